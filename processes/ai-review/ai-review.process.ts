@@ -1,4 +1,5 @@
-import { defineTable, insert, patch, remove, type RowChange } from '../../projections/runtime/projector.ts'
+import { defineTable, type RowChange } from '../../projections/runtime/projector.ts'
+import { insertRow, patchRow, removeRow } from '../../projections/runtime/row-changes.ts'
 import type { AiReviewEvent } from '../../streams/ai-review/events.ts'
 import type { AiReviewSlotEvent } from '../../streams/ai-review-slot/events.ts'
 import type { AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
@@ -64,12 +65,10 @@ export const aiReviewProcess = defineProcess<
     },
     AiReviewRequested: ({ data: { aiReviewId, orgId, patientId, requestedAt } }, todo) => [
       todo.clear(aiReviewId, 'open'),
-      insert(openReviews, { ai_review_id: aiReviewId, org_id: orgId, patient_id: patientId }),
+      insertRow(openReviews, { aiReviewId, orgId, patientId }),
       todo.schedule('start', aiReviewId, { at: requestedAt }),
     ],
-    AiReviewStarted: ({ data }) => [
-      patch(openReviews, { ai_review_id: data.aiReviewId }, { patient_id: data.patientId }),
-    ],
+    AiReviewStarted: ({ data }) => [patchRow(openReviews, { aiReviewId: data.aiReviewId, patientId: data.patientId })],
     // The next call of the start job is due at once.
     AiReviewProviderCaseCreated: ({ data }, todo) => [todo.move('start', data.aiReviewId, data.createdAt)],
     AiReviewImageSent: ({ data }, todo) => [todo.move('start', data.aiReviewId, data.sentAt)],
@@ -96,16 +95,16 @@ export const aiReviewProcess = defineProcess<
 })
 
 function ended(aiReviewId: string, todo: Todos): RowChange[] {
-  return [todo.clear(aiReviewId), remove(openReviews, { ai_review_id: aiReviewId })]
+  return [todo.clear(aiReviewId), removeRow(openReviews, { aiReviewId })]
 }
 
 function consentRefused({ data }: Recorded<ConsentChannelEvent>, todo: Todos): RowChange[] {
   if (data.consent_type_code !== requiredConsentCode) return []
-  const ofPatient = { org_id: data.org_id, patient_id: data.patient_id }
+  const ofPatient = { orgId: data.org_id, patientId: data.patient_id }
   return [
     // Denied and then withdrawn, or withdrawn twice, before the first is worked off: one withdrawal is due, the latest.
     todo.scheduleForEach('withdraw', openReviews, ofPatient, (review) => ({
-      key: review('ai_review_id'),
+      key: review('aiReviewId'),
       at: data.occurred_at,
       existing: 'replace',
     })),

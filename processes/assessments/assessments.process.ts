@@ -1,4 +1,5 @@
-import { defineTable, insert, removeWhere, type RowChange } from '../../projections/runtime/projector.ts'
+import { defineTable, type RowChange } from '../../projections/runtime/projector.ts'
+import { insertRow, removeRows } from '../../projections/runtime/row-changes.ts'
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
 import type { AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
 import type { Recorded } from '../relay/channel.ts'
@@ -40,7 +41,7 @@ export const assessmentsProcess = defineProcess<AssessmentEvent | AiReviewChanne
     ],
     AssessmentSubmitted: ({ data }, todo) => [
       todo.clear(data.assessmentId, 'close-uploads'),
-      insert(openedCases, { case_id: data.caseId, org_id: todo.orgId, assessment_id: data.assessmentId }),
+      insertRow(openedCases, { caseId: data.caseId, orgId: todo.orgId, assessmentId: data.assessmentId }),
       todo.schedule('request-review', data.assessmentId, { at: data.submittedAt }),
       todo.schedule('expire', data.assessmentId, { at: data.deadlineAt }),
     ],
@@ -59,13 +60,13 @@ export const assessmentsProcess = defineProcess<AssessmentEvent | AiReviewChanne
 
 /** A review that ends later finds no case here, and makes no row that nothing would remove. */
 function ended(assessmentId: string, todo: Todos): RowChange[] {
-  return [todo.clear(assessmentId), removeWhere(openedCases, { assessment_id: assessmentId })]
+  return [todo.clear(assessmentId), removeRows(openedCases, { assessmentId })]
 }
 
 function reviewEnded({ data, revision }: Recorded<ReviewEnded>, todo: Todos): RowChange[] {
   return [
-    todo.scheduleForEach('conclude', openedCases, { case_id: data.caseId, org_id: data.orgId }, (column) => ({
-      key: column('assessment_id'),
+    todo.scheduleForEach('conclude', openedCases, { caseId: data.caseId, orgId: data.orgId }, (opened) => ({
+      key: opened('assessmentId'),
       at: data.occurred_at,
       // The end of a successor may come before the row of its predecessor is worked off: the later end counts.
       existing: 'replace',

@@ -1,4 +1,5 @@
-import { defineTable, insert, removeWhere } from '../../projections/runtime/projector.ts'
+import { defineTable } from '../../projections/runtime/projector.ts'
+import { insertRow, removeRows } from '../../projections/runtime/row-changes.ts'
 import type { CaseEvent } from '../../streams/case/events.ts'
 import type { AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
@@ -35,21 +36,16 @@ export const clinicalProcess = defineProcess<CaseEvent | AiReviewChannelEvent, P
       const channelRevision = revision.toString()
       return [
         todo.schedule('record-findings', aiReviewId, { at: occurred_at, payload: { channelRevision } }),
-        insert(analysedReviews, { ai_review_id: aiReviewId, org_id: orgId, channel_revision: channelRevision }),
+        insertRow(analysedReviews, { aiReviewId, orgId, channelRevision }),
       ]
     },
     'ai_review.superseded': ({ data: { oldAiReviewId, newAiReviewId, orgId, supersededAt } }, todo) => [
-      todo.scheduleForEach(
-        'supersede-diagnoses',
-        analysedReviews,
-        { ai_review_id: oldAiReviewId, org_id: orgId },
-        (review) => ({
-          key: review('ai_review_id'),
-          at: supersededAt,
-          payload: { channelRevision: review('channel_revision'), supersededById: newAiReviewId },
-        }),
-      ),
-      removeWhere(analysedReviews, { ai_review_id: oldAiReviewId, org_id: orgId }),
+      todo.scheduleForEach('supersede-diagnoses', analysedReviews, { aiReviewId: oldAiReviewId, orgId }, (review) => ({
+        key: review('aiReviewId'),
+        at: supersededAt,
+        payload: { channelRevision: review('channelRevision'), supersededById: newAiReviewId },
+      })),
+      removeRows(analysedReviews, { aiReviewId: oldAiReviewId, orgId }),
     ],
     CaseFindingRecorded: ({ data: { aiReviewId, ordinal, lesionCount } }, todo) =>
       ordinal === lesionCount ? [todo.clear(aiReviewId, 'record-findings')] : [],

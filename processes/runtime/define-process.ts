@@ -6,7 +6,8 @@ import type { Handler, Projector, RowChange, Table } from '../../projections/run
 import type { DomainEvent, RecordedEvent } from '../../streams/store/events.ts'
 import type { Process, Step, StepContext, StepOutcome } from './process.ts'
 import { attemptCommand, Cause, stepCommand } from './step-identity.ts'
-import { laneTodoTable, TodoList, todoTable, type ListedStep } from './todo-list.ts'
+import { TodoList, type ListedStep } from './todo-list.ts'
+import { laneTodoTable, todoTable } from './todo-tables.ts'
 
 /** The payload of a step that needs only the key of its row. */
 export const Nothing = Type.Object({})
@@ -107,12 +108,12 @@ export function defineProcess<Events extends DomainEvent, Deps>() {
     definition: Definition<Events, Steps, Deps>,
   ): Process<Deps> => {
     const { name, version, lookups = [], steps, on, lanes, decisive = false } = definition
-    const hasLanes = lanes !== undefined
-    if (!hasLanes && Object.values(steps).some(({ hasLane }) => hasLane))
+    const table = lanes === undefined ? todoTable : laneTodoTable
+    if (lanes === undefined && Object.values(steps).some(({ hasLane }) => hasLane))
       throw new TypeError(`process ${name} has a step with lanes, and no workers for lanes`)
     const handlers: Record<string, Handler> = {}
     for (const [type, reaction] of Object.entries<Reaction<Steps> | undefined>(on)) {
-      if (reaction !== undefined) handlers[type] = (event) => reaction(event, new TodoList(event, hasLanes))
+      if (reaction !== undefined) handlers[type] = (event) => reaction(event, new TodoList(event, table))
     }
     return {
       name,
@@ -120,7 +121,7 @@ export function defineProcess<Events extends DomainEvent, Deps>() {
         name: `${name}_todo`,
         version,
         decisive,
-        tables: [hasLanes ? laneTodoTable : todoTable, ...lookups],
+        tables: [table, ...lookups],
         handlers,
       },
       steps: Object.fromEntries(Object.entries(steps).map(([step, { run }]) => [step, run])),

@@ -1,52 +1,23 @@
 import type { Static, TObject } from 'typebox'
 import { tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
+import { namePairsOf } from '../../platform/kit/member-names.ts'
+import type { Expression, RowChange, Table, WhereOf } from '../../projections/runtime/projector.ts'
 import {
-  defineTable,
-  insert,
-  insertSelect,
-  patch,
-  patchWhere,
-  remove,
-  removeWhere,
-  upsert,
-  type Expression,
-  type RowChange,
-  type RowOf,
-  type Table,
-  type WhereOf,
-} from '../../projections/runtime/projector.ts'
+  columnsIn,
+  insertRow,
+  patchRow,
+  patchRows,
+  removeRow,
+  removeRows,
+  upsertRow,
+  type InsertOf,
+  type Members,
+} from '../../projections/runtime/row-changes.ts'
 import { parseOwnedStream } from '../../streams/aggregate.ts'
 import type { RecordedEvent } from '../../streams/store/events.ts'
 import { memberOf } from '../adapters/outside-answers.ts'
 import { causeOf } from './step-identity.ts'
-
-/** The to-do list of a process: which step is due for which key, and when. */
-export const todoTable = defineTable({
-  name: 'todo',
-  columns: {
-    key: 'text',
-    step: 'text',
-    org_id: { type: 'text', nullable: true },
-    due_at: 'timestamptz',
-    payload: 'jsonb',
-  },
-  primaryKey: ['key', 'step'],
-  indexes: [{ columns: ['due_at'] }],
-})
-
-/**
- * The to-do list of a process whose steps call many receivers, each of which may hang. `lane` names the receiver of a row.
- * Lanes share the workers, so a receiver that does not answer holds up no other.
- */
-export const laneTodoTable = defineTable({
-  name: 'todo',
-  columns: { ...todoTable.columns, lane: 'text' },
-  primaryKey: ['key', 'step'],
-  indexes: [{ columns: ['lane', 'due_at'] }],
-})
-
-/** The lane of rows whose steps call no receiver: it has no limit but the workers, and no pause. */
-export const freeLane = '-'
+import { freeLane, type laneTodoTable, type TodoTable } from './todo-tables.ts'
 
 /** What the list needs of the declaration of a step. */
 export interface ListedStep {
@@ -69,9 +40,9 @@ export class LookupColumn<Value> {
 type Given<Value> = Value | LookupColumn<Value>
 /** Several parts are joined. */
 type Key = Given<string> | readonly Given<string>[]
-type ColumnsOf<From extends Table> = <Name extends keyof RowOf<From> & string>(
-  name: Name,
-) => LookupColumn<RowOf<From>[Name]>
+type ColumnsOf<From extends Table> = <Name extends keyof InsertOf<From> & string>(
+  member: Name,
+) => LookupColumn<InsertOf<From>[Name]>
 
 /** When a row is due, and what its step is given. */
 type Due<Step extends ListedStep, Text = string, Payload = PayloadOf<Step>> = {
@@ -112,11 +83,11 @@ interface AnyDue<Text> {
  */
 export class TodoList<Steps extends ListedSteps> {
   readonly #event: RecordedEvent
-  readonly #hasLanes: boolean
+  readonly #table: TodoTable
 
-  constructor(event: RecordedEvent, hasLanes: boolean) {
+  constructor(event: RecordedEvent, table: TodoTable) {
     this.#event = event
-    this.#hasLanes = hasLanes
+    this.#table = table
   }
 
   /** The organisation of the event: the name of an owned stream contains it, an event of a channel has a member for it. */
@@ -129,27 +100,21 @@ export class TodoList<Steps extends ListedSteps> {
   }
 
   schedule<Name extends keyof Steps & string>(step: Name, key: string, due: Due<Steps[Name]>): RowChange {
-    const { at, existing, lane, payload }: AnyDue<string> = due
-    const row = {
-      key,
-      step,
-      org_id: this.orgId,
-      due_at: at,
-      payload: { cause: causeOf(this.#event), ...payload },
-      ...this.#lane(lane ?? freeLane),
-    }
-    return existing === 'replace' ? upsert(todoTable, row) : insert(todoTable, row)
+    const { at, existing, lane = freeLane, payload }: AnyDue<string> = due
+    const caused = { cause: causeOf(this.#event), ...payload }
+    const row = { key, step, orgId: this.orgId, dueAt: at, payload: caused, lane }
+    return existing === 'replace' ? upsertRow(this.#table, row) : insertRow(this.#table, row)
   }
 
   /** One row for each row of the lookup that matches, if there are any. The organisation is that of the lookup's row. */
   scheduleForEach<Name extends keyof Steps & string, From extends Table>(
     step: Name,
     lookup: From,
-    where: WhereOf<From>,
+    where: Members<WhereOf<From>>,
     due: (column: ColumnsOf<From>) => DueOfEach<Steps[Name]> & { readonly key: Key },
   ): RowChange {
-    const each = due((name) => new LookupColumn(name))
-    return this.#insertSelect(step, lookup, where, each.key, each)
+    const each = due((member) => new LookupColumn(columnOf(lookup, member)))
+    return this.#insertSelect(step, lookup, columnsIn(lookup, where), each.key, each)
   }
 
   /** Each row of one step that matches becomes a row of another step, with the same key. */
@@ -159,36 +124,39 @@ export class TodoList<Steps extends ListedSteps> {
     to: To,
     due: (replaced: LookupColumn<PayloadOf<Steps[From]>>) => DueOfEach<Steps[To]>,
   ): RowChange[] {
-    const rows = this.#rows(from, where)
+    const rows = rowsOf(from, where)
     const each = due(new LookupColumn('payload'))
-    return [this.#insertSelect(to, todoTable, rows, new LookupColumn('key'), each), removeWhere(todoTable, rows)]
+    return [
+      this.#insertSelect(to, this.#table, columnsIn(this.#table, rows), new LookupColumn('key'), each),
+      removeRows(this.#table, rows),
+    ]
   }
 
   /** Changes when a row is due. The row must exist. */
   move(step: keyof Steps & string, key: string, at: string): RowChange {
-    return patch(todoTable, { key, step }, { due_at: at })
+    return patchRow(this.#table, { key, step, dueAt: at })
   }
 
   /** Changes when rows are due, if there are any that match. */
   moveWhere<Name extends keyof Steps & string>(step: Name, where: RowsOf<Steps[Name]>, at: string): RowChange {
-    return patchWhere(todoTable, this.#rows(step, where), { due_at: at })
+    return patchRows(this.#table, rowsOf(step, where), { dueAt: at })
   }
 
   /** Removes the row of a step, or those of all steps, if there are any. */
   clear(key: string, step?: keyof Steps & string): RowChange {
-    return step === undefined ? removeWhere(todoTable, { key }) : remove(todoTable, { key, step })
+    return step === undefined ? removeRows(this.#table, { key }) : removeRow(this.#table, { key, step })
   }
 
   clearWhere<Name extends keyof Steps & string>(step: Name, where: RowsOf<Steps[Name]>): RowChange {
-    return removeWhere(todoTable, this.#rows(step, where))
+    return removeRows(this.#table, rowsOf(step, where))
   }
 
-  #insertSelect<From extends Table>(
+  #insertSelect(
     step: string,
-    from: From,
-    where: WhereOf<From>,
+    from: Table,
+    where: Readonly<Record<string, unknown>>,
     key: Key,
-    { at, existing, lane, payload }: AnyDue<Given<string>>,
+    { at, existing, lane = freeLane, payload }: AnyDue<Given<string>>,
   ): RowChange {
     const columns = {
       key: Array.isArray(key) ? { concat: key.map(expressionOf) } : expressionOf(key),
@@ -196,25 +164,34 @@ export class TodoList<Steps extends ListedSteps> {
       org_id: { column: 'org_id' },
       due_at: { value: at },
       payload: payloadOf({ cause: causeOf(this.#event), ...payload }),
-      ...this.#lane(expressionOf(lane ?? freeLane)),
+      ...('lane' in this.#table.columns ? { lane: expressionOf(lane) } : {}),
     }
-    return insertSelect(todoTable, { from, where, columns, ...(existing === undefined ? {} : { existing }) })
-  }
-
-  #rows(step: string, { key, orgId, at, lane, payload }: RowsOf<ListedStep>): WhereOf<typeof todoTable> {
+    const table = this.#table.name
     return {
-      ...(key === undefined ? {} : { key }),
-      step,
-      ...(orgId === undefined ? {} : { org_id: orgId }),
-      ...(at === undefined ? {} : { due_at: at }),
-      ...(lane === undefined ? {} : { lane }),
-      ...(payload === undefined ? {} : { payload: { contains: payload } }),
+      op: 'insert-select',
+      table,
+      from: from.name,
+      where,
+      columns,
+      existing: existing ?? 'refuse',
+      isOfEvent: false,
     }
   }
+}
 
-  #lane<Value>(lane: Value): { readonly lane?: Value } {
-    return this.#hasLanes ? { lane } : {}
+function rowsOf(step: string, { at, payload, ...where }: RowsOf<ListedStep>): Members<WhereOf<typeof laneTodoTable>> {
+  return {
+    ...where,
+    step,
+    ...(at === undefined ? {} : { dueAt: at }),
+    ...(payload === undefined ? {} : { payload: { contains: payload } }),
   }
+}
+
+function columnOf({ name, columns }: Table, member: string): string {
+  const column = namePairsOf(columns).find((pair) => pair.member === member)
+  if (column === undefined) throw new TypeError(`table ${name} has no column for ${member}`)
+  return column.name
 }
 
 function expressionOf(given: unknown): Expression {

@@ -1,7 +1,8 @@
 import type { CancelReason } from '../../commands/webhooks/cancel-delivery.ts'
-import { defineTable, patchWhere, type RowChange } from '../../projections/runtime/projector.ts'
+import { defineTable, type RowChange, type WhereOf } from '../../projections/runtime/projector.ts'
+import { patchRows, type Members } from '../../projections/runtime/row-changes.ts'
 import type { FailedEndpoint } from '../../streams/webhook-delivery/events.ts'
-import { freeLane } from '../runtime/todo-list.ts'
+import { freeLane } from '../runtime/todo-tables.ts'
 import type { WebhookTodos } from './webhooks.steps.ts'
 
 /** The endpoints of subscriptions as they stand at an event's place in `$all`. */
@@ -10,7 +11,7 @@ export const endpoints = defineTable({
   columns: {
     subscription_id: 'text',
     org_id: 'text',
-    status: 'text',
+    status: { type: 'text', values: ['active', 'disabled'] },
     event_types: 'jsonb',
     /** Revision of the event that made the endpoint what it is: what failed before that is of another one. */
     endpoint_revision: 'integer',
@@ -27,17 +28,22 @@ interface Failure {
   readonly failedAt: string
 }
 
+/** The endpoint that failed, unless it was changed or disabled since. */
+function activeEndpoint(subscriptionId: string, endpointRevision: number): Members<WhereOf<typeof endpoints>> {
+  return { subscriptionId, endpointRevision, status: 'active' }
+}
+
 /** The first failure of a row of them has the endpoint watched; late ones of another address or of a test count for nothing. */
 export function failing({ subscriptionId, endpoint, failedAt }: Failure, todo: WebhookTodos): RowChange[] {
   if (endpoint === null) return []
-  const active = { subscription_id: subscriptionId, endpoint_revision: endpoint.revision, status: 'active' }
+  const active = activeEndpoint(subscriptionId, endpoint.revision)
   return [
-    patchWhere(endpoints, { ...active, failing_since: null }, { failing_since: failedAt }),
-    todo.scheduleForEach('watch', endpoints, { ...active, failing_since: failedAt }, (failed) => ({
-      key: failed('subscription_id'),
+    patchRows(endpoints, { ...active, failingSince: null }, { failingSince: failedAt }),
+    todo.scheduleForEach('watch', endpoints, { ...active, failingSince: failedAt }, (failed) => ({
+      key: failed('subscriptionId'),
       at: endpoint.reviewAt,
       existing: 'replace',
-      payload: { endpointRevision: failed('endpoint_revision'), failingSince: failedAt },
+      payload: { endpointRevision: failed('endpointRevision'), failingSince: failedAt },
     })),
   ]
 }
@@ -45,13 +51,13 @@ export function failing({ subscriptionId, endpoint, failedAt }: Failure, todo: W
 /** The receiver answered 410: its subscription is to be disabled, unless it has another endpoint by now. */
 export function gone({ subscriptionId, endpoint, failedAt }: Failure, todo: WebhookTodos): RowChange[] {
   if (endpoint === null) return []
-  const active = { subscription_id: subscriptionId, endpoint_revision: endpoint.revision, status: 'active' }
+  const active = activeEndpoint(subscriptionId, endpoint.revision)
   return [
     todo.scheduleForEach('disable', endpoints, active, (failed) => ({
-      key: failed('subscription_id'),
+      key: failed('subscriptionId'),
       at: failedAt,
       existing: 'replace',
-      payload: { endpointRevision: failed('endpoint_revision') },
+      payload: { endpointRevision: failed('endpointRevision') },
     })),
   ]
 }
@@ -65,17 +71,14 @@ export function destroySecretsLater(
   todo: WebhookTodos,
 ): RowChange {
   const at = new Date(Date.parse(deletedAt) + mayBeUnderWayMs).toISOString()
-  return todo.scheduleForEach('destroy-secrets', endpoints, { subscription_id: subscriptionId }, (endpoint) => ({
-    key: endpoint('subscription_id'),
+  return todo.scheduleForEach('destroy-secrets', endpoints, { subscriptionId }, (endpoint) => ({
+    key: endpoint('subscriptionId'),
     at,
   }))
 }
 
 export function succeeding(subscriptionId: string, todo: WebhookTodos): RowChange[] {
-  return [
-    patchWhere(endpoints, { subscription_id: subscriptionId }, { failing_since: null }),
-    todo.clear(subscriptionId, 'watch'),
-  ]
+  return [patchRows(endpoints, { subscriptionId }, { failingSince: null }), todo.clear(subscriptionId, 'watch')]
 }
 
 export function forgetReviews(subscriptionId: string, todo: WebhookTodos): RowChange[] {

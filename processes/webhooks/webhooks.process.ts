@@ -1,4 +1,5 @@
-import { insert, patch, remove, type RowChange } from '../../projections/runtime/projector.ts'
+import type { RowChange } from '../../projections/runtime/projector.ts'
+import { insertRow, patchRow, removeRow } from '../../projections/runtime/row-changes.ts'
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
 import type { WebhookDeliveryEvent } from '../../streams/webhook-delivery/events.ts'
 import type { WebhookRecoveryEvent } from '../../streams/webhook-recovery/events.ts'
@@ -28,41 +29,37 @@ export const webhooksProcess = defineProcess<
   steps,
   on: {
     WebhookSubscribed: ({ data, revision }) => [
-      insert(endpoints, {
-        subscription_id: data.subscriptionId,
-        org_id: data.organisationId,
+      insertRow(endpoints, {
+        subscriptionId: data.subscriptionId,
+        orgId: data.organisationId,
         status: 'active',
-        event_types: data.eventTypes,
-        endpoint_revision: Number(revision),
-        failing_since: null,
+        eventTypes: data.eventTypes,
+        endpointRevision: Number(revision),
       }),
     ],
-    WebhookSubscriptionChanged: ({ data, revision }, todo) => {
-      const { subscriptionId, eventTypes, isNewEndpoint } = data
-      const newEndpoint = { endpoint_revision: Number(revision), failing_since: null }
+    WebhookSubscriptionChanged: ({ data: { subscriptionId, eventTypes, isNewEndpoint }, revision }, todo) => {
+      if (!isNewEndpoint) return [patchRow(endpoints, { subscriptionId, eventTypes })]
+      const newEndpoint = { endpointRevision: Number(revision), failingSince: null }
       return [
-        patch(
-          endpoints,
-          { subscription_id: subscriptionId },
-          { event_types: eventTypes, ...(isNewEndpoint ? newEndpoint : {}) },
-        ),
-        ...(isNewEndpoint ? forgetReviews(subscriptionId, todo) : []),
+        patchRow(endpoints, { subscriptionId, eventTypes, ...newEndpoint }),
+        ...forgetReviews(subscriptionId, todo),
       ]
     },
     WebhookSubscriptionEnabled: ({ data, revision }) => [
-      patch(
-        endpoints,
-        { subscription_id: data.subscriptionId },
-        { status: 'active', endpoint_revision: Number(revision), failing_since: null },
-      ),
+      patchRow(endpoints, {
+        subscriptionId: data.subscriptionId,
+        status: 'active',
+        endpointRevision: Number(revision),
+        failingSince: null,
+      }),
     ],
     WebhookSubscriptionDisabled: ({ data: { subscriptionId, disabledAt } }, todo) => [
-      patch(endpoints, { subscription_id: subscriptionId }, { status: 'disabled' }),
+      patchRow(endpoints, { subscriptionId, status: 'disabled' }),
       ...unwanted(subscriptionId, 'subscription_disabled', disabledAt, todo),
     ],
     WebhookSubscriptionDeleted: ({ data }, todo) => [
       destroySecretsLater(data, todo),
-      remove(endpoints, { subscription_id: data.subscriptionId }),
+      removeRow(endpoints, { subscriptionId: data.subscriptionId }),
       ...unwanted(data.subscriptionId, 'subscription_deleted', data.deletedAt, todo),
     ],
     WebhookSecretsDestroyed: ({ data }, todo) => [todo.clear(data.subscriptionId, 'destroy-secrets')],
@@ -88,7 +85,7 @@ export const webhooksProcess = defineProcess<
     // Of a subscription that was disabled or deleted just before there is nothing to be done, and nothing that would take the rows away.
     WebhookRecoveryRequested: ({ data: { subscriptionId, recoveryId, requestedAt, deliveries } }, todo) =>
       deliveries.map(({ deliveryId, eventId }) =>
-        todo.scheduleForEach('redeliver', endpoints, { subscription_id: subscriptionId, status: 'active' }, () => ({
+        todo.scheduleForEach('redeliver', endpoints, { subscriptionId, status: 'active' }, () => ({
           key: keyOf({ subscriptionId, eventId }),
           at: requestedAt,
           existing: 'replace',
@@ -147,11 +144,15 @@ function deliverToAll(
   occurredAt: string,
   todo: WebhookTodos,
 ): RowChange {
-  const subscribed = { org_id: todo.orgId, status: 'active', event_types: { contains: [eventType] } }
-  return todo.scheduleForEach('deliver', endpoints, subscribed, (endpoint) => ({
-    key: [endpoint('subscription_id'), `.${eventId}`],
-    at: occurredAt,
-    lane: endpoint('subscription_id'),
-    payload: { subscriptionId: endpoint('subscription_id'), eventId, eventType, assessmentId, occurredAt },
-  }))
+  return todo.scheduleForEach(
+    'deliver',
+    endpoints,
+    { orgId: todo.orgId, status: 'active', eventTypes: { contains: [eventType] } },
+    (endpoint) => ({
+      key: [endpoint('subscriptionId'), `.${eventId}`],
+      at: occurredAt,
+      lane: endpoint('subscriptionId'),
+      payload: { subscriptionId: endpoint('subscriptionId'), eventId, eventType, assessmentId, occurredAt },
+    }),
+  )
 }

@@ -87,12 +87,8 @@ export const webhookMutants: readonly Mutant[] = [
     name: 'late-failure-counts',
     fault: 'what failed at an address that was given up has the new one disabled',
     file: 'processes/webhooks/endpoint-rows.ts',
-    text: `const active = { subscription_id: subscriptionId, endpoint_revision: endpoint.revision, status: 'active' }
-  return [
-    patchWhere(`,
-    replacement: `const active = { subscription_id: subscriptionId, status: 'active' }
-  return [
-    patchWhere(`,
+    text: `return { subscriptionId, endpointRevision, status: 'active' }`,
+    replacement: `return { subscriptionId, status: 'active' }`,
     caughtBy: [{ file: list, test: 'and does not answer for what was under way then' }],
   },
   {

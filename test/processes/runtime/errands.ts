@@ -1,6 +1,6 @@
 import { defineProjector, insert, patch, remove } from '../../../projections/runtime/projector.ts'
 import type { LaneBudget, Process, StepContext, StepOutcome, TodoRow } from '../../../processes/runtime/process.ts'
-import { freeLane, laneTodoTable } from '../../../processes/runtime/todo-list.ts'
+import { freeLane, laneTodoTable } from '../../../processes/runtime/todo-tables.ts'
 import type { TicketEvent } from '../../projections/runtime/tickets.ts'
 
 /** What steps of these tests do, and on which workers. */

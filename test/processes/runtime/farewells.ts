@@ -1,6 +1,6 @@
 import { defineProjector, insert } from '../../../projections/runtime/projector.ts'
 import type { Process, TodoRow } from '../../../processes/runtime/process.ts'
-import { todoTable } from '../../../processes/runtime/todo-list.ts'
+import { todoTable } from '../../../processes/runtime/todo-tables.ts'
 import type { TicketEvent } from '../../projections/runtime/tickets.ts'
 
 /** Told of each step; what it appends is no matter of the tests that use it. */

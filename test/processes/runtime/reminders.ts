@@ -1,6 +1,6 @@
 import { defineProjector, patch, remove, insert } from '../../../projections/runtime/projector.ts'
 import type { Process, StepContext, StepOutcome, TodoRow } from '../../../processes/runtime/process.ts'
-import { todoTable } from '../../../processes/runtime/todo-list.ts'
+import { todoTable } from '../../../processes/runtime/todo-tables.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'
 import { RevisionConflictError } from '../../../streams/store/errors.ts'
 import { stepCommand } from '../../../processes/runtime/step-identity.ts'
