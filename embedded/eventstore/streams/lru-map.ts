@@ -1,6 +1,6 @@
 /**
- * A map of at most `size` entries, beside those that may not be forgotten yet; the newer half of that is always held. It forgets
- * half of them at a time: a Map whose oldest entry is deleted at every step walks over all the places it deleted before.
+ * A map of at most `size` entries, plus entries that must not be dropped yet. It always keeps the newer half. It drops
+ * a half at a time. A Map that deletes its oldest entry at every step walks over all earlier deleted places.
  */
 export class LruMap<Key, Value> {
   private newer = new Map<Key, Value>()

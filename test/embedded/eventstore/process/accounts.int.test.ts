@@ -140,7 +140,7 @@ test.each([
 test('a login that comes twice does not start a node', async () => {
   const line = await userLine('alice', 'secret', [])
   await writeFile(usersFile, `${line}\n\n${line}\n`)
-  await expect(startEventStoreNode({ dataDir, port: 0, usersFile })).rejects.toThrow('line 3: alice is there twice')
+  await expect(startEventStoreNode({ dataDir, port: 0, usersFile })).rejects.toThrow('line 3: alice occurs twice')
 })
 
 test('the node keeps the certificate that it made for itself, its key for its owner only', async () => {
