@@ -5,8 +5,8 @@ import type { StageOptions } from './stage/stage.ts'
 type Clocked = 'platform' | 'event store' | 'Postgres'
 
 /**
- * What was put off while a clock was ahead waits for that time, so a step back is seen at its end, when the clock comes forward
- * again, and a step ahead stays.
+ * Work that was postponed while a clock was ahead waits until that time. A step back therefore returns to the right
+ * time at its end, and the effect of a step forward shows then. A step ahead stays.
  */
 function moved(who: Clocked, hours: number): Fault {
   return {
@@ -15,7 +15,7 @@ function moved(who: Clocked, hours: number): Fault {
     seconds: { full: 20, short: 4 },
     health: [],
     mayExpire: who === 'platform',
-    // Time budgets run out, and an object store refuses addresses that were signed by a clock hours from its own.
+    // Time budgets run out. An object store also refuses URLs that were signed with a clock hours away from its own.
     mayEnd: who === 'platform' ? ['ANALYSIS_TIMEOUT', 'IMAGE_FETCH_FAILED'] : [],
     prepare: () => onMovedClock(who, hours),
   }

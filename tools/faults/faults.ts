@@ -78,7 +78,7 @@ function cut(server: ServerName): Fault {
   }
 }
 
-/** Every fault that is tried. */
+/** All faults. */
 export const faults: readonly Fault[] = [
   restarted('event store'),
   killed('event store'),
@@ -105,6 +105,6 @@ export const faults: readonly Fault[] = [
 
 export function faultNamed(name: string): Fault {
   const found = faults.find((fault) => fault.name === name)
-  if (found === undefined) throw new Error(`no fault is named ${name}`)
+  if (found === undefined) throw new Error(`unknown fault: ${name}`)
   return found
 }

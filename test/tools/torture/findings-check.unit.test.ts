@@ -26,7 +26,7 @@ test('findings are wrong where one is missing, doubled, of no lesion, or superse
   expect(said(completed, ...pair, pair[1])).toEqual(['a second CaseDiagnosisRecorded'])
   expect(said(completed, ...pair, superseded, replaced, replaced)).toEqual(['a second CaseDiagnosisSuperseded'])
   expect(said(completed, ...pair, recorded('CaseFindingRecorded', 2))).toEqual(['CaseFindingRecorded of no lesion'])
-  expect(said(completed, ...pair, replaced)).toEqual(['superseded, though its review is not'])
+  expect(said(completed, ...pair, replaced)).toEqual(['superseded, but its review is not'])
 })
 
 test('a run is not settled while findings are missing', () => {

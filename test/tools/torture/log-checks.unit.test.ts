@@ -27,16 +27,16 @@ describe('revisions', () => {
   test('hold in a whole log', () => expect(checkRevisions(whole)).toMatchObject({ examined: 7, findings: [] }))
 
   test('do not where an event is gone from the middle of a stream', () => {
-    expect(said(checkRevisions(without(whole, 3)))).toEqual(['a stream goes on with revision 2 where 1 is due'])
+    expect(said(checkRevisions(without(whole, 3)))).toEqual(['a stream continues with revision 2 instead of 1'])
   })
 
   test('do not where a stream begins late, or an event stands there twice', () => {
     expect(said(checkRevisions(without(whole, 1)))).toEqual([])
     expect(said(checkRevisions(changed(whole, 1, { revision: 1n })))).toEqual([
-      'a stream goes on with revision 1 where 0 is due',
+      'a stream continues with revision 1 instead of 0',
     ])
     expect(said(checkRevisions(changed(whole, 4, { id: 'event-1' })))).toEqual([
-      expect.stringContaining('stands in the log twice'),
+      expect.stringContaining('occurs twice in the log'),
     ])
   })
 })
@@ -56,7 +56,7 @@ describe('the order', () => {
     const longer = [...whole, ...toldLog([review, 'AiReviewSuperseded'])]
     expect(checkSubscriber(whole, whole, longer)).toMatchObject({ examined: 7, findings: [] })
     expect(checkSubscriber(whole, longer, longer)).toMatchObject({ examined: 8, findings: [] })
-    expect(said(checkSubscriber(longer, whole, longer))).toEqual(['a subscriber was given 7 of 8 events'])
+    expect(said(checkSubscriber(longer, whole, longer))).toEqual(['a subscriber received 7 of 8 events'])
     expect(checkSubscriber(whole, [...whole, ...whole.slice(-1)], whole).findings).toHaveLength(1)
     expect(checkSubscriber(whole, [...whole, ...whole.slice(-1)], longer).findings).toHaveLength(1)
   })
@@ -86,13 +86,13 @@ describe('a channel', () => {
 
   test('holds an event twice', () => {
     expect(said(checkChannel(channel, [...whole, ...toldLog(published('ai_review.started', 'event-1'))]))).toEqual([
-      `${channel} holds a second event of event-1`,
+      `${channel} contains a second event of event-1`,
     ])
   })
 
   test('holds an event of no source', () => {
     expect(said(checkChannel(channel, [...whole, ...toldLog(published('ai_review.started', 'event-3'))]))).toEqual([
-      `${channel} holds an event of no source`,
+      `${channel} contains an event without a source`,
     ])
   })
 

@@ -40,8 +40,16 @@ describe('acknowledged writes', () => {
 
   test.each<readonly [string, readonly Acknowledged[], string]>([
     ['is lost', [told('p3')], 'acknowledged, but not in the log'],
-    ['has two ids for one key', [told('p1', null, 'key'), told('p2', null, 'key')], 'one key, another id before: p1'],
-    ['was told at a position that is not there', [told('p1', '5/5')], 'acknowledged at 5/5, where the log has nothing'],
+    [
+      'has two ids for one key',
+      [told('p1', null, 'key'), told('p2', null, 'key')],
+      'one key with two ids, the earlier one: p1',
+    ],
+    [
+      'was told at a position that is not there',
+      [told('p1', '5/5')],
+      'acknowledged at 5/5, where the log has no event',
+    ],
     ['was told at a position before its own', [told('p2', '0/0')], 'acknowledged at 0/0, before its event'],
   ])('are not where one %s', (_, acknowledged, what) =>
     expect(said(checkAcknowledged(acknowledged, log))).toEqual([what]),
@@ -52,13 +60,13 @@ describe('acknowledged writes', () => {
       [streamOf('patient', 'p1'), 'PatientRegistered', { patientId: 'p1' }],
       [streamOf('patient', 'p1'), 'PatientRegistered', { patientId: 'p1' }],
     )
-    expect(said(checkAcknowledged([told('p1')], doubled))).toEqual(['acknowledged once, twice in the log'])
+    expect(said(checkAcknowledged([told('p1')], doubled))).toEqual(['acknowledged once, but twice in the log'])
   })
 
   test('are all there is, but for what was never answered', () => {
     expect(checkUntold([told('p1'), told('p2')], load({}), log)).toMatchObject({ examined: 2, findings: [] })
     expect(checkUntold([told('p1')], load({}, 1), log).findings).toEqual([])
-    expect(said(checkUntold([told('p1')], load({}), log))).toEqual(['in the log, but nobody was told'])
+    expect(said(checkUntold([told('p1')], load({}), log))).toEqual(['in the log, but never acknowledged'])
   })
 
   test('of one subscription and one delivery are told apart', () => {
@@ -83,12 +91,14 @@ describe('acknowledged writes', () => {
         [streamOf('webhook_delivery', 'd1'), 'WebhookRedeliveryRequested', { deliveryId: 'd1', request }],
       )
     expect(said(checkAcknowledged(all.slice(3), again(null)))).toEqual([])
-    expect(said(checkAcknowledged(all.slice(3), again({ key: 'k' })))).toEqual(['acknowledged once, twice in the log'])
+    expect(said(checkAcknowledged(all.slice(3), again({ key: 'k' })))).toEqual([
+      'acknowledged once, but twice in the log',
+    ])
     expect(checkUntold(all, load({}), changes).findings).toEqual([])
     expect(said(checkAcknowledged([{ ...told('s1'), operation: 'enable' }], changes))).toEqual([
       'acknowledged, but not in the log',
     ])
-    expect(said(checkUntold(all.slice(1), load({}), changes))).toEqual(['in the log, but nobody was told'])
+    expect(said(checkUntold(all.slice(1), load({}), changes))).toEqual(['in the log, but never acknowledged'])
   })
 
   test('come with documented answers only', () => {
@@ -117,7 +127,7 @@ describe('acknowledged writes', () => {
     expect(checkAnswers(load(Object.fromEntries(wrong.map((answer) => [answer, 1])))).findings).toHaveLength(
       wrong.length,
     )
-    expect(said(checkAnswers(load({}, 1)))).toEqual(['requests that never got an answer that settles them'])
+    expect(said(checkAnswers(load({}, 1)))).toEqual(['requests without a final answer'])
   })
 
   test('are answered by the API', async () => {
@@ -138,10 +148,10 @@ describe('acknowledged writes', () => {
       findings: [],
     })
     expect((await checkApi(api(['c1', 'p1']), [told('p1'), told('p2')], consents)).findings).toEqual([
-      { what: 'answered 404, and not with p2', where: '/v1/clinical-api/patients/p2' },
+      { what: 'answered 404 without p2', where: '/v1/clinical-api/patients/p2' },
     ])
     expect((await checkApi(api(['c0', 'p1']), [told('p1')], consents)).findings).toEqual([
-      { what: 'answered 200, and not with c1', where: '/v1/consent-records?patientId=p1&consentTypeCode=ai' },
+      { what: 'answered 200 without c1', where: '/v1/consent-records?patientId=p1&consentTypeCode=ai' },
     ])
   })
 })
@@ -226,7 +236,7 @@ describe('ends', () => {
       examined: 1,
       findings: [],
     })
-    expect(said(checkSlots(toldLog(...begun, second)))).toEqual(['a second review of a case stands'])
+    expect(said(checkSlots(toldLog(...begun, second)))).toEqual(['a second active review of a case'])
   })
 })
 
@@ -270,8 +280,8 @@ describe('read models', () => {
   test.each<readonly [string, readonly TableContent[], string]>([
     ['lack a row', [table({ a: '1' })], 'a row that only a rebuild has'],
     ['have one more', [table({ a: '1', b: '2', c: '3' })], 'a row that a rebuild does not have'],
-    ['have another one', [table({ a: '1', b: '3' })], 'a row that a rebuild fills otherwise'],
-    ['lack a table', [], 'a table that only one of both has'],
+    ['have another one', [table({ a: '1', b: '3' })], 'a row with other values than in a rebuild'],
+    ['lack a table', [], 'a table that only one of the two has'],
   ])('are found where they %s', (_, live, what) =>
     expect(said(checkReadModels(live, [table({ a: '1', b: '2' })]))).toEqual([what]),
   )

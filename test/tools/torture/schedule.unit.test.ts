@@ -18,7 +18,7 @@ test('a long schedule strikes every part, several at once, everything at once, a
 
 test('a strike says whom it hits, and when', () => {
   expect(describeStrike({ after: 'strike', pauseMs: 3, victims: ['node', 'api-1'] })).toBe(
-    '3 ms after the strike before: node, api-1',
+    '3 ms after the previous strike: node, api-1',
   )
   expect(describeStrike({ after: 'recovery', pauseMs: 0, victims: parts })).toBe('0 ms after recovery: everything')
 })

@@ -57,21 +57,21 @@ describe('webhooks', () => {
   })
 
   test.each<readonly [string, readonly ReceivedLine[], string]>([
-    ['never came', [], 'a webhook that never came'],
+    ['never came', [], 'a webhook that never arrived'],
     ['were refused for good', [line('w1', 'a1', 503)], 'a webhook that was refused and not sent again'],
     ['came under two ids', [line('w1'), line('w2')], 'a webhook under 2 ids: w1, w2'],
-    ['came although nobody asked', [line('w1'), line('w2', 'a2')], 'a webhook that no subscription asked for'],
-    ['came about what was before', [line('w1'), line('w2', 'early')], 'a webhook that no subscription asked for'],
+    ['came although nobody asked', [line('w1'), line('w2', 'a2')], 'a webhook that no subscription requested'],
+    ['came about what was before', [line('w1'), line('w2', 'early')], 'a webhook that no subscription requested'],
     [
       'came to an address of nobody',
       [line('w1'), line('w2', 'a1', 204, '/other')],
-      'a webhook that no subscription asked for',
+      'a webhook that no subscription requested',
     ],
   ])('are found where they %s', (_, received, what) => expect(said(log, received)).toEqual([what]))
 
   test('share no id', () => {
     expect(said([...log, completed('a3')], [line('w1'), line('w1', 'a3')])).toEqual([
-      'one webhook id for two things, the other s1 a1',
+      'one webhook id for two webhooks, the other s1 a1',
     ])
   })
 
@@ -80,7 +80,7 @@ describe('webhooks', () => {
     expect(said(recorded, [line('w1')])).toEqual([])
     const twice = [...recorded, ofDelivery('WebhookRedeliveryRequested'), ofDelivery('WebhookDelivered')]
     expect(said(twice, [line('w1'), line('w1')])).toEqual([])
-    expect(said(twice, [line('w1'), line('w1', 'a1', 503)])).toEqual(['recorded as delivered, though it was not taken'])
+    expect(said(twice, [line('w1'), line('w1', 'a1', 503)])).toEqual(['recorded as delivered, but not accepted'])
   })
 })
 
@@ -98,9 +98,7 @@ describe('webhooks of a subscription that moved', () => {
   })
 
   test('are found where they come to the address that it had given up before, or under another id there', () => {
-    expect(said(log.slice(0, -1), [line('w1'), line('w2', 'a2')])).toEqual([
-      'a webhook to an address that was given up before',
-    ])
+    expect(said(log.slice(0, -1), [line('w1'), line('w2', 'a2')])).toEqual(['a webhook to a replaced address'])
     expect(said(log.slice(0, 3), [line('w1'), line('w2', 'a1', 204, '/moved')])).toEqual([
       'a webhook under 2 ids: w1, w2',
     ])
@@ -118,9 +116,7 @@ describe('webhooks of a subscription that was let go', () => {
     expect(said(log, [])).toEqual([])
     expect(said(log, [line('w1')])).toEqual([])
     expect(said(log, [line('w1', 'a1', 503)])).toEqual([])
-    expect(said([...log, ofDelivery('WebhookDelivered')], [])).toEqual([
-      'recorded as delivered, though it was not taken',
-    ])
+    expect(said([...log, ofDelivery('WebhookDelivered')], [])).toEqual(['recorded as delivered, but not accepted'])
     expect(deliveriesWithoutOutcome(toldLog(...log.slice(0, 3)))).toBe(1)
     expect(deliveriesWithoutOutcome(toldLog(...log))).toBe(0)
   })
@@ -128,23 +124,23 @@ describe('webhooks of a subscription that was let go', () => {
   test.each(letGo)('are not due while it is %s', (_, event) => {
     expect(due(subscribed, event, completed('a1'))).toBe(0)
     expect(said([subscribed, event, completed('a1')], [line('w1')])).toEqual([
-      'a webhook that no subscription asked for',
+      'a webhook that no subscription requested',
     ])
   })
 
   test('are due again once it is enabled', () => {
     expect(due(subscribed, disabled, enabled, completed('a1'))).toBe(1)
-    expect(said([subscribed, disabled, enabled, completed('a1')], [])).toEqual(['a webhook that never came'])
+    expect(said([subscribed, disabled, enabled, completed('a1')], [])).toEqual(['a webhook that never arrived'])
     expect(said([subscribed, completed('a1'), disabled, enabled], [])).toEqual([])
   })
 
   test('are found where they were cancelled while it stood', () => {
     expect(said([subscribed, completed('a1'), ofDelivery('WebhookDeliveryCancelled'), disabled], [line('w1')])).toEqual(
-      ['cancelled, though its subscription stood'],
+      ['cancelled, but its subscription was active'],
     )
     expect(said([subscribed, completed('a1'), ofDelivery('WebhookDeliveryCancelled')], [])).toEqual([
-      'a webhook that never came',
-      'cancelled, though its subscription stood',
+      'a webhook that never arrived',
+      'cancelled, but its subscription was active',
     ])
   })
 })
@@ -154,10 +150,10 @@ describe('webhooks that are asked for again', () => {
 
   test('are found where they are given up or cancelled although the subscription stands', () => {
     expect(said([...log, ofDelivery('WebhookDeliveryFailed')], [line('w1')])).toEqual([
-      'asked for again, and not taken',
+      'requested again, but not accepted',
     ])
     expect(said([...log, ofDelivery('WebhookDeliveryCancelled')], [line('w1')])).toEqual([
-      'cancelled, though its subscription stood',
+      'cancelled, but its subscription was active',
     ])
     expect(said([...log, deleted, ofDelivery('WebhookDeliveryCancelled')], [line('w1')])).toEqual([])
     expect(
@@ -165,7 +161,7 @@ describe('webhooks that are asked for again', () => {
         [...log.slice(0, 3), disabled, enabled, ...log.slice(3), ofDelivery('WebhookDeliveryCancelled')],
         [line('w1')],
       ),
-    ).toEqual(['cancelled, though its subscription stood'])
+    ).toEqual(['cancelled, but its subscription was active'])
   })
 })
 
@@ -176,10 +172,10 @@ describe('webhooks that are asked for while a disabling has them cancelled', () 
   const log = [subscribed, completed('a1'), disabled, enabled]
 
   test('are found where that is the end of them', () => {
-    expect(said([...log, asked(2), cancelled], [])).toEqual(['asked for again, and cancelled'])
+    expect(said([...log, asked(2), cancelled], [])).toEqual(['requested again, but cancelled'])
     expect(said([...log, asked(2), cancelled, again, ofDelivery('WebhookDelivered')], [line('w1')])).toEqual([])
     expect(said([...log, asked(2), cancelled, again, ofDelivery('WebhookDeliveryFailed')], [])).toEqual([
-      'asked for again, and not taken',
+      'requested again, but not accepted',
     ])
   })
 
@@ -198,11 +194,11 @@ test('subscriptions are answered by the API as the log leaves them', async () =>
   const record = { id: 's1', status: 'disabled', url: 'http://127.0.0.1:1/moved' }
   const log = toldLog(subscribed, moved, disabled)
   expect(await checkApi(api(200, record), [], log)).toMatchObject({ examined: 1, findings: [] })
-  const what = `answered 200, and not with s1 disabled ${record.url}`
+  const what = `answered 200 without s1 disabled ${record.url}`
   expect((await checkApi(api(200, { ...record, status: 'active' }), [], log)).findings).toEqual([{ what, where: path }])
   const gone = toldLog(subscribed, deleted)
   expect((await checkApi(api(404, { code: 'not-found' }), [], gone)).findings).toEqual([])
   expect((await checkApi(api(200, record), [], gone)).findings).toEqual([
-    { what: 'answered 200, and not with not-found', where: path },
+    { what: 'answered 200 without not-found', where: path },
   ])
 })
