@@ -54,7 +54,7 @@ export const securityMutants: readonly Mutant[] = [
     caughtBy: [
       {
         file: 'test/embedded/provider/controls.int.test.ts',
-        test: 'is refused without the control secret, and changes nothing',
+        test: 'is refused without the control secret and has no effect',
       },
     ],
   },

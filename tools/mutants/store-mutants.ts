@@ -63,7 +63,7 @@ export const storeMutants: readonly Mutant[] = [
     caughtBy: [
       {
         file: 'test/embedded/eventstore/files/group-commit.int.test.ts',
-        test: 'an append is answered once its group is synced, and not before',
+        test: 'an append is answered only after its group is synced',
       },
     ],
   },
@@ -73,7 +73,7 @@ export const storeMutants: readonly Mutant[] = [
     file: 'embedded/eventstore/log/recovery.ts',
     text: '  if (position < acknowledged) throw',
     replacement: '  if (position < 0) throw',
-    caughtBy: [{ file: tornTail, test: 'cut before the last acknowledged append: the start is refused' }],
+    caughtBy: [{ file: tornTail, test: 'a cut before the last acknowledged append stops the start' }],
   },
   {
     name: 'recovery-trusts-tail',
@@ -81,7 +81,7 @@ export const storeMutants: readonly Mutant[] = [
     file: 'embedded/eventstore/log/recovery.ts',
     text: 'crc) !== stored) return { end: position + at, crc }',
     replacement: 'crc) === -1) return { end: position + at, crc }',
-    caughtBy: [{ file: tornTail, test: 'the same, with zeros or garbage where the tail was' }],
+    caughtBy: [{ file: tornTail, test: 'the same with zeros or garbage in place of the tail' }],
   },
   {
     name: 'key-for-any-request',

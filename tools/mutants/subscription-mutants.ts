@@ -14,7 +14,7 @@ export const subscriptionMutants: readonly Mutant[] = [
   },
   {
     name: 'deleted-comes-back',
-    fault: 'a late repeat of a create recreates a deleted webhook subscription',
+    fault: 'a late repeat of a create revives a deleted webhook subscription',
     file: 'commands/webhooks/subscribe-webhook.ts',
     text: 'state.deleted.has(command.subscriptionId)',
     replacement: `state.deleted.has('')`,

@@ -16,7 +16,7 @@ const LARGEST_GROUP = 8 << 20
  */
 const LARGEST_APPEND = 2 << 20
 /**
- * Room that each append leaves free. An append that recreates a deleted stream is followed by metadata, and that
+ * Room that each append leaves free. An append that revives a deleted stream is followed by metadata, and that
  * metadata must not be refused.
  */
 const SPARE = 64 << 10

@@ -50,7 +50,7 @@ export function append(
   }
   if (events.length === 0 && store.isFull) throw new NoRoomError()
   const undeletedByMetadata = isMetastream(stream) && isSoftDeleted(store.writtenMetadata(originalStreamOf(stream)))
-  // Events that recreate a deleted stream stay hidden until the metadata after them is written. Both fit, or neither is
+  // Events that revive a deleted stream stay hidden until the metadata after them is written. Both fit, or neither is
   // written.
   if (decision.undelete || undeletedByMetadata)
     store.requireRoom(1 + Number(decision.undelete) + Number(undeletedByMetadata))
@@ -107,7 +107,7 @@ export function tombstone(
 }
 
 /**
- * An append or new metadata that recreates a soft-deleted stream is followed by metadata with the first readable
+ * An append or new metadata that revives a soft-deleted stream is followed by metadata with the first readable
  * revision. A node killed between the two would hide the new events, or show the deleted ones. The start therefore
  * writes the missing metadata.
  */

@@ -76,7 +76,7 @@ export class ByteClient {
     await this.client.deleteStream(stream)
   }
 
-  /** An append without events. It recreates a deleted stream without events. */
+  /** An append without events. It revives a deleted stream without events. */
   async revive(stream: string): Promise<void> {
     await this.client.appendToStream(stream, [], { expectedRevision: 'any' })
   }

@@ -5,7 +5,7 @@ import type { TransferredEvent } from './exported-line.ts'
 
 export type ImportResult = {
   events: number
-  /** Events that the store wrote by itself before their turn: the metadata that recreates a deleted stream. */
+  /** Events that the store wrote by itself before their turn: the metadata that revives a deleted stream. */
   writtenByStore: number
   /** Events without data at the place of scavenged events. They keep the revisions equal. */
   filled: number
@@ -95,7 +95,7 @@ class Importing {
   }
 
   /**
-   * A real server crashes when it has to recreate a stream whose metadata stream is tombstoned. It does not start
+   * A real server crashes when it has to revive a stream whose metadata stream is tombstoned. It does not start
    * again.
    */
   private async tombstone(stream: string): Promise<void> {
@@ -107,14 +107,14 @@ class Importing {
     await this.client.tombstone(stream)
   }
 
-  /** Deletes a deleted stream again. An append of the same metadata would recreate the stream. */
+  /** Deletes a deleted stream again. An append of the same metadata would revive the stream. */
   private async deleteAgain({ stream, revision }: TransferredEvent): Promise<void> {
     await this.client.softDelete(originalOf(stream))
     this.heads.set(stream, revision)
   }
 
   /**
-   * An append without events recreates a deleted stream and leaves exactly this metadata. An append of the metadata
+   * An append without events revives a deleted stream and leaves exactly this metadata. An append of the metadata
    * itself would add further metadata.
    */
   private isBareRevival(stream: string, [event]: TransferredEvent[]): boolean {
@@ -124,7 +124,7 @@ class Importing {
     return isSameJson(event.data, revived)
   }
 
-  /** A store that recreates a stream writes the metadata for it immediately, with its own id. */
+  /** A store that revives a stream writes the metadata for it immediately, with its own id. */
   private async isWrittenByStore([event, ...more]: TransferredEvent[]): Promise<boolean> {
     if (event === undefined || more.length > 0 || !event.stream.startsWith('$$')) return false
     const last = await this.readableLast(event.stream, event.revision)

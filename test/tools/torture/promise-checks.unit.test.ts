@@ -31,7 +31,7 @@ describe('acknowledged writes', () => {
     unsettled: { ...unsettled, patient },
   })
 
-  test('are in the log once, however often they were told', () => {
+  test('are accepted once in the log, however often they are acknowledged', () => {
     expect(checkAcknowledged([told('p1', '0/0'), told('p1', '10/10'), told('p2')], log)).toMatchObject({
       examined: 3,
       findings: [],
@@ -45,17 +45,13 @@ describe('acknowledged writes', () => {
       [told('p1', null, 'key'), told('p2', null, 'key')],
       'one key with two ids, the earlier one: p1',
     ],
-    [
-      'was told at a position that is not there',
-      [told('p1', '5/5')],
-      'acknowledged at 5/5, where the log has no event',
-    ],
-    ['was told at a position before its own', [told('p2', '0/0')], 'acknowledged at 0/0, before its event'],
-  ])('are not where one %s', (_, acknowledged, what) =>
+    ['has a position that does not exist', [told('p1', '5/5')], 'acknowledged at 5/5, where the log has no event'],
+    ['has a position before its event', [told('p2', '0/0')], 'acknowledged at 0/0, before its event'],
+  ])('are found where one %s', (_, acknowledged, what) =>
     expect(said(checkAcknowledged(acknowledged, log))).toEqual([what]),
   )
 
-  test('are not where one stands there twice', () => {
+  test('are found where one occurs twice', () => {
     const doubled = toldLog(
       [streamOf('patient', 'p1'), 'PatientRegistered', { patientId: 'p1' }],
       [streamOf('patient', 'p1'), 'PatientRegistered', { patientId: 'p1' }],
@@ -63,13 +59,13 @@ describe('acknowledged writes', () => {
     expect(said(checkAcknowledged([told('p1')], doubled))).toEqual(['acknowledged once, but twice in the log'])
   })
 
-  test('are all there is, but for what was never answered', () => {
+  test('are the only ones in the log, except those that were never answered', () => {
     expect(checkUntold([told('p1'), told('p2')], load({}), log)).toMatchObject({ examined: 2, findings: [] })
     expect(checkUntold([told('p1')], load({}, 1), log).findings).toEqual([])
     expect(said(checkUntold([told('p1')], load({}), log))).toEqual(['in the log, but never acknowledged'])
   })
 
-  test('of one subscription and one delivery are told apart', () => {
+  test('of one subscription and one delivery are distinguished', () => {
     const changes = toldLog(
       ['webhook_subscriptions-o', 'WebhookSubscriptionChanged', { subscriptionId: 's1', url: 'http://127.0.0.1:1/a' }],
       ['webhook_subscriptions-o', 'WebhookSubscriptionDisabled', { subscriptionId: 's1' }],
@@ -101,7 +97,7 @@ describe('acknowledged writes', () => {
     expect(said(checkUntold(all.slice(1), load({}), changes))).toEqual(['in the log, but never acknowledged'])
   })
 
-  test('come with documented answers only', () => {
+  test('have only documented answers', () => {
     expect(
       checkAnswers(
         load({
@@ -130,7 +126,7 @@ describe('acknowledged writes', () => {
     expect(said(checkAnswers(load({}, 1)))).toEqual(['requests without a final answer'])
   })
 
-  test('are answered by the API', async () => {
+  test('are compared with the API', async () => {
     const consents = toldLog([
       streamOf('consent', 'p1'),
       'ConsentRecorded',
@@ -156,7 +152,7 @@ describe('acknowledged writes', () => {
   })
 })
 
-describe('ends', () => {
+describe('the check of ends', () => {
   const [assessment, review, delivery] = [
     streamOf('assessment', 'a1'),
     streamOf('ai_review', 'r1'),
@@ -173,24 +169,24 @@ describe('ends', () => {
     [delivery, 'WebhookDelivered'],
   ] as const
 
-  test('are there once', () =>
+  test('accepts one end for each', () =>
     expect(checkEndings(toldLog(...begun, ...ended))).toMatchObject({ examined: 3, findings: [] }))
 
-  test('may be that of a successor, and need not be where nothing was submitted', () => {
+  test('accepts the end of a successor, and no end without a submit', () => {
     expect(withoutEnd(toldLog(...begun, [review, 'AiReviewSuperseded'], ended[1], ended[2]))).toEqual([])
     expect(withoutEnd(toldLog([assessment, 'AssessmentRequested'], [assessment, 'AssessmentUploadsAwaited']))).toEqual(
       [],
     )
   })
 
-  test('are missing', () => {
+  test('finds missing ends', () => {
     const log = toldLog(...begun)
     expect(withoutEnd(log)).toEqual([assessment, review, delivery])
     expect(said(checkEndings(log))).toEqual(['no end', 'no end', 'no end'])
     expect(underWay(log)).toEqual([assessment, review, delivery])
   })
 
-  test('are there twice, or followed by something', () => {
+  test('finds a second end, and an event after the end', () => {
     expect(said(checkEndings(toldLog(...begun, ...ended, [assessment, 'AssessmentFailed'])))).toEqual(['a second end'])
     expect(said(checkEndings(toldLog(...begun, ...ended, [review, 'AiReviewCancelled'])))).toEqual(['a second end'])
     expect(
@@ -205,7 +201,7 @@ describe('ends', () => {
     ])
   })
 
-  test('are there once in each round of a delivery', () => {
+  test('expects one end in each round of a delivery', () => {
     const again = [delivery, 'WebhookRedeliveryRequested'] as const
     expect(
       checkEndings(
@@ -219,7 +215,7 @@ describe('ends', () => {
     ])
   })
 
-  test('of a cancelled delivery may be followed by what was under way, once, and by who asks in vain', () => {
+  test('accepts one late result and late requests after a cancelled delivery', () => {
     const cancelled = [...begun, ...ended.slice(0, 2), [delivery, 'WebhookDeliveryCancelled']] as const
     const late = ['WebhookDelivered', 'WebhookDeliveryFailed', 'WebhookDeliveryAttemptFailed'].map(
       (type) => [delivery, type] as const,
@@ -230,7 +226,7 @@ describe('ends', () => {
     expect(said(checkEndings(toldLog(...cancelled, [delivery, 'WebhookDeliveryCancelled'])))).toEqual(['a second end'])
   })
 
-  test('leave one review of a case standing', () => {
+  test('accepts one active review per case', () => {
     const second = [streamOf('ai_review', 'r2'), 'AiReviewRequested', { caseId: 'c', productId: 'p' }] as const
     expect(checkSlots(toldLog(...begun, [review, 'AiReviewSuperseded'], second))).toMatchObject({
       examined: 1,
@@ -252,14 +248,14 @@ describe('outcomes', () => {
         ] as const,
     )
 
-  test('are those that nobody asked for', () => {
+  test('accepts failures that clients requested', () => {
     expect(
       checkOutcomes(toldLog(...ended(9), ...ended(1, 'ANALYSIS_FAILED'), ...ended(30, 'CANCELLED'))),
     ).toMatchObject({ examined: 10, findings: [] })
     expect(outcomesOf(toldLog(...ended(2), ...ended(1, 'CANCELLED')))).toEqual({ completed: 2, CANCELLED: 1 })
   })
 
-  test('are too bad where retries do not outlast the kills, or nothing was ever completed', () => {
+  test('finds too many failures, and a run without a completed assessment', () => {
     expect(said(checkOutcomes(toldLog(...ended(8), ...ended(1, 'ANALYSIS_FAILED'))))).toEqual(['too few completed'])
     expect(said(checkOutcomes(toldLog(...ended(3, 'CANCELLED'))))).toEqual(['too few completed'])
   })
@@ -271,7 +267,7 @@ describe('read models', () => {
     rows: new Map(Object.entries(rows)),
   })
 
-  test('equal a rebuild', () =>
+  test('are accepted when they equal a rebuild', () =>
     expect(checkReadModels([table({ a: '1', b: '2' })], [table({ b: '2', a: '1' })])).toMatchObject({
       examined: 2,
       findings: [],
@@ -279,8 +275,8 @@ describe('read models', () => {
 
   test.each<readonly [string, readonly TableContent[], string]>([
     ['lack a row', [table({ a: '1' })], 'a row that only a rebuild has'],
-    ['have one more', [table({ a: '1', b: '2', c: '3' })], 'a row that a rebuild does not have'],
-    ['have another one', [table({ a: '1', b: '3' })], 'a row with other values than in a rebuild'],
+    ['have an additional row', [table({ a: '1', b: '2', c: '3' })], 'a row that a rebuild does not have'],
+    ['have other values in a row', [table({ a: '1', b: '3' })], 'a row with other values than in a rebuild'],
     ['lack a table', [], 'a table that only one of the two has'],
   ])('are found where they %s', (_, live, what) =>
     expect(said(checkReadModels(live, [table({ a: '1', b: '2' })]))).toEqual([what]),
