@@ -9,7 +9,7 @@ export async function installPeers(): Promise<void> {
   const wanted = Object.entries((await manifestOf('')).devDependencies ?? {})
   const found = await Promise.all(wanted.map(([name]) => manifestOf(`node_modules/${name}/`).catch(() => undefined)))
   if (wanted.every(([, version], index) => found[index]?.version === version)) return
-  console.error('installing the packages for comparison: npm ci --prefix bench')
+  console.error('  installing the packages for comparison: npm ci --prefix bench')
   const child = spawn('npm', ['ci', '--prefix', folder, '--no-audit', '--no-fund'], { stdio: ['ignore', 2, 2] })
   const code = await new Promise<number | null>((resolve, reject) => child.once('error', reject).once('close', resolve))
   if (code !== 0) throw new Error(`npm ci --prefix bench ended with ${code}`)

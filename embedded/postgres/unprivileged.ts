@@ -87,7 +87,7 @@ export async function chooseLauncher(
     if (await canReach(launcher, program, dataDir)) return launcher
   }
   throw new Error(
-    `PostgreSQL does not run as root or as a user without a name, and no other way works for ${program} and ${dataDir}:` +
+    `PostgreSQL does not run as root or as a user without a name, and no other way works for ${program} and ${dataDir}: ` +
       'run as another user, put both below a folder that others may enter, or set DATABASE_URL to use a server',
   )
 }

@@ -5,13 +5,13 @@ import type { StageOptions } from './stage/stage.ts'
 type Clocked = 'platform' | 'event store' | 'Postgres'
 
 /**
- * Work that was postponed while a clock was ahead waits until that time. A step back therefore returns to the right
- * time at its end, and the effect of a step forward shows then. A step ahead stays.
+ * A clock that was set back is right again at the end of its fault. A clock ahead stays ahead: after a step back, the work
+ * that was postponed meanwhile would wait for hours.
  */
 function moved(who: Clocked, hours: number): Fault {
   return {
     name: `clock of the ${who} ${Math.abs(hours)} h ${hours < 0 ? 'back' : 'ahead'}`,
-    means: `libfaketime${hours < 0 ? '; at the end it is right again' : '; it stays'}`,
+    means: `libfaketime${hours < 0 ? '; the clock is right again at the end' : '; the clock stays ahead'}`,
     seconds: { full: 20, short: 4 },
     health: [],
     mayExpire: who === 'platform',

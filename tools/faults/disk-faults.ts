@@ -13,7 +13,7 @@ const seconds = { full: 30, short: 4 }
 /** The log of the node cannot grow, because of a limit of its process. The room that it had allocated is used up. */
 const limitedNode: Fault = {
   name: 'event store out of room by a limit',
-  means: 'RLIMIT_FSIZE of its process; what it had written ahead is used up',
+  means: 'RLIMIT_FSIZE of its process; the room allocated ahead is used up',
   seconds,
   health: ['event_store_room'],
   prepare: anywhere(async ({ servers }) => {
@@ -26,7 +26,7 @@ const limitedNode: Fault = {
 
 const fullNode: Fault = {
   name: 'event store out of disk space',
-  means: 'a tmpfs of 32 MB without a free byte; what it had written ahead is used up',
+  means: 'a tmpfs of 32 MB without a free byte; the room allocated ahead is used up',
   seconds,
   health: ['event_store_room'],
   prepare: () => onSmallDisk('event store', 32, async ({ servers }) => useUpRoom(servers.of['event store'].port)),
@@ -71,7 +71,7 @@ const refuseWrites = `
 /** A checkpoint comes every five minutes. Without room it is a panic, and so is the recovery after it. */
 const endedPostgres: Fault = {
   name: 'Postgres ended by a full disk',
-  means: 'the same, and a checkpoint, which it does not survive',
+  means: 'a full tmpfs of 192 MB, then a checkpoint that ends the server',
   seconds,
   health: ['database'],
   prepare: () =>

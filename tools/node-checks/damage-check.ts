@@ -110,7 +110,7 @@ async function writesOn(
     after.texts.length !== before.length + 1 ||
     after.texts.slice(0, before.length).join() !== before.join()
   )
-    return `${what}: an append after it is not there after the next start`
+    return `${what}: a later append is missing after the next start`
   if (before.length < log.texts.length) result.repaired += 1
   return undefined
 }

@@ -99,7 +99,7 @@ async function onStage(
   const load = (await loaded.finish()) as LoadSummary
   const struck = performance.now()
   const left = await settled(follower.facts, settleMs, signal)
-  for (const one of left) say(`not settled: ${one}`)
+  for (const one of left) say(`unfinished: ${one}`)
   const quiet = performance.now()
 
   const before = await readWholeLog(stage.esdbUrl, 'forwards')
@@ -167,7 +167,7 @@ async function startLoad(
 
 async function connect(stage: Stage) {
   const [client] = stage.credentials.clients
-  if (client === undefined) throw new Error('there is no client')
+  if (client === undefined) throw new Error('the installation has no client')
   const { base_url: baseUrl } = stage.credentials
   return createApiClient(baseUrl, textAt((await requestToken(baseUrl, client)).body, 'access_token'))
 }

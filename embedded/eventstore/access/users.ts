@@ -25,7 +25,7 @@ export function readUsers(path: string): User[] {
     if (users.has(user.login)) throw new Error(`${path}, line ${index + 1}: ${user.login} occurs twice`)
     users.set(user.login, user)
   }
-  if (users.size === 0) throw new Error(`${path} names no user`)
+  if (users.size === 0) throw new Error(`${path} contains no user`)
   return [...users.values()]
 }
 

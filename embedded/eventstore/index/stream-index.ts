@@ -15,8 +15,8 @@ const RETRY_DELAY_MS = 1_000
 const MARK_DISTANCE = 128 << 10
 const KNOWN_IDS = 25_000
 /**
- * A checkpoint follows after this many appends. It limits what a start after a crash reads again, and the size of
- * SQLite's write-ahead log.
+ * A checkpoint follows after this many appends, or after this many bytes of SQLite's write-ahead log. A start after a
+ * crash reads at most this many appends again.
  */
 const CHECKPOINT_COUNT = 25_000
 const CHECKPOINT_BYTES = 16 << 20

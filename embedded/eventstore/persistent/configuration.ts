@@ -76,7 +76,7 @@ export class GroupConfiguration {
 
 function entriesOf(config: unknown): StoredSettings[] {
   if (typeof config !== 'object' || config === null || !('version' in config))
-    throw new Error(`${STREAM} holds no configuration`)
+    throw new Error(`${STREAM} does not contain a configuration`)
   const entries: unknown = 'entries' in config ? config.entries : []
   if (!Array.isArray(entries)) throw new Error(`${STREAM} does not contain a list of groups`)
   return entries.flatMap((entry) => (typeof entry === 'object' && entry !== null ? [{ ...entry }] : []))

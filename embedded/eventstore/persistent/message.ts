@@ -1,4 +1,4 @@
-/** An entry of a source or of the parked stream. The group does not inspect `event`; it goes to the consumer. */
+/** An entry of a source or of the parked stream. The group does not inspect `event` and passes it to the consumer. */
 export type SourceEvent<Event> = { id: string; position: number; event: Event }
 
 /** A message on its way through a group. */

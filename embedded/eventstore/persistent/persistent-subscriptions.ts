@@ -173,7 +173,7 @@ export class PersistentSubscriptions {
     throw new GroupError({ kind: 'failed', reason }, streamOf(source), group)
   }
 
-  /** Position of the last event. 0 in an empty log, where reading from the start is equal. */
+  /** Position of the last event. 0 in an empty log, so that a group may start at the beginning. */
   private lastPosition(): number {
     const [newest] = readLogBackwards(this.store, this.store.log.durableEnd)
     return newest?.[0]?.event.position ?? 0

@@ -160,7 +160,7 @@ export class StreamStore {
     this.log.requireRoom(appends)
   }
 
-  /** The events of the append that contains a revision. Throws CorruptIndexError when log and index disagree. */
+  /** The events of the append that contains a revision. Throws CorruptLogError when log and index disagree. */
   eventsAt(stream: string, place: { revision: number; position: number }): { frame: Frame; events: StoredEvent[] } {
     const frame = this.log.readFrame(place.position)
     if (frame.stream !== stream || frame.firstRevision !== place.revision)

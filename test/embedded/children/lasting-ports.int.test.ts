@@ -77,7 +77,7 @@ test.each([0o777, 0o1777, 0o770, 0o702])(
   'refuses a data folder of mode %o, because other users can write to it',
   async (mode) => {
     await chmod(folder, mode)
-    await expect(lockDataFolder(folder, 0)).rejects.toThrow(`the data folder ${folder} can be written by other users`)
+    await expect(lockDataFolder(folder, 0)).rejects.toThrow(`the data folder ${folder} is writable by other users`)
     expect(await readdir(folder)).toEqual([])
   },
 )

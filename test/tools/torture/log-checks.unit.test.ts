@@ -107,7 +107,7 @@ describe('the check of a channel', () => {
 
   test('finds an event of another type than its source', () => {
     expect(said(checkChannel(channel, changed(whole, 6, { type: 'ai_review.failed' })))).toEqual([
-      `${channel} says ai_review.failed where ai_review.completed is due`,
+      `${channel} contains ai_review.failed instead of ai_review.completed`,
     ])
   })
 
@@ -117,7 +117,7 @@ describe('the check of a channel', () => {
       ['consent.events', 'consent.granted', {}, { $causationId: 'event-0' }],
     )
     expect(said(checkChannel('consent.events', log))).toEqual([
-      'consent.events says consent.granted where consent.withdrawn is due',
+      'consent.events contains consent.granted instead of consent.withdrawn',
     ])
     expect(checkChannel('consent.events', changed(log, 1, { type: 'consent.withdrawn' }))).toMatchObject({
       examined: 1,

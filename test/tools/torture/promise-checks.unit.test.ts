@@ -103,7 +103,7 @@ describe('acknowledged writes', () => {
         load({
           '201': 2,
           '409 ai-review-not-cancellable': 1,
-          '404 not-found of what is done': 1,
+          '404 not-found of a finished write': 1,
           '503 database-unavailable': 4,
           '502 undefined': 3,
           none: 9,

@@ -88,7 +88,7 @@ export function checkUntold(
 const expectedRefusals = [
   '409 ai-review-not-cancellable',
   '409 ai-review-already-superseded',
-  '404 not-found of what is done',
+  '404 not-found of a finished write',
 ]
 /** No connection or a broken one, the proxy's 502, and a 503 with Retry-After. */
 const expectedOutage = /^(none|502 undefined|503 [a-z-]+)$/

@@ -78,7 +78,7 @@ export function checkChannel(channel: string, log: readonly Fact[]): Checked {
     else if (place < last) findings.push({ what: `${channel} is out of order`, where: placeOf(fact) })
     else if (due[place]?.publicType !== fact.type)
       findings.push({
-        what: `${channel} says ${fact.type} where ${due[place]?.publicType} is due`,
+        what: `${channel} contains ${fact.type} instead of ${due[place]?.publicType}`,
         where: placeOf(fact),
       })
     seen.add(cause)

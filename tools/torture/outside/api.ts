@@ -90,7 +90,7 @@ export class PatientClient {
       const code = answer.status >= 300 ? ` ${String(at(answer.body, 'code'))}` : ''
       const isWithout = answer.status === 503 && !answer.headers.has('retry-after')
       this.#count(
-        `${answer.status}${code}${isWithout ? ' without Retry-After' : ''}${answer.status === doneStatus ? ' of what is done' : ''}`,
+        `${answer.status}${code}${isWithout ? ' without Retry-After' : ''}${answer.status === doneStatus ? ' of a finished write' : ''}`,
       )
       return answer
     } catch (error) {

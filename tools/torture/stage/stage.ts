@@ -150,7 +150,7 @@ export async function startStage(folder: string, signal: AbortSignal): Promise<S
     const apis: number[] = []
     for (const [place, name] of parts.filter((part) => part !== 'node' && part !== 'postgres').entries()) {
       const role = name.slice(0, -2)
-      if (!isRole(role)) throw new Error(`${name} names no role`)
+      if (!isRole(role)) throw new Error(`${name} is not the name of a role`)
       const port = own[place] ?? 0
       if (role === 'api') apis.push(port)
       const command = roleCommand(role)
@@ -209,7 +209,7 @@ async function freePorts(): Promise<[number, number, number, number, number, ...
 /** Rejects with the signal's reason, because the work's result may never come. */
 async function unlessAborted(signal: AbortSignal, work: Promise<unknown>): Promise<void> {
   const aborted = Promise.withResolvers<never>()
-  const abort = () => aborted.reject(new Error('called off'))
+  const abort = () => aborted.reject(new Error('aborted'))
   signal.addEventListener('abort', abort, { once: true })
   if (signal.aborted) abort()
   try {

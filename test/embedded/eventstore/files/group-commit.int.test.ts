@@ -83,5 +83,5 @@ test('an append whose sync fails is never answered, and later appends are refuse
   await fewTurns()
   expect(failures.map(({ message }) => message)).toEqual(['the disk is gone'])
   expect(answered).not.toHaveBeenCalled()
-  expect(() => append(answered)).toThrow('cannot be written any more')
+  expect(() => append(answered)).toThrow('can no longer be written')
 })

@@ -213,7 +213,7 @@ describe('an import into a store', () => {
     const to = await freshStore()
     await withBytes(to, (client) => client.append('taken', -1n, [event(bytes('{}'))]))
     await exportedByHand([written('taken', 0n)])
-    await expect(importStore(to, file)).rejects.toThrow(/taken holds events of its own/)
+    await expect(importStore(to, file)).rejects.toThrow(/taken already has events/)
   })
 
   test('that was interrupted can be continued by another import', async () => {
@@ -245,17 +245,17 @@ describe('an import into a store', () => {
       deletion,
       { ...written('$$a', 2n ** 63n - 1n, '$streamDeleted'), isJson: false, data: bytes('') },
     ])
-    await expect(importStore(to, file)).rejects.toThrow(/would end a real server/)
+    await expect(importStore(to, file)).rejects.toThrow(/would crash a real server/)
   })
 
   test.each([
-    ['cut off', (text: string) => text.split('\n').slice(0, -2).join('\n'), /not whole/],
+    ['cut off', (text: string) => text.split('\n').slice(0, -2).join('\n'), /incomplete/],
     ['changed', (text: string) => text.replace('Noted', 'Notes'), /checksum/],
     ['something else', () => '{"id":1}\n', /no data|no stream|no export/],
     [
       'longer than it was',
       (text: string) => `${text}{"format":"eventstore-export/1","exportedAt":""}\n`,
-      /behind its end/,
+      /after its end/,
     ],
   ])('of a file that is %s writes nothing', async (_what, change, message) => {
     const to = await freshStore()
