@@ -216,7 +216,7 @@ describe('an import into a store', () => {
     await expect(importStore(to, file)).rejects.toThrow(/taken already has events/)
   })
 
-  test('that was interrupted can be continued by another import', async () => {
+  test('that was interrupted is completed by a second one', async () => {
     const to = await freshStore()
     const events = [written('a', 0n), written('b', 0n), written('a', 1n)]
     await exportedByHand(events.slice(0, 2))
