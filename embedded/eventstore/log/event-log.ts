@@ -127,7 +127,7 @@ export class EventLog {
   /**
    * Adds an append at the end and returns the positions of its events. Calls `done` once it is durable. Throws
    * NoRoomError; nothing has happened then. `isFollowUp`: the append belongs to the one before it and may use the room
-   * that that one left free.
+   * that the other one left free.
    */
   append(input: FrameInput, done: () => void, isFollowUp = false): number[] {
     if (this.failed) throw new Error('the event log can no longer be written')

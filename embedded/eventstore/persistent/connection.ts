@@ -2,7 +2,7 @@ import type { ResolvedEvent } from '../streams/links.ts'
 import { Measurements } from './measurements.ts'
 import type { Message } from './message.ts'
 
-/** What a group does with a consumer's call. */
+/** The actions of a group on a consumer's call. */
 export type ConsumerCall = {
   deliver(event: ResolvedEvent, retries: number): void
   /** The group ends the call. */

@@ -85,8 +85,8 @@ class AllSubscriber {
   }
 
   /**
-   * Takes new durable frames. A subscriber that waits for them gets its events immediately, and does not wake up for
-   * others' events. A subscriber that lags, is slow, or resolves links gets a signal. It then reads the log at its own
+   * Takes new durable frames. A subscriber that waits gets its events immediately, and does not wake up when there are
+   * none for it. A subscriber that lags, is slow, or resolves links gets a signal. It then reads the log at its own
    * pace.
    */
   hear(frames: Frame[]): void {

@@ -1,6 +1,7 @@
 /**
- * A map of at most `size` entries, plus entries that must not be dropped yet. It always keeps the newer half. It drops
- * a half at a time. A Map that deletes its oldest entry at every step walks over all earlier deleted places.
+ * A map of at most `size` entries, plus entries that must not be dropped yet. It always keeps the newer half and drops
+ * the other half at once. Deleting the oldest entry at every step would be slow: a Map walks over all places that were
+ * deleted before.
  */
 export class LruMap<Key, Value> {
   private newer = new Map<Key, Value>()

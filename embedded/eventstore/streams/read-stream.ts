@@ -11,7 +11,7 @@ import {
 } from './stream-metadata.ts'
 import type { StreamStore } from './stream-store.ts'
 
-/** What a reader finds: no stream, a tombstone, or a stream with its bounds. */
+/** The result of a lookup: no stream, a tombstone, or a stream with its bounds. */
 export type StreamView =
   | { kind: 'missing' }
   | { kind: 'deleted' }

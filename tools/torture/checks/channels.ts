@@ -38,7 +38,7 @@ const webhookTypes: Readonly<Record<string, string>> = {
   WebhookSubscriptionDisabled: 'webhook.endpoint.disabled',
 }
 
-/** A second definition, independent of the relays. A check against the relays' own definition could miss nothing. */
+/** A second definition, independent of the relays. The relays' own definition would hide an event that a relay omits. */
 export const channels: Readonly<Record<string, readonly Source[]>> = {
   'ai_review.events': [
     { category: 'assessment', publicType: ofReview },
