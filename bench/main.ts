@@ -16,10 +16,10 @@ if (asked.list) {
   process.exit(0)
 }
 
-// Every benchmark starts processes of the same sources: compiled once, they start sooner, and run as they would.
+// Every benchmark starts processes with the same sources. A compile cache makes them start sooner.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '..', 'node_modules', '.cache', 'compiled')
 
-// Whoever interrupts the run ends what it started: that listens to the end of this process.
+// An interrupt ends the run, and an exit handler ends everything that the run started.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
 
 const { rows, isBroken } = await runBenchmarks(chosen, asked.settings, (line) => console.error(line))

@@ -17,7 +17,7 @@ import { deadEndpoint } from './webhooks/dead-endpoint.ts'
 import { webhookDeliveries } from './webhooks/deliveries.ts'
 import { endToEnd } from './webhooks/end-to-end.ts'
 
-/** Every benchmark, in the order of a run of all. */
+/** Every benchmark, in the order of a full run. */
 export const benchmarks: readonly Benchmark[] = [
   commandsOnNewStreams,
   commandsOnLongStreams,

@@ -7,12 +7,14 @@ import type { BenchPlatform } from '../load/platform.ts'
 import { storedEvents } from '../load/stored-events.ts'
 import { tenantOfFact } from '../../platform/kit/tenants.ts'
 
-/** Patients whom the requests are about, in turn: a day's clinic rather than one person. */
+/** The requests are about this many patients in turn, like a day in a clinic. */
 const patients = 200
 
 export const inFlight = 64
 
-/** Requests an assessment of declared images, one new stream each, answered 202 as soon as it is durable. */
+/**
+ * Requests an assessment of declared images. Each goes to a new stream and is answered 202 as soon as it is durable.
+ */
 export async function assessmentRequests(platform: BenchPlatform, count: number): Promise<HttpJob> {
   const api = createApiClient(platform.baseUrl, bearerOf(platform))
   const bodies: string[] = []
@@ -44,7 +46,7 @@ export async function assessmentRequests(platform: BenchPlatform, count: number)
   }
 }
 
-/** The very events that one such request stores. */
+/** The events that one such request stores. */
 export async function eventsOfRequest(
   platform: BenchPlatform,
   { bodies, paths }: HttpJob,

@@ -16,7 +16,7 @@ export interface ConsentText {
   readonly textVersionId: string
 }
 
-/** A consent type whose text is in effect. */
+/** Publishes a consent type with a text in effect. */
 export async function publishConsentText(platform: BenchPlatform): Promise<ConsentText> {
   const api = createApiClient(platform.baseUrl, bearerOf(platform))
   const headers = {
@@ -34,7 +34,7 @@ export async function publishConsentText(platform: BenchPlatform): Promise<Conse
   return { consentTypeId, textVersionId: textAt(published, 'id') }
 }
 
-/** Patients whose keys stand in the vault, as those of registered ones do, each with so many decisions on record. */
+/** Creates patients with keys in the vault, as for registered ones, and with this number of recorded decisions each. */
 export async function patientsWithDecisions(
   { store, vault, credentials }: BenchPlatform,
   text: ConsentText,
@@ -61,7 +61,7 @@ export async function patientsWithDecisions(
   return patients
 }
 
-/** One decision for each request, by a keyed request of its own, on the patients in turn. */
+/** One keyed request for each decision, on the patients in turn. */
 export function decisionRequests(
   { baseUrl, headers }: BenchPlatform,
   text: ConsentText,

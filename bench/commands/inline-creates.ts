@@ -17,15 +17,15 @@ import { bearerOf } from './assessments.ts'
 import { tenantOfFact } from '../../platform/kit/tenants.ts'
 
 const megabyte = 1_000_000
-/** Of all processes of the platform together, above what they hold when idle. */
+/** Growth in MB of all processes of the platform together above their idle memory. */
 const mostGrowth = 600
 const imagePath = fileURLToPath(new URL('../../embedded/photos/lesion-1.jpg', import.meta.url))
 const imageBytes = 20 * 1024 * 1024 - 64 * 1024
 const sampleMs = 20
 
 /**
- * What images in the bodies of requests cost in memory: two of almost 20 MiB each, many requests at once, from start to last
- * answer. Each measurement takes a platform of its own, since a process seldom gives back what it has held once.
+ * Memory for images in the bodies of requests: two of almost 20 MiB each, with many requests at once, from the start to
+ * the last answer. Each measurement starts a new platform, because a process seldom gives memory back.
  */
 export const inlineCreates: Benchmark = {
   name: 'inline-creates',
@@ -35,7 +35,7 @@ export const inlineCreates: Benchmark = {
     const count = quick ? 4 : 20
     const name = `growth of memory while ${count} requests with 40 MB of images each are answered`
     if (!tellsOfProcesses) {
-      notRun({ goal: 'memory', name, why: 'memory of processes is read from /proc' })
+      notRun({ goal: 'memory', name, why: 'memory of processes is only readable in /proc' })
       return
     }
     const measure = async () => [(await growth(count)) / megabyte]
@@ -56,7 +56,7 @@ async function growth(count: number): Promise<number> {
     )
     const driver = await started(startDriver())
     const job = await jobOf(platform, count)
-    // The servers are children of this process, as the driver is.
+    // The servers are children of this process, like the driver.
     const pids = (await processTree(process.pid, [driver.pid])).filter((pid) => pid !== process.pid)
     const idle = await residentBytes(pids)
     const { most, done } = await mostWhile(pids, driver.run(job))
@@ -86,7 +86,7 @@ async function mostWhile(
   }
 }
 
-/** A patient without consent: the review ends before it reads images, so that only the requests are measured. */
+/** A patient without consent. The review ends before it reads images, so only the requests are measured. */
 async function jobOf(platform: BenchPlatform, count: number): Promise<InlineJob> {
   const api = createApiClient(platform.baseUrl, bearerOf(platform))
   const { body } = await expectStatus(
@@ -106,19 +106,19 @@ async function jobOf(platform: BenchPlatform, count: number): Promise<InlineJob>
   }
 }
 
-/** Each request made an assessment of its own, and both images are what was sent. */
+/** Each request created its own assessment, and both stored images equal the sent ones. */
 async function requireStored(
   { store, credentials }: BenchPlatform,
   { paddings, count }: InlineJob,
   { ids = [] }: JobDone,
 ): Promise<void> {
-  if (new Set(ids).size !== count) throw new Error(`${count} requests made ${new Set(ids).size} assessments`)
+  if (new Set(ids).size !== count) throw new Error(`${count} requests created ${new Set(ids).size} assessments`)
   const image = await readFile(imagePath)
   const sent = paddings.map((padding) => createHash('sha256').update(image).update(padding).digest('hex')).join()
   for (const id of ids) {
     const { state } = await store.load(assessments.of(tenantOfFact(credentials.org_id), id))
     const kept =
       state.status === 'absent' ? '' : state.images.map((one) => ('object' in one ? one.object.sha256 : '')).join()
-    if (kept !== sent) throw new Error(`assessment ${id} has other images than were sent`)
+    if (kept !== sent) throw new Error(`assessment ${id} has other images than those sent`)
   }
 }

@@ -6,8 +6,9 @@ import { startDriver } from '../load/start-driver.ts'
 import { decisionRequests, inFlight, patientsWithDecisions, publishConsentText } from './consents.ts'
 
 /**
- * Whether a command slows down as its aggregate grows: decisions of patients who have many on record over first decisions.
- * Warm on one side, as aggregates in use are; on the other side every stream is new in every round.
+ * Compares decisions of patients with many recorded decisions with first decisions. It shows whether a command slows
+ * down as its aggregate grows. The long streams are cached, like aggregates in use. The other side has new streams in
+ * every round.
  */
 export const commandsOnLongStreams: Benchmark = {
   name: 'long-streams',

@@ -5,7 +5,10 @@ import { startBenchPlatform } from '../load/platform.ts'
 import { startDriver } from '../load/start-driver.ts'
 import { assessmentRequests, eventsOfRequest, inFlight } from './assessments.ts'
 
-/** What token, validation, Idempotency-Key and the decision cost: requests over bare appends of the very same events. */
+/**
+ * Compares requests with bare appends of the same events. The difference is the cost of token, validation,
+ * Idempotency-Key and decision.
+ */
 export const commandsOnNewStreams: Benchmark = {
   name: 'new-streams',
   goals: ['1'],

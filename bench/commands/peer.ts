@@ -6,7 +6,7 @@ import { startBenchPlatform } from '../load/platform.ts'
 import { startDriver, startEmmett } from '../load/start-driver.ts'
 import { assessmentRequests, eventsOfRequest, inFlight } from './assessments.ts'
 
-/** What one would pick instead: the commands of a library on Postgres, which has neither HTTP nor tokens nor keys to care for. */
+/** Compares with an alternative: the commands of a library on Postgres. They have no HTTP, tokens or keys. */
 export const commandsOverPeer: Benchmark = {
   name: 'emmett-commands',
   goals: ['3'],

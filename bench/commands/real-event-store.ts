@@ -11,7 +11,7 @@ import { assessmentRequests, inFlight } from './assessments.ts'
 
 const name = `POST /assessments, ${inFlight} in flight`
 
-/** The same platform on an EventStoreDB and on the embedded node, beside each other. */
+/** Compares the same platform on an EventStoreDB and on the embedded node. */
 export const onRealEventStore: Benchmark = {
   name: 'real-event-store',
   goals: ['5b'],
@@ -22,7 +22,7 @@ export const onRealEventStore: Benchmark = {
       notRun({
         goal: '5b',
         name: 'the platform on EventStoreDB over the platform on the embedded node',
-        why: 'ESDB_URL names no server',
+        why: 'ESDB_URL is not set',
       })
       return
     }
@@ -59,7 +59,7 @@ export const onRealEventStore: Benchmark = {
   },
 }
 
-/** Both logs hold the same kinds of events; each rate counts its own. */
+/** Both logs contain the same kinds of events. Each rate counts its own events. */
 async function readForRebuild({ store }: BenchPlatform): Promise<number> {
   const filter = { streamPrefixes: projectedStreams }
   const handled = new Set(readModels.flatMap(({ handlers }) => Object.keys(handlers)))
@@ -75,6 +75,6 @@ async function readForRebuild({ store }: BenchPlatform): Promise<number> {
     decoded += batch.events.length
   }
   const taken = performance.now() - started
-  if (decoded < inFlight) throw new Error(`a log of requests holds ${decoded} events`)
+  if (decoded < inFlight) throw new Error(`a log of requests contains ${decoded} events`)
   return (decoded * 1000) / taken
 }

@@ -1,32 +1,32 @@
 import type { Comparison } from './compare.ts'
 
 export interface BenchSettings {
-  /** Small sizes: whether everything works and nothing is far off, within seconds. */
+  /** Small sizes. The run takes seconds and shows whether everything works and no figure is far off. */
   readonly quick: boolean
-  /** Rounds that count, of each comparison. */
+  /** Counted rounds of each comparison. */
   readonly rounds: number
-  /** Size of the log where a benchmark has one to choose; undefined for its own choice. */
+  /** Size of the log for benchmarks that can choose one. Undefined keeps their default. */
   readonly events: number | undefined
-  /** A fresh real EventStoreDB to compare with, from `ESDB_URL`; undefined where there is none. */
+  /** A fresh real EventStoreDB for comparison, from `ESDB_URL`. Undefined without one. */
   readonly realUrl: string | undefined
 }
 
-/** Where a benchmark puts what it measures. */
+/** Receives the results of a benchmark. */
 export interface Measuring {
-  /** Measures both sides in turn; each figure becomes a row of the table. */
+  /** Measures both sides in turn. Each figure becomes a row of the table. */
   readonly compare: (comparison: Comparison) => Promise<void>
-  /** A row that says why there is nothing to show, for what this machine lacks. */
+  /** Adds a row with the reason why this machine cannot measure something. */
   readonly notRun: (row: { readonly goal: string; readonly name: string; readonly why: string }) => void
 }
 
-/** One file under `bench/`, and a line in `registry.ts`. */
+/** A benchmark is a file below `bench/` and a line in `registry.ts`. */
 export interface Benchmark {
-  /** What the command line calls it. */
+  /** Name on the command line. */
   readonly name: string
   /** Numbers of its goals in `docs/performance.md`. */
   readonly goals: readonly string[]
   /** One line for `--list`. */
   readonly about: string
-  /** Starts all it needs, hands its comparisons over one by one, and leaves nothing running, whatever happens. */
+  /** Starts everything it needs and passes its comparisons one by one. It always leaves nothing running. */
   readonly run: (settings: BenchSettings, measuring: Measuring) => Promise<void>
 }

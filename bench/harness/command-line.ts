@@ -16,7 +16,7 @@ const options = {
   json: { type: 'string' },
 } as const
 
-/** What the command line asks for; undefined where it cannot be understood. */
+/** The requests of the command line. Undefined when it is invalid. */
 export function settingsOf(args: readonly string[], realUrl: string | undefined): Asked | undefined {
   const parsed = parsedOf(args)
   if (parsed === undefined) return undefined
@@ -29,7 +29,7 @@ export function settingsOf(args: readonly string[], realUrl: string | undefined)
   return { names: positionals, list: values.list, json: values.json, settings }
 }
 
-/** Those that are named, all where none is; undefined where a name is none of theirs. */
+/** The named benchmarks, or all without a name. Undefined for an unknown name. */
 export function chosenBenchmarks(
   benchmarks: readonly Benchmark[],
   names: readonly string[],

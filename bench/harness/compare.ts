@@ -1,6 +1,6 @@
 /**
- * Figures of a side, in the order of the comparison's `figures`: rates, or times. Rejects when the output of what was
- * measured is not what it should be.
+ * Figures of a side (rates or times), in the order of the comparison's `figures`. Rejects when the measured work has a
+ * wrong result.
  */
 export type Measure = () => Promise<readonly number[]>
 
@@ -9,9 +9,12 @@ export interface Side {
   readonly measure: Measure
 }
 
-/** What ours over the other should be. */
+/** The required ratio of ours to the other. */
 export type Goal =
-  /** `reached`: what is reached instead, where `docs/performance.md` says why the goal is not; the quick form judges by it. */
+  /**
+   * `reached` is the present ratio when `docs/performance.md` explains why the goal is missed. The quick form then uses
+   * it instead of the goal.
+   */
   | { readonly kind: 'at-least' | 'at-most'; readonly ratio: number; readonly reached?: number }
   | { readonly kind: 'between'; readonly least: number; readonly most: number }
   | { readonly kind: 'none' }
@@ -25,11 +28,11 @@ export interface Figure {
 export interface Comparison {
   /** Number of the goal in `docs/performance.md`. */
   readonly goal: string
-  /** What one measurement of a side answers. */
+  /** The results of one measurement of a side. */
   readonly figures: readonly Figure[]
   readonly ours: Side
   readonly other: Side
-  /** For measurements of minutes: fewer rounds than were asked for, and no round for warming up. */
+  /** For measurements that take minutes: fewer rounds than requested, and no warm-up round. */
   readonly rounds?: number
 }
 
@@ -39,7 +42,7 @@ export interface Outcome {
   readonly unit: string
   readonly ours: { readonly name: string; readonly median: number }
   readonly other: { readonly name: string; readonly median: number }
-  /** Median of the rounds' ratios, and the distance between their quartiles as a share of it. */
+  /** Median of the rounds' ratios, and its interquartile range relative to the median. */
   readonly ratio: number
   readonly spread: number
   readonly goal: Goal
@@ -72,12 +75,12 @@ export const atMost = (ratio: number, instead: { readonly reached?: number } = {
   ...instead,
 })
 
-/** A spread above this is no result: the machine did something else meanwhile. */
+/** A wider spread is no result: other programs used the machine during the measurement. */
 const widestSpread = 0.15
-/** Below this share of its goal, or of what is reached instead, a ratio is broken rather than measured on a busy machine. */
+/** A ratio below this share of its goal (or of `reached`) means a fault. A busy machine does not explain it. */
 const farOffShare = 0.6
 
-/** Measures both sides in turn, the first one of a round changing, after a round that does not count. */
+/** Measures both sides in turn. The sides alternate in going first. The first round does not count. */
 export async function compare(comparison: Comparison, rounds: number): Promise<readonly Outcome[]> {
   const { figures, ours, other } = comparison
   const counted = Math.min(rounds, comparison.rounds ?? rounds)
@@ -95,7 +98,7 @@ export async function compare(comparison: Comparison, rounds: number): Promise<r
   })
 }
 
-/** Whether a ratio is so far from its goal that no busy machine explains it. */
+/** Whether a ratio is so far from its goal that a busy machine does not explain it. */
 export function isFarOff({ ratio, goal }: Pick<Outcome, 'ratio' | 'goal'>): boolean {
   if (goal.kind === 'none') return false
   const least =
@@ -141,17 +144,17 @@ function verdictOf(goal: Goal, ratio: number, width: number): Outcome['verdict']
   return isReached ? 'holds' : 'falls short'
 }
 
-/** The middle of some figures. */
+/** The median. */
 export function median(values: readonly number[]): number {
   return quantile(values, 0.5)
 }
 
-/** Distance between the quartiles, as a share of the median. */
+/** Interquartile range relative to the median. */
 export function spread(values: readonly number[]): number {
   return (quantile(values, 0.75) - quantile(values, 0.25)) / median(values)
 }
 
-/** The figure below which a share of all of them lie, between its neighbours in proportion. NaN without any. */
+/** A quantile of the values, with linear interpolation. NaN without any values. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   const place = (sorted.length - 1) * share

@@ -4,12 +4,12 @@ import { fileURLToPath } from 'node:url'
 
 const folder = fileURLToPath(new URL('..', import.meta.url))
 
-/** Installs what the platform is compared with (`bench/package.json`), unless all of it is there in its version. */
+/** Installs the packages for comparison (`bench/package.json`), unless all are present in the right versions. */
 export async function installPeers(): Promise<void> {
   const wanted = Object.entries((await manifestOf('')).devDependencies ?? {})
   const found = await Promise.all(wanted.map(([name]) => manifestOf(`node_modules/${name}/`).catch(() => undefined)))
   if (wanted.every(([, version], index) => found[index]?.version === version)) return
-  console.error('  installing what the platform is compared with: npm ci --prefix bench')
+  console.error('  installing the packages for comparison: npm ci --prefix bench')
   const child = spawn('npm', ['ci', '--prefix', folder, '--no-audit', '--no-fund'], { stdio: ['ignore', 2, 2] })
   const code = await new Promise<number | null>((resolve, reject) => child.once('error', reject).once('close', resolve))
   if (code !== 0) throw new Error(`npm ci --prefix bench ended with ${code}`)

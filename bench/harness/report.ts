@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import type { Goal, Outcome } from './compare.ts'
 
-/** What could not be measured: something is missing on this machine, or the measurement broke. */
+/** A missing measurement: this machine lacks something, or the measurement failed. */
 export interface Unmeasured {
   readonly goalNumber: string
   readonly name: string
@@ -19,7 +19,7 @@ export function table(rows: readonly Row[]): string {
   return [head, head.map(() => '---'), ...rows.map(cellsOf)].map((row) => `| ${row.join(' | ')} |`).join('\n')
 }
 
-/** Writes the rows with the machine and time they are from. */
+/** Writes the rows with the machine and the time of the run. */
 export function writeReport(path: string, rows: readonly Row[], settings: object): void {
   const processors = cpus()
   const machine = { cores: processors.length, model: processors[0]?.model, node: process.version }

@@ -2,12 +2,12 @@ import type { Benchmark, BenchSettings, Measuring } from './benchmark.ts'
 import { compare, isFarOff, type Comparison, type Outcome } from './compare.ts'
 import type { Row } from './report.ts'
 
-/** Measurements in a row that have to be far off before the quick form calls that a fault. */
+/** The quick form reports a fault only after this many far-off measurements in a row. */
 const quickAttempts = 3
 
 /**
- * Runs benchmarks one after the other. One that breaks becomes a row, and the others go on.
- * `isBroken` says that one broke, or, in the quick form, that a ratio stayed far off its goal.
+ * Runs benchmarks one after the other. A failed benchmark becomes a row, and the others continue. `isBroken` is true
+ * when one failed. In the quick form it is also true when a ratio stayed far off its goal.
  */
 export async function runBenchmarks(
   benchmarks: readonly Benchmark[],

@@ -2,14 +2,14 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** What a benchmark has started, ended in reverse order when it is over, and a folder of its own. */
+/** Ends everything that a benchmark has started, in reverse order, at its end. Has its own folder. */
 export interface Scope {
   readonly folder: string
   readonly started: <Running extends { stop(): Promise<unknown> }>(starting: Promise<Running>) => Promise<Running>
   readonly atEnd: (end: () => Promise<unknown>) => void
 }
 
-/** Runs `work`, then ends what it started and removes its folder, whatever happened. */
+/** Runs `work`, then always ends what it started and removes its folder. */
 export async function withScope<Result>(work: (scope: Scope) => Promise<Result>): Promise<Result> {
   const folder = await mkdtemp(join(tmpdir(), 'bench-'))
   const ends: (() => Promise<unknown>)[] = []

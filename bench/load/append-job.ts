@@ -3,11 +3,11 @@ import { EventStoreDBClient, NO_STREAM, jsonEvent } from '@eventstore/db-client'
 import type { AppendJob, JobDone } from './jobs.ts'
 import { timed } from './work.ts'
 
-/** Each append has to be acknowledged as the first of its stream. */
+/** Each append must be acknowledged as the first of its stream. */
 export async function runAppendJob({ url, events, count, inFlight }: AppendJob): Promise<JobDone> {
   const client = EventStoreDBClient.connectionString(url)
   const run = randomUUID()
-  // Events that repeat a name need data of their own: the client serialises it for each append, as a caller's would be.
+  // Every append has its own data object. The client serialises it for each append, as it does for a caller's data.
   const data = events.map(({ type, data, metadata }) => ({ type, data: parsed(data), metadata: parsed(metadata) }))
   try {
     return await timed(count, inFlight, async (number) => {

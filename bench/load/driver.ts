@@ -9,7 +9,7 @@ import { runPostsJob } from './webhook-jobs.ts'
 import { Pool } from 'pg'
 import { timed } from './work.ts'
 
-/* A process of its own that puts load on something, so that neither side of a comparison pays for it. */
+/* Puts load on a system from its own process, so that the load costs neither side of a comparison. */
 
 answerJobs(run)
 
@@ -37,17 +37,17 @@ async function run(job: Job): Promise<JobDone> {
       return runOutsideCallsJob(job)
     case 'peer-commands':
     case 'peer-deliveries':
-      throw new Error('a peer works in a process of its own')
+      throw new Error('a peer needs its own process')
   }
 }
 
-/** Each answer has to be one row. */
+/** Each query must return exactly one row. */
 export async function runSelectJob({ databaseUrl, sql, ids, count, inFlight }: SelectJob): Promise<JobDone> {
   const pool = new Pool({ connectionString: databaseUrl, max: inFlight })
   try {
     return await timed(count, inFlight, async (number) => {
       const { rowCount } = await pool.query({ name: 'by-key', text: sql, values: [ids[number % ids.length]] })
-      if (rowCount !== 1) throw new Error(`${rowCount} rows have one primary key`)
+      if (rowCount !== 1) throw new Error(`${rowCount} rows with one primary key`)
     })
   } finally {
     await pool.end()

@@ -7,8 +7,8 @@ import { post } from './webhook-jobs.ts'
 import { timed } from './work.ts'
 
 /**
- * The least that an event-sourced delivery is: an append that it begins, the post, an append of what came of it, each
- * acknowledged before the next. Nothing is claimed, read, decided, signed or shown.
+ * The minimum of an event-sourced delivery: an append for its start, the post, an append for its result. Each waits for
+ * the acknowledgement of the one before. It does not claim, read, decide, sign or show anything.
  */
 export async function runDurablePostsJob({
   baseUrl,
@@ -59,5 +59,5 @@ function parsed(text: string): Record<string, unknown> {
 }
 
 function acknowledged({ success, nextExpectedRevision }: AppendResult, revision: bigint): void {
-  if (!success || nextExpectedRevision !== revision) throw new Error('an append was not acknowledged where it belongs')
+  if (!success || nextExpectedRevision !== revision) throw new Error('an append was acknowledged at a wrong place')
 }

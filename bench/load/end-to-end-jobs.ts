@@ -9,7 +9,7 @@ import { post } from './webhook-jobs.ts'
 
 const limitMs = 120_000
 
-/** Each request is answered as it should be, and each webhook says `completed`. */
+/** Each request must get the right answer, and each webhook must contain `completed`. */
 export async function runEndToEndJob({ requests, perSecond, until }: EndToEndJob): Promise<JobDone> {
   const { baseUrl, paths, bodies, count, status } = requests
   const ends = new Map<unknown, PromiseWithResolvers<void>>()
@@ -25,7 +25,9 @@ export async function runEndToEndJob({ requests, perSecond, until }: EndToEndJob
       response.writeHead(204).end()
       if (memberOf(record, 'status') === 'completed') endOf(memberOf(record, 'id')).resolve()
       else
-        endOf(memberOf(record, 'id')).reject(new Error(`an assessment ended: ${JSON.stringify(record).slice(0, 500)}`))
+        endOf(memberOf(record, 'id')).reject(
+          new Error(`an assessment ended with: ${JSON.stringify(record).slice(0, 500)}`),
+        )
     })
   })
   if (until !== 'answered')
@@ -33,7 +35,7 @@ export async function runEndToEndJob({ requests, perSecond, until }: EndToEndJob
   const pool = new Pool(baseUrl, { connections: 64, pipelining: 1 })
   const late = Promise.withResolvers<never>()
   late.promise.catch(() => undefined)
-  const timer = setTimeout(() => late.reject(new Error('webhooks did not come')), limitMs)
+  const timer = setTimeout(() => late.reject(new Error('webhooks are missing')), limitMs)
   try {
     return await paced(count, perSecond, async (number) => {
       const headers = { ...requests.headers, 'content-type': 'application/json', 'idempotency-key': randomUUID() }
@@ -58,7 +60,7 @@ export async function runEndToEndJob({ requests, perSecond, until }: EndToEndJob
   }
 }
 
-/** One login beforehand, as a session is used for long. */
+/** Logs in once before the measurement, because a session is used for long. */
 export async function runOutsideCallsJob({
   provider,
   imagePath,

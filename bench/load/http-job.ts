@@ -3,7 +3,7 @@ import { Pool } from 'undici'
 import { memberOf, timed } from './work.ts'
 import type { HttpJob, JobDone } from './jobs.ts'
 
-/** Each answer is read to its end and checked. */
+/** Reads each answer to its end and checks it. */
 export async function runHttpJob(job: HttpJob): Promise<JobDone> {
   const { baseUrl, method, paths, bodies, count, inFlight, status, makesRecords } = job
   const pool = new Pool(baseUrl, { connections: inFlight, pipelining: 1 })

@@ -4,10 +4,10 @@ import { Pool } from 'undici'
 import type { InlineJob, JobDone } from './jobs.ts'
 import { memberOf, timed } from './work.ts'
 
-/** Sent at a time, as a client writes a file that it reads. */
+/** Size of one write, as from a client that reads a file. */
 const sliceBytes = 65_536
 
-/** Requests with image bytes in their bodies, all at once; the bodies are sent bit by bit. */
+/** Sends requests with image bytes in their bodies, all at once. The bodies are sent slice by slice. */
 export async function runInlineJob({
   baseUrl,
   headers,

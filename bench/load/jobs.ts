@@ -1,70 +1,73 @@
-/** Requests of an API, each on its own connection, so many in flight at a time. */
+/** Requests to an API with a number in flight, each on its own connection. */
 export interface HttpJob {
   readonly kind: 'http'
   readonly baseUrl: string
   readonly method: 'GET' | 'POST'
-  /** Taken in turn. */
+  /** Used in turn. */
   readonly paths: readonly string[]
   readonly headers: Readonly<Record<string, string>>
-  /** JSON texts, taken in turn; none without a body. */
+  /** JSON texts, used in turn. Empty for requests without a body. */
   readonly bodies: readonly string[]
-  /** With an Idempotency-Key of its own each. */
+  /** Each request has its own Idempotency-Key. */
   readonly isKeyed: boolean
-  /** What each has to be answered with. */
+  /** The expected status of each answer. */
   readonly status: number
-  /** Whether each answer has to tell an `id` that no other one tells. */
+  /** Whether each answer must contain a new `id`. */
   readonly makesRecords: boolean
   readonly count: number
   readonly inFlight: number
 }
 
-/** Appends to new streams by the bare client. */
+/** Appends to new streams with the bare client. */
 export interface AppendJob {
   readonly kind: 'append'
   readonly url: string
-  /** What each append writes, as it is stored: JSON texts. */
+  /** The stored events of each append, as JSON texts. */
   readonly events: readonly { readonly type: string; readonly data: string; readonly metadata: string }[]
   readonly count: number
   readonly inFlight: number
 }
 
-/** Rows by primary key, by the bare Postgres client. */
+/** Rows by primary key with the bare Postgres client. */
 export interface SelectJob {
   readonly kind: 'select'
   readonly databaseUrl: string
-  /** One parameter: an id; one row. */
+  /** One parameter, the id. One row as the result. */
   readonly sql: string
   readonly ids: readonly string[]
   readonly count: number
   readonly inFlight: number
 }
 
-/** Commands on new streams by another library's command handler, on Postgres. */
+/** Commands on new streams with another library's command handler on Postgres. */
 export interface PeerCommandsJob {
   readonly kind: 'peer-commands'
   readonly databaseUrl: string
-  /** What each command decides. */
+  /** The events that each command decides. */
   readonly events: AppendJob['events']
   readonly count: number
   readonly inFlight: number
 }
 
-/** After each acknowledged request: how long until a GET shows its record. */
+/** After each acknowledged request, the time until a GET returns its record. */
 export interface VisibleJob {
   readonly kind: 'visible'
   readonly requests: HttpJob
-  /** Where the record of an `id` is read, `{id}` in the path. */
+  /** The path of a record, with `{id}` for its id. */
   readonly readPath: string
   readonly perSecond: number
 }
 
-/** After each acknowledged append: how long until a subscription has brought it and one transaction has written a row of it. */
+/**
+ * After each acknowledged append, the time until a subscription has delivered it and one transaction has written a row
+ * for it.
+ */
 export interface BareVisibleJob {
   readonly kind: 'bare-visible'
   readonly append: AppendJob
   readonly databaseUrl: string
   readonly perSecond: number
-  /** When the time begins. Default: when it is acknowledged. */
+  /** Start of the time. Default: the acknowledgement. */
   readonly from?: 'begun' | 'acknowledged'
 }
 
@@ -74,41 +77,41 @@ export interface InlineJob {
   readonly baseUrl: string
   readonly headers: Readonly<Record<string, string>>
   readonly patientId: string
-  /** A JPEG image; what follows its end is no part of it. */
+  /** A JPEG image. Bytes after its end are not part of it. */
   readonly imagePath: string
-  /** One image each, made of the file and these bytes behind it. */
+  /** Each makes one image: the file, followed by these bytes. */
   readonly paddings: readonly Uint8Array[]
   readonly count: number
 }
 
-/** Webhooks made beforehand, posted by the bare client; nothing is signed or kept. */
+/** Prepared webhooks, posted with the bare client. Nothing is signed or stored. */
 export interface PostsJob {
   readonly kind: 'posts'
   readonly baseUrl: string
-  /** Taken in turn. */
+  /** Used in turn. */
   readonly paths: readonly string[]
-  /** A webhook as it was received; each one that is posted has an id of its own. */
+  /** A webhook as it was received. Each posted copy has its own id. */
   readonly sample: Webhook
   readonly count: number
   readonly inFlight: number
 }
 
-/** Webhooks delivered by another library's jobs on Postgres, which are all there before the first one is taken. */
+/** Webhooks that another library's jobs on Postgres deliver. All jobs exist before the first one starts. */
 export interface PeerDeliveriesJob extends Omit<PostsJob, 'kind'> {
   readonly kind: 'peer-deliveries'
   readonly databaseUrl: string
-  /** Whether each job writes down what came of its attempt, in a table of the same database. */
+  /** Whether each job records the result of its attempt in a table of the same database. */
   readonly keepsLog: boolean
 }
 
-/** The same posts, each between two appends of a stream of its own. */
+/** The same posts, each between two appends to its own stream. */
 export interface DurablePostsJob extends Omit<PostsJob, 'kind'> {
   readonly kind: 'durable-posts'
-  /** What the event store of this address is given before and after each post, as it is stored. */
+  /** The events that are appended before and after each post to the event store at this URL. */
   readonly appends: { readonly url: string; readonly begin: AppendJob['events']; readonly end: AppendJob['events'] }
 }
 
-/** Requests at a steady rate, and how long each takes to its answer, or until the webhook that tells of its record is here. */
+/** Requests at a steady rate. Measures the time until the answer, or until the webhook about the record arrives. */
 export interface EndToEndJob {
   readonly kind: 'end-to-end'
   readonly requests: HttpJob
@@ -116,7 +119,7 @@ export interface EndToEndJob {
   readonly until: 'answered' | { readonly webhookAtPort: number }
 }
 
-/** The calls that one assessment makes outside, one after the other and at a steady rate: of the provider, and a webhook. */
+/** The outside calls of one assessment, one after the other and at a steady rate: to the provider, and a webhook. */
 export interface OutsideCallsJob {
   readonly kind: 'outside-calls'
   readonly provider: { readonly url: string; readonly login: string; readonly password: string }
@@ -131,14 +134,14 @@ export interface Webhook {
   readonly body: string
 }
 
-/** What a receiver of webhooks is asked: to forget what has come, or to wait until so many different ones are there. */
+/** Commands for a receiver of webhooks: reset, or wait for this number of different webhooks. */
 export type ReceiverJob = { readonly kind: 'begin' } | { readonly kind: 'arrived'; readonly count: number }
 
 export interface ReceiverDone {
   readonly url: string
-  /** Of the middle 80 % of what came. */
+  /** Rate of the middle 80 % of the webhooks. */
   readonly perSecond: number
-  /** How many came under the id of another. */
+  /** Number of webhooks with the id of an earlier one. */
   readonly repeated: number
   readonly sample: Webhook
 }
@@ -157,18 +160,18 @@ export type Job =
   | EndToEndJob
   | OutsideCallsJob
 
-/** What a driver answers: the whole, and the quantiles of one piece of work, in milliseconds. */
+/** The result of a driver: the total, and the quantiles of one piece of work, in milliseconds. */
 export interface JobDone {
   readonly perSecond: number
   readonly p50: number
   readonly p99: number
-  /** Ids of the records that it made, where it tells them. */
+  /** Ids of the created records, if the job returns them. */
   readonly ids?: readonly string[]
 }
 
 export type JobAnswer<Done> = { readonly done: Done } | { readonly failed: string }
 
-/** The life of a process that does jobs for its parent: one after the other, and it ends with its parent. */
+/** Runs the jobs of the parent process, one after the other. Ends with the parent. */
 export function answerJobs(run: (job: never) => Promise<unknown>): void {
   process.on('message', (job) => {
     const answer = (given: JobAnswer<unknown>) => process.send?.(given)

@@ -20,13 +20,16 @@ import { openVault, type Vault } from '../../platform/vault/vault.ts'
 import { catalogue } from '../../streams/catalogue.ts'
 import { openEventStore, type EventStore } from '../../streams/store/event-store.ts'
 
-/** The platform's servers and one process of the asked roles, and this process's own way to the same facts. */
+/**
+ * The platform's servers, one process with the requested roles, and this process's own connections to the store and the
+ * database.
+ */
 export interface BenchPlatform {
   readonly baseUrl: string
   readonly eventStoreUrl: string
   readonly databaseUrl: string
   readonly vaultUrl: string
-  /** Another database of the same server, for its administrator. */
+  /** URL of another database of the same server, for its administrator. */
   readonly otherDatabase: (name: string) => Promise<string>
   readonly credentials: Credentials
   readonly provider: { readonly url: string; readonly login: string; readonly password: string }
@@ -34,27 +37,27 @@ export interface BenchPlatform {
   readonly vault: Vault
   /** Headers of the first client. */
   readonly headers: Readonly<Record<string, string>>
-  /** Runs further roles in a process of their own, with these settings beside those of the first. */
+  /** Runs further roles in another process. These settings are added to those of the first. */
   readonly run: (roles: readonly Role[], env?: Settings) => Promise<void>
   stop(): Promise<void>
 }
 
-/** Of the environment. */
+/** Environment variables. */
 type Settings = Readonly<Record<string, string>>
 
 export interface BenchPlatformOptions {
   readonly folder: string
   readonly roles: readonly Role[]
-  /** A real event store in the embedded node's place. */
+  /** URL of a real event store to use instead of the embedded node. */
   readonly eventStoreUrl?: string | undefined
-  /** Settings of every process, beside those of the servers. */
+  /** Settings of every process, besides those of the servers. */
   readonly env?: Settings
 }
 
 const main = fileURLToPath(new URL('../../app/main.ts', import.meta.url))
 const startLimitMs = 150_000
 
-/** Starts embedded servers, registers the clients as an operator does, and runs the roles in one process of their own. */
+/** Starts embedded servers, registers the clients as an operator does, and runs the roles in one process. */
 export async function startBenchPlatform({
   folder,
   roles,
@@ -132,7 +135,7 @@ export async function startBenchPlatform({
   }
 }
 
-/** One process; its log goes to a file, as an operator's would, and is shown when it does not start. */
+/** Starts one process. Its log goes to a file and is shown when the process does not start. */
 async function startRoles(
   roles: readonly Role[],
   env: Settings,
@@ -164,7 +167,7 @@ async function startRoles(
     await exited
   })
   const deadline = performance.now() + startLimitMs
-  // An API without its projector is alive, but not ready: the read models that it serves are nobody's.
+  // An API without its projector is alive, but never ready: nothing fills the read models that it serves.
   const health = `http://127.0.0.1:${env['PORT']}/health/${roles.includes('api') && !roles.includes('projector') ? 'live' : 'ready'}`
   while (!(await answersWell(health))) {
     if (isOver || performance.now() > deadline)
@@ -182,7 +185,7 @@ async function answersWell(url: string): Promise<boolean> {
 
 async function tokenOf(baseUrl: string, { clients }: Credentials): Promise<string> {
   const [client] = clients
-  if (client === undefined) throw new Error('the credentials have no client')
+  if (client === undefined) throw new Error('the credentials contain no client')
   const { body } = await requestToken(baseUrl, client)
   return textAt(body, 'access_token')
 }

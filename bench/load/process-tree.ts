@@ -1,15 +1,15 @@
 import { readdir, readFile } from 'node:fs/promises'
 
-/** Whether `/proc` tells of processes here. */
+/** Whether `/proc` lists processes here. */
 export const tellsOfProcesses = process.platform === 'linux'
 
-/** A process and everything that it has started, but for some of its children and what they started. Linux only. */
+/** A process and all its descendants, without the children in `but` and their descendants. Linux only. */
 export async function processTree(root: number, but: readonly number[]): Promise<readonly number[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
   const parents = new Map<number, number>()
   for (const pid of pids) {
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
-    // The name in brackets may hold spaces: what follows it is state, parent, and so on.
+    // The name in brackets may contain spaces. After it come the state, the parent, and so on.
     const parent = stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[1]
     if (parent !== undefined) parents.set(pid, Number(parent))
   }
@@ -20,7 +20,7 @@ export async function processTree(root: number, but: readonly number[]): Promise
   return [root, ...below(root)]
 }
 
-/** Bytes of memory that processes hold together; one that has ended holds none. */
+/** Resident memory of processes in bytes. An ended process counts as 0. */
 export async function residentBytes(pids: readonly number[]): Promise<number> {
   const held = await Promise.all(pids.map(residentOf))
   return held.reduce((sum, bytes) => sum + bytes, 0)

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { answerJobs, type ReceiverDone, type ReceiverJob, type Webhook } from './jobs.ts'
 
-/* A process of its own that takes webhooks: each is read to its end and answered 204, but for those at /hang, which are never answered. */
+/* Receives webhooks in its own process. It reads each to its end and answers 204. Webhooks to /hang get no answer. */
 
 const limitMs = 300_000
 const empty: Webhook = { headers: {}, body: '' }
@@ -49,7 +49,7 @@ answerJobs(async (job: ReceiverJob): Promise<ReceiverDone> => {
   }
   const { count } = job
   await new Promise<void>((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`${arrivals.size} webhooks came of ${count}`)), limitMs)
+    const timer = setTimeout(() => reject(new Error(`${arrivals.size} of ${count} webhooks arrived`)), limitMs)
     const reached = () => {
       clearTimeout(timer)
       resolve()
@@ -57,11 +57,11 @@ answerJobs(async (job: ReceiverJob): Promise<ReceiverDone> => {
     awaited = { count, reached }
     if (arrivals.size >= count) reached()
   })
-  if (arrivals.size !== count) throw new Error(`${arrivals.size} webhooks came instead of ${count}`)
+  if (arrivals.size !== count) throw new Error(`${arrivals.size} webhooks arrived instead of ${count}`)
   return { url, perSecond: middleRate([...arrivals.values()]), repeated, sample }
 })
 
-/** Per second, without the first and the last tenth. */
+/** Webhooks per second, without the first and the last tenth. */
 function middleRate(at: readonly number[]): number {
   const first = Math.floor(at.length * 0.1)
   const last = Math.ceil(at.length * 0.9) - 1

@@ -2,10 +2,10 @@ import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Job, JobAnswer, JobDone, ReceiverDone, ReceiverJob } from './jobs.ts'
 
-/** A process that does jobs for this one. */
+/** A process that runs jobs for this one. */
 export interface JobProcess<Task, Done> {
   readonly pid: number
-  /** One job at a time. Rejects with what went wrong in the process. */
+  /** Runs one job at a time. Rejects with the error of the process. */
   readonly run: (job: Task) => Promise<Done>
   stop(): Promise<void>
 }
@@ -13,22 +13,22 @@ export interface JobProcess<Task, Done> {
 export type Driver = JobProcess<Job, JobDone>
 export type Receiver = JobProcess<ReceiverJob, ReceiverDone>
 
-/** Starts a driver; warm code of earlier jobs serves later ones, on either side of a comparison. */
+/** Starts a driver. Both sides of a comparison use its warm code. */
 export function startDriver(): Promise<Driver> {
   return startJobProcess('driver.ts')
 }
 
-/** Starts a process that does commands by `@event-driven-io/emmett`, once `installPeers` is through. */
+/** Starts a process that runs commands with `@event-driven-io/emmett`. Needs `installPeers` first. */
 export function startEmmett(): Promise<Driver> {
   return startJobProcess('../peers/emmett-commands.ts')
 }
 
-/** Starts a process that delivers by `graphile-worker`, once `installPeers` is through. */
+/** Starts a process that delivers with `graphile-worker`. Needs `installPeers` first. */
 export function startGraphile(): Promise<Driver> {
   return startJobProcess('../peers/graphile-deliveries.ts')
 }
 
-/** Starts a process that takes webhooks. */
+/** Starts a process that receives webhooks. */
 export function startReceiver(): Promise<Receiver> {
   return startJobProcess('receiver.ts')
 }

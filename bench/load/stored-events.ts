@@ -1,7 +1,7 @@
 import { EventStoreDBClient } from '@eventstore/db-client'
 import type { AppendJob } from './jobs.ts'
 
-/** The events of a stream as they are stored, for a bare append of the same bytes. */
+/** The stored events of a stream, for a bare append of the same bytes. */
 export async function storedEvents(url: string, stream: string): Promise<AppendJob['events']> {
   const client = EventStoreDBClient.connectionString(url)
   const events: { type: string; data: string; metadata: string }[] = []

@@ -5,7 +5,7 @@ import { Pool } from 'undici'
 import type { BareVisibleJob, JobDone, VisibleJob } from './jobs.ts'
 import { memberOf, paced } from './work.ts'
 
-/** Milliseconds from each 202 to the answer of a GET that waited for the position which the 202 named. */
+/** Milliseconds from each 202 to the answer of a GET that waited for the position in that 202. */
 export async function runVisibleJob({ requests, readPath, perSecond }: VisibleJob): Promise<JobDone> {
   const { baseUrl, paths, bodies, count, status } = requests
   const pool = new Pool(baseUrl, { connections: 64, pipelining: 1 })
@@ -25,7 +25,7 @@ export async function runVisibleJob({ requests, readPath, perSecond }: VisibleJo
         throw new Error(`a request was answered ${written.statusCode}`)
       const acknowledged = performance.now()
       const path = readPath.replace('{id}', id)
-      // An answer that is still behind says so: whoever needs the record asks again.
+      // An answer may report that the read model is behind. The client then repeats the request.
       for (;;) {
         const read = await pool.request({
           path,
@@ -44,7 +44,10 @@ export async function runVisibleJob({ requests, readPath, perSecond }: VisibleJo
   }
 }
 
-/** Milliseconds from each append, acknowledged or begun, to the commit of the one transaction that a subscription's event leads to. */
+/**
+ * Milliseconds from each append, begun or acknowledged, to the commit of one transaction for the event from a
+ * subscription.
+ */
 export async function runBareVisibleJob({
   append,
   databaseUrl,

@@ -3,7 +3,7 @@ import { Pool } from 'undici'
 import type { JobDone, PostsJob, Webhook } from './jobs.ts'
 import { timed } from './work.ts'
 
-/** Each has to be answered 204. */
+/** Each post must be answered 204. */
 export async function runPostsJob({ baseUrl, paths, sample, count, inFlight }: PostsJob): Promise<JobDone> {
   const pool = new Pool(baseUrl, { connections: inFlight, pipelining: 1 })
   const { headers, body } = sample

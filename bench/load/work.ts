@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { quantile } from '../harness/compare.ts'
 import type { JobDone } from './jobs.ts'
 
-/** Does `count` pieces of work, so many at a time, and times each. */
+/** Runs `count` pieces of work with a number in flight, and measures the time of each. */
 export async function timed(
   count: number,
   inFlight: number,
@@ -25,7 +25,7 @@ export async function timed(
   return { perSecond: (count * 1000) / taken, p50: quantile(each, 0.5), p99: quantile(each, 0.99) }
 }
 
-/** Begins pieces of work at a steady rate, whatever became of those before; the times that they tell. */
+/** Starts pieces of work at a steady rate, independent of earlier ones, and returns their times. */
 export async function paced(
   count: number,
   perSecond: number,
@@ -37,7 +37,7 @@ export async function paced(
     const due = started + (number * 1000) / perSecond
     if (due > performance.now()) await pause(due - performance.now())
     const working = work(number)
-    // What fails is told by the wait for all; until then nobody listens.
+    // The final wait reports a failure. Until then the promise needs a handler.
     working.catch(() => undefined)
     running.push(working)
   }
@@ -49,7 +49,7 @@ export async function paced(
   }
 }
 
-/** A member of parsed JSON, undefined where there is none. */
+/** A member of parsed JSON, or undefined. */
 export function memberOf(value: unknown, name: string): unknown {
   if (typeof value !== 'object' || value === null) return undefined
   return Object.getOwnPropertyDescriptor(value, name)?.value

@@ -13,8 +13,8 @@ import { readReadRequest } from '../../embedded/eventstore/wire/read-request.ts'
 import { CANNED_EVENTS, measuredEvent } from './workload.ts'
 
 /*
- * What the node would be without a store: it acknowledges what it does not keep, and sends the same few replies again and again.
- * Calls and messages go the node's way, so that a comparison shows what storing and reading cost.
+ * The node without a store. It acknowledges appends that it does not keep, and always sends the same few replies. Calls
+ * and messages take the same way as in the node. A comparison therefore shows the cost of storing and reading.
  */
 
 const canned = cannedReplies()

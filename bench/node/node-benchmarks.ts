@@ -8,11 +8,11 @@ import { withScope } from '../harness/scope.ts'
 import { append, fill, readAll, subscribeToAll } from './workload.ts'
 
 type NodeSizes = {
-  /** Events in the node that is read and compared with an empty one. */
+  /** Number of events in the node that is read and compared with an empty one. */
   events: number
-  /** Events that one read takes, at most a tenth of `events`. */
+  /** Number of events in one read, at most a tenth of `events`. */
   reading: number
-  /** Appends of one measurement with many in flight; one in flight takes a tenth. */
+  /** Number of appends in one measurement with many in flight. One in flight uses a tenth. */
   appends: number
 }
 
@@ -45,7 +45,7 @@ async function measureNode(
     const full = await started(startEventStoreNode({ dataDir: join(folder, 'full'), port: 0 }))
     const lastTenth = await fill(full.url, events)
     const cannedUrl = `esdb://127.0.0.1:${canned.ready.port}?tls=false`
-    // First, while the empty node is nearly that.
+    // This comes first, while the empty node is almost empty.
     await compare(
       single({
         goalNumber: '11',
@@ -90,7 +90,7 @@ async function measureNode(
       notRun({
         goal: '5a',
         name: 'appends, `readAll`, `subscribeToAll` over EventStoreDB',
-        why: 'ESDB_URL names no server',
+        why: 'ESDB_URL is not set',
       })
       return
     }

@@ -6,15 +6,15 @@ const TEXT = 'x'.repeat(270)
 const FILL_SIZE = 200
 const FILL_IN_FLIGHT = 4
 
-/** Different events that the canned server sends. */
+/** Number of different events that the canned server sends. */
 export const CANNED_EVENTS = 1000
 
-/** An event of 300 bytes of data. */
+/** An event with 300 bytes of data. */
 export function measuredEvent(number: number): { type: string; data: { number: number; text: string } } {
   return { type: TYPE, data: { number, text: TEXT } }
 }
 
-/** Runs a client of a server, on a connection of its own, and closes it. */
+/** Runs work with a client on its own connection, then closes it. */
 export async function withClient<Result>(
   url: string,
   work: (client: EventStoreDBClient) => Promise<Result>,
@@ -27,7 +27,10 @@ export async function withClient<Result>(
   }
 }
 
-/** Appends to new streams, so many in flight at a time, each one checked; the milliseconds that each one took, and all. */
+/**
+ * Appends to new streams with a number in flight and checks each answer. Returns the milliseconds of each append and of
+ * all.
+ */
 export function append(url: string, count: number, inFlight: number): Promise<{ each: number[]; all: number }> {
   return withClient(url, async (client) => {
     const each: number[] = []
@@ -53,7 +56,7 @@ export function append(url: string, count: number, inFlight: number): Promise<{ 
   })
 }
 
-/** Fills a server with numbered events, 200 to a stream; returns the position behind nine tenths of them. */
+/** Fills a server with numbered events, 200 per stream. Returns the position behind nine tenths of them. */
 export function fill(url: string, count: number): Promise<Position> {
   return withClient(url, async (client) => {
     let begun = 0
@@ -74,12 +77,12 @@ export function fill(url: string, count: number): Promise<Position> {
   })
 }
 
-/** Events per second of reading so many events of `$all`; each of our numbers has to come once. */
+/** Events per second when `$all` is read. Each number of the benchmark's events must occur once. */
 export function readAll(url: string, count: number, fromPosition: Position | typeof START = START): Promise<number> {
   return withClient(url, async (client) => {
     const numbers = new Numbers()
     const started = performance.now()
-    // Events of the server itself, such as its statistics, take part in the work but do not count.
+    // Events of the server itself, such as its statistics, are read too but do not count.
     for await (const { event } of client.readAll({ direction: FORWARDS, fromPosition, maxCount: count })) {
       if (event?.type === TYPE) numbers.add(event.data)
     }
@@ -89,7 +92,7 @@ export function readAll(url: string, count: number, fromPosition: Position | typ
   })
 }
 
-/** Events per second of a subscription to `$all`, until it brought so many of our events. */
+/** Events per second of a subscription to `$all`, until it has delivered `count` numbered events. */
 export function subscribeToAll(url: string, count: number): Promise<number> {
   return withClient(url, async (client) => {
     const numbers = new Numbers()
@@ -106,7 +109,7 @@ export function subscribeToAll(url: string, count: number): Promise<number> {
   })
 }
 
-/** What was read: whether it is what was written. */
+/** Checks that the read events equal the written ones. */
 class Numbers {
   count = 0
   private readonly seen = new Set<unknown>()
@@ -114,16 +117,17 @@ class Numbers {
   add(data: unknown): void {
     const isWhole =
       typeof data === 'object' && data !== null && 'number' in data && 'text' in data && data.text === TEXT
-    if (!isWhole) throw new Error('an event is not as it was written')
+    if (!isWhole) throw new Error('an event differs from what was written')
     this.count += 1
     this.seen.add(data.number)
   }
 
-  /** A canned server repeats its events, and a server has some of its own among those that were asked for. */
+  /** A canned server repeats its events. A server has events of its own among the requested ones. */
   expect(asked: number): void {
     const isCanned = this.seen.size === CANNED_EVENTS
-    if (this.count < asked * 0.99 || this.count > asked) throw new Error(`${this.count} events came of ${asked}`)
-    if (!isCanned && this.seen.size !== this.count) throw new Error(`${this.count - this.seen.size} events came twice`)
+    if (this.count < asked * 0.99 || this.count > asked) throw new Error(`${this.count} of ${asked} events arrived`)
+    if (!isCanned && this.seen.size !== this.count)
+      throw new Error(`${this.count - this.seen.size} events arrived twice`)
   }
 
   perSecond(milliseconds: number): number {

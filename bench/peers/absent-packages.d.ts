@@ -1,6 +1,6 @@
 /*
- * What the peers use of packages that only `bench/package.json` brings, so that the whole can be type-checked without them.
- * `tsc -p bench` leaves this file out and checks against the packages themselves.
+ * Declares the used parts of packages that only `bench/package.json` installs. The repository can so be type-checked
+ * without them. `tsc -p bench` excludes this file and checks against the packages themselves.
  */
 
 declare module '@event-driven-io/emmett' {

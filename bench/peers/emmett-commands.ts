@@ -4,12 +4,15 @@ import { randomUUID } from 'node:crypto'
 import { answerJobs, type Job, type JobDone } from '../load/jobs.ts'
 import { timed } from '../load/work.ts'
 
-/* Commands by @event-driven-io/emmett's CommandHandler on Postgres: load, decide, append, as its documentation shows it. */
+/*
+ * Commands with the CommandHandler of @event-driven-io/emmett on Postgres: load, decide, append, as its documentation
+ * shows.
+ */
 
 type Stored = { type: string; data: Record<string, unknown>; metadata: Record<string, unknown> }
 
 answerJobs(async (job: Job): Promise<JobDone> => {
-  if (job.kind !== 'peer-commands') throw new Error(`this process does no ${job.kind}`)
+  if (job.kind !== 'peer-commands') throw new Error(`this process does not run ${job.kind}`)
   const { databaseUrl, events, count, inFlight } = job
   const store = getPostgreSQLEventStore(databaseUrl)
   const handle = CommandHandler<number, Stored>({ evolve: (seen) => seen + 1, initialState: () => 0 })

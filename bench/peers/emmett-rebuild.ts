@@ -9,7 +9,7 @@ import { readFile } from 'node:fs/promises'
 import { Client } from 'pg'
 import { answerLogJobs, type PeerRebuildJob } from '../projections/jobs.ts'
 
-/* A rebuild by @event-driven-io/emmett's rebuildPostgreSQLProjections, as its documentation shows it. */
+/* A rebuild with rebuildPostgreSQLProjections of @event-driven-io/emmett, as its documentation shows. */
 
 type Stored = Event<string, Record<string, unknown>>
 type Assessment = { _id?: string; status: string; revision: number; changes: Record<string, unknown> }
@@ -24,10 +24,10 @@ const statuses: Readonly<Record<string, string>> = {
 const filled = new Map<string, number>()
 
 answerLogJobs(async (job) => {
-  if (job.kind !== 'peer-rebuild') throw new Error(`this process does no ${job.kind}`)
+  if (job.kind !== 'peer-rebuild') throw new Error(`this process does not run ${job.kind}`)
   const events = filled.get(job.file) ?? (await appended(job))
   filled.set(job.file, events)
-  // It remembers what it has rebuilt by the name of the collection.
+  // The library records rebuilds by the name of the collection.
   const collectionName = `assessments_${randomUUID().replaceAll('-', '')}`
   const projection = pongoMultiStreamProjection<Assessment, Stored>({
     collectionName,
@@ -52,7 +52,7 @@ answerLogJobs(async (job) => {
   return { milliseconds, events, rows: { completed: await completedIn(job, collectionName) } }
 })
 
-/** Appends the log stream by stream; how many events it has. */
+/** Appends the log stream by stream. Returns the number of events. */
 async function appended({ databaseUrl, file }: PeerRebuildJob): Promise<number> {
   const store = getPostgreSQLEventStore(databaseUrl)
   try {

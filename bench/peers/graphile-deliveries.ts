@@ -8,8 +8,8 @@ import { answerJobs, type Job, type JobDone } from '../load/jobs.ts'
 import { post } from '../load/webhook-jobs.ts'
 
 /*
- * Webhooks by graphile-worker, with what its documentation says makes it fastest: jobs taken and ended in batches. The log of
- * attempts, where one is kept, is a row of a table of one's own, written by the query that each job is handed.
+ * Webhooks with graphile-worker in the fastest form of its documentation: jobs are taken and ended in batches. The
+ * optional log of attempts is a row of a separate table, written with the query function of the job.
  */
 
 interface Delivery {
@@ -39,7 +39,7 @@ async function makeLog(url: string): Promise<void> {
 }
 
 answerJobs(async (job: Job): Promise<JobDone> => {
-  if (job.kind !== 'peer-deliveries') throw new Error(`this process does no ${job.kind}`)
+  if (job.kind !== 'peer-deliveries') throw new Error(`this process does not run ${job.kind}`)
   const { databaseUrl: connectionString, baseUrl, paths, sample, count, inFlight, keepsLog } = job
   const logger = new Logger(() => () => undefined)
   const deliveries = Array.from({ length: count }, (_, number): Delivery => {

@@ -6,7 +6,7 @@ import { startLogProcess } from './jobs.ts'
 import { writeMainJobs } from './log.ts'
 import { startWorld } from './world.ts'
 
-/** What it costs to fill all read models, which share one reading of the log, over the one that takes longest. */
+/** Compares filling all read models in one shared reading of the log with filling the slowest one alone. */
 export const rebuildAll: Benchmark = {
   name: 'rebuild-all',
   goals: ['8'],

@@ -9,8 +9,8 @@ import type { Position } from '../../platform/kit/positions.ts'
 import type { World } from './world.ts'
 
 /**
- * The consent records of a log as lines that COPY takes, and a table of the same columns and indexes for them, whose name
- * is returned.
+ * Writes the consent records of a log as lines for COPY. Creates a table with the same columns and indexes for them and
+ * returns its name.
  */
 export async function writeConsentRows({ store, pool }: World, upTo: Position, file: string): Promise<string> {
   await ensureRuntimeSchema(pool)

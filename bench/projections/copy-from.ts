@@ -19,7 +19,7 @@ export class CopyFrom implements Submittable {
     this.#source = source
   }
 
-  /** How many rows the server took; rejects with what it refused. */
+  /** Number of rows that the server accepted. Rejects with the server's error. */
   get rows(): Promise<number> {
     return this.#outcome.promise
   }

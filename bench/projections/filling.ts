@@ -4,7 +4,7 @@ import type { FillJob, LogJobDone, LogProcess } from './jobs.ts'
 import { endOf, type Written } from './log.ts'
 import type { World } from './world.ts'
 
-/** How many rows a read model has after the main job, by the events that were written. */
+/** Expected rows of a read model after the main job, from the number of written events. */
 const rowsByEvents: Readonly<Record<string, { readonly type: string; readonly each: number }>> = {
   'assessments.assessments': { type: 'AssessmentRequested', each: 1 },
   'assessments.assessments completed': { type: 'AssessmentCompleted', each: 1 },
@@ -26,19 +26,19 @@ const rowsByEvents: Readonly<Record<string, { readonly type: string; readonly ea
 
 export const allModels = readModels.map(({ name }) => name)
 
-/** The filling of read models with all that was written. */
+/** A job that fills read models with everything that was written. */
 export async function fillOf({ addresses, store }: World, models: readonly string[]): Promise<FillJob> {
   return { kind: 'fill', addresses, models, upTo: formatPosition(await endOf(store)) }
 }
 
-/** Runs it and holds what came out against what was written. */
+/** Runs the job and compares its result with the written events. */
 export async function filled(process: LogProcess, job: FillJob, written: Written): Promise<LogJobDone> {
   const done = await process.run(job)
   expectRows(done, written)
   return done
 }
 
-/** Throws where a table has not the rows that the events make. */
+/** Throws when a table does not have the rows that follow from the events. */
 export function expectRows({ rows }: LogJobDone, { byType }: Written): void {
   for (const [table, count] of Object.entries(rows)) {
     const rule = rowsByEvents[table]
@@ -47,8 +47,8 @@ export function expectRows({ rows }: LogJobDone, { byType }: Written): void {
   }
 }
 
-/** Events per second, of a reading that has to have passed over every one. */
+/** Events per second of a reading. Throws unless it has passed every event. */
 export function rateOf({ events, milliseconds }: LogJobDone, expected: number): number {
-  if (events !== expected) throw new Error(`${events} events came of ${expected}`)
+  if (events !== expected) throw new Error(`${events} of ${expected} events arrived`)
   return (events * 1000) / milliseconds
 }

@@ -11,11 +11,11 @@ import { writeMainJobs } from './log.ts'
 import { tenantOfFact } from '../../platform/kit/tenants.ts'
 
 const inFlight = 4
-/** Different records that are asked for. */
+/** Largest number of different records to read. */
 const most = 2_000
 const projectedWithinMs = 600_000
 
-/** Whether reading a record slows down as the records become more. */
+/** Shows whether reading one record slows down as the number of records grows. */
 export const readGrowth: Benchmark = {
   name: 'get-growth',
   goals: ['11'],
@@ -65,7 +65,7 @@ async function platformWith({ folder, started }: Scope, name: string, events: nu
   }
 }
 
-/** Waits until every assessment is told as completed. */
+/** Waits until every assessment is projected as completed. */
 async function projected({ databaseUrl }: BenchPlatform, assessments: number): Promise<void> {
   const client = new Client({ connectionString: databaseUrl })
   await client.connect()

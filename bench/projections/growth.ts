@@ -9,18 +9,19 @@ import { startWorld, type World } from './world.ts'
 const models = ['assessments']
 
 /**
- * A shorter log tells nothing of a longer one's memory: V8 lets what is to be collected grow to some three times what lives
- * before it collects its old space, which takes a filling 200,000 to 300,000 events; no collection lies behind it earlier.
+ * The smallest log that shows the memory for longer logs. V8 collects its old space only when garbage has grown to
+ * about three times the live data. A filling reaches that after 200,000 to 300,000 events. A shorter one ends before
+ * any collection.
  */
 const eventsToFullHeap = 400_000
 
-/** A log of which the first part is a share of the whole, and how to fill from either. */
+/** A log whose first part is a fraction of the whole, with a fill job for each. */
 interface GrownLog {
   readonly part: { readonly job: FillJob; readonly written: Written }
   readonly whole: { readonly job: FillJob; readonly written: Written }
 }
 
-/** Whether a rebuild of a longer log takes time in proportion. */
+/** Shows whether the time of a rebuild is proportional to the length of the log. */
 export const rebuildTime: Benchmark = {
   name: 'rebuild-time',
   goals: ['11'],
@@ -50,7 +51,7 @@ export const rebuildTime: Benchmark = {
   },
 }
 
-/** Whether a rebuild of a longer log takes more memory. */
+/** Shows whether a rebuild of a longer log needs more memory. */
 export const rebuildMemory: Benchmark = {
   name: 'rebuild-memory',
   goals: ['10'],
@@ -59,7 +60,7 @@ export const rebuildMemory: Benchmark = {
     await withScope(async ({ folder, started }) => {
       const world = await started(startWorld(folder))
       const { part, whole } = await grownLog(world, asked ?? (quick ? 20_000 : 5 * eventsToFullHeap), 5)
-      // A process of its own each time: what one has held once it does not give back.
+      // Each measurement uses a new process, because a process does not give memory back.
       const peak = async ({ job, written }: GrownLog['part']): Promise<number> => {
         const filler = await startLogProcess()
         try {
@@ -75,17 +76,17 @@ export const rebuildMemory: Benchmark = {
           unit: 'MiB',
           ours: { name: 'whole log', measure: () => peak(whole) },
           other: { name: 'its first fifth', measure: () => peak(part) },
-          // The quick form's logs are too short to be held to more.
+          // The logs of the quick form are too short for a tighter goal.
           goal: atMost(1.05, { reached: 1.5 }),
         }),
-        // Each is a process that fills for the first time: there is nothing to warm up.
+        // Each process fills for the first time, so there is no warm-up.
         rounds: 3,
       })
     })
   },
 }
 
-/** The parts are written one after the other, so that whole jobs end where the first part does. */
+/** The two parts are written one after the other. The first part then ends with a complete job. */
 async function grownLog(world: World, events: number, factor: number): Promise<GrownLog> {
   const first = await writeMainJobs(world.store, { events: events / factor })
   const partJob = await fillOf(world, models)

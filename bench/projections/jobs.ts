@@ -2,15 +2,15 @@ import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Addresses } from './world.ts'
 
-/** Reads the log by the bare client up to a position. */
+/** Reads the log with the bare client up to a position. */
 export interface ReadJob {
   readonly kind: 'read'
   readonly eventStoreUrl: string
-  /** As `formatPosition` writes it. */
+  /** In the format of `formatPosition`. */
   readonly upTo: string
 }
 
-/** Fills empty copies of read models from the log's start, in one reading of it, and drops them again. */
+/** Fills empty copies of read models from the start of the log in one reading, then drops them. */
 export interface FillJob {
   readonly kind: 'fill'
   readonly addresses: Addresses
@@ -18,26 +18,26 @@ export interface FillJob {
   readonly upTo: string
 }
 
-/** The same again and again, until the process is told to stop. */
+/** Repeats the same job until the process is told to stop. */
 export interface RefillJob extends Omit<FillJob, 'kind'> {
   readonly kind: 'refill'
 }
 
-/** Puts rows into a table by COPY. */
+/** Copies rows into a table with COPY. */
 export interface CopyJob {
   readonly kind: 'copy'
   readonly databaseUrl: string
-  /** Which is emptied before. */
+  /** The table. It is emptied first. */
   readonly table: string
-  /** File of rows as COPY takes them. */
+  /** File of rows in the format of COPY. */
   readonly file: string
 }
 
-/** Rebuilds a read model of the same events by another library. */
+/** Rebuilds a read model of the same events with another library. */
 export interface PeerRebuildJob {
   readonly kind: 'peer-rebuild'
   readonly databaseUrl: string
-  /** JSON lines of `{ stream, type, data }`, appended once per database. */
+  /** JSON lines of `{ stream, type, data }`. They are appended once per database. */
   readonly file: string
 }
 
@@ -45,11 +45,11 @@ export type LogJob = ReadJob | FillJob | RefillJob | CopyJob | PeerRebuildJob
 
 export interface LogJobDone {
   readonly milliseconds: number
-  /** Events that were read, or rows that were written by `copy`. */
+  /** Number of events that were read, or of rows that `copy` wrote. */
   readonly events: number
-  /** Most memory that the process has held, in bytes. */
+  /** Peak memory of the process in bytes. */
   readonly peakBytes: number
-  /** Rows of each table, `model.table`, and of those that a check names. */
+  /** Number of rows of each table, as `model.table`, and further counts for checks. */
   readonly rows: Readonly<Record<string, number>>
 }
 
@@ -58,12 +58,12 @@ export type LogJobAnswer = { readonly done: LogJobDone } | { readonly failed: st
 /** A process that works on a log, one job at a time. */
 export interface LogProcess {
   readonly run: (job: LogJob) => Promise<LogJobDone>
-  /** Ends a `refill` after the round in hand. */
+  /** Ends a `refill` after the current round. */
   readonly enough: () => void
   stop(): Promise<void>
 }
 
-/** Starts one, of our own code unless another script is named; its warm code serves later jobs. */
+/** Starts a process. Its default script is the platform's own. Later jobs use its warm code. */
 export async function startLogProcess(script = 'log-process.ts'): Promise<LogProcess> {
   const child = fork(fileURLToPath(new URL(script, import.meta.url)), {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -87,7 +87,7 @@ export async function startLogProcess(script = 'log-process.ts'): Promise<LogPro
   }
 }
 
-/** The life of such a process: `isEnough` tells a `refill` to end. */
+/** Runs the jobs of such a process. `isEnough` ends a `refill`. */
 export function answerLogJobs(
   run: (job: LogJob, isEnough: () => boolean) => Promise<Omit<LogJobDone, 'peakBytes'>>,
 ): void {
@@ -100,7 +100,7 @@ export function answerLogJobs(
     isEnough = false
     const answer = (given: LogJobAnswer) => process.send?.(given)
     run(message, () => isEnough).then(
-      // Linux and macOS tell it in kilobytes.
+      // maxRSS is in kilobytes on Linux and macOS.
       (done) => answer({ done: { ...done, peakBytes: process.resourceUsage().maxRSS * 1024 } }),
       (error: unknown) => answer({ failed: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
     )

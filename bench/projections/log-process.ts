@@ -14,7 +14,7 @@ import { CopyFrom } from './copy-from.ts'
 import { answerLogJobs, type CopyJob, type FillJob, type LogJobDone, type ReadJob } from './jobs.ts'
 import { openConnections, type Opened } from './world.ts'
 
-/* A process of its own that reads a log, as the command that rebuilds does. */
+/* Reads a log in its own process, like the command for rebuilds. */
 
 type Done = Omit<LogJobDone, 'peakBytes'>
 
@@ -29,7 +29,7 @@ answerLogJobs((job, isEnough) => {
     case 'copy':
       return copy(job)
     case 'peer-rebuild':
-      throw new Error('a peer works in a process of its own')
+      throw new Error('a peer needs its own process')
   }
 })
 
@@ -37,9 +37,9 @@ async function read({ eventStoreUrl, upTo }: ReadJob): Promise<Done> {
   const end = positionOf(upTo)
   const client = EventStoreDBClient.connectionString(eventStoreUrl)
   try {
-    // The first call of a client finds its server out.
+    // The first call of a client discovers its server.
     for await (const last of client.readAll({ direction: BACKWARDS, maxCount: 1 }))
-      if (last.event === undefined) throw new Error('an empty log')
+      if (last.event === undefined) throw new Error('the log is empty')
     let events = 0
     const started = performance.now()
     for await (const { event } of client.readAll({ direction: FORWARDS, fromPosition: START })) {
@@ -75,7 +75,7 @@ async function fillOnce({
     },
   }
   const projectors = readModels.filter(({ name }) => models.includes(name))
-  if (projectors.length !== models.length) throw new Error(`there is no read model among ${models.join(', ')}`)
+  if (projectors.length !== models.length) throw new Error(`no such read model: ${models.join(', ')}`)
   let milliseconds = 0
   let rows: Record<string, number> = {}
   do {

@@ -15,27 +15,27 @@ import {
 } from './main-job.ts'
 import { tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
 
-/** What was written to a log, counted where it was written. */
+/** The content of a log, counted when it was written. */
 export interface Written {
   readonly events: number
-  /** Events of each type. */
+  /** Number of events of each type. */
   readonly byType: ReadonlyMap<string, number>
   readonly assessmentIds: readonly string[]
 }
 
 export interface LogOptions {
   readonly organisationId?: TenantId
-  /** The least number of events; whole jobs are written. */
+  /** Smallest number of events. Only complete jobs are written. */
   readonly events: number
 }
 
 const jobsAtATime = 256
-/** Each of which first has to get its patient's key from the vault. */
+/** Each decision first reads its patient's key from the vault. */
 const decidersAtATime = 16
 const decisionsPerAppend = 100
 const eventsPerJob = eventsPerPatient + assessmentsPerPatient * eventsPerAssessment
 
-/** The main job, again and again, of many patients at a time, so that their events lie mixed. */
+/** Writes the main job repeatedly, for many patients at a time, so that their events are interleaved. */
 export async function writeMainJobs(
   store: EventStore,
   { organisationId = tenantOfFact(v7()), events }: LogOptions,
@@ -60,7 +60,7 @@ export async function writeMainJobs(
   return { ...written, assessmentIds }
 }
 
-/** Decisions of patients, each of which is one row of the consent records. */
+/** Writes decisions of patients. Each becomes one row of the consent records. */
 export async function writeDecisions(
   store: EventStore,
   { organisationId = tenantOfFact(v7()), events }: LogOptions,
@@ -81,10 +81,10 @@ export async function writeDecisions(
   return { ...written, assessmentIds: [] }
 }
 
-/** Position of the newest event: where a reading of all that was written ends. */
+/** Position of the newest event. A reading of everything ends there. */
 export async function endOf(store: EventStore): Promise<Position> {
   const end = await store.head({ streamPrefixes: [] })
-  if (end === startOfLog) throw new Error('nothing was written')
+  if (end === startOfLog) throw new Error('the log has no events')
   return end
 }
 
@@ -107,7 +107,7 @@ async function write(
   return { events: [...byType.values()].reduce((sum, count) => sum + count, 0), byType }
 }
 
-/** Appends of one job to the streams that it begins. */
+/** Appends of one job to the streams that it creates. */
 class StreamWriter {
   readonly #store: EventStore
   readonly #orgId: TenantId

@@ -18,7 +18,7 @@ import type { WebhookDeliveryEvent } from '../../streams/webhook-delivery/events
 import { webhookDeliveries } from '../../streams/webhook-delivery/aggregate.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 
-/** One append of a job, in the order of the streams' own revisions. */
+/** One append of a job, in the order of the streams' revisions. */
 export interface JobAppend {
   readonly stream: string
   readonly events: readonly DomainEvent[]
@@ -30,15 +30,15 @@ const textVersionId = v7()
 const subscriptionId = v7()
 const sha256 = createHash('sha256').update('photograph').digest('hex')
 
-/** Assessments that one patient has. */
+/** Number of assessments per patient. */
 export const assessmentsPerPatient = 4
-/** Events of a patient's registration and consent, and of one assessment from request to webhook. */
+/** Number of events of a patient's registration and consent, and of one assessment from the request to the webhook. */
 export const eventsPerPatient = 2
 export const eventsPerAssessment = 21
 
 const instant = (at: number, seconds: number): string => new Date(at + seconds * 1000).toISOString()
 
-/** A patient registers and consents. */
+/** A patient is registered and consents. */
 export function patientAppends(organisationId: TenantId, patientId: string, at: number): JobAppend[] {
   const registered: PatientEvent = {
     type: 'PatientRegistered',
@@ -59,7 +59,7 @@ export function patientAppends(organisationId: TenantId, patientId: string, at: 
   ]
 }
 
-/** One decision of a patient; the caller says who recorded it in one of four. */
+/** One decision of a patient. Every fourth one has a `recordedBy` from its caller. */
 export function consentEvent(organisationId: TenantId, patientId: string, at: number, number = 1): ConsentEvent {
   return {
     type: 'ConsentRecorded',
@@ -80,7 +80,7 @@ export function consentEvent(organisationId: TenantId, patientId: string, at: nu
   }
 }
 
-/** One assessment of two photographs, from its request to the webhook that tells of its end, as the platform records it. */
+/** One assessment of two photographs, from its request to the webhook about its end, as the platform records it. */
 export function assessmentAppends(
   organisationId: TenantId,
   patientId: string,

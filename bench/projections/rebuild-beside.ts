@@ -14,14 +14,14 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Addresses } from './world.ts'
 
-/** Commands whose answers are timed, and requests whose records are waited for, a second. */
+/** Per second: commands with measured answers, and requests whose records are awaited. */
 const perSecond = 20
 
-/** What the users of a platform notice of a rebuild: all read models are filled anew again and again while they work. */
+/** The effect of a rebuild on the users of a platform. All read models are filled repeatedly while the users work. */
 export const rebuildBeside: Benchmark = {
   name: 'rebuild-beside',
   goals: ['9'],
-  about: 'command p99 and projection lag p99 while all read models are rebuilt over without',
+  about: 'command p99 and projection lag p99 while all read models are rebuilt over without a rebuild',
   run: async ({ quick, events: asked }, { compare }) => {
     const seconds = quick ? 2 : 20
     await withScope(async ({ folder, started }) => {
@@ -75,7 +75,7 @@ export const rebuildBeside: Benchmark = {
   },
 }
 
-/** How another process reaches the embedded servers of a platform, whose keys are in `folder`. */
+/** The addresses of a platform's embedded servers for another process. Their keys are in `folder`. */
 export async function addressesOf(
   { eventStoreUrl, databaseUrl, vaultUrl }: BenchPlatform,
   folder: string,

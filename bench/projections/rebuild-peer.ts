@@ -11,7 +11,9 @@ import { startLogProcess, type LogJobDone } from './jobs.ts'
 import { endOf, writeMainJobs } from './log.ts'
 import { startWorld, type World } from './world.ts'
 
-/** What one would pick instead: a library's rebuild of the same read model from the same events, kept in Postgres. */
+/**
+ * Compares with an alternative: a library's rebuild of the same read model from the same events, stored in Postgres.
+ */
 export const rebuildOverPeer: Benchmark = {
   name: 'emmett-rebuild',
   goals: ['7'],
@@ -32,7 +34,7 @@ export const rebuildOverPeer: Benchmark = {
           throw new Error(`the peer has ${done.rows['completed']} completed assessments of ${completed}`)
         return rateOf(done, written.events)
       }
-      // The peer takes minutes for each round.
+      // A round of the peer takes minutes.
       await compare({
         ...single({
           goalNumber: '7',
@@ -52,7 +54,7 @@ export const rebuildOverPeer: Benchmark = {
   },
 }
 
-/** The log's events as lines of JSON, without what is ours alone: decrypted, unsigned. */
+/** Writes the log's events as lines of JSON, decrypted and without signatures. */
 async function writeEvents({ store }: World, upTo: Position, file: string): Promise<void> {
   const filter = { streamPrefixes: [] }
   await pipeline(async function* () {

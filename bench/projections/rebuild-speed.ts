@@ -8,7 +8,7 @@ import { startLogProcess } from './jobs.ts'
 import { endOf, writeDecisions, writeMainJobs } from './log.ts'
 import { startWorld } from './world.ts'
 
-/** How near the filling of a read model comes to only reading its log, and to only writing its rows. */
+/** Compares filling a read model with only reading its log, and with only writing its rows. */
 export const rebuildSpeed: Benchmark = {
   name: 'rebuild',
   goals: ['6'],

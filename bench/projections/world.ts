@@ -9,7 +9,7 @@ import { openVault } from '../../platform/vault/vault.ts'
 import { catalogue } from '../../streams/catalogue.ts'
 import { openEventStore, type EventStore } from '../../streams/store/event-store.ts'
 
-/** What a process needs to open the same servers. */
+/** The settings with which another process opens the same servers. */
 export interface Addresses {
   readonly eventStoreUrl: string
   readonly databaseUrl: string
@@ -17,12 +17,12 @@ export interface Addresses {
   readonly masterKeys: string
 }
 
-/** The servers of one benchmark, durable as an installation's, and this process's own connections to them. */
+/** The servers of one benchmark, durable as in an installation, and this process's own connections to them. */
 export interface World {
   readonly addresses: Addresses
   readonly store: EventStore
   readonly pool: Pool
-  /** A database of the same server that is none of the platform's. */
+  /** Another database of the same server. The platform does not use it. */
   readonly otherDatabase: string
   stop(): Promise<void>
 }

@@ -11,7 +11,7 @@ import { startDriver } from '../load/start-driver.ts'
 const inFlight = 16
 const cases = 500
 
-/** What a GET adds to the row that it answers from. */
+/** Compares a GET with a select of the row that answers it. */
 export const readById: Benchmark = {
   name: 'get-by-id',
   goals: ['12'],
@@ -51,7 +51,7 @@ export const readById: Benchmark = {
   },
 }
 
-/** Each answered once its row is there. */
+/** Opens cases and waits until the row of each exists. */
 async function openCases(platform: BenchPlatform): Promise<readonly string[]> {
   const api = createApiClient(platform.baseUrl, bearerOf(platform))
   const patient = { given_name: 'Ada', family_name: 'Example', dob: '1980-02-29' }

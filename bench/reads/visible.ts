@@ -7,8 +7,9 @@ import { startBenchPlatform } from '../load/platform.ts'
 import { startDriver } from '../load/start-driver.ts'
 
 /**
- * How long after the 202 a record can be read, at half of the rate of requests and reads that the platform reaches: the time to the answer of a
- * GET that waits for it, over what a subscription and one transaction take at the same rate without any of the platform.
+ * Time from the 202 until the record is readable, at half of the largest rate of requests and reads. It is the time to
+ * the answer of a waiting GET. The other side is a subscription and one transaction at the same rate, without the
+ * platform.
  */
 export const visibleAfter: Benchmark = {
   name: 'visible',

@@ -10,7 +10,7 @@ export const imagePath = fileURLToPath(new URL('../../embedded/photos/lesion-1.j
 
 const patients = 20
 
-/** Requests assessments of one photograph in the body, of patients who have consented. */
+/** Requests assessments with one photograph in the body, for patients who have consented. */
 export async function consentedRequests(platform: BenchPlatform, count: number): Promise<HttpJob> {
   const api = createApiClient(platform.baseUrl, bearerOf(platform))
   const create = async (path: string, body: object, headers: Readonly<Record<string, string>> = {}): Promise<string> =>

@@ -7,10 +7,16 @@ import { atLeast } from '../harness/compare.ts'
 import { withScope } from '../harness/scope.ts'
 import { startWebhookWorld, subscribed, until, type WebhookWorld } from './filling.ts'
 
-/** Attempts that hang are cancelled once their lease is over: so many may still be there when the others are measured alone. */
+/**
+ * A hanging attempt is cancelled once its lease is over. At most this many may be left when the others are measured
+ * alone.
+ */
 const mostHanging = 2 * subscribed.length
 
-/** What deliveries to four endpoints lose by one that takes nothing; and, at full size, by as many of them as there are others. */
+/**
+ * The loss of deliveries to four endpoints when another endpoint accepts nothing. The full form also has as many such
+ * endpoints as others.
+ */
 export const deadEndpoint: Benchmark = {
   name: 'dead-endpoint',
   goals: ['15'],
@@ -51,7 +57,7 @@ export const deadEndpoint: Benchmark = {
   },
 }
 
-/** Subscriptions that are active only while something is measured, and of which nothing is pending afterwards. */
+/** Creates subscriptions that are active only during a measurement. Nothing of them is pending afterwards. */
 async function switchable(world: WebhookWorld, urls: readonly string[]) {
   const { platform, subscribe, waiting } = world
   const api = createApiClient(platform.baseUrl, bearerOf(platform))
@@ -72,7 +78,7 @@ async function switchable(world: WebhookWorld, urls: readonly string[]) {
         return await work()
       } finally {
         await become('disabled')
-        await until(isQuiet, 'what was pending was not cancelled')
+        await until(isQuiet, 'pending deliveries were not cancelled')
       }
     },
   }

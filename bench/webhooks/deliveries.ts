@@ -10,7 +10,10 @@ import { storedEvents } from '../load/stored-events.ts'
 import { inFlight, startWebhookWorld, subscribed, type WebhookWorld } from './filling.ts'
 import { tenantOfFact } from '../../platform/kit/tenants.ts'
 
-/** What it costs that a delivery is durable, signed, recorded and made once; and what a queue of jobs on Postgres would do. */
+/**
+ * The cost of deliveries that are durable, signed, recorded and made once. The other sides include a queue of jobs on
+ * Postgres.
+ */
 export const webhookDeliveries: Benchmark = {
   name: 'deliveries',
   goals: ['15'],
@@ -18,7 +21,7 @@ export const webhookDeliveries: Benchmark = {
     'durable webhook deliveries over bare posts, over graphile-worker posting the same, and over bare posts between two bare appends',
   run: async ({ quick }, { compare }) => {
     const assessments = quick ? 60 : 1_500
-    // The other sides take the same time for more: batches of jobs have to come to an end within what is measured.
+    // The other sides take the same time for more webhooks. The measurement must contain whole batches of jobs.
     const count = quick ? 2_500 : 40_000
     await installPeers()
     await withScope(async (scope) => {
@@ -62,7 +65,7 @@ export const webhookDeliveries: Benchmark = {
           }),
         )
       }
-      if (quick) return // what has no goal tells the quick form nothing
+      if (quick) return // the quick form needs no figures without a goal
       const appends = await appendsOf(world.platform, sample)
       await compare(
         single({
@@ -83,7 +86,7 @@ export const webhookDeliveries: Benchmark = {
   },
 }
 
-/** What a delivery that came at its first attempt has in its stream, before the post and after it. */
+/** The events in the stream of a delivery that succeeded at its first attempt, before and after the post. */
 async function appendsOf({ eventStoreUrl: url, credentials }: BenchPlatform, { headers }: Webhook) {
   const stream = deliveryStreams.of(tenantOfFact(credentials.org_id), headers['webhook-id'] ?? '').stream
   const events = await storedEvents(url, stream)
@@ -94,11 +97,11 @@ async function appendsOf({ eventStoreUrl: url, credentials }: BenchPlatform, { h
   return { url, begin, end }
 }
 
-/** By when they arrived, as ours are measured. */
+/** Deliveries per second by arrival, as for the platform. */
 async function received({ receiver }: WebhookWorld, count: number, send: () => Promise<unknown>): Promise<number> {
   await receiver.run({ kind: 'begin' })
   await send()
   const { perSecond, repeated } = await receiver.run({ kind: 'arrived', count })
-  if (repeated > 0) throw new Error(`${repeated} webhooks came again`)
+  if (repeated > 0) throw new Error(`${repeated} webhooks arrived twice`)
   return perSecond
 }

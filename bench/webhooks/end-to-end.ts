@@ -11,7 +11,7 @@ import { startBenchPlatform } from '../load/platform.ts'
 import { startDriver, startReceiver, type Driver } from '../load/start-driver.ts'
 import { consentedRequests, imagePath } from './consented.ts'
 
-/** Events on the way from request to webhook that something waits for: by a subscription, and most of them by a row. */
+/** Events from request to webhook for which a step waits: through a subscription, and in most cases through a row. */
 const handOvers = [
   'AssessmentSubmitted',
   'AssessmentReviewRequested',
@@ -23,7 +23,7 @@ const handOvers = [
   'ai_review.completed',
   'AssessmentCompleted',
 ].length
-/** Appends on the way before which, or after which, a step goes on by itself. */
+/** Appends after which, or before which, a step continues without waiting for a subscription. */
 const appends = [
   'CaseOpened',
   'AiReviewStarted',
@@ -37,9 +37,9 @@ const appends = [
 ].length
 
 /**
- * From a request with a photograph in its body to the webhook of its end, at half of the rate that the platform reaches, by a
- * provider that answers at once. Over the sum of what it is made of, each measured by itself without any of the
- * platform but the request's answer.
+ * Time from a request with a photograph in its body to the webhook of its end, at half of the largest rate, with a
+ * provider that answers immediately. The other side is the sum of the parts. Each part is measured alone and, except
+ * for the request's answer, without the platform.
  */
 export const endToEnd: Benchmark = {
   name: 'end-to-end',
@@ -66,7 +66,7 @@ export const endToEnd: Benchmark = {
       await driver.run(whole)
       const perSecond = (await driver.run(whole)).perSecond / 2
       const count = quick ? 8 : Math.max(100, Math.round(perSecond * 20))
-      // In small it does not matter how fast the parts come one after the other, and nobody waits for it.
+      // In the quick form the rate of the parts does not matter, so a higher rate saves time.
       const parts = await partsOf(scope, driver, { count, perSecond: quick ? Math.max(perSecond, 20) : perSecond })
       const name = `POST → webhook received at ${perSecond.toFixed(1)} per second, p99`
       await compare({
@@ -83,7 +83,7 @@ export const endToEnd: Benchmark = {
   },
 }
 
-/** Measures the parts one after the other, over servers of their own. */
+/** Measures the parts one after the other, over separate servers. */
 async function partsOf(
   { folder, started }: Scope,
   driver: Driver,

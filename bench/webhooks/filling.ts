@@ -12,9 +12,9 @@ import { startReceiver, type Receiver } from '../load/start-driver.ts'
 import { assessmentAppends } from '../projections/main-job.ts'
 import { tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
 
-/** Subscriptions of the organisation, each to a path of its own of one receiver. */
+/** The paths of the organisation's subscriptions at one receiver. */
 export const subscribed = ['/1', '/2', '/3', '/4'] as const
-/** Deliveries under way at a time, on either side of a comparison. */
+/** Number of concurrent deliveries on either side of a comparison. */
 export const inFlight = 64
 
 const appendsAtATime = 64
@@ -24,15 +24,21 @@ export interface WebhookWorld {
   readonly platform: BenchPlatform
   readonly receiver: Receiver
   readonly receiverUrl: string
-  /** Subscribes an address to ends of assessments; the subscription's id. */
+  /** Subscribes a URL to ends of assessments and returns the subscription's id. */
   readonly subscribe: (url: string) => Promise<string>
-  /** Ends assessments, each of which every subscription is to be told of, and waits until so many have arrived and are recorded. Per second. */
+  /**
+   * Ends assessments, each due to every subscription. Waits until all webhooks have arrived and are recorded. Returns
+   * webhooks per second.
+   */
   readonly deliver: (assessments: number) => Promise<number>
-  /** How many rows of the to-do list are of these steps. */
+  /** Number of rows in the to-do list with these steps. */
   readonly waiting: (steps: readonly string[]) => Promise<number>
 }
 
-/** The platform, its API and read models in one process and its processor in another, and subscriptions of a receiver that takes what comes. */
+/**
+ * The platform with its API and read models in one process and its processor in another, and subscriptions at a
+ * receiver that accepts all webhooks.
+ */
 export async function startWebhookWorld({ folder, started, atEnd }: Scope): Promise<WebhookWorld> {
   const receiver = await started(startReceiver())
   const { url: receiverUrl } = await receiver.run({ kind: 'begin' })
@@ -61,7 +67,7 @@ export async function startWebhookWorld({ folder, started, atEnd }: Scope): Prom
       await until(async () => (await delivered(pool)) >= before + count, 'the deliveries were not recorded')
       const recorded = (await delivered(pool)) - before
       if (recorded !== count || repeated > 0)
-        throw new Error(`${recorded} deliveries were recorded of ${count}, and ${repeated} came again`)
+        throw new Error(`${recorded} of ${count} deliveries were recorded, and ${repeated} arrived twice`)
       return perSecond
     },
     waiting: async (steps) => {
@@ -89,7 +95,7 @@ async function delivered(pool: Pool): Promise<number> {
   return rows[0]?.count ?? NaN
 }
 
-/** Assessments whose whole life is one append, so that what there is to deliver is there at once. */
+/** Each assessment is one append with its whole life, so all deliveries are due at once. */
 async function endAssessments({ store, credentials }: BenchPlatform, count: number): Promise<void> {
   const { org_id: orgId } = credentials
   const patientId = v7()
@@ -111,7 +117,7 @@ async function endAssessments({ store, credentials }: BenchPlatform, count: numb
   await Promise.all(Array.from({ length: appendsAtATime }, work))
 }
 
-/** Without what would have a review begin. */
+/** Omits the events that start a review. */
 function endedAssessment(orgId: TenantId, patientId: string, assessmentId: string): AssessmentEvent[] {
   const stream = assessments.of(orgId, assessmentId).stream
   const appends = assessmentAppends(orgId, patientId, Date.now() - 60_000, assessmentId)

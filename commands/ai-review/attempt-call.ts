@@ -11,7 +11,7 @@ export interface AttemptCall {
   readonly leaseUntil: Date
 }
 
-/** Fences the call: whoever loses this append, or finds that the review needs another call by now, does not call. */
+/** Fences the call. A worker does not call if it loses this append, or if the planned call is no longer needed. */
 export function attemptCall(command: AttemptCall, state: AiReviewState): Decision<AiReviewEvent> {
   const { next, now } = command
   if (state.status === 'absent' || !isStillNext(next, state, now)) return []

@@ -4,12 +4,12 @@ import { AiReviewStatus } from '../../streams/ai-review/events.ts'
 
 const maxReviewImages = 10
 
-/** Characters of a presigned address. */
+/** In characters. */
 export const maxPresignedUrlLength = 8192
 
 const device = Type.String({ minLength: 1, maxLength: 255 })
 
-/** Specification 5.4: the images of the new review, under addresses that can be read now. */
+/** Specification 5.4: the images of the new review. Their addresses must be readable now. */
 export const SupersedeAiReviewBody = Type.Object(
   {
     reason: Type.Optional(Type.String({ maxLength: 500, description: 'Free of personal data: it is published' })),

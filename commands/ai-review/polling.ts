@@ -21,8 +21,8 @@ export function pollScheduleOf(configuration: PollSettings): PollSchedule {
 }
 
 /**
- * When to poll next after `attemptCount` polls, or null when the budget is used up. The delay is clamped to the
- * deadline, so that the last poll falls exactly on it (T3); a poll due earlier but made after it was still made (T29).
+ * The time of the next poll after `attemptCount` polls, or null when the budget is used up. The last poll is exactly at
+ * the deadline (T3). A poll that was due earlier is also made after the deadline (T29).
  */
 export function nextPollAt(
   schedule: PollSchedule,

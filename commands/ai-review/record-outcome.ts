@@ -32,7 +32,7 @@ export type CallOutcome =
     }
   | {
       readonly kind: 'start-deferred'
-      /** Which retry comes next, counted from 1. */
+      /** The number of the next retry, counted from 1. */
       readonly retry: number
       readonly classification: Classification
       readonly upstreamStatus: number | null
@@ -53,7 +53,7 @@ export type CallOutcome =
       readonly upstreamStatus: number | null
       readonly providerOutcome: ProviderOutcome | null
       readonly rawResponse: StoredObject | null
-      /** The poll that failed counts as one. */
+      /** Whether the failed call was a poll, which counts as an attempt. */
       readonly isPoll: boolean
     }
 
@@ -73,17 +73,16 @@ export interface ReviewResult {
 }
 
 export interface RecordOutcome {
-  /** The attempt this is the outcome of, or the call that was not attempted, for what ended before it. */
+  /** The attempt, or the planned call if a check before the attempt failed. */
   readonly of: { readonly attemptId: string } | { readonly unattempted: PlannedCall }
   readonly outcome: CallOutcome
   readonly now: Date
 }
 
 /**
- * Records what a call, or the checks before it, came to. Counts only for the attempt that is open: an outcome that
- * arrives after its lease was taken over, or after the review ended, changes nothing; nor does what kept a call from being
- * attempted that the review does not need any more. Two runs that hung before the same call, the second because the lease of
- * the first ended, use up one try.
+ * Records the outcome of a call, or of the checks before it. An outcome of an attempt that is no longer open changes
+ * nothing: another worker took over its lease, or the review has ended. A failed check changes nothing if the review no
+ * longer needs the planned call. If two workers fail before the same call, they use up one retry.
  */
 export function recordOutcome(command: RecordOutcome, state: AiReviewState): Decision<AiReviewEvent> {
   if (!isStarting(state) && !isAwaiting(state)) return []
@@ -160,7 +159,7 @@ function startDeferred(
   const { aiReviewId, startRetries, openAttempt } = review
   const { retry, classification, upstreamStatus, retryAt } = outcome
   if (retry !== startRetries + 1) return []
-  // A check that failed settles no attempt: one that a crash left open still counts against the provider's case.
+  // A failed check does not close an attempt that a crash left open: the provider's side stays unknown.
   const isCutOff = isUnattempted && leavesUnknown(openAttempt)
   const abandonsProviderCase = outcome.abandonsProviderCase || isCutOff
   const data = {

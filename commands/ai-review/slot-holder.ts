@@ -2,7 +2,7 @@ import { aiReviewSlots, type SlotClaim } from '../../streams/ai-review-slot/aggr
 import type { EventStore } from '../../streams/store/event-store.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 
-/** The slot that a review was given. */
+/** A review, with the names of its slot. */
 export interface SlotOfReview {
   readonly orgId: TenantId
   readonly caseId: string
@@ -11,8 +11,8 @@ export interface SlotOfReview {
 }
 
 /**
- * The claim of the review that took the slot away from this one, read afresh; null while it holds the slot. The slot
- * knows before the review's own stream does, when a crash came between the two.
+ * The claim of the review that holds the slot instead of this one, from a fresh read. Null while this review holds it.
+ * After a crash between the two appends, only the slot's stream contains the change.
  */
 export async function successorOf(
   store: Pick<EventStore, 'load'>,

@@ -3,7 +3,7 @@ import type { AiReviewState } from '../../streams/ai-review/aggregate.ts'
 import type { Decision } from '../handling/decision.ts'
 import { isAwaiting, isStarting } from './next-call.ts'
 
-/** T24: before the provider has the images the review fails; while it waits for their result it is cancelled. */
+/** T24: the review fails if the provider has not got all images yet. It is cancelled if it waits for their result. */
 export function withdrawConsent(command: { now: Date }, state: AiReviewState): Decision<AiReviewEvent> {
   const at = command.now.toISOString()
   if (isStarting(state)) {
@@ -24,7 +24,7 @@ export function withdrawConsent(command: { now: Date }, state: AiReviewState): D
   return []
 }
 
-/** The decision that asked for the withdrawal is not the one that counts: the review goes on. */
+/** Records that a later decision counts instead of the withdrawal. The review goes on. */
 export function confirmConsent(command: { now: Date }, state: AiReviewState): Decision<AiReviewEvent> {
   const checkedAt = command.now.toISOString()
   if ((!isStarting(state) && !isAwaiting(state)) || state.consentConfirmedAt === checkedAt) return []

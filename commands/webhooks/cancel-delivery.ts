@@ -14,9 +14,9 @@ export interface CancelDelivery {
 }
 
 /**
- * Ends a delivery that is pending, also one that has never been attempted. Nothing while an attempt is open: what the
- * receiver makes of that is told first. Whoever has asked for it since it was disabled was told that it is pending, and has
- * it begin another round; a round that began since then is none of those that the disabling ended.
+ * Cancels a pending delivery, also before its first attempt. While an attempt is open nothing happens: its outcome
+ * comes first. A client that asked for the delivery after the disabling was answered `pending`: its round follows the
+ * cancellation. A round that began after the disabling goes on.
  */
 export function cancelDelivery(
   { delivery, reason, disabledRevision, now }: CancelDelivery,

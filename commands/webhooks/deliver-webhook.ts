@@ -6,7 +6,7 @@ type Scheduled = Extract<WebhookDeliveryEvent, { type: 'WebhookDeliveryScheduled
 
 type Pending = Extract<WebhookDeliveryState, { status: 'pending' }>
 
-/** What a delivery is, whoever begins its stream. */
+/** The data of a delivery's first event. Several commands can begin the stream. */
 export type NewDelivery = Omit<Scheduled, 'scheduledAt'>
 
 export interface AttemptDelivery {
@@ -16,9 +16,9 @@ export interface AttemptDelivery {
 }
 
 /**
- * Begins an attempt, and on the first one the delivery itself: NoStream makes one delivery of a subscription and an
- * event. An attempt cut off by a crash is made again under the same number. Before the next one is due none is begun,
- * whatever the list of a worker says: it may be behind, and its lease over.
+ * Begins an attempt. The first attempt begins the delivery's stream too: the append expects no stream, so subscription
+ * and event have one delivery. After a crash the attempt is made again under the same number. No attempt begins before
+ * it is due: the list of a worker may be behind, and its lease may be over.
  */
 export function attemptDelivery(command: AttemptDelivery, state: WebhookDeliveryState): Decision<WebhookDeliveryEvent> {
   const { delivery, now, leaseUntil } = command
@@ -37,7 +37,7 @@ export function attemptDelivery(command: AttemptDelivery, state: WebhookDelivery
   return state.status !== 'pending' || waitsUntil(state, now) !== null ? [] : [attempt(state.finishedAttempts)]
 }
 
-/** Until when no attempt of a pending delivery is begun: somebody is at one, or the next one is not due yet. Null when one may be. */
+/** The end of an open attempt's lease, or the time of the next attempt. Null when an attempt may begin now. */
 export function waitsUntil({ openLeaseUntil, nextAttemptAt }: Pending, now: Date): Date | null {
   const until = openUntil(openLeaseUntil, now)
   if (until !== null) return until
@@ -51,7 +51,7 @@ export type DeliveryOutcome =
       readonly kind: 'failed'
       readonly statusCode: number | null
       readonly errorClass: DeliveryErrorClass
-      /** Null when there is no further one in this round. */
+      /** Null after the last attempt of the round. */
       readonly nextAttemptAt: Date | null
       readonly endpoint: FailedEndpoint
     }
@@ -64,8 +64,8 @@ export interface RecordDelivery {
 }
 
 /**
- * Records what an attempt came to; an outcome of an attempt that is already settled changes nothing. What was cancelled
- * meanwhile has been delivered all the same when the receiver took it; when not, its attempt is over, and no other follows.
+ * Records the outcome of an attempt. A second outcome of the same attempt changes nothing. A delivery that was
+ * cancelled during the attempt counts as delivered if the receiver accepted it. If not, no other attempt follows.
  */
 export function recordDelivery(command: RecordDelivery, state: WebhookDeliveryState): Decision<WebhookDeliveryEvent> {
   const { attempt, outcome, durationMs, now } = command

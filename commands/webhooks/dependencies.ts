@@ -3,16 +3,16 @@ import type { WebhookEventType } from '../../streams/webhook-subscriptions/event
 import type { CommandDependencies } from '../handling/dependencies.ts'
 
 export interface RecoveryPeriod {
-  /** RFC 3339; what happened then is in. */
+  /** RFC 3339, inclusive. */
   readonly since: string
-  /** RFC 3339; what happened then is not. */
+  /** RFC 3339, exclusive. */
   readonly until: string
 }
 
 /**
- * Deliveries of events of the period that failed or were cancelled, oldest first.
+ * Finds the failed and cancelled deliveries of events of the period, oldest first.
  *
- * @throws Problem `read-model-behind` where that cannot be told for now
+ * @throws Problem `read-model-behind` where the read model may lack some
  */
 export type DeliveriesToRecover = (
   org: TenantId,
@@ -33,7 +33,7 @@ export interface DueDelivery {
 }
 
 /**
- * The due delivery of that id; null where its stream has begun.
+ * Finds a due delivery by its id. Null where its stream has begun.
  *
  * @throws Problem `not-found`, or `read-model-behind` where the read model may lack it
  */

@@ -8,8 +8,8 @@ export interface Recover extends Omit<WebhookRecovery, 'requestedAt'> {
 }
 
 /**
- * Has the deliveries that it names sent again. They stand in the fact, so that a repeat is answered with what the first
- * request found, and a process may take them one by one.
+ * Asks for the named deliveries again. The event contains them: a repeat gets the same answer, and a process sends them
+ * one by one.
  */
 export function recover(
   { isActive, now, ...found }: Recover,

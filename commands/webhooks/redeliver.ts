@@ -7,19 +7,19 @@ type Scheduled = Extract<WebhookDeliveryEvent, { type: 'WebhookDeliveryScheduled
 
 export interface Redeliver {
   readonly subscriptionId: string
-  /** Begins the stream of a delivery that is due and was never attempted; null where none of that id is due. */
+  /** The first event of a delivery that is due and was never attempted. Null where no such delivery has this id. */
   readonly due: Scheduled['data'] | null
-  /** The rest is of the subscription as whoever asks found it. */
+  /** Status and revisions of the subscription, as the request found them. */
   readonly isActive: boolean
   readonly endpointRevision: number
   readonly disabledRevision: number | null
-  /** The recovery that asks; null when a client asks for this one. */
+  /** Null when a client asks for this delivery alone. */
   readonly recoveryId: string | null
   readonly request: CausingRequest
   readonly now: Date
 }
 
-/** Keys that are remembered of a round without another one of their own: fresh ones would make the stream grow without end. */
+/** Keyed requests that one round records. Without a limit, fresh keys would make the stream grow for ever. */
 const mostKeysOfRound = 20
 
 export type RedeliveryRefusal =
@@ -29,11 +29,11 @@ export type RedeliveryRefusal =
   | 'webhook-delivery-pending'
 
 /**
- * What has ended is sent again under its own id, through a whole round of the schedule. What is pending is on its way
- * already: a delivery has one round at a time, however often it is asked for. A recovery wants what failed or was cancelled:
- * somebody may have had it delivered since. Whoever asks again by a key, or for a recovery, is remembered also where
- * nothing begins, so that the same question never begins a round later; and whoever asks since the subscription was last
- * disabled, since what is pending may still be cancelled for that.
+ * Sends an ended delivery again under its own id, through a whole round of the schedule. A delivery has one round at a
+ * time, so a request for a pending delivery begins none. A recovery begins none if the delivery has succeeded since.
+ *
+ * A request with a key and a recovery are recorded also where no round begins: a repeat must not begin one later. The
+ * first request after a disabling is recorded too, because the disabling may still cancel the pending delivery.
  */
 export function redeliver(
   command: Redeliver,
@@ -62,7 +62,7 @@ export function redeliver(
   return [{ type: 'WebhookRedeliveryRequested', data: { ...named, eventType, assessmentId, requestedAt: at } }]
 }
 
-/** Whether this very request, by its key, has asked for it before. */
+/** Whether an earlier request with the same key asked for this delivery. */
 export function isRepeatedRedelivery(command: Redeliver, state: WebhookDeliveryState): boolean {
   return earlierRequest(command, state) !== undefined
 }

@@ -2,27 +2,28 @@ import type { FailingPercent, WebhookSubscriptionEvent } from '../../streams/web
 import type { WebhookSubscription, WebhookSubscriptionsState } from '../../streams/webhook-subscriptions/aggregate.ts'
 import type { Decision } from '../handling/decision.ts'
 
-/** The endpoint that failures were counted against: what it has become since does not answer for them. */
+/** The endpoint whose failures were counted. A changed endpoint has another revision: they do not count against it. */
 export interface CountedEndpoint {
   readonly subscriptionId: string
   readonly endpointRevision: number
 }
 
 export interface ReviewEndpoint extends CountedEndpoint {
-  /** The first failure after which nothing was delivered; RFC 3339. */
+  /** RFC 3339. The first failure since the last success. */
   readonly failingSince: string
   readonly now: Date
   readonly disableAfterMs: number
 }
 
 const percents: readonly FailingPercent[] = [50, 70, 90]
-/** A last look that comes later than this, and than this part of the time that an endpoint is given, was held up by an outage. */
+/** A review that is later than both, the time and the percentage of `disableAfterMs`, was delayed by an outage. */
 const mostLate = { ms: 60_000, percent: 1 }
 
 /**
- * An endpoint without a success: warns when 50, 70 and 90 % of the time that it is given have passed, and disables the
- * subscription at its end. When a look is late, nobody may have called the endpoint meanwhile: all that follows is as much
- * later. Where that was the last look, the last tenth is given anew, so that it is called before it is disabled.
+ * Reviews an endpoint without a success. It warns after 50, 70 and 90 % of the time until the disabling, and then
+ * disables the subscription. After a late review all further reviews are as much later, because the platform may have
+ * called nobody meanwhile. If the last review is late, the last tenth begins again: the endpoint is called before it is
+ * disabled.
  */
 export function reviewEndpoint(
   command: ReviewEndpoint,
@@ -48,11 +49,11 @@ export function reviewEndpoint(
 
 export interface NextReview {
   readonly at: Date
-  /** What is to be warned of then; null where the time is over. */
+  /** The warning that is due then. Null for the last review, which disables. */
   readonly percent: FailingPercent | null
 }
 
-/** When an endpoint is to be looked at again; null when it is no longer that one. */
+/** The next review of an endpoint. Null if the endpoint has changed or its subscription is not active. */
 export function nextReviewOf(command: ReviewEndpoint, state: WebhookSubscriptionsState): NextReview | null {
   const subscription = endpointOf(command, state)
   if (subscription === undefined) return null
@@ -61,7 +62,7 @@ export function nextReviewOf(command: ReviewEndpoint, state: WebhookSubscription
   return { at: new Date(warned.nextReviewAt), percent: after(warned.percent) ?? null }
 }
 
-/** The receiver said that it is gone for good (410). */
+/** Disables the subscription after an answer 410 of the receiver. */
 export function disableGone(
   command: CountedEndpoint & { readonly now: Date },
   state: WebhookSubscriptionsState,

@@ -8,14 +8,14 @@ export interface SendTest {
   readonly deliveryId: string
   readonly subscriptionId: string
   readonly organisationId: TenantId
-  /** Of its own: a test tells no event. */
+  /** An id of the test itself: no event caused it. */
   readonly eventId: string
   readonly isActive: boolean
   readonly request: CausingRequest
   readonly now: Date
 }
 
-/** A delivery that tells nothing but that it is a test. One whose subscription is disabled meanwhile is cancelled. */
+/** A test delivery reports no event. It is cancelled if its subscription is disabled before the attempt. */
 export function sendTest(
   command: SendTest,
   state: WebhookDeliveryState,

@@ -11,16 +11,16 @@ const SQLITE_BUSY = 5
 const WRITABLE_BY_OTHERS = 0o022
 
 /**
- * Takes the data folder for this process. The lock is a POSIX lock on `<data dir>/lock`, taken through SQLite: the kernel
- * drops it with the process, so a killed holder blocks nobody and no stale file has to be judged.
- * A holder that is just dying is waited for, at most `waitMs`; then this throws. It also throws when other users may write
- * to the folder, as its owner always may: they could replace its secrets.
+ * Takes the data folder for this process alone. The lock is a POSIX lock on `<data dir>/lock`, taken through SQLite.
+ * The kernel drops it when the process ends: a killed holder blocks nobody and leaves no stale file. The call waits at
+ * most `waitMs` for a holder that is about to end, then throws. It also throws when other users can write to the
+ * folder: they could replace its secrets. The owner of a folder can always write to it.
  */
 export async function lockDataFolder(dataDir: string, waitMs: number = DYING_HOLDER_MS): Promise<DataFolderLock> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   await requirePrivate(dataDir)
   const file = join(dataDir, 'lock')
-  // SQLite would make a file that every user may read, and so lock.
+  // SQLite would create a file that every user can read, and so lock.
   await (await open(file, 'a', 0o600)).close()
   const database = new DatabaseSync(file, { timeout: 0 })
   const deadline = performance.now() + waitMs
@@ -34,7 +34,7 @@ export async function lockDataFolder(dataDir: string, waitMs: number = DYING_HOL
   return { release: () => database.close() }
 }
 
-/** Windows has no such modes. */
+/** Does nothing on Windows, which has no such modes. */
 async function requirePrivate(dataDir: string): Promise<void> {
   if (process.platform === 'win32') return
   const { mode, uid } = await stat(dataDir)
@@ -45,7 +45,7 @@ async function requirePrivate(dataDir: string): Promise<void> {
     )
   if ((mode & WRITABLE_BY_OTHERS) === 0) return
   throw new Error(
-    `the data folder ${dataDir} can be written by other users (mode ${(mode & 0o777).toString(8)}): run "chmod 700" on it, or name a new folder`,
+    `the data folder ${dataDir} is writable by other users (mode ${(mode & 0o777).toString(8)}): run "chmod 700" on it, or name a new folder`,
   )
 }
 

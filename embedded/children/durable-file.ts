@@ -2,8 +2,8 @@ import { open, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /**
- * Replaces a file so that a crash leaves the old content or the new one, never a part, and that the new one survives a
- * power cut once this returns.
+ * Replaces a file atomically: a crash leaves the old content or the new content, never a part. The new content survives
+ * a power cut once this returns.
  */
 export async function writeDurably(file: string, content: string, mode: number): Promise<void> {
   const draft = `${file}.${process.pid}.new`
@@ -18,7 +18,7 @@ export async function writeDurably(file: string, content: string, mode: number):
   await syncFolder(dirname(file))
 }
 
-/** Makes created, renamed and removed names in a folder durable; Windows has no such call and needs none. */
+/** Makes created, renamed and removed names in a folder durable. Windows has no such call and needs none. */
 export async function syncFolder(folder: string): Promise<void> {
   if (process.platform === 'win32') return
   const handle = await open(folder, 'r')

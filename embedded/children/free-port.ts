@@ -5,16 +5,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const HOST = '127.0.0.1'
 const POLL_MS = 100
-/** How long the children of a killed platform may take to let go of their ports. */
+/** Time that the children of a killed platform may need to release their ports. */
 const DYING_HOLDER_MS = 10_000
 
-/** Below the ports that systems hand out by themselves: what is kept for later is not taken by an outgoing connection. */
+/**
+ * Below the range from which systems pick ports themselves. An outgoing connection cannot take a port that is kept for
+ * later.
+ */
 const KEPT = { from: 20_000, below: 32_000 }
 const TRIES = 100
 
 /**
- * A port of 127.0.0.1 that nobody listens on at this moment, and that nobody else is given who asks here or elsewhere on
- * this machine, as long as this process lives: what is started on it may be a while in coming, or be started again.
+ * Returns a port of 127.0.0.1 on which nobody listens now. No other caller on this machine gets the same port while
+ * this process lives. The server may therefore start later, or start again.
  */
 export async function freePort(): Promise<number> {
   for (let attempt = 1; attempt < TRIES; attempt++) {
@@ -27,8 +30,8 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * Waits until `port` on 127.0.0.1 can be bound, at most `waitMs` (10 s, for the holder that is just dying).
- * Throws an error that names the part and the port.
+ * Waits until `port` on 127.0.0.1 can be bound, at most `waitMs`. The default is 10 s, enough for a holder that is
+ * about to end. Throws an error that names the part and the port.
  */
 export async function portFreed(part: string, port: number, waitMs: number = DYING_HOLDER_MS): Promise<void> {
   const deadline = performance.now() + waitMs
@@ -46,7 +49,9 @@ export async function portFreed(part: string, port: number, waitMs: number = DYI
   }
 }
 
-/** By a datagram socket of the same number, which one process of the machine can have, and none after its end. */
+/**
+ * Reserves by a datagram socket with the same number. One process of the machine can hold it, and its end releases it.
+ */
 function reserve(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createSocket('udp4')

@@ -14,9 +14,10 @@ type Stored = { ports: Record<string, number>; secrets: Record<string, string> }
 const SECRET_BYTES = 32
 
 /**
- * The ports and secrets of the embedded servers: chosen at the first start, kept in `<data dir>/embedded.json` (mode 0600)
- * and used again ever after, since signed addresses inside events name them. A name that the file lacks is added.
- * Secrets are 43 characters of base64url. Throws when the file is unreadable, rather than choosing anew.
+ * Returns the ports and secrets of the embedded servers. The first start chooses them and keeps them in `<data
+ * dir>/embedded.json` (mode 0600). Later starts use the same ones, because signed addresses inside events contain them.
+ * A name that is missing in the file is added. Secrets are 43 characters of base64url. Throws when the file is
+ * unreadable; it never chooses again.
  */
 export async function lastingSettings<Port extends string, Secret extends string>(
   dataDir: string,
@@ -55,7 +56,7 @@ async function readStored(file: string): Promise<Stored | undefined> {
   }
   const value = parseJson(text)
   if (isStored(value)) return value
-  throw new Error(`${file} is damaged: restore it from a backup, or remove the data folder to begin anew`)
+  throw new Error(`${file} is damaged: restore it from a backup, or remove the data folder to start with an empty one`)
 }
 
 function parseJson(text: string): unknown {

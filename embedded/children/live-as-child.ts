@@ -1,19 +1,20 @@
 import { exitWhenParentGone, tolerateClosedOutput } from './parent-watch.ts'
 
 export type RunningServer = {
-  /** Members of the ready line; `port` is the one the server listens on. */
+  /** Members of the ready line. The server listens on `port`. */
   ready: { port: number } & Readonly<Record<string, string | number | boolean>>
-  /** Ends the work in hand and releases everything; called once, whatever the reason for stopping. */
+  /** Ends the work in hand and releases everything. Called once, for every reason to stop. */
   stop: () => Promise<void>
 }
 
-/** As long as a parent waits before it kills: a stop that hangs must not outlive the interest in it. */
+/** Equals the time that a parent waits before it kills. A stop that hangs must not last longer than that. */
 const STOP_LIMIT_MS = 8_000
 
 /**
- * The life of an embedded server's process: starts the server, prints the ready line as the first line of stdout, stops it
- * on SIGTERM, SIGINT or (with `exitWithParent`) the parent's end, and exits 0. A failed start prints its reason to stderr
- * and exits 1. A stop that is asked for during the start waits for the start, so that nothing is left half running.
+ * Runs the process of an embedded server. It starts the server and prints the ready line as the first line of stdout.
+ * It stops the server on SIGTERM, on SIGINT or (with `exitWithParent`) at the parent's end, and exits 0. A failed start
+ * prints its reason to stderr and exits 1. A stop during the start waits for the start, so nothing is left half
+ * running.
  */
 export async function liveAsChild(options: {
   exitWithParent: boolean

@@ -3,7 +3,7 @@ import { portFreed } from './free-port.ts'
 
 const FINISH_REQUESTS_MS = 3_000
 
-/** Listens on 127.0.0.1, on a free port when `port` is 0, and returns the port. A taken one is reported with `part`. */
+/** Listens on 127.0.0.1 and returns the port. `port` 0 takes a free one. The error for a taken port contains `part`. */
 export async function listenOnLoopback(server: Server, part: string, port: number): Promise<number> {
   if (port !== 0) await portFreed(part, port)
   await new Promise<void>((resolve, reject) => {
@@ -18,7 +18,7 @@ export async function listenOnLoopback(server: Server, part: string, port: numbe
   return address.port
 }
 
-/** Takes no more requests, lets those in hand finish for up to 3 s, and closes what is left. */
+/** Accepts no more requests, gives those in hand up to 3 s to finish, and closes the remaining connections. */
 export async function stopListening(server: Server): Promise<void> {
   const timer = setTimeout(() => server.closeAllConnections(), FINISH_REQUESTS_MS)
   await new Promise<void>((resolve) => {

@@ -1,6 +1,6 @@
 /**
- * Calls `onGone` when the other end of stdin closes. The kernel closes it however the parent dies, SIGKILL included,
- * which no signal handler of the parent could promise.
+ * Calls `onGone` when the other end of stdin closes. The kernel closes it for every kind of death of the parent. That
+ * includes SIGKILL, which no signal handler of the parent can catch.
  */
 export function exitWhenParentGone(onGone: () => void): void {
   let called = false
@@ -15,7 +15,10 @@ export function exitWhenParentGone(onGone: () => void): void {
   process.stdin.resume()
 }
 
-/** A dead parent reads neither our log nor our ready line; writing to it must not turn an orderly stop into a crash. */
+/**
+ * A dead parent reads neither the log nor the ready line. A failed write to it must not turn an orderly stop into a
+ * crash.
+ */
 export function tolerateClosedOutput(): void {
   process.stdout.on('error', () => {})
   process.stderr.on('error', () => {})

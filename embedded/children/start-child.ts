@@ -9,7 +9,7 @@ export type ChildOptions = {
   args?: readonly string[]
   /** Options of Node.js itself. */
   nodeArgs?: readonly string[]
-  /** Variables of the child, beside the inherited ones. */
+  /** Variables of the child, besides the inherited ones. */
   env?: Readonly<Record<string, string>>
   nodePath?: string
   /** Receives each line of standard error. */
@@ -26,9 +26,9 @@ export type ReadyLine = Readonly<Record<string, unknown>> & { ready: true; port:
 export type Child = {
   ready: ReadyLine
   pid: number
-  /** The exit code, or 128 + signal number as a shell says it; never rejects. */
+  /** Resolves with the exit code, or with 128 + signal number as in a shell. Never rejects. */
   exited: Promise<number>
-  /** SIGTERM, then SIGKILL to the child's process group after `stopTimeoutMs` (8 s). */
+  /** Sends SIGTERM, then SIGKILL to the child's process group after `stopTimeoutMs` (8 s). */
   stop(): Promise<void>
   kill(): void
 }
@@ -36,15 +36,19 @@ export type Child = {
 const STOP_TIMEOUT_MS = 8_000
 const READY_TIMEOUT_MS = 30_000
 const TAIL_LINES = 15
-/** The variables that a child inherits. All others stay here: some are secrets, and every local server would hold a copy of them. */
+/**
+ * The variables that a child inherits. All others stay here: some are secrets, and every local server would hold a
+ * copy.
+ */
 const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'TEMP', 'TMP', 'LANG', 'TZ', 'SystemRoot', 'NODE_COMPILE_CACHE'] as const
 
 /**
- * Starts one of our embedded servers in a process of its own and waits for its ready line.
+ * Starts an embedded server in its own process and waits for its ready line.
  *
- * The child leads its own process group, so that Ctrl-C reaches us alone and children stop in our order, and it ends when
- * its stdin closes (`--exit-with-parent`), so that nothing outlives us. Rejects with the child's last log lines when it
- * exits or says nothing within `readyTimeoutMs`.
+ * The child leads its own process group. Ctrl-C therefore reaches only this process, and the children stop in the order
+ * that this process chooses. The child ends when its stdin closes (`--exit-with-parent`), so it never outlives this
+ * process. Rejects with the child's last log lines when it exits, or when it prints no ready line within
+ * `readyTimeoutMs`.
  */
 export async function startChild(options: ChildOptions): Promise<Child> {
   const child = spawn(

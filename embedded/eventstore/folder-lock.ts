@@ -6,12 +6,12 @@ import { DatabaseSync } from 'node:sqlite'
 const LONGEST_WAIT_MS = 10_000
 const RETRY_MS = 50
 
-/** A folder that this process alone uses, until `release` or its end. */
+/** A folder that only this process uses, until `release` or the end of the process. */
 export type FolderLock = { release(): void }
 
 /**
- * Locks a folder, waiting up to 10 s for a process that is about to end. The lock is SQLite's lock on a file of its own: the
- * operating system drops it with the process, however that ends. Throws when another process keeps it.
+ * Locks a folder. Waits up to 10 s for a process that is about to end. The lock is SQLite's lock on a file of its own.
+ * The operating system drops it with the process, for every kind of end. Throws when another process keeps the lock.
  */
 export async function lockFolder(folder: string): Promise<FolderLock> {
   mkdirSync(folder, { recursive: true, mode: 0o700 })

@@ -29,17 +29,17 @@ import type { ByteStreamCall } from './services/reply-stream.ts'
 import { appendCall, deleteCall, tombstoneCall } from './services/unary-writes.ts'
 import type { StreamStore } from './streams/stream-store.ts'
 
-/** Above the largest append, so that an oversized one is refused with its own error. */
+/** Exceeds the largest append, so that an oversized append is refused with its own error. */
 const LARGEST_REQUEST = 32 << 20
 
 export type ServeOptions = ListenOptions & {
-  /** Who may do what; undefined lets everyone in. */
+  /** Undefined: every caller may do everything. */
   accounts: Accounts | undefined
 }
 
 export type RunningServer = { port: number; stop(): Promise<void> }
 
-/** Serves a store: calls by gRPC, an operator's questions by HTTP, on one port. Rejects when the port is taken. */
+/** Serves a store on one port: gRPC calls, and operators' requests by HTTP. Rejects when the port is taken. */
 export async function serve(store: StreamStore, options: ServeOptions): Promise<RunningServer> {
   setLogVerbosity(logVerbosity.NONE)
   const { accounts } = options

@@ -9,15 +9,15 @@ import { userLine } from './access/users.ts'
 export type EventStoreNodeOptions = {
   /** Folder of the node's data; created when missing, used by one process at a time. */
   dataDir: string
-  /** 0 takes a free one. */
+  /** 0 takes a free port. */
   port: number
   /** The only account of the node, an administrator. Connections are then encrypted, and `url` contains the account. */
   account?: { login: string; password: string }
   /** Accounts of a users file instead. Connections are then encrypted, and `url` contains no account. */
   usersFile?: string
-  /** Node.js to run it with, this process's own by default. */
+  /** Node.js executable. The default is that of this process. */
   nodePath?: string
-  /** Variables of the node's process, beside those that every child inherits. */
+  /** Variables of the node's process, besides those that every child inherits. */
   env?: Readonly<Record<string, string>>
 }
 
@@ -26,11 +26,11 @@ export type EventStoreNode = {
   url: string
   port: number
   pid: number
-  /** Resolves when the process is gone, however that came about. */
+  /** Resolves when the process has ended, for any reason. */
   exited: Promise<number>
-  /** Stops it cleanly. */
+  /** Stops the node cleanly. */
   stop(): Promise<void>
-  /** Ends it with SIGKILL. */
+  /** Ends the node with SIGKILL. */
   kill(): void
 }
 
@@ -41,8 +41,8 @@ const NEW_SPACE = '--max-semi-space-size=4'
 const READY_TIMEOUT_MS = 600_000
 
 /**
- * Starts an embedded EventStoreDB node in a process of its own and waits until it listens. It runs in its own process group, so
- * that Ctrl-C does not reach it, and stops when this process ends. Rejects with the node's message when it cannot start.
+ * Starts an embedded EventStoreDB node in its own process and waits until it listens. Its own process group keeps
+ * Ctrl-C away from it. It stops when this process ends. Rejects with the node's message when it cannot start.
  */
 export async function startEventStoreNode(options: EventStoreNodeOptions): Promise<EventStoreNode> {
   const dataDir = resolve(options.dataDir)

@@ -4,7 +4,7 @@ import { Transform, type Readable } from 'node:stream'
 import { S3Error } from './errors.ts'
 import type { BodyDigests } from './object-file.ts'
 
-/** Passes a body on and keeps its CRC-32, which newer clients send instead of an MD5. */
+/** Passes a body on and computes its CRC-32. Newer clients send a CRC-32 instead of an MD5. */
 export function withCrc32(body: Readable): { body: Readable; crc32: () => Buffer } {
   let value = 0
   const observe = new Transform({
@@ -13,7 +13,8 @@ export function withCrc32(body: Readable): { body: Readable; crc32: () => Buffer
       done(null, chunk)
     },
   })
-  // A body may break off before anybody reads this; whoever does is told then, and an error that nobody heard would end the store.
+  // A body may be cut off before the pipeline reads this stream. The reader gets the error later. Without a listener
+  // the error would end the process.
   observe.on('error', () => undefined)
   body.on('error', (error) => observe.destroy(error))
   body.on('close', () => {
@@ -29,7 +30,7 @@ export function withCrc32(body: Readable): { body: Readable; crc32: () => Buffer
   }
 }
 
-/** Throws unless the body is the one that signature and headers announce. */
+/** Throws unless the body matches the signature and the headers. */
 export function requireDeclaredBody(
   headers: IncomingHttpHeaders,
   signedSha256: string | undefined,

@@ -1,9 +1,9 @@
 import { S3Error } from './errors.ts'
 
-/** The conditions a request puts on an object's ETag, from headers like `if-match`. */
+/** A request's conditions on an object's ETag, from headers like `if-match`. */
 export type Conditions = { match: string | undefined; noneMatch: string | undefined }
 
-/** Whether the conditions hold for an existing object; `*` holds for any. */
+/** Whether the conditions hold for an existing object. `*` holds for every object. */
 export function conditionsHold(etag: string, conditions: Conditions): { match: boolean; noneMatch: boolean } {
   return {
     match: conditions.match === undefined || names(conditions.match, etag),
@@ -23,8 +23,8 @@ function names(header: string, etag: string): boolean {
 }
 
 /**
- * First and last byte of a `Range: bytes=` header, clamped to the object. Undefined means the whole object, also for forms
- * that the protocol allows to ignore. Throws `InvalidRange` when no byte is inside.
+ * First and last byte of a `Range: bytes=` header, limited to the object. Undefined means the whole object, also for
+ * forms that the protocol allows a server to ignore. Throws `InvalidRange` when the object has no byte in the range.
  */
 export function requestedRange(header: string | undefined, size: number): { first: number; last: number } | undefined {
   const [, from = '', to = ''] = /^bytes=(\d*)-(\d*)$/.exec(header ?? '') ?? []

@@ -1,4 +1,4 @@
-/** The error codes of S3 that this store answers with, and their HTTP status. */
+/** The S3 error codes of this store and their HTTP status. */
 const STATUS = {
   AccessDenied: 403,
   AuthorizationHeaderMalformed: 400,
@@ -29,7 +29,7 @@ const STATUS = {
 
 export type ErrorCode = keyof typeof STATUS
 
-/** A refusal in S3's own words. */
+/** A refusal with S3's code and message. */
 export class S3Error extends Error {
   readonly code: ErrorCode
   readonly status: number

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import { S3Error } from './errors.ts'
 
 export type ObjectMeta = {
-  /** MD5 of the bytes in hex, as S3 makes it. */
+  /** MD5 of the bytes in hex, as S3 computes it. */
   etag: string
   size: number
   contentType: string
@@ -15,7 +15,7 @@ export type ObjectMeta = {
   custom: Readonly<Record<string, string>>
 }
 
-/** Digests of a body as it arrived, by the names that requests declare them under. */
+/** Digests of a received body, by the names under which requests declare them. */
 export type BodyDigests = { md5: Buffer; sha256: string; size: number }
 
 const MAGIC = 'OBJ1'
@@ -23,9 +23,9 @@ const FOOTER_BYTES = 8
 const CHUNK_BYTES = 64 * 1024
 
 /**
- * Writes an object's file: the bytes, then what is known about them, then the length of that, then a mark. One file holds
- * everything, so that bytes and description appear together and a copied folder is complete.
- * `describe` sees the digests and may refuse. The file is durable when this returns; its name is not.
+ * Writes an object's file: the bytes, then the metadata, then the length of the metadata, then a mark. One file holds
+ * everything. Bytes and metadata so appear together, and a copied folder is complete. `describe` gets the digests and
+ * may refuse. The file is durable when this returns; its name is not.
  */
 export async function writeObjectFile(
   file: string,
@@ -43,8 +43,8 @@ export async function writeObjectFile(
       done(null, chunk)
     },
   })
-  // The stream owns its descriptor and closes it after its last write, an aborted one included: closed by us, its number
-  // could belong to another object by the time a pending write runs.
+  // The stream owns its descriptor. It closes it after its last write, also when that is aborted. If this function
+  // closed it, its number could belong to another object when a pending write runs.
   await pipeline(body, observe, createWriteStream(file, { flags: 'wx', mode: 0o600 }))
   const digest = md5.digest()
   const described = describe({ md5: digest, sha256: sha256.digest('hex'), size })
@@ -67,7 +67,7 @@ function footer(meta: ObjectMeta): Buffer {
   return Buffer.concat([text, end])
 }
 
-/** Reads what is known about an object. Throws `InternalError` when the file is damaged. */
+/** Reads the metadata of an object. Throws `InternalError` when the file is damaged. */
 export async function readObjectMeta(handle: FileHandle): Promise<ObjectMeta> {
   const { size } = await handle.stat()
   const end = Buffer.alloc(FOOTER_BYTES)
@@ -83,10 +83,10 @@ export async function readObjectMeta(handle: FileHandle): Promise<ObjectMeta> {
 }
 
 /**
- * Streams an object's bytes, from `first` to `last` inclusive. A whole read checks the MD5 and breaks off before its last
- * bytes when it differs: a damaged image must not pass for the one that was stored. The handle stays the caller's to close,
- * however the reading ends: a stream over its descriptor would close that when it is destroyed, and the number could belong to
- * another object, or to the event loop, by the time the caller closes it too.
+ * Streams an object's bytes, from `first` to `last` inclusive. A whole read checks the MD5 and stops before its last
+ * bytes when it differs. A damaged image must not pass for the stored one. The caller closes the handle, however the
+ * reading ends. A stream over its descriptor would close the descriptor when it is destroyed. When the caller closes it
+ * too, its number could belong to another object or to the event loop.
  */
 export function readObjectBytes(handle: FileHandle, meta: ObjectMeta, first: number, last: number): Readable {
   if (meta.size === 0) return Readable.from([])

@@ -2,15 +2,15 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { S3Error } from './errors.ts'
 
-/** Neither suffix is left over by percent-encoding, so that the object `a` and the folder of `a/b` never meet. */
+/** Percent-encoding never produces these suffixes. So the object `a` and the folder of `a/b` never collide. */
 const FOLDER = '+'
 const OBJECT = '='
 const LONGEST_NAME = 250
 const LONGEST_KEY_BYTES = 1024
 
 /**
- * The file of a key below its bucket's folder: a folder per segment, names percent-encoded. The suffixes also make `..`
- * and the empty segment ordinary names, so no key leads out of the bucket. Throws `KeyTooLongError`.
+ * The file of a key below its bucket's folder: one folder per segment, with percent-encoded names. The suffixes turn
+ * `..` and the empty segment into ordinary names, so no key leads out of the bucket. Throws `KeyTooLongError`.
  */
 export function objectPath(bucketDir: string, key: string): string {
   const segments = key.split('/').map(encodeURIComponent)
@@ -22,7 +22,7 @@ export function objectPath(bucketDir: string, key: string): string {
   return join(bucketDir, ...names)
 }
 
-/** The keys below a bucket that begin with `prefix` and sort after `after`, in the order of their UTF-8 bytes. */
+/** The keys of a bucket that begin with `prefix` and sort after `after`, in the order of their UTF-8 bytes. */
 export async function* keysInOrder(bucketDir: string, prefix: string, after: string): AsyncGenerator<string> {
   const base = prefix.slice(0, prefix.lastIndexOf('/') + 1)
   const folders =

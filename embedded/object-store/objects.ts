@@ -14,15 +14,15 @@ export type NewObject = {
   bucket: string
   key: string
   body: Readable
-  /** Called once the whole body is read; throws to refuse it. */
+  /** Called once the whole body is read. Throws to refuse it. */
   describe: (digests: BodyDigests) => Pick<ObjectMeta, 'contentType' | 'custom'>
-  /** Refuses with `PreconditionFailed` when the key exists, decided at the moment of storing. */
+  /** Refuses with `PreconditionFailed` when the key exists. The check happens at the moment of storing. */
   onlyIfAbsent: boolean
 }
 
 const BUCKET_NAME = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
 
-/** Buckets and objects as files. What a call reports as stored, or as deleted, survives a power cut. */
+/** Buckets and objects as files. A reported write or delete survives a power cut. */
 export class Objects {
   readonly #buckets: string
   readonly #drafts: string
@@ -32,7 +32,7 @@ export class Objects {
     this.#drafts = join(dataDir, 'drafts')
   }
 
-  /** Opens the folder, and clears what a killed store left half written. */
+  /** Opens the folder and removes files that a killed store left incomplete. */
   static async open(dataDir: string): Promise<Objects> {
     const objects = new Objects(dataDir)
     await rm(objects.#drafts, { recursive: true, force: true })
@@ -83,7 +83,7 @@ export class Objects {
     }
   }
 
-  /** Opens an object; what is read from the handle stays the same whatever is stored under the key meanwhile. */
+  /** Opens an object. The handle's content stays the same when the key gets a new object. */
   async open(bucket: string, key: string): Promise<StoredObject> {
     const file = objectPath(await this.requireBucket(bucket), key)
     const handle = await open(file, 'r').catch((error: unknown) => {
@@ -98,7 +98,7 @@ export class Objects {
     }
   }
 
-  /** The bytes of an opened object, `first` to `last` inclusive. The caller closes the handle. */
+  /** The bytes of an open object, `first` to `last` inclusive. The caller closes the handle. */
   bytes(object: StoredObject, first = 0, last: number = object.meta.size - 1): Readable {
     return readObjectBytes(object.handle, object.meta, first, last)
   }
@@ -138,8 +138,8 @@ export class Objects {
 }
 
 /**
- * Makes the folders of a file durable, those that another store has just made and not yet synced included. They stay when
- * they empty, so that no store races a removal.
+ * Makes the folders of a file durable. That includes folders that another store has just created and not yet synced.
+ * Empty folders stay, so no store races a removal.
  */
 async function makeFolders(folder: string, upTo: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })

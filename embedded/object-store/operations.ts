@@ -7,7 +7,7 @@ import type { ObjectMeta } from './object-file.ts'
 import type { Objects } from './objects.ts'
 import { copyResult, listResult } from './xml.ts'
 
-/** A request whose signature holds. */
+/** A request with a valid signature. */
 export type Call = {
   request: IncomingMessage
   response: ServerResponse
@@ -17,11 +17,14 @@ export type Call = {
   signedSha256: string | undefined
 }
 
-/** Images have at most 20 MiB, provider responses less. An upload by a presigned address fills no disk. */
+/**
+ * Images have at most 20 MiB, provider responses less. The limit stops an upload by a presigned URL from filling the
+ * disk.
+ */
 const LARGEST_OBJECT_BYTES = 32 * 1024 ** 2
 const MOST_KEYS = 1000
 const CUSTOM = 'x-amz-meta-'
-/** Response headers that a signed GET may set, as S3 offers it for download names. */
+/** Response headers that a signed GET may set, as in S3, for example for download names. */
 const OVERRIDES = [
   'cache-control',
   'content-disposition',

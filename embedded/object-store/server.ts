@@ -18,7 +18,7 @@ import { errorDocument } from './xml.ts'
 
 type Operation = (objects: Objects, call: Call) => Promise<void>
 
-/** Sub-resources of S3 that change the meaning of a request; taking one for the plain request would corrupt data. */
+/** S3 sub-resources that change the meaning of a request. Treating one as the plain request would corrupt data. */
 const UNSUPPORTED = [
   'acl',
   'delete',
@@ -33,7 +33,7 @@ const UNSUPPORTED = [
   'versions',
 ]
 
-/** An HTTP server that speaks the part of S3's REST interface that the platform uses, path style. */
+/** An HTTP server for the part of S3's REST interface that the platform uses, in path style. */
 export function objectStoreServer(
   objects: Objects,
   credentials: Credentials,
@@ -94,7 +94,7 @@ function operationOf(request: IncomingMessage, call: Call): Operation {
   }
 }
 
-/** Answers in S3's XML; an answer that has already begun can only be broken off, so that nobody takes it for whole. */
+/** Answers in S3's XML. A started answer is cut off, so that no client takes it as complete. */
 function refuse(request: IncomingMessage, response: ServerResponse, error: unknown, requestId: string): void {
   if (response.headersSent || response.destroyed) {
     response.destroy()

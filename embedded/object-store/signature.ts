@@ -3,7 +3,7 @@ import { type ErrorCode, S3Error } from './errors.ts'
 
 export type SignedRequest = {
   method: string
-  /** Path as it was sent, still percent-encoded, without the query. */
+  /** The path as sent, percent-encoded, without the query. */
   path: string
   query: URLSearchParams
   headers: Readonly<Record<string, string | string[] | undefined>>
@@ -11,7 +11,7 @@ export type SignedRequest = {
 
 export type Credentials = { accessKeyId: string; secretAccessKey: string }
 
-/** What the signature says about the body: its SHA-256 in hex, or undefined when the signer left it open. */
+/** The body's SHA-256 in hex from the signature, or undefined when the signature does not cover the body. */
 export type VerifiedPayload = { sha256: string | undefined }
 
 type Claim = {
@@ -37,8 +37,8 @@ const QUERY_PARAMETERS = [
 ]
 
 /**
- * Verifies AWS Signature Version 4, from the Authorization header or from a presigned address, as S3 does.
- * Throws an `S3Error` (403, or 400 for a malformed claim) unless the request is exactly what the credential's holder signed.
+ * Verifies AWS Signature Version 4 as S3 does, from the Authorization header or from a presigned URL. Throws an
+ * `S3Error` unless the holder of the credential signed exactly this request: 403, or 400 when malformed.
  */
 export function verifySignature(request: SignedRequest, credentials: Credentials, now: number): VerifiedPayload {
   const authorization = headerValue(request.headers, 'authorization')
@@ -113,7 +113,7 @@ function claimOfQuery(request: SignedRequest, now: number): Claim {
   return { credential, date, signedHeaders: signedHeaders.split(';'), signature, payloadHash }
 }
 
-/** A header that changes what S3 does must not be addable by whoever passes the request on. */
+/** A party that forwards the request must not be able to add a header that changes what S3 does. */
 function requireSignedHeaders(request: SignedRequest, signed: readonly string[]): void {
   const unsigned = Object.keys(request.headers).filter((name) => name.startsWith('x-amz-') && !signed.includes(name))
   if (!signed.includes('host') || unsigned.length > 0) {
@@ -150,7 +150,7 @@ function decode(text: string): string {
   }
 }
 
-/** Percent-encoding of the signature's own rules, which spare fewer characters than `encodeURIComponent`. */
+/** Percent-encoding by the rules of the signature. It leaves fewer characters unencoded than `encodeURIComponent`. */
 function encode(text: string): string {
   return encodeURIComponent(text).replace(
     /[!'()*]/g,

@@ -3,7 +3,7 @@ import { startChild } from '../children/start-child.ts'
 
 export type ObjectStoreOptions = {
   dataDir: string
-  /** A port of 127.0.0.1; 0 takes a free one. */
+  /** A port of 127.0.0.1. 0 takes a free one. */
   port: number
   accessKeyId: string
   secretAccessKey: string
@@ -23,7 +23,10 @@ export type EmbeddedObjectStore = {
 
 const SERVER = fileURLToPath(new URL('./main.ts', import.meta.url))
 
-/** Starts an S3-compatible store over `dataDir` in a process of its own. Throws with its last words when it does not start. */
+/**
+ * Starts an S3-compatible store over `dataDir` in its own process. Throws with its last log lines when it does not
+ * start.
+ */
 export async function startObjectStore(options: ObjectStoreOptions): Promise<EmbeddedObjectStore> {
   const child = await startChild({
     name: 'embedded object store',

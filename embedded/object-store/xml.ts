@@ -9,7 +9,7 @@ export type ListPage = {
   objects: readonly ListedObject[]
   token: string | undefined
   nextToken: string | undefined
-  /** The client asked for percent-encoded keys, since XML cannot carry every character. */
+  /** The client requested percent-encoded keys, because XML cannot represent every character. */
   urlEncoded: boolean
 }
 

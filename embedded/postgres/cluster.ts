@@ -9,12 +9,12 @@ import { endWithThisProcess } from './outlived-holder.ts'
 import { readPostmasterFile } from './stale-postmaster.ts'
 import { PROGRAM_ENVIRONMENT, type Launcher } from './unprivileged.ts'
 
-/** The superuser. The platform itself uses roles that have less (`databases.ts`). */
+/** The superuser. The platform itself uses roles with fewer rights (`databases.ts`). */
 export const ADMINISTRATOR = 'postgres'
 
 const READY_POLL_MS = 20
 const READY_TIMEOUT_MS = 30_000
-/** Locale and encoding are fixed, so that texts sort and compare alike on every machine. */
+/** Fixed locale and encoding make texts sort and compare equally on every machine. */
 const INITDB_FLAGS = ['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C']
 const SERVER_SETTINGS = [
   'listen_addresses=127.0.0.1',
@@ -24,7 +24,7 @@ const SERVER_SETTINGS = [
   'max_wal_senders=0',
   'timezone=UTC',
   'log_timezone=UTC',
-  // Error reports quote statements and values, which may be personal data; the client gets them, the log must not.
+  // Error reports quote statements and values, possibly personal data. The client gets them; the log must not.
   'log_min_messages=log',
   'log_min_error_statement=panic',
   'log_error_verbosity=terse',
@@ -46,8 +46,8 @@ export function clusterFolder(dataDir: string): string {
 }
 
 /**
- * Makes the database cluster unless it is there. It is made beside its place and renamed, so that an initialisation cut
- * off by a crash is begun again instead of being taken for a cluster.
+ * Creates the database cluster unless it exists. It is created beside its place and then renamed. After a crash the
+ * initialisation starts again; an incomplete cluster is never used.
  */
 export async function initialiseCluster(options: ClusterOptions & { password: string }): Promise<void> {
   const folder = clusterFolder(options.dataDir)
@@ -78,7 +78,9 @@ export async function initialiseCluster(options: ClusterOptions & { password: st
   }
 }
 
-/** Starts the server process on 127.0.0.1 and waits until it accepts connections. Throws when it exits before. */
+/**
+ * Starts the server process on 127.0.0.1 and waits until it accepts connections. Throws when the process exits earlier.
+ */
 export async function startCluster(options: ClusterOptions & { port: number }): Promise<RunningCluster> {
   const folder = clusterFolder(options.dataDir)
   const settings = [...SERVER_SETTINGS, ...(options.durable ? [] : UNSAFE_FAST_SETTINGS)]
@@ -100,11 +102,11 @@ export async function startCluster(options: ClusterOptions & { port: number }): 
     if (file !== undefined && file.pid === child.pid && file.status === 'ready') return running
     if (performance.now() >= deadline) {
       await stop()
-      throw new Error(`embedded postgres is not ready within ${READY_TIMEOUT_MS} ms`)
+      throw new Error(`embedded postgres is not ready after ${READY_TIMEOUT_MS} ms`)
     }
     await sleep(READY_POLL_MS)
   }
-  throw new Error(`embedded postgres ended during its start with code ${await exited}`)
+  throw new Error(`embedded postgres exited during its start with code ${await exited}`)
 }
 
 function launch(program: string, args: readonly string[], options: ClusterOptions): ChildProcess {

@@ -1,17 +1,17 @@
 import { Client, escapeIdentifier, escapeLiteral } from 'pg'
 import { ADMINISTRATOR } from './cluster.ts'
 
-/** Passwords by the name of a database: it belongs to a role of the same name. */
+/** Passwords by database name. Each belongs to the role of the same name. */
 export type RolePasswords = Readonly<Record<string, string>>
 
-/** The connection string of one database of the embedded server, for the administrator unless another role is named. */
+/** The connection string of one database of the embedded server. The role is the administrator by default. */
 export function databaseUrl(port: number, password: string, database: string, role = ADMINISTRATOR): string {
   return `postgres://${encodeURIComponent(role)}:${encodeURIComponent(password)}@127.0.0.1:${port}/${encodeURIComponent(database)}`
 }
 
 /**
- * Creates those of the named databases that are missing, and the roles to which they belong. A role connects to its own database
- * and to `postgres` alone, through which it can drop its own. A database without a password belongs to the administrator.
+ * Creates the named databases that are missing, and their roles. A role connects only to its own database and to
+ * `postgres`, through which it can drop its own. A database without a password belongs to the administrator.
  */
 export async function createMissingDatabases(
   adminUrl: string,

@@ -2,15 +2,16 @@ import { statfs } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ClusterOptions, clusterFolder, type RunningCluster, startCluster } from './cluster.ts'
 
-/** What PostgreSQL needs free to recover, in bytes: two files of its write-ahead log and a checkpoint. */
+/** Free bytes that PostgreSQL needs for its recovery: two files of its write-ahead log and a checkpoint. */
 const ROOM = 48 << 20
 const LOOK_MS = 500
-/** PostgreSQL's own end after a recovery that failed; whoever kills it leaves no code. */
+/** PostgreSQL's exit code after a failed recovery. A killed process has no code. */
 const GAVE_UP = 1
 
 /**
- * Starts the server like `startCluster`, and again whenever a full disk made it end: a checkpoint that finds no room is a panic, and
- * so is the recovery after it. `exited` resolves when it ended for another reason, or cannot be started although there is room.
+ * Starts the server like `startCluster`, and starts it again whenever a full disk ended it. A checkpoint without room
+ * is a panic, and so is the recovery after it. `exited` resolves when the server ended for another reason, or when it
+ * cannot start although there is room.
  */
 export async function startLastingCluster(
   options: ClusterOptions & { port: number },
@@ -24,7 +25,7 @@ export async function startLastingCluster(
       const code = cluster === undefined ? GAVE_UP : await cluster.exited
       cluster = undefined
       if (stopping.signal.aborted || code !== GAVE_UP) return code
-      options.onLog('embedded postgres ended for want of room on its disk, it starts again when there is some')
+      options.onLog('embedded postgres stopped because its disk is full; it starts again when there is room')
       while (!stopping.signal.aborted && !(await hasRoom(options.dataDir))) await sleep(LOOK_MS)
       if (stopping.signal.aborted) return code
       cluster = await start(options).catch(() => undefined)
@@ -45,7 +46,7 @@ export async function startLastingCluster(
   return { exited, stop }
 }
 
-/** Where nobody can tell, the start tells. */
+/** If the free space cannot be read, the result is true and the start is the test. */
 async function hasRoom(dataDir: string): Promise<boolean> {
   return await statfs(clusterFolder(dataDir)).then(
     ({ bavail, bsize }) => bavail * bsize >= ROOM,

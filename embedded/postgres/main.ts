@@ -24,7 +24,7 @@ const onLog = (line: string): void => {
   process.stderr.write(`${line}\n`)
 }
 
-/** Environment, not arguments: every user of the machine sees those. */
+/** From the environment: every user of the machine can see arguments. */
 function readPasswords(text: string): RolePasswords {
   const passwords: unknown = JSON.parse(text)
   if (typeof passwords !== 'object' || passwords === null)
@@ -52,7 +52,7 @@ async function start(): Promise<RunningServer> {
   let stopping = false
   void cluster.exited.then((code) => {
     if (stopping) return
-    process.stderr.write(`embedded postgres ended by itself with code ${code}\n`, () => process.exit(1))
+    process.stderr.write(`embedded postgres exited unexpectedly with code ${code}\n`, () => process.exit(1))
   })
   const stop = async (): Promise<void> => {
     stopping = true

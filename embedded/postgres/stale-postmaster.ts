@@ -8,7 +8,9 @@ const POLL_MS = 50
 const FAST_SHUTDOWN_MS = 6_000
 const IMMEDIATE_SHUTDOWN_MS = 3_000
 
-/** What `postmaster.pid` says, or undefined without one: the process id, and `ready` once connections are accepted. */
+/**
+ * The content of `postmaster.pid`, or undefined without one: the process id, and `ready` once connections are accepted.
+ */
 export async function readPostmasterFile(clusterDir: string): Promise<PostmasterFile | undefined> {
   const text = await readFile(join(clusterDir, 'postmaster.pid'), 'utf8').catch(() => undefined)
   const lines = text?.split('\n') ?? []
@@ -18,8 +20,8 @@ export async function readPostmasterFile(clusterDir: string): Promise<Postmaster
 }
 
 /**
- * Ends the PostgreSQL that a killed holder left behind on this folder: it would keep the port and the folder.
- * A process id that meanwhile belongs to something else is not touched; only the misleading file is removed.
+ * Ends the PostgreSQL that a killed holder left running on this folder, because it would keep the port and the folder.
+ * If the process id now belongs to another program, only the stale file is removed.
  */
 export async function endStalePostmaster(clusterDir: string): Promise<void> {
   const found = await readPostmasterFile(clusterDir)
@@ -56,8 +58,8 @@ function isAlive(pid: number): boolean {
 }
 
 /**
- * A PostgreSQL server works in its data folder, which tells it apart whatever path it was started with. Where the working
- * folder cannot be looked at (another system than Linux), the id alone has to do.
+ * Recognises a PostgreSQL server by its working folder, which is its data folder whatever path started it. On systems
+ * other than Linux the working folder is not readable, and the id alone decides.
  */
 async function isOurPostmaster(pid: number, clusterDir: string): Promise<boolean> {
   const [program] = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => 'postgres')).split('\0')

@@ -4,36 +4,38 @@ import { databaseUrl, type RolePasswords } from './databases.ts'
 
 export type PostgresOptions = {
   dataDir: string
-  /** A free port of 127.0.0.1, where alone the server listens. */
+  /** A free port of 127.0.0.1, the only address on which the server listens. */
   port: number
-  /** Of the superuser `postgres`. Fixed when the folder is first used. */
+  /** Password of the superuser `postgres`. The first use of the folder fixes it. */
   password: string
-  /** Created when missing, at every start. */
+  /** Databases to create at every start when they are missing. */
   databases: readonly string[]
-  /** Of the roles that own these databases, each by the name of its database. One without belongs to the superuser. */
+  /**
+   * Passwords of the roles that own these databases, by database name. A database without one belongs to the superuser.
+   */
   rolePasswords?: RolePasswords
-  /** False trades survival of a power cut for speed; for tests only. */
+  /** False trades survival of a power cut for speed. For tests only. */
   durable?: boolean
   onLog?: (line: string) => void
 }
 
 export type EmbeddedPostgres = {
-  /** Connection string of a database, for the role that owns it; `postgres` is the one to administer from. */
+  /** Connection string of a database for the role that owns it. `postgres` is for administration. */
   url(database: string): string
   port: number
-  /** Process id of the holder; PostgreSQL ends with it. */
+  /** Process id of the holder. PostgreSQL ends with it. */
   pid: number
   exited: Promise<number>
   stop(): Promise<void>
 }
 
 const HOLDER = fileURLToPath(new URL('./main.ts', import.meta.url))
-/** A first start initialises the folder, and may first have to end a server left behind. */
+/** The first start initialises the folder. A start may also have to end a server that was left running. */
 const READY_TIMEOUT_MS = 60_000
 
 /**
- * Starts a real PostgreSQL over `dataDir` in a holder process of its own and resolves once its databases exist.
- * Works as root and as any other user. Throws with the server's last words when it does not start.
+ * Starts a real PostgreSQL over `dataDir` in a holder process. Resolves once its databases exist. Works as root and as
+ * any other user. Throws with the server's last log lines when it does not start.
  */
 export async function startPostgres(options: PostgresOptions): Promise<EmbeddedPostgres> {
   const { rolePasswords = {} } = options

@@ -3,18 +3,21 @@ import { chown, lstat, readdir } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 
-/** A way to run PostgreSQL's programs, which refuse to run as root. */
+/** A way to run PostgreSQL's programs. They refuse to run as root. */
 export type Launcher = {
   name: 'same-user' | 'user-namespace' | 'capability' | 'nobody'
   command: (program: string, args: readonly string[]) => readonly [string, readonly string[]]
   spawnAs: { uid?: number; gid?: number }
-  /** Who has to own the data folder, as the host sees it; undefined leaves it alone. */
+  /** The required owner of the data folder, as a user id of the host. Undefined keeps the owner. */
   owner: number | undefined
 }
 
 const NOBODY = 65534
 
-/** PostgreSQL's programs may run as another user. They inherit nothing of our environment, which holds the password. */
+/**
+ * PostgreSQL's programs may run as another user. They inherit nothing of this environment, because it contains the
+ * password.
+ */
 export const PROGRAM_ENVIRONMENT = { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' }
 
 const SAME_USER: Launcher = {
@@ -34,7 +37,10 @@ const USER_NAMESPACE: Launcher = {
   owner: process.getuid?.(),
 }
 
-/** Containers often forbid user namespaces but leave root this capability, which passes a folder that only root may enter. */
+/**
+ * Containers often forbid user namespaces but leave this capability to root. It grants access to a folder that only
+ * root may enter.
+ */
 const CAPABILITY: Launcher = {
   name: 'capability',
   command: (program, args) => [
@@ -61,15 +67,15 @@ const AS_NOBODY: Launcher = {
   owner: NOBODY,
 }
 
-/** The ways open to this process, the least demanding first. None creates a user on the host. */
+/** The ways that this process can use, the least demanding first. None creates a user on the host. */
 export function waysToLaunch(): readonly Launcher[] {
   if (process.getuid?.() === 0) return [USER_NAMESPACE, CAPABILITY, AS_NOBODY]
   return hasName() ? [SAME_USER] : [USER_NAMESPACE]
 }
 
 /**
- * Takes the first way by which PostgreSQL reaches both its program and `dataDir`, and gives the folder to the user it will
- * run as. Throws when none does.
+ * Returns the first way by which PostgreSQL reaches both its program and `dataDir`. Gives the folder to the user that
+ * will run PostgreSQL. Throws when no way works.
  */
 export async function chooseLauncher(
   program: string,
@@ -81,12 +87,12 @@ export async function chooseLauncher(
     if (await canReach(launcher, program, dataDir)) return launcher
   }
   throw new Error(
-    `PostgreSQL does not run as root or as a user without a name, and no other way leads to ${program} and ${dataDir}: ` +
+    `PostgreSQL does not run as root or as a user without a name, and no other way works for ${program} and ${dataDir}: ` +
       'run as another user, put both below a folder that others may enter, or set DATABASE_URL to use a server',
   )
 }
 
-/** A container may run under a bare number, for which initdb finds no user name and gives up. */
+/** A container may run under a bare number. initdb finds no user name for it and fails. */
 function hasName(): boolean {
   try {
     return userInfo().username !== ''

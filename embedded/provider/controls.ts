@@ -4,10 +4,13 @@ import type { Lesion } from './findings.ts'
 export const FAULTY_CALLS = ['login', 'case', 'image', 'process', 'result'] as const
 export type CallName = (typeof FAULTY_CALLS)[number] | 'logout'
 
-/** The next `times` calls of a kind answer `status`; a status below 300 without a body only delays the true answer. */
+/** The next `times` calls of a kind answer `status`. A status below 300 without a body only delays the real answer. */
 export type FaultControl = { call: CallName; status: number; delay_ms: number; times: number; body?: string }
 
-/** What results say about images with this SHA-256, or about any (`*`). Members left out stay as they would be. */
+/**
+ * Changes in the results for images with this SHA-256, or for all images (`*`). Omitted members keep their normal
+ * values.
+ */
 export type ResultControl = {
   sha256: string
   not_ready_polls?: number

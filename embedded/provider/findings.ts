@@ -1,4 +1,4 @@
-/** One finding as the provider words it; every member is in every lesion of a result. */
+/** One finding in the provider's format. Every lesion of a result contains all members. */
 export type Finding = {
   classification: string
   category: string
@@ -83,7 +83,7 @@ export const FINDINGS: readonly Finding[] = [
   ),
 ]
 
-/** The lesions that the simulator sees in an image: one or two, the same for the same bytes. `sha256` is hex. */
+/** The simulated lesions of an image: one or two, always the same for the same bytes. `sha256` is hex. */
 export function lesionsIn(sha256: string): Lesion[] {
   const bytes = Buffer.from(sha256, 'hex')
   const count = 1 + ((bytes[0] ?? 0) % 2)
@@ -93,7 +93,7 @@ export function lesionsIn(sha256: string): Lesion[] {
   }))
 }
 
-/** Where a lesion lies, in pixels; derived like the rest, also for lesions given without a place. */
+/** Coordinates of a lesion in pixels. They are derived like the rest, also for lesions that come without a place. */
 export function coordinatesBy(bytes: Buffer, index: number): Coordinates {
   const at = (offset: number): number => bytes[(3 + index * 4 + offset) % bytes.length] ?? 0
   const x1 = 40 + at(0)

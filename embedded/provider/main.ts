@@ -10,7 +10,7 @@ const { values } = parseArgs({
   options: {
     data: { type: 'string' },
     port: { type: 'string' },
-    /** In a container of its own it is called from outside; elsewhere nobody but this machine calls it. */
+    /** In a container of its own the simulator needs an outside address. Elsewhere only this machine calls it. */
     host: { type: 'string' },
     'session-ttl-seconds': { type: 'string', default: '3600' },
     'exit-with-parent': { type: 'boolean', default: false },
@@ -20,7 +20,7 @@ const { values } = parseArgs({
 async function start(): Promise<RunningServer> {
   const login = process.env['PROVIDER_LOGIN']
   const password = process.env['PROVIDER_PASSWORD']
-  // In the environment, because arguments are visible to every user of the machine.
+  // From the environment: every user of the machine can see arguments.
   const controlSecret = process.env['PROVIDER_CONTROL_SECRET']
   if (values.data === undefined || isBlank(login) || isBlank(password) || isBlank(controlSecret)) {
     throw new Error('provider simulator needs --data, PROVIDER_LOGIN, PROVIDER_PASSWORD and PROVIDER_CONTROL_SECRET')

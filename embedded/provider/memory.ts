@@ -5,7 +5,7 @@ import type { CaseImage } from './result-payload.ts'
 
 export type CallRecord = {
   call: CallName
-  /** ISO 8601 instant at which the call came in. */
+  /** ISO 8601 instant of the call. */
   at: string
   status: number
   caseId?: number
@@ -22,9 +22,9 @@ export type ProviderCase = {
   requestingSystem: string
   checksum: string | undefined
   processedAt: number
-  /** Result polls that were answered "not ready" so far. */
+  /** Number of result polls answered "not ready". */
   polls: number
-  /** The result as first given; it never changes afterwards. */
+  /** The first returned result. It never changes afterwards. */
   result: string | undefined
 }
 
@@ -44,7 +44,9 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS calls (id INTEGER PRIMARY KEY AUTOINCREMENT, record TEXT NOT NULL) STRICT;
 `
 
-/** Everything the provider remembers, on disk before it is answered: a killed platform meets the same provider again. */
+/**
+ * The provider's whole state. It is on disk before each answer, so that a restarted platform meets the same provider.
+ */
 export class Memory {
   readonly #database: DatabaseSync
 
@@ -58,7 +60,7 @@ export class Memory {
     this.#database.close()
   }
 
-  /** Makes a call's effect and its record one: both are kept, or neither. */
+  /** Commits a call's effect and its record together. */
   atomically<Value>(work: () => Value): Value {
     this.#database.exec('BEGIN IMMEDIATE')
     try {
@@ -116,7 +118,7 @@ export class Memory {
     }))
   }
 
-  /** Marks the case processed; the checksum stays the one of the first time. */
+  /** Marks the case as processed. The checksum stays that of the first time. */
   process(found: ProviderCase, now: number): string {
     if (found.checksum !== undefined) return found.checksum
     const content = JSON.stringify([found.caseId, randomBytes(8).toString('hex'), this.imagesOf(found.caseId)])
@@ -144,7 +146,7 @@ export class Memory {
     }
   }
 
-  /** Uses up the oldest fault that waits for this call. */
+  /** Consumes the oldest fault for this call. */
   takeFault(call: CallName): FaultControl | undefined {
     const [row] = this.#rows('SELECT id, fault FROM faults WHERE call = ? AND left > 0 ORDER BY id LIMIT 1', call)
     if (row === undefined) return undefined
@@ -173,7 +175,7 @@ export class Memory {
       .join(',')}]`
   }
 
-  /** Forgets faults, result controls and the call list; sessions and cases stay. */
+  /** Deletes faults, result controls and the call list. Sessions and cases stay. */
   reset(): void {
     this.#database.exec('DELETE FROM faults; DELETE FROM results; DELETE FROM calls;')
   }

@@ -2,7 +2,7 @@ import { createHash, type Hash } from 'node:crypto'
 
 export type ReceivedForm = {
   fields: Readonly<Record<string, string>>
-  /** The image as it came in: its SHA-256 in hex and its length. The bytes themselves are not kept. */
+  /** SHA-256 in hex and length of the received image. The bytes are not kept. */
   image: { sha256: string; bytes: number } | undefined
 }
 
@@ -14,7 +14,7 @@ const IMAGE = 'image'
 const LONGEST_FIELD = 8_192
 const LONGEST_HEADERS = 16_384
 
-/** Reads a form, URL-encoded or multipart, while it arrives. Throws `MalformedForm`. */
+/** Reads a form, URL-encoded or multipart, as a stream. Throws `MalformedForm`. */
 export async function readForm(contentType: string, body: AsyncIterable<Buffer>): Promise<ReceivedForm> {
   const [, quoted, plain] = /^multipart\/form-data;.*\bboundary=(?:"([^"]+)"|([^;\s]+))/i.exec(contentType) ?? []
   const boundary = quoted ?? plain
@@ -47,7 +47,7 @@ class MultipartReader {
   readonly #parts: Part[] = []
   #part: Part | undefined
   #state: 'content' | 'after-delimiter' | 'headers' | 'end' = 'content'
-  /** The first delimiter may stand at the very beginning, where no line break comes before it. */
+  /** The first delimiter may be at the very beginning, without a line break before it. */
   #buffer = Buffer.from('\r\n')
 
   constructor(boundary: string) {
@@ -79,7 +79,7 @@ class MultipartReader {
     }
   }
 
-  /** Holds back as many bytes as may be the beginning of a delimiter. */
+  /** Holds back the bytes that may be the beginning of a delimiter. */
   #readContent(): boolean {
     const at = this.#buffer.indexOf(this.#delimiter)
     const safe = at < 0 ? Math.max(0, this.#buffer.length - this.#delimiter.length) : at
@@ -89,7 +89,7 @@ class MultipartReader {
     return at >= 0
   }
 
-  /** The line break stays in the buffer, so that a part without headers ends its empty header block with it. */
+  /** The line break stays in the buffer, so that it ends the empty header block of a part without headers. */
   #readMark(): boolean {
     if (this.#buffer.length < 2) return false
     const mark = this.#buffer.toString('latin1', 0, 2)

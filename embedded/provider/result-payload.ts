@@ -15,7 +15,7 @@ const PROVIDER_VERSION = '5.4.1-simulator'
 const SUCCESS = 'SUCCESSFUL_PROCESSING'
 const SUITABLE = 'IMAGE_QUALITY_SUITABLE'
 
-/** What the controls say about a case: of its images in order, the first whose control has the member decides. */
+/** The controls for a case. The first image, in order, whose control has the member decides. */
 export function controlOfCase<Member extends 'not_ready_polls' | 'analysis_result'>(
   images: readonly CaseImage[],
   controls: readonly ResultControl[],
@@ -28,7 +28,7 @@ export function controlOfCase<Member extends 'not_ready_polls' | 'analysis_resul
   return undefined
 }
 
-/** The result of a processed case, with every member that the specification's section 2.6 names. */
+/** The result of a processed case, with every member of section 2.6 of the specification. */
 export function resultPayload(of: ProcessedCase, controls: readonly ResultControl[]): Record<string, unknown> {
   const analysisResult = controlOfCase(of.images, controls, 'analysis_result') ?? SUCCESS
   const images = of.images.map((image) => ({
@@ -68,7 +68,7 @@ export function resultPayload(of: ProcessedCase, controls: readonly ResultContro
   }
 }
 
-/** An exact hash goes before `*`, a later control before an earlier one. */
+/** An exact hash has priority over `*`, and a later control over an earlier one. */
 function controlOf<Member extends keyof ResultControl>(
   image: CaseImage,
   controls: readonly ResultControl[],
@@ -81,7 +81,10 @@ function controlOf<Member extends keyof ResultControl>(
   return found?.[member]
 }
 
-/** Lesions of a control are completed from the image's own findings; unusable images show none unless told otherwise. */
+/**
+ * Missing members of a control's lesions come from the image's own findings. Unusable images have no lesions unless a
+ * control adds some.
+ */
 function lesionsOf(image: CaseImage, controls: readonly ResultControl[], usable: boolean): Lesion[] {
   const own = lesionsIn(image.sha256)
   const given = controlOf(image, controls, 'lesions')

@@ -11,7 +11,7 @@ type Route = { call: CallName; caseId?: number }
 const CASE_ROUTE = /^\/api5\/case\/(\d{1,15})\/(process|result)$/
 const PLAIN_CALLS: readonly CallName[] = ['login', 'logout', 'case', 'image']
 
-/** The session API under `/api5`, its remote control under `/control`, and `/health` for containers. */
+/** The session API under `/api5`, the remote control under `/control`, and `/health` for containers. */
 export function providerServer(
   memory: Memory,
   settings: ProviderSettings,
@@ -111,7 +111,7 @@ async function control(
   }
 }
 
-/** In every answer, so that the platform never takes the simulator for a real provider. */
+/** In every answer, so that a client can distinguish the simulator from a real provider. */
 const mark = { 'x-provider-simulator': 'true' }
 
 function send(

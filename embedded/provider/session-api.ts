@@ -9,7 +9,7 @@ export type Answer = { status: number; body: string; headers?: Readonly<Record<s
 export type ProviderSettings = {
   login: string
   password: string
-  /** Admits to the remote control. */
+  /** Grants access to the remote control. */
   controlSecret: string
   sessionTtlSeconds: number
 }
@@ -33,7 +33,7 @@ type Reply = {
 
 const IMAGE_TYPES = ['DERMOSCOPIC', 'MACROSCOPIC']
 
-/** Decides one call of the session API; its effect and its place in the call list are kept before it is answered. */
+/** Handles one call of the session API. Its effect and its entry in the call list are stored before the answer. */
 export function answerCall(memory: Memory, settings: ProviderSettings, incoming: IncomingCall): Answer {
   return memory.atomically(() => {
     const fault = memory.takeFault(incoming.call)
@@ -58,7 +58,7 @@ export function answerCall(memory: Memory, settings: ProviderSettings, incoming:
   })
 }
 
-/** What the caller named, for the call list; refused calls have it too. */
+/** The ids in the request, for the call list. Refused calls include them too. */
 function asked({ caseId, checksum, form }: IncomingCall): Partial<CallRecord> {
   const { correlationId, imageType, requestingSystem } = form.fields
   const ofForm = Number(form.fields['caseId'])
@@ -131,7 +131,7 @@ function refusal(status: number, error: string): Reply {
   return { status, body: { error } }
 }
 
-/** Digests have one length, so the time of the comparison shows neither content nor length. */
+/** Digests have equal length, so the time of the comparison reveals neither content nor length. */
 export function isSame(given: string | undefined, expected: string): boolean {
   return timingSafeEqual(digestOf(given ?? ''), digestOf(expected))
 }

@@ -3,13 +3,13 @@ import { startChild } from '../children/start-child.ts'
 
 export type ProviderOptions = {
   dataDir: string
-  /** A port of 127.0.0.1; 0 takes a free one. */
+  /** A port of 127.0.0.1. 0 takes a free one. */
   port: number
   login: string
   password: string
   /** The header `X-Control-Secret` of every request to the remote control. */
   controlSecret: string
-  /** How long a session lives; 3600 s unless said. */
+  /** Lifetime of a session. The default is 3600 s. */
   sessionTtlSeconds?: number
   onLog?: (line: string) => void
 }
@@ -25,7 +25,10 @@ export type EmbeddedProvider = {
 
 const SERVER = fileURLToPath(new URL('./main.ts', import.meta.url))
 
-/** Starts the simulator of the inference provider in a process of its own. Throws with its last words when it does not start. */
+/**
+ * Starts the simulator of the inference provider in its own process. Throws with its last log lines when it does not
+ * start.
+ */
 export async function startProvider(options: ProviderOptions): Promise<EmbeddedProvider> {
   const child = await startChild({
     name: 'provider simulator',

@@ -20,12 +20,12 @@ const compared = (ours: readonly number[], other: readonly number[], goal: Goal)
   })
 }
 
-test('compares round by round, without the first', async () => {
+test('compares round by round, without the first round', async () => {
   const [outcome] = await compare(compared([900, 1, 2, 3], [1, 2, 4, 6], atLeast(0.5)), 3)
   expect(outcome).toMatchObject({ ratio: 0.5, spread: 0, verdict: 'holds', ours: { median: 2 }, other: { median: 4 } })
 })
 
-test('says what falls short, what holds, and what is no result', async () => {
+test('reports a missed goal, a reached goal, and no result', async () => {
   const verdict = async (ours: readonly number[], goal: Goal) =>
     (await compare(compared(ours, [1], goal), 5))[0]?.verdict
   expect(await verdict([0.4], atLeast(0.5))).toBe('falls short')
@@ -38,7 +38,7 @@ test('says what falls short, what holds, and what is no result', async () => {
   expect(await verdict([NaN], atLeast(0.5))).toBe('no result')
 })
 
-test('is far off below 0.6 of a goal, or above a bound over 0.6', () => {
+test('is far off below 0.6 of a goal, or above a bound divided by 0.6', () => {
   expect(isFarOff({ ratio: 0.31, goal: atLeast(0.5) })).toBe(false)
   expect(isFarOff({ ratio: 0.29, goal: atLeast(0.5) })).toBe(true)
   expect(isFarOff({ ratio: 3.3, goal: atMost(2) })).toBe(false)
@@ -53,7 +53,7 @@ test('is far off below 0.6 of a goal, or above a bound over 0.6', () => {
 
 const quick = { quick: true, rounds: 1, events: undefined, realUrl: undefined }
 
-test('the quick form gives a ratio three tries before it is broken', async () => {
+test('the quick form tries a ratio three times before it counts as broken', async () => {
   const run = (ours: readonly number[]) => {
     const benchmark: Benchmark = {
       name: 'it',
@@ -63,12 +63,12 @@ test('the quick form gives a ratio three tries before it is broken', async () =>
     }
     return runBenchmarks([benchmark], quick, () => {})
   }
-  // Each try measures twice: once for warming up.
+  // Each try measures twice, the first time as a warm-up.
   expect(await run([0, 0, 0, 0, 0, 1])).toMatchObject({ isBroken: false, rows: [{ ratio: 1 }] })
   expect(await run([0, 0, 0, 0, 0, 0, 1])).toMatchObject({ isBroken: true, rows: [{ ratio: 0 }] })
 })
 
-test('a benchmark that breaks is a row, and the next one runs', async () => {
+test('a failed benchmark becomes a row, and the next one runs', async () => {
   const broken: Benchmark = {
     name: 'broken',
     goals: ['1'],
@@ -89,7 +89,7 @@ test('a benchmark that breaks is a row, and the next one runs', async () => {
   ])
 })
 
-test('reads the command line', () => {
+test('parses the command line', () => {
   expect(settingsOf(['a', '--quick', '--json', 'out.json'], '')).toEqual({
     names: ['a'],
     list: false,

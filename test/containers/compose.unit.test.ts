@@ -17,7 +17,9 @@ function membersOf(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? { ...value } : {}
 }
 
-/** The schema of the Compose specification, whose draft differs from ours in nothing that it uses. */
+/**
+ * The schema of the Compose specification. Its JSON Schema draft differs from ajv's only in parts that it does not use.
+ */
 function compiledSchema() {
   const { $schema: _draft, ...schema } = membersOf(JSON.parse(text('test/containers/compose-spec.json')))
   const ajv = new Ajv2020({ strict: false, allErrors: true })
@@ -25,17 +27,17 @@ function compiledSchema() {
   return ajv.compile(schema)
 }
 
-test('the file is one that the Compose specification allows', () => {
+test('the file matches the Compose specification', () => {
   const isAllowed = compiledSchema()
   expect([isAllowed(compose), isAllowed.errors]).toEqual([true, null])
 })
 
-test('the schema refuses what it should', () => {
+test('the schema refuses invalid files', () => {
   const isAllowed = compiledSchema()
   expect(isAllowed({ services: { api: { imagine: 'a service' } } })).toBe(false)
 })
 
-test('every service that goes on has a health check, and is waited for until it is healthy', () => {
+test('every long-running service has a health check, and its dependents wait until it is healthy', () => {
   const lasting = services.filter(([, service]) => at(service, 'restart') !== 'no')
   expect(
     lasting.filter(([, service]) => at(service, 'healthcheck', 'test') === undefined).map(([name]) => name),
@@ -50,7 +52,7 @@ test('every service that goes on has a health check, and is waited for until it 
   }
 })
 
-test('no secret stands in the file or has a default, and .env.example names every variable without a value', () => {
+test('the file contains no secret and no default for one; .env.example names every variable without a value', () => {
   const variables = [...source.matchAll(/\$\{([A-Z0-9_]+)([^}]*)\}/g)]
   expect(variables.filter(([, , rest]) => !rest?.startsWith(':?')).map(([whole]) => whole)).toEqual([])
   const named = [...new Set(variables.map(([, name]) => name ?? ''))].toSorted()
@@ -66,7 +68,7 @@ test('no secret stands in the file or has a default, and .env.example names ever
   }
 })
 
-test('images of others are named by digest, that of the Dockerfile too, and ours by version', () => {
+test("foreign images are named by digest, also in the Dockerfile, and the project's own by version", () => {
   const digest = /:v?\d+\.\d+[\w.-]*@(?:sha256:[0-9a-f]{64}|\$\{EVENTSTORE_DIGEST:\?set EVENTSTORE_DIGEST\})$/
   for (const [name, service] of services) {
     const image = String(at(service, 'image'))
@@ -78,7 +80,7 @@ test('images of others are named by digest, that of the Dockerfile too, and ours
   expect(text('Dockerfile')).toMatch(/^FROM node:[\w.-]+@sha256:[0-9a-f]{64}$/m)
 })
 
-test('every service gives up its capabilities, may gain none, and writes only to its volumes and to memory', () => {
+test('every service drops its capabilities, can gain none, and writes only to its volumes and to memory', () => {
   for (const [name, service] of services) {
     const hardened = [at(service, 'cap_drop', 0), at(service, 'security_opt', 0), at(service, 'read_only')]
     expect([name, hardened]).toEqual([name, ['ALL', 'no-new-privileges:true', true]])
@@ -89,7 +91,7 @@ test('every service gives up its capabilities, may gain none, and writes only to
   expect(added).toEqual([['s3', ['CHOWN', 'SETGID', 'SETUID']]])
 })
 
-test('webhooks leave by a network of the processor alone, and reach no server that lets everybody in', () => {
+test('webhooks leave through a network of the processor alone, and reach no server of the platform', () => {
   const members = (network: string) =>
     services
       .filter(([, service]) => Object.values(membersOf(at(service, 'networks'))).includes(network))
@@ -103,12 +105,12 @@ test('webhooks leave by a network of the processor alone, and reach no server th
   )
   const ports: Record<string, number> = { eventstore: 2113, postgres: 5432, s3: 8333, provider: 8090, api: 8080 }
   expect(Object.entries(ports).filter(([host, port]) => !own.includes(host, port))).toEqual([])
-  // One service makes a bucket and ends, the other listens to itself alone.
+  // One service creates a bucket and ends. The other listens only on its own loopback.
   expect(reached.filter((name) => ports[name] === undefined)).toEqual(['s3-bucket', 'projector'])
   expect(at(compose, 'services', 'projector', 'environment', 'HOST')).toBe('127.0.0.1')
 })
 
-test('the vault and the read models have a role and a password each', () => {
+test('the vault and the read models have different roles and passwords', () => {
   const { DATABASE_URL, VAULT_DATABASE_URL } = membersOf(at(compose, 'services', 'api', 'environment'))
   expect([String(DATABASE_URL).split(':?')[0], String(VAULT_DATABASE_URL).split(':?')[0]]).toEqual([
     'postgres://platform:${PLATFORM_DATABASE_PASSWORD',
@@ -120,13 +122,13 @@ test('the vault and the read models have a role and a password each', () => {
   )
 })
 
-test('nothing but the API, the object store and the mail page is published, on this machine only', () => {
+test('only the API, the object store and the mail page are published, and only on this machine', () => {
   const published = services.filter(([, service]) => at(service, 'ports') !== undefined)
   expect(published.map(([name]) => name).toSorted()).toEqual(['api', 'mail', 's3'])
   for (const [, service] of published) expect(at(service, 'ports', 0)).toMatch(/^127\.0\.0\.1:/)
 })
 
-test('one service builds the image that several run, since builds at once cannot export one tag', () => {
+test('one service builds the shared image, because parallel builds cannot export one tag', () => {
   const ours = services.filter(([, service]) =>
     String(at(service, 'image')).startsWith('clinical-assessment-platform:'),
   )
@@ -140,18 +142,18 @@ test('the provider simulator has a control secret, and its health check needs no
   expect(String(at(provider, 'healthcheck', 'test', 3))).toContain("fetch('http://127.0.0.1:8090/health')")
 })
 
-test('processors reach the object store at S3_ENDPOINT, by a network that both are on', () => {
+test('processors reach the object store at S3_ENDPOINT through a shared network', () => {
   const { hostname } = new URL(String(at(compose, 'services', 'processor', 'environment', 'S3_ENDPOINT')))
   const networksOf = (name: string) => at(compose, 'services', name, 'networks')
   expect(networksOf(hostname)).toContain('servers')
   expect(networksOf('processor')).toContain('servers')
 })
 
-test('Postgres is healthy when it answers by TCP, not while it makes its first database', () => {
+test('Postgres is healthy when it answers by TCP, not while it creates its first database', () => {
   expect(at(compose, 'services', 'postgres', 'healthcheck', 'test')).toContain('--host=127.0.0.1')
 })
 
-test('every role runs, two of each that needs no address of its own, with all that it needs and nothing unknown', () => {
+test('every role runs, twice where it needs no address, with all its settings and no unknown ones', () => {
   const commands = services
     .map(([, service]) => ({ service, command: at(service, 'command') }))
     .filter(({ command }) => at(command, 0) === 'serve')
@@ -177,7 +179,7 @@ function filled(value: string): string {
     .replace(/\$\{[^}]*\}/g, 'x'.repeat(32))
 }
 
-test('the image holds every stage that the program imports', () => {
+test('the image contains every stage that the program imports', () => {
   const copied = [...text('Dockerfile').matchAll(/^COPY (\S+) \1$/gm)].map(([, folder]) => folder ?? '')
   expect(copied.toSorted()).toEqual([
     'app',

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { GenericContainer, Wait, getContainerRuntimeClient, type StartedTestContainer } from 'testcontainers'
 
-/** The suites that hold on a real server as they do on the embedded ones. */
+/** The suites that pass on real servers and on embedded ones. */
 const suites = ['test/embedded/eventstore/contract', 'test/streams/store', 'test/end-to-end/main-job']
 const startLimitMs = 180_000
 const password = 'only-for-this-run'
@@ -33,7 +33,7 @@ function postgres(): Promise<StartedTestContainer> {
       .withCommand(['postgres', '-c', 'max_connections=300', '-c', 'fsync=off'])
       .withEnvironment({ POSTGRES_USER: 'platform', POSTGRES_PASSWORD: password })
       .withExposedPorts(5432)
-      // It starts twice: once to set itself up.
+      // The server starts twice. The first start sets it up.
       .withWaitStrategy(Wait.forLogMessage(/ready to accept connections/, 2))
       .withStartupTimeout(startLimitMs)
       .start()

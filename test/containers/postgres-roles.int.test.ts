@@ -12,7 +12,7 @@ const environment: Readonly<Record<string, string>> = {
   VAULT_DATABASE_PASSWORD: 'two',
 }
 
-/** The statements of the file with its variables filled in, as psql does it. */
+/** The statements of the file with its variables replaced, as psql does it. */
 async function statements(): Promise<string[]> {
   const script = await readFile(new URL('../../docker-compose.postgres.sql', import.meta.url), 'utf8')
   const variables = new Map(
@@ -37,7 +37,7 @@ async function answer(url: string, statement: string): Promise<unknown> {
   }
 }
 
-test('the roles that Compose makes own a database each and reach no other', async ({ onTestFinished }) => {
+test('each role of the Compose file owns one database and reaches no other', async ({ onTestFinished }) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'compose-postgres-'))
   const port = await freePort()
   const server = await startPostgres({ dataDir, port, password: 'of the superuser', databases: [], durable: false })

@@ -4,8 +4,8 @@ import { expect, test } from 'vitest'
 
 const main = fileURLToPath(new URL('main.ts', import.meta.url))
 
-test('without a container engine it ends with one sentence that says so', async () => {
-  // An address where nothing listens, and no home with settings that name another engine.
+test('without a container engine it ends with one sentence about the requirement', async () => {
+  // An address on which nothing listens, and no home folder with settings of another engine.
   const env = { PATH: '/nowhere', HOME: '/nowhere', DOCKER_HOST: 'tcp://127.0.0.1:1' }
   const told = await new Promise((resolve) => {
     execFile(process.execPath, [main], { env }, (error, stdout, stderr) =>

@@ -26,7 +26,7 @@ async function installPackage(): Promise<void> {
   await chmod(join(bin, 'node'), 0o755)
 }
 
-/** Runs the script as an install does, on the Node.js of the tests or on one that says it has another version. */
+/** Runs the script as an install does, with the Node.js of the tests or with one that reports another version. */
 function install(version?: string): { readonly code: number | null; readonly errors: string } {
   const path = join(folder, 'platform', 'link-node.mjs')
   const pretend = `Object.defineProperty(process.versions, 'node', { value: '${version}' }); await import('${pathToFileURL(path).href}')`
@@ -39,7 +39,7 @@ function install(version?: string): { readonly code: number | null; readonly err
 }
 
 describe('after an install', () => {
-  it("the command of this machine's package is put where it is missing", async () => {
+  it("the command of this machine's package is added when it is missing", async () => {
     await installPackage()
     expect(install()).toEqual({ code: 0, errors: '' })
     expect(await readlink(command)).toBe(`../${packageName}/bin/node`)
@@ -47,24 +47,24 @@ describe('after an install', () => {
     expect(install()).toEqual({ code: 0, errors: '' })
   })
 
-  it('a command that is there stays as it is', async () => {
+  it('an existing command stays unchanged', async () => {
     await installPackage()
     await writeFile(command, 'as npm made it')
     expect(install()).toEqual({ code: 0, errors: '' })
     expect(await readFile(command, 'utf8')).toBe('as npm made it')
   })
 
-  it("the machine's own Node.js does where there is no package, when it is new enough", async () => {
+  it("the machine's own Node.js serves where there is no package, if it is new enough", async () => {
     for (const version of ['24.0.0', '26.1.0']) expect(install(version)).toEqual({ code: 0, errors: '' })
     await expect(readlink(command)).rejects.toThrow('ENOENT')
   })
 
-  it('an older one is told what is missing', () => {
+  it('an older Node.js gets an error with the requirement', () => {
     const errors = `Node.js 24 or newer is needed: there is no package of it for ${process.platform}-${process.arch}.\n`
     expect(install('22.21.0')).toEqual({ code: 0, errors })
   })
 
-  it('an older one is no reason to complain where there is a package', async () => {
+  it('an older Node.js is no error where there is a package', async () => {
     await installPackage()
     expect(install('20.19.5')).toEqual({ code: 0, errors: '' })
     expect(await readlink(command)).toBe(`../${packageName}/bin/node`)

@@ -7,7 +7,7 @@ import { assessmentFact, hash, ids } from '../../test/streams/facts.ts'
 import type { Act } from './clinical-acts.ts'
 import type { Assessment, Story } from './story.ts'
 
-/** Inline requests are submitted in the same append; the others await their uploads. */
+/** Inline requests are submitted in the same append. The others wait for their uploads. */
 export const requestAssessment: Act = (story, random, text) => {
   if (story.patients.length === 0) return
   const patient = random.pick(story.patients)

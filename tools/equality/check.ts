@@ -6,7 +6,7 @@ import { courses } from './disturbances.ts'
 import { histories } from './histories.ts'
 import { Lane, type Figures } from './lane.ts'
 
-/** Every projector of the platform: the read models, and the to-do lists of the processes. */
+/** Every projector of the platform: those of the read models, and those of the processes' to-do lists. */
 export const allProjectors: readonly Projector[] = [...readModels, ...processes.map(({ list }) => list)]
 
 export interface EqualityOptions {
@@ -14,20 +14,20 @@ export interface EqualityOptions {
   readonly projectors?: readonly Projector[]
   readonly cases: number
   readonly seed: number
-  /** Cases at a time, each lane with read models and a seed of its own: `seed`, `seed` + 1 and so on. Default 4. */
+  /** Number of parallel lanes, default 4. Each lane has its own read models and seed: `seed`, `seed` + 1 and so on. */
   readonly lanes?: number
-  /** Of a failure, as it was printed: only this case is run, with the seed that was printed beside it. */
+  /** The printed path of a failure. Only that case runs, with the seed that was printed beside the path. */
   readonly path?: string
   readonly mostMoves?: number
   readonly onCase?: (figures: Figures) => void
 }
 
 export interface EqualityResult extends Figures {
-  /** In words, with the seed and the path that repeat it; empty when all cases were equal. */
+  /** Texts with the seed and the path that repeat a failure. Empty when all cases were equal. */
   readonly failures: readonly string[]
 }
 
-/** R2: whatever happened to the runner, the live read models are what a rebuild from the log makes of it. */
+/** R2: live read models equal a rebuild from the log, whatever happened to the runner. */
 export async function checkEquality(options: EqualityOptions): Promise<EqualityResult> {
   const { databaseUrl, projectors = allProjectors, cases, seed, path, mostMoves = 60, onCase } = options
   const count = path === undefined ? Math.min(options.lanes ?? 4, cases) : 1

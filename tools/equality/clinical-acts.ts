@@ -9,7 +9,7 @@ import { consentPublicFact } from '../../test/streams/channel-facts.ts'
 import { caseFact, consentFact, consentTypeFact, hash, ids, patientFact } from '../../test/streams/facts.ts'
 import type { ConsentType, Story } from './story.ts'
 
-/** Something that happens now if it can; `text` is what a caller wrote somewhere. */
+/** Appends events if the story allows it now. `text` is a caller's free text. */
 export type Act = (story: Story, random: SeededRandom, text: string) => void
 
 export const registerPatient: Act = (story, random, text) => {
@@ -171,7 +171,7 @@ export const recordConsent: Act = (story, random, text) => {
   )
 }
 
-/** The channel tells a decision; most are of the consent that an analysis needs. */
+/** The channel publishes a decision, in most cases about the consent that an analysis needs. */
 export const publishDecision: Act = (story, random) => {
   const known = story.patients.filter(({ id }) => story.reviews.some((review) => review.patient?.id === id))
   if (story.patients.length === 0) return
@@ -187,7 +187,7 @@ export const publishDecision: Act = (story, random) => {
   if (type !== 'consent.granted') story.refusals.push({ patientId: patient.id, at })
 }
 
-/** Something in the log that no read model listens to. */
+/** Appends an event that no read model subscribes to. */
 export const claimReservation: Act = (story, random) => {
   const orgId = random.pick(story.organisations)
   const claimed = {

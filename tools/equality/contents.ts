@@ -8,7 +8,7 @@ import { prepareProjector } from '../../projections/runtime/schema.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
 import { startOfLog, type Position } from '../../platform/kit/positions.ts'
 
-/** Takes log lines and keeps none. */
+/** Discards all log lines. */
 export const silentLogger = {
   debug: () => undefined,
   info: () => undefined,
@@ -16,7 +16,7 @@ export const silentLogger = {
   error: () => undefined,
 }
 
-/** Takes every row away and puts the checkpoints to a position. A projector that was never prepared is left alone. */
+/** Deletes every row and sets the checkpoints to a position. Does not touch a projector that was never prepared. */
 export async function empty(pool: Pool, projectors: readonly Projector[], at: Position = startOfLog): Promise<void> {
   const names = projectors.map(({ name }) => name)
   const { rows } = await pool.query<{ name: string }>('select name from runtime.projectors where name = any($1)', [
@@ -33,7 +33,7 @@ export async function empty(pool: Pool, projectors: readonly Projector[], at: Po
   )
 }
 
-/** Fills copies of read models as a rebuild does, each up to the place that is named for it, in pieces of `size` events. */
+/** Fills copies of read models as a rebuild does. Each stops at its own position. Batches have `size` events. */
 export async function rebuild(
   pool: Pool,
   log: Pick<EventStore, 'readLog' | 'head'>,
@@ -63,16 +63,16 @@ export async function rebuild(
     if (copy.failure !== undefined) throw new Error(`${copy.projector.name} cannot be rebuilt: ${copy.failure.reason}`)
 }
 
-/** Rows per projector and table, in order of their keys, as Postgres says them in JSON. */
+/** Rows per projector and table, in order of their keys, as Postgres formats them in JSON. */
 export type Contents = Readonly<Record<string, Readonly<Record<string, readonly Row[]>>>>
 
 interface Read {
   readonly contents: Contents
-  /** The place that each of them has reached. */
+  /** The checkpoint of each projector. */
   readonly positions: ReadonlyMap<string, Position>
 }
 
-/** Everything that the projectors hold and where they stand, of one moment; under the names given. */
+/** Reads all rows and checkpoints of the projectors at one moment, under the given names. */
 export async function read(pool: Pool, projectors: ReadonlyMap<string, Projector>): Promise<Read> {
   const members = [...projectors].map(([name, projector]) => {
     const tables = projector.tables.map((table) => {
@@ -101,7 +101,7 @@ export async function read(pool: Pool, projectors: ReadonlyMap<string, Projector
   }
 }
 
-/** The first row in which two contents differ, in words; undefined when they are equal. */
+/** A text about the first row in which two contents differ. Undefined when they are equal. */
 export function firstDifference(live: Contents, rebuilt: Contents): string | undefined {
   for (const [name, tables] of Object.entries(rebuilt)) {
     for (const [table, rows] of Object.entries(tables)) {

@@ -4,7 +4,9 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 /** `before`: the statement never reaches the server. `after`: it does, and its answer is lost. */
 export type CutMoment = 'before' | 'after'
 
-/** A way to a Postgres that can be cut at a statement, or for good, as when the process behind it is killed. */
+/**
+ * A proxy to a Postgres. It can cut connections at a statement, or permanently, as when the client process is killed.
+ */
 export class CuttingProxy {
   readonly #server: Server
   readonly #upstream: { readonly host: string; readonly port: number }
@@ -37,7 +39,7 @@ export class CuttingProxy {
     this.#armed = { left: statements, moment, forGood }
   }
 
-  /** Cuts everything, and lets nobody through any more. */
+  /** Cuts all connections and accepts no more. */
   kill(): void {
     this.#isDead = true
     this.#armed = undefined
@@ -45,7 +47,10 @@ export class CuttingProxy {
     this.#pairs.clear()
   }
 
-  /** Ends for good. A killed one still has its port until then, lest another proxy gets it and with it the connections. */
+  /**
+   * Closes the proxy. A killed proxy keeps its port until then. Otherwise another proxy could get the port, and with it
+   * the connections.
+   */
   close(): void {
     this.kill()
     this.#server.close()

@@ -2,18 +2,18 @@ import * as fc from 'fast-check'
 import type { CutMoment } from './cutting-proxy.ts'
 import type { Delivery } from './told-log.ts'
 
-/** What happens to the runner while the log grows to `share` of its length (0 to 100). */
+/** A disturbance of the runner when the log has grown to `share` percent of its length (0 to 100). */
 export type Disturbance =
   | { readonly kind: 'none'; readonly share: number }
-  /** Its connections to Postgres end at a statement. */
+  /** Its connections to Postgres are cut at a statement. */
   | { readonly kind: 'cut'; readonly share: number; readonly statements: number; readonly moment: CutMoment }
-  /** It never reaches Postgres again; another one takes its place. */
+  /** It never reaches Postgres again. Another runner replaces it. */
   | { readonly kind: 'kill'; readonly share: number; readonly statements: number; readonly moment: CutMoment }
-  /** It closes, and another one takes its place: afterwards, or while it still runs. */
+  /** It closes and another runner replaces it. With `overlaps`, the other one starts first. */
   | { readonly kind: 'restart'; readonly share: number; readonly overlaps: boolean }
-  /** Its readings of the log end with an error. */
+  /** Its subscriptions end with an error. */
   | { readonly kind: 'break'; readonly share: number }
-  /** An operator stops a projector, and lets it go on at the end. */
+  /** An operator stops a projector and resumes it at the end. */
   | { readonly kind: 'stop'; readonly share: number; readonly projector: number }
 
 export interface Course {
@@ -34,7 +34,7 @@ const disturbance: fc.Arbitrary<Disturbance> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('stop' as const), share, projector: fc.nat(20) }) },
 )
 
-/** How a history reaches the read models. */
+/** The delivery of a history to the read models, with its disturbances. */
 export const courses: fc.Arbitrary<Course> = fc.record({
   disturbances: fc.array(disturbance, { maxLength: 3 }),
   delivery: fc.record({

@@ -10,13 +10,13 @@ import type { Act } from './clinical-acts.ts'
 import { supersede } from './review-acts.ts'
 import type { Analysis, Story } from './story.ts'
 
-/** A completed review leads to findings and diagnoses, in the case that it is of. */
+/** Records findings and diagnoses of a completed review in its case. */
 export const recordFindings: Act = (story, random, text) => {
   const due = story.analyses.filter(({ isRecorded }) => !isRecorded)
   if (due.length > 0) record(story, random, random.pick(due), text)
 }
 
-/** Another review has taken the place of one; what that led to is recorded first, if it is not yet. */
+/** Supersedes the diagnoses of a superseded review. Records missing findings of that review first. */
 export const supersedeDiagnoses: Act = (story, random, text) => {
   const standing = story.analyses.filter(({ areSuperseded }) => !areSuperseded)
   if (standing.length === 0) return

@@ -49,14 +49,14 @@ const acts = {
   receiveImage,
 } satisfies Record<string, Act>
 
-/** One thing that somebody tries; what cannot happen now does not. */
+/** One attempted act. An act that is impossible at that moment does nothing. */
 export interface Move {
   readonly act: keyof typeof acts
   readonly chance: number
   readonly text: string
 }
 
-/** What callers write, down to what JSON can say and Postgres cannot hold. */
+/** Texts of callers, including text that JSON can express and Postgres cannot store. */
 const texts = [
   '',
   'plain',
@@ -69,7 +69,7 @@ const texts = [
   'x'.repeat(3_000),
 ]
 
-/** What takes a story deep happens more often. */
+/** Acts that lead a story further have a higher weight. */
 const weights: Partial<Record<keyof typeof acts, number>> = {
   advanceReview: 10,
   advanceAssessment: 4,
@@ -88,18 +88,18 @@ const move: fc.Arbitrary<Move> = fc.record({
   text: fc.constantFrom(...texts),
 })
 
-/** Everything begins with a patient and a receiver, so that little of a short history falls flat. */
+/** Every history begins with a patient and a receiver, so that most acts of a short history are possible. */
 const opening: readonly Move[] = [
   { act: 'registerPatient', chance: 1, text: 'first' },
   { act: 'subscribe', chance: 1, text: 'first' },
 ]
 
-/** Histories of several organisations, as lists of moves: a shorter list is a shorter history. */
+/** Histories of several organisations as lists of moves. A shorter list is a shorter history. */
 export function histories(mostMoves: number): fc.Arbitrary<readonly Move[]> {
   return fc.array(move, { maxLength: mostMoves, size: 'max' })
 }
 
-/** What becomes of the moves; ids follow from the namespace, a UUID. */
+/** Applies the moves. Ids derive from the namespace, a UUID. */
 export function told(moves: readonly Move[], namespace: string, options: { readonly hasCodec?: boolean } = {}): Story {
   const story = new Story(namespace, options)
   for (const { act, chance, text } of [...opening, ...moves]) acts[act](story, new SeededRandom(chance), text)

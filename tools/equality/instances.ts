@@ -7,7 +7,7 @@ import { comparePositions, formatPosition, type Position } from '../../platform/
 import { silentLogger } from './contents.ts'
 import { CuttingProxy } from './cutting-proxy.ts'
 
-/** A runner with a way to Postgres of its own, which can be cut. */
+/** A runner with its own connection to Postgres, which can be cut. */
 export interface Instance {
   readonly runner: ProjectionRunner
   readonly proxy: CuttingProxy
@@ -37,9 +37,9 @@ export async function startInstance(
 }
 
 /**
- * Resolves when the instance has written everything up to the position, or is dead. `stopped` are projectors that an
- * operator stopped, which are not waited for.
- * @throws when a projector fails, which no valid history makes it do, or nothing comes of it in two minutes
+ * Resolves when the instance has written everything up to the position, or is dead. Does not wait for `stopped`
+ * projectors, which an operator stopped.
+ * @throws when a projector fails, which no valid history causes, or after two minutes
  */
 export async function settled(
   { runner, proxy }: Instance,

@@ -12,21 +12,21 @@ import { ToldLog } from './told-log.ts'
 
 const namespace = '0b0f6c1e-3a55-5e0a-8c3e-5b1f1b7c9d10'
 
-/** What was done over all cases: a check that disturbs nothing proves little. */
+/** Counts over all cases. They show that the check disturbs the runner at all. */
 export interface Figures {
   cases: number
   events: number
   readonly disturbances: Record<Disturbance['kind'], number>
 }
 
-/** A set of read models of its own in a shared database, emptied for each case. */
+/** One set of read models in a shared database, emptied for each case. */
 export class Lane {
   readonly #databaseUrl: string
   readonly #pool: Pool
   readonly #live: ReadonlyMap<string, Projector>
   readonly #copies: ReadonlyMap<string, Projector>
   readonly #figures: Figures
-  /** Killed instances on their way out: they find nobody to take leave of, which takes them seconds. */
+  /** Killed instances that are still closing. Their server is unreachable, so closing takes seconds. */
   readonly #buried: Promise<void>[] = []
 
   private constructor(
@@ -63,7 +63,7 @@ export class Lane {
     await this.#pool.end()
   }
 
-  /** Runs one case; resolves to the first row in which live read models and rebuilt ones differ, in words. */
+  /** Runs one case. Resolves to a text about the first row in which live and rebuilt read models differ. */
   async run(
     moves: readonly Move[],
     { disturbances, delivery }: Course,
@@ -126,7 +126,9 @@ export class Lane {
     return name
   }
 
-  /** Reads where the live ones stand and what they hold at one moment, and fills the copies to exactly there. */
+  /**
+   * Reads checkpoints and rows of the live projectors at one moment, and fills the copies up to the same checkpoints.
+   */
   async #compare(log: ToldLog, rebuildSize: number): Promise<string | undefined> {
     const live = await read(this.#pool, this.#live)
     const reached = new Map(

@@ -6,7 +6,7 @@ import { checkEquality } from './check.ts'
 const USAGE = `Random histories and disturbances: the live read models equal a rebuild from the log, row by row.
 
   npm run equality -- [--cases 10000] [--seed N] [--lanes 4]   prints its seed
-  npm run equality -- --seed N --path P                        one failure again, as it was printed
+  npm run equality -- --seed N --path P                        repeats one printed failure
 `
 
 const { values } = parseArgs({
@@ -49,6 +49,6 @@ async function run(): Promise<void> {
 
 function countOf(text: string): number {
   const count = Number(text)
-  if (!Number.isSafeInteger(count) || count < 1) throw new Error(`not a number that counts: ${text}`)
+  if (!Number.isSafeInteger(count) || count < 1) throw new Error(`not a positive whole number: ${text}`)
   return count
 }

@@ -11,8 +11,8 @@ import type { OpenRequest, Review, Story } from './story.ts'
 import { tenantOfFact } from '../../platform/kit/tenants.ts'
 
 /**
- * The oldest request of the channel gets a review, or the answer that there is one. Else a client asks, or another request
- * of a case that has a review already.
+ * The oldest request of the channel gets a review, or the answer that one exists. Without such a request, a client
+ * requests a review, or a case with a review gets another request.
  */
 export const claimSlot: Act = (story, random) => {
   const asked =
@@ -86,10 +86,10 @@ function answer(story: Story, random: SeededRandom, requestEventId: string, { id
   )
 }
 
-/** Another review takes the place of one; now and then the channel has not told so yet. */
+/** Another review supersedes one. Sometimes the channel has not published that yet. */
 export function supersede(story: Story, random: SeededRandom, holder: Review, asked: Asked): void {
   const next = claim(story, random, asked, holder)
-  // A claimed review that was never opened is opened first, so that it can be told.
+  // A claimed review is opened first if it was not. Only an open review can be superseded.
   if (holder.status === 'claimed') say(story, holder, requested(story, random, holder))
   say(
     story,
@@ -111,7 +111,7 @@ export function supersede(story: Story, random: SeededRandom, holder: Review, as
   if (analysis !== undefined) analysis.supersededById = next.id
 }
 
-/** The next thing that a review can say, whichever it is. */
+/** Appends the next possible event of a review. */
 export const advanceReview: Act = (story, random) => {
   const open = story.reviews.filter(({ status }) => status !== 'over' && status !== 'superseded')
   if (open.length === 0) return

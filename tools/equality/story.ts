@@ -5,7 +5,7 @@ import type { WebhookEventType } from '../../streams/webhook-subscriptions/event
 import type { SeededRandom } from '../node-checks/seeded-random.ts'
 import { tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
 
-/** Events that were appended in one go; ids follow from the command, as the store makes them. */
+/** The events of one append. Ids derive from the command, as in the store. */
 export interface StoryAppend {
   readonly stream: string
   readonly orgId: TenantId
@@ -17,9 +17,9 @@ export interface StoryAppend {
 export interface Patient {
   readonly id: string
   readonly orgId: TenantId
-  /** The patient's key is destroyed. */
+  /** The patient's key was destroyed. */
   readonly isErased: boolean
-  /** Whatever is said of the patient is null in the story already, since no codec stands between it and a reader. */
+  /** Without a codec, the story itself contains null for the personal data of an erased patient. */
   readonly readsAsNull: boolean
   isRevoked: boolean
 }
@@ -28,7 +28,7 @@ export interface ConsentType {
   readonly id: string
   readonly orgId: TenantId
   readonly code: string
-  /** Only one that was never decided on can be deleted. */
+  /** A consent type can be deleted only while no decision uses it. */
   status: 'unused' | 'used' | 'deleted'
 }
 
@@ -37,7 +37,7 @@ export interface Subscription {
   readonly orgId: TenantId
   eventTypes: readonly WebhookEventType[]
   status: 'active' | 'disabled' | 'deleted'
-  /** Revision at which its endpoint became what it is. */
+  /** Revision of the last change of the endpoint. */
   endpointRevision: number
 }
 
@@ -49,7 +49,7 @@ export interface Assessment {
   status: 'awaiting' | 'submitted' | 'asked' | 'over'
 }
 
-/** Declared by itself. */
+/** An image that was declared on its own. */
 export interface Image {
   readonly id: string
   readonly orgId: TenantId
@@ -68,12 +68,12 @@ export interface Review {
   polls: number
 }
 
-/** A completed review with lesions, told on the channel. */
+/** A completed review with lesions, published on the channel. */
 export interface Analysis {
   readonly review: Review
   readonly lesionNumbers: readonly number[]
   isRecorded: boolean
-  /** The review that took its place, once the channel told so. */
+  /** The review that superseded it, once the channel published that. */
   supersededById: string | null
   areSuperseded: boolean
 }
@@ -91,7 +91,7 @@ export interface Delivery {
   isScheduled: boolean
 }
 
-/** A request on the AI-review channel that no slot has taken. */
+/** A request on the AI-review channel without a claimed review slot. */
 export interface OpenRequest {
   readonly eventId: string
   readonly orgId: TenantId
@@ -102,7 +102,7 @@ export interface OpenRequest {
 
 const firstInstant = Date.parse('2026-03-01T10:00:00.000Z')
 
-/** What has happened so far in several organisations, and who may say what next: acts append only what the platform could. */
+/** The state of several organisations after all acts so far. Acts append only events that the platform could append. */
 export class Story {
   readonly appends: StoryAppend[] = []
   readonly patients: Patient[] = []
@@ -114,9 +114,9 @@ export class Story {
   readonly reviews: Review[] = []
   readonly deliveries: Delivery[] = []
   readonly analyses: Analysis[] = []
-  /** Cases that were opened since their reviews led to findings. */
+  /** Cases that were opened because their reviews led to findings. */
   readonly casesOfReviews = new Set<string>()
-  /** Withdrawals and denials on the channel, newest last: when they were published, of whom. */
+  /** Withdrawals and denials on the channel, newest last, with publication time and patient. */
   readonly refusals: { readonly patientId: string; readonly at: string }[] = []
   readonly organisations: readonly TenantId[]
   readonly #namespace: string
@@ -125,7 +125,7 @@ export class Story {
 
   readonly #hasCodec: boolean
 
-  /** With a codec, the facts of erased patients are told in full: it is the codec that makes them null. */
+  /** With a codec, the story contains the full facts of erased patients, and the codec turns them into null. */
   constructor(namespace: string, { hasCodec = false }: { readonly hasCodec?: boolean } = {}) {
     this.#namespace = namespace
     this.#hasCodec = hasCodec
@@ -145,14 +145,14 @@ export class Story {
     return patient
   }
 
-  /** A UUID that nothing else of the story has; now and then one in capitals, as callers write them. */
+  /** A new UUID of the story. Some have capital letters, as callers send them. */
   id(random: SeededRandom): string {
     this.#minted += 1
     const id = v5(`id ${this.#minted}`, this.#namespace)
     return random.oneIn(6) ? id.toUpperCase() : id
   }
 
-  /** RFC 3339; time stands still or goes on. */
+  /** An RFC 3339 instant. Time stands still or advances. */
   instant(random: SeededRandom): string {
     this.#instant += random.below(4_000)
     return new Date(this.#instant).toISOString()
@@ -167,7 +167,10 @@ export class Story {
   }
 }
 
-/** The story as the log would show it: one append shares its commit position, and places between events are nobody's. */
+/**
+ * The story as the log would contain it. Events of one append share the commit position, and positions between events
+ * belong to no event.
+ */
 export function recordedLog(appends: readonly StoryAppend[]): RecordedEvent[] {
   const revisions = new Map<string, bigint>()
   return appends.flatMap(({ stream, orgId, commandId, correlationId, events }, place) =>

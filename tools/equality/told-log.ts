@@ -4,17 +4,17 @@ import type { RecordedEvent } from '../../streams/store/events.ts'
 import { comparePositions, startOfLog, type Position } from '../../platform/kit/positions.ts'
 import type { AllSubscription, RunningSubscription } from '../../streams/store/subscription-options.ts'
 
-/** How a log hands itself over; lists are gone through round and round. */
+/** How a log delivers its events. Each list is used cyclically. */
 export interface Delivery {
-  /** Events of each batch. */
+  /** Number of events in each batch. */
   readonly batches: readonly number[]
-  /** Events from before its position that a subscription gets once more. */
+  /** Number of events before its position that a subscription receives again. */
   readonly repeated: readonly number[]
-  /** Every so many batches a checkpoint follows; 0 for never. */
+  /** A checkpoint follows after this many batches. 0 means never. */
   readonly checkpointEvery: number
 }
 
-/** A log in memory of which more and more can be read, for a runner that cannot tell it from the store. */
+/** A log in memory with the interface of the store. More and more of it becomes readable. */
 export class ToldLog {
   readonly #events: readonly RecordedEvent[]
   readonly #delivery: Delivery
@@ -29,7 +29,7 @@ export class ToldLog {
     this.#delivery = delivery
   }
 
-  /** Where the newest readable event stands. */
+  /** Position of the newest readable event. */
   get newest(): Position {
     return this.#events[this.#reached - 1]?.position ?? startOfLog
   }
@@ -38,7 +38,7 @@ export class ToldLog {
     return this.newest
   }
 
-  /** As the store reads a piece of the log for a rebuild. */
+  /** Reads a part of the log for a rebuild, as the store does. */
   async *readLog({ after, upTo, wants, batchSize }: LogRead): AsyncGenerator<LogBatch, void, undefined> {
     const within = this.#events.filter(
       ({ position }) => comparePositions(position, after) > 0 && comparePositions(position, upTo) <= 0,
@@ -56,14 +56,14 @@ export class ToldLog {
     if (within.length === 0) yield { events: [], undecodable: [], position: upTo, considered: 0 }
   }
 
-  /** Lets readers go on to the nth event. */
+  /** Makes the first `count` events readable. */
   reach(count: number): void {
     this.#reached = Math.max(this.#reached, Math.min(count, this.#events.length))
     this.#grown.abort()
     this.#grown = new AbortController()
   }
 
-  /** Ends every subscription with an error, as a handler's or a server's does. */
+  /** Ends every subscription with an error, as a failing handler or server does. */
   breakSubscriptions(): void {
     for (const breakOff of this.#open) breakOff()
   }
@@ -107,11 +107,11 @@ export class ToldLog {
       if (options.onBatch !== undefined) await options.onBatch(batch)
       else for (const event of batch) await options.onEvent?.(event)
       const { checkpointEvery } = this.#delivery
-      // A place between two events, as the server tells one after events that the filter kept out.
+      // A position between two events, as the server sends one after excluded events.
       if (checkpointEvery > 0 && this.#batch % checkpointEvery === 0)
         await options.onCheckpoint?.({ commit: last.position.commit, prepare: last.position.prepare + 1n })
     }
-    if (broken.aborted && !options.signal.aborted) throw new Error('the subscription was broken off')
+    if (broken.aborted && !options.signal.aborted) throw new Error('the subscription was cut off')
   }
 
   #turn(list: readonly number[], count: number): number {

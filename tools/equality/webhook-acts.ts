@@ -136,7 +136,7 @@ export const testSubscription: Act = (story, random) => {
   story.deliveries.push(delivery)
 }
 
-/** What is due is attempted, or cancelled where nobody is to be told any more. */
+/** Attempts a due delivery, or cancels it when its subscription is no longer active. */
 export const advanceDelivery: Act = (story, random) => {
   const due = story.deliveries.filter(({ status }) => status === 'due')
   if (due.length === 0) return
@@ -233,7 +233,7 @@ function schedule(story: Story, random: SeededRandom, delivery: Delivery): Webho
   })
 }
 
-/** A test has one attempt, and counts against no endpoint. */
+/** A test delivery has one attempt and does not count against an endpoint. */
 function outcome(
   story: Story,
   random: SeededRandom,
@@ -243,7 +243,7 @@ function outcome(
   const isTest = delivery.assessmentId === null
   const about = { ...namesOf(delivery), attempt: delivery.attempts }
   const at = story.instant(random)
-  // Now and then it was the endpoint before this one that did not answer.
+  // Sometimes the failed attempt was made to the previous endpoint.
   const revision = random.oneIn(4) ? Math.max(0, endpointRevision - 1) : endpointRevision
   const endpoint = isTest ? null : { revision, reviewAt: story.instant(random) }
   if (!isTest && random.oneIn(3))
@@ -259,7 +259,7 @@ function outcome(
   return deliveryFact('WebhookDeliveryFailed', { ...about, ...answered, endpoint, failedAt: at })
 }
 
-/** The revision of what was said. */
+/** Returns the revision of the appended event. */
 function say(story: Story, { orgId }: Subscription, event: WebhookSubscriptionEvent): number {
   const stream = webhookSubscriptions.of(orgId).stream
   const revision = story.appends.filter((one) => one.stream === stream).flatMap(({ events }) => events).length

@@ -6,11 +6,11 @@ import { clientOf } from '../../test/support/platform.ts'
 import type { CallerName, Outcome } from './outcomes.ts'
 import type { Stage } from './stage/stage.ts'
 
-/** The longest that any request may take until it is answered, in milliseconds (docs/reliability.md). */
+/** Longest time for any request until its answer, in milliseconds (docs/reliability.md). */
 export const answerLimitMs = 60_000
-/** Given up after that: it hangs. */
+/** After this time the request counts as hanging. */
 const hangMs = answerLimitMs + 15_000
-/** A caller need not wait as long as Retry-After asks for, which is what fills the log of answers. */
+/** Callers do not wait the full Retry-After, so that they collect more answers. */
 const longestPauseMs = 2_000
 
 const codes: ReadonlySet<unknown> = new Set([
@@ -24,7 +24,7 @@ export interface Acknowledged {
   readonly id: string
 }
 
-/** Callers who ask a platform without end, and note what they see. */
+/** Callers that send requests to a platform without pause and record the answers. */
 export class Callers {
   readonly outcomes: Outcome[] = []
   readonly acknowledged: Acknowledged[] = []
@@ -34,7 +34,7 @@ export class Callers {
   #api: ApiClient
   #all: Promise<unknown> = Promise.resolve()
 
-  /** `mayExpire`: the clock moves, and tokens with it; a refused one is a reason to ask for a new one. */
+  /** `mayExpire`: the clock moves and tokens may expire. A caller with a refused token requests a new one. */
   constructor(stage: Stage, api: ApiClient, { mayExpire = false }: { readonly mayExpire?: boolean } = {}) {
     this.#stage = stage
     this.#api = api
@@ -52,7 +52,7 @@ export class Callers {
     ])
   }
 
-  /** Resolves once everybody has the answer to the last question. */
+  /** Resolves once every caller has its last answer. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     await this.#all
@@ -73,7 +73,7 @@ export class Callers {
     }
   }
 
-  /** The same request under the same key until it is taken, then the record, which must be there at once. */
+  /** Repeats one request under one key until it is accepted, then reads the record, which must exist immediately. */
   async #submit(): Promise<void> {
     while (!this.#isOver) {
       const key = randomUUID()
@@ -152,7 +152,7 @@ export class Callers {
     if (answer.status === 401 && this.#mayExpire) return undefined
     if (answer.status !== 503) return `answered ${answer.status}: ${JSON.stringify(answer.body)}`
     const { body, headers } = answer
-    // The token endpoint speaks OAuth, where an outage has no code of ours.
+    // The token endpoint follows OAuth, where an outage has no code of the platform.
     if (!codes.has(at(body, 'code'))) return `a 503 with an unexpected code: ${JSON.stringify(body)}`
     return Number(headers.get('retry-after')) > 0 ? undefined : 'a 503 without Retry-After'
   }

@@ -5,17 +5,17 @@ import type { StageOptions } from './stage/stage.ts'
 type Clocked = 'platform' | 'event store' | 'Postgres'
 
 /**
- * What was put off while a clock was ahead waits for that time, so a step back is seen at its end, when the clock comes forward
- * again, and a step ahead stays.
+ * A clock that was set back is right again at the end of its fault. A clock ahead stays ahead: after a step back, the work
+ * that was postponed meanwhile would wait for hours.
  */
 function moved(who: Clocked, hours: number): Fault {
   return {
     name: `clock of the ${who} ${Math.abs(hours)} h ${hours < 0 ? 'back' : 'ahead'}`,
-    means: `libfaketime${hours < 0 ? '; at the end it is right again' : '; it stays'}`,
+    means: `libfaketime${hours < 0 ? '; the clock is right again at the end' : '; the clock stays ahead'}`,
     seconds: { full: 20, short: 4 },
     health: [],
     mayExpire: who === 'platform',
-    // Time budgets run out, and an object store refuses addresses that were signed by a clock hours from its own.
+    // Time budgets run out. An object store also refuses URLs that were signed with a clock hours away from its own.
     mayEnd: who === 'platform' ? ['ANALYSIS_TIMEOUT', 'IMAGE_FETCH_FAILED'] : [],
     prepare: () => onMovedClock(who, hours),
   }

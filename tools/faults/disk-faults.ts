@@ -10,10 +10,10 @@ import type { Stage } from './stage/stage.ts'
 
 const seconds = { full: 30, short: 4 }
 
-/** The node's log may not grow any more, by a limit of its process, and what room it has is used up. */
+/** The log of the node cannot grow, because of a limit of its process. The room that it had allocated is used up. */
 const limitedNode: Fault = {
   name: 'event store out of room by a limit',
-  means: 'RLIMIT_FSIZE of its process; what it had written ahead is used up',
+  means: 'RLIMIT_FSIZE of its process; the room allocated ahead is used up',
   seconds,
   health: ['event_store_room'],
   prepare: anywhere(async ({ servers }) => {
@@ -26,7 +26,7 @@ const limitedNode: Fault = {
 
 const fullNode: Fault = {
   name: 'event store out of disk space',
-  means: 'a tmpfs of 32 MB without a free byte; what it had written ahead is used up',
+  means: 'a tmpfs of 32 MB without a free byte; the room allocated ahead is used up',
   seconds,
   health: ['event_store_room'],
   prepare: () => onSmallDisk('event store', 32, async ({ servers }) => useUpRoom(servers.of['event store'].port)),
@@ -36,12 +36,15 @@ const fullPostgres: Fault = {
   name: 'Postgres out of disk space',
   means: 'a tmpfs of 192 MB without a free byte',
   seconds,
-  // Rows find room in pages that are there, until one is full.
+  // Rows fit into free space of existing pages until a page is full.
   health: [],
   prepare: () => onSmallDisk('Postgres', 192, async () => undefined),
 }
 
-/** The same where no disk can be mounted, and at the first write: each table of both databases refuses what a full disk refuses. */
+/**
+ * The same effect without a mounted disk, and already at the first write: a trigger makes each table of both databases
+ * refuse writes.
+ */
 const refusingPostgres: Fault = {
   name: 'Postgres refuses writes for want of room',
   means: 'a trigger on every table that ends in SQLSTATE 53100',
@@ -65,10 +68,10 @@ const refuseWrites = `
     end loop;
   end $$`
 
-/** Without room a checkpoint, which comes every five minutes, is a panic, and so is the recovery after it. */
+/** A checkpoint comes every five minutes. Without room it is a panic, and so is the recovery after it. */
 const endedPostgres: Fault = {
   name: 'Postgres ended by a full disk',
-  means: 'the same, and a checkpoint, which it does not survive',
+  means: 'a full tmpfs of 192 MB, then a checkpoint that ends the server',
   seconds,
   health: ['database'],
   prepare: () =>
@@ -107,7 +110,7 @@ async function statement(url: string, text: string): Promise<void> {
   }
 }
 
-/** Appends to a system stream, which nobody here reads, down to the last bytes that the node has written ahead. */
+/** Appends to a system stream that nobody reads, until the room that the node has allocated is used up. */
 async function useUpRoom(port: number): Promise<void> {
   const client = EventStoreDBClient.connectionString(`esdb://127.0.0.1:${port}?tls=false`)
   try {

@@ -1,32 +1,32 @@
 import type { Stage, StageOptions } from './stage/stage.ts'
 
-/** What a stage must stand on for a fault to be possible: a disk that can be full, a clock that can be moved. */
+/** The prepared environment of a fault, for example a disk that can be full or a clock that can be moved. */
 export interface Ground {
   readonly options: StageOptions
   begin(stage: Stage): Promise<() => Promise<void> | void>
-  /** After the stage is closed. */
+  /** Called after the stage is closed. */
   release(): Promise<void>
 }
 
-/** Something that goes wrong with what a platform stands on. */
+/** A failure of a component that the platform depends on. */
 export interface Fault {
-  /** `event store killed`: component, then what befalls it. */
+  /** Component, then failure, for example `event store killed`. */
   readonly name: string
-  /** How it is done, for the report. */
+  /** Method, for the report. */
   readonly means: string
-  /** How long it lasts in a full run and in a short one, in seconds. */
+  /** Duration in a full run and in a short run, in seconds. */
   readonly seconds: { readonly full: number; readonly short: number }
-  /** Health checks one of which must fail meanwhile; none where the operator is not concerned. */
+  /** Health checks of which at least one must fail during the fault. Empty when the operator need not act. */
   readonly health: readonly string[]
-  /** Tokens may run out. */
+  /** Tokens may expire. */
   readonly mayExpire?: boolean
-  /** Error codes with which an assessment may fail because of it, as is documented. */
+  /** Documented error codes with which an assessment may fail because of this fault. */
   readonly mayEnd?: readonly string[]
-  /** Makes what it needs; rejects, saying why, where that is not possible. */
+  /** Prepares the environment. Rejects with the reason where that is impossible. */
   prepare(): Promise<Ground>
 }
 
-/** The ground of a fault that can happen to any stage; `begin` resolves to what ends it. */
+/** The environment of a fault that needs no preparation. `begin` resolves to the function that ends the fault. */
 export function anywhere(begin: Ground['begin']): () => Promise<Ground> {
   return async () => ({ options: {}, begin, release: async () => undefined })
 }

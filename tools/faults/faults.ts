@@ -14,7 +14,7 @@ const shownBy: Readonly<Record<ServerName, readonly string[]>> = {
 function restarted(server: ServerName): Fault {
   return {
     name: `${server} restarted`,
-    means: 'SIGTERM, and started again',
+    means: 'SIGTERM, then a start',
     seconds: { full: 10, short: 2 },
     health: shownBy[server],
     prepare: anywhere(async ({ servers }) => {
@@ -27,7 +27,7 @@ function restarted(server: ServerName): Fault {
 function killed(server: ServerName): Fault {
   return {
     name: `${server} killed`,
-    means: 'SIGKILL, and started again',
+    means: 'SIGKILL, then a start',
     seconds: { full: 10, short: 2 },
     health: shownBy[server],
     prepare: anywhere(async ({ servers }) => {
@@ -53,7 +53,7 @@ function paused(server: ServerName): Fault {
 function slow(server: ServerName, delayMs: number): Fault {
   return {
     name: `${server} slow by ${delayMs} ms`,
-    means: 'a line that delivers every piece later, in both directions',
+    means: 'a proxy that delays every chunk in both directions',
     seconds: { full: 30, short: 3 },
     health: delayMs >= 1_000 ? shownBy[server] : [],
     prepare: anywhere(async ({ servers }) => {
@@ -67,7 +67,7 @@ function slow(server: ServerName, delayMs: number): Fault {
 function cut(server: ServerName): Fault {
   return {
     name: `${server} cut off every 700 ms`,
-    means: 'a line that drops all its connections',
+    means: 'a proxy that cuts all its connections',
     seconds: { full: 30, short: 3 },
     health: [],
     prepare: anywhere(async ({ servers }) => {
@@ -78,7 +78,7 @@ function cut(server: ServerName): Fault {
   }
 }
 
-/** Every fault that is tried. */
+/** All faults. */
 export const faults: readonly Fault[] = [
   restarted('event store'),
   killed('event store'),
@@ -105,6 +105,6 @@ export const faults: readonly Fault[] = [
 
 export function faultNamed(name: string): Fault {
   const found = faults.find((fault) => fault.name === name)
-  if (found === undefined) throw new Error(`no fault is named ${name}`)
+  if (found === undefined) throw new Error(`unknown fault: ${name}`)
   return found
 }

@@ -6,14 +6,15 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 
 /**
- * Limits the size of any file that a process of ours may write, or lifts the limit again: its writes beyond fail in the kernel
- * (EFBIG), as on a full disk, without rights and without a disk. `prlimit` of util-linux; Linux only.
+ * Limits the size of each file that a child process may write, or removes the limit. Writes beyond it fail in the
+ * kernel (EFBIG), as on a full disk. This needs no special rights and no extra disk. It uses `prlimit` of util-linux
+ * and works only on Linux.
  */
 export async function limitFileSize(pid: number, bytes: number | 'unlimited'): Promise<void> {
   await run('prlimit', ['--pid', String(pid), `--fsize=${bytes}:unlimited`])
 }
 
-/** Size of the newest segment of a node's log, the room that is written ahead included. */
+/** Size of the newest segment of a node's log, including the room allocated ahead. */
 export async function newestSegmentSize(dataDir: string): Promise<number> {
   const folder = join(dataDir, 'log')
   const newest = (await readdir(folder))

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { at } from '../../app/demo/api-client.ts'
 
-/** Looks at a platform's health all the time, as its operator's monitoring does. */
+/** Polls a platform's health without pause, as an operator's monitoring does. */
 export class HealthWatch {
   readonly failed = new Set<string>()
   readonly wrong: string[] = []
@@ -24,7 +24,7 @@ export class HealthWatch {
     return this.#isHealthy
   }
 
-  /** When health first showed a failure, and when it last did; `performance.now()`. */
+  /** Times of the first and the last failing health answer, from `performance.now()`. */
   get times(): { readonly shownAt: number | undefined; readonly lastFailingAt: number } {
     return { shownAt: this.#shownAt, lastFailingAt: this.#lastFailingAt }
   }
@@ -36,7 +36,7 @@ export class HealthWatch {
 
   async #watch(): Promise<void> {
     while (!this.#stopping.signal.aborted) {
-      await this.#look().catch((error: unknown) => this.wrong.push(`health gave no answer: ${String(error)}`))
+      await this.#look().catch((error: unknown) => this.wrong.push(`no health answer: ${String(error)}`))
       await sleep(250, undefined, { signal: this.#stopping.signal }).catch(() => undefined)
     }
   }

@@ -6,13 +6,13 @@ import { describeFault, heading, rowOf } from './report.ts'
 import { runFault } from './run-fault.ts'
 import { openStage } from './stage/stage.ts'
 
-const usage = `Lets what a platform stands on fail, under load, and says what each caller saw.
+const usage = `Makes the components that a platform depends on fail under load, and prints the answers of each caller.
 
   npm run faults -- [--short] [--list] [--json FILE] [part of a name ...]
 
-  --short      a few seconds of each fault instead of its whole length
-  --list       names them and does nothing
-  --json FILE  writes what was seen there too
+  --short      a few seconds of each fault instead of its full duration
+  --list       prints the names and exits
+  --json FILE  also writes the results to a file
 `
 
 const { values, positionals } = parseArgs({
@@ -44,7 +44,7 @@ async function main(): Promise<void> {
       return undefined
     })
     if (ground === undefined) continue
-    // On a busy machine a platform may take longer to start than its starter waits.
+    // On a busy machine the platform may need longer to start than the starter waits. So the start is tried twice.
     const stage = await openStage(ground.options).catch(() => openStage(ground.options))
     try {
       const observation = await runFault(stage, fault, ground, seconds)

@@ -1,34 +1,37 @@
-/** Who asks a platform something, all the time. */
+/** The callers, each with its kind of request. */
 export type CallerName = 'write: assessment' | 'write: patient' | 'read: record' | 'read: list' | 'token'
 
-/** One answer as its caller saw it. */
+/** One answer that a caller received. */
 export interface Outcome {
   readonly caller: CallerName
-  /** `202`, `503 database-unavailable`; `none: …` where there was no answer. */
+  /** For example `202` or `503 database-unavailable`. `none: …` without an answer. */
   readonly answer: string
   readonly ms: number
-  /** What is wrong about it; undefined when the documentation allows it. */
+  /** The violation in this answer. Undefined when the documentation allows it. */
   readonly wrong: string | undefined
 }
 
-/** What was seen of a fault. */
+/** The results of one fault. */
 export interface Observation {
   readonly fault: string
   readonly seconds: number
   readonly outcomes: readonly Outcome[]
-  /** Assessments that were acknowledged, all of which ended as they should unless `wrong` says otherwise. */
+  /** Number of acknowledged assessments. All of them ended as documented unless `wrong` lists one. */
   readonly acknowledged: number
-  /** How often the subscriber of the public channel lost its connection, and the longest it took to be up to date afterwards. */
+  /** Lost connections of the subscriber to the public channel, and the number of its events. */
   readonly subscriber: { readonly drops: number; readonly events: number }
-  /** Health checks that failed meanwhile. */
+  /** Health checks that failed during the fault. */
   readonly health: readonly string[]
-  /** From the begin of the fault to the first health answer that shows it, and from its end to the first without it; in ms. */
+  /**
+   * Milliseconds from the start of the fault to the first health answer with it, and from its end to the first without
+   * it.
+   */
   readonly shownMs: number | undefined
   readonly clearedMs: number
   readonly wrong: readonly string[]
 }
 
-/** Counts of each answer, and the longest wait for one, as a line of a table. */
+/** A cell of the report: counts of each answer, and the longest wait. */
 export function summaryOf(outcomes: readonly Outcome[], caller: CallerName): string {
   const own = outcomes.filter((outcome) => outcome.caller === caller)
   const counts = [...Map.groupBy(own, ({ answer }) => answer)].map(([answer, same]) => `${same.length} × ${answer}`)

@@ -12,7 +12,7 @@ export const heading = [
   '|---|---|---|---|---|---|',
 ].join('\n')
 
-/** One line of the table of docs/reliability.md. */
+/** One row of the table in docs/reliability.md. */
 export function rowOf(seen: Observation): string {
   const answers = columns.map(([, callers]) => callers.map((caller) => summaryOf(seen.outcomes, caller)).join('<br>'))
   const { drops, events } = seen.subscriber

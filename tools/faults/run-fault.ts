@@ -9,11 +9,11 @@ import type { Observation } from './outcomes.ts'
 import type { Stage } from './stage/stage.ts'
 import { ChannelSubscriber, channelByCase, headOfChannel } from './subscriber.ts'
 
-/** How long after the end of a fault health may still show it, and everything that was begun may take to end, in milliseconds. */
+/** After the end of a fault, health may fail for this long, and all open work must end within it. In milliseconds. */
 const clearLimitMs = 60_000
 const settleLimitMs = 120_000
 
-/** Lets a fault happen to a platform under load, waits until it is over, and looks at what became of every promise. */
+/** Causes a fault under load, waits for its end, and checks every promise of the platform. */
 export async function runFault(stage: Stage, fault: Fault, ground: Ground, seconds: number): Promise<Observation> {
   const health = new HealthWatch(stage.baseUrl)
   const callers = new Callers(stage, await stage.connect(), { mayExpire: fault.mayExpire === true })
@@ -25,7 +25,7 @@ export async function runFault(stage: Stage, fault: Fault, ground: Ground, secon
   let begunAt = 0
   let endedAt = 0
   try {
-    await waitFor('a first acknowledged assessment', () => callers.acknowledged[0], 60_000)
+    await waitFor('the first acknowledged assessment', () => callers.acknowledged[0], 60_000)
     begunAt = performance.now()
     const end = await ground.begin(stage)
     await sleep(seconds * 1_000)
@@ -83,7 +83,10 @@ export async function runFault(stage: Stage, fault: Fault, ground: Ground, secon
   }
 }
 
-/** Every acknowledged assessment is completed, with one story on the public channel, or failed as it may; what is not so. */
+/**
+ * Returns the acknowledged assessments that are wrong. Each must be completed, with one complete sequence on the public
+ * channel, or failed as allowed.
+ */
 async function settled(
   stage: Stage,
   acknowledged: readonly Acknowledged[],
@@ -106,7 +109,7 @@ async function settled(
     const story = published.cases.get(textAt(record, 'case_id'))?.join(' ')
     return story === 'ai_review.requested ai_review.started ai_review.completed'
       ? []
-      : [`the channel says of the case of ${id}: ${story ?? 'nothing'}`]
+      : [`the channel contains for the case of ${id}: ${story ?? 'nothing'}`]
   })
 }
 
@@ -115,7 +118,7 @@ async function endOf(api: ApiClient, id: string): Promise<unknown> {
   return at(body, 'status') === 'processing' ? undefined : body
 }
 
-/** The subscriber has every event of the channel once, in order; what is not so. */
+/** Returns a violation unless the subscriber has every event of the channel once and in order. */
 async function followedChannel(stage: Stage, subscriber: ChannelSubscriber): Promise<string[]> {
   const head = await headOfChannel(`esdb://127.0.0.1:${stage.servers.of['event store'].port}?tls=false`)
   await waitFor('the subscriber', () => ((subscriber.revisions.at(-1) ?? -1n) >= head ? true : undefined))

@@ -3,7 +3,7 @@ import { END, EventStoreDBClient, START } from '@eventstore/db-client'
 
 const channel = 'ai_review.events'
 
-/** Follows a public channel as another product does: from its last event on, through every drop. */
+/** Follows a public channel as another product does: it continues from its last event after every lost connection. */
 export class ChannelSubscriber {
   readonly revisions: bigint[] = []
   drops = 0
@@ -48,7 +48,7 @@ export class ChannelSubscriber {
   }
 }
 
-/** Events of the channel, by case, as they stand in the store. */
+/** Events of the channel by case, in the order of the store. */
 export async function channelByCase(
   url: string,
 ): Promise<{ readonly count: number; readonly cases: ReadonlyMap<string, readonly string[]> }> {

@@ -6,7 +6,7 @@ const reservations = 'test/commands/handling/reservations.int.test.ts'
 export const commandMutants: readonly Mutant[] = [
   {
     name: 'repeat-before-its-review',
-    fault: 'the repeat of a superseding request names the position of the claim, where its review is not yet',
+    fault: 'a repeated superseding request returns the position of the claim, before the review exists',
     file: 'commands/ai-review/open-claimed-review.ts',
     text: 'const { reached } = await execute(store, target',
     replacement: 'const { position: reached } = await execute(store, target',
@@ -19,7 +19,7 @@ export const commandMutants: readonly Mutant[] = [
   },
   {
     name: 'claim-ended-before-use',
-    fault: 'an identifier that a correction has claimed and not yet taken goes to whoever asks',
+    fault: 'an identifier that a correction has reserved and not yet taken goes to another caller',
     file: 'commands/handling/reservations.ts',
     text: "(owner === 'lacking' && status === 'confirmed')",
     replacement: "owner === 'lacking'",
@@ -30,7 +30,7 @@ export const commandMutants: readonly Mutant[] = [
   },
   {
     name: 'claim-not-renewed',
-    fault: 'an identifier that is taken back is still freed by whoever saw it dropped',
+    fault: 'an identifier that was taken back is still freed by a caller that saw it dropped',
     file: 'commands/handling/reservations.ts',
     text: '(isRenewing && state.claim.ownerId === ownerId && state.claim.claimId !== claimId)',
     replacement: 'isRenewing === undefined',
@@ -38,7 +38,7 @@ export const commandMutants: readonly Mutant[] = [
   },
   {
     name: 'lost-identifier-kept',
-    fault: 'a correction that lost an identifier to another patient stands',
+    fault: 'a correction stands although another patient has got its identifier',
     file: 'commands/clinical/correct-with-identifiers.ts',
     text: 'if (lost.length > 0) {',
     replacement: 'if (lost.length < 0) {',
@@ -46,7 +46,7 @@ export const commandMutants: readonly Mutant[] = [
   },
   {
     name: 'stale-revision-refused',
-    fault: 'If-Match is compared with a revision that another process has long gone past',
+    fault: "If-Match is compared with a revision older than another process's newer one",
     file: 'commands/handling/execute.ts',
     text: "error.code === 'precondition-failed'",
     replacement: "error.code === 'not-found'",

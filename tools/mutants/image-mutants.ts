@@ -8,7 +8,7 @@ const queries = 'test/read-api/queries.int.test.ts'
 export const imageMutants: readonly Mutant[] = [
   {
     name: 'awaited-image-swept',
-    fault: 'the upload of an image that may still be submitted is swept away',
+    fault: 'the sweep deletes the upload of an image that may still be submitted',
     file: 'processes/housekeeping/sweep-objects.ts',
     text: "return image.status === 'awaiting_upload' && isUploadOpen(at, image)",
     replacement: "return image.status === 'absent' && isUploadOpen(at, { closesAt: '' })",
@@ -16,7 +16,7 @@ export const imageMutants: readonly Mutant[] = [
   },
   {
     name: 'received-image-swept',
-    fault: 'the bytes of an image that belongs to no assessment are swept away',
+    fault: 'the sweep deletes the bytes of an image that belongs to no assessment',
     file: 'commands/images/uploads.ts',
     text: "state.status === 'received' ? [state.object.key] : []",
     replacement: "state.status === 'received' ? [] : []",
@@ -24,7 +24,7 @@ export const imageMutants: readonly Mutant[] = [
   },
   {
     name: 'refused-copy-kept',
-    fault: 'the copy of an upload whose submit is refused at the append stays, and no event names it',
+    fault: 'the copy of an upload stays although the append of its submit is refused and no event names it',
     file: 'commands/assessments/take-uploads.ts',
     text: 'if (error instanceof Problem) await frozen.discard(',
     replacement: 'if (error instanceof Problem) void (',
@@ -34,7 +34,7 @@ export const imageMutants: readonly Mutant[] = [
   },
   {
     name: 'unknown-copy-removed',
-    fault: 'the copy of an upload goes although an event may name it',
+    fault: 'the copy of an upload is deleted although an event may name it',
     file: 'commands/assessments/take-uploads.ts',
     text: 'if (error instanceof Problem) await frozen.discard(',
     replacement: 'if (error !== undefined) await frozen.discard(',
@@ -42,7 +42,7 @@ export const imageMutants: readonly Mutant[] = [
   },
   {
     name: 'image-taken-late',
-    fault: 'an image takes its bytes after its window has closed',
+    fault: 'an image accepts bytes after its window has closed',
     file: 'commands/images/image-decisions.ts',
     text: "isUploadOpen(now, state) ? 'upload'",
     replacement: "state.closesAt !== '' || isUploadOpen(now, state) ? 'upload'",
@@ -50,7 +50,7 @@ export const imageMutants: readonly Mutant[] = [
   },
   {
     name: 'images-of-everybody',
-    fault: 'an image is shown to every caller that has its id',
+    fault: 'an image is readable for every caller that has its id',
     file: 'read-api/tenant-rows.ts',
     text: '.where(`${alias}.org_id`, tenant)',
     replacement: ".whereRaw('?::uuid is not null', [tenant])",

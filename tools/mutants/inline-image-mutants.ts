@@ -8,7 +8,7 @@ const staged = 'test/commands/assessments/staged-image.int.test.ts'
 export const inlineImageMutants: readonly Mutant[] = [
   {
     name: 'staging-kept',
-    fault: 'pieces of images outlive their request',
+    fault: 'pieces of images stay after their request',
     file: 'commands/assessments/staged-image.ts',
     text: 'await Promise.allSettled(pieces.splice(0).map((key) => objects.remove(key)))',
     replacement: 'pieces.splice(0)',
@@ -19,7 +19,7 @@ export const inlineImageMutants: readonly Mutant[] = [
   },
   {
     name: 'images-kept',
-    fault: 'images of a request that is refused at the append stay, and no event names them',
+    fault: 'images of a request stay although its append is refused and no event names them',
     file: 'commands/assessments/create-route.ts',
     text: 'if (error instanceof Problem) await stored.discard(',
     replacement: 'if (error instanceof Problem) void (',
@@ -27,7 +27,7 @@ export const inlineImageMutants: readonly Mutant[] = [
   },
   {
     name: 'case-of-a-repeat-unopened',
-    fault: 'a repeat is answered with a case that nobody has opened yet',
+    fault: 'a repeat is answered with a case that is not open yet',
     file: 'commands/assessments/create-route.ts',
     text: "taken.state.status === 'processing' ? await openAssessmentCase",
     replacement: "taken.state.status === 'processing' && !taken.isReplayed ? await openAssessmentCase",
@@ -37,7 +37,7 @@ export const inlineImageMutants: readonly Mutant[] = [
   },
   {
     name: 'padding-anywhere',
-    fault: 'base64 whose padding stands before its end is taken',
+    fault: 'base64 with padding before its end is accepted',
     file: 'commands/assessments/base64-decoding.ts',
     text: '(missing <= 2 && groups.at(-1) === padding)',
     replacement: 'missing <= 2',
@@ -45,7 +45,7 @@ export const inlineImageMutants: readonly Mutant[] = [
   },
   {
     name: 'second-data-taken',
-    fault: 'of two data of one image both are taken',
+    fault: 'two data members of one image are both accepted',
     file: 'platform/http/json-place.ts',
     text: 'if (hasData) return false',
     replacement: 'if (hasData && hasImages === false) return false',

@@ -8,7 +8,7 @@ const egress = 'test/platform/outbound/egress.int.test.ts'
 export const laneMutants: readonly Mutant[] = [
   {
     name: 'lane-cap-ignored',
-    fault: 'a lane gets all the workers that it has rows for',
+    fault: 'one concurrency key gets a worker for each of its rows',
     file: 'processes/runtime/lane-claims.ts',
     text: 'limit coalesce(known.room, $13::integer)',
     replacement: 'limit greatest($5::integer, coalesce(known.room, $13::integer))',
@@ -19,7 +19,7 @@ export const laneMutants: readonly Mutant[] = [
   },
   {
     name: 'ill-lanes-unlimited',
-    fault: 'lanes that do not get on take the workers of those that do',
+    fault: 'unhealthy endpoints take the workers of healthy ones',
     file: 'processes/runtime/lane-claims.ts',
     text: 'place <= $14::integer',
     replacement: '$14::integer >= 0',
@@ -27,7 +27,7 @@ export const laneMutants: readonly Mutant[] = [
   },
   {
     name: 'ill-lanes-by-age',
-    fault: 'receivers that answer badly and have much piled up keep all others from getting well',
+    fault: 'unhealthy endpoints with long queues keep all other unhealthy endpoints from recovering',
     file: 'processes/runtime/lane-claims.ts',
     text: 'order by turn, due_at, key, step',
     replacement: 'order by due_at, key, step',
@@ -35,7 +35,7 @@ export const laneMutants: readonly Mutant[] = [
   },
   {
     name: 'oldest-rows-first',
-    fault: 'a few receivers that take their time have every worker that comes free',
+    fault: 'a few slow receivers get every worker that becomes free',
     file: 'processes/runtime/lane-claims.ts',
     text: 'order by load, due_at limit',
     replacement: 'order by due_at limit',
@@ -43,7 +43,7 @@ export const laneMutants: readonly Mutant[] = [
   },
   {
     name: 'dead-lane-read-whole',
-    fault: 'each claim reads all that a dead lane has piled up',
+    fault: 'each claim reads the whole queue of an unreachable receiver',
     file: 'processes/runtime/claims-pool.ts',
     text: `, enable_sort: 'off'`,
     replacement: '',
@@ -51,7 +51,7 @@ export const laneMutants: readonly Mutant[] = [
   },
   {
     name: 'lane-never-pauses',
-    fault: 'a receiver that cannot be reached is called on and on',
+    fault: 'an unreachable receiver is called without pause',
     file: 'processes/runtime/lanes.ts',
     text: 'const isClosed = isPaused(lane, now) || ',
     replacement: 'const isClosed = ',
@@ -70,7 +70,7 @@ export const laneMutants: readonly Mutant[] = [
   },
   {
     name: 'circuit-shared-by-lanes',
-    fault: 'what one tenant has called at a host keeps the others from calling it',
+    fault: 'the calls of one tenant to a host block the calls of other tenants',
     file: 'platform/outbound/egress.ts',
     text: 'return `${purpose} ${url.origin}${inLane(lane)}`',
     replacement: 'return `${purpose} ${url.origin}${inLane(lane).slice(0, 0)}`',
@@ -80,7 +80,7 @@ export const laneMutants: readonly Mutant[] = [
   },
   {
     name: 'connections-shared-by-lanes',
-    fault: 'calls that hang take the connections of everybody who calls that host',
+    fault: 'calls that hang use up the connections of all callers of that host',
     file: 'platform/outbound/egress.ts',
     text: `'configured' : 'checked'} \${url.origin}\${inLane(lane)}`,
     replacement: `'configured' : 'checked'} \${url.origin}\${inLane(lane).slice(0, 0)}`,
@@ -90,7 +90,7 @@ export const laneMutants: readonly Mutant[] = [
   },
   {
     name: 'trial-unseen',
-    fault: 'a circuit says that it may be called while its trial is under way',
+    fault: 'a circuit allows calls while its trial call is running',
     file: 'platform/outbound/circuit-breaker.ts',
     text: `      if (circuit.isTrialRunning) return openMs
       return Math.max`,

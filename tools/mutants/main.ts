@@ -2,13 +2,13 @@ import { allMutants } from './all-mutants.ts'
 import type { Catcher, Mutant } from './mutant.ts'
 import { Clone, type Ending } from './planting.ts'
 
-const USAGE = `Plants deliberate faults one at a time in a copy of this checkout and runs the tests that are there to notice them.
+const USAGE = `Plants deliberate faults one at a time in a copy of this checkout and runs the tests that must detect them.
 
-  npm run mutants                    all of them
-  npm run mutants -- NAME…           some
-  npm run mutants -- --list          their names, and what each breaks
+  npm run mutants                    all faults
+  npm run mutants -- NAME…           only these
+  npm run mutants -- --list          names and descriptions
 
-Exit code 1 when a fault survives, or a test fails without any.
+Exit code 1 when a fault survives, or when a test fails without a fault.
 `
 
 const names = process.argv.slice(2)
@@ -51,7 +51,7 @@ async function runAll(mutants: readonly Mutant[]): Promise<boolean> {
   }
 }
 
-/** A test that fails anyway, or is not there, would prove nothing. */
+/** A test that fails anyway, or does not exist, would prove nothing. */
 async function passesWithoutFaults(clone: Clone, mutants: readonly Mutant[]): Promise<boolean> {
   const catchers = [
     ...new Map(

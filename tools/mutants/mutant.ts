@@ -1,17 +1,17 @@
-/** A deliberate fault, and the tests that are there to notice it. */
+/** A deliberate fault, and the tests that must detect it. */
 export interface Mutant {
   readonly name: string
-  /** What goes wrong, for whoever reads the table. */
+  /** The effect of the fault, for readers of the list. */
   readonly fault: string
-  /** From the root of the repository. */
+  /** Path from the root of the repository. */
   readonly file: string
-  /** Stands in the file exactly once. */
+  /** Occurs exactly once in the file. */
   readonly text: string
   readonly replacement: string
   readonly caughtBy: readonly Catcher[]
 }
 
-/** A test that must fail: its file, and a part of its name that none but it has in there. */
+/** A test that must fail: its file, and a part of its name that is unique in that file. */
 export interface Catcher {
   readonly file: string
   readonly test: string

@@ -9,7 +9,7 @@ import type { Catcher, Mutant } from './mutant.ts'
 const run = promisify(execFile)
 export const root = fileURLToPath(new URL('../../', import.meta.url))
 
-/** How the tests of one run ended, by their whole names. */
+/** Results of one test run, by full test name. */
 interface Report {
   readonly testResults: readonly {
     readonly name: string
@@ -22,12 +22,12 @@ interface Report {
   }[]
 }
 
-/** What became of one test: `broken` failed for another reason than an assertion of its own. */
+/** Result of one test. `broken`: it failed for another reason than its own assertion. */
 export type Ending =
   | { readonly kind: 'passed' | 'missing' }
   | { readonly kind: 'failed' | 'broken'; readonly message: string }
 
-/** The checkout as it is on disk, in a folder of its own, where faults do no harm. */
+/** A copy of the checkout, as it is on disk, in its own folder. Faults do no harm there. */
 export class Clone {
   readonly folder: string
 
@@ -43,14 +43,14 @@ export class Clone {
     const folder = await mkdtemp(join(tmpdir(), 'mutants-'))
     for (const file of stdout.split('\0').filter((name) => name !== '' && name !== 'node_modules')) {
       await mkdir(join(folder, dirname(file)), { recursive: true })
-      // A file that was deleted and is still in the index has nothing to copy.
+      // A deleted file that is still in the index has nothing to copy.
       await cp(join(root, file), join(folder, file)).catch(() => undefined)
     }
     await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
     return new Clone(folder)
   }
 
-  /** Runs `work` with the mutant's fault in place. */
+  /** Runs `work` with the fault of the mutant in place. */
   async withFault<Result>({ file, text, replacement }: Mutant, work: () => Promise<Result>): Promise<Result> {
     const path = join(this.folder, file)
     const whole = await readFile(path, 'utf8')
@@ -65,7 +65,7 @@ export class Clone {
     }
   }
 
-  /** Runs the tests named, and nothing else of their files. */
+  /** Runs only the named tests. */
   async endings(catchers: readonly Catcher[]): Promise<Ending[]> {
     const report = join(this.folder, 'mutants-report.json')
     await rm(report, { force: true })
@@ -87,7 +87,7 @@ export class Clone {
       (error: unknown) => String(error),
     )
     const text = await readFile(report, 'utf8').catch(() => {
-      throw new Error(`no report of the tests: ${JSON.stringify(output).slice(0, 2_000)}`)
+      throw new Error(`no test report: ${JSON.stringify(output).slice(0, 2_000)}`)
     })
     const results = JSON.parse(text) as Report
     return catchers.map((catcher) => endingOf(results, catcher))
@@ -106,7 +106,7 @@ function escaped(text: string): string {
   return text.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`)
 }
 
-/** Where a text stands. White space and commas before a closing bracket do not count: the formatter sets both. */
+/** Places of a text. White space and a comma before a closing bracket do not count, because the formatter sets both. */
 function placesOf(whole: string, text: string): { readonly start: number; readonly end: number }[] {
   const characters = text
     .replaceAll(/\s+/g, '')
@@ -121,7 +121,7 @@ function placesOf(whole: string, text: string): { readonly start: number; readon
   }))
 }
 
-/** What a test that never got to its assertions says. */
+/** Error texts of a test that never reached its assertions. */
 const beside =
   /^(Error: )?(Transform failed|Failed to load|Cannot find module|Hook timed out)|SyntaxError|ERR_MODULE_NOT_FOUND/
 

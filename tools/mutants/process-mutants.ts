@@ -12,7 +12,7 @@ const databaseAddress = 'test/platform/database/database-address.int.test.ts'
 export const processMutants: readonly Mutant[] = [
   {
     name: 'close-while-connecting-hangs',
-    fault: 'workers that are closed while they connect wait for news for ever',
+    fault: 'workers that are closed while they connect wait for wake-up signals for ever',
     file: 'processes/runtime/wake-ups.ts',
     text: '    if (signal.aborted) resolve()\n',
     replacement: '',
@@ -20,7 +20,7 @@ export const processMutants: readonly Mutant[] = [
   },
   {
     name: 'claim-unfenced',
-    fault: 'a row is worked off again before its list has seen what the step appended',
+    fault: 'a row is processed again before its list has read the events of the step',
     file: 'processes/runtime/claims.ts',
     text: 'fence_commit = coalesce(x.fence_commit, c.fence_commit), fence_prepare = coalesce(x.fence_prepare, c.fence_prepare)',
     replacement: 'fence_commit = c.fence_commit',
@@ -28,7 +28,7 @@ export const processMutants: readonly Mutant[] = [
   },
   {
     name: 'claim-without-lease',
-    fault: 'a claim is free again at once',
+    fault: 'a claim is free again immediately',
     file: 'processes/runtime/desk.ts',
     text: 'limit, now, new Date(lease), shares)',
     replacement: 'limit, now, now, shares)',
@@ -36,7 +36,7 @@ export const processMutants: readonly Mutant[] = [
   },
   {
     name: 'lease-outlived',
-    fault: 'a step whose claim waited for the database is still at its call when another worker makes the same one',
+    fault: 'a step whose claim waited for the database is still in its call when another worker makes the same call',
     file: 'processes/runtime/desk.ts',
     text: 'limitsWithin(Date.parse(until) - this.#options.now().getTime(), this.#options)',
     replacement: 'limitsWithin(this.#options.stepLeaseMs, this.#options)',
@@ -50,7 +50,7 @@ export const processMutants: readonly Mutant[] = [
   },
   {
     name: 'goes-on-under-a-short-lease',
-    fault: 'a step goes on to its next call with what the calls before have left of its lease',
+    fault: 'a step makes its next call with the rest of its lease from before',
     file: 'processes/runtime/desk.ts',
     text: 'if (term?.limits.timeoutMs === stepTimeoutMs) return term',
     replacement: 'if (term !== undefined) return term',
@@ -58,7 +58,7 @@ export const processMutants: readonly Mutant[] = [
   },
   {
     name: 'goes-on-without-its-claim',
-    fault: 'a step goes on although another worker has taken its claim over',
+    fault: 'a step continues although another worker has taken its claim',
     file: 'processes/runtime/claims.ts',
     text: 'where process = $1 and worker = $2 and key = $3 and step = $4 and lease_until = $5',
     replacement: 'where process = $1 and worker <> $2 and key = $3 and step = $4 and lease_until <> $5',
@@ -66,7 +66,7 @@ export const processMutants: readonly Mutant[] = [
   },
   {
     name: 'goes-on-while-stopping',
-    fault: 'a step goes on to its next call although the workers are to stop',
+    fault: 'a step makes its next call although the workers are stopping',
     file: 'processes/runtime/desk.ts',
     text: 'if (closing.aborted) return undefined',
     replacement: '',
@@ -74,7 +74,7 @@ export const processMutants: readonly Mutant[] = [
   },
   {
     name: 'goes-on-once-prolonged',
-    fault: 'a step goes on to its next call although the workers were told to stop while its lease was made longer',
+    fault: 'a step makes its next call although the workers were stopped during the extension of its lease',
     file: 'processes/runtime/desk.ts',
     text: 'return isOurs && !closing.aborted ?',
     replacement: 'return isOurs ?',
@@ -84,7 +84,7 @@ export const processMutants: readonly Mutant[] = [
   },
   {
     name: 'throws-before-going-on-count',
-    fault: 'a step that throws after a call that was answered is backed off as if none had been',
+    fault: 'a step that throws after an answered call backs off as if no call was made',
     file: 'processes/runtime/desk.ts',
     text: '      failures = 0\n',
     replacement: '',
@@ -95,7 +95,7 @@ export const processMutants: readonly Mutant[] = [
   },
   {
     name: 'call-ends-before-its-answer',
-    fault: 'a process that stood still calls again what has answered meanwhile',
+    fault: 'a process that was suspended repeats a call that was answered meanwhile',
     file: 'platform/outbound/egress.ts',
     text: "setTimeout(() => setImmediate(() => end(new EgressError('timeout', { mayHaveBeenSent: true }))), timeoutMs)",
     replacement: "setTimeout(() => end(new EgressError('timeout', { mayHaveBeenSent: true })), timeoutMs)",
@@ -108,7 +108,7 @@ export const processMutants: readonly Mutant[] = [
   },
   {
     name: 'connecting-outlives-its-limit',
-    fault: 'a call without a connection goes on past its time limit, and past the word to stop',
+    fault: 'a call without a connection continues past its time limit and past a stop',
     file: 'platform/outbound/egress.ts',
     text: '.request(asked), ending.unsent])',
     replacement: '.request(asked)])',
@@ -116,7 +116,7 @@ export const processMutants: readonly Mutant[] = [
   },
   {
     name: 'sent-told-as-unsent',
-    fault: 'of a call that ended while the other side worked at it, it is said that it was never sent',
+    fault: 'a call that ended while the other side worked on it is reported as never sent',
     file: 'platform/outbound/egress.ts',
     text: 'setImmediate(() => reject(new EgressError(error.code, { cause: error.cause })))',
     replacement: 'reject(new EgressError(error.code, { cause: error.cause }))',
@@ -124,7 +124,7 @@ export const processMutants: readonly Mutant[] = [
   },
   {
     name: 'database-address-rewritten',
-    fault: 'a database whose password has a bare % refuses the connection, since its address was written anew',
+    fault: 'a database whose password contains a bare % refuses the connection, because its URL was rewritten',
     file: 'platform/database/database.ts',
     text: 'connectionString: url,\n    Client:',
     replacement: `connectionString: ((address) => (address.searchParams.set('options', '-c jit=off'), address.href))(new URL(url)),\n    Client:`,
@@ -132,7 +132,7 @@ export const processMutants: readonly Mutant[] = [
   },
   {
     name: 'operator-options-dropped',
-    fault: 'what PGOPTIONS says of database connections goes unheard',
+    fault: 'the database settings in PGOPTIONS are ignored',
     file: 'platform/database/database.ts',
     text: "[...ours, this.connectionParameters.options ?? '']",
     replacement:
@@ -144,7 +144,7 @@ export const processMutants: readonly Mutant[] = [
   },
   {
     name: 'step-ends-before-its-answer',
-    fault: 'a process that stood still aborts a step whose call has been answered meanwhile',
+    fault: 'a process that was suspended aborts a step whose call was answered meanwhile',
     file: 'processes/runtime/step-run.ts',
     text: "setImmediate(() => stopping.abort(new DOMException('the step took too long', 'TimeoutError')))",
     replacement: "stopping.abort(new DOMException('the step took too long', 'TimeoutError'))",
@@ -157,7 +157,7 @@ export const processMutants: readonly Mutant[] = [
   },
   {
     name: 'lease-of-no-length',
-    fault: 'an attempt is open for no time: whoever comes next makes it, too',
+    fault: 'the lease of an attempt is over immediately, so the next worker makes the attempt too',
     file: 'processes/runtime/step-timing.ts',
     text: 'now.getTime() + leaseMs',
     replacement: 'now.getTime()',
@@ -165,7 +165,7 @@ export const processMutants: readonly Mutant[] = [
   },
   {
     name: 'lease-never-ends',
-    fault: 'an attempt whose lease has ended still holds others back at that instant',
+    fault: 'an attempt blocks other workers at the very instant at which its lease ends',
     file: 'commands/handling/decision.ts',
     text: 'leftMs > 0',
     replacement: 'leftMs >= 0',
@@ -189,7 +189,7 @@ export const processMutants: readonly Mutant[] = [
   },
   {
     name: 'backoff-flat',
-    fault: 'waits between tries do not grow',
+    fault: 'the delays between retries do not grow',
     file: 'platform/kit/backoff.ts',
     text: '2 ** Math.min(attempt - 1, 30)',
     replacement: '2',
@@ -197,7 +197,7 @@ export const processMutants: readonly Mutant[] = [
   },
   {
     name: 'waiting-is-success',
-    fault: 'waiting for a lease forgets that the step has thrown',
+    fault: 'a wait for a lease resets the count of failures',
     file: 'processes/runtime/step-run.ts',
     text: 'notBefore: result.until, fence: undefined, failures }',
     replacement: 'notBefore: result.until, fence: undefined, failures: 0 }',
@@ -205,7 +205,7 @@ export const processMutants: readonly Mutant[] = [
   },
   {
     name: 'overtaken-plan-holds',
-    fault: 'a call that was planned for one provider case is made although another one has taken its place',
+    fault: 'a call that was planned for one provider case is made although another case has replaced it',
     file: 'commands/ai-review/next-call.ts',
     text: 'return isDeepStrictEqual(nextCall(state, now), planned)',
     replacement: 'const next = nextCall(state, now)\n  return next.kind === planned.kind && next.call === planned.call',
@@ -213,7 +213,7 @@ export const processMutants: readonly Mutant[] = [
   },
   {
     name: 'unneeded-call-ends-review',
-    fault: 'a review ends by an image that cannot be read, although another instance has sent it',
+    fault: 'a review ends because of an unreadable image that another instance has sent',
     file: 'commands/ai-review/record-outcome.ts',
     text: 'isStillNext(of.unattempted, state, now)',
     replacement: 'state.openAttempt === null',
@@ -221,7 +221,7 @@ export const processMutants: readonly Mutant[] = [
   },
   {
     name: 'call-before-attempt',
-    fault: 'the provider is called before the stream says so',
+    fault: 'the provider is called before the attempt is in the stream',
     file: 'processes/ai-review/start.steps.ts',
     text: `  const begun = await execute(deps.store, target, (state) => attemptCall(begin, state), context)
   // As it is with the attempt: another instance may have used up a retry since the call was planned.
@@ -240,7 +240,7 @@ export const processMutants: readonly Mutant[] = [
   },
   {
     name: 'attempt-id-shared',
-    fault: 'two workers begin an attempt under one id, and both believe that theirs stands',
+    fault: 'two workers begin an attempt under one id, and both count theirs as valid',
     file: 'processes/runtime/step-identity.ts',
     text: 'return { commandId: v7(), correlationId',
     replacement: `return { commandId: v5('attempt', eventId), correlationId`,
@@ -248,7 +248,7 @@ export const processMutants: readonly Mutant[] = [
   },
   {
     name: 'loser-sends-too',
-    fault: 'a worker that lost the race for an attempt sends all the same',
+    fault: 'a worker that lost the race for an attempt still sends',
     file: 'processes/webhooks/deliver.steps.ts',
     text: `if (begun.events.length === 0 || begun.state.status !== 'pending') {`,
     replacement: `if (begun.state.status !== 'pending') {`,
@@ -256,7 +256,7 @@ export const processMutants: readonly Mutant[] = [
   },
   {
     name: 'superseded-before-recorded',
-    fault: 'diagnoses are superseded without those being recorded that are not yet',
+    fault: 'diagnoses are superseded although the earlier ones are not recorded yet',
     file: 'processes/clinical/findings.steps.ts',
     text: '  await recordOnce(completed, deps)\n  const { aiReviewId',
     replacement: '  const { aiReviewId',
@@ -269,7 +269,7 @@ export const processMutants: readonly Mutant[] = [
   },
   {
     name: 'sweep-takes-all',
-    fault: 'the sweep takes settled images for orphans, whatever events name them',
+    fault: 'the sweep deletes settled images as orphans although events name them',
     file: 'processes/housekeeping/sweep-objects.ts',
     text: 'modifiedAt < settled && !(await named(key))',
     replacement: 'modifiedAt < settled && named !== undefined',
@@ -282,7 +282,7 @@ export const processMutants: readonly Mutant[] = [
   },
   {
     name: 'sweep-of-today',
-    fault: 'the sweep takes images for orphans whose event is about to be appended',
+    fault: 'the sweep deletes images as orphans whose event is about to be appended',
     file: 'processes/housekeeping/sweep-objects.ts',
     text: 'const settledMs = dayMs',
     replacement: 'const settledMs = -2 * dayMs',
@@ -295,7 +295,7 @@ export const processMutants: readonly Mutant[] = [
   },
   {
     name: 'id-not-derived',
-    fault: 'a step that runs twice mints two ids',
+    fault: 'a step that runs twice creates two ids',
     file: 'processes/runtime/step-identity.ts',
     text: '.update(name)',
     replacement: '.update(`${name}${performance.now()}`)',
@@ -305,7 +305,7 @@ export const processMutants: readonly Mutant[] = [
   },
   {
     name: 'relay-forgets-quiet',
-    fault: 'a relay goes on at its last event, whatever quiet stretch it has passed since',
+    fault: 'a relay continues after its last event, without the quiet stretch that it has passed',
     file: 'processes/relay/resume-point.ts',
     text: 'source: comparePositions(published, quietSource) >= 0 ? published : quietSource }',
     replacement: 'source: published }',
@@ -318,7 +318,7 @@ export const processMutants: readonly Mutant[] = [
   },
   {
     name: 'relay-from-the-start',
-    fault: 'a relay does not look where its channel stands',
+    fault: 'a relay does not read the position of its channel',
     file: 'processes/relay/resume-point.ts',
     text: '    if (source !== undefined) return source\n',
     replacement: '    if (source === undefined) return source\n',
@@ -344,7 +344,7 @@ export const processMutants: readonly Mutant[] = [
   },
   {
     name: 'claims-crosswise',
-    fault: 'two instances whose leases are over wait for the claims that each of them is giving back',
+    fault: "two instances with expired leases wait for each other's claims while each gives its claims back",
     file: 'processes/runtime/claims.ts',
     text: 'where due.has_claim for update of c skip locked',
     replacement: 'where due.has_claim for update of c',

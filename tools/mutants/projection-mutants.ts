@@ -9,7 +9,7 @@ const readPositions = 'test/projections/runtime/read-positions.int.test.ts'
 export const projectionMutants: readonly Mutant[] = [
   {
     name: 'plans-of-empty-tables',
-    fault: 'a batch that was planned while its tables were empty reads through all of them once they have grown',
+    fault: 'a batch that was planned on empty tables reads them completely after they have grown',
     file: 'projections/runtime/write-pool.ts',
     text: ", enable_seqscan: 'off', enable_hashjoin: 'off', enable_mergejoin: 'off'",
     replacement: '',
@@ -22,7 +22,7 @@ export const projectionMutants: readonly Mutant[] = [
   },
   {
     name: 'projectors-in-any-order',
-    fault: 'two that change several projectors lock them in the order of their plans',
+    fault: 'two batches that change several projectors lock them in the order of their plans',
     file: 'projections/runtime/checkpoints.ts',
     text: ' order by name for no key update',
     replacement: '',
@@ -30,7 +30,7 @@ export const projectionMutants: readonly Mutant[] = [
   },
   {
     name: 'checkpoint-unguarded',
-    fault: 'a checkpoint is moved from wherever it stands',
+    fault: 'a checkpoint moves from any position',
     file: 'projections/runtime/checkpoint-moves.ts',
     text: ' and p.commit_position = x.from_commit and p.prepare_position = x.from_prepare',
     replacement: '',
@@ -56,7 +56,7 @@ export const projectionMutants: readonly Mutant[] = [
   },
   {
     name: 'joined-into-old-copy',
-    fault: 'a batch that has waited for a switch goes to the tables that it meant before',
+    fault: 'a batch that waited for a switch writes to the tables from before it',
     file: 'projections/runtime/checkpoint-moves.ts',
     text: "${ofCopies ? ' and p.copy_id = x.copy_id' : ''}",
     replacement: '',
@@ -64,7 +64,7 @@ export const projectionMutants: readonly Mutant[] = [
   },
   {
     name: 'copy-comes-back',
-    fault: 'a rollback brings a copy back under the id that a writer knew it by before the switch',
+    fault: 'a rollback brings a copy back under the id that a writer used before the switch',
     file: 'projections/rebuild/switch.ts',
     text: `(name, version, shape, commit_position, prepare_position, status, updated_at)
      select $2, version, shape, commit_position,`,
@@ -74,7 +74,7 @@ export const projectionMutants: readonly Mutant[] = [
   },
   {
     name: 'switch-waits-locked',
-    fault: 'a switch waits under its lock for a reading that heeds no signal, and every read model stands still',
+    fault: 'a switch waits under its lock for a read that ignores its signal, and every read model stops',
     file: 'projections/rebuild/gap.ts',
     text: 'limited(limitMs, batches.next())',
     replacement: 'batches.next()',
@@ -87,7 +87,7 @@ export const projectionMutants: readonly Mutant[] = [
   },
   {
     name: 'joined-past-lost',
-    fault: 'a joined batch goes through for those whose checkpoint is where it was, and is told of all',
+    fault: 'a joined batch succeeds for projectors with the expected checkpoint, and is reported for all',
     file: 'projections/runtime/joined-writes.ts',
     text: `const conditions = ['exists (select from passed)']`,
     replacement: `const conditions = ['true']`,
@@ -97,7 +97,7 @@ export const projectionMutants: readonly Mutant[] = [
   },
   {
     name: 'joined-reads-old-rows',
-    fault: 'what reads a table is joined with what writes it, and reads it as it was before',
+    fault: 'a change that reads a table is joined with one that writes it, and reads the rows from before',
     file: 'projections/runtime/joined-writes.ts',
     text: 'read !== table && tables.includes(read)',
     replacement: 'read !== table && read === table',
@@ -108,7 +108,7 @@ export const projectionMutants: readonly Mutant[] = [
   },
   {
     name: 'joined-uncounted',
-    fault: 'a joined patch of a row that is not there is taken',
+    fault: 'a joined patch of a missing row is accepted',
     file: 'projections/runtime/joined-writes.ts',
     text: 'if (expected !== undefined) conditions.push(',
     replacement: 'if (expected === 0) conditions.push(',
@@ -116,7 +116,7 @@ export const projectionMutants: readonly Mutant[] = [
   },
   {
     name: 'lost-commit-foreign',
-    fault: 'a commit whose answer was lost is taken for that of another instance',
+    fault: 'a lost answer of a commit is taken as a commit of another instance',
     file: 'projections/runtime/share-writer.ts',
     text: 'isOutcomeUnknown = true',
     replacement: 'isOutcomeUnknown = false',
@@ -129,7 +129,7 @@ export const projectionMutants: readonly Mutant[] = [
   },
   {
     name: 'position-half',
-    fault: 'two events of one append are the same place',
+    fault: 'two events of one append have the same position',
     file: 'platform/kit/positions.ts',
     text: '  if (a.prepare !== b.prepare) return a.prepare < b.prepare ? -1 : 1\n',
     replacement: '',
@@ -137,7 +137,7 @@ export const projectionMutants: readonly Mutant[] = [
   },
   {
     name: 'older-patch-wins',
-    fault: 'of two patches of a row in one batch the first one stays',
+    fault: 'of two patches of a row in one batch, the first one stays',
     file: 'projections/runtime/row-plan.ts',
     text: 'values: { ...found.values, ...values } }',
     replacement: 'values: { ...values, ...found.values } }',
@@ -150,7 +150,7 @@ export const projectionMutants: readonly Mutant[] = [
   },
   {
     name: 'insert-ahead-of-removal',
-    fault: 'a new row is written before the same event has removed the one that stands there',
+    fault: 'a new row is written before the same event has removed the existing one',
     file: 'projections/runtime/row-plan.ts',
     text: `change.op === 'upsert' || !this.#thinned.has(table.name)`,
     replacement: 'true',
@@ -171,7 +171,7 @@ export const projectionMutants: readonly Mutant[] = [
   },
   {
     name: 'joined-ahead',
-    fault: 'two readings become that of the one ahead: the others miss what lies between',
+    fault: 'two readings merge into the one ahead, so the others miss the events between',
     file: 'projections/runtime/log-readings.ts',
     text: '<= 0 ? [live, joining] : [joining, live]',
     replacement: '<= 0 ? [joining, live] : [live, joining]',
@@ -187,7 +187,7 @@ export const projectionMutants: readonly Mutant[] = [
   },
   {
     name: 'unknown-type-passed',
-    fault: 'a read model is taken for current that stands before an event which only a newer program knows',
+    fault: 'a read model counts as current although it stands before an event that only a newer program can read',
     file: 'streams/store/event-store.ts',
     text: ' || this.#catalogue.entry(type) === undefined',
     replacement: '',
@@ -198,7 +198,7 @@ export const projectionMutants: readonly Mutant[] = [
   },
   {
     name: 'stale-consent',
-    fault: 'a decision is made on a read model that may not have seen the newest event',
+    fault: 'a decision uses a read model that may not have the newest event',
     file: 'projections/runtime/read-positions.ts',
     text: 'comparePositions(reached, newest) < 0',
     replacement: 'comparePositions(reached, newest) < -1',

@@ -7,7 +7,7 @@ const provider = 'test/processes/adapters/provider.int.test.ts'
 export const securityMutants: readonly Mutant[] = [
   {
     name: 'signature-without-stream',
-    fault: 'an event is believed in another stream',
+    fault: 'an event is accepted in another stream',
     file: 'streams/store/signature.ts',
     text: 'JSON.stringify([stream, String(revision)',
     replacement: 'JSON.stringify([String(revision)',
@@ -15,7 +15,7 @@ export const securityMutants: readonly Mutant[] = [
   },
   {
     name: 'signature-without-revision',
-    fault: 'an event is believed at another place of its stream',
+    fault: 'an event is accepted at another revision of its stream',
     file: 'streams/store/signature.ts',
     text: '[stream, String(revision), id',
     replacement: '[stream, id',
@@ -23,7 +23,7 @@ export const securityMutants: readonly Mutant[] = [
   },
   {
     name: 'signature-without-metadata',
-    fault: 'an event is believed with the metadata of somebody else',
+    fault: 'an event is accepted with the metadata of another user',
     file: 'streams/store/signature.ts',
     text: '.update(data).update(metadata)',
     replacement: '.update(data)',
@@ -47,14 +47,14 @@ export const securityMutants: readonly Mutant[] = [
   },
   {
     name: 'control-for-any-secret',
-    fault: 'the remote control of the simulator takes any secret',
+    fault: 'the remote control of the simulator accepts any secret',
     file: 'embedded/provider/server.ts',
     text: `typeof given !== 'string' || !isSame(given, settings.controlSecret)`,
     replacement: `typeof given !== 'string'`,
     caughtBy: [
       {
         file: 'test/embedded/provider/controls.int.test.ts',
-        test: 'is refused without the control secret, and changes nothing',
+        test: 'is refused without the control secret and has no effect',
       },
     ],
   },
@@ -73,7 +73,7 @@ export const securityMutants: readonly Mutant[] = [
   },
   {
     name: 'simulator-in-production',
-    fault: 'production takes results of the simulator',
+    fault: 'production accepts results of the simulator',
     file: 'processes/adapters/provider.ts',
     text: `if (server === 'provider' || configuration.profile === 'development') return`,
     replacement: `if (server !== 'unknown') return`,

@@ -9,7 +9,7 @@ const tornTail = 'test/embedded/eventstore/files/torn-tail.int.test.ts'
 export const storeMutants: readonly Mutant[] = [
   {
     name: 'append-anywhere',
-    fault: 'an append does not say at which revision it was decided',
+    fault: 'an append does not contain the revision on which it was decided',
     file: 'streams/store/appending.ts',
     text: 'expected: append.expected,',
     replacement: `expected: 'any',`,
@@ -20,7 +20,7 @@ export const storeMutants: readonly Mutant[] = [
   },
   {
     name: 'node-revision-unchecked',
-    fault: 'the node takes an append that was decided on the revision before the last',
+    fault: 'the node accepts an append that was decided on the revision before the last',
     file: 'embedded/eventstore/streams/append-check.ts',
     text: 'if (expectedHead === head) return {',
     replacement: 'if (expectedHead === head || expectedHead === head - 1) return {',
@@ -46,7 +46,7 @@ export const storeMutants: readonly Mutant[] = [
   },
   {
     name: 'cache-of-another-revision',
-    fault: 'an append is folded onto a cached state that it was not decided on',
+    fault: 'an append is folded onto a cached state on which it was not decided',
     file: 'streams/store/event-store.ts',
     text: 'return cached.revision === expected ? { value: cached.state } : undefined',
     replacement: 'return { value: cached.state }',
@@ -63,7 +63,7 @@ export const storeMutants: readonly Mutant[] = [
     caughtBy: [
       {
         file: 'test/embedded/eventstore/files/group-commit.int.test.ts',
-        test: 'an append is answered once its group is synced, and not before',
+        test: 'an append is answered only after its group is synced',
       },
     ],
   },
@@ -73,19 +73,19 @@ export const storeMutants: readonly Mutant[] = [
     file: 'embedded/eventstore/log/recovery.ts',
     text: '  if (position < acknowledged) throw',
     replacement: '  if (position < 0) throw',
-    caughtBy: [{ file: tornTail, test: 'cut before the last acknowledged append: the start is refused' }],
+    caughtBy: [{ file: tornTail, test: 'a cut before the last acknowledged append stops the start' }],
   },
   {
     name: 'recovery-trusts-tail',
-    fault: 'a start takes a torn append for a whole one',
+    fault: 'a start accepts a torn append as a complete one',
     file: 'embedded/eventstore/log/recovery.ts',
     text: 'crc) !== stored) return { end: position + at, crc }',
     replacement: 'crc) === -1) return { end: position + at, crc }',
-    caughtBy: [{ file: tornTail, test: 'the same, with zeros or garbage where the tail was' }],
+    caughtBy: [{ file: tornTail, test: 'the same with zeros or garbage in place of the tail' }],
   },
   {
     name: 'key-for-any-request',
-    fault: 'an Idempotency-Key answers another request than the one that it stands for',
+    fault: 'an Idempotency-Key returns the answer of another request',
     file: 'commands/handling/once-by-key.ts',
     text: `if (claimed.kind === 'held' || claimed.fingerprint !== keyed.fingerprint) throw`,
     replacement: `if (claimed.kind === 'held') throw`,
@@ -93,7 +93,7 @@ export const storeMutants: readonly Mutant[] = [
   },
   {
     name: 'key-given-back-by-repeat',
-    fault: 'a refused repeat frees the key of the request before it',
+    fault: 'a refused repeat releases the key of the request before it',
     file: 'commands/handling/once-by-key.ts',
     text: 'if (claimed.isNew && error instanceof Problem)',
     replacement: 'if (error instanceof Problem)',
@@ -103,7 +103,7 @@ export const storeMutants: readonly Mutant[] = [
   },
   {
     name: 'refused-on-stale-state',
-    fault: 'a command is refused on what the cache remembers',
+    fault: 'a command is refused because of stale cached state',
     file: 'commands/handling/execute.ts',
     text: 'if (!isFresh && (isRefusal(decision) || decision.length === 0)) {',
     replacement: 'if (!isFresh && !isRefusal(decision) && decision.length === 0) {',
@@ -111,7 +111,7 @@ export const storeMutants: readonly Mutant[] = [
   },
   {
     name: 'append-to-nobody',
-    fault: 'every try of every append is kept for a server that does not read',
+    fault: 'every retry of every append stays in memory for a server that does not read',
     file: 'streams/store/append-calls.ts',
     text: 'if (call.writableNeedDrain) underWay',
     replacement: 'if (call.destroyed) underWay',
@@ -119,7 +119,7 @@ export const storeMutants: readonly Mutant[] = [
   },
   {
     name: 'ended-call-stays',
-    fault: 'a call that its server ended amid writing stays the one that appends are written to',
+    fault: 'appends continue on a call that its server ended during a write',
     file: 'streams/store/append-calls.ts',
     text: '      else call.destroy()\n',
     replacement: '',

@@ -6,7 +6,7 @@ const routes = 'test/commands/webhooks/subscription-routes.int.test.ts'
 export const subscriptionMutants: readonly Mutant[] = [
   {
     name: 'any-version-matches',
-    fault: 'a webhook subscription is changed by somebody who saw an earlier version of it',
+    fault: 'a webhook subscription is changed by a caller that read an earlier version of it',
     file: 'commands/webhooks/change-subscription.ts',
     text: 'admitted.includes(BigInt(revision))',
     replacement: 'admitted.length > 0',
@@ -14,7 +14,7 @@ export const subscriptionMutants: readonly Mutant[] = [
   },
   {
     name: 'deleted-comes-back',
-    fault: 'a late repeat of a create makes the webhook subscription that was deleted since',
+    fault: 'a late repeat of a create revives a deleted webhook subscription',
     file: 'commands/webhooks/subscribe-webhook.ts',
     text: 'state.deleted.has(command.subscriptionId)',
     replacement: `state.deleted.has('')`,
@@ -27,7 +27,7 @@ export const subscriptionMutants: readonly Mutant[] = [
   },
   {
     name: 'rotated-by-each-repeat',
-    fault: 'a repeat rotates the secret again, and the receiver has one that is not the current one',
+    fault: "a repeat rotates the secret again, so that the receiver's secret is no longer current",
     file: 'streams/webhook-subscriptions/aggregate.ts',
     text: 'request === null ? before.keyedRotations : before',
     replacement: 'request !== undefined ? before.keyedRotations : before',
@@ -35,7 +35,7 @@ export const subscriptionMutants: readonly Mutant[] = [
   },
   {
     name: 'replaced-secret-told',
-    fault: 'a late repeat of a create hands out a secret that was replaced because it had become known',
+    fault: 'a late repeat of a create returns a secret that was replaced because it had leaked',
     file: 'commands/webhooks/routes.ts',
     text: 'own.secrets[0].secretId === keyed.id',
     replacement: 'own.secrets.length > 0',
@@ -43,7 +43,7 @@ export const subscriptionMutants: readonly Mutant[] = [
   },
   {
     name: 'key-gone-with-its-secret',
-    fault: 'a delivery that was signed a moment before its key ended cannot be verified',
+    fault: 'a delivery that was signed just before its key ended cannot be verified',
     file: 'read-api/webhooks/keys-route.ts',
     text: ` - interval '\${shownAfterEnd}'`,
     replacement: '',

@@ -8,7 +8,7 @@ const signatures = 'test/processes/adapters/webhook-signatures.unit.test.ts'
 export const webhookMutants: readonly Mutant[] = [
   {
     name: 'attempt-before-it-is-due',
-    fault: 'a worker whose list is behind calls an endpoint again right after a failure',
+    fault: 'a worker with a stale list calls an endpoint again directly after a failure',
     file: 'commands/webhooks/deliver-webhook.ts',
     text: 'dueAt.getTime() > now.getTime() ? dueAt : null',
     replacement: 'null',
@@ -21,7 +21,7 @@ export const webhookMutants: readonly Mutant[] = [
   },
   {
     name: 'signs-with-one-secret',
-    fault: 'a receiver that has not taken over a rotated secret yet can verify nothing',
+    fault: 'a receiver that still uses the previous secret cannot verify deliveries',
     file: 'processes/adapters/webhook-signatures.ts',
     text: 'signing.filter(({ secret }) => valid.has(secret))',
     replacement: 'signing.slice(0, 1)',
@@ -29,7 +29,7 @@ export const webhookMutants: readonly Mutant[] = [
   },
   {
     name: 'ended-secret-signs',
-    fault: 'a secret goes on signing after its end',
+    fault: 'an ended secret still signs',
     file: 'processes/adapters/webhook-signatures.ts',
     text: 'liveSecrets({ secrets }, content.sentAt)',
     replacement: 'liveSecrets({ secrets }, now)',
@@ -45,7 +45,7 @@ export const webhookMutants: readonly Mutant[] = [
   },
   {
     name: 'stale-subscription',
-    fault: 'what another process has changed of a subscription is never seen',
+    fault: 'a change of a subscription by another process is never noticed',
     file: 'processes/webhooks/subscription-reader.ts',
     text: '.load(webhookSubscriptions.at(stream))',
     replacement: '.loadCached(webhookSubscriptions.at(stream))',
@@ -56,7 +56,7 @@ export const webhookMutants: readonly Mutant[] = [
   },
   {
     name: 'earlier-read-answers',
-    fault: 'a read that began before a question answers it',
+    fault: 'a read that began before a request answers the request',
     file: 'processes/webhooks/subscription-reader.ts',
     text: 'current === undefined ? begin(stream) : (next.get(stream) ?? after(current, stream))',
     replacement: 'current ?? begin(stream)',
@@ -69,7 +69,7 @@ export const webhookMutants: readonly Mutant[] = [
   },
   {
     name: 'gone-is-retried',
-    fault: 'a receiver that said that it is gone is called again',
+    fault: 'a receiver that answered 410 is called again',
     file: 'processes/webhooks/deliver.steps.ts',
     text: 'isTest || statusCode === 410',
     replacement: 'isTest',
@@ -77,7 +77,7 @@ export const webhookMutants: readonly Mutant[] = [
   },
   {
     name: 'patch-stops-list',
-    fault: 'a subscription that is disabled during an attempt stops the deliveries of everybody',
+    fault: 'a subscription that is disabled during an attempt stops the deliveries of all',
     file: 'processes/webhooks/webhooks.process.ts',
     text: `todo.moveWhere('deliver', { key: keyOf(delivery) }, nextAttemptAt)`,
     replacement: `todo.move('deliver', keyOf(delivery), nextAttemptAt)`,
@@ -85,7 +85,7 @@ export const webhookMutants: readonly Mutant[] = [
   },
   {
     name: 'late-failure-counts',
-    fault: 'what failed at an address that was given up has the new one disabled',
+    fault: 'a failure at a replaced address disables the new address',
     file: 'processes/webhooks/endpoint-rows.ts',
     text: `return { subscriptionId, endpointRevision, status: 'active' }`,
     replacement: `return { subscriptionId, status: 'active' }`,
@@ -93,7 +93,7 @@ export const webhookMutants: readonly Mutant[] = [
   },
   {
     name: 'warned-for-ever',
-    fault: 'an endpoint that has been warned of once is never warned of again',
+    fault: 'an endpoint gets only one warning in its life',
     file: 'commands/webhooks/review-endpoint.ts',
     text: 'warned?.failingSince === failingSince ? warned : null',
     replacement: 'warned',
@@ -106,7 +106,7 @@ export const webhookMutants: readonly Mutant[] = [
   },
   {
     name: 'outage-of-ours-counts',
-    fault: 'an endpoint is disabled for a time in which nobody could have called it',
+    fault: 'an endpoint is disabled for a time in which the platform could not call it',
     file: 'commands/webhooks/review-endpoint.ts',
     text: 'lateMs > Math.max(mostLate.ms,',
     replacement: 'lateMs > Math.max(Infinity,',
@@ -119,7 +119,7 @@ export const webhookMutants: readonly Mutant[] = [
   },
   {
     name: 'cancelled-attempt-open',
-    fault: 'an attempt that failed while its delivery was cancelled is never over in the log',
+    fault: 'an attempt that failed while its delivery was cancelled never ends in the log',
     file: 'commands/webhooks/deliver-webhook.ts',
     text: `if (state.status !== 'pending' && state.status !== 'cancelled') return []`,
     replacement: `if (state.status !== 'pending' && outcome.kind !== 'delivered') return []`,
@@ -132,7 +132,7 @@ export const webhookMutants: readonly Mutant[] = [
   },
   {
     name: 'key-of-pending-forgotten',
-    fault: 'a key that asked for a delivery that was pending has it sent again a round later',
+    fault: 'a key that requested a pending delivery sends it again one round later',
     file: 'commands/webhooks/redeliver.ts',
     text: 'const isRemembered = request !== null || recoveryId !== null',
     replacement: 'const isRemembered = recoveryId !== null',
@@ -145,8 +145,7 @@ export const webhookMutants: readonly Mutant[] = [
   },
   {
     name: 'asked-for-and-cancelled',
-    fault:
-      'what was asked for again since its subscription was enabled is cancelled for the disabling before that, and its key used up',
+    fault: 'a repeated request after re-enabling is cancelled because of the earlier disabling, and its key is used up',
     file: 'commands/webhooks/cancel-delivery.ts',
     text: 'if (!isSince(askedOf, disabledRevision)) return [cancelled]',
     replacement: 'if (disabledRevision !== -1) return [cancelled]',
@@ -163,7 +162,7 @@ export const webhookMutants: readonly Mutant[] = [
   },
   {
     name: 'recovers-what-was-delivered',
-    fault: 'a recovery sends again what was delivered meanwhile',
+    fault: 'a recovery sends deliveries again that succeeded meanwhile',
     file: 'commands/webhooks/redeliver.ts',
     text: `(recoveryId !== null && state.status === 'delivered')`,
     replacement: `(recoveryId !== null && state.status === 'pending')`,

@@ -33,8 +33,8 @@ type Damage = { what: string; isTornTail: boolean }
 type Served = { texts: string[]; isReported: boolean }
 
 /**
- * R4: files of a node are damaged at random, closed or open, and everything is read. A torn tail costs nothing that was acknowledged;
- * any other damage leaves the right events or is reported, by the start or by the read that meets it.
+ * R4: damages files of a node at random, while they are closed or open, and reads everything. A torn tail loses no
+ * acknowledged event. After any other damage the events are right, or the start or the read reports it.
  */
 export async function checkDamage(rounds: number, seed: number, progress: Progress): Promise<DamageResult> {
   const random = new SeededRandom(seed)
@@ -91,7 +91,7 @@ async function damagedWhileClosed(
   return damage.isTornTail ? writesOn(store, log, folder, damage, result) : store.close().then(() => undefined)
 }
 
-/** After a torn tail the log goes on from what was left, also after the next start. */
+/** After a torn tail the log accepts appends at its new end, also after the next start. */
 async function writesOn(
   store: StreamStore,
   log: WrittenLog,
@@ -110,7 +110,7 @@ async function writesOn(
     after.texts.length !== before.length + 1 ||
     after.texts.slice(0, before.length).join() !== before.join()
   )
-    return `${what}: an append after it is not there after the next start`
+    return `${what}: a later append is missing after the next start`
   if (before.length < log.texts.length) result.repaired += 1
   return undefined
 }
@@ -129,17 +129,18 @@ async function damagedWhileOpen(
   return wrong === undefined ? undefined : `open, ${what}: ${wrong}`
 }
 
-/** What a store serves that is not right, in each way of reading it. */
+/** The first wrong result of a store, over all ways of reading it. */
 function wrongInStore(store: StreamStore, log: WrittenLog, result: DamageResult): string | undefined {
   const forwards = allForwards(store)
   const held = forwards.isReported ? undefined : forwards.texts.length
-  if (forwards.texts.some((text, at) => text !== log.texts[at])) return '$all serves what was not written'
+  if (forwards.texts.some((text, at) => text !== log.texts[at])) return '$all contains events that were not written'
   if (held !== undefined && held < log.acknowledged)
     return `${held} of ${log.acknowledged} acknowledged events are left, and nothing was reported`
   const backwards = allBackwards(store)
-  if (!isSubsequence(backwards.texts.toReversed(), log.texts)) return '$all backwards serves what was not written'
+  if (!isSubsequence(backwards.texts.toReversed(), log.texts))
+    return '$all backwards contains events that were not written'
   if (held !== undefined && !backwards.isReported && backwards.texts.length !== held)
-    return '$all is not the same in both directions'
+    return '$all differs between the two directions'
   let isReported = forwards.isReported || backwards.isReported
   for (const [stream, written] of log.byStream) {
     for (const read of [oneForwards(store, stream), oneBackwards(store, stream)]) {
@@ -148,9 +149,9 @@ function wrongInStore(store: StreamStore, log: WrittenLog, result: DamageResult)
       if (
         read.isReported ? !isSubsequence(read.texts, written) : held !== undefined && read.texts.join() !== kept.join()
       )
-        return `stream ${stream} is not what was written, and nothing was reported`
+        return `stream ${stream} differs from what was written, and nothing was reported`
       if (!read.isReported && read.texts.join() !== written.slice(0, read.texts.length).join())
-        return `stream ${stream} serves what was not written`
+        return `stream ${stream} contains events that were not written`
       if (!read.isReported && read.texts.length < (log.acknowledgedByStream.get(stream) ?? 0))
         return `stream ${stream} lost acknowledged events, and nothing was reported`
     }
@@ -190,7 +191,7 @@ function oneBackwards(store: StreamStore, stream: string): Served {
   return { texts: texts.toReversed(), isReported }
 }
 
-/** What a read gives until it ends or reports damage. */
+/** The results of a read until it ends or reports damage. */
 function served(read: () => Iterable<string>): Served {
   const texts: string[] = []
   try {
@@ -219,7 +220,7 @@ function segmentsOf(folder: LogFolder): string[] {
     .map((name) => join(folder.path, 'log', name))
 }
 
-/** The newest segment ends anywhere behind what was acknowledged, and perhaps in zeros or in what stood on the disk before. */
+/** The newest segment ends anywhere behind the acknowledged part. Zeros or old content of the disk may follow. */
 function tearTail(random: SeededRandom, log: WrittenLog, folder: LogFolder): Damage {
   const newest = segmentsOf(folder).at(-1) ?? ''
   const cut = log.acknowledgedSize + random.below(statSync(newest).size - log.acknowledgedSize + 1)
@@ -242,7 +243,7 @@ function damageFile(random: SeededRandom, folder: LogFolder): Damage {
   return { what, isTornTail: false }
 }
 
-/** One to three bits, anywhere. */
+/** Flips one to three bits anywhere. */
 function flip(random: SeededRandom, file: string): string {
   const { size } = statSync(file)
   if (size === 0) return `${basename(file)} is empty`
@@ -257,7 +258,7 @@ function flip(random: SeededRandom, file: string): string {
   return `${basename(file)} flipped at ${offsets.join()}`
 }
 
-/** A block that was written elsewhere, or holds something else. */
+/** Overwrites a block with another block of the file or with other content. */
 function overwrite(random: SeededRandom, file: string): string {
   const bytes = readFileSync(file)
   const [to, from] = [random.below(bytes.length + 1), random.below(bytes.length + 1)]

@@ -5,20 +5,20 @@ import { EventLog } from '../../embedded/eventstore/log/event-log.ts'
 import { LogFolder, appendTo, everything } from '../../test/embedded/eventstore/files/log-folder.ts'
 import type { SeededRandom } from './seeded-random.ts'
 
-/** Files of a node that was killed: some appends acknowledged, some behind the mark. */
+/** Files of a killed node. Some appends are acknowledged, others lie behind the mark. */
 export type WrittenLog = {
   folder: LogFolder
-  /** Every event in order, as `everything` shows it. */
+  /** Every event in order, formatted as by `everything`. */
   texts: string[]
   byStream: Map<string, string[]>
-  /** How many of the events were acknowledged, in all and by stream. */
+  /** Numbers of acknowledged events, in total and by stream. */
   acknowledged: number
   acknowledgedByStream: Map<string, number>
-  /** Bytes of the newest segment that were acknowledged. */
+  /** Acknowledged bytes of the newest segment. */
   acknowledgedSize: number
 }
 
-/** Writes a log of random appends in one to several segments. */
+/** Writes a log of random appends in one or several segments. */
 export async function writtenLog(random: SeededRandom): Promise<WrittenLog> {
   const folder = new LogFolder()
   const streams = Array.from(
@@ -51,7 +51,7 @@ export async function writtenLog(random: SeededRandom): Promise<WrittenLog> {
   }
 }
 
-/** The log alone, in segments smaller than a node makes them; the index is built at the next start. */
+/** Only the log, in smaller segments than a node makes. The next start builds the index. */
 async function writeSegments(random: SeededRandom, folder: LogFolder, streams: string[]): Promise<void> {
   const log = new EventLog({
     folder: join(folder.path, 'log'),

@@ -2,7 +2,7 @@ import type { Answer, Operation } from './operation.ts'
 
 const LONGEST = 300
 
-/** Where two lists of texts part, or undefined. */
+/** The first difference of two lists of texts, or undefined. */
 export function firstDifference(expected: string[], found: string[]): string | undefined {
   for (let at = 0; at < Math.max(expected.length, found.length); at += 1) {
     if (expected[at] !== found[at])
@@ -11,7 +11,7 @@ export function firstDifference(expected: string[], found: string[]): string | u
   return undefined
 }
 
-/** An operation and its two answers, short enough to read. */
+/** A short text about an operation and its two answers. */
 export function describeDifference(
   number: number,
   operation: Operation,

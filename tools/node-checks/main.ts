@@ -4,7 +4,7 @@ import { checkDamage } from './damage-check.ts'
 import { checkAgainstModel } from './model-check.ts'
 import { checkAgainstServer } from './real-check.ts'
 
-const USAGE = `Checks of the embedded event store node. Each prints its seed, with which it can be run again.
+const USAGE = `Checks of the embedded event store node. Each prints its seed; the seed repeats the run.
 
   npm run eventstore:check -- model  [--operations 100000] [--seed N]   random operations against a model, with restarts
   npm run eventstore:check -- real   [--operations 20000]  [--seed N]   the same on the node and on the server of ESDB_URL
@@ -52,6 +52,6 @@ function progress(done: number, difference?: string): void {
 
 function countOf(text: string | undefined, otherwise: number): number {
   const count = text === undefined ? otherwise : Number(text)
-  if (!Number.isSafeInteger(count) || count < 0) throw new Error(`not a number that counts: ${text}`)
+  if (!Number.isSafeInteger(count) || count < 0) throw new Error(`not a whole number of at least 0: ${text}`)
   return count
 }

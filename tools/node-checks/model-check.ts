@@ -9,15 +9,15 @@ import { SeededRandom } from './seeded-random.ts'
 import { StoreUnderCheck } from './store-under-check.ts'
 
 export type ModelCheck = { operations: number; seed: number; operationsPerRestart: number; progress: Progress }
-/** Told of each operation that is done, and of each difference when it is found. */
+/** Called after each operation, and with each difference when it is found. */
 export type Progress = (done: number, difference?: string) => void
 export type CheckResult = { operations: number; events: number; restarts: number; differences: string[] }
 
 export const DIFFERENCES_SHOWN = 20
 
 /**
- * R3: random operations on a fresh node, each answer compared with the model's; now and then the node is killed or stopped and
- * started again on its folder, and all of `$all` is compared. Ends at the first differences.
+ * R3: runs random operations on a fresh node and compares each answer with the model. At random times the node is
+ * killed or stopped, restarted on its folder, and all of `$all` is compared. Ends at the first differences.
  */
 export async function checkAgainstModel({
   operations,

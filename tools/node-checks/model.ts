@@ -13,11 +13,14 @@ import {
 type ModelEvent = Written & { stream: string; revision: number; isTombstone: boolean }
 type Metadata = { $maxCount?: number; $tb?: number; [key: string]: unknown }
 
-/** 2^63 - 1 as a JavaScript number: `$tb` of a soft-deleted stream. */
+/** 2^63 - 1 as a JavaScript number: the `$tb` of a soft-deleted stream. */
 const EVERYTHING = Number(9223372036854775807n)
 const DELETED: Answer = { outcome: 'refused', type: 'stream-deleted' }
 
-/** What a store must answer, in memory and without any of its code: one list of events, looked at as a whole each time. */
+/**
+ * The expected answers of a store, in memory and without any of its code. It keeps one list of events and scans all of
+ * it each time.
+ */
 export class StoreModel {
   readonly log: ModelEvent[] = []
   private readonly streams = new Map<string, ModelEvent[]>()
@@ -46,12 +49,12 @@ export class StoreModel {
     }
   }
 
-  /** A restart forgets the ids that appends without a revision are compared with. */
+  /** A restart drops the ids that identify repeats of appends without a revision. */
   restart(): void {
     this.recent = new Map()
   }
 
-  /** Revision of the last event, -1 without one; a tombstone counts as no event. */
+  /** Revision of the last event, or -1. A tombstone does not count as an event. */
   head(stream: string): number {
     return (this.streams.get(stream)?.length ?? 0) - 1
   }
@@ -64,7 +67,7 @@ export class StoreModel {
     return this.metadataOf(stream).$tb === EVERYTHING
   }
 
-  /** All that `$all` shows. */
+  /** All events of `$all`. */
   everything(): string[] {
     return this.log.map(textOf)
   }
@@ -83,11 +86,11 @@ export class StoreModel {
     for (const event of events) this.write(stream, event)
     if (isRevived) this.revive(stream, head + 1)
     if (original !== undefined && isOriginalRevived) this.revive(original, this.head(original) + 1)
-    // The client shows "no stream" as 0.
+    // The client reports "no stream" as 0.
     return { outcome: 'written', revision: Math.max(0, head + events.length), hasPosition: true }
   }
 
-  /** Why nothing may be written, whatever the events. */
+  /** The reason why nothing may be written, independent of the events. */
   private check(stream: string, expected: Expected): Answer | undefined {
     if (this.ended.has(stream) || (stream.startsWith('$$') && this.ended.has(stream.slice(2)))) return DELETED
     if (expected !== 'stream_exists') return undefined
@@ -97,7 +100,9 @@ export class StoreModel {
       : undefined
   }
 
-  /** Where a repeated append ended the first time, 'conflict' where it is none and does not fit, undefined where it is new. */
+  /**
+   * The last revision of a repeated append from the first time. 'conflict' for a mismatch, undefined for a new append.
+   */
   private repeatedRevision(stream: string, expected: Expected, events: Written[]): number | 'conflict' | undefined {
     const head = this.head(stream)
     if (expected === 'any' || expected === 'stream_exists') {
@@ -168,7 +173,7 @@ export class StoreModel {
     })
   }
 
-  /** Adds `$tb` to the last metadata, whatever their content type. Data that is no JSON stays as it is. */
+  /** Adds `$tb` to the last metadata, with any content type. Data that is not JSON stays unchanged. */
   private revive(stream: string, firstRevision: number): void {
     const written = this.streams.get(`$$${stream}`)?.at(-1)?.data ?? ''
     if (written.startsWith('{')) this.writeMetadata(stream, { ...JSON.parse(written), $tb: firstRevision })
@@ -186,7 +191,7 @@ export class StoreModel {
     return last?.isJson === true ? JSON.parse(last.data) : {}
   }
 
-  /** What readers find of a stream, or why they find nothing. */
+  /** The readable events of a stream, or the reason why there are none. */
   private readable(stream: string): ModelEvent[] | Answer {
     if (this.ended.has(stream) || (stream.startsWith('$$') && this.ended.has(stream.slice(2)))) return DELETED
     const events = this.streams.get(stream)
@@ -274,7 +279,7 @@ function textOf(event: ModelEvent): string {
   return eventText({ ...event, revision: event.isTombstone ? 'end' : String(event.revision) })
 }
 
-/** The client calls what it knows of metadata by names of its own. */
+/** Renames known metadata members to the client's names. */
 function asClientNames(json: string): string {
   const names: Record<string, string> = {
     $maxCount: 'maxCount',

@@ -1,15 +1,15 @@
-/** An event as an operation writes it; `data` is JSON or plain text, `metadata` JSON or nothing. */
+/** An event as an operation writes it. `data` is JSON or plain text, `metadata` is JSON or empty. */
 export type Written = { id: string; type: string; isJson: boolean; data: string; metadata: string }
 
 export type Expected = ExpectedOfDelete | 'stream_exists'
 export type ExpectedOfDelete = 'any' | 'no_stream' | number
 
-/** An event that an append ended with, named so that two stores find it, whatever its position. */
+/** The last event of an append. The name is equal in two stores, whatever the position. */
 export type Place = { stream: string; revision: number }
 
 export type NameFilter = { on: 'stream' | 'type'; prefixes: string[] } | { on: 'stream' | 'type'; regex: string }
 
-/** What the checks ask of a store, as data: the same for the model, the node and a real server. */
+/** The operations of the checks as data, equal for the model, the node and a real server. */
 export type Operation =
   | { kind: 'append'; stream: string; expected: Expected; events: Written[]; call: 'batch' | 'single' }
   | { kind: 'delete' | 'tombstone'; stream: string; expected: ExpectedOfDelete }
@@ -26,7 +26,10 @@ export type Operation =
   | { kind: 'subscribe'; stream: string; after: 'start' | number; resolve: boolean }
   | { kind: 'subscribe-all'; after: 'start' | Place; resolve: boolean; filter: NameFilter | undefined }
 
-/** Result of an operation. Events are texts made by `eventText`. A repeat has no position when readers do not find its last event. */
+/**
+ * Result of an operation. Events are texts from `eventText`. A repeat has no position when readers cannot find its last
+ * event.
+ */
 export type Answer =
   | { outcome: 'written'; revision: number; hasPosition: boolean }
   | { outcome: 'done' }
@@ -34,7 +37,7 @@ export type Answer =
   | { outcome: 'metadata'; metadata: string }
   | { outcome: 'refused'; type: string; actual?: number }
 
-/** Types of the events that a store writes by itself; only their ids are its own. */
+/** Types of the events that a store writes by itself. Only their ids differ between stores. */
 const OWN_TYPES = ['$metadata', '$streamDeleted']
 
 export type TextParts = {
@@ -47,18 +50,18 @@ export type TextParts = {
   metadata: string
 }
 
-/** An event with all that must be equal, on one line. */
+/** One line with every part of an event that must be equal. */
 export function eventText(event: TextParts): string {
   const id = OWN_TYPES.includes(event.type) ? '' : event.id
   return `${event.stream}/${event.revision} ${id} ${event.type} ${event.isJson ? 'json' : 'bytes'} ${event.data} ${event.metadata}`
 }
 
-/** A resolved event: what it leads to and the link it came by. */
+/** A resolved event: its target and its link. */
 export function resolvedText(event: string | undefined, link: string | undefined): string {
   return link === undefined ? (event ?? '') : `${event ?? 'nothing'} <- ${link}`
 }
 
-/** JSON with its keys in order, since stores write what they change in an order of their own. */
+/** JSON with sorted keys, because stores may reorder the keys of metadata that they change. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, part: unknown) =>
     typeof part === 'object' && part !== null && !Array.isArray(part)

@@ -9,8 +9,8 @@ const TYPES = ['Noted', 'Measured', 'Größe', 'Closed']
 type Append = Extract<Operation, { kind: 'append' }>
 
 /**
- * Operations as clients mix them, with names, revisions and ids that often meet what was written before. With `isComparable`,
- * nothing is asked of which the documentation says that the server and the node answer differently.
+ * Operations in a mix as from clients. Names, revisions and ids often match earlier ones. `isComparable` excludes
+ * operations for which the documentation names different answers of server and node.
  */
 export class RandomOperations {
   private readonly random: SeededRandom
@@ -23,7 +23,7 @@ export class RandomOperations {
   private readonly places: Place[] = []
   private created = 0
 
-  /** A server remembers ids across streams: `ids` must not give those of an earlier run. */
+  /** A server keeps ids across streams, so `ids` must not repeat those of an earlier run. */
   constructor(random: SeededRandom, ids: SeededRandom, model: StoreModel, run: string, isComparable: boolean) {
     this.random = random
     this.ids = ids
@@ -44,7 +44,7 @@ export class RandomOperations {
     return this.subscribeAll()
   }
 
-  /** Takes note of an append that was answered: later ones repeat it, and reads begin at its end. */
+  /** Records an answered append. Later appends repeat it, and reads begin at its end. */
   wrote(operation: Append, revision: number): void {
     if (operation.events.length === 0) return
     this.recentAppends.push(operation)
@@ -72,7 +72,7 @@ export class RandomOperations {
     return { kind, stream, expected: expected === 'stream_exists' ? 'any' : expected }
   }
 
-  /** The same again, or with another revision, stream, or with events more or fewer. */
+  /** The same append again, or with another revision or stream, or with more or fewer events. */
   private repeat(original: Append): Operation {
     const { stream, expected, events } = original
     const change = this.random.below(8)
@@ -138,7 +138,7 @@ export class RandomOperations {
     }
   }
 
-  /** Only what ends: a subscription to a soft-deleted stream waits until it comes back. */
+  /** Only subscriptions that end. A subscription to a soft-deleted stream waits for its return. */
   private subscribe(): Operation {
     const stream = this.stream()
     const isReadable = this.model.head(stream) >= 0 && !this.model.isSoftDeleted(stream)
@@ -209,7 +209,7 @@ export class RandomOperations {
     return this.random.oneIn(10) ? 200 : 1 + this.random.below(20)
   }
 
-  /** One of a set of names that changes slowly: what is tombstoned leaves it in the end. */
+  /** A name from a set that changes slowly. Tombstoned names leave it in the end. */
   private stream(): string {
     while (this.streams.length < STREAMS) this.streams.push(this.newName())
     const at = this.random.below(STREAMS)

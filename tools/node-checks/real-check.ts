@@ -10,8 +10,9 @@ import { SeededRandom } from './seeded-random.ts'
 import { StoreUnderCheck } from './store-under-check.ts'
 
 /**
- * R3b: random operations on a fresh node and on a real server, answers and errors compared word by word, positions by their order.
- * The model goes along, so that it is held to the real server too. What is documented to differ is not asked.
+ * R3b: runs random operations on a fresh node and on a real server. Compares answers and errors word for word, and
+ * positions by their order. The model runs too, so it is compared with the real server. Documented differences are
+ * excluded.
  */
 export async function checkAgainstServer(
   realUrl: string,
@@ -19,11 +20,11 @@ export async function checkAgainstServer(
   seed: number,
   progress: Progress,
 ): Promise<CheckResult> {
-  if (realUrl === '') throw new Error('ESDB_URL names no server')
+  if (realUrl === '') throw new Error('ESDB_URL is not set')
   const dataDir = await mkdtemp(join(tmpdir(), 'event-store-check-'))
   const random = new SeededRandom(seed)
   const model = new StoreModel()
-  // A server keeps what earlier runs wrote.
+  // A server keeps the events of earlier runs.
   const run = `r${seed}x${Date.now().toString(36)}`
   const generated = new RandomOperations(random, new SeededRandom(Date.now()), model, run, true)
   const node = await startEventStoreNode({ dataDir, port: 0 })
@@ -54,7 +55,7 @@ export async function checkAgainstServer(
         addDifference(
           result,
           progress,
-          `the model alone: ${describeDifference(result.operations, operation, real.answer, modelled)}`,
+          `only the model differs: ${describeDifference(result.operations, operation, real.answer, modelled)}`,
         )
       else if (operation.kind === 'append' && modelled.outcome === 'written')
         generated.wrote(operation, modelled.revision)

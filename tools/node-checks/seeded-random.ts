@@ -1,4 +1,4 @@
-/** Chance that comes again with its seed. */
+/** Random values that a seed repeats. */
 export class SeededRandom {
   private state: number
 
@@ -6,7 +6,7 @@ export class SeededRandom {
     this.state = seed >>> 0
   }
 
-  /** From 0 up to, not including, 1 (mulberry32). */
+  /** At least 0 and less than 1 (mulberry32). */
   fraction(): number {
     this.state = (this.state + 0x6d2b79f5) >>> 0
     let mixed = this.state
@@ -19,7 +19,7 @@ export class SeededRandom {
     return Math.floor(this.fraction() * limit)
   }
 
-  /** Whether something happens that happens once in `times`. */
+  /** True with a probability of one in `times`. */
   oneIn(times: number): boolean {
     return this.below(times) === 0
   }
@@ -30,7 +30,7 @@ export class SeededRandom {
     return item
   }
 
-  /** A UUID of version 4 by its form. */
+  /** A UUID in the form of version 4. */
   uuid(): string {
     const hex = Array.from({ length: 4 }, () =>
       this.below(2 ** 32)

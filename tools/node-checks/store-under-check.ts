@@ -37,12 +37,12 @@ type Subscription = StreamSubscription | AllStreamSubscription
 type Performed = { answer: Answer; message: string | undefined }
 
 const TOMBSTONE = 2n ** 63n - 1n
-/** Events of others that may lie between ours in `$all` of a real server. */
+/** Foreign events that may lie between those of the run in `$all` of a real server. */
 const FOREIGN = 200
-/** A real server's writer may go by the metadata before a soft delete for a moment after it. */
+/** After a soft delete a real server's writer may use the metadata from before it for a moment. */
 const SETTLING_MS = 500
 
-/** A store as the official client shows it: performs operations and puts their answers into one form. */
+/** A store through the official client. Performs operations and normalises their answers. */
 export class StoreUnderCheck {
   readonly client: EventStoreDBClient
   private readonly run: string
@@ -51,17 +51,17 @@ export class StoreUnderCheck {
   private heads = new Map<string, number>()
   private readonly unsettled = new Map<string, number>()
   private latest = -1n
-  /** Where the run begins: a real server's `$all` holds more before that. */
+  /** Start of the run. The `$all` of a real server contains earlier events. */
   private origin: Position | 'start' = 'start'
 
-  /** `run` is part of the name of every stream of this run: everything else belongs to others. */
+  /** `run` is part of the name of every stream of this run. All other streams are foreign. */
   constructor(url: string, run: string, isReal: boolean) {
     this.client = EventStoreDBClient.connectionString(url)
     this.run = run
     this.isReal = isReal
   }
 
-  /** The same store after a restart, over a connection of its own. */
+  /** The same store after a restart, over a new connection. */
   reconnected(url: string): StoreUnderCheck {
     const store = new StoreUnderCheck(url, this.run, this.isReal)
     store.positions = this.positions
@@ -70,13 +70,13 @@ export class StoreUnderCheck {
     return store
   }
 
-  /** Takes what `$all` holds so far for the past of others. */
+  /** Marks the present end of `$all` as the start of the run. */
   async begin(): Promise<void> {
     for await (const { event } of this.client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 1 }))
       this.origin = event?.position ?? 'start'
   }
 
-  /** Throws what is no answer of a store, such as a broken connection. */
+  /** Throws on anything that is not an answer of a store, such as a lost connection. */
   async perform(operation: Operation): Promise<Performed> {
     if (this.isReal && 'stream' in operation) await this.settle(operation)
     try {
@@ -151,13 +151,13 @@ export class StoreUnderCheck {
 
   private async append({ stream, expected, events, call }: Extract<Operation, { kind: 'append' }>): Promise<Answer> {
     const options = { expectedRevision: revisionOf(expected) }
-    // Credentials make the client use the call for one append; an open store does not look at them.
+    // Credentials make the client use the call for one append. A store without accounts ignores them.
     const way = call === 'single' ? { ...options, credentials: { username: 'admin', password: 'changeit' } } : options
     const { nextExpectedRevision, position } = await this.client.appendToStream(stream, events.map(proposed), way)
     const revision = Number(nextExpectedRevision)
     if (events.length > 0 && position !== undefined && revision > (this.heads.get(stream) ?? -1)) {
       if (position.commit <= this.latest)
-        throw new Error(`${stream}/${revision} was written at ${position.commit}, which is not behind ${this.latest}`)
+        throw new Error(`${stream}/${revision} was written at ${position.commit}, which is not after ${this.latest}`)
       this.latest = position.commit
       this.heads.set(stream, revision)
       this.positions.set(`${stream}/${revision}`, position)
@@ -220,7 +220,7 @@ export class StoreUnderCheck {
 
   private positionOf(place: Place): Position {
     const position = this.positions.get(`${place.stream}/${place.revision}`)
-    if (position === undefined) throw new Error(`no position known of ${place.stream}/${place.revision}`)
+    if (position === undefined) throw new Error(`no known position of ${place.stream}/${place.revision}`)
     return position
   }
 }
@@ -231,7 +231,10 @@ async function texts(read: AsyncIterable<Resolved>): Promise<string[]> {
   return found
 }
 
-/** What a subscription delivers before it says that it has caught up; the client says so ahead of what it still holds. */
+/**
+ * The events of a subscription before its caught-up message. The client emits that message ahead of events that it
+ * still holds.
+ */
 async function untilCaughtUp(subscription: Subscription, isWanted: (event: Resolved) => boolean): Promise<Answer> {
   const found: string[] = []
   try {

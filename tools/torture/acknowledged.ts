@@ -17,30 +17,30 @@ export const operations = [
 ] as const
 export type Operation = (typeof operations)[number]
 
-/** One answer with which the platform took a write. */
+/** An answer that accepted a write. */
 export interface Acknowledged {
   readonly operation: Operation
   readonly key: string
   readonly status: number
-  /** Of what the write made or changed; the address that a subscription moved to. */
+  /** Id of the created or changed record. For a moved subscription, its new URL. */
   readonly id: string
-  /** X-Commit-Position; null where the answer has none. */
+  /** X-Commit-Position. Null when the answer has none. */
   readonly position: string | null
 }
 
-/** What became of the requests in all. */
+/** Totals over all requests. */
 export interface LoadSummary {
-  /** Requests sent, repeats included. */
+  /** Requests sent, including repeats. */
   readonly sent: number
-  /** Sent again under the same key because there was no answer, or one of 502, 503 or 504. */
+  /** Requests repeated under the same key after no answer or a 502, 503 or 504. */
   readonly repeated: number
-  /** Keys that never got an answer that settles them, by operation. */
+  /** Number of keys without a final answer, by operation. */
   readonly unsettled: Readonly<Record<Operation, number>>
-  /** Answers by status, with the code of the problem where it is one: `409 conflict`. */
+  /** Answers by status, with the problem code if there is one: `409 conflict`. */
   readonly answers: Readonly<Record<string, number>>
 }
 
-/** A file of lines, each on the disk before the next thing happens. */
+/** A file of lines. Each line is on disk before the next step. */
 export class DurableLines {
   readonly #file: number
 
@@ -58,7 +58,7 @@ export class DurableLines {
   }
 }
 
-/** The lines of such a file, as they were written; none when nothing was. */
+/** The lines of such a file as they were written. Empty when the file has none. */
 export async function readLines<Line>(path: string): Promise<readonly Line[]> {
   const whole = await readFile(path, 'utf8').catch(() => '')
   return whole

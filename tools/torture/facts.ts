@@ -2,7 +2,7 @@ import type { AllStreamRecordedEvent } from '@eventstore/db-client'
 import { at } from '../../app/demo/api-client.ts'
 import { formatPosition } from '../../platform/kit/positions.ts'
 
-/** An event as the log has it: sealed members stay sealed, so that no evidence can show them. */
+/** An event as it is in the log. Sealed members stay sealed, so that no report can show them. */
 export interface Fact {
   readonly id: string
   readonly stream: string
@@ -22,30 +22,30 @@ export function categoryOf({ stream }: Pick<Fact, 'stream'>): string {
   return stream.slice(0, stream.includes('-') ? stream.indexOf('-') : undefined)
 }
 
-/** A text of the event's data, empty where there is none. */
+/** A text member of the event's data. Empty when there is none. */
 export function text(fact: Fact, member: string): string {
   const value = at(fact.data, member)
   return typeof value === 'string' ? value : ''
 }
 
-/** Where an event stands, as evidence names it. */
+/** The place of an event, for reports. */
 export function placeOf({ stream, revision, type, id, position }: Fact): string {
   return `${stream}@${revision} ${type} ${id} at ${position}`
 }
 
-/** Something that must never be: what, and where to look. Ids, places and counts only. */
+/** A violated promise and its place. Contains only ids, places and counts. */
 export interface Finding {
   readonly what: string
   readonly where: string
 }
 
-/** What one check looked at, and what it found wrong. */
+/** The result of one check. */
 export interface Checked {
   readonly check: string
-  /** How many things it looked at: a check of nothing proves nothing. */
+  /** Number of examined items. A check of 0 items proves nothing. */
   readonly examined: number
   readonly findings: readonly Finding[]
 }
 
-/** How many findings a report names; it counts them all. */
+/** Largest number of findings that a report lists. It counts all. */
 export const namedFindings = 10

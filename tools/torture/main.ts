@@ -5,16 +5,16 @@ import { isWhole, reportOf } from './report.ts'
 import { torture } from './run.ts'
 import { describeStrike, scheduleOf } from './schedule.ts'
 
-const usage = `Kills a platform of separate processes at random moments under load, then looks at what is left of its promises. On Linux.
+const usage = `Kills a platform of separate processes at random moments under load, then checks its promises. Linux only.
 
   npm run torture -- --kills N [--seed S] [--users U] [--json FILE] [--plan]
 
-  --kills N    strikes of kill -9, each on one process or on several at once; 40 unless said
-  --seed S     repeats a schedule: who is struck, how long after the recovery or the strike before. What the processes were
-               doing at that moment is the operating system's, and does not come again
-  --users U    users that write at the same time; 4 unless said
-  --json FILE  writes the result there too
-  --plan       prints the schedule and does nothing
+  --kills N    strikes of kill -9, each on one process or on several at once; default 40
+  --seed S     repeats a schedule: the victims, and the pause after the recovery or the previous strike.
+               The state of the processes at that moment depends on the operating system and varies
+  --users U    users that write at the same time; default 4
+  --json FILE  also writes the result to a file
+  --plan       prints the schedule and exits
 `
 
 const { values } = parseArgs({
@@ -30,7 +30,7 @@ const { values } = parseArgs({
 
 function countOf(text: string): number {
   const count = Number(text)
-  if (!Number.isSafeInteger(count) || count < 0) throw new Error(`not a number that counts: ${text}`)
+  if (!Number.isSafeInteger(count) || count < 0) throw new Error(`not a whole number of at least 0: ${text}`)
   return count
 }
 
@@ -46,7 +46,7 @@ async function main(): Promise<void> {
   }
   const calledOff = new AbortController()
   for (const name of ['SIGINT', 'SIGTERM'] as const)
-    process.on(name, () => calledOff.abort(new Error(`called off by ${name}`)))
+    process.on(name, () => calledOff.abort(new Error(`stopped by ${name}`)))
   try {
     const result = await torture({ seed, strikes, users: countOf(values.users), signal: calledOff.signal, say })
     say(`\n${reportOf(result)}`)
@@ -54,7 +54,7 @@ async function main(): Promise<void> {
     process.exitCode = isWhole(result) ? 0 : 1
   } catch (error) {
     if (!calledOff.signal.aborted) throw error
-    say('called off; nothing is left running')
+    say('stopped; no process is left running')
     process.exitCode = 130
   }
 }

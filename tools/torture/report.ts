@@ -1,7 +1,7 @@
 import { namedFindings } from './facts.ts'
 import type { TortureResult } from './run.ts'
 
-/** The result as it is read: counts of everything, then what was found. */
+/** The result as text: the counts, then the findings. */
 export function reportOf(result: TortureResult): string {
   const { seed, kills, load, events, outcomes, subscriberDrops, seconds, checks, folder } = result
   const counted = (counts: Readonly<Record<string, number>>) =>
@@ -14,11 +14,11 @@ export function reportOf(result: TortureResult): string {
     ...(findings.length > namedFindings ? [`  ${check}: ${findings.length - namedFindings} more`] : []),
   ])
   return [
-    `seed ${seed}: ${kills.strikes} strikes, ${kills.killed} processes killed, ${kills.amidRecovery} strikes amid a recovery, longest recovery ${(kills.longestRecoveryMs / 1000).toFixed(1)} s`,
-    `${load.sent} requests (${load.repeated} repeats of what had no answer), ${events} events, ${subscriberDrops} subscriptions of the follower broken or refused`,
+    `seed ${seed}: ${kills.strikes} strikes, ${kills.killed} processes killed, ${kills.amidRecovery} strikes during a recovery, longest recovery ${(kills.longestRecoveryMs / 1000).toFixed(1)} s`,
+    `${load.sent} requests (${load.repeated} repeats of unanswered ones), ${events} events, ${subscriberDrops} subscriptions of the follower broken or refused`,
     `answers: ${counted(load.answers)}`,
     `assessments: ${counted(outcomes)}`,
-    `${seconds.strikes} s of strikes, ${seconds.settling} s to settle, ${seconds.all} s in all`,
+    `${seconds.strikes} s of strikes, ${seconds.settling} s to settle, ${seconds.all} s in total`,
     '',
     ...checks.map(
       ({ check, examined, findings }) =>

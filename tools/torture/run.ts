@@ -37,20 +37,20 @@ export interface TortureResult {
   readonly kills: Kills
   readonly load: LoadSummary
   readonly events: number
-  /** Assessments by what became of them. */
+  /** Number of assessments by outcome. */
   readonly outcomes: Readonly<Record<string, number>>
   readonly subscriberDrops: number
   readonly seconds: { readonly strikes: number; readonly settling: number; readonly all: number }
   readonly checks: readonly Checked[]
-  /** What the run wrote, where something was found; else it is gone. */
+  /** Folder with the files of the run. Null when nothing was found; it is deleted then. */
   readonly folder: string | null
 }
 
 const settleMs = 120_000
-/** Load before the first strike, and after the last, so that no kill meets an empty system. */
+/** Time of load before the first strike and after the last, so that no kill meets an idle system. */
 const calmMs = 1_000
 
-/** The whole run: an installation under load, killed by the schedule, then looked at from all sides. */
+/** The whole run: puts an installation under load, kills it by the schedule, then checks it. */
 export async function torture(options: TortureOptions): Promise<TortureResult> {
   const { signal, say } = options
   const folder = await mkdtemp(join(tmpdir(), 'torture-'))
@@ -99,11 +99,11 @@ async function onStage(
   const load = (await loaded.finish()) as LoadSummary
   const struck = performance.now()
   const left = await settled(follower.facts, settleMs, signal)
-  for (const one of left) say(`not settled: ${one}`)
+  for (const one of left) say(`unfinished: ${one}`)
   const quiet = performance.now()
 
   const before = await readWholeLog(stage.esdbUrl, 'forwards')
-  say('everything at once, once more; then the checks')
+  say('everything at once, a last time; then the checks')
   await Promise.all(parts.map((part) => stage.part(part).kill()))
   await recovered(stage, signal)
   const log = await readWholeLog(stage.esdbUrl, 'backwards')
@@ -167,7 +167,7 @@ async function startLoad(
 
 async function connect(stage: Stage) {
   const [client] = stage.credentials.clients
-  if (client === undefined) throw new Error('there is no client')
+  if (client === undefined) throw new Error('the installation has no client')
   const { base_url: baseUrl } = stage.credentials
   return createApiClient(baseUrl, textAt((await requestToken(baseUrl, client)).body, 'access_token'))
 }

@@ -1,6 +1,6 @@
 import { SeededRandom } from '../node-checks/seeded-random.ts'
 
-/** What is killed: two processes of each role, the event store node, the whole cluster of Postgres. */
+/** The victims: two processes of each role, the event store node, the whole Postgres cluster. */
 export const parts = [
   'api-1',
   'api-2',
@@ -13,9 +13,9 @@ export const parts = [
 ] as const
 export type Part = (typeof parts)[number]
 
-/** One kill -9 of one part, or of several at once. */
+/** One kill -9 of one part or of several at once. */
 export interface Strike {
-  /** What the pause counts from: that everything is up again, or the strike before, so that this one meets a recovery. */
+  /** Start of the pause: the end of the recovery, or the previous strike. After a strike, this one meets a recovery. */
   readonly after: 'recovery' | 'strike'
   readonly pauseMs: number
   readonly victims: readonly Part[]
@@ -23,7 +23,7 @@ export interface Strike {
 
 const pauseBelowMs = { recovery: 900, strike: 1_800 }
 
-/** Who is killed and when, the same for the same seed. */
+/** The victims and times. The same seed gives the same schedule. */
 export function scheduleOf(seed: number, strikes: number): readonly Strike[] {
   const random = new SeededRandom(seed)
   return Array.from({ length: strikes }, (_, index) => {
@@ -41,5 +41,5 @@ function victimsOf(random: SeededRandom): readonly Part[] {
 }
 
 export function describeStrike({ after, pauseMs, victims }: Strike): string {
-  return `${pauseMs} ms after ${after === 'recovery' ? 'recovery' : 'the strike before'}: ${victims.length === parts.length ? 'everything' : victims.join(', ')}`
+  return `${pauseMs} ms after ${after === 'recovery' ? 'recovery' : 'the previous strike'}: ${victims.length === parts.length ? 'everything' : victims.join(', ')}`
 }

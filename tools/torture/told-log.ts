@@ -9,7 +9,7 @@ export type Told = readonly [
 
 const org = '0190b0a0-0000-7000-8000-0000000000aa'
 
-/** A log as a test tells it: revisions, positions and ids follow from the order; the nth event is `event-n`. */
+/** A log for tests. Revisions, positions and ids derive from the order. The nth event is `event-n`. */
 export function toldLog(...events: readonly Told[]): Fact[] {
   const next = new Map<string, bigint>()
   return events.map(([stream, type, data = {}, metadata = {}], index) => {
@@ -19,7 +19,7 @@ export function toldLog(...events: readonly Told[]): Fact[] {
   })
 }
 
-/** The name of a stream of the organisation of told logs. */
+/** A stream name of the organisation in such a log. */
 export function streamOf(category: string, id: string): string {
   return `${category}-${org}-${id}`
 }

@@ -6,16 +6,16 @@ import { DefaultAcl } from './default-acl.ts'
 import { ADMINS, ANONYMOUS, EVERYONE, hasRole, isAdmin, isOperator, type Identity } from './identity.ts'
 import type { Accounts } from './users.ts'
 
-/** What may be done to a stream. */
+/** An action on a stream that needs a right. */
 export type StreamAction = 'read' | 'write' | 'delete'
 
 const ALL = '$all'
 
 const RIGHTS: Record<StreamAction, AclRight> = { read: '$r', write: '$w', delete: '$d' }
-/** Rights to a metadata stream come from the access list of its stream; nobody deletes one. */
+/** The access list of a stream also grants the rights to its metadata stream. Nobody may delete a metadata stream. */
 const METADATA_RIGHTS: Record<StreamAction, AclRight | undefined> = { read: '$mr', write: '$mw', delete: undefined }
 
-/** Who calls, and what they may do. Without accounts everyone may do everything. */
+/** Identifies callers and checks their rights. Without accounts everyone may do everything. */
 export class AccessControl {
   readonly accounts: Accounts | undefined
   private readonly store: StreamStore
@@ -28,19 +28,19 @@ export class AccessControl {
     this.defaults = accounts === undefined ? undefined : new DefaultAcl(store)
   }
 
-  /** Notes who a call comes from, by the headers that its handler gets. */
+  /** Stores the caller of a call, keyed by the headers that the call's handler gets. */
   identify(call: Metadata, caller: Identity): void {
     this.callers.set(call, caller)
   }
 
-  /** Name of the caller as an operator reads it; empty for nobody in particular. */
+  /** Name of the caller for operators. Empty for an anonymous caller. */
   nameOf(call: Metadata): string {
     if (this.accounts === undefined) return EVERYONE
     const caller = this.callerOf(call)
     return caller.kind === 'user' ? caller.login : ''
   }
 
-  /** Throws CallError unless the caller may do this to a stream; `$all` for everything. */
+  /** Throws CallError unless the caller may do this to a stream. The stream `$all` stands for all events. */
   requireStream(call: Metadata, action: StreamAction, stream: string): void {
     if (!this.allowsStream(call, action, stream)) throw accessDenied()
   }
@@ -73,7 +73,10 @@ export class AccessControl {
     return roles.some((role) => role === ALL || hasRole(caller, role))
   }
 
-  /** Roles of the stream's own access list, else of `$settings`, else everyone for ordinary streams and administrators for others. */
+  /**
+   * Roles of the stream's own access list, else those of `$settings`. The last default is everyone for ordinary streams
+   * and administrators for system streams.
+   */
   private rolesFor(right: AclRight, stream: string, { current }: DefaultAcl): string[] {
     const isSystem = stream.startsWith('$')
     const setting = isSystem ? current.system : current.user

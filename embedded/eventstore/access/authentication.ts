@@ -4,7 +4,7 @@ import type { AccessControl } from './access-control.ts'
 import { ANONYMOUS, type Identity } from './identity.ts'
 import type { Accounts } from './users.ts'
 
-/** Finds out who makes each call before its handler runs; credentials that are wrong end it. */
+/** Identifies the caller of each call before its handler runs. Wrong credentials end the call. */
 export function authentication(access: AccessControl, accounts: Accounts): ServerInterceptor {
   return (_method, call) =>
     new ServerInterceptingCall(call, {
@@ -25,7 +25,10 @@ export function authentication(access: AccessControl, accounts: Accounts): Serve
     })
 }
 
-/** The user of an `authorization` header: nobody without one, undefined with wrong credentials; at once if they are known. */
+/**
+ * Returns the user of an `authorization` header: anonymous without a header, undefined with wrong credentials. Known
+ * credentials return at once, without a promise.
+ */
 export function callerOf(
   accounts: Accounts,
   header: string | undefined,
@@ -39,7 +42,7 @@ export function callerOf(
   return accounts.known(login, password) ?? accounts.prove(login, password)
 }
 
-/** A header that comes twice counts for none, as on the server. */
+/** A header that occurs twice counts as absent, as on the server. */
 function headerOf(metadata: Metadata): string | undefined {
   const values = metadata.get('authorization')
   return values.length === 1 ? String(values[0]) : undefined

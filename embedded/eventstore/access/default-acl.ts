@@ -5,7 +5,7 @@ import type { StreamStore } from '../streams/stream-store.ts'
 
 const SETTINGS = '$settings'
 
-/** The access lists of streams that have none of their own, as the last event of `$settings` says. */
+/** The access lists of streams without a list of their own, from the last event of `$settings`. */
 export class DefaultAcl {
   private readonly store: StreamStore
   private acls: DefaultAcls
@@ -16,7 +16,9 @@ export class DefaultAcl {
     store.onStream(SETTINGS, () => (this.acls = this.read()))
   }
 
-  /** For ordinary streams, and for those whose names begin with `$`; undefined where nothing is said. */
+  /**
+   * One list for ordinary streams, one for streams whose names begin with `$`. Undefined where `$settings` has no list.
+   */
   get current(): DefaultAcls {
     return this.acls
   }

@@ -1,4 +1,4 @@
-/** The few forms of DER that a certificate consists of. */
+/** The few DER forms that a certificate needs. */
 export const SEQUENCE = 0x30
 export const SET = 0x31
 export const BOOLEAN = 0x01
@@ -16,7 +16,7 @@ export function der(tag: number, ...parts: Buffer[]): Buffer {
   return Buffer.concat([Buffer.from([tag, ...lengthOf(content.length)]), content])
 }
 
-/** A tag of the surrounding structure's own; `constructed` when it holds further values. */
+/** A context-specific tag. `constructed` means that it contains further values. */
 export function contextTag(number: number, constructed: boolean): number {
   return 0x80 | (constructed ? 0x20 : 0) | number
 }
@@ -26,7 +26,7 @@ export function objectId(dotted: string): Buffer {
   return der(OBJECT_ID, Buffer.from([first * 40 + second, ...rest.flatMap(base128)]))
 }
 
-/** To the second, in UTC. Certificates write years before 2050 with two digits (RFC 5280, 4.1.2.5). */
+/** Precision is one second, in UTC. Certificates write years before 2050 with two digits (RFC 5280, 4.1.2.5). */
 export function time(at: Date): Buffer {
   const text = `${at.toISOString().replaceAll(/[-:T]|\.\d+Z$/g, '')}Z`
   return at.getUTCFullYear() < 2050

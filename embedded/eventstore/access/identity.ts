@@ -1,10 +1,10 @@
-/** Who makes a call. */
+/** The caller of a call. */
 export type Identity =
   | { kind: 'user'; login: string; groups: readonly string[] }
-  /** Somebody who named no account. */
+  /** The call names no account. */
   | { kind: 'anonymous' }
 
-/** Whom a node without accounts takes everyone for, by the name that an unsecured server gives. */
+/** The identity of every caller on a node without accounts. An unsecured server uses the same name. */
 export const EVERYONE = 'system'
 
 export const ANONYMOUS: Identity = { kind: 'anonymous' }
@@ -14,12 +14,12 @@ const OPERATORS = '$ops'
 const ADMIN = 'admin'
 const OPERATOR = 'ops'
 
-/** Whether an access list that names this role means the caller. */
+/** Whether an access list entry with this role includes the caller. */
 export function hasRole(identity: Identity, role: string): boolean {
   return identity.kind === 'user' && (identity.login === role || identity.groups.includes(role))
 }
 
-/** May do everything that is allowed to anybody. */
+/** Has every right. */
 export function isAdmin(identity: Identity): boolean {
   return identity.kind === 'user' && (identity.login === ADMIN || identity.groups.includes(ADMINS))
 }

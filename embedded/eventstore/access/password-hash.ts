@@ -1,12 +1,12 @@
 import { randomBytes, scrypt, timingSafeEqual, type ScryptOptions } from 'node:crypto'
 
-/** Cost of new hashes: some 50 ms and 16 MiB for each password that is tried. */
+/** Cost of new hashes: about 50 ms and 16 MiB for each check of a password. */
 const COST = 16_384
 const BLOCK_SIZE = 8
 const PARALLELISM = 1
 const KEY_BYTES = 32
 const SALT_BYTES = 16
-/** A hash that asks for more would let a users file stop the node. */
+/** A hash with a higher cost is refused. Otherwise a users file could stop the node. */
 const LARGEST_MEMORY = 256 << 20
 
 const HASH = /^scrypt\$(\d+)\$(\d+)\$(\d+)\$([\w-]+)\$([\w-]+)$/
@@ -23,7 +23,7 @@ export function isPasswordHash(text: string): boolean {
   return parts !== null && 128 * Number(parts[1]) * Number(parts[2]) <= LARGEST_MEMORY
 }
 
-/** Compares a password with what `hashPassword` made. Rejects when the hash is none. */
+/** Compares a password with a result of `hashPassword`. Rejects when the hash has another form. */
 export async function isPassword(password: string, hash: string): Promise<boolean> {
   const [, cost, blockSize, parallelism, salt = '', key = ''] = HASH.exec(hash) ?? []
   const expected = Buffer.from(key, 'base64url')

@@ -20,7 +20,10 @@ const BASIC_CONSTRAINTS = '2.5.29.19'
 const ALTERNATIVE_NAMES = '2.5.29.17'
 const DNS_NAME = 2
 const IP_ADDRESS = 7
-/** Without end (RFC 5280, 4.1.2.5): clients trust the file itself, and a wrong clock must not keep them from their events. */
+/**
+ * The certificate never expires (RFC 5280, 4.1.2.5). Clients trust the file itself, and a wrong clock must not lock
+ * them out.
+ */
 const VALID_FROM = new Date('2000-01-01T00:00:00Z')
 const VALID_TO = new Date('9999-12-31T23:59:59Z')
 
@@ -51,7 +54,7 @@ export function selfSignedCertificate(hosts: string[]): KeyedCertificate {
   return { certificate: pem('CERTIFICATE', bytes), key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() }
 }
 
-/** Verifiers only take a certificate for its own issuer when it says that it is one. */
+/** Verifiers accept a certificate as its own issuer only when it declares itself an authority. */
 function authority(): Buffer {
   const isAuthority = der(SEQUENCE, der(BOOLEAN, Buffer.from([0xff])))
   return der(SEQUENCE, objectId(BASIC_CONSTRAINTS), der(BOOLEAN, Buffer.from([0xff])), der(OCTET_STRING, isAuthority))

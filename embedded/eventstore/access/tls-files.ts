@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { writeDurably } from '../../children/durable-file.ts'
 import { selfSignedCertificate, type KeyedCertificate } from './self-signed.ts'
 
-/** Where a node keeps the certificate that it made, below its data folder. */
+/** Path of the node's own certificate, below its data folder. */
 export const CERTIFICATE_FILE = join('tls', 'certificate.pem')
 const KEY_FILE = join('tls', 'key.pem')
 
@@ -16,8 +16,8 @@ export function readCertificate(certificatePath: string, keyPath: string): Keyed
 }
 
 /**
- * The certificate that the node made for itself in its data folder. It makes another one when that is missing, damaged, or not
- * for these hosts: a crash between the two files must not stop every later start.
+ * Returns the certificate that the node keeps in its data folder. The node makes a new one when the old one is missing,
+ * damaged, or not for these hosts. A crash between the two files therefore never stops a later start.
  */
 export async function ownCertificate(dataDir: string, hosts: string[]): Promise<KeyedCertificate & { path: string }> {
   const path = join(dataDir, CERTIFICATE_FILE)

@@ -3,9 +3,9 @@ import { text } from 'node:stream/consumers'
 import { userLine } from './users.ts'
 
 export const USER_USAGE =
-  'user --login NAME [--groups A,B]   print a line for the users file; the password comes on standard input'
+  'user --login NAME [--groups A,B]   print a line for the users file; the password is read from standard input'
 
-/** Prints a line for the users file. Rejects when the login or the password cannot be one. */
+/** Prints a line for the users file. Rejects an invalid login or password. */
 export async function printUser(args: string[]): Promise<void> {
   const { values } = parseArgs({
     args,

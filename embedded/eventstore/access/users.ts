@@ -8,13 +8,13 @@ import { hashPassword, isPassword, isPasswordHash } from './password-hash.ts'
 export type User = { login: string; password: string; groups: string[] }
 
 const PROVEN_KEPT = 1000
-/** Passwords that may wait to be hashed, some 50 ms each. */
+/** The largest number of passwords that wait for hashing. Each takes about 50 ms. */
 const LONGEST_QUEUE = 100
 
-/** Too many unproven passwords come in at once. */
+/** Too many unverified passwords arrive at once. */
 export class TooManyProofsError extends Error {}
 
-/** Reads a users file: a JSON object per line. Throws Error with the line that is wrong. */
+/** Reads a users file with one JSON object per line. Throws Error with the number of a wrong line. */
 export function readUsers(path: string): User[] {
   const users = new Map<string, User>()
   for (const [index, line] of readFileSync(path, 'utf8').split('\n').entries()) {
@@ -22,10 +22,10 @@ export function readUsers(path: string): User[] {
     const user = parseUser(line)
     if (user === undefined)
       throw new Error(`${path}, line ${index + 1}: expected {"login":"…","password":"scrypt$…","groups":["…"]}`)
-    if (users.has(user.login)) throw new Error(`${path}, line ${index + 1}: ${user.login} is there twice`)
+    if (users.has(user.login)) throw new Error(`${path}, line ${index + 1}: ${user.login} occurs twice`)
     users.set(user.login, user)
   }
-  if (users.size === 0) throw new Error(`${path} names no user`)
+  if (users.size === 0) throw new Error(`${path} contains no user`)
   return [...users.values()]
 }
 
@@ -34,10 +34,10 @@ export async function userLine(login: string, password: string, groups: string[]
   return JSON.stringify({ login, password: await hashPassword(password), groups })
 }
 
-/** Proves who somebody is. */
+/** Verifies the credentials of callers. */
 export class Accounts {
   private readonly users: Map<string, User>
-  /** Proven passwords, as keyed digests: clients send theirs with every call. */
+  /** Verified passwords as keyed digests: clients send their password with every call. */
   private readonly proven = new LruMap<string, Identity>(PROVEN_KEPT)
   private readonly key = randomBytes(32).toString('hex')
   private queue: Promise<unknown> = Promise.resolve()
@@ -49,17 +49,18 @@ export class Accounts {
     this.nobody = hashPassword(randomBytes(32).toString('hex'))
   }
 
-  /** The user of these credentials if they were proven before. */
+  /** The user of these credentials if they were verified before. */
   known(login: string, password: string): Identity | undefined {
     return this.proven.get(this.digest(login, password))
   }
 
   /**
-   * The user of these credentials; undefined when there is none. One at a time: hashing shares its threads with the syncs of the
-   * log. An unknown login takes as long as a wrong password. Rejects with TooManyProofsError.
+   * Resolves with the user of these credentials, or with undefined when they are wrong. Verifies one password at a
+   * time, because hashing shares its threads with the syncs of the log. An unknown login takes as long as a wrong
+   * password. Rejects with TooManyProofsError.
    */
   async prove(login: string, password: string): Promise<Identity | undefined> {
-    if (this.waiting >= LONGEST_QUEUE) throw new TooManyProofsError('too many passwords wait to be checked')
+    if (this.waiting >= LONGEST_QUEUE) throw new TooManyProofsError('too many passwords wait for a check')
     this.waiting += 1
     const proof = this.queue.then(() => this.known(login, password) ?? this.compare(login, password))
     this.queue = proof.then(done, done)

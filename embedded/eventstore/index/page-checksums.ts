@@ -3,14 +3,15 @@ import { DatabaseSync } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
 
 /*
- * SQLite does not notice a flipped byte that leaves its file valid, and that could hide a stream. So a CRC-32 of each page of the
- * main file is kept beside it and compared before the file is opened. Only checkpoints write to the main file. Before one, the
- * checksums take in what the pages will be, which the write-ahead log (WAL) holds:
+ * SQLite does not notice a flipped byte that leaves its file valid. Such a byte could hide a stream. A second file
+ * therefore keeps a CRC-32 of each page of the main file. They are compared before the main file is opened. Only
+ * checkpoints write to the main file. Before a checkpoint, the checksums take over the future pages from the
+ * write-ahead log (WAL):
  *
  *   u32 format | 8 bytes salt of that WAL | u32 CRC-32 of each page | u32 CRC-32 of all that
  *
- * The WAL of an ended process is used only to complete a checkpoint. What else it knew comes from the event log. The checksums
- * are not synced: a power cut may leave older ones, and then costs building the index again.
+ * The WAL of an ended process is used only to complete a checkpoint. Its other content comes from the event log again.
+ * The checksums are not synced. A power cut may leave older ones; the index is then built again.
  */
 
 const FORMAT = 1
@@ -24,17 +25,20 @@ const WAL_FRAME_HEADER = 24
 const WAL_FRAME = WAL_FRAME_HEADER + PAGE
 const EMPTY_PAGE = crc32(Buffer.alloc(PAGE))
 
-/** Checksums of pages; `salt` is that of the WAL whose checkpoint brings the last of them about. */
+/** Checksums of pages. `salt` belongs to the WAL whose checkpoint writes the last of these pages. */
 type Kept = { salt: Buffer; pages: number[] }
 
 /** The checksums of a SQLite file in WAL mode that no other process uses. */
 export class PageChecksums {
   private readonly path: string
   private pages: number[]
-  /** One for all checkpoints: blocks of the size of a WAL, taken and given back, would spread the process's memory. */
+  /**
+   * One buffer for all checkpoints. A new block of the size of a WAL each time would fragment the memory of the
+   * process.
+   */
   private readonly buffer = Buffer.alloc(WAL_FRAME * WAL_FRAMES_AT_ONCE)
 
-  /** Goes on from the checksums that are kept, once `isIntact` has compared them; without any, takes the file as it is. */
+  /** Continues with the stored checksums once `isIntact` has compared them. Without any, takes the file as it is. */
   constructor(path: string) {
     this.path = path
     const kept = readKept(path)
@@ -42,7 +46,7 @@ export class PageChecksums {
     if (kept === undefined) writeKept(path, { salt: Buffer.alloc(8), pages: this.pages })
   }
 
-  /** Records what the pages will be after the checkpoint of the whole WAL that must follow. */
+  /** Records the pages as they are after a checkpoint of the whole WAL. That checkpoint must follow. */
   beforeCheckpoint(): void {
     const fd = openSync(`${this.path}-wal`, 'r')
     const header = this.buffer.subarray(0, readSync(fd, this.buffer, 0, WAL_HEADER, 0))
@@ -76,8 +80,8 @@ export class PageChecksums {
 }
 
 /**
- * Whether a closed file is what was written to it. Completes the checkpoint that an ended process was at, and removes a WAL that
- * is not needed for that.
+ * Whether a closed file equals what was written to it. Completes a checkpoint that an ended process had begun. Removes
+ * a WAL that is not needed for that.
  */
 export function isIntact(path: string): boolean {
   const kept = readKept(path)

@@ -14,11 +14,14 @@ const FLUSH_DELAY_MS = 200
 const RETRY_DELAY_MS = 1_000
 const MARK_DISTANCE = 128 << 10
 const KNOWN_IDS = 25_000
-/** Appends that a start after a crash reads again at most, and bytes of SQLite's write-ahead log, before a checkpoint. */
+/**
+ * A checkpoint follows after this many appends, or after this many bytes of SQLite's write-ahead log. A start after a
+ * crash reads at most this many appends again.
+ */
 const CHECKPOINT_COUNT = 25_000
 const CHECKPOINT_BYTES = 16 << 20
 
-/** Where one append of a stream lies. */
+/** Place of one append of a stream in the log. */
 export type AppendPlace = { revision: number; count: number; position: number }
 
 const SCHEMA = `
@@ -33,25 +36,25 @@ const SCHEMA = `
 
 const FILE = 'index.sqlite'
 
-/** Opens the index of a folder; one that is not what was written is forgotten. */
+/** Opens the index of a folder. Deletes a damaged index first. */
 export function openIndex(folder: string): StreamIndex {
   const path = join(folder, FILE)
   if (!isIntact(path)) removeIndex(folder)
   return new StreamIndex(path)
 }
 
-/** Deletes the index of a folder, which must not be open. */
+/** Deletes the index of a folder. The index must not be open. */
 export function removeIndex(folder: string): void {
   for (const suffix of ['', '-wal', '-shm', '-journal', '-checksums', '-checksums.new'])
     rmSync(join(folder, `${FILE}${suffix}`), { force: true })
 }
 
 /**
- * Finds the appends of a stream and places to start reading the log. Only what is durable in the log gets here; the newest part
- * is held in memory and written to SQLite in batches. Losing any of it costs a walk over the log at the next start.
+ * Finds the appends of a stream, and positions from which to read the log. It contains only durable appends. The newest
+ * part is in memory and goes to SQLite in batches. A lost part costs only a walk over the log at the next start.
  */
 export class StreamIndex {
-  /** Names of the metadata streams that exist. */
+  /** Names of the existing metadata streams. */
   readonly metastreams = new Set<string>()
   private readonly path: string
   private readonly database: DatabaseSync
@@ -88,7 +91,7 @@ export class StreamIndex {
     for (const row of this.statements.metastreams.all()) this.metastreams.add(String(row['name']))
   }
 
-  /** How far the stored index knows a log; undefined when it is empty. */
+  /** The end of the log as the stored index has it. Undefined when the index is empty. */
   stored(): ScanStart | undefined {
     const row = this.statements.state.get()
     return row === undefined
@@ -96,7 +99,7 @@ export class StreamIndex {
       : { position: Number(row['position']), crc: Number(row['crc']), identity: Number(row['identity']) }
   }
 
-  /** Names the log that the index belongs to; without `isTrue`, what is stored does not fit it and is forgotten. */
+  /** Binds the index to a log. Without `isTrue` the stored index does not match the log and is deleted. */
   belongTo(identity: number, isTrue: boolean): void {
     this.identity = identity
     if (isTrue) return
@@ -107,24 +110,24 @@ export class StreamIndex {
     this.events = 0
   }
 
-  /** Whether so much waits in memory for a disk that does not take it that no more should. */
+  /** Whether the disk refuses writes and memory holds so much that no more should be added. */
   get isOverfull(): boolean {
     return this.isWaiting && this.pendingCount >= CHECKPOINT_COUNT
   }
 
-  /** Durable events. */
+  /** Number of durable events. */
   get eventCount(): number {
     return this.events
   }
 
-  /** Streams that ever had an event; ids are given out without gaps. */
+  /** Number of streams that ever had an event. Ids have no gaps. */
   get streamCount(): number {
     let unwritten = 0
     for (const stream of this.pending.keys()) if (this.idOf(stream) === undefined) unwritten += 1
     return Number(this.statements.lastId.get()?.['id'] ?? 0) + unwritten
   }
 
-  /** Takes a durable append in. */
+  /** Adds a durable append. */
   add(frame: Frame): void {
     const place = { revision: frame.firstRevision, count: frame.count, position: frame.position }
     const places = this.pending.get(frame.stream)
@@ -139,18 +142,18 @@ export class StreamIndex {
     this.crc = frame.bytes.readUInt32LE(frame.bytes.length - 4)
     this.events += frame.count
     this.pendingCount += 1
-    // One that waits for room has a time of its own.
+    // A flush that waits for room has its own timer.
     if (this.pendingCount === FLUSH_COUNT) this.flush()
     else this.timer ??= setTimeout(() => this.flush(), FLUSH_DELAY_MS)
   }
 
-  /** Revision of a stream's last event, NO_STREAM without one. */
+  /** Revision of a stream's last event, or NO_STREAM. */
   head(stream: string): number {
     const place = this.pending.get(stream)?.at(-1) ?? this.storedLast(stream)
     return place === undefined ? NO_STREAM : place.revision + place.count - 1
   }
 
-  /** Up to `limit` appends of a stream in order, from the one that holds `revision` or the next one on. */
+  /** Up to `limit` appends of a stream in order. The first one contains `revision` or is the next after it. */
   placesFrom(stream: string, revision: number, limit: number): AppendPlace[] {
     const id = this.idOf(stream)
     const places: AppendPlace[] = []
@@ -164,7 +167,7 @@ export class StreamIndex {
     return places.filter((place) => place.revision + place.count > revision).slice(0, limit)
   }
 
-  /** Up to `limit` appends of a stream in reverse order, from the one that holds `revision` or the one before it on. */
+  /** Up to `limit` appends of a stream in reverse order. The first one contains `revision` or is the last before it. */
   placesBackFrom(stream: string, revision: number, limit: number): AppendPlace[] {
     const held = (this.pending.get(stream) ?? []).filter((place) => place.revision <= revision).toReversed()
     const id = this.idOf(stream)
@@ -173,7 +176,7 @@ export class StreamIndex {
     return held.slice(0, limit)
   }
 
-  /** A frame's position at or before `position`, the closest known. */
+  /** The closest known position of a frame at or before `position`. */
   markBefore(position: number): number | undefined {
     let low = 0
     let high = this.marks.length - 1
@@ -186,7 +189,7 @@ export class StreamIndex {
     return mark !== undefined && mark <= position ? mark : undefined
   }
 
-  /** Writes what is held in memory; tries again later when the disk has no room for it. */
+  /** Writes the part that is in memory. Tries again later when the disk has no room. */
   flush(): void {
     clearTimeout(this.timer)
     this.timer = undefined
@@ -206,7 +209,7 @@ export class StreamIndex {
     }
   }
 
-  /** After a write that failed nothing of it may count, neither rows nor the ids that it gave to streams. */
+  /** Undoes a failed write completely: the rows, and the ids that it gave to streams. */
   private takeBack(): void {
     if (this.database.isTransaction) this.database.exec('ROLLBACK')
     this.ids = new LruMap(KNOWN_IDS)
@@ -216,7 +219,7 @@ export class StreamIndex {
     this.database.exec('BEGIN')
     for (const [stream, places] of this.pending) {
       const id = this.ids.get(stream) ?? this.create(stream) ?? this.idOf(stream)
-      if (id === undefined) throw new CorruptIndexError(stream, 'it is neither there nor can it be added')
+      if (id === undefined) throw new CorruptIndexError(stream, 'the stream is neither stored nor can it be added')
       for (const place of places) this.statements.insert.run(id, place.revision, place.count, place.position)
     }
     for (const position of this.pendingMarks) this.statements.insertMark.run(position)
@@ -233,13 +236,13 @@ export class StreamIndex {
     this.abandon()
   }
 
-  /** Closes without writing what is held in memory. */
+  /** Closes without writing the part that is in memory. */
   abandon(): void {
     clearTimeout(this.timer)
     try {
       this.checkpoint()
     } catch (error) {
-      // Left open it stays as it is: SQLite's own checkpoint at the close would go past the checksums.
+      // The file stays open and unchanged. SQLite's own checkpoint at a close would bypass the checksums.
       if (isWithoutRoom(error)) return
       throw error
     }
@@ -265,7 +268,7 @@ export class StreamIndex {
     return row === undefined ? undefined : this.remember(stream, Number(row['id']))
   }
 
-  /** Id of a stream that was not stored yet; undefined when it was. */
+  /** Adds a stream and returns its id. Returns undefined when it is stored already. */
   private create(stream: string): number | undefined {
     const { changes, lastInsertRowid } = this.statements.insertStream.run(stream)
     return changes === 1 ? this.remember(stream, Number(lastInsertRowid)) : undefined
@@ -328,7 +331,7 @@ function prepare(
   }
 }
 
-/** SQLITE_FULL, and what it makes of other limits than the disk's: SQLITE_IOERR_WRITE, SQLITE_IOERR_SHMSIZE. */
+/** SQLITE_FULL, and SQLite's codes for limits other than the disk's: SQLITE_IOERR_WRITE, SQLITE_IOERR_SHMSIZE. */
 const WITHOUT_ROOM: ReadonlySet<unknown> = new Set([13, 778, 4874])
 
 function isWithoutRoom(error: unknown): boolean {

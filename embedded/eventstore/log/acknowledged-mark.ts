@@ -5,9 +5,10 @@ import { CorruptLogError } from './log-errors.ts'
 import { SEGMENT_HEADER, syncFolder } from './segment.ts'
 
 /*
- * How far appends were acknowledged. Written after the sync of an append and before its answer, so that a start can tell a
- * torn tail (behind the mark: cut) from damage (before it: reported). Two slots are written in turn, each with its own CRC.
- * The mark itself is not synced: it survives a killed process, and after a power cut an older mark is still true.
+ * The position up to which appends were acknowledged. It is written after the sync of an append and before its answer.
+ * A start can so distinguish a torn tail from damage. It cuts a torn tail behind the mark; it reports damage before the
+ * mark. Two slots are written in turn, each with its own CRC. The mark itself is not synced. It survives a killed
+ * process, and after a power cut an older mark is still true.
  */
 
 const SLOT = 16
@@ -28,7 +29,7 @@ export class AcknowledgedMark {
     this.position = Math.max(first ?? 0, second ?? 0)
     if (!logIsEmpty && first === undefined && second === undefined)
       throw new CorruptLogError('the file "acknowledged" is not intact', 0)
-    if (logIsEmpty && this.position > SEGMENT_HEADER) throw new CorruptLogError('the segments are gone', 0)
+    if (logIsEmpty && this.position > SEGMENT_HEADER) throw new CorruptLogError('the segments are missing', 0)
     this.turn = (first ?? -1) > (second ?? -1) ? 1 : 0
     if (!isNew) return
     this.write(0)

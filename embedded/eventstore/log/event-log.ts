@@ -11,28 +11,33 @@ import { RoomAhead, freeBytes } from './room-ahead.ts'
 
 const SEGMENT_SIZE = 256 << 20
 const LARGEST_GROUP = 8 << 20
-/** Of the log's bytes; with less room than that there is not enough for all that may come. */
+/**
+ * Largest append in bytes of the log. With less room than this the log counts as full: it could not take every append.
+ */
 const LARGEST_APPEND = 2 << 20
-/** Room that an append leaves: what revives a stream is followed by metadata that must not be refused after it. */
+/**
+ * Room that each append leaves free. An append that revives a deleted stream is followed by metadata, and that
+ * metadata must not be refused.
+ */
 const SPARE = 64 << 10
 
 type Group = { segment: Segment; start: number; frames: Buffer[]; done: (() => void)[]; length: number }
 
 export type EventLogOptions = RecoveryCallbacks & {
   folder: string
-  /** Bytes after which a new segment begins; 256 MiB unless said otherwise. */
+  /** Bytes after which a new segment begins. The default is 256 MiB. */
   segmentSize?: number
-  /** Called with the frames of a group once they are durable, before the appends are answered. */
+  /** Called with the frames of a group once they are durable and before the appends are answered. */
   onDurable: (frames: Frame[]) => void
-  /** A write or sync failed: nothing more may be acknowledged. */
+  /** A write or sync failed. No append may be acknowledged after that. */
   onFailure: (error: Error) => void
 }
 
 /** The append-only log: one writer, group commit, verified reads. */
 export class EventLog {
-  /** Seed of the whole chain: tells one log from another. */
+  /** Seed of the CRC chain. It distinguishes one log from another. */
   readonly identity: number
-  /** Bytes of appends that were never acknowledged, found at the end of the log at the start and cut off. */
+  /** Bytes of unacknowledged appends that the start found at the end of the log and cut off. */
   readonly tornBytes: number
   private readonly options: EventLogOptions
   private readonly segments: Segment[]
@@ -41,7 +46,7 @@ export class EventLog {
   private readonly room: RoomAhead
   private syncs = 0
   private end: number
-  /** Up to here room was required. */
+  /** End of the room that `requireRoom` guarantees. */
   private required = 0
   private durable: number
   private crc: number
@@ -96,7 +101,7 @@ export class EventLog {
     return this.syncs
   }
 
-  /** Whether an append was refused for want of room since there last was some. Tries to make room then. */
+  /** Whether appends have been refused for lack of room since the last success. Tries to make room again first. */
   get isFull(): boolean {
     if (!this.room.isWanting) return false
     try {
@@ -110,8 +115,8 @@ export class EventLog {
   }
 
   /**
-   * For what must not be refused halfway: throws NoRoomError unless there is room for that many appends of any size, which then
-   * all go where that room is, beyond the size of a segment too.
+   * Guarantees room for a sequence of appends that must not be refused halfway. Throws NoRoomError unless there is room
+   * for `appends` appends of any size. They all go into that room, even beyond the size of a segment.
    */
   requireRoom(appends = 1): void {
     const segment = this.newest()
@@ -120,11 +125,12 @@ export class EventLog {
   }
 
   /**
-   * Puts an append at the end; `done` is called once it is durable. Returns the positions of its events. Throws NoRoomError, and
-   * nothing has happened then. `isFollowUp`: it belongs to the append before it and may use the room that one left.
+   * Adds an append at the end and returns the positions of its events. Calls `done` once it is durable. Throws
+   * NoRoomError; nothing has happened then. `isFollowUp`: the append belongs to the one before it and may use the room
+   * that the other one left free.
    */
   append(input: FrameInput, done: () => void, isFollowUp = false): number[] {
-    if (this.failed) throw new Error('the event log cannot be written any more')
+    if (this.failed) throw new Error('the event log can no longer be written')
     let plan = planFrame(input, this.end)
     let segment = this.newest()
     const isRequired = this.end + plan.length <= this.required
@@ -148,7 +154,7 @@ export class EventLog {
     return plan.positions
   }
 
-  /** Calls back once everything appended so far is durable: at once when it already is. */
+  /** Calls back once everything appended so far is durable, immediately when it already is. */
   whenDurable(done: () => void): void {
     const group = this.waiting.at(-1) ?? this.inFlight
     if (group === undefined) done()
@@ -161,7 +167,9 @@ export class EventLog {
     return held === undefined ? readFrameAt(this.segments, position, this.durable) : firstFrame(held, position)
   }
 
-  /** The next durable frames from a frame's position on, some hundred kilobytes of them; empty at the end. Throws CorruptLogError. */
+  /**
+   * The next durable frames from a frame's position, some hundred kilobytes. Empty at the end. Throws CorruptLogError.
+   */
   readFrames(position: number): Frame[] {
     const from = skipHeader(this.segments, position)
     if (from >= this.durable) return []
@@ -197,8 +205,8 @@ export class EventLog {
   }
 
   /**
-   * Begins a segment with room for an append. The one before it is cut to its length when its last append is durable, here if it
-   * already is.
+   * Begins a segment with room for an append. The segment before it is cut to its length when its last append is
+   * durable. If it already is, this happens here.
    */
   private rotate(length: number): Segment {
     if (this.room.isPausing) throw new NoRoomError()
@@ -206,7 +214,7 @@ export class EventLog {
     if (this.durable === this.end) cutSegment(full, this.end - full.base)
     const segment = this.begin()
     try {
-      // An event's length depends on its place by a few bytes.
+      // The length of an event varies by a few bytes with its position.
       this.room.make(segment, SEGMENT_HEADER + length, 2 * SPARE)
     } catch (error) {
       removeSegment(this.options.folder, segment)
@@ -225,7 +233,7 @@ export class EventLog {
     }
   }
 
-  /** Everything that arrives in the same turn of the event loop joins the group. */
+  /** All appends of the same turn of the event loop join one group. */
   private startSync(): void {
     this.syncing = true
     setImmediate(() => this.syncNext())

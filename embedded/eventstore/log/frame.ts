@@ -11,15 +11,15 @@ import {
 import type { ProposedEvent } from '../wire/append-request.ts'
 
 /*
- * A frame is one append, whole or not there at all:
+ * A frame is one append. It is stored completely or not at all:
  *
  *   u32 body length | body | u32 CRC-32 of length and body, seeded with the CRC of the frame before
  *
  *   body:  u32 name length | stream name | f64 first revision | f64 created (ms) | u32 event count | entries
  *   entry: u32 message length, record start, type start, type length, data start, data length, flags | message
  *
- * Integers are little-endian. The chained CRC makes a frame that was moved, doubled or left out as visible as a changed one.
- * The position of an event is the place of its entry in the log.
+ * Integers are little-endian. The chained CRC detects a moved, doubled or missing frame as well as a changed one. The
+ * position of an event is the position of its entry in the log.
  */
 
 export const FRAME_OVERHEAD = 8
@@ -27,28 +27,28 @@ export const ENTRY_HEADER = 28
 const BODY_HEADER = 4 + 8 + 8 + 4
 const FLAG_JSON = 1
 
-/** An append on its way into the log. */
+/** An append before it is written. */
 export type FrameInput = { stream: string; firstRevision: number; createdAt: number; events: ProposedEvent[] }
 
-/** One event of a frame; `message` is a view, ready to be sent. */
+/** One event of a frame. `message` is a view on the frame, ready to be sent. */
 export type StoredEvent = { position: number; revision: number; json: boolean; layout: EventLayout; message: Buffer }
 
-/** A frame as read back: header parsed, events on demand. */
+/** A frame that was read: the header is parsed, the events are parsed on demand. */
 export type Frame = {
-  /** Place of the frame in the log. */
+  /** Position of the frame in the log. */
   position: number
-  /** Place behind the frame. */
+  /** Position behind the frame. */
   end: number
   stream: string
   firstRevision: number
   createdAt: number
   count: number
   bytes: Buffer
-  /** As they were found first: several subscriptions are sent the same frames. */
+  /** The parsed events, kept because several subscriptions send the same frames. */
   events?: StoredEvent[]
 }
 
-/** An append sized for a place in the log. */
+/** An append with its size at a position of the log. */
 export type PlannedFrame = {
   input: FrameInput
   position: number
@@ -57,7 +57,7 @@ export type PlannedFrame = {
   positions: number[]
 }
 
-/** Sizes an append for `position`; nothing is written before `write`. */
+/** Computes the size of an append at `position`. Only `write` writes bytes. */
 export function planFrame(input: FrameInput, position: number): PlannedFrame {
   const context = appendContext(input.stream, input.createdAt)
   const nameLength = Buffer.byteLength(input.stream, 'utf8')
@@ -107,12 +107,12 @@ export function parseFrame(bytes: Buffer, position: number): Frame {
   }
 }
 
-/** The frame that bytes begin with. */
+/** The frame at the beginning of `bytes`. */
 export function firstFrame(bytes: Buffer, position: number): Frame {
   return parseFrame(bytes.subarray(0, bytes.readUInt32LE(0) + FRAME_OVERHEAD), position)
 }
 
-/** The frames that fill bytes, one behind the other. */
+/** The frames in `bytes`, which contain nothing else. */
 export function splitFrames(bytes: Buffer, position: number): Frame[] {
   const frames: Frame[] = []
   for (let at = 0; at + FRAME_OVERHEAD <= bytes.length; at += frames.at(-1)?.bytes.length ?? bytes.length) {
@@ -146,7 +146,7 @@ export function eventType(event: StoredEvent): string {
   return event.message.toString('utf8', typeStart, typeStart + typeLength)
 }
 
-/** Data of a stored event, not copied. */
+/** Data of a stored event, as a view. */
 export function eventData(event: StoredEvent): Buffer {
   const { dataStart, dataLength } = event.layout
   return event.message.subarray(dataStart, dataStart + dataLength)

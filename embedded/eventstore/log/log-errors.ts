@@ -1,4 +1,4 @@
-/** The log is not what was written: the data named in the message must not be served. */
+/** The log differs from what was written. The data at the position must not be served. */
 export class CorruptLogError extends Error {
   constructor(what: string, position: number) {
     super(`event log is damaged at position ${position}: ${what}`)
@@ -6,7 +6,9 @@ export class CorruptLogError extends Error {
   }
 }
 
-/** The index does not fit the log. Nothing is lost: deleted, it is built again from the log at the next start. */
+/**
+ * The index does not match the log. Nothing is lost: after its deletion the next start builds it again from the log.
+ */
 export class CorruptIndexError extends Error {
   constructor(stream: string, what: string) {
     super(`event index is damaged at stream ${stream}: ${what}; stop the node, delete index.sqlite* and start it again`)
@@ -14,7 +16,7 @@ export class CorruptIndexError extends Error {
   }
 }
 
-/** The disk takes no more of an append, of which nothing was written: it may be asked for again once there is room. */
+/** The disk has no room for an append. Nothing of it was written, so a client can repeat it once there is room. */
 export class NoRoomError extends Error {
   constructor(options?: ErrorOptions) {
     super('the disk has no room for another append', options)
@@ -24,7 +26,7 @@ export class NoRoomError extends Error {
 
 const FULL: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
 
-/** Whether a write failed for want of room: the disk's, a quota's, or that of the largest file allowed. */
+/** Whether a write failed for lack of room: on the disk, in a quota, or under the limit for the size of a file. */
 export function isForWantOfRoom(error: unknown): boolean {
   return error instanceof Error && 'code' in error && FULL.has(error.code)
 }

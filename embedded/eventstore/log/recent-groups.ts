@@ -1,6 +1,6 @@
 const KEPT_BYTES = 4 << 20
 
-/** The newest groups as they were written, so that live subscriptions read memory instead of the file. */
+/** The newest groups as they were written. Live subscriptions read them from memory instead of the file. */
 export class RecentGroups {
   private readonly groups: { start: number; bytes: Buffer }[] = []
   private held = 0
@@ -16,7 +16,7 @@ export class RecentGroups {
     if (dropped > 0) this.groups.splice(0, dropped)
   }
 
-  /** The bytes from a frame's position to the end of its group, if they are held. */
+  /** The bytes from a frame's position to the end of its group, if they are in memory. */
   at(position: number): Buffer | undefined {
     let low = 0
     let high = this.groups.length - 1

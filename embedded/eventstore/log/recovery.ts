@@ -5,20 +5,23 @@ import { SEGMENT_HEADER, readSegment, type Segment } from './segment.ts'
 
 const CHUNK = 1 << 20
 
-/** How far an index knows a log: the position behind its last append, that append's CRC, and whose log it was. */
+/**
+ * The end of the log as an index has it: the position behind the last append, that append's CRC, and the identity of
+ * the log.
+ */
 export type ScanStart = { position: number; crc: number; identity: number }
 
 export type RecoveryCallbacks = {
-  /** How far an index already knows the log; everything behind it goes to `onRecovered`. */
+  /** The end of the log as an index has it. Everything behind it goes to `onRecovered`. */
   indexed: ScanStart | undefined
-  /** Called once, first: which log this is, and whether what the index knows of it is true. */
+  /** Called once and first, with the identity of the log and whether the index matches the log. */
   onIdentified: (identity: number, isIndexTrue: boolean) => void
   onRecovered: (frame: Frame) => void
 }
 
 /**
- * Walks the log from where the index ends and finds its end. A frame that does not check out ends the log when nothing behind
- * it was acknowledged (a torn tail), and is a CorruptLogError otherwise.
+ * Walks the log from the end of the index to find the end of the log. An invalid frame ends the log if nothing behind
+ * it was acknowledged: it is a torn tail. Otherwise it is a CorruptLogError.
  */
 export function recoverLog(
   segments: Segment[],
@@ -43,11 +46,11 @@ export function recoverLog(
     if (!isNewest && position !== segmentEnd) throw new CorruptLogError('checksum does not match', position)
   }
   if (position < acknowledged)
-    throw new CorruptLogError('checksum does not match, and appends behind it were acknowledged', position)
+    throw new CorruptLogError('checksum does not match, but later appends were acknowledged', position)
   return { end: position, crc }
 }
 
-/** Bytes from `end` to the last one that is no zero: what a write left that was not finished, in the room written ahead. */
+/** Bytes from `end` to the last byte that is not zero. They are the rest of an unfinished write in the room ahead. */
 export function tornBytes(segment: Segment, end: number): number {
   let torn = 0
   for (let at = end; at < segment.size; at += CHUNK) {
@@ -94,7 +97,7 @@ function walkSegment(
     }
     position += at
     const left = segment.base + segment.size - position
-    // A chunk that ends right behind a frame does not hold the length of the next one.
+    // A chunk that ends directly behind a frame does not contain the length of the next one.
     const next = bytes.length - at >= 4 ? bytes.readUInt32LE(at) + FRAME_OVERHEAD : FRAME_OVERHEAD + 1
     if (next === FRAME_OVERHEAD || next > left || (at === 0 && wanted >= next)) return { end: position, crc }
     wanted = Math.max(CHUNK, next)

@@ -19,8 +19,8 @@ import { CorruptLogError } from './log-errors.ts'
  *
  *   magic (8) | f64 base position | u32 format | u32 reserved | u32 CRC-32 of the other fields | u32 seed of the CRC chain
  *
- * The seed is the last CRC of the segment before, so the four bytes before any frame are the CRC its own is seeded with.
- * The newest segment ends in zeros: room that is written ahead, so that a sync need not record a new file size.
+ * The seed is the last CRC of the segment before. So the four bytes before any frame are always the seed of its CRC.
+ * The newest segment ends in zeros. They are room written ahead, so that a sync need not record a new file size.
  */
 
 export const SEGMENT_HEADER = 32
@@ -29,7 +29,7 @@ const FORMAT = 1
 const SUFFIX = '.segment'
 const ZEROS = Buffer.alloc(1 << 20)
 
-/** One open segment file; `size` is that of the file, not of what is in use. */
+/** One open segment file. `size` is the size of the file, not of its used part. */
 export type Segment = { base: number; fd: number; size: number; seed: number }
 
 /** Opens all segments of a folder, oldest first, and checks that nothing is missing between them. */
@@ -57,8 +57,8 @@ export function openSegments(folder: string): Segment[] {
 }
 
 /**
- * Removes the segments that were begun and never written to, by a node that was killed before the one before them was complete.
- * A large backlog begins several.
+ * Removes segments that were created and never written to. A node leaves them when it is killed before the segment in
+ * front of them is complete. A large backlog creates several.
  */
 function removeUnused(folder: string, bases: number[]): void {
   for (
@@ -72,14 +72,17 @@ function removeUnused(folder: string, bases: number[]): void {
   }
 }
 
-/** Nothing but the room ahead goes into a segment until the one before it is on disk and cut to its length. */
+/** A segment contains only zeros behind its header until the segment before it is on disk and cut to its length. */
 function isUnused(folder: string, newest: number, previous: number | undefined): boolean {
   if (sizeOf(folder, newest) < SEGMENT_HEADER) return true
   if (previous === undefined || !bytesAt(folder, newest, SEGMENT_HEADER).every((byte) => byte === 0)) return false
   return previous + sizeOf(folder, previous) !== newest || !isContinued(folder, previous, newest)
 }
 
-/** Whether an empty segment begins with the last CRC of the one before, whose room may by chance end at the same place. */
+/**
+ * Whether an empty segment begins with the last CRC of the one before. The room of the one before may end at the same
+ * place by chance.
+ */
 function isContinued(folder: string, previous: number, next: number): boolean {
   return bytesAt(folder, previous, sizeOf(folder, previous) - 4).equals(bytesAt(folder, next, SEGMENT_HEADER - 4))
 }
@@ -88,7 +91,7 @@ function sizeOf(folder: string, base: number): number {
   return statSync(segmentPath(folder, base)).size
 }
 
-/** Four bytes of a segment's file, fewer at its end. */
+/** Four bytes of a segment's file, or fewer at its end. */
 function bytesAt(folder: string, base: number, offset: number): Buffer {
   const fd = openSync(segmentPath(folder, base), 'r')
   const bytes = readSegment({ base, fd, size: fstatSync(fd).size, seed: 0 }, offset, 4)
@@ -96,7 +99,10 @@ function bytesAt(folder: string, base: number, offset: number): Buffer {
   return bytes
 }
 
-/** Creates the segment that starts at `base`; on disk, with its folder entry, when this returns, and not there when it throws. */
+/**
+ * Creates the segment that starts at `base`. When this returns, the file and its folder entry are on disk. When it
+ * throws, the file does not exist.
+ */
 export function createSegment(folder: string, base: number, seed: number): Segment {
   const fd = openSync(segmentPath(folder, base), 'wx+', 0o600)
   const segment: Segment = { base, fd, size: SEGMENT_HEADER, seed }
@@ -110,7 +116,7 @@ export function createSegment(folder: string, base: number, seed: number): Segme
   return segment
 }
 
-/** Closes and deletes a segment that nothing was written to. */
+/** Closes and deletes a segment without appends. */
 export function removeSegment(folder: string, { base, fd }: Segment): void {
   closeSync(fd)
   unlinkSync(segmentPath(folder, base))
@@ -127,7 +133,7 @@ function writeHeader({ base, fd, seed }: Segment): void {
   fsyncSync(fd)
 }
 
-/** Writes zeros behind a segment's end until the file is `size` long. */
+/** Appends zeros to a segment until the file has `size` bytes. */
 export function extendSegment(segment: Segment, size: number): void {
   while (segment.size < size) {
     const length = Math.min(ZEROS.length, size - segment.size)
@@ -135,19 +141,19 @@ export function extendSegment(segment: Segment, size: number): void {
   }
 }
 
-/** Cuts everything from `size` on; on disk when this returns. */
+/** Cuts the file to `size`. The cut is on disk when this returns. */
 export function cutSegment(segment: Segment, size: number): void {
   shortenSegment(segment, size)
   fsyncSync(segment.fd)
 }
 
-/** Gives room behind a segment's end back. */
+/** Returns the room behind a segment's end to the disk. */
 export function shortenSegment(segment: Segment, size: number): void {
   ftruncateSync(segment.fd, size)
   segment.size = size
 }
 
-/** Reads up to `length` bytes from `offset` of the file; fewer only at its end. */
+/** Reads up to `length` bytes from `offset` of the file. Returns fewer only at its end. */
 export function readSegment(segment: Segment, offset: number, length: number): Buffer {
   const wanted = Math.max(0, Math.min(length, segment.size - offset))
   const bytes = Buffer.allocUnsafeSlow(wanted)

@@ -6,19 +6,19 @@ import { SEGMENT_HEADER, readSegment, type Segment } from './segment.ts'
 const CHUNK = 256 << 10
 const SINGLE_READ = 2048
 
-/** The frame at a position, checked. Throws CorruptLogError. */
+/** Reads and checks the frame at a position. Throws CorruptLogError. */
 export function readFrameAt(segments: Segment[], position: number, durable: number): Frame {
   const frame = readChecked(segments, position, durable, SINGLE_READ, 1)[0]
   if (frame === undefined) throw new CorruptLogError('no append where the index expects one', position)
   return frame
 }
 
-/** The frames from a position on, checked, as many as one read of the file brings. Throws CorruptLogError. */
+/** Reads and checks the frames from a position, as many as one read of the file returns. Throws CorruptLogError. */
 export function readFramesFrom(segments: Segment[], position: number, durable: number): Frame[] {
   return readChecked(segments, position, durable, CHUNK, Infinity)
 }
 
-/** The position of the first frame at or behind a position that may be in the header of a segment. */
+/** The position of the first frame at or behind a position. The position may lie in the header of a segment. */
 export function skipHeader(segments: Segment[], position: number): number {
   return Math.max(position, segmentOf(segments, position).base + SEGMENT_HEADER)
 }
@@ -30,13 +30,13 @@ function readChecked(
   firstRead: number,
   limit: number,
 ): Frame[] {
-  // The four bytes before a frame are the CRC that its own is seeded with.
+  // The four bytes before a frame are the seed of its CRC.
   let bytes = readBytes(segments, position - 4, 4 + firstRead, durable)
   if (bytes.length >= 8) {
     const needed = 4 + bytes.readUInt32LE(4) + FRAME_OVERHEAD
     if (needed > bytes.length) bytes = readBytes(segments, position - 4, needed, durable)
   }
-  if (bytes.length < 4) throw new CorruptLogError('the log is shorter than it was', position)
+  if (bytes.length < 4) throw new CorruptLogError('the log is shorter than before', position)
   const frames: Frame[] = []
   let crc = bytes.readUInt32LE(0)
   let at = 4
@@ -56,7 +56,7 @@ function readChecked(
   return frames
 }
 
-/** Bytes of one segment from a position on, never beyond what is durable. */
+/** Bytes of one segment from a position, only durable ones. */
 function readBytes(segments: Segment[], position: number, length: number, durable: number): Buffer {
   const segment = segmentOf(segments, position)
   const limit = Math.min(durable, segment.base + segment.size)
@@ -72,6 +72,6 @@ function segmentOf(segments: Segment[], position: number): Segment {
     else high = middle - 1
   }
   const segment = segments[low]
-  if (segment === undefined) throw new CorruptLogError('no segment holds this position', position)
+  if (segment === undefined) throw new CorruptLogError('no segment contains this position', position)
   return segment
 }

@@ -4,14 +4,16 @@ import { NODE_USAGE, runNode } from './run-node.ts'
 
 type Command = { usage: string; run: (args: string[]) => Promise<void> }
 
-/** Commands beside the one that runs a node, by their first word. */
+/** The commands by their first word, except the one that runs a node. */
 const COMMANDS: Record<string, Command> = {
   user: { usage: USER_USAGE, run: printUser },
   export: { usage: EXPORT_USAGE, run: runExport },
   import: { usage: IMPORT_USAGE, run: runImport },
 }
 
-/** Does what the arguments say; rejects when that cannot be done. `onFailure`: a running node cannot go on. */
+/**
+ * Runs the command of the arguments, and rejects when it fails. `onFailure` is called when a running node must stop.
+ */
 export async function runCommandLine(args: string[], onFailure: (error: unknown) => void): Promise<void> {
   const [first = '', ...rest] = args
   const command = Object.hasOwn(COMMANDS, first) ? COMMANDS[first] : undefined

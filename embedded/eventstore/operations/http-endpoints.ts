@@ -2,10 +2,13 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { callerOf } from '../access/authentication.ts'
 import { TooManyProofsError, type Accounts } from '../access/users.ts'
 
-/** What an operator can ask, by path. */
+/** The HTTP endpoints for operators, by path. */
 export type Endpoints = Record<string, { answer: () => unknown; needsAccount: boolean }>
 
-/** Serves GET requests for JSON; with accounts, wrong credentials are refused everywhere, and missing ones where an account is needed. */
+/**
+ * Serves GET requests with JSON. With accounts, wrong credentials are refused everywhere, and missing ones where an
+ * account is needed.
+ */
 export function httpEndpoints(endpoints: Endpoints, accounts: Accounts | undefined): Server {
   return createServer((request, response) => {
     respond(endpoints, accounts, request, response).catch((error: unknown) => {

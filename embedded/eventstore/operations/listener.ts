@@ -3,22 +3,25 @@ import type { Server as HttpServer } from 'node:http'
 import { createServer, type AddressInfo, type Server as NetServer, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 
-/** What every HTTP/2 connection begins with. */
+/** The first bytes of every HTTP/2 connection. */
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1')
-/** In this order: who offers both, as browsers do, asks; clients that call offer HTTP/2 alone. */
+/** The order matters: a browser offers both and gets HTTP/1.1. A gRPC client offers only HTTP/2. */
 const PROTOCOLS = ['http/1.1', 'h2']
 /** Longest wait for the first byte of a connection. */
 const LONGEST_SILENCE_MS = 10_000
 
 export type ListenOptions = {
   host: string
-  /** 0 takes a free one. */
+  /** 0 takes a free port. */
   port: number
-  /** Certificate and key in PEM; without them connections are in the clear. */
+  /** Certificate and key in PEM. Connections are unencrypted without them. */
   tls: { certificate: string; key: string } | undefined
 }
 
-/** Takes the connections of one port: those that speak HTTP/2 are calls, those that speak HTTP/1 an operator's questions. */
+/**
+ * Accepts the connections of one port. HTTP/2 connections carry gRPC calls, HTTP/1 connections carry operators'
+ * requests.
+ */
 export class Listener {
   private readonly server: NetServer
   private readonly sockets = new Set<Socket>()
@@ -52,12 +55,12 @@ export class Listener {
     })
   }
 
-  /** Connections that carry calls at the moment. */
+  /** Number of open connections that carry calls. */
   get connections(): number {
     return this.callConnections
   }
 
-  /** Starts to listen; resolves with the port. Rejects when it is taken. */
+  /** Starts to listen and resolves with the port. Rejects when the port is taken. */
   async open(): Promise<number> {
     const { host, port } = this.options
     return new Promise((resolve, reject) => {
@@ -72,7 +75,7 @@ export class Listener {
     })
   }
 
-  /** Cuts every connection and stops to listen. */
+  /** Closes every connection and stops listening. */
   async close(): Promise<void> {
     for (const socket of this.sockets) socket.destroy()
     await new Promise<void>((resolve) => {
@@ -81,12 +84,12 @@ export class Listener {
   }
 }
 
-/** A connection that could not be taken, for want of file descriptors say, costs its client only. */
+/** A connection that cannot be accepted, for example for lack of file descriptors, fails only for its client. */
 function reportLost(error: Error): void {
   process.stderr.write(`${JSON.stringify({ level: 'error', event: 'connection-lost', message: error.message })}\n`)
 }
 
-/** Tells what a connection speaks by its first bytes, which stay to be read. */
+/** Detects the protocol of a connection by its first bytes. They stay in the stream. */
 function whenKnown(socket: Socket, then: (socket: Socket, isHttp2: boolean) => void): void {
   const giveUp = (): void => {
     socket.destroy()

@@ -14,8 +14,8 @@ export type StatisticsSources = {
 const ALL_STREAM = '$all'
 
 /**
- * The node in figures. Counts hold what was ever appended, deleted and system streams included; bytes are those of the log. Lag is
- * counted in events of a stream, and in bytes of the log behind a position in `$all`.
+ * The node in figures. Counts include everything that was ever appended, deleted and system streams too. Bytes are
+ * those of the log. Lag is in events for a stream, and in bytes of the log behind a position for `$all`.
  */
 export function nodeStatistics({ store, subscriptions, groups, connections }: StatisticsSources): unknown {
   return {

@@ -10,19 +10,19 @@ import { openStore, type StreamStore } from '../streams/stream-store.ts'
 export const NODE_USAGE = `--data DIR [--port N] [--host HOST] [--users FILE [--certificate FILE --key FILE]] [--exit-with-parent]
 
   --data DIR           folder of its files; used by one process at a time
-  --port N             2113 unless said otherwise; 0 takes a free one
-  --host HOST          127.0.0.1 unless said otherwise; another than loopback needs --users
-  --users FILE         checks who calls, over TLS: a line of JSON for each account, made by the command user
+  --port N             default 2113; 0 takes a free port
+  --host HOST          default 127.0.0.1; another address than loopback needs --users
+  --users FILE         checks callers, over TLS: one line of JSON for each account, made by the command user
   --certificate FILE   certificate in PEM; without it the node makes its own, DIR/tls/certificate.pem
   --key FILE           its private key in PEM
   --exit-with-parent   stops when its standard input closes`
 
-/** Everything printable that the node says beside errors is a JSON object per line on standard output. */
+/** Logs one JSON object per line on standard output. Errors go to standard error. */
 export function say(level: 'info' | 'warn', event: string, details: object = {}): void {
   process.stdout.write(`${JSON.stringify({ level, event, ...details })}\n`)
 }
 
-/** Runs a node until it is told to stop, by SIGTERM, SIGINT or the end of its parent. Rejects when it cannot start. */
+/** Runs a node until SIGTERM, SIGINT or the end of its parent. Rejects when it cannot start. */
 export async function runNode(args: string[], onFailure: (error: unknown) => void): Promise<void> {
   const startedAt = performance.now()
   const { data, port, host, exitWithParent, ...access } = readOptions(args)
@@ -72,12 +72,12 @@ function readOptions(args: string[]): NodeOptions {
   const { data, host, users, certificate, key } = values
   const port = values.port === '' ? NaN : Number(values.port)
   if (data === undefined || !Number.isInteger(port) || port < 0 || port > 65_535)
-    throw new Error('--data DIR and a --port from 0 to 65535 are expected; --help tells more')
+    throw new Error('expected: --data DIR and a --port from 0 to 65535; see --help')
   if (users === undefined && !isLoopback(host))
-    throw new Error(`without --users the node lets everyone in, so it only listens on loopback, not on ${host}`)
+    throw new Error(`without --users the node accepts every caller, so it only listens on loopback, not on ${host}`)
   if ((certificate === undefined) !== (key === undefined)) throw new Error('--certificate and --key belong together')
   if (certificate !== undefined && users === undefined)
-    throw new Error('--certificate needs --users: without accounts connections are in the clear')
+    throw new Error('--certificate needs --users: without accounts connections are not encrypted')
   return { data, port, host, users, certificate, key, exitWithParent: values['exit-with-parent'] }
 }
 
@@ -94,7 +94,7 @@ async function secure(
   return { accounts, tls: own }
 }
 
-/** What the start had to make good after the last end of the node, and what it holds now. */
+/** Logs the repairs of the start after the last end of the node, and the contents of the store. */
 function reportStart(store: StreamStore, milliseconds: number): void {
   const { tornBytes, appendsReadAgain, isIndexBuilt } = store.recovery
   const wasDamaged = tornBytes > 0 || (isIndexBuilt && appendsReadAgain > 0)

@@ -1,4 +1,4 @@
-/** A queue that forgets its oldest entry when it is full. */
+/** A queue that drops its oldest entry when it is full. */
 export class BoundedQueue<Entry> {
   private readonly capacity: number
   private readonly entries: (Entry | undefined)[] = []

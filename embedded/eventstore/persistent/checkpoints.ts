@@ -3,8 +3,8 @@ import type { Message } from './message.ts'
 type CheckpointSettings = { checkpointAfter: number; minCheckpointCount: number; maxCheckpointCount: number }
 
 /**
- * When a group remembers how far it has come: never beyond a message that is not done with, whether it waits, is out with a
- * consumer or is to be tried again. Counts every event that arrived, those that a filter kept out too.
+ * Decides when a group writes its checkpoint. A checkpoint never passes an unfinished message: one that waits, is with
+ * a consumer or is to be retried. Counts every event that arrived, including those that the filter excluded.
  */
 export class Checkpoints {
   private readonly settings: CheckpointSettings
@@ -12,7 +12,7 @@ export class Checkpoints {
   private written: { position: number | undefined; sequence: number }
   private writtenAt = -Infinity
 
-  /** `position`: the checkpoint to go on from. */
+  /** `position` is the checkpoint from which to continue. */
   constructor(settings: CheckpointSettings, position: number | undefined) {
     this.settings = settings
     this.seen = { position, sequence: position === undefined ? -1 : 0 }
@@ -29,19 +29,19 @@ export class Checkpoints {
     return this.seen.position ?? -1
   }
 
-  /** Numbers an event that arrives. */
+  /** Numbers an arriving event. */
   arrive(position: number): NonNullable<Message<unknown>['origin']> {
     const previous = this.seen.position
     this.seen = { position, sequence: this.seen.sequence + 1 }
     return { position, sequence: this.seen.sequence, previous }
   }
 
-  /** Events up to a position that a filter kept out. */
+  /** Counts events up to a position that the filter excluded. */
   passOver(position: number, count: number): void {
     this.seen = { position, sequence: this.seen.sequence + count }
   }
 
-  /** Position to write now, if one is due. `lowest` is asked for the first message that is not done with. */
+  /** The position to write now, if a checkpoint is due. `lowest` returns the first unfinished message. */
   due(now: number, isTick: boolean, lowest: () => Message<unknown> | undefined): number | undefined {
     if (!this.isDue(this.seen.sequence, now, isTick)) return undefined
     const undone = lowest()?.origin

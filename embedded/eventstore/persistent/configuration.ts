@@ -12,7 +12,7 @@ const EVENT = '$PersistentConfig'
 const VERSION = '2'
 const NO_BYTES = Buffer.alloc(0)
 
-/** The groups as the server keeps them: every change writes them all to a system stream. */
+/** The configuration of all groups, in the form of the server: each change writes all groups to a system stream. */
 export class GroupConfiguration {
   private readonly store: StreamStore
   private entries: StoredSettings[] = []
@@ -22,7 +22,10 @@ export class GroupConfiguration {
     this.store = store
   }
 
-  /** Reads what was written last; groups that cannot be run are kept but left out. Throws CorruptLogError and Error. */
+  /**
+   * Reads the last configuration. Groups that this node cannot run stay in it but are not returned. Throws
+   * CorruptLogError and Error.
+   */
   load(): GroupSettings[] {
     const view = viewStream(this.store, STREAM)
     if (view.kind !== 'readable') return []
@@ -33,7 +36,7 @@ export class GroupConfiguration {
     return this.entries.flatMap((entry) => fromStored(entry) ?? reportUnknown(entry))
   }
 
-  /** Adds or replaces a group; `done` once that is durable. */
+  /** Adds or replaces a group. Calls `done` once the change is durable. */
   put(settings: GroupSettings, username: string, done: () => void): void {
     const entry = toStored(settings)
     const index = this.indexOf(streamOf(settings.source), settings.group)
@@ -73,9 +76,9 @@ export class GroupConfiguration {
 
 function entriesOf(config: unknown): StoredSettings[] {
   if (typeof config !== 'object' || config === null || !('version' in config))
-    throw new Error(`${STREAM} holds no configuration`)
+    throw new Error(`${STREAM} does not contain a configuration`)
   const entries: unknown = 'entries' in config ? config.entries : []
-  if (!Array.isArray(entries)) throw new Error(`${STREAM} holds no list of groups`)
+  if (!Array.isArray(entries)) throw new Error(`${STREAM} does not contain a list of groups`)
   return entries.flatMap((entry) => (typeof entry === 'object' && entry !== null ? [{ ...entry }] : []))
 }
 

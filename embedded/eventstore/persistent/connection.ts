@@ -2,20 +2,20 @@ import type { ResolvedEvent } from '../streams/links.ts'
 import { Measurements } from './measurements.ts'
 import type { Message } from './message.ts'
 
-/** What a consumer's call does for its group. */
+/** The actions of a group on a consumer's call. */
 export type ConsumerCall = {
   deliver(event: ResolvedEvent, retries: number): void
   /** The group ends the call. */
   drop(): void
 }
 
-/** A consumer as an operator sees it, and the call behind it. */
+/** A consumer as operators see it, and its call. */
 export class Connection {
   readonly call: ConsumerCall
   readonly username: string
   readonly name: string
   readonly measurements: Measurements | undefined
-  /** Messages delivered when the last statistics were taken. */
+  /** Messages delivered before the last statistics. */
   measured = 0
 
   constructor(call: ConsumerCall, { username, name }: { username: string; name: string }, isMeasured: boolean) {

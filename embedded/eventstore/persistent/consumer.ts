@@ -1,6 +1,6 @@
 import type { Message } from './message.ts'
 
-/** A consumer of a group and how much of its buffer is free. */
+/** A consumer of a group and the free part of its buffer. */
 export class Consumer<Event> {
   readonly id: string
   readonly inFlight = new Set<Message<Event>>()
@@ -20,16 +20,19 @@ export class Consumer<Event> {
     return true
   }
 
-  /** The message is no longer this consumer's, whatever became of it. */
+  /** Removes the message from this consumer, for whatever reason. */
   release(message: Message<Event>): void {
     if (this.inFlight.delete(message)) this.slots += 1
   }
 }
 
-/** The consumer that takes a message; `skipped` when only another one than those with room may have it, `full` when none has room. */
+/**
+ * The consumer that takes a message. `skipped`: the only consumer that may take it has no room. `full`: no consumer has
+ * room.
+ */
 export type Assignment<Event> = Consumer<Event> | 'skipped' | 'full'
 
-/** Picks consumers. `assign` hands the message over to the consumer that it returns. */
+/** Chooses consumers. `assign` hands the message to the consumer that it returns. */
 export type ConsumerStrategy<Event> = {
   added(consumer: Consumer<Event>): void
   removed(consumer: Consumer<Event>): void
@@ -37,7 +40,10 @@ export type ConsumerStrategy<Event> = {
   released(consumer: Consumer<Event>, message: Message<Event>): void
 }
 
-/** Consumers in a row: after each message the next one is asked first, or only once the first has no room. */
+/**
+ * Round robin or dispatch to single. The next consumer is tried first after each message, or only once the first has no
+ * room.
+ */
 export class TakingTurns<Event> implements ConsumerStrategy<Event> {
   private readonly consumers: Consumer<Event>[] = []
   private readonly changesEachTime: boolean

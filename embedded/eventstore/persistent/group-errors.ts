@@ -1,4 +1,4 @@
-/** Why the subsystem refuses a request about a group; each is one error of the protocol. */
+/** The reason for refusing a request about a group. Each is one error of the protocol. */
 export type GroupRefusal =
   | { kind: 'exists' }
   | { kind: 'missing' }
@@ -7,7 +7,7 @@ export type GroupRefusal =
   /** The configuration of the groups cannot be read. */
   | { kind: 'not-ready' }
 
-/** A request about a group that is refused. */
+/** A refused request about a group. */
 export class GroupError extends Error {
   readonly refusal: GroupRefusal
   readonly stream: string

@@ -1,19 +1,19 @@
-/** What can be told of a group from outside. Positions are undefined before the first. */
+/** The public state of a group. Positions are undefined before the first event. */
 export type GroupState = {
   status: string
   counts: { read: number; retry: number; live: number }
-  /** Messages that are out with consumers. */
+  /** Messages that are with consumers. */
   outstanding: number
   /** Deliveries since the group was started. */
   delivered: number
   checkpoint: number | undefined
-  /** The last event that it heard of. */
+  /** The last event that reached the group. */
   known: number | undefined
-  /** Revision of the parked stream before which everything was replayed. */
+  /** Revision of the parked stream up to which everything was replayed, exclusive. */
   replayedUntil: number
 }
 
-/** The state in the server's words, in its order. */
+/** The state in the words and the order of the server. */
 export function statusOf(isLive: boolean, isReading: boolean, isReplaying: boolean): string {
   const flags = [
     isLive ? '' : 'Behind',

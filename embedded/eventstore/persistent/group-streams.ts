@@ -16,7 +16,7 @@ const NO_BYTES = Buffer.alloc(0)
 const RETRY_MS = 1_000
 const ADMINS_ONLY = { $r: '$admins', $w: '$admins', $d: '$admins', $mr: '$admins', $mw: '$admins' }
 
-/** The two streams in which a group keeps what must outlive the node: how far it has come, and links to what was parked. */
+/** The two streams of a group whose content must survive the node: its checkpoint, and links to its parked messages. */
 export class GroupStreams {
   readonly parked: string
   private readonly store: StreamStore
@@ -25,7 +25,7 @@ export class GroupStreams {
   private isWriting = false
   private isClosed = false
   private waiting: number | undefined
-  /** Writes that a full disk refused, in their order. */
+  /** Writes that a full disk refused, in order. */
   private readonly held: (() => void)[] = []
 
   constructor(store: StreamStore, source: GroupSource, group: string) {
@@ -48,7 +48,7 @@ export class GroupStreams {
     return undefined
   }
 
-  /** Writes a checkpoint; of several that come while one is being written only the last is. */
+  /** Writes a checkpoint. Of several that arrive during a write, only the last is written. */
   writeCheckpoint(position: number): void {
     if (this.isClosed) return
     if (this.isWriting) {
@@ -69,13 +69,13 @@ export class GroupStreams {
     )
   }
 
-  /** First and last revision of the parked messages; undefined when there never was one. */
+  /** First and last revision of the parked messages. Undefined if none was ever parked. */
   parkedBounds(): { first: number; last: number } | undefined {
     const view = viewStream(this.store, this.parked)
     return view.kind === 'readable' ? { first: view.first, last: view.head } : undefined
   }
 
-  /** Links to a message. It is in the log before any checkpoint behind it. */
+  /** Parks a message as a link. The link is in the log before any later checkpoint. */
   park({ event, link }: ResolvedEvent, reason: string): void {
     const original = link ?? event
     if (original === undefined) return
@@ -94,13 +94,13 @@ export class GroupStreams {
     })
   }
 
-  /** Forgets the parked messages before a revision. */
+  /** Truncates the parked messages before a revision. */
   truncateParked(before: number): void {
     const data = Buffer.from(JSON.stringify({ $tb: before, $acl: ADMINS_ONLY }))
     this.write(metastreamOf(this.parked), { type: METADATA_EVENT, contentType: JSON_CONTENT, data, metadata: NO_BYTES })
   }
 
-  /** No checkpoint is written any more: it would come behind those of the group's next life, or behind its end. */
+  /** Stops writing checkpoints. A later one would overwrite those of the group's next life, or follow its deletion. */
   close(): void {
     this.isClosed = true
   }
@@ -127,7 +127,7 @@ export class GroupStreams {
     if (this.held.length === 1) this.writeHeld()
   }
 
-  /** None overtakes another: a checkpoint must not be there without what was parked before it. */
+  /** The writes keep their order. A checkpoint must not exist without the messages that were parked before it. */
   private writeHeld(): void {
     for (let next = this.held[0]; next !== undefined; next = this.held[0]) {
       try {

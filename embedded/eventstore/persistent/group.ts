@@ -10,8 +10,8 @@ import { StreamBuffer } from './stream-buffer.ts'
 type InFlight<Event> = { message: Message<Event>; consumer: Consumer<Event>; expiresAt: number }
 
 /**
- * A group as a state machine: what happens goes in, what is to be done comes out. It neither reads nor writes nor looks at a clock;
- * times are milliseconds. Every event that arrived is with it until a consumer is done with it or it is parked.
+ * A group as a state machine: events go in, commands come out. It does not read, write or use a clock; times are
+ * milliseconds. It holds every event that arrived until a consumer finishes it or it is parked.
  */
 export class Group<Event> {
   readonly settings: GroupSettings
@@ -28,7 +28,7 @@ export class Group<Event> {
   private known = -1
   private delivered = 0
 
-  /** `checkpoint`: the last position that is done with, from an earlier life of the group. */
+  /** `checkpoint` is the last finished position from an earlier life of the group. */
   constructor(settings: GroupSettings, checkpoint: number | undefined, keyOf: (event: Event) => string) {
     this.settings = settings
     this.strategy = consumerStrategy(settings.strategy, keyOf)
@@ -44,7 +44,7 @@ export class Group<Event> {
     }))
   }
 
-  /** Begins to read. */
+  /** Starts to read. */
   start(): GroupCommand<Event>[] {
     this.readMore()
     return this.take()
@@ -84,13 +84,13 @@ export class Group<Event> {
     return this.take()
   }
 
-  /** The source cannot be read, now or ever: nobody is served any more. */
+  /** The source cannot be read any more. The group serves no consumer after that. */
   sourceFailed(): GroupCommand<Event>[] {
     this.isFaulted = true
     return this.dropAll()
   }
 
-  /** An event that was just appended to the source. */
+  /** Takes an event that was just appended to the source. */
   appended(event: SourceEvent<Event>, now: number): GroupCommand<Event>[] {
     if (event.position < startOf(this.settings) || event.position <= this.checkpoints.arrived) return []
     this.known = Math.max(this.known, event.position)
@@ -101,7 +101,7 @@ export class Group<Event> {
     return this.take()
   }
 
-  /** An event that was just appended and that the filter keeps out. */
+  /** Counts an event that was just appended and that the filter excludes. */
   appendedElsewhere(position: number, now: number): GroupCommand<Event>[] {
     if (this.buffer.isLive && position > this.checkpoints.arrived && position >= startOf(this.settings))
       this.passOver({ position, count: 1 }, now)
@@ -117,7 +117,7 @@ export class Group<Event> {
     return this.take()
   }
 
-  /** A consumer left: what it had goes to the others. */
+  /** Removes a consumer and gives its messages to the others. */
   removeConsumer(id: string, now: number): GroupCommand<Event>[] {
     const consumer = this.consumers.get(id)
     if (consumer === undefined) return []
@@ -141,7 +141,7 @@ export class Group<Event> {
     return this.take()
   }
 
-  /** Messages were handled; ids that are not out are ignored, whoever sends them. */
+  /** Completes messages. Ignores ids that are not with a consumer, whoever sends them. */
   ack(ids: string[], now: number): GroupCommand<Event>[] {
     for (const id of ids) this.finish(id)
     return this.proceed(now)
@@ -161,7 +161,7 @@ export class Group<Event> {
     return this.proceed(now)
   }
 
-  /** Time went by: messages that were out for too long are tried again, checkpoints come due. Once a second. */
+  /** Advances the time: retries messages that timed out and writes due checkpoints. Called once a second. */
   tick(now: number): GroupCommand<Event>[] {
     const expired = [...this.inFlight.values()].filter(({ expiresAt }) => expiresAt <= now)
     for (const { message } of expired) this.retryOrPark(message)
@@ -172,14 +172,14 @@ export class Group<Event> {
     return this.take()
   }
 
-  /** Replays parked messages: from the oldest to before `stopAt`, revisions of the parked stream. */
+  /** Replays parked messages from the oldest to `stopAt`, exclusive. Both are revisions of the parked stream. */
   replayParked(first: number, stopAt: number): GroupCommand<Event>[] {
     const from = this.replay.begin(first, stopAt)
     if (from !== undefined) this.readParked(from, stopAt - from)
     return this.take()
   }
 
-  /** A page of the parked stream: positions are its revisions. */
+  /** Takes a page of the parked stream. Its positions are revisions. */
   parkedRead(page: SourcePage<Event>, now: number): GroupCommand<Event>[] {
     for (const { id, position, event } of page.events) {
       if (this.replay.takes(position))
@@ -202,7 +202,7 @@ export class Group<Event> {
 
   private push(now: number): void {
     this.buffer.drain((message) => {
-      // Two events of one id cannot be told apart in an acknowledgement: the second waits for the first.
+      // An acknowledgement cannot distinguish two events with one id. The second therefore waits for the first.
       if (this.inFlight.has(message.id)) return 'skipped'
       const consumer = this.strategy.assign(message)
       if (consumer === 'skipped' || consumer === 'full') return consumer

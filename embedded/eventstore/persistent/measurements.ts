@@ -2,7 +2,7 @@ const KEPT = 1000
 
 export type Measurement = { key: string; value: number }
 
-/** Times in milliseconds from delivery to acknowledgement, of the last 1,000 messages of a consumer. */
+/** Milliseconds from delivery to acknowledgement, for the last 1,000 messages of a consumer. */
 export class Measurements {
   private readonly started = new Map<string, number>()
   private readonly times: number[] = []
@@ -19,7 +19,7 @@ export class Measurements {
     if (this.times.length > KEPT) this.times.shift()
   }
 
-  /** Mean, median and percentiles; empty before the first acknowledgement. */
+  /** Mean, median and percentiles. Empty before the first acknowledgement. */
   summary(): Measurement[] {
     if (this.times.length === 0) return []
     const sorted = this.times.toSorted((a, b) => a - b)

@@ -1,36 +1,36 @@
-/** What a source or the parked stream hands in: `Event` is whatever the consumer gets, the group does not look at it. */
+/** An entry of a source or of the parked stream. The group does not inspect `event` and passes it to the consumer. */
 export type SourceEvent<Event> = { id: string; position: number; event: Event }
 
 /** A message on its way through a group. */
 export type Message<Event> = {
   id: string
   event: Event
-  /** Times it was delivered before. */
+  /** Number of earlier deliveries. */
   retries: number
-  /** Place in the source and in the order of arrival; undefined when it was parked and is replayed. */
+  /** Place in the source and in the order of arrival. Undefined for a replay of a parked message. */
   origin: { position: number; sequence: number; previous: number | undefined } | undefined
-  /** Revision in the parked stream; undefined unless it is replayed. */
+  /** Revision in the parked stream. Undefined unless the message is replayed. */
   parkedRevision: number | undefined
 }
 
-/** What a group wants done; in this order. */
+/** An action that the group requests. The caller keeps their order. */
 export type GroupCommand<Event> =
-  /** Read the next page of the source and hand it in with `pageRead`. */
+  /** Read the next page of the source and pass it to `pageRead`. */
   | { kind: 'read'; from: number; count: number }
   | { kind: 'deliver'; consumer: string; message: Message<Event> }
-  /** End a consumer's call: the group was deleted, changed or cannot go on. */
+  /** End a consumer's call because the group was deleted, changed or failed. */
   | { kind: 'drop'; consumer: string }
   | { kind: 'checkpoint'; position: number }
   | { kind: 'park'; message: Message<Event>; reason: string }
-  /** Read parked messages and hand them in with `parkedRead`. */
+  /** Read parked messages and pass them to `parkedRead`. */
   | { kind: 'read-parked'; from: number; count: number }
-  /** Parked messages before this revision are done with. */
+  /** Parked messages before this revision are finished. */
   | { kind: 'truncate-parked'; before: number }
 
-/** What a consumer says about messages other than that it has handled them; `stop` counts as handled, as on the server. */
+/** A consumer's negative answer about messages. `stop` counts as handled, as on the server. */
 export type NackAction = 'unknown' | 'park' | 'retry' | 'skip' | 'stop'
 
-/** A page of the source. `filteredOut`: events that the filter kept out of a page without any other. */
+/** A page of the source. `filteredOut` counts the excluded events of a page without any accepted one. */
 export type SourcePage<Event> = {
   events: SourceEvent<Event>[]
   next: number

@@ -1,9 +1,9 @@
 /**
- * How far the parked messages of a group were replayed. The parked stream is cut off behind a message only once the message is done
- * with: what was replayed but not acknowledged when the node stops is still parked afterwards.
+ * The progress of a replay of parked messages. The parked stream is truncated behind a message only when the message is
+ * finished. A message that was replayed but not acknowledged when the node stops stays parked.
  */
 export class ParkedReplay {
-  /** In rising order, as messages are read. */
+  /** In ascending order, as messages are read. */
   private readonly unfinished = new Set<number>()
   private until = 0
   private cut = 0
@@ -13,12 +13,15 @@ export class ParkedReplay {
     return this.stopAt !== undefined
   }
 
-  /** Revision before which nothing counts as parked any more. */
+  /** Messages before this revision no longer count as parked. */
   get replayedUntil(): number {
     return this.until
   }
 
-  /** Begins a replay of the messages from `first`, the oldest that is parked, to before `stopAt`. Returns where to read from, if there is anything. */
+  /**
+   * Starts a replay from `first`, the oldest parked message, to `stopAt`, exclusive. Returns the revision to read from,
+   * if there is anything.
+   */
   begin(first: number, stopAt: number): number | undefined {
     this.until = Math.max(this.until, first)
     this.cut = Math.max(this.cut, first)
@@ -27,14 +30,17 @@ export class ParkedReplay {
     return this.until
   }
 
-  /** Whether a message that was read is part of the running replay. */
+  /** Whether a message that was read belongs to the running replay. */
   takes(revision: number): boolean {
     if (this.stopAt === undefined || revision >= this.stopAt || revision < this.until) return false
     this.unfinished.add(revision)
     return true
   }
 
-  /** Everything before `next` was read; the revision to go on from, or undefined when the replay is complete. */
+  /**
+   * Records that everything before `next` was read. Returns the revision from which to continue, or undefined when the
+   * replay is complete.
+   */
   advance(next: number, isEnd: boolean): { from: number; left: number } | undefined {
     if (this.stopAt === undefined) return undefined
     const { stopAt } = this
@@ -48,7 +54,7 @@ export class ParkedReplay {
     this.unfinished.delete(revision)
   }
 
-  /** Revision to cut the parked stream off at, when that has moved since it was last asked for. */
+  /** The revision at which to truncate the parked stream, if it moved since the last call. */
   takeCut(): number | undefined {
     const [lowest = this.until] = this.unfinished
     if (lowest <= this.cut) return undefined

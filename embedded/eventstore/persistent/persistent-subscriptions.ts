@@ -7,18 +7,21 @@ import { RunningGroup } from './running-group.ts'
 
 const TICK_MS = 1000
 
-/** All groups of the node. Methods throw GroupError; `done` is called once a change is durable. */
+/** All groups of the node. Methods throw GroupError. `done` is called once a change is durable. */
 export class PersistentSubscriptions {
   private readonly store: StreamStore
   private readonly configuration: GroupConfiguration
   private readonly timer: NodeJS.Timeout
   private groups = new Map<string, RunningGroup>()
-  /** Streams that have or had groups since the start: asking for their list is no error. */
+  /** Streams that have or had groups since the start. A list request for them is no error. */
   private streams = new Set<string>()
 
   private isReady = false
 
-  /** Starts the groups that are configured; if that cannot be read every request is refused and the rest of the node works. */
+  /**
+   * Starts the configured groups. If the configuration is unreadable, every request is refused; the rest of the node
+   * works.
+   */
   constructor(store: StreamStore) {
     this.store = store
     this.configuration = new GroupConfiguration(store)
@@ -44,7 +47,7 @@ export class PersistentSubscriptions {
     this.configuration.put(settings, username, done)
   }
 
-  /** Changes a group, which keeps its filter and starts anew from its checkpoint; consumers are dropped. */
+  /** Changes a group. It keeps its filter and restarts from its checkpoint. Its consumers are dropped. */
   update(settings: GroupSettings, username: string, done: () => void): void {
     const stream = streamOf(settings.source)
     const running = this.find(stream, settings.group)
@@ -66,7 +69,7 @@ export class PersistentSubscriptions {
     this.configuration.remove(stream, group, username, done)
   }
 
-  /** The group that a consumer may join. */
+  /** The group that a consumer joins. */
   toJoin(stream: string, group: string): RunningGroup {
     const running = this.find(stream, group)
     if (!running.group.hasRoomForConsumer) throw new GroupError({ kind: 'full' }, stream, group)
@@ -80,7 +83,7 @@ export class PersistentSubscriptions {
     return running
   }
 
-  /** Groups of one stream, or all of them. */
+  /** Groups of one stream, or all groups. */
   list(stream: string | undefined): RunningGroup[] {
     this.ready(stream ?? '', '')
     if (stream === undefined) return [...this.streams].flatMap((name) => this.list(name))
@@ -99,7 +102,7 @@ export class PersistentSubscriptions {
     this.find(stream, group).replayParked(stopAt)
   }
 
-  /** Ends all consumers' calls and starts every group from its checkpoint. */
+  /** Ends all consumers' calls and restarts every group from its checkpoint. */
   restart(): void {
     this.ready('', '')
     const settings = [...this.groups.values()].map((group) => group.settings)
@@ -107,7 +110,7 @@ export class PersistentSubscriptions {
     this.startAll(settings)
   }
 
-  /** Nothing is read or written any more. */
+  /** Stops all reads and writes. */
   stop(): void {
     clearInterval(this.timer)
     this.stopAll()
@@ -170,7 +173,7 @@ export class PersistentSubscriptions {
     throw new GroupError({ kind: 'failed', reason }, streamOf(source), group)
   }
 
-  /** Position of the last event; 0 in an empty log, where `start` must do. */
+  /** Position of the last event. 0 in an empty log, so that a group may start at the beginning. */
   private lastPosition(): number {
     const [newest] = readLogBackwards(this.store, this.store.log.durableEnd)
     return newest?.[0]?.event.position ?? 0

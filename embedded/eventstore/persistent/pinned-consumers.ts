@@ -8,8 +8,9 @@ const BUCKETS = 1024
 type Bucket<Event> = { consumer: Consumer<Event> | undefined; inFlight: number }
 
 /**
- * Keys fall into buckets, buckets belong to consumers: messages of one key go to one consumer as long as it stays. A consumer that
- * comes takes its share of the buckets from the others, idle ones first; those of one that leaves are given away when next needed.
+ * Assigns keys to buckets and buckets to consumers. Messages of one key go to one consumer as long as it stays. A new
+ * consumer takes its share of the buckets from the others, idle ones first. The buckets of a consumer that leaves are
+ * assigned again at their next message.
  */
 export class PinnedConsumers<Event> implements ConsumerStrategy<Event> {
   private readonly keyOf: (event: Event) => string
@@ -78,7 +79,7 @@ export class PinnedConsumers<Event> implements ConsumerStrategy<Event> {
   }
 }
 
-/** `keyOf` returns the key that all messages of one pinned consumer share. */
+/** `keyOf` returns the key of a message. All messages with one key go to one pinned consumer. */
 export function consumerStrategy<Event>(strategy: Strategy, keyOf: (event: Event) => string): ConsumerStrategy<Event> {
   if (strategy === 'RoundRobin') return new TakingTurns<Event>(true)
   if (strategy === 'DispatchToSingle') return new TakingTurns<Event>(false)

@@ -4,12 +4,12 @@ import { recordOf } from '../wire/event-message.ts'
 import { FieldReader } from '../wire/protobuf.ts'
 import type { Strategy } from './group-settings.ts'
 
-/** What messages have in common that go to the same consumer: their stream, or the correlation id in their metadata. */
+/** Returns the key by which messages go to the same consumer: their stream, or the correlation id in their metadata. */
 export function pinningKey(strategy: Strategy): (resolved: ResolvedEvent) => string {
   return strategy === 'PinnedByCorrelation' ? (resolved) => correlationOf(resolved) ?? streamOf(resolved) : streamOf
 }
 
-/** For a link that was not followed, the stream that it points into. */
+/** For an unresolved link, the stream that it points to. */
 function streamOf({ event, link }: ResolvedEvent): string {
   const record = event ?? link
   if (record === undefined) return ''

@@ -9,7 +9,7 @@ import type { GroupCommand, NackAction } from './message.ts'
 import { pinningKey } from './pinning-key.ts'
 import { readStreamPage, sourceReader, type SourceReader } from './source-reader.ts'
 
-/** A group at work: reads for its state machine, does what that asks for, and knows the calls of its consumers. */
+/** Runs a group: reads for its state machine, executes the commands of that, and holds the calls of its consumers. */
 export class RunningGroup {
   readonly settings: GroupSettings
   readonly key: string
@@ -22,7 +22,7 @@ export class RunningGroup {
   private isScheduled = false
   private isStopped = false
 
-  /** Begins to read at once. Throws CorruptLogError. */
+  /** Starts to read immediately. Throws CorruptLogError. */
   constructor(store: StreamStore, settings: GroupSettings) {
     this.store = store
     this.settings = settings
@@ -34,7 +34,7 @@ export class RunningGroup {
     this.execute(this.group.start())
   }
 
-  /** Number of messages that a replay would bring back. */
+  /** Number of messages that a replay would return. */
   get parkedCount(): number {
     const bounds = this.streams.parkedBounds()
     return bounds === undefined
@@ -42,7 +42,7 @@ export class RunningGroup {
       : Math.max(0, bounds.last - Math.max(bounds.first, this.group.state.replayedUntil) + 1)
   }
 
-  /** Adds a consumer; its id is what it is known by. */
+  /** Adds a consumer and returns its id. */
   connect(call: ConsumerCall, bufferSize: number, peer: { username: string; name: string }): string {
     const id = randomUUID()
     this.connections.set(id, new Connection(call, peer, this.settings.extraStatistics))
@@ -69,14 +69,14 @@ export class RunningGroup {
     this.execute(this.group.tick(now))
   }
 
-  /** Brings parked messages back, all or those before a revision of the parked stream. */
+  /** Replays parked messages: all, or those before a revision of the parked stream. */
   replayParked(stopAt: number | undefined): void {
     const bounds = this.streams.parkedBounds()
     if (bounds !== undefined)
       this.execute(this.group.replayParked(bounds.first, Math.min(stopAt ?? Infinity, bounds.last + 1)))
   }
 
-  /** Ends all calls and everything else the group does. */
+  /** Ends all calls and all other work of the group. */
   stop(): void {
     if (this.isStopped) return
     this.execute(this.group.dropAll())
@@ -137,7 +137,7 @@ export class RunningGroup {
     this.execute(this.group.parkedRead(page === 'deleted' ? { events: [], next: from, isEnd: true } : page, Date.now()))
   }
 
-  /** News are taken outside of the writer's turn: the group may append itself. */
+  /** New events are handled outside of the writer's turn, because the group may itself append. */
   private schedule(): void {
     if (this.isScheduled) return
     this.isScheduled = true
@@ -157,7 +157,7 @@ export class RunningGroup {
     }
   }
 
-  /** A source that cannot be read ends the group's service until it is made anew, and nothing else of the node. */
+  /** A source that cannot be read stops this group until it is created again. The rest of the node continues. */
   private guard(work: () => void): void {
     if (this.isStopped) return
     try {

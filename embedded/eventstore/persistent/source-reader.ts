@@ -12,18 +12,23 @@ import type { SourceEvent, SourcePage } from './message.ts'
 
 export type GroupEvent = SourceEvent<ResolvedEvent>
 
-/** Reads what a group is on: pages of the log, and what is appended from the moment it was made. */
+/** Reads the source of a group: pages of the log, and the events that are appended after the reader was created. */
 export type SourceReader = {
-  /** A page from a revision or position (included) on; `deleted` behind a tombstone. Throws CorruptLogError and CorruptIndexError. */
+  /**
+   * A page from a revision or position, inclusive. `deleted` behind a tombstone. Throws CorruptLogError and
+   * CorruptIndexError.
+   */
   page(from: number, count: number): SourcePage<ResolvedEvent> | 'deleted'
-  /** Calls `signal` when there may be news. Returns how to stop that. */
+  /** Calls `signal` when there may be new events. Returns a function that stops the calls. */
   onNews(signal: () => void): () => void
-  /** What was appended since the last call; undefined for one that the filter keeps out. Throws CorruptLogError. */
+  /**
+   * The events since the last call. An event that the filter excludes comes as `filteredOut`. Throws CorruptLogError.
+   */
   news(): Iterable<GroupEvent | { filteredOut: number }>
 }
 
 const PLACES = 128
-/** Events that are read ahead at most, and bytes of them above which that is given up. */
+/** Largest number of events to read ahead. Above the size in bytes, reading ahead stops. */
 const MOST_AHEAD = 512
 const LARGEST_AHEAD = 256 << 10
 
@@ -35,7 +40,7 @@ export function sourceReader(store: StreamStore, settings: GroupSettings): Sourc
   return new AllReader(store, accepts, resolveLinks, maxCheckpointCount)
 }
 
-/** Events of one stream as a group takes them, oldest first; used for parked messages too. */
+/** A page of one stream for a group, oldest first. Also used for parked messages. */
 export function readStreamPage(
   store: StreamStore,
   stream: string,
@@ -81,7 +86,7 @@ class StreamReader implements SourceReader {
   private readonly stream: string
   private readonly resolveLinks: boolean
   private next: number
-  /** Read ahead: an append of many events is taken apart once, not once for each page. */
+  /** Events read ahead. An append of many events is parsed once, not once for each page. */
   private ahead: { from: number; events: StoredEvent[] } = { from: -1, events: [] }
   private readAhead = 0
 
@@ -120,7 +125,7 @@ class StreamReader implements SourceReader {
     return this.store.onStream(this.stream, signal)
   }
 
-  /** Events as they were appended, whatever the stream's metadata hides, and the tombstone. */
+  /** Events as they were appended, including those that the stream's metadata hides, and the tombstone. */
   *news(): Generator<GroupEvent> {
     for (;;) {
       const places = this.next > DELETED_STREAM ? [] : this.store.index.placesFrom(this.stream, this.next, PLACES)
@@ -142,7 +147,7 @@ class AllReader implements SourceReader {
   private readonly resolveLinks: boolean
   private readonly window: number
   private at: number
-  /** What an earlier page read from the log and did not hand out. */
+  /** Events that an earlier page read from the log and did not return. */
   private rest: { from: number; events: LoggedEvent[] } = { from: -1, events: [] }
 
   constructor(store: StreamStore, filter: EventFilter | undefined, resolveLinks: boolean, window: number) {
@@ -211,7 +216,10 @@ class AllReader implements SourceReader {
     return !isHiddenFromAll(stream) && (this.filter === undefined || this.filter.accepts(stream, event))
   }
 
-  /** Like the server: a link from the log is filtered by itself, a live link by the event that it leads to. */
+  /**
+   * As on the server: the filter tests a link from the log itself, but for a live link it tests the event that the link
+   * points to.
+   */
   private acceptsLive(stream: string, stored: StoredEvent, resolved: StoredEvent | undefined): boolean {
     if (this.filter === undefined || resolved === undefined || resolved === stored) return this.accepts(stream, stored)
     return this.accepts(recordFields(resolved).stream, resolved)

@@ -2,7 +2,7 @@ import { formatPosition, streamOf } from './group-settings.ts'
 import type { Measurement } from './measurements.ts'
 import type { RunningGroup } from './running-group.ts'
 
-/** A group as an operator sees it. */
+/** A group as operators see it. */
 export type GroupStatistics = {
   eventSource: string
   status: string
@@ -34,7 +34,7 @@ export type ConnectionStatistics = {
 
 type Measured = { at: number; total: number }
 
-/** Takes statistics of groups; rates are since the last time that somebody asked. */
+/** Takes statistics of groups. Rates cover the time since the last request. */
 export class StatisticsTaker {
   private readonly measured = new WeakMap<RunningGroup, Measured>()
   private readonly startedAt = performance.now()

@@ -10,7 +10,7 @@ import {
   type Strategy,
 } from './group-settings.ts'
 
-/** A group in the configuration that the server keeps: values that are 0, false or empty are left out. */
+/** A group in the configuration format of the server. Values that are 0, false or empty are omitted. */
 export type StoredSettings = Record<string, unknown>
 
 /** The group's entry in the configuration. */
@@ -42,7 +42,7 @@ export function toStored(settings: GroupSettings): StoredSettings {
   )
 }
 
-/** The group of an entry; undefined when it is not one that this node can run. */
+/** The group of a configuration entry. Undefined when this node cannot run it. */
 export function fromStored(entry: StoredSettings): GroupSettings | undefined {
   const number = (key: string): number => (typeof entry[key] === 'number' ? entry[key] : 0)
   const source = sourceOf(entry)
@@ -86,7 +86,7 @@ function sourceOf(entry: StoredSettings): GroupSource | undefined {
   return filter === undefined ? undefined : { kind: 'all', filter }
 }
 
-/** `prefixes` is the node's own: joined by commas, prefixes that hold one would come back as two. */
+/** `prefixes` is an extension of this node. Joined by commas, a prefix with a comma would come back as two. */
 function storedFilter({ on, regex, prefixes }: FilterDefinition): StoredSettings {
   const isRegex = regex !== ''
   const hasComma = prefixes.some((prefix) => prefix.includes(','))

@@ -4,8 +4,8 @@ import type { Message, SourceEvent } from './message.ts'
 type Sizes = { historyBufferSize: number; liveBufferSize: number }
 
 /**
- * What of a group waits for a consumer. A group that keeps up takes events as they are appended; one that does not reads them from
- * the log, while the newest wait aside until the reading meets them.
+ * The messages of a group that wait for a consumer. A group that keeps up takes events as they are appended. A group
+ * that lags reads them from the log. Meanwhile the newest events wait aside until the reading reaches them.
  */
 export class StreamBuffer<Event> {
   private readonly sizes: Sizes
@@ -15,7 +15,7 @@ export class StreamBuffer<Event> {
   private readonly admit: (event: SourceEvent<Event>) => Message<Event>
   private live: boolean
 
-  /** `admit` numbers an event that the group takes on. */
+  /** `admit` numbers an event that the group accepts. */
   constructor(sizes: Sizes, isLive: boolean, admit: (event: SourceEvent<Event>) => Message<Event>) {
     this.sizes = sizes
     this.live = isLive
@@ -35,7 +35,7 @@ export class StreamBuffer<Event> {
     return this.sizes.historyBufferSize - this.retry.length - this.waiting.size > count
   }
 
-  /** Takes an event that was just appended. A group whose buffer is full falls behind with it. */
+  /** Takes an event that was just appended. If the buffer is full, the group starts to lag. */
   addLive(event: SourceEvent<Event>): void {
     if (this.live) {
       if (this.waiting.size < this.sizes.historyBufferSize) this.waiting.add(this.admit(event))
@@ -44,7 +44,7 @@ export class StreamBuffer<Event> {
     this.newest.push(event)
   }
 
-  /** Takes an event that was read from the log, until the reading meets what waits aside. */
+  /** Takes an event that was read from the log, until the reading reaches the events that wait aside. */
   addRead(event: SourceEvent<Event>): void {
     if (this.live) return
     while ((this.newest.peek()?.position ?? Infinity) < event.position) this.newest.shift()
@@ -58,15 +58,15 @@ export class StreamBuffer<Event> {
   }
 
   /**
-   * The log was read to its end: the group keeps up from here on. Events that still wait aside are not readable: metadata
-   * hides them, or the filter keeps their links out.
+   * The log was read to its end, and the group keeps up from here. Events that still wait aside are unreadable:
+   * metadata hides them, or the filter excludes their links.
    */
   moveToLive(): void {
     while (this.newest.size > 0) this.newest.shift()
     this.live = true
   }
 
-  /** Puts a message back: in the order of the source, replayed ones behind. */
+  /** Returns a message to the queue in the order of the source. Replayed messages come last. */
   addRetry(message: Message<Event>): void {
     const position = message.origin?.position ?? Infinity
     const index = this.retry.findIndex((other) => position < (other.origin?.position ?? Infinity))
@@ -74,7 +74,10 @@ export class StreamBuffer<Event> {
     else this.retry.splice(index, 0, message)
   }
 
-  /** Offers what waits, retries first; `offer` says whether it was taken, left for later, or whether nobody can take anything. */
+  /**
+   * Offers the waiting messages, retries first. `offer` returns whether a message was sent or skipped, or that no
+   * consumer has room.
+   */
   drain(offer: (message: Message<Event>) => 'sent' | 'skipped' | 'full'): void {
     for (let at = 0; at < this.retry.length;) {
       const message = this.retry[at]
@@ -90,7 +93,7 @@ export class StreamBuffer<Event> {
     }
   }
 
-  /** The waiting message that arrived first, replayed ones aside. */
+  /** The waiting message that arrived first, without replayed ones. */
   lowest(): Message<Event> | undefined {
     let [lowest] = this.waiting
     for (const message of this.retry) {

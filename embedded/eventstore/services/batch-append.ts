@@ -34,13 +34,15 @@ type PartialAppend = {
   timer: NodeJS.Timeout | undefined
 }
 
-/** Bytes that may wait for the disk before a client has to wait too. */
+/** Bytes that may wait for the disk. Above it, clients must wait. */
 const LARGEST_BACKLOG = 16 << 20
 
-/** Longest wait for the rest of an append that came in several messages. */
+/** Longest wait for the rest of an append that consists of several messages. */
 const LONGEST_WAIT_MS = 10_000
 
-/** The `BatchAppend` call: many appends over one stream, answered in the order in which they are durable. */
+/**
+ * The `BatchAppend` call: many appends over one connection stream, answered in the order in which they become durable.
+ */
 export function batchAppend(store: StreamStore, access: AccessControl, call: BatchAppendCall): void {
   const session = new BatchSession(store, access, call)
   call.on('data', (bytes: Buffer) => session.receive(bytes))
@@ -87,7 +89,7 @@ class BatchSession {
     this.forgetPartial()
   }
 
-  /** Appends whose rest can no longer come. */
+  /** Drops appends whose rest is overdue. */
   private forgetPartial(): void {
     for (const { timer } of this.partial.values()) clearTimeout(timer)
     this.partial.clear()
@@ -110,7 +112,7 @@ class BatchSession {
     } else if (known === undefined) this.hold(key, message.correlationId, started)
   }
 
-  /** Starts an append; undefined when it is refused or nothing is known of it. */
+  /** Starts an append. Undefined when it is refused or unknown. */
   private begin(message: BatchAppendMessage): PartialAppend | undefined {
     const { options } = message
     if (options === undefined) return undefined
@@ -162,7 +164,7 @@ class BatchSession {
     }
   }
 
-  /** Neither the disk nor a client that leaves its answers unread makes the node hold ever more. */
+  /** Limits the memory of the node when the disk is slow or a client does not read its answers. */
   private slowDown(): void {
     if (this.store.log.backlog >= LARGEST_BACKLOG)
       this.holdUntil('disk', (proceed) => this.store.log.whenDurable(proceed))
@@ -190,7 +192,7 @@ class BatchSession {
     this.refuse(correlationId, stream, batchUnknown())
   }
 
-  /** Answers of one turn of the event loop go out together. */
+  /** Answers of one turn of the event loop are sent together. */
   private answer(bytes: Buffer): void {
     if (this.answers.length === 0) queueMicrotask(() => this.flush())
     this.answers.push(bytes)

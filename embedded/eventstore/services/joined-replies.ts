@@ -1,8 +1,8 @@
 import { ServerInterceptingCall, type ServerInterceptor } from '@grpc/grpc-js'
 
 /**
- * Lets a handler write many ready-made replies as one array: grpc-js moves each write through an object stream and a callback,
- * which costs more than sending the bytes. The array is taken apart here, behind that stream.
+ * Lets a handler write many ready-made replies as one array. grpc-js moves each write through an object stream and a
+ * callback, and that costs more than sending the bytes. This class splits the array behind that stream.
  */
 class JoinedReplies extends ServerInterceptingCall {
   override sendMessage(message: unknown, callback: () => void): void {

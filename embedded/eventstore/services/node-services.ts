@@ -7,13 +7,13 @@ import { ServerFeaturesService } from '@eventstore/db-client/generated/serverfea
 import { PersistentSubscriptionsService } from '@eventstore/db-client/generated/persistent_grpc_pb.js'
 import { StreamsService } from '@eventstore/db-client/generated/streams_grpc_pb.js'
 
-/** The server whose protocol the node speaks. */
+/** Version of the server whose protocol the node implements. */
 export const SERVER_VERSION = '23.10.6'
 
 const FEATURES: Record<string, string[]> = { read: ['position', 'events'], batchappend: ['deadline_duration'] }
 const GROUP_FEATURES = ['stream', 'all']
 
-/** What clients are told they may call. */
+/** The calls that clients may use. */
 export function supportedMethods(): features.SupportedMethods {
   const answer = new features.SupportedMethods().setEventStoreServerVersion(SERVER_VERSION)
   for (const service of [StreamsService, PersistentSubscriptionsService, GossipService, ServerFeaturesService]) {
@@ -32,7 +32,10 @@ export function supportedMethods(): features.SupportedMethods {
 
 const ANY_ADDRESS = ['0.0.0.0', '::']
 
-/** Gossip of a cluster of one: this node, which leads. Where it listens on every address, it names the one that the client called. */
+/**
+ * Gossip of a cluster of one: this node is the leader. If it listens on every address, it reports the address that the
+ * client used.
+ */
 export function clusterInfo(host: string, port: number): (called: string) => gossip.ClusterInfo {
   const instanceId = new shared.UUID().setString(randomUUID())
   return (called) => {
@@ -47,7 +50,7 @@ export function clusterInfo(host: string, port: number): (called: string) => gos
   }
 }
 
-/** What kind of server this is, in the words in which a real one says it. */
+/** Information about the server, with the members of a real one. */
 export function nodeInformation(hasAccounts: boolean): unknown {
   return {
     esVersion: SERVER_VERSION,

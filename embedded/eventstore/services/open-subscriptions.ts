@@ -1,19 +1,21 @@
-/** A catch-up subscription under way, as an operator sees it. */
+/** An open catch-up subscription as operators see it. */
 export type OpenSubscription = {
   readonly id: string
   /** Name of the stream, or `$all`. */
   readonly stream: string
   readonly user: string
   readonly connectionName: string
-  /** How far it has come: the last revision, or the position in `$all` up to which everything was considered; -1 before the first. */
+  /**
+   * Progress: the last revision, or the position in `$all` up to which all events were examined. -1 before the first.
+   */
   reached: number
 }
 
-/** The catch-up subscriptions that clients hold. */
+/** The open catch-up subscriptions. */
 export class OpenSubscriptions {
   private readonly subscriptions = new Set<OpenSubscription>()
 
-  /** Counts a subscription among the open ones while `serve` runs. */
+  /** Lists a subscription as open while `serve` runs. */
   async during(
     details: Omit<OpenSubscription, 'reached'>,
     serve: (subscription: OpenSubscription) => Promise<void>,

@@ -2,7 +2,7 @@ import { status } from '@grpc/grpc-js'
 import { CallError, toCallError } from '../wire/errors.ts'
 import { GroupError } from '../persistent/group-errors.ts'
 
-/** What a call about a group ends with; anything else keeps its own error. */
+/** Translates an error of a call about a group. Other errors stay as they are. */
 export function groupCallError(error: unknown): CallError {
   if (!(error instanceof GroupError)) return toCallError(error)
   const { refusal, stream, group } = error
@@ -39,7 +39,7 @@ export function groupCallError(error: unknown): CallError {
   }
 }
 
-/** What a consumer's call ends with when its group is deleted, changed, or cannot read its source. */
+/** The error of a consumer's call when its group is deleted, changed, or cannot read its source. */
 export function droppedByGroup(stream: string, group: string): CallError {
   return new CallError(status.CANCELLED, `Subscription group ${group} on stream ${stream} was dropped.`, {
     exception: 'persistent-subscription-dropped',

@@ -13,7 +13,7 @@ const LONGEST_INT32 = 0x7fffffff
 
 type Answer<Response> = (done: (response: Response) => void) => void
 
-/** The calls that make, change, end and look at groups. */
+/** The calls that create, update, delete and inspect groups. */
 export function groupCalls(
   subscriptions: PersistentSubscriptions,
   access: AccessControl,

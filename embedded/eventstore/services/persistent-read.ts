@@ -17,7 +17,10 @@ type Options = { stream: string; group: string; bufferSize: number; structuredId
 const NACK_ACTIONS: NackAction[] = ['unknown', 'park', 'retry', 'skip', 'stop']
 const UNNAMED = '<unknown>'
 
-/** The `Read` call of persistent subscriptions: messages out, acknowledgements in, until the client leaves or the group drops it. */
+/**
+ * The `Read` call of persistent subscriptions. It sends messages and receives acknowledgements until the client leaves
+ * or the group drops it.
+ */
 export function consume(subscriptions: PersistentSubscriptions, access: AccessControl, call: ConsumerStream): void {
   let joined: { group: RunningGroup; id: string } | undefined
   const leave = (): void => {
@@ -32,7 +35,7 @@ export function consume(subscriptions: PersistentSubscriptions, access: AccessCo
       if (joined === undefined) joined = join(subscriptions, access, call, readOptions(bytes), leave)
       else takeAnswer(joined.group, bytes)
     } catch (error) {
-      // As on the server an answer that cannot be read is the last one that is listened to; the messages go on.
+      // As on the server, an unreadable answer is the last one that is read. The messages continue.
       if (joined !== undefined) call.removeAllListeners('data').resume()
       else
         call.emit(
@@ -104,7 +107,7 @@ function readOptions(bytes: Buffer): Options {
   return options
 }
 
-/** An acknowledgement, or a refusal with what is to become of the messages. */
+/** Takes an acknowledgement, or a refusal with the action for its messages. */
 function takeAnswer(group: RunningGroup, bytes: Buffer): void {
   const message = new FieldReader(bytes)
   if (!message.next() || message.field === 1) throw new BadRequestError('not an acknowledgement')

@@ -11,13 +11,13 @@ const RETRY_COUNT = 0x28
 const RECORD_COMMIT = 0x20
 const RECORD_PREPARE = 0x28
 
-/** `ReadResp` that a consumer is answered with first. */
+/** The first `ReadResp` for a consumer. */
 export function confirmation(subscriptionId: string): Buffer {
   const confirmed = new persistent.ReadResp.SubscriptionConfirmation().setSubscriptionId(subscriptionId)
   return Buffer.from(new persistent.ReadResp().setSubscriptionConfirmation(confirmed).serializeBinary())
 }
 
-/** `ReadResp` of a message and how often it was delivered before. */
+/** `ReadResp` of a message with the number of its earlier deliveries. */
 export function delivery({ event, link }: ResolvedEvent, retries: number, structuredIds: boolean): Buffer {
   const position = (link ?? event)?.position ?? 0
   const record = (stored: StoredEvent | undefined): Buffer | undefined => {
@@ -44,7 +44,9 @@ function readEvent(event: Buffer | undefined, link: Buffer | undefined, position
   return message
 }
 
-/** The server gives the event of a link the link's position. Of a field that comes twice the last counts. */
+/**
+ * As on the server, the event of a link gets the position of the link. If a field occurs twice, the last one counts.
+ */
 function atPosition(record: Buffer | undefined, position: number): Buffer | undefined {
   if (record === undefined) return undefined
   const fields = Buffer.allocUnsafe(2 * (1 + varintLength(position)))

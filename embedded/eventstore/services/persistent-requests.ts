@@ -14,12 +14,12 @@ const LIVE_WIRE = 0xffffffffffffffffn
 const LARGEST_POSITION = 0x7fffffffffffffffn
 const TICKS_PER_MILLISECOND = 10_000n
 
-/** Names of the enumeration that older clients choose a strategy by. */
+/** Names of the enumeration that older clients use for a strategy. */
 const NUMBERED_STRATEGIES = ['DispatchToSingle', 'RoundRobin', 'Pinned']
 
 type Place = { source: GroupSource; startPosition: string }
 
-/** Settings of a group to be made. Throws CallError and GroupError. */
+/** Settings of a group to create. Throws CallError and GroupError. */
 export function readCreateRequest(request: persistent.CreateReq): GroupSettings {
   const options = request.getOptions()
   const settings = options?.getSettings()
@@ -36,7 +36,10 @@ export function readCreateRequest(request: persistent.CreateReq): GroupSettings 
   return settingsOf(place, options.getGroupName(), settings, name)
 }
 
-/** New settings of a group; those of a group on `$all` do not name its filter. Throws CallError and GroupError. */
+/**
+ * New settings of a group. A request for a group on `$all` does not contain its filter. Throws CallError and
+ * GroupError.
+ */
 export function readUpdateRequest(request: persistent.UpdateReq): GroupSettings {
   const options = request.getOptions()
   const settings = options?.getSettings()
@@ -56,7 +59,7 @@ export function streamName(identifier: shared.StreamIdentifier | undefined): str
   return name
 }
 
-/** Stream of a request that names one or means `$all`. Throws CallError when it does neither. */
+/** Stream of a request, or `$all`. Throws CallError when the request has neither. */
 export function streamOrAll(options: {
   hasAll(): boolean
   getStreamIdentifier(): shared.StreamIdentifier | undefined
@@ -77,12 +80,11 @@ type StreamOptions = {
   getStreamIdentifier(): shared.StreamIdentifier | undefined
 }
 
-/** Older clients name the stream in the options and the revision in the settings. */
+/** Older clients send the stream in the options and the revision in the settings. */
 function streamPlace(options: StreamOptions, revision: string): Place {
   const stream = options.getStream()
   const name = streamName(stream === undefined ? options.getStreamIdentifier() : stream.getStreamIdentifier())
-  if (name === ALL_STREAM)
-    throw unknownError('a group on $all is made with the all option, not by the name of a stream')
+  if (name === ALL_STREAM) throw unknownError('a group on $all needs the all option, not the name of a stream')
   const source: GroupSource = { kind: 'stream', stream: name }
   if (stream === undefined) return { source, startPosition: revisionText(revision) }
   if (stream.hasRevision()) return { source, startPosition: revisionText(stream.getRevision()) }

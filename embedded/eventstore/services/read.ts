@@ -12,7 +12,7 @@ import { ReplyStream, type ByteStreamCall } from './reply-stream.ts'
 import { subscribeToAll } from './subscribe-to-all.ts'
 import { subscribeToStream } from './subscribe-to-stream.ts'
 
-/** What reads are served from, and for whom. */
+/** The store of reads, the rights of their callers, and the list of open subscriptions. */
 export type ReadService = { store: StreamStore; access: AccessControl; subscriptions: OpenSubscriptions }
 
 const ALL_STREAM = '$all'
@@ -62,7 +62,9 @@ async function subscribe(
   return subscribeToAll(store, replies, request, source.from, subscription)
 }
 
-/** A filter that does not compile, like anything else that cannot be read, fails the call as the server's handler does. */
+/**
+ * A filter that does not compile, or any other unreadable request, fails the call with the server's error for handlers.
+ */
 function parse(bytes: Buffer): ReadRequest {
   try {
     return readReadRequest(bytes)

@@ -4,7 +4,10 @@ import type { ReadRequest } from '../wire/read-request.ts'
 import { resolveLink } from '../streams/links.ts'
 import type { StreamStore } from '../streams/stream-store.ts'
 
-/** An event as the client asked for it: links resolved or not, ids in the form it wants. Throws CorruptLogError. */
+/**
+ * An event in the form that the client requested: with or without resolved links, and with its form of ids. Throws
+ * CorruptLogError.
+ */
 export function replyOf(
   store: StreamStore,
   request: ReadRequest,

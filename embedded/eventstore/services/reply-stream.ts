@@ -1,15 +1,18 @@
 import type { ServerWritableStream } from '@grpc/grpc-js'
 
-/** A streaming call: the request and the replies are bytes, several replies may go out as one. */
+/** A streaming call. Requests and replies are bytes. Several replies may be sent as one. */
 export type ByteStreamCall = ServerWritableStream<Buffer, Buffer | Buffer[]>
 
-/** Replies sent in one go: large enough to be cheap, small enough to keep a slow client's memory low. */
+/** Replies in one batch: large enough to be cheap, small enough to limit the memory for a slow client. */
 const REPLIES_AT_ONCE = 128
 const BYTES_AT_ONCE = 256 << 10
-/** Batches on their way at most: enough to keep a client busy, all that is held for one that stopped reading. */
+/**
+ * Largest number of batches in flight. It keeps a client busy, and limits what is held for a client that stopped
+ * reading.
+ */
 const BATCHES_IN_FLIGHT = 2
 
-/** Sends replies no faster than the client takes them, and lets a loop wait for news until the client leaves. */
+/** Sends replies no faster than the client takes them. Lets a loop wait for new events until the client leaves. */
 export class ReplyStream {
   private readonly call: ByteStreamCall
   private wake: (() => void) | undefined
@@ -30,12 +33,15 @@ export class ReplyStream {
     call.on('error', leave)
   }
 
-  /** Whether the client is gone: nothing more needs to be read for it. */
+  /** Whether the client is gone and no more reads are needed. */
   get isOver(): boolean {
     return this.left || this.call.cancelled
   }
 
-  /** Sends replies together; resolves when more may be sent. The event loop always gets a turn. One caller at a time. */
+  /**
+   * Sends replies together and resolves when more may be sent. The event loop always gets a turn. Allows one caller at
+   * a time.
+   */
   async send(replies: Buffer[]): Promise<void> {
     if (replies.length === 0 || this.isOver) return nextTurn()
     this.inFlight += 1
@@ -45,7 +51,7 @@ export class ReplyStream {
     this.proceed = undefined
   }
 
-  /** Sends a reply for each item, made only when there is room for it. */
+  /** Sends a reply for each item. Creates a reply only when there is room for it. */
   async sendEach<Item>(items: Iterable<Item>, replyTo: (item: Item) => Buffer): Promise<void> {
     let batch: Buffer[] = []
     let bytes = 0
@@ -62,7 +68,7 @@ export class ReplyStream {
     await this.send(batch)
   }
 
-  /** Whether that many bytes of replies may go out by `sendAtOnce`: somebody waits for a signal, and the client keeps up. */
+  /** Whether `sendAtOnce` may send this many bytes: a caller waits for a signal, and the client keeps up. */
   takesAtOnce(bytes: number): boolean {
     return (
       this.wake !== undefined &&
@@ -73,19 +79,19 @@ export class ReplyStream {
     )
   }
 
-  /** Sends replies together, only where `takesAtOnce` says that it may be. */
+  /** Sends replies together. Allowed only when `takesAtOnce` returns true. */
   sendAtOnce(replies: Buffer[]): void {
     this.inFlight += 1
     this.call.write(replies, this.sent)
   }
 
-  /** Ends a `wait`, the present or the next one. */
+  /** Ends the present `wait`, or the next one. */
   readonly signal = (): void => {
     this.signalled = true
     this.wake?.()
   }
 
-  /** Waits for a signal; a signal since the last wait counts. */
+  /** Waits for a signal. A signal since the last wait counts. */
   async wait(): Promise<void> {
     if (!this.signalled) await new Promise<void>((resolve) => (this.wake = resolve))
     this.wake = undefined

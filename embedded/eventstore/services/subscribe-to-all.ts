@@ -8,10 +8,13 @@ import type { OpenSubscription } from './open-subscriptions.ts'
 import { replyOf } from './replies.ts'
 import type { ReplyStream } from './reply-stream.ts'
 
-/** Events the server reads in one page while catching up; its checkpoints fall on page ends. */
+/** Events that the server reads in one page during catch-up. Its checkpoints fall on page ends. */
 const SERVER_PAGE = 32
 
-/** A catch-up subscription to `$all`: everything behind `from` (excluded), then whatever becomes durable, until the client leaves. */
+/**
+ * A catch-up subscription to `$all`. It sends all events after `from` (exclusive), then new durable events, until the
+ * client leaves.
+ */
 export async function subscribeToAll(
   store: StreamStore,
   replies: ReplyStream,
@@ -35,7 +38,7 @@ class AllSubscriber {
   private readonly subscription: OpenSubscription
   private readonly after: number
   private readonly checkpoints: CheckpointPace | undefined
-  /** Place of the next frame to look at. */
+  /** Position of the next frame to read. */
   private at: number
   private isLive = false
 
@@ -82,8 +85,9 @@ class AllSubscriber {
   }
 
   /**
-   * Of what has become durable, a subscriber that waits for it is sent its part at once, and is not woken for what is not for it;
-   * one that is behind or slow, or has links to look up, reads it from the log in its own time.
+   * Takes new durable frames. A subscriber that waits gets its events immediately, and does not wake up when there are
+   * none for it. A subscriber that lags, is slow, or resolves links gets a signal. It then reads the log at its own
+   * pace.
    */
   hear(frames: Frame[]): void {
     const [first, last] = [frames[0], frames.at(-1)]
@@ -103,7 +107,7 @@ class AllSubscriber {
     if (replies.length > 0) this.replies.sendAtOnce(replies)
   }
 
-  /** What is due to the client, in order: events, and the positions of checkpoints. */
+  /** The entries for the client, in order: events, and the positions of checkpoints. */
   private *due(frames: Frame[]): Generator<StoredEvent | number> {
     const { filter } = this.request
     for (const frame of frames) {
@@ -127,7 +131,7 @@ class AllSubscriber {
   }
 }
 
-/** When a filtered subscription is told how far it has come, whether or not an event passed the filter. */
+/** Decides when a filtered subscription gets a checkpoint. Excluded events count too. */
 class CheckpointPace {
   private readonly window: number
   private readonly interval: number
@@ -141,7 +145,7 @@ class CheckpointPace {
     this.interval = interval
   }
 
-  /** Counts one event; true when a checkpoint is due behind it. */
+  /** Counts one event. Returns true when a checkpoint follows it. */
   considered(isAccepted: boolean): boolean {
     if (this.isLive) {
       this.counter += 1
@@ -158,7 +162,7 @@ class CheckpointPace {
     return true
   }
 
-  /** From here on every event counts by itself instead of by pages. */
+  /** From here on events count one by one instead of by page. */
   goLive(): void {
     this.endPage()
     this.isLive = true

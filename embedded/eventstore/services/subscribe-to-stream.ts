@@ -18,12 +18,12 @@ type Subscription = {
   progress: OpenSubscription
 }
 
-/** Appends looked up in one go. */
+/** Appends in one lookup. */
 const PLACES = 64
 
 /**
- * A catch-up subscription to a stream: everything behind a revision (excluded), then what is appended, until the client leaves.
- * A missing stream is waited for; a tombstone ends the subscription with an error.
+ * A catch-up subscription to a stream. It sends all events after a revision (exclusive), then new ones, until the
+ * client leaves. It waits for a missing stream. A tombstone ends it with an error.
  */
 export async function subscribeToStream(
   store: StreamStore,
@@ -51,7 +51,7 @@ export async function subscribeToStream(
   }
 }
 
-/** Sends what a read would find, as far as it goes; returns the revision from which on everything is new. */
+/** Sends the events that a read would return now. Returns the revision from which every event is new. */
 async function catchUp({ store, replies, request, stream, progress }: Subscription, from: number): Promise<number> {
   let next = from
   while (!replies.isOver) {
@@ -69,7 +69,7 @@ async function catchUp({ store, replies, request, stream, progress }: Subscripti
   return next
 }
 
-/** Sends every append from a revision on; what metadata hides from readers by then was news to this subscriber all the same. */
+/** Sends every append from a revision on. An event counts as new even if metadata hides it from readers by now. */
 async function stayLive({ store, replies, request, stream, progress }: Subscription, from: number): Promise<void> {
   let next = from
   await replies.send([caughtUp()])

@@ -20,10 +20,10 @@ import type { StreamStore } from '../streams/stream-store.ts'
 
 type Reply = sendUnaryData<Buffer>
 
-/** A deadline closer than this has passed for the client by the time of the answer; grpc-js then ends the call. */
+/** A deadline closer than this would pass before the answer reaches the client. grpc-js then ends the call. */
 const LEAST_TIME_LEFT_MS = 25
 
-/** The `Append` call: one append, options first, then an event per message. */
+/** The `Append` call is one append: options first, then one event per message. */
 export function appendCall(
   store: StreamStore,
   access: AccessControl,
@@ -76,8 +76,8 @@ export function appendCall(
 }
 
 /**
- * A request that is given up half way, by its deadline or with its connection, ends like a whole one; a part of an append must not
- * be written. Only a cancellation is noticed too late now and then, by the server too.
+ * A request that its deadline or a lost connection cuts off ends like a complete one. A part of an append must never be
+ * written. Only a cancellation is sometimes noticed too late, as on the server.
  */
 function whenWhole(call: ServerReadableStream<Buffer, Buffer>, proceed: () => void): void {
   if (isTooLate(call)) return
@@ -105,7 +105,7 @@ export function deleteCall(
   })
 }
 
-/** The `Tombstone` call: a delete for good. */
+/** The `Tombstone` call: a permanent delete. */
 export function tombstoneCall(
   store: StreamStore,
   access: AccessControl,

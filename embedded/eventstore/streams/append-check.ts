@@ -5,7 +5,10 @@ import { DELETED_STREAM, NO_POSITION, NO_STREAM, type ExpectedRevision } from '.
 import { isSoftDeleted, metastreamOf } from './stream-metadata.ts'
 import type { StreamStore } from './stream-store.ts'
 
-/** The outcome of an append, by the rules of the server's index writer. `position` is NO_POSITION where readers do not find the event. */
+/**
+ * The outcome of an append, by the rules of the server's index writer. `position` is NO_POSITION when readers cannot
+ * find the event.
+ */
 export type AppendDecision =
   | { kind: 'write'; head: number; undelete: boolean }
   | { kind: 'repeated'; revision: number; position: number }
@@ -36,7 +39,7 @@ export function checkAppend(
   return checkWritten(store, stream, head, expectedHead, events, undelete)
 }
 
-/** Without a revision to compare from, only ids that are still in memory are known. */
+/** Without an expected revision there is no place to compare, so only ids in memory are recognised. */
 function checkRecentIds(
   store: StreamStore,
   stream: string,
@@ -55,7 +58,9 @@ function checkRecentIds(
   return repeated(store, stream, last.revision, last.position)
 }
 
-/** The expected revision lies behind the head: the append is a repeat if all its ids stand there. */
+/**
+ * The expected revision is lower than the head. The append is a repeat if the events at these revisions have its ids.
+ */
 function checkWritten(
   store: StreamStore,
   stream: string,
@@ -80,13 +85,13 @@ function checkWritten(
   return repeated(store, stream, revision, position)
 }
 
-/** An original that is still being written has its position in any case: readers cannot look for it yet. */
+/** An original that is still being written always has its position, because readers cannot look for it yet. */
 function repeated(store: StreamStore, stream: string, revision: number, position: number): AppendDecision {
   const isHidden = revision <= store.index.head(stream) && readEvent(store, stream, revision) === undefined
   return { kind: 'repeated', revision, position: isHidden ? NO_POSITION : position }
 }
 
-/** Position of the event with this id at this revision, if that is what stands there. */
+/** Position of the event at this revision, if it has this id. */
 function writtenEvent(store: StreamStore, stream: string, revision: number, id: string): number | undefined {
   const recent = store.recentEvent(id, stream)
   if (recent?.revision === revision) return recent.position

@@ -20,8 +20,8 @@ import {
 import type { StreamStore } from './stream-store.ts'
 
 /**
- * Outcome of a write. `revision` is NO_STREAM after an empty append to a missing stream. `position` is that of the last event, and
- * NO_POSITION for a repeat of an event that readers do not find any more.
+ * Outcome of a write. `revision` is NO_STREAM after an empty append to a missing stream. `position` is that of the last
+ * event. It is NO_POSITION for a repeat of an event that readers cannot find any more.
  */
 export type WriteOutcome =
   | { kind: 'success'; revision: number; position: number }
@@ -32,9 +32,9 @@ const STREAM_DELETED_EVENT = '$streamDeleted'
 const NO_BYTES = Buffer.alloc(0)
 
 /**
- * Appends to a stream. `done` is called once the outcome is durable: a refusal too rests on appends that are still being
- * synced. Throws CorruptLogError when the decision needs damaged data, NoRoomError when the disk is full; an append of no events tells
- * whether it is.
+ * Appends to a stream. `done` is called once the outcome is durable. A refusal waits too, because it depends on appends
+ * that are still being synced. Throws CorruptLogError when the decision needs damaged data, and NoRoomError when the
+ * disk is full. An append without events shows whether it is.
  */
 export function append(
   store: StreamStore,
@@ -50,7 +50,8 @@ export function append(
   }
   if (events.length === 0 && store.isFull) throw new NoRoomError()
   const undeletedByMetadata = isMetastream(stream) && isSoftDeleted(store.writtenMetadata(originalStreamOf(stream)))
-  // What revives a stream is hidden without the metadata that follows: both are let in, or neither.
+  // Events that revive a deleted stream stay hidden until the metadata after them is written. Both fit, or neither is
+  // written.
   if (decision.undelete || undeletedByMetadata)
     store.requireRoom(1 + Number(decision.undelete) + Number(undeletedByMetadata))
   const outcome: WriteOutcome = {
@@ -64,7 +65,7 @@ export function append(
   answer(store, outcome, done)
 }
 
-/** Hides all events of a stream; it can be written again and keeps counting. */
+/** Hides all events of a stream. New appends continue its revisions. */
 export function softDelete(
   store: StreamStore,
   stream: string,
@@ -84,7 +85,7 @@ export function softDelete(
   answer(store, { kind: 'success', revision: metaHead + 1, position }, done)
 }
 
-/** Ends a stream for good. */
+/** Deletes a stream permanently. */
 export function tombstone(
   store: StreamStore,
   stream: string,
@@ -106,8 +107,9 @@ export function tombstone(
 }
 
 /**
- * An append or new metadata that revives a soft-deleted stream is followed by metadata that says from where on it is readable.
- * Killed between the two, the node would hide the new events, or show the deleted ones: the start writes what is missing.
+ * An append or new metadata that revives a soft-deleted stream is followed by metadata with the first readable
+ * revision. A node killed between the two would hide the new events, or show the deleted ones. The start therefore
+ * writes the missing metadata.
  */
 export function finishInterruptedUndelete(store: StreamStore): void {
   const frame = store.lastRecovered
@@ -132,13 +134,13 @@ function metadataIn(frame: Frame): StreamMetadata {
   return last?.json === true ? parseStreamMetadata(eventData(last)) : NO_METADATA
 }
 
-/** Stream of the append right before a frame. */
+/** Stream of the append directly before a frame. */
 function streamBefore(store: StreamStore, frame: Frame): string | undefined {
   const [newest] = readLogBackwards(store, frame.position)
   return newest?.[0]?.frame.stream
 }
 
-/** Goes by the bytes of the last metadata event, as the server does: its content type does not matter here. */
+/** Uses the bytes of the last metadata event, as the server does. Its content type does not matter here. */
 function undelete(store: StreamStore, stream: string, firstRevision: number): void {
   const json = withTruncateBefore(store.writtenMetadataData(stream) ?? NO_BYTES, firstRevision)
   const metastream = metastreamOf(stream)

@@ -1,6 +1,6 @@
 import { type StoredEvent, eventType } from '../log/frame.ts'
 
-/** A server-side filter of `$all`: on the stream's name or the event's type, by regular expression or by prefixes. */
+/** A server-side filter of `$all` on the stream's name or the event's type, by regular expression or by prefixes. */
 export type EventFilter = {
   on: 'stream' | 'type'
   /** Whether an event of this stream passes. */
@@ -25,7 +25,7 @@ function byPrefix(prefixes: string[]): (text: string) => boolean {
   return (text) => prefixes.some((prefix) => text.startsWith(prefix))
 }
 
-/** The same few names and types come again and again. */
+/** Caches results, because the same few names and types repeat. */
 function remembered(matches: (text: string) => boolean): (text: string) => boolean {
   const known = new Map<string, boolean>()
   return (text) => {

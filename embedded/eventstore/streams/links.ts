@@ -2,19 +2,20 @@ import { eventData, eventType, type StoredEvent } from '../log/frame.ts'
 import { readEvent } from './read-stream.ts'
 import type { StreamStore } from './stream-store.ts'
 
-/** What a reader that asked for links to be resolved gets: an event, a link and its event, or a link that leads nowhere. */
+/** The result for a reader that resolves links: an event, a link and its event, or a link without a target. */
 export type ResolvedEvent = { event: StoredEvent | undefined; link: StoredEvent | undefined }
 
-/** Type of the events that point to another one; their data is `revision@stream`. */
+/** Type of the events that point to another event. Their data is `revision@stream`. */
 export const LINK_EVENT = '$>'
 
 const INTEGER = /^[\t-\r ]*[+-]?\d+[\t-\r ]*\0*$/
 const LARGEST_INT64 = 2n ** 63n - 1n
 
 /**
- * Follows a link, one step. The target is looked up as a read would find it now: deleted, truncated, too old or missing, the link
- * comes alone. Data that does not begin with a number makes the link an ordinary event to the server's reads and catching-up
- * subscriptions, but one that leads nowhere to its live ones. Throws CorruptLogError and CorruptIndexError.
+ * Follows a link by one step. The target is looked up as a read finds it now. If the target is deleted, truncated, too
+ * old or missing, the link comes alone. Data without a leading number has two meanings, as on the server. Reads and
+ * subscriptions that catch up take the link as an ordinary event; live subscriptions take it as a link without a
+ * target. Throws CorruptLogError and CorruptIndexError.
  */
 export function resolveLink(store: StreamStore, stored: StoredEvent, reader: 'reading' | 'live'): ResolvedEvent {
   if (!isLink(stored)) return { event: stored, link: undefined }
@@ -31,7 +32,7 @@ function isLink(event: StoredEvent): boolean {
   return event.layout.typeLength === LINK_EVENT.length && eventType(event) === LINK_EVENT
 }
 
-/** A number as the server's parser takes it: spaces around it, a sign, 64 bits. */
+/** A number as the server parses it: with optional spaces around it and a sign, in 64 bits. */
 function parseInt64(text: string): bigint | undefined {
   if (!INTEGER.test(text)) return undefined
   const digits = text.replaceAll(/[^\d]/g, '').replace(/^0+(?=\d)/, '')

@@ -1,6 +1,7 @@
 /**
- * A map of at most `size` entries, beside those that may not be forgotten yet; the newer half of that is always held. It forgets
- * half of them at a time: a Map whose oldest entry is deleted at every step walks over all the places it deleted before.
+ * A map of at most `size` entries, plus entries that must not be dropped yet. It always keeps the newer half and drops
+ * the other half at once. Deleting the oldest entry at every step would be slow: a Map walks over all places that were
+ * deleted before.
  */
 export class LruMap<Key, Value> {
   private newer = new Map<Key, Value>()

@@ -2,10 +2,10 @@ import { frameEvents, type Frame, type StoredEvent } from '../log/frame.ts'
 import { SEGMENT_HEADER } from '../log/segment.ts'
 import type { StreamStore } from './stream-store.ts'
 
-/** An event of `$all` with the append it came in. */
+/** An event of `$all` and its append. */
 export type LoggedEvent = { frame: Frame; event: StoredEvent }
 
-/** Whether a position that a client sent is one of this log: going on from any other would skip or repeat events. */
+/** Whether a client's position belongs to this log. Continuing from any other position would skip or repeat events. */
 export function isPosition(store: StreamStore, position: number): boolean {
   if (position === 0 || position >= store.log.durableEnd) return true
   for (let at = frameBefore(store, position); at <= position;) {
@@ -18,14 +18,14 @@ export function isPosition(store: StreamStore, position: number): boolean {
   return true
 }
 
-/** Position of the frame that holds the first event at or behind `position`. */
+/** Position of the frame with the first event at or behind `position`. */
 function frameBefore(store: StreamStore, position: number): number {
   return store.index.markBefore(position) ?? SEGMENT_HEADER
 }
 
 /**
- * Chunks of the log's durable events from `position` (included) on, in order; ends at the durable end it meets.
- * Returns the position to go on from. Throws CorruptLogError.
+ * Chunks of the log's durable events from `position` (inclusive), in order, up to the durable end that the reading
+ * meets. Returns the position from which to continue. Throws CorruptLogError.
  */
 export function* readLogForwards(store: StreamStore, position: number): Generator<LoggedEvent[], number> {
   if (position >= store.log.durableEnd) return store.log.durableEnd
@@ -40,7 +40,7 @@ export function* readLogForwards(store: StreamStore, position: number): Generato
   }
 }
 
-/** Chunks of the log's durable events before `position` (excluded), newest first. Throws CorruptLogError. */
+/** Chunks of the log's durable events before `position` (exclusive), newest first. Throws CorruptLogError. */
 export function* readLogBackwards(store: StreamStore, position: number): Generator<LoggedEvent[]> {
   let until = Math.min(position, store.log.durableEnd)
   while (until > SEGMENT_HEADER) {

@@ -11,15 +11,15 @@ import {
 } from './stream-metadata.ts'
 import type { StreamStore } from './stream-store.ts'
 
-/** What a reader finds: nothing, a tombstone, or a stream with its bounds. */
+/** The result of a lookup: no stream, a tombstone, or a stream with its bounds. */
 export type StreamView =
   | { kind: 'missing' }
   | { kind: 'deleted' }
   | { kind: 'readable'; head: number; first: number; metadata: StreamMetadata }
 
-/** Appends looked up in one go. */
+/** Appends in one lookup. */
 const PLACES = 256
-/** Events handed out in one go, about, and bytes of the appends they came in. */
+/** Approximate number of events in a page, and bytes of their appends. */
 const PAGE = 128
 const PAGE_BYTES = 512 << 10
 
@@ -35,8 +35,8 @@ export function viewStream(store: StreamStore, stream: string): StreamView {
 }
 
 /**
- * Pages of a stream's events from `from` on, oldest first, at most `count` events, ending at the head found at each page.
- * Throws CorruptLogError and CorruptIndexError.
+ * Pages of a stream's events from `from` on, oldest first, at most `count` events. Ends at the head, which is read
+ * again for each page. Throws CorruptLogError and CorruptIndexError.
  */
 export function* readForwards(
   store: StreamStore,
@@ -72,7 +72,10 @@ export function* readForwards(
   }
 }
 
-/** Pages of a stream's events from `from` back, newest first, at most `count` events. Throws CorruptLogError and CorruptIndexError. */
+/**
+ * Pages of a stream's events back from `from`, newest first, at most `count` events. Throws CorruptLogError and
+ * CorruptIndexError.
+ */
 export function* readBackwards(
   store: StreamStore,
   stream: string,
@@ -107,7 +110,10 @@ export function* readBackwards(
   }
 }
 
-/** The event that readers find at a revision, -1 for the last one; undefined when there is none any more. Throws CorruptLogError. */
+/**
+ * The event that readers find at a revision. -1 stands for the last one. Undefined when it is gone. Throws
+ * CorruptLogError.
+ */
 export function readEvent(store: StreamStore, stream: string, revision: number): StoredEvent | undefined {
   const view = viewStream(store, stream)
   if (view.kind !== 'readable') return undefined
@@ -120,14 +126,14 @@ export function readEvent(store: StreamStore, stream: string, revision: number):
   return frame.createdAt < oldestReadable(view.metadata) ? undefined : events[wanted - place.revision]
 }
 
-/** Creation time in milliseconds that an event must not be older than. */
+/** Earliest readable creation time, in milliseconds. */
 function oldestReadable(metadata: StreamMetadata): number {
   return metadata.maxAge === undefined ? -Infinity : Date.now() - metadata.maxAge
 }
 
 const GROUPS_ON_ALL = '$persistentsubscription-$all::'
 
-/** Streams that `$all` leaves out: what groups on `$all` note for themselves would otherwise come back to them without end. */
+/** Streams that `$all` omits. Otherwise groups on `$all` would receive their own records without end. */
 export function isHiddenFromAll(stream: string): boolean {
   return stream.startsWith(GROUPS_ON_ALL) && (stream.endsWith('-checkpoint') || stream.endsWith('-parked'))
 }

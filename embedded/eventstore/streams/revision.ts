@@ -1,5 +1,6 @@
 /**
- * Revisions are plain numbers inside the node; the two values of the protocol that do not fit are sentinels here.
+ * Revisions are plain numbers inside the node. Two values of the protocol exceed the safe integers and are sentinels
+ * here.
  */
 
 /** Head of a stream that was never written. */
@@ -14,7 +15,7 @@ export const DELETED_STREAM_WIRE = 0x7fffffffffffffffn
 /** Position of an append whose last event readers do not find. */
 export const NO_POSITION = -1
 
-/** What an append or a delete expects the stream to be. */
+/** The expected state of a stream for an append or a delete. */
 export type ExpectedRevision = 'any' | 'no_stream' | 'stream_exists' | number
 
 /** A revision as the protocol's unsigned 64-bit decimal text. */
@@ -22,7 +23,7 @@ export function revisionToWire(revision: number): string {
   return revision === DELETED_STREAM ? DELETED_STREAM_WIRE.toString() : String(revision)
 }
 
-/** A revision from the protocol; anything beyond the safe integers counts as the deleted marker. */
+/** A revision from the protocol. A value beyond the safe integers counts as the deleted marker. */
 export function revisionFromWire(revision: bigint): number {
   return revision > BigInt(Number.MAX_SAFE_INTEGER) ? DELETED_STREAM : Number(revision)
 }

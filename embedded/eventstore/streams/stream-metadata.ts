@@ -1,16 +1,19 @@
 import { DELETED_STREAM } from './revision.ts'
 
-/** What of a stream's metadata the node acts on. */
+/** The part of a stream's metadata on which the node acts. */
 export type StreamMetadata = {
   maxCount: number | undefined
   /** Milliseconds. */
   maxAge: number | undefined
-  /** First revision still to be read; DELETED_STREAM after a soft delete. */
+  /** First readable revision. DELETED_STREAM after a soft delete. */
   truncateBefore: number | undefined
   acl: StreamAcl | undefined
 }
 
-/** Roles by right, as named in metadata: read, write, delete, read and write metadata; undefined where the default holds. */
+/**
+ * Roles for each right in metadata: read, write, delete, read metadata, write metadata. Undefined where the default
+ * applies.
+ */
 export type StreamAcl = { [Right in AclRight]: string[] | undefined }
 export type AclRight = (typeof ACL_RIGHTS)[number]
 const ACL_RIGHTS = ['$r', '$w', '$d', '$mr', '$mw'] as const
@@ -28,18 +31,18 @@ export const METASTREAM_METADATA: StreamMetadata = { ...NO_METADATA, maxCount: 1
 /** Type of the events in a metadata stream. */
 export const METADATA_EVENT = '$metadata'
 
-/** What a soft delete writes: the text the server writes, since 2^63 - 1 is no JavaScript number. */
+/** The metadata of a soft delete. It is text, as on the server, because 2^63 - 1 is not a JavaScript number. */
 export const SOFT_DELETED_JSON = '{"$tb":9223372036854775807}'
 
 const LARGEST_INT64 = 2n ** 63n - 1n
-/** Longest time span of .NET in whole seconds: a longer `$maxAge` or `$cacheControl` makes the metadata void. */
+/** Longest .NET time span in whole seconds. A longer `$maxAge` or `$cacheControl` makes the metadata void. */
 const LONGEST_SPAN = 922_337_203_685n
 
 export function isMetastream(stream: string): boolean {
   return stream.startsWith('$$')
 }
 
-/** Streams that the server keeps in memory and writes itself: what a client writes there is never read. */
+/** Streams that the server keeps in memory and writes itself. Events that a client writes there are never read. */
 export function isHeldInMemory(stream: string): boolean {
   return stream.startsWith('$mem-')
 }
@@ -56,7 +59,9 @@ export function isSoftDeleted(metadata: StreamMetadata): boolean {
   return metadata.truncateBefore === DELETED_STREAM
 }
 
-/** Parses a metadata event's data as the server does: anything unexpected in what it knows makes all of it void. */
+/**
+ * Parses the data of a metadata event as the server does. An unexpected value in a known member makes all of it void.
+ */
 export function parseStreamMetadata(json: Buffer): StreamMetadata {
   const values = parseObject(json.toString('utf8').replace(/^\uFEFF/, ''))
   if (values === undefined) return NO_METADATA
@@ -77,7 +82,7 @@ export function parseStreamMetadata(json: Buffer): StreamMetadata {
   }
 }
 
-/** The metadata with another `$tb`, everything else kept; undefined when it is no JSON object. */
+/** The metadata with a new `$tb` and everything else unchanged. Undefined when it is not a JSON object. */
 export function withTruncateBefore(json: Buffer, truncateBefore: number): Buffer | undefined {
   const values = parseObject(json.toString('utf8'))
   if (values === undefined) return undefined
@@ -88,13 +93,13 @@ export function withTruncateBefore(json: Buffer, truncateBefore: number): Buffer
   )
 }
 
-/** First revision that may still be read by count and truncation; age is checked per event. */
+/** First readable revision by count and truncation. Age is checked for each event. */
 export function firstReadableRevision(metadata: StreamMetadata, head: number): number {
   const byCount = metadata.maxCount === undefined ? 0 : head - metadata.maxCount + 1
   return Math.max(0, byCount, metadata.truncateBefore ?? 0)
 }
 
-/** 2^63 - 1 marks a soft delete; other values beyond the safe integers must not be taken for it. */
+/** 2^63 - 1 marks a soft delete. Other values beyond the safe integers must not count as one. */
 function revisionOf(value: bigint): number {
   if (value === LARGEST_INT64) return DELETED_STREAM
   return value >= BigInt(DELETED_STREAM) ? DELETED_STREAM - 1 : Number(value)
@@ -102,7 +107,7 @@ function revisionOf(value: bigint): number {
 
 type JsonObject = Record<string, unknown>
 
-/** Numbers written as integers come as BigInt, whatever their size: the server tells 2 from 2.0. */
+/** Integers are parsed as BigInt, whatever their size, because the server distinguishes 2 from 2.0. */
 function parseObject(text: string): JsonObject | undefined {
   let parsed: unknown
   try {
@@ -127,10 +132,10 @@ function integerOf(values: JsonObject, key: string, limit: bigint): bigint | 'in
   return value
 }
 
-/** Access lists of streams without one of their own: ordinary streams, and those whose names begin with `$`. */
+/** Access lists of streams without their own: ordinary streams, and streams whose names begin with `$`. */
 export type DefaultAcls = { user: StreamAcl | undefined; system: StreamAcl | undefined }
 
-/** Parses an event of `$settings` as the server does: anything unexpected makes all of it void. */
+/** Parses an event of `$settings` as the server does. Any unexpected value makes all of it void. */
 export function parseDefaultAcls(json: Buffer): DefaultAcls {
   const values = parseObject(json.toString('utf8').replace(/^\uFEFF/, '')) ?? {}
   const read = (key: string): StreamAcl | 'invalid' | undefined =>
@@ -140,7 +145,7 @@ export function parseDefaultAcls(json: Buffer): DefaultAcls {
   return user === 'invalid' || system === 'invalid' ? { user: undefined, system: undefined } : { user, system }
 }
 
-/** An access list: a role or several for each right, and nothing else. */
+/** An access list: one role or several for each right, and nothing else. */
 function parseAcl(value: unknown): StreamAcl | 'invalid' {
   if (!isObject(value) || Array.isArray(value)) return 'invalid'
   const acl: StreamAcl = { $r: undefined, $w: undefined, $d: undefined, $mr: undefined, $mw: undefined }

@@ -19,18 +19,22 @@ const HEADS_KEPT = 25_000
 const METADATA_KEPT = 20_000
 const IDS_KEPT = 32_768
 
-/** An event that was appended not long ago, durable or not. */
+/** A recently appended event, durable or not. */
 export type RecentEvent = { stream: string; revision: number; position: number }
 
-/** What the start found: the torn end of the log, appends that the index did not know yet, and whether all of them were. */
+/**
+ * The findings of the start: the torn end of the log, appends that were missing in the index, and whether the whole
+ * index was built again.
+ */
 export type Recovery = { tornBytes: number; appendsReadAgain: number; isIndexBuilt: boolean }
 
-/** The last event of a metadata stream, as acted on and as written, and how far the log reached behind it. */
+/** The last event of a metadata stream: parsed, as bytes, and the end of the log after it. */
 type WrittenMetadata = { metadata: StreamMetadata; data: Buffer; end: number }
 
 /**
- * Opens the store of a folder; an index that SQLite finds damaged is built again. Throws CorruptLogError when an acknowledged
- * append is damaged where the start has to look. `onFailure`: nothing can be written any more.
+ * Opens the store of a folder. Builds an index again that SQLite finds damaged. Throws CorruptLogError when an
+ * acknowledged append is damaged in the part that the start reads. `onFailure` is called when nothing can be written
+ * any more.
  */
 export function openStore(folder: string, onFailure: (error: Error) => void): StreamStore {
   try {
@@ -46,7 +50,7 @@ function isSqliteError(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ERR_SQLITE_ERROR'
 }
 
-/** Log, index and what the writer must know of events that are not durable yet. */
+/** The log, the index, and the writer's state about events that are not durable yet. */
 export class StreamStore {
   readonly log: EventLog
   readonly index: StreamIndex
@@ -87,7 +91,7 @@ export class StreamStore {
     this.recovery = { tornBytes: this.log.tornBytes, appendsReadAgain, isIndexBuilt }
   }
 
-  /** The last append found behind the index at the start, if any. */
+  /** The last append behind the index that the start found, if any. */
   readonly lastRecovered: Frame | undefined
   readonly recovery: Recovery
 
@@ -96,18 +100,18 @@ export class StreamStore {
     return this.heads.get(stream)?.revision ?? this.index.head(stream)
   }
 
-  /** Metadata as last written, durable or not. */
+  /** Last written metadata, durable or not. */
   writtenMetadata(stream: string): StreamMetadata {
     if (isMetastream(stream)) return METASTREAM_METADATA
     return this.written.get(stream)?.metadata ?? this.durableMetadata(stream)
   }
 
-  /** Data of the last event of the stream's metadata stream, whatever its content type. */
+  /** Data of the last event in the stream's metadata stream, with any content type. */
   writtenMetadataData(stream: string): Buffer | undefined {
     return this.written.get(stream)?.data ?? this.readMetadata(stream)?.data
   }
 
-  /** Metadata that readers go by. */
+  /** Metadata that applies to readers. */
   durableMetadata(stream: string): StreamMetadata {
     if (isMetastream(stream)) return METASTREAM_METADATA
     if (!this.index.metastreams.has(metastreamOf(stream))) return NO_METADATA
@@ -118,15 +122,17 @@ export class StreamStore {
     return read?.metadata ?? NO_METADATA
   }
 
-  /** An event by its id, if it was appended recently to this stream; like the server, the first one of an id that came twice. */
+  /**
+   * A recently appended event of this stream by its id. If an id occurs twice, the first one counts, as on the server.
+   */
   recentEvent(id: string, stream: string): RecentEvent | undefined {
     const event = this.recentIds.get(id)
     return event?.stream === stream ? event : undefined
   }
 
   /**
-   * Appends without any check; `done` is called once durable. Returns the position of the last event. Throws NoRoomError;
-   * `isFollowUp`: it belongs to the write before it, for whose sake it is let in.
+   * Appends without any check. Calls `done` once durable. Returns the position of the last event. Throws NoRoomError.
+   * `isFollowUp`: the write completes the one before it and may use the room left for that.
    */
   write(stream: string, firstRevision: number, events: ProposedEvent[], done: () => void, isFollowUp = false): number {
     if (this.index.isOverfull && !isFollowUp) throw new NoRoomError()
@@ -143,18 +149,18 @@ export class StreamStore {
     return positions.at(-1) ?? 0
   }
 
-  /** Whether appends are refused for want of room. Tries to make room then. */
+  /** Whether appends are refused for lack of room. Tries to make room again first. */
   get isFull(): boolean {
     return this.index.isOverfull || this.log.isFull
   }
 
-  /** The log's, but that the index has to have room too. */
+  /** Like that of the log, but the index needs room too. */
   requireRoom(appends = 1): void {
     if (this.index.isOverfull) throw new NoRoomError()
     this.log.requireRoom(appends)
   }
 
-  /** The events of the append that holds a revision. Throws CorruptLogError when log and index disagree. */
+  /** The events of the append that contains a revision. Throws CorruptLogError when log and index disagree. */
   eventsAt(stream: string, place: { revision: number; position: number }): { frame: Frame; events: StoredEvent[] } {
     const frame = this.log.readFrame(place.position)
     if (frame.stream !== stream || frame.firstRevision !== place.revision)
@@ -162,7 +168,7 @@ export class StreamStore {
     return { frame, events: frameEvents(frame) }
   }
 
-  /** Calls back whenever more of the log is durable, with that; returns how to stop it. */
+  /** Calls back with the new frames whenever more of the log is durable. Returns a function that stops the calls. */
   onDurable(listener: (frames: Frame[]) => void): () => void {
     this.listeners.add(listener)
     return () => this.listeners.delete(listener)
@@ -206,7 +212,7 @@ export class StreamStore {
   }
 }
 
-/** Only an event of content type JSON is acted on. */
+/** Only events with content type JSON take effect. */
 function writtenMetadata(data: Buffer, isJsonEvent: boolean, end: number): WrittenMetadata {
   return { metadata: isJsonEvent ? parseStreamMetadata(data) : NO_METADATA, data, end }
 }

@@ -11,8 +11,8 @@ export type ProposedBytes = Pick<TransferredEvent, 'id' | 'type' | 'isJson' | 'd
 const EVERYTHING = '9223372036854775807'
 
 /**
- * The official client with its connection string, discovery and credentials, but with bytes as they are: its own calls take JSON
- * apart and write it anew, which loses digits and spaces.
+ * The official client's connection string, discovery and credentials, with unchanged bytes. The client's own calls
+ * parse JSON and write it again, and that loses digits and spaces.
  */
 export class ByteClient {
   private readonly client: EventStoreDBClient
@@ -21,7 +21,7 @@ export class ByteClient {
     this.client = EventStoreDBClient.connectionString(url)
   }
 
-  /** Everything in `$all` up to its present end, links as they stand. */
+  /** All events in `$all` up to its present end, with unresolved links. */
   async *readAll(): AsyncGenerator<TransferredEvent> {
     const options = new streams.ReadReq.Options()
       .setAll(new streams.ReadReq.Options.AllOptions().setStart(new shared.Empty()))
@@ -31,7 +31,7 @@ export class ByteClient {
     yield* this.read(options)
   }
 
-  /** The last event of a stream, if any is readable. */
+  /** The last readable event of a stream, if any. */
   async last(stream: string): Promise<TransferredEvent | undefined> {
     const from = new streams.ReadReq.Options.StreamOptions()
       .setStreamIdentifier(identifierOf(stream))
@@ -45,7 +45,7 @@ export class ByteClient {
     return undefined
   }
 
-  /** Appends behind revision `before`, -1 for a stream that is not there. */
+  /** Appends after revision `before`. -1 stands for a missing stream. */
   async append(stream: string, before: bigint, events: ProposedBytes[]): Promise<AppendOutcome> {
     const options = new streams.AppendReq.Options().setStreamIdentifier(identifierOf(stream))
     if (before < 0n) options.setNoStream(new shared.Empty())
@@ -76,7 +76,7 @@ export class ByteClient {
     await this.client.deleteStream(stream)
   }
 
-  /** An append of nothing, which brings a deleted stream back empty. */
+  /** An append without events. It revives a deleted stream without events. */
   async revive(stream: string): Promise<void> {
     await this.client.appendToStream(stream, [], { expectedRevision: 'any' })
   }

@@ -3,7 +3,10 @@ import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { FORMAT, parseLine, type TransferredEvent } from './exported-line.ts'
 
-/** The events of an export, in order. Throws at its end, or where it breaks off, when it is not what was exported. */
+/**
+ * The events of an export, in order. Throws at its end, or where it is cut off, when the content differs from what was
+ * exported.
+ */
 export async function* readExport(file: string): AsyncGenerator<TransferredEvent> {
   const hash = createHash('sha256')
   let place: 'before' | 'within' | 'behind' = 'before'
@@ -12,12 +15,12 @@ export async function* readExport(file: string): AsyncGenerator<TransferredEvent
     const parsed = parseLine(line)
     if (place === 'before') {
       if (!('header' in parsed) || parsed.header.format !== FORMAT)
-        throw new Error(`${file} is no export of the form ${FORMAT}`)
+        throw new Error(`${file} is not an export of the form ${FORMAT}`)
       place = 'within'
-    } else if (place === 'behind' || 'header' in parsed) throw new Error(`${file} goes on behind its end`)
+    } else if (place === 'behind' || 'header' in parsed) throw new Error(`${file} continues after its end`)
     else if ('footer' in parsed) {
       if (parsed.footer.events !== events || parsed.footer.sha256 !== hash.digest('hex'))
-        throw new Error(`${file} is not what was exported: its checksum does not match`)
+        throw new Error(`${file} was changed after the export: its checksum does not match`)
       place = 'behind'
     } else {
       events += 1
@@ -25,5 +28,5 @@ export async function* readExport(file: string): AsyncGenerator<TransferredEvent
     }
     if (place === 'within') hash.update(`${line}\n`)
   }
-  if (place !== 'behind') throw new Error(`${file} is not whole: its end is missing`)
+  if (place !== 'behind') throw new Error(`${file} is incomplete: its end is missing`)
 }

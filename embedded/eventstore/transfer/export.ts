@@ -5,16 +5,16 @@ import { FORMAT, eventLine, type Footer, type Header } from './exported-line.ts'
 
 export type ExportOptions = {
   url: string
-  /** The file; it appears once it is whole. */
+  /** The file. It appears once it is complete. */
   out: string
-  /** Takes along the streams that a server keeps for itself: accounts, settings, statistics, persistent subscriptions. */
+  /** Includes the streams that a server keeps for itself: accounts, settings, statistics, persistent subscriptions. */
   withSystemStreams: boolean
 }
 export type ExportResult = { events: number; leftOut: number; bytes: number; sha256: string }
 
 const WRITTEN_AT_ONCE = 1 << 20
 
-/** Writes everything in a store's `$all` to a file. Rejects when the store or the disk does. */
+/** Writes all events in a store's `$all` to a file. Rejects on an error of the store or the disk. */
 export async function exportStore({ url, out, withSystemStreams }: ExportOptions): Promise<ExportResult> {
   const client = new ByteClient(url)
   const unfinished = `${out}.part`
@@ -64,7 +64,7 @@ export async function exportStore({ url, out, withSystemStreams }: ExportOptions
   }
 }
 
-/** A `$` stream, or the metadata of one; the metadata of any other goes along with it. */
+/** A `$` stream, or the metadata of one. Metadata of other streams is always exported. */
 export function isSystemStream(stream: string): boolean {
   return stream.replace(/^(\$\$)+(?=[^$])/, '').startsWith('$')
 }

@@ -1,13 +1,13 @@
 /*
- * An export is a file of JSON lines: what it is, an event per line in the order of `$all`, and at its end how many there were and
- * the SHA-256 of all lines before, so that a file that was cut off or changed is told from a whole one.
+ * An export is a file of JSON lines. The first line is the header; one line per event follows, in the order of `$all`.
+ * The last line contains the number of events and the SHA-256 of all lines before it. It detects a cut or changed file.
  *
- * Bytes that are UTF-8 stand there as text, others as Base64 under a name of their own.
+ * Bytes that are valid UTF-8 are stored as text, others as Base64 under another name.
  */
 
 export const FORMAT = 'eventstore-export/1'
 
-/** An event with all that a store can be given again; positions and creation times are the store's own. */
+/** The parts of an event that a store accepts again. Each store assigns its own positions and creation times. */
 export type TransferredEvent = {
   stream: string
   /** 2^63 - 1 for a tombstone. */
@@ -17,7 +17,7 @@ export type TransferredEvent = {
   isJson: boolean
   data: Uint8Array
   metadata: Uint8Array
-  /** When the exported store took it in, for who reads the file. */
+  /** Creation time in the exported store, for readers of the file. */
   created: string
 }
 
@@ -35,11 +35,11 @@ export function eventLine({ stream, revision, id, type, isJson, data, metadata, 
     ...named('data', data),
     ...named('metadata', metadata),
   }
-  // These two end a line for some readers.
+  // Some programs take these two characters as the end of a line.
   return JSON.stringify(fields).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')
 }
 
-/** Takes a line apart. Throws on what no export writes. */
+/** Parses a line. Throws on a line that no export contains. */
 export function parseLine(line: string): { header: Header } | { event: TransferredEvent } | { footer: Footer } {
   const values: unknown = JSON.parse(line)
   if (typeof values !== 'object' || values === null) throw new Error(`not a line of an export: ${line.slice(0, 80)}`)

@@ -5,13 +5,13 @@ import type { TransferredEvent } from './exported-line.ts'
 
 export type ImportResult = {
   events: number
-  /** Events that the store had written by itself when their turn came: the metadata that revives a deleted stream. */
+  /** Events that the store wrote by itself before their turn: the metadata that revives a deleted stream. */
   writtenByStore: number
-  /** Events without data that stand where a scavenge had removed some, so that revisions stay. */
+  /** Events without data at the place of scavenged events. They keep the revisions equal. */
   filled: number
 }
 
-/** What a soft delete writes to the metadata stream. */
+/** The data that a soft delete writes to the metadata stream. */
 const SOFT_DELETE = /^\s*\{\s*"\$tb"\s*:\s*9223372036854775807\s*\}\s*$/
 const LONGEST_WAIT_MS = 5000
 const RETRY_MS = 20
@@ -21,8 +21,8 @@ const BYTES_AT_ONCE = 512 << 10
 export const FILLER_EVENT = 'scavenged'
 
 /**
- * Writes an export into a store that has none of its streams: the same streams, revisions, ids, types and bytes in the same order.
- * Checks the whole file before it writes anything. Rejects at the first event that the store does not take.
+ * Writes an export into a store that has none of its streams. Streams, revisions, ids, types, bytes and order stay the
+ * same. Checks the whole file before it writes anything. Rejects at the first event that the store refuses.
  */
 export async function importStore(url: string, file: string): Promise<ImportResult> {
   for await (const _event of readExport(file));
@@ -49,7 +49,10 @@ class Importing {
     this.client = client
   }
 
-  /** What follows in one stream goes into one append; metadata alone, since the store answers it with its own. */
+  /**
+   * Consecutive events of one stream go into one append. Metadata goes alone, because the store answers it with its own
+   * metadata.
+   */
   async take(event: TransferredEvent): Promise<void> {
     const size = event.data.length + event.metadata.length
     const last = this.group.at(-1)
@@ -82,7 +85,7 @@ class Importing {
     const outcome = await this.client.append(stream, revision - 1n, events)
     if (outcome.kind === 'conflict' && !(await this.isWrittenByStore(events))) {
       throw new Error(
-        `${stream} holds events of its own up to revision ${outcome.head}, where revision ${revision} was to be written: import into a store without these streams`,
+        `${stream} already has events up to revision ${outcome.head}, but revision ${revision} was to be written: import into a store without these streams`,
       )
     }
     if (outcome.kind === 'conflict') this.result.writtenByStore += 1
@@ -91,23 +94,29 @@ class Importing {
     else this.deleted.delete(originalOf(stream))
   }
 
-  /** A real server that has to revive a stream whose metadata stream is tombstoned ends, and does not start again. */
+  /**
+   * A real server crashes when it has to revive a stream whose metadata stream is tombstoned. It does not start
+   * again.
+   */
   private async tombstone(stream: string): Promise<void> {
     if (stream.startsWith('$$') && this.deleted.has(originalOf(stream))) {
       throw new Error(
-        `${stream} is tombstoned while ${originalOf(stream)} is deleted: an append to that would end a real server for good`,
+        `${stream} is tombstoned while ${originalOf(stream)} is deleted: an append to the deleted stream would crash a real server permanently`,
       )
     }
     await this.client.tombstone(stream)
   }
 
-  /** Appended, what deletes a deleted stream once more would revive it. */
+  /** Deletes a deleted stream again. An append of the same metadata would revive the stream. */
   private async deleteAgain({ stream, revision }: TransferredEvent): Promise<void> {
     await this.client.softDelete(originalOf(stream))
     this.heads.set(stream, revision)
   }
 
-  /** An append without events revives a deleted stream: only that leaves this metadata, which appended itself would be followed by more. */
+  /**
+   * An append without events revives a deleted stream and leaves exactly this metadata. An append of the metadata
+   * itself would add further metadata.
+   */
   private isBareRevival(stream: string, [event]: TransferredEvent[]): boolean {
     const original = originalOf(stream)
     if (event === undefined || !event.isJson || original === stream || !this.deleted.has(original)) return false
@@ -115,7 +124,7 @@ class Importing {
     return isSameJson(event.data, revived)
   }
 
-  /** A store that revives a stream writes the metadata for it at once, with an id of its own. */
+  /** A store that revives a stream writes the metadata for it immediately, with its own id. */
   private async isWrittenByStore([event, ...more]: TransferredEvent[]): Promise<boolean> {
     if (event === undefined || more.length > 0 || !event.stream.startsWith('$$')) return false
     const last = await this.readableLast(event.stream, event.revision)
@@ -127,7 +136,7 @@ class Importing {
     )
   }
 
-  /** The last event of a stream once readers see that revision, which on a server is a moment after the writer knows of it. */
+  /** The last event of a stream once readers see that revision. On a server that is a moment after the writer. */
   private async readableLast(stream: string, revision: bigint): Promise<TransferredEvent | undefined> {
     const giveUpAt = performance.now() + LONGEST_WAIT_MS
     for (;;) {
@@ -143,7 +152,7 @@ class Importing {
     ])
     if (outcome.kind === 'conflict')
       throw new Error(
-        `${stream} holds events of its own up to revision ${outcome.head}: import into a store without these streams`,
+        `${stream} already has events up to revision ${outcome.head}: import into a store without these streams`,
       )
     this.result.filled += 1
   }
@@ -169,7 +178,7 @@ function isSameJson(one: Uint8Array, other: Uint8Array): boolean {
   return canonical(one) === canonical(other)
 }
 
-/** JSON by its content type need not be any. */
+/** Data with the content type JSON may still be invalid JSON. */
 function parsedJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(Buffer.from(bytes).toString('utf8'))

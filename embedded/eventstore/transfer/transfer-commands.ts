@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util'
 export const EXPORT_USAGE = 'export --url esdb://HOST:PORT --out FILE [--with-system-streams]'
 export const IMPORT_USAGE = 'import --url esdb://HOST:PORT --from FILE'
 
-/** Writes everything of the store at a connection string to a file, and says what it was. Rejects on wrong arguments. */
+/** Writes all events of the store at a connection string to a file, and prints the counts. Rejects wrong arguments. */
 export async function runExport(args: string[]): Promise<void> {
   const { values } = parseArgs({
     args,
@@ -14,7 +14,7 @@ export async function runExport(args: string[]): Promise<void> {
     },
   })
   if (values.url === undefined || values.out === undefined) throw new Error(`usage: ${EXPORT_USAGE}`)
-  // The client is loaded by who transfers, not by every node.
+  // Only the transfer commands load the client, not every node.
   const { exportStore } = await import('./export.ts')
   say(
     'exported',
@@ -22,7 +22,7 @@ export async function runExport(args: string[]): Promise<void> {
   )
 }
 
-/** Writes an exported file into the store at a connection string, and says what it was. Rejects on wrong arguments. */
+/** Imports an exported file into the store at a connection string, and prints the counts. Rejects wrong arguments. */
 export async function runImport(args: string[]): Promise<void> {
   const { values } = parseArgs({ args, options: { url: { type: 'string' }, from: { type: 'string' } } })
   if (values.url === undefined || values.from === undefined) throw new Error(`usage: ${IMPORT_USAGE}`)

@@ -19,7 +19,7 @@ const PREPARE = 0x10
 
 type Success = Extract<WriteOutcome, { kind: 'success' }>
 
-/** `BatchAppendResp` of a success; written by hand, since it is the most frequent answer of the node. */
+/** `BatchAppendResp` of a success. It is written by hand, because it is the most frequent answer of the node. */
 export function batchSuccess(correlationId: Buffer, stream: string, outcome: Success): Buffer {
   const positionLength = outcome.position === NO_POSITION ? 0 : 2 * (1 + varintLength(outcome.position))
   const revisionLength = outcome.revision === NO_STREAM ? 2 : 1 + varintLength(outcome.revision)
@@ -74,7 +74,7 @@ export function appendConflict(expected: ExpectedRevision, head: number): Buffer
   return Buffer.from(new streams.AppendResp().setWrongExpectedVersion(conflict).serializeBinary())
 }
 
-/** Correlation id and stream stand in every reply; `at` is where the result goes, between them. */
+/** Every reply contains the correlation id and the stream. `at` is the offset of the result between them. */
 function startReply(correlationId: Buffer, stream: string, resultLength: number): { bytes: Buffer; at: number } {
   const nameLength = Buffer.byteLength(stream, 'utf8')
   const bytes = Buffer.allocUnsafe(

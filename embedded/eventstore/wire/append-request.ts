@@ -1,7 +1,7 @@
 import { revisionFromWire, type ExpectedRevision } from '../streams/revision.ts'
 import { FieldReader } from './protobuf.ts'
 
-/** An event as a client proposes it; the byte fields are views into the request. */
+/** An event that a client wants to append. The byte fields are views of the request. */
 export type ProposedEvent = {
   /** Lower-case text form of the UUID. */
   id: string
@@ -20,7 +20,7 @@ export type AppendOptions = {
 
 /** One message of the `BatchAppend` call. */
 export type BatchAppendMessage = {
-  /** The UUID message, byte for byte: the answer carries it back. */
+  /** The UUID message as bytes. The answer returns it unchanged. */
   correlationId: Buffer
   /** Undefined in a message that continues an append. */
   options: AppendOptions | undefined
@@ -32,7 +32,7 @@ const UUID_TEXT = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 const EMPTY_UUID = '00000000-0000-0000-0000-000000000000'
 const NO_BYTES = Buffer.alloc(0)
 
-/** A request the server refuses as malformed; the message goes to the client. */
+/** A request that the server refuses as malformed. The client gets the message. */
 export class BadRequestError extends Error {}
 
 /** Reads a `BatchAppendReq`. Throws BadRequestError or MalformedMessageError. */
@@ -58,7 +58,7 @@ export function readAppendMessage(bytes: Buffer): AppendOptions | ProposedEvent 
   return undefined
 }
 
-/** Text form of a UUID message, key of an append in progress. Throws BadRequestError. */
+/** Text form of a UUID message. It is the key of an append in progress. Throws BadRequestError. */
 export function readUuid(bytes: Buffer): string {
   const fields = new FieldReader(bytes)
   while (fields.next()) {
@@ -83,7 +83,7 @@ function readStructuredUuid(fields: FieldReader): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
 
-/** Both append requests and the batch share the field numbers of these options. */
+/** The field numbers of these options are equal in both append requests. */
 function readAppendOptions(fields: FieldReader): AppendOptions {
   const options: AppendOptions = { stream: '', expected: undefined, deadlineAt: undefined }
   while (fields.next()) {
@@ -111,7 +111,7 @@ function readStreamName(fields: FieldReader): string {
   return name
 }
 
-/** `Timestamp` and `Duration` share their layout. */
+/** `Timestamp` and `Duration` have the same layout. */
 function readMilliseconds(fields: FieldReader): number {
   let seconds = 0n
   let nanos = 0n

@@ -15,7 +15,7 @@ export const MAX_APPEND_SIZE = 1 << 20
 
 const NO_ROOM = 'NoRoomOnDisk'
 
-/** A call that ends with an error; grpc-js sends code, details and metadata (as trailers). */
+/** An error that ends a call. grpc-js sends code, details and metadata (as trailers). */
 export class CallError extends Error {
   readonly code: status
   readonly details: string
@@ -74,7 +74,7 @@ export function invalidArgument(details: string): CallError {
   return new CallError(status.INVALID_ARGUMENT, details)
 }
 
-/** What the server answers when a request makes its handler throw: it keeps the reason to itself. */
+/** The server's answer when its handler throws. It does not include the reason. */
 export function handlerFailed(): CallError {
   return new CallError(status.UNKNOWN, 'Exception was thrown by handler.')
 }
@@ -83,7 +83,7 @@ export function unknownError(details: string): CallError {
   return new CallError(status.UNKNOWN, details)
 }
 
-/** Whatever was thrown, as the error a call ends with; damage of the log keeps its own code. */
+/** Converts any thrown value to the error that ends a call. Damage of the log keeps its own code. */
 export function toCallError(error: unknown): CallError {
   if (error instanceof CallError) return error
   if (error instanceof BadRequestError || error instanceof MalformedMessageError) return handlerFailed()
@@ -95,7 +95,7 @@ export function toCallError(error: unknown): CallError {
   )
 }
 
-/** The `Status` messages that a batch append answers with. */
+/** The `Status` messages in answers to a batch append. */
 export function batchWrongExpectedVersion(expected: ExpectedRevision, head: number): statusMessages.Status {
   const details = new shared.WrongExpectedVersion()
   if (head < 0) details.setCurrentNoStream(new emptyMessages.Empty())
@@ -150,14 +150,16 @@ export function batchBadRequest(message: string): statusMessages.Status {
   return batchStatus(code.Code.INVALID_ARGUMENT, 'BadRequest', details, 'event_store.client.BadRequest')
 }
 
-/** Nothing was written for want of room on the disk. The protocol has no details for that; a client shows the message. */
+/**
+ * Nothing was written, for lack of room on the disk. The protocol has no details for that. Clients show the message.
+ */
 export function batchNoRoom(): statusMessages.Status {
   const details = new shared.BadRequest()
   details.setMessage(NO_ROOM)
   return batchStatus(code.Code.RESOURCE_EXHAUSTED, NO_ROOM, details, 'event_store.client.BadRequest')
 }
 
-/** A failure of the node itself: the client learns that the outcome is unknown. */
+/** The node itself failed. The outcome is unknown to the client. */
 export function batchUnknown(): statusMessages.Status {
   return batchStatus(code.Code.UNKNOWN, 'Unknown', new shared.Unknown(), 'event_store.client.Unknown')
 }

@@ -7,7 +7,7 @@ import { fieldLength, varintLength, writeField, writeFieldHeader, writeVarint } 
  *
  *   ReadResp { event: ReadEvent { event: RecordedEvent { … }, commit_position } }
  *
- * A link that is resolved for a client goes out with the record it points to, put together from the two stored ones.
+ * A resolved link is sent with its target record. The message is built from the two stored ones.
  */
 
 const EVENT = 0x0a
@@ -31,10 +31,10 @@ const JSON_CONTENT = 'application/json'
 const BINARY_CONTENT = 'application/octet-stream'
 const TICKS_PER_MILLISECOND = 10_000n
 
-/** What all events of one append share, ready to be copied into each of them. */
+/** The parts that all events of one append share, ready to copy into each event. */
 export type AppendContext = { streamField: Buffer; createdEntry: Buffer }
 
-/** Where the parts of a stored event lie, relative to the start of its message. */
+/** Offsets of the parts of a stored event from the start of its message. */
 export type EventLayout = {
   recordStart: number
   typeStart: number
@@ -44,7 +44,7 @@ export type EventLayout = {
   length: number
 }
 
-/** An event ready to be written: sizes known, position still open. */
+/** An event ready to write: sizes are fixed, the position is open. */
 export type PlannedEvent = {
   event: ProposedEvent
   revision: number
@@ -53,7 +53,7 @@ export type PlannedEvent = {
   lengthWithoutPositions: number
 }
 
-/** Prepares the parts that all events of an append share. `createdAt` in milliseconds since the epoch. */
+/** Prepares the parts that all events of an append share. `createdAt` is in milliseconds since the epoch. */
 export function appendContext(stream: string, createdAt: number): AppendContext {
   const name = Buffer.from(stream, 'utf8')
   const streamField = Buffer.allocUnsafe(fieldLength(fieldLength(name.length)))
@@ -70,7 +70,7 @@ export function isJson(event: ProposedEvent): boolean {
   return event.contentType === JSON_CONTENT
 }
 
-/** Sizes one event of an append. */
+/** Computes the sizes of one event of an append. */
 export function planEvent(context: AppendContext, event: ProposedEvent, revision: number): PlannedEvent {
   const type = Buffer.from(event.type ?? '', 'utf8')
   const contentType = isJson(event) ? JSON_ENTRY : BINARY_ENTRY
@@ -87,13 +87,13 @@ export function planEvent(context: AppendContext, event: ProposedEvent, revision
   return { event, revision, type, contentType, lengthWithoutPositions }
 }
 
-/** Length of the whole message once the event stands at `position`. */
+/** Length of the whole message for an event at `position`. */
 export function messageLength(planned: PlannedEvent, position: number): number {
   const record = planned.lengthWithoutPositions + 2 * (1 + varintLength(position))
   return fieldLength(fieldLength(record) + 1 + varintLength(position))
 }
 
-/** Writes the message at `offset` of `target`; returns where its parts lie. */
+/** Writes the message at `offset` of `target` and returns the offsets of its parts. */
 export function writeMessage(
   target: Buffer,
   offset: number,
@@ -136,17 +136,17 @@ export function writeMessage(
   }
 }
 
-/** The `RecordedEvent` inside a stored event's message, not copied. */
+/** The `RecordedEvent` inside a stored event's message, as a view. */
 export function recordOf(message: Buffer, layout: EventLayout): Buffer {
   return message.subarray(layout.recordStart, layout.dataStart + layout.dataLength)
 }
 
-/** A record with its id in the two-integer form that other clients ask for. */
+/** A record with its id as two integers, the form that some clients request. */
 export function withStructuredId(record: Buffer): Buffer {
   return Buffer.concat([structuredId(record.toString('latin1', 4, ID_FIELD_LENGTH)), record.subarray(ID_FIELD_LENGTH)])
 }
 
-/** `ReadResp` of an event, of a link with the event it points to, or of a link that leads nowhere. */
+/** `ReadResp` of an event, of a link and its target event, or of a link without a target. */
 export function readEventMessage(event: Buffer | undefined, link: Buffer | undefined, position: number): Buffer {
   const eventLength = event === undefined ? 0 : fieldLength(event.length)
   const linkLength = link === undefined ? 0 : fieldLength(link.length)
@@ -160,7 +160,7 @@ export function readEventMessage(event: Buffer | undefined, link: Buffer | undef
   return message
 }
 
-/** Id of a stored event in lower-case text form. */
+/** Id of a stored event as lower-case text. */
 export function eventId(message: Buffer, layout: EventLayout): string {
   return message.toString('latin1', layout.recordStart + 4, layout.recordStart + ID_FIELD_LENGTH)
 }

@@ -84,7 +84,7 @@ export class FieldReader {
     return true
   }
 
-  /** The bytes of the current length-delimited field, not copied. */
+  /** The bytes of the current length-delimited field, as a view. */
   content(): Buffer {
     return this.bytes.subarray(this.contentStart, this.contentEnd)
   }

@@ -3,7 +3,7 @@ import { eventFilter, type EventFilter } from '../streams/event-filter.ts'
 import { revisionFromWire } from '../streams/revision.ts'
 import { handlerFailed, invalidArgument } from './errors.ts'
 
-/** Where a read of a stream or of `$all` begins: a revision, or a commit position. */
+/** Start of a read of a stream or of `$all`: a revision, or a commit position. */
 export type Place = 'start' | 'end' | number
 
 export type ReadRequest = {
@@ -14,7 +14,7 @@ export type ReadRequest = {
   filter: (EventFilter & { window: number; checkpointInterval: number }) | undefined
   resolveLinks: boolean
   structuredIds: boolean
-  /** Clients from 21.10 on say 1 and are told the bounds of the stream. */
+  /** Clients from 21.10 on send 1 and get the bounds of the stream. */
   compatibility: number
 }
 

@@ -19,7 +19,7 @@ afterEach(async () => {
 
 const WANTED = { ports: ['postgres', 'provider'], secrets: ['postgres'] } as const
 
-test('ports and secrets are chosen once and used again', async () => {
+test('chooses ports and secrets once and uses them again', async () => {
   const first = await lastingSettings(folder, WANTED)
   const second = await lastingSettings(folder, WANTED)
 
@@ -30,7 +30,7 @@ test('ports and secrets are chosen once and used again', async () => {
   expect(await readdir(folder)).toEqual(['embedded.json'])
 })
 
-test('a part that a later version brings is added without moving the others', async () => {
+test('adds a part of a later version without changing the others', async () => {
   const first = await lastingSettings(folder, WANTED)
   const grown = await lastingSettings(folder, { ports: ['postgres', 'mailbox'], secrets: ['postgres', 'mailbox'] })
   const again = await lastingSettings(folder, WANTED)
@@ -40,13 +40,13 @@ test('a part that a later version brings is added without moving the others', as
   expect(again).toEqual(first)
 })
 
-test('a damaged file stops the start instead of moving every address', async () => {
+test('a damaged file stops the start instead of changing every port', async () => {
   await writeFile(join(folder, 'embedded.json'), '{"ports": {"postgres": "543')
   await expect(lastingSettings(folder, WANTED)).rejects.toThrow('embedded.json is damaged')
   expect(await readFile(join(folder, 'embedded.json'), 'utf8')).toBe('{"ports": {"postgres": "543')
 })
 
-test('a taken port is reported with the part and the port', async () => {
+test('the error for a taken port names the part and the port', async () => {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()
@@ -59,11 +59,11 @@ test('a taken port is reported with the part and the port', async () => {
   await expect(portFreed('embedded postgres', port)).resolves.toBeUndefined()
 })
 
-test('a free port is one that can be bound', async () => {
+test('a free port can be bound', async () => {
   await expect(portFreed('demo', await freePort(), 0)).resolves.toBeUndefined()
 })
 
-test('a data folder has one holder at a time, and a waiting one follows the leaving one', async () => {
+test('a data folder has one holder at a time; a waiting process gets it when the holder ends', async () => {
   const first = await lockDataFolder(folder)
   await expect(lockDataFolder(folder, 0)).rejects.toThrow('in use by another running platform')
 
@@ -74,16 +74,16 @@ test('a data folder has one holder at a time, and a waiting one follows the leav
 })
 
 test.each([0o777, 0o1777, 0o770, 0o702])(
-  'a data folder of mode %o is refused: other users may write to it',
+  'refuses a data folder of mode %o, because other users can write to it',
   async (mode) => {
     await chmod(folder, mode)
-    await expect(lockDataFolder(folder, 0)).rejects.toThrow(`the data folder ${folder} can be written by other users`)
+    await expect(lockDataFolder(folder, 0)).rejects.toThrow(`the data folder ${folder} is writable by other users`)
     expect(await readdir(folder)).toEqual([])
   },
 )
 
-test('a data folder of another user is refused: its owner may replace what is in it', async () => {
-  // Only root can give a folder away. For any other user a folder of root is one of another user.
+test('refuses a data folder of another user, because the owner can replace its content', async () => {
+  // Only root can give a folder away. For other users, a folder of root belongs to another user.
   const isRoot = process.geteuid?.() === 0
   if (isRoot) await chown(folder, 65_534, 65_534)
   const foreign = isRoot ? folder : '/usr'
@@ -93,13 +93,13 @@ test('a data folder of another user is refused: its owner may replace what is in
   expect(await readdir(foreign)).not.toContain('lock')
 })
 
-test('the lock of a data folder is for its owner only', async () => {
+test('only the owner can access the lock of a data folder', async () => {
   const held = await lockDataFolder(folder)
   expect((await stat(join(folder, 'lock'))).mode & 0o777).toBe(0o600)
   held.release()
 })
 
-test('gives a port away once, also to those who ask before anything listens on it', async () => {
+test('returns a port only once, also when nothing listens on it yet', async () => {
   const given = await Promise.all(Array.from({ length: 300 }, () => freePort()))
   expect(new Set(given).size).toBe(given.length)
 })

@@ -32,7 +32,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-test('a started child says where it listens, passes on its log, and stops cleanly', async () => {
+test('a started child reports its port, passes on its log, and stops cleanly', async () => {
   const lines: string[] = []
   const child = await startChild({
     name: 'demo',
@@ -50,7 +50,7 @@ test('a started child says where it listens, passes on its log, and stops cleanl
   expect(await readFile(journal, 'utf8')).toContain('stopped')
 })
 
-test('a child sees what it is given, and none of our own environment', async () => {
+test("a child gets its own variables and none of the parent's secrets", async () => {
   vi.stubEnv('ONLY_FOR_PARENT', 'top secret')
   const child = await startChild({
     name: 'demo',
@@ -64,7 +64,7 @@ test('a child sees what it is given, and none of our own environment', async () 
   expect(await readFile(journal, 'utf8')).toContain(`started ${child.pid} given -`)
 })
 
-test('a child that cannot start is reported with its name and its last words', async () => {
+test("the error for a failed start contains the child's name and last log lines", async () => {
   const start = startChild({ name: 'demo', script: CHILD, args: ['--behaviour', 'fail'] })
 
   await expect(start).rejects.toThrow(
@@ -72,13 +72,13 @@ test('a child that cannot start is reported with its name and its last words', a
   )
 })
 
-test('a child that says nothing in time is ended', async () => {
+test('a child without a ready line in time is ended', async () => {
   const start = startChild({ name: 'demo', script: CHILD, readyTimeoutMs: 1 })
 
   await expect(start).rejects.toThrow('demo did not start: not ready within 1 ms')
 })
 
-test('a child that hangs in its stop is killed', async () => {
+test('a child whose stop hangs is killed', async () => {
   const child = await startChild({ name: 'demo', script: CHILD, args: ['--behaviour', 'hang'], stopTimeoutMs: 300 })
   await child.stop()
 
@@ -86,7 +86,7 @@ test('a child that hangs in its stop is killed', async () => {
   expect(isAlive(child.pid)).toBe(false)
 })
 
-test('a killed parent leaves no child behind and no lock', async () => {
+test('a killed parent leaves neither a child nor a lock', async () => {
   const parent = spawn(process.execPath, [PARENT, journal, folder], { stdio: ['ignore', 'pipe', 'inherit'] })
   const lines = createInterface({ input: parent.stdout })
   const childPid = Number(await new Promise<string>((resolve) => lines.once('line', resolve)))

@@ -16,7 +16,7 @@ test.each([
   expect(requestedRange(header, 100)).toEqual(expected)
 })
 
-test.each(['bytes=100-', 'bytes=9-3', 'bytes=-0'])('of 100 bytes, the range %s is refused', (header) => {
+test.each(['bytes=100-', 'bytes=9-3', 'bytes=-0'])('refuses the range %s of 100 bytes', (header) => {
   expect(() => requestedRange(header, 100)).toThrow(S3Error)
 })
 
@@ -31,7 +31,7 @@ test.each([
   expect(conditionsHold('abc', { match, noneMatch })).toEqual({ match: matches, noneMatch: noneMatches })
 })
 
-test('what clients choose cannot become markup', () => {
+test('escapes client input in XML', () => {
   const error = errorDocument(new S3Error('NoSuchKey', 'gone'), '/b/<k>&"', 'id')
   const page = {
     bucket: 'b',

@@ -28,7 +28,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-/** Longer than whatever closes the descriptor behind the back of its owner would take. */
+/** Waits longer than a wrong close of the descriptor needs. */
 async function expectStillOpen(handle: Awaited<ReturnType<typeof open>>): Promise<void> {
   for (let look = 1; look <= 50; look += 1) expect((await handle.stat()).size).toBeGreaterThan(bytes.length)
 }
@@ -37,7 +37,7 @@ test.each<readonly [string, number, number]>([
   ['whole', 0, 299_999],
   ['in part', 70_000, 200_000],
   ['in its last byte', 299_999, 299_999],
-])('an object is read %s, and its handle stays open for whoever opened it', async (_, first, last) => {
+])('an object is read %s, and its handle stays open for its owner', async (_, first, last) => {
   const handle = await open(file(), 'r')
   expect(await readObjectMeta(handle)).toEqual(meta)
   const stream = readObjectBytes(handle, meta, first, last)
@@ -49,7 +49,7 @@ test.each<readonly [string, number, number]>([
 test.each<readonly [string, number]>([
   ['whole', 0],
   ['in part', 1],
-])('a reading, %s, that is broken off leaves the handle open, too', async (_, first) => {
+])('an interrupted read, %s, leaves the handle open too', async (_, first) => {
   const handle = await open(file(), 'r')
   const stream = readObjectBytes(handle, meta, first, 299_999)
   await once(stream, 'readable')
@@ -59,7 +59,7 @@ test.each<readonly [string, number]>([
   await handle.close()
 })
 
-test('a handle can be closed amid a reading: the object that is opened next is not touched', async () => {
+test('a handle can be closed during a read without harm to the object that is opened next', async () => {
   const handle = await open(file(), 'r')
   const stream = readObjectBytes(handle, meta, 0, 299_999)
   await once(stream, 'readable')
@@ -70,7 +70,7 @@ test('a handle can be closed amid a reading: the object that is opened next is n
   await next.close()
 })
 
-test('bytes that are not what was stored never come whole', async () => {
+test('damaged bytes are never returned completely', async () => {
   const handle = await open(file(), 'r')
   await expect(buffer(readObjectBytes(handle, { ...meta, etag: '0'.repeat(32) }, 0, 299_999))).rejects.toThrow(
     'damaged',

@@ -49,7 +49,7 @@ async function get(Key: string, Range?: string): Promise<Buffer> {
   return Buffer.from((await Body?.transformToByteArray()) ?? [])
 }
 
-test('what is put is got again, with its type, MD5 and length', async () => {
+test('returns a stored object with its type, MD5 and length', async () => {
   const body = randomBytes(300_000)
   const etag = await put('images/ä b+c (1).jpg', body, 'image/jpeg')
   const head = await s3.send(new HeadObjectCommand({ Bucket, Key: 'images/ä b+c (1).jpg' }))
@@ -60,7 +60,7 @@ test('what is put is got again, with its type, MD5 and length', async () => {
   expect((await get('images/ä b+c (1).jpg', 'bytes=10-19')).equals(body.subarray(10, 20))).toBe(true)
 })
 
-test('an empty object, and a key that is also the beginning of another, are kept apart', async () => {
+test('keeps an empty object apart from a key that starts with the same text', async () => {
   await put('deep', '')
   await put('deep/er', 'below')
   await put('deep/../up', 'not above')
@@ -73,7 +73,7 @@ test('an empty object, and a key that is also the beginning of another, are kept
   expect(await readdir(folder)).toEqual(['buckets', 'drafts'])
 })
 
-test('custom metadata is kept, and a large body passes through', async () => {
+test('keeps custom metadata, and accepts a large body', async () => {
   const body = randomBytes(9_000_000)
   await s3.send(new PutObjectCommand({ Bucket, Key: 'large', Body: body, Metadata: { origin: 'demo' } }))
 
@@ -81,13 +81,13 @@ test('custom metadata is kept, and a large body passes through', async () => {
   expect((await s3.send(new HeadObjectCommand({ Bucket, Key: 'large' }))).Metadata).toEqual({ origin: 'demo' })
 })
 
-test('a body of more than 32 MiB is refused and leaves nothing', async () => {
+test('refuses a body of more than 32 MiB and stores nothing', async () => {
   const refused = s3.send(new PutObjectCommand({ Bucket, Key: 'too-large', Body: Buffer.alloc(32 * 1024 * 1024 + 1) }))
   await expect(refused).rejects.toMatchObject({ name: 'EntityTooLarge', $metadata: { httpStatusCode: 400 } })
   await expect(get('too-large')).rejects.toMatchObject({ name: 'NoSuchKey' })
 })
 
-test('a body in the aws-chunked encoding is refused, not stored with its framing', async () => {
+test('refuses a body in the aws-chunked encoding instead of storing its framing', async () => {
   const Body = Readable.from([Buffer.alloc(70_000, 1)])
   const chunked = s3.send(
     new PutObjectCommand({ Bucket, Key: 'chunked', Body, ContentLength: 70_000, ChecksumAlgorithm: 'CRC32' }),
@@ -97,7 +97,7 @@ test('a body in the aws-chunked encoding is refused, not stored with its framing
   await expect(get('chunked')).rejects.toMatchObject({ name: 'NoSuchKey' })
 })
 
-test('missing keys and buckets are refused in the words of S3, a repeated delete is not', async () => {
+test("refuses missing keys and buckets with S3's codes, but not a repeated delete", async () => {
   await put('doomed', 'x')
   await s3.send(new DeleteObjectCommand({ Bucket, Key: 'doomed' }))
   await s3.send(new DeleteObjectCommand({ Bucket, Key: 'doomed' }))
@@ -110,7 +110,7 @@ test('missing keys and buckets are refused in the words of S3, a repeated delete
   })
 })
 
-test('a bucket is created once', async () => {
+test('creates a bucket only once', async () => {
   await s3.send(new CreateBucketCommand({ Bucket: 'second' }))
   await expect(s3.send(new CreateBucketCommand({ Bucket: 'second' }))).rejects.toMatchObject({
     name: 'BucketAlreadyOwnedByYou',
@@ -120,7 +120,7 @@ test('a bucket is created once', async () => {
   })
 })
 
-test('a copy is made only of the version that was meant', async () => {
+test('copies only the requested version', async () => {
   const etag = await put('upload/one', 'first bytes', 'image/png')
   const copy = { Bucket, Key: 'kept/one', CopySource: `${Bucket}/upload/one` }
   await expect(s3.send(new CopyObjectCommand({ ...copy, CopySourceIfMatch: '"0123"' }))).rejects.toMatchObject({
@@ -136,7 +136,7 @@ test('a copy is made only of the version that was meant', async () => {
   })
 })
 
-test('a put can insist on a new key, and of many at once one wins', async () => {
+test('a put can require a new key; of many at once, one succeeds', async () => {
   const attempts = await Promise.allSettled(
     Array.from({ length: 8 }, (_, n) =>
       s3.send(new PutObjectCommand({ Bucket, Key: 'only-once', Body: `writer ${n}`, IfNoneMatch: '*' })),
@@ -150,7 +150,7 @@ test('a put can insist on a new key, and of many at once one wins', async () => 
   })
 })
 
-test('a listing has the keys of a prefix in the order of their bytes, in pages', async () => {
+test('a listing contains the keys of a prefix in byte order, in pages', async () => {
   const keys = ['list/a', 'list/a-b', 'list/a/1', 'list/a/2', 'list/a0', 'list/b/x/y', 'list/ü', 'listing']
   for (const key of keys) await put(key, key)
 
@@ -175,7 +175,7 @@ test('a listing has the keys of a prefix in the order of their bytes, in pages',
   expect((await s3.send(new ListObjectsV2Command({ Bucket, Prefix: 'nothing/here' }))).KeyCount).toBe(0)
 })
 
-test('a body other than its declared digest is refused and leaves nothing', async () => {
+test('refuses a body with another digest than declared and stores nothing', async () => {
   const wrong = {
     Bucket,
     Key: 'digest',
@@ -187,7 +187,7 @@ test('a body other than its declared digest is refused and leaves nothing', asyn
   expect(await readdir(join(folder, 'drafts'))).toEqual([])
 })
 
-test('a client that checks sums by default is served too', async () => {
+test('serves a client that sends checksums by default', async () => {
   const checking = new S3Client({
     endpoint: store.endpoint,
     region: 'us-east-1',
@@ -200,7 +200,7 @@ test('a client that checks sums by default is served too', async () => {
   checking.destroy()
 })
 
-test('a flipped byte is reported, never served as the image', async () => {
+test('reports a flipped byte and never returns a damaged image', async () => {
   await put('flipped', randomBytes(200_000))
   const file = join(folder, 'buckets', Bucket, 'flipped=')
   const handle = await open(file, 'r+')
@@ -213,7 +213,7 @@ test('a flipped byte is reported, never served as the image', async () => {
   await expect(get('torn')).rejects.toMatchObject({ name: 'InternalError' })
 })
 
-test('objects survive a killed store, half-written ones do not appear', async () => {
+test('objects survive a kill of the store; incomplete ones do not appear', async () => {
   const apart = join(folder, 'apart')
   const before = await startStore(apart)
   const first = clientOf(before)
@@ -239,7 +239,7 @@ test('objects survive a killed store, half-written ones do not appear', async ()
   expect(await after.exited).toBe(0)
 })
 
-test('an upload that its client gives up leaves nothing', async () => {
+test('an interrupted upload leaves nothing', async () => {
   const address = await getSignedUrl(s3, new PutObjectCommand({ Bucket, Key: 'given-up' }), { expiresIn: 60 })
   const upload = request(address, { method: 'PUT', headers: { 'content-length': 100_000 } })
   upload.on('error', () => {})

@@ -51,7 +51,7 @@ function refusedAs(status: number, code: string): { status: number; code: string
   return { status, code, type: 'application/xml' }
 }
 
-test('a presigned address reads one object, a presigned upload stores one of the declared type', async () => {
+test('a presigned URL reads one object or stores one of the declared type', async () => {
   const read = await fetch(await readAddress())
   expect([read.status, read.headers.get('content-type'), await read.text()]).toEqual([200, 'image/jpeg', 'the image'])
 
@@ -67,7 +67,7 @@ test('a presigned address reads one object, a presigned upload stores one of the
   })
 })
 
-test('another method than the signed one is refused', async () => {
+test('refuses another method than the signed one', async () => {
   const read = await readAddress()
   expect(await refusal(read, { method: 'DELETE' })).toEqual(refusedAs(403, 'SignatureDoesNotMatch'))
   expect(await refusal(read, { method: 'PUT', body: 'other bytes' })).toEqual(refusedAs(403, 'SignatureDoesNotMatch'))
@@ -75,7 +75,7 @@ test('another method than the signed one is refused', async () => {
   expect(await refusal(await uploadAddress())).toEqual(refusedAs(403, 'SignatureDoesNotMatch'))
 })
 
-test('another content type than the signed one, or none, is refused', async () => {
+test('refuses a missing content type, or another one than the signed one', async () => {
   const upload = await uploadAddress('image/png', 'uploads/two')
   expect(await refusal(upload, { method: 'PUT', body: 'x', headers: { 'content-type': 'text/html' } })).toEqual(
     refusedAs(403, 'SignatureDoesNotMatch'),
@@ -101,11 +101,11 @@ test.each([
     (url: string) =>
       url.replace(/X-Amz-Date=\d{8}T\d{6}/, (date) => `${date.slice(0, -1)}${date.endsWith('0') ? '1' : '0'}`),
   ],
-])('an address with %s is refused', async (_, tamper) => {
+])('refuses a URL with %s', async (_, tamper) => {
   expect(await refusal(tamper(await readAddress()))).toEqual(refusedAs(403, 'SignatureDoesNotMatch'))
 })
 
-test('an expired address and one from the future are refused', async () => {
+test('refuses an expired URL and one from the future', async () => {
   const hourAgo = new Date(Date.now() - 3_600_000)
   const inAnHour = new Date(Date.now() + 3_600_000)
   expect(await refusal(await readAddress({ signingDate: hourAgo }))).toEqual(refusedAs(403, 'AccessDenied'))
@@ -113,7 +113,7 @@ test('an expired address and one from the future are refused', async () => {
   expect((await fetch(await readAddress({ signingDate: hourAgo, expiresIn: 7200 }))).status).toBe(200)
 })
 
-test('an unknown credential, a wrong secret and no credential are refused, signed either way', async () => {
+test('refuses an unknown credential, a wrong secret and no credential, with both ways to sign', async () => {
   const unknown = clientOf(store, { accessKeyId: 'nobody', secretAccessKey: CREDENTIALS.secretAccessKey })
   const wrong = clientOf(store, { accessKeyId: CREDENTIALS.accessKeyId, secretAccessKey: 'guess' })
 
@@ -133,18 +133,18 @@ test('an unknown credential, a wrong secret and no credential are refused, signe
   wrong.destroy()
 })
 
-test('a presigned request with an Authorization header of its own is refused', async () => {
+test('refuses a presigned request with an Authorization header', async () => {
   const headers = { authorization: 'Bearer platform-token' }
   expect(await refusal(await readAddress(), { headers })).toEqual(refusedAs(400, 'InvalidArgument'))
 })
 
-test('a header that means something to the store and is not signed is refused', async () => {
+test('refuses an unsigned header that has a meaning for the store', async () => {
   const upload = await uploadAddress('image/png', 'uploads/three')
   const headers = { 'content-type': 'image/png', 'x-amz-copy-source': `/${Bucket}/images/one` }
   expect(await refusal(upload, { method: 'PUT', headers })).toEqual(refusedAs(403, 'AccessDenied'))
 })
 
-test('malformed claims are refused and nothing breaks', async () => {
+test('refuses malformed signatures and keeps working', async () => {
   const base = `${store.endpoint}/${Bucket}/images/one`
   expect(await refusal(`${base}?X-Amz-Signature=00`)).toEqual(refusedAs(400, 'AuthorizationQueryParametersError'))
   expect(await refusal(`${await readAddress()}&X-Amz-Expires=9000`)).toEqual(

@@ -18,7 +18,7 @@ afterEach(async () => {
   await rm(dataDir, { recursive: true, force: true })
 })
 
-/** A server that ends when it is told to, or by itself with a code. */
+/** A server that ends on request, or by itself with an exit code. */
 class Server implements RunningCluster {
   readonly #end = Promise.withResolvers<number | null>()
   readonly exited = this.#end.promise
@@ -59,7 +59,7 @@ async function lasting(starts: (() => Promise<Server>)[]) {
   return { cluster, count: () => count }
 }
 
-test('a stop while the server is being started again ends what was started, and itself', async () => {
+test('a stop during a restart ends the new server, and then itself', async () => {
   const [first, second] = [new Server(), new Server()]
   const recovery = Promise.withResolvers<Server>()
   const { cluster, count } = await lasting([async () => first, () => recovery.promise])
@@ -73,7 +73,7 @@ test('a stop while the server is being started again ends what was started, and 
   expect(await cluster.exited).toBe(gaveUp)
 })
 
-test('a stop while a start that fails is under way ends it, and a server that was started again is stopped like the first', async () => {
+test('a stop ends a failing start, and stops a restarted server like the first one', async () => {
   const recovery = Promise.withResolvers<Server>()
   const [first, other, again] = [new Server(), new Server(), new Server()]
   const failing = await lasting([async () => first, () => recovery.promise])
@@ -91,7 +91,7 @@ test('a stop while a start that fails is under way ends it, and a server that wa
   expect(again.stops).toBe(1)
 })
 
-test('an end for another reason is its end', async () => {
+test('an end for another reason is final', async () => {
   const server = new Server()
   const { cluster, count } = await lasting([async () => server])
   server.endBy(2)

@@ -9,7 +9,7 @@ import { descendantsOf } from '../../end-to-end/bad-days/child-processes.ts'
 
 const PASSWORD = 'p@ss/wörd'
 
-/** A folder of a test's own, and the servers over it, which end with the test: each is made anew, side by side with the others'. */
+/** A folder for one test, and its servers, which end with the test. Tests run side by side. */
 async function ownServers({ onTestFinished }: TestContext) {
   const folder = await mkdtemp(join(tmpdir(), 'postgres-'))
   const running: EmbeddedPostgres[] = []
@@ -58,7 +58,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-test.concurrent('it has the databases asked for, durable, in UTF-8 with the same order everywhere, on loopback with a password', async (context) => {
+test.concurrent('has the requested databases, durable, in UTF-8 with a fixed order, on loopback with a password', async (context) => {
   const { start } = await ownServers(context)
   const server = await start(await freePort())
 
@@ -84,7 +84,7 @@ test.concurrent('it has the databases asked for, durable, in UTF-8 with the same
   await expect(query(wrong.href, 'SELECT 1')).rejects.toThrow('password authentication failed')
 })
 
-test.concurrent('it keeps its data, and a dropped database comes back empty at the next start', async (context) => {
+test.concurrent('keeps its data, and creates a dropped database again at the next start', async (context) => {
   const { start } = await ownServers(context)
   const port = await freePort()
   const first = await start(port)
@@ -99,7 +99,7 @@ test.concurrent('it keeps its data, and a dropped database comes back empty at t
   await expect(query(second.url('platform'), 'SELECT n FROM views')).rejects.toThrow('does not exist')
 })
 
-test.concurrent('a killed holder takes its server with it', async (context) => {
+test.concurrent('a killed holder ends its server', async (context) => {
   const { start, postmasterPid } = await ownServers(context)
   const port = await freePort()
   const first = await start(port)
@@ -113,7 +113,7 @@ test.concurrent('a killed holder takes its server with it', async (context) => {
   expect(await query(second.url('vault'), 'SELECT n FROM keys')).toEqual([{ n: 7 }])
 })
 
-test.concurrent('a server that is left behind even so is ended by the next start, with its committed data', async (context) => {
+test.concurrent('the next start ends a server that was still left running, and keeps its committed data', async (context) => {
   const { start, postmasterPid } = await ownServers(context)
   const port = await freePort()
   const first = await start(port)
@@ -142,7 +142,7 @@ test.concurrent('a killed server process ends its holder, and the next start rec
   expect(await query(second.url('vault'), 'SELECT n FROM keys')).toEqual([{ n: 7 }])
 })
 
-test.concurrent('values of a refused statement reach its client, not the log', async (context) => {
+test.concurrent('values of a refused statement reach its client, but not the log', async (context) => {
   const { start } = await ownServers(context)
   const lines: string[] = []
   const server = await start(await freePort(), ['platform'], (line) => lines.push(line))
@@ -159,7 +159,7 @@ test.concurrent('values of a refused statement reach its client, not the log', a
   expect(lines.join('\n')).not.toContain('canary')
 })
 
-test.concurrent('another password than the one set at first stops the start, says so and leaves no server behind', async (context) => {
+test.concurrent('another password than the first one stops the start with an error and leaves no server', async (context) => {
   const { start, postmasterPid, folder } = await ownServers(context)
   const port = await freePort()
   const first = await start(port)
@@ -170,7 +170,7 @@ test.concurrent('another password than the one set at first stops the start, say
   await expect(postmasterPid()).rejects.toThrow('ENOENT')
 })
 
-test.concurrent('each database has a role of its own, which reaches no other, and may drop its own from postgres', async ({
+test.concurrent('each database has its own role, which can connect to no other and can drop its own through postgres', async ({
   onTestFinished,
 }) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'postgres-'))

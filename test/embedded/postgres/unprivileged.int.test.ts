@@ -18,7 +18,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** Starts and stops a server over the folder; false when this machine does not offer the way. */
+/** Starts and stops a server over the folder. False when this machine does not support the way. */
 async function servesBy(way: Launcher, dataDir: string): Promise<boolean> {
   const binaries = await findPostgresBinaries()
   const launcher = await chooseLauncher(binaries.postgres, dataDir, [way]).catch(() => undefined)
@@ -32,7 +32,7 @@ async function servesBy(way: Launcher, dataDir: string): Promise<boolean> {
   return (await cluster.exited) === 0
 }
 
-test('one folder serves under every way in turn, whoever owned its files before', async () => {
+test('one folder works with every way in turn, whoever owned its files before', async () => {
   const dataDir = join(folder, 'postgres')
   await mkdir(dataDir)
   await chmod(folder, 0o755)
@@ -43,7 +43,7 @@ test('one folder serves under every way in turn, whoever owned its files before'
   expect(served).not.toEqual([])
 })
 
-test('a folder below one that only its owner may enter serves as well', async () => {
+test('a folder inside one that only its owner may enter works too', async () => {
   const dataDir = join(folder, 'postgres')
   await mkdir(dataDir)
   await chmod(folder, 0o700)
@@ -55,7 +55,7 @@ test('a folder below one that only its owner may enter serves as well', async ()
   expect(served).not.toContain('nobody')
 })
 
-test('without any way the error says what can be done', async () => {
+test('the error without any way contains the possible solutions', async () => {
   const unreachable: Launcher = { name: 'nobody', command: () => ['/nowhere', []], spawnAs: {}, owner: undefined }
   await expect(chooseLauncher('/bin/postgres', folder, [unreachable])).rejects.toThrow(
     'set DATABASE_URL to use a server',

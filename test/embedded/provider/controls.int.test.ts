@@ -36,7 +36,7 @@ test.each([
   ['POST', '/results'],
   ['DELETE', ''],
   ['GET', '/unknown'],
-])('%s /control%s is refused without the control secret, and changes nothing', async (method, path) => {
+])('%s /control%s is refused without the control secret and has no effect', async (method, path) => {
   const before = await client.calls()
   for (const given of [undefined, '', 'wrong', `${controlSecret}x`, controlSecret.slice(1)]) {
     const headers = given === undefined ? {} : { 'x-control-secret': given }
@@ -48,7 +48,7 @@ test.each([
   expect((await client.login()).status).toBe(200)
 })
 
-test('every answer shows that the simulator gives it, and /health answers anybody', async () => {
+test('every answer has the mark of the simulator, and /health needs no login', async () => {
   const answers = [
     await client.login(),
     await client.openCase(),
@@ -64,7 +64,7 @@ test('every answer shows that the simulator gives it, and /health answers anybod
   ])
 })
 
-test('the simulator does not start without a control secret', async () => {
+test('does not start without a control secret', async () => {
   const starting = startProvider({
     dataDir: join(folder, 'open'),
     port: 0,
@@ -75,7 +75,7 @@ test('the simulator does not start without a control secret', async () => {
   await expect(starting).rejects.toThrow('PROVIDER_CONTROL_SECRET')
 })
 
-test('a logout is in the list of calls', async () => {
+test('the call list contains a logout', async () => {
   await client.logout()
   expect((await client.calls()).map(({ call, status }) => [call, status])).toEqual([
     ['login', 200],
@@ -83,7 +83,7 @@ test('a logout is in the list of calls', async () => {
   ])
 })
 
-test('faults are used up in order, each as often as it says, and leave no effect', async () => {
+test('faults are used in order, each for its number of times, and have no other effect', async () => {
   await client.control('POST', '/faults', [
     { call: 'case', status: 503, times: 2 },
     { call: 'process', status: 422, body: '{"reason":"told so"}' },
@@ -105,7 +105,7 @@ test('faults are used up in order, each as often as it says, and leave no effect
   expect(calls.filter(({ call }) => call === 'case').map(({ status }) => status)).toEqual([503, 503, 429, 200, 200])
 })
 
-test('a 401 drops the session, a new login goes on', async () => {
+test('a 401 ends the session, and a new login works', async () => {
   await client.control('POST', '/faults', [{ call: 'image', status: 401 }])
   const { caseId } = (await client.openCase()).body
   expect((await client.sendImage(caseId, 'x')).status).toBe(401)
@@ -114,7 +114,7 @@ test('a 401 drops the session, a new login goes on', async () => {
   expect((await client.sendImage(caseId, 'x')).status).toBe(200)
 })
 
-test('a delay alone holds back the true answer, whose effect is already there', async () => {
+test('a delay holds back only the answer; its effect is already there', async () => {
   await client.control('POST', '/faults', [{ call: 'case', delay_ms: 400 }])
   const slow = client.openCase()
   const first = await Promise.race([slow, callsOnceAny()])
@@ -130,7 +130,7 @@ async function callsOnceAny(): Promise<Record<string, unknown>[]> {
   }
 }
 
-test('results are not ready as often as asked, then stay what they are', async () => {
+test('results are not ready for the requested number of polls, then stay the same', async () => {
   await client.control('POST', '/results', [{ sha256: sha256Of('slow'), not_ready_polls: 2 }])
   const { caseId, checksum } = await client.processedCase('slow')
   const statuses = [
@@ -145,7 +145,7 @@ test('results are not ready as often as asked, then stay what they are', async (
   expect((await client.result(caseId, checksum)).body).toEqual(before.body)
 })
 
-test('quality holds for one image, the analysis result of the first image with a control for the case', async () => {
+test('quality applies to one image, the analysis result to the case by its first image with a control', async () => {
   await client.control('POST', '/results', [
     { sha256: sha256Of('second'), image_quality: 'IMAGE_QUALITY_UNSUITABLE', analysis_result: 'FROM_SECOND' },
     { sha256: sha256Of('third'), analysis_result: 'FROM_THIRD' },
@@ -161,7 +161,7 @@ test('quality holds for one image, the analysis result of the first image with a
   expect((await resultOf('first'))['analysisResult']).toBe('SUCCESSFUL_PROCESSING')
 })
 
-test('an exact hash goes before any image, and a later control before an earlier one', async () => {
+test('an exact hash has priority over any image, and a later control over an earlier one', async () => {
   await client.control('POST', '/results', [
     { sha256: sha256Of('a'), analysis_result: 'EXACT' },
     { sha256: '*', analysis_result: 'ANY' },
@@ -172,7 +172,7 @@ test('an exact hash goes before any image, and a later control before an earlier
   expect([(await resultOf('a'))['analysisResult'], (await resultOf('b'))['analysisResult']]).toEqual(['EXACT', 'NEWER'])
 })
 
-test('given lesions replace the own ones and are completed', async () => {
+test('given lesions replace the default ones and are completed', async () => {
   await client.control('POST', '/results', [
     {
       sha256: sha256Of('a'),
@@ -205,11 +205,11 @@ test.each([
   ['/faults', { call: 'case' }, 'the body must be array'],
   ['/results', [{ sha256: 'abc' }], '/0/sha256 must match pattern "^([0-9a-f]{64}|\\*)$"'],
   ['/results', [{ sha256: '*', lesions: [{ priority: 'high' }] }], '/0/lesions/0/priority must be integer'],
-])('a malformed control at %s is refused by the name of its member', async (path, body, error) => {
+])('the refusal of a malformed control at %s names its member', async (path, body, error) => {
   expect(await client.control('POST', path, body)).toMatchObject({ status: 400, body: { error } })
 })
 
-test('deleting the controls forgets faults, results and calls, and keeps sessions and cases', async () => {
+test('a delete of the controls removes faults, results and calls, and keeps sessions and cases', async () => {
   await client.control('POST', '/faults', [{ call: 'case', status: 500, times: 9 }])
   await client.control('POST', '/results', [{ sha256: '*', analysis_result: 'FAILED' }])
   await client.openCase()

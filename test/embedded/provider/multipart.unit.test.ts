@@ -22,7 +22,7 @@ function form(image: Buffer): Buffer {
   ])
 }
 
-test.each([1, 2, 7, 64, 100_000])('a form is read the same in pieces of %i bytes', async (size) => {
+test.each([1, 2, 7, 64, 100_000])('reads the same form from pieces of %i bytes', async (size) => {
   const image = Buffer.concat([
     randomBytes(3000),
     Buffer.from(`\r\n--${BOUNDARY.slice(0, -1)}\r\n--`),
@@ -51,6 +51,6 @@ test.each([
       `--${BOUNDARY}\r\nContent-Disposition: form-data; name="caseId"\r\n\r\n${'7'.repeat(9000)}\r\n--${BOUNDARY}--`,
     ),
   ],
-])('a form that %s is refused', async (_, bytes) => {
+])('refuses a form that %s', async (_, bytes) => {
   await expect(readForm(TYPE, inPieces(bytes, 50))).rejects.toThrow(MalformedForm)
 })

@@ -20,7 +20,7 @@ export function sha256Of(bytes: string): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
-/** The session API as a client sees it; `login` keeps the session for the calls after it. */
+/** The session API for a client. `login` keeps the session for later calls. */
 export class ProviderClient {
   readonly #url: string
   token = ''
@@ -63,7 +63,7 @@ export class ProviderClient {
     return this.#send(`/api5/case/${String(caseId)}/result?checksum=${String(checksum)}`, {})
   }
 
-  /** A case from login to its checksum. */
+  /** Runs a case from login to its checksum. */
   async processedCase(...images: string[]): Promise<{ caseId: unknown; checksum: unknown }> {
     const { caseId } = (await this.openCase()).body
     for (const image of images) await this.sendImage(caseId, image)

@@ -25,7 +25,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-test('an image goes from login to a successful result with every member of the payload', async () => {
+test('an image gets from login to a successful result with every member of the payload', async () => {
   const { caseId } = (await client.openCase()).body
   const image = await client.sendImage(caseId, 'lesion bytes')
   expect(image.body).toEqual({ imageId: expect.any(Number), hash: sha256Of('lesion bytes') })
@@ -75,7 +75,7 @@ test('an image goes from login to a successful result with every member of the p
   ])
 })
 
-test('findings follow from the bytes alone, and number on through the images', async () => {
+test('findings depend only on the bytes, and their numbers continue through the images', async () => {
   const lesionsOf = async (...images: string[]): Promise<Record<string, unknown>[]> => {
     const { caseId, checksum } = await client.processedCase(...images)
     const found = (await client.result(caseId, checksum)).body['lesions'] as Record<string, unknown>[]
@@ -87,7 +87,7 @@ test('findings follow from the bytes alone, and number on through the images', a
   expect(both).toEqual([...one, ...two].map((lesion, index) => ({ ...lesion, lesionNumber: index + 1 })))
 })
 
-test('process repeated gives the same checksum, another checksum gives no result', async () => {
+test('a repeated process returns the same checksum; another checksum returns no result', async () => {
   const { caseId, checksum } = await client.processedCase('bytes')
   const other = await client.processedCase('bytes')
 
@@ -97,7 +97,7 @@ test('process repeated gives the same checksum, another checksum gives no result
   expect((await client.result(caseId, '')).status).toBe(404)
 })
 
-test('what does not fit is refused with its reason', async () => {
+test('refuses invalid requests with a reason', async () => {
   const { caseId } = (await client.openCase()).body
   expect((await client.openCase('')).body).toEqual({ error: 'requestingSystem is required' })
   expect((await client.process(caseId)).body).toEqual({ error: 'the case has no image' })
@@ -109,7 +109,7 @@ test('what does not fit is refused with its reason', async () => {
   expect((await client.sendImage(caseId, 'y')).status).toBe(409)
 })
 
-test('without a session that lives every call is a 401', async () => {
+test('every call without a live session is a 401', async () => {
   expect((await client.login('wrong')).status).toBe(401)
   expect((await client.openCase()).status).toBe(401)
   await client.login()
@@ -123,7 +123,7 @@ test('without a session that lives every call is a 401', async () => {
   await shortLived.stop()
 })
 
-test('the call list has every call in order, refused ones too, and no bytes of an image anywhere', async () => {
+test('the call list contains every call in order, including refused ones, and no image bytes', async () => {
   await client.control('DELETE', '')
   const { caseId } = (await client.openCase('clinic-7')).body
   await client.sendImage(caseId, 'unmistakable-image-bytes', 'MACROSCOPIC')
@@ -155,7 +155,7 @@ test('the call list has every call in order, refused ones too, and no bytes of a
   }
 })
 
-test('a killed provider is met again: session, case, checksum, controls and calls', async () => {
+test('session, case, checksum, controls and calls survive a kill of the provider', async () => {
   const apart = join(folder, 'apart')
   const before = await startTestProvider(apart)
   const first = new ProviderClient(before)

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => database.drop())
 
 it(
-  'live read models are what a rebuild makes of the log, whatever happened to their runner',
+  'live read models equal a rebuild from the log, whatever happened to their runner',
   { timeout: 600_000 },
   async () => {
     const { failures, cases, disturbances } = await checkEquality({
@@ -26,7 +26,7 @@ it(
   },
 )
 
-/** Counts reviews since its process began, where the log alone may say: no two fillings agree. */
+/** Counts reviews since the start of its process instead of from the log. No two fillings agree. */
 function countingReviews(): Projector {
   let reviews = 0
   const requested = aiReviewsProjector.handlers['AiReviewRequested']
@@ -48,7 +48,7 @@ function countingReviews(): Projector {
 }
 
 it(
-  'a projector that does not follow from the log alone is found, with what repeats it',
+  'finds a projector that depends on more than the log, and prints how to repeat the failure',
   { timeout: 600_000 },
   async () => {
     const projectors = [countingReviews()]

@@ -20,7 +20,7 @@ afterAll(async () => {
 })
 
 it(
-  'a runner that is cut off at any statement of taking its projectors up again runs all of them afterwards',
+  'a runner that is cut off at any statement of its start runs all projectors afterwards',
   { timeout: 240_000 },
   async () => {
     const log = new ToldLog(recordedLog(told([], '2d4a9a1c-4f3f-5c57-8f0e-0d5d8b7c6a10').appends), {

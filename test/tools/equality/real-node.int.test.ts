@@ -38,7 +38,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** Says it as commands and relays do: at the end of the stream, through the codec. */
+/** Appends like commands and relays: at the end of the stream, through the codec. */
 async function append({ stream, orgId, commandId, correlationId, events }: StoryAppend): Promise<void> {
   if (stream.endsWith('.events')) {
     const revision = (await store.readLast(stream))?.revision ?? 'no_stream'
@@ -59,60 +59,56 @@ async function append({ stream, orgId, commandId, correlationId, events }: Story
   await store.append({ fold, stream }, revision, events, { commandId, correlationId, orgId })
 }
 
-it(
-  'the same holds on a real log, with encryption, erasures and a node that is killed',
-  { timeout: 300_000 },
-  async () => {
-    const registrations = Array.from({ length: 8 }, (_, chance): Move => ({
-      act: 'registerPatient',
-      chance,
-      text: 'told',
-    }))
-    const stories = sample(histories(80), { numRuns: 9, seed: 20_261_121 }).map((moves, index) =>
-      told([...registrations, ...moves], v5(`story ${index}`, namespace), { hasCodec: true }),
-    )
-    const begin = (): Promise<Instance> => startInstance(database.url, allProjectors, { eventStore: store, filter })
-    const gone: Promise<void>[] = []
-    let instance: Instance | undefined
-    for (const [index, { appends, patients }] of stories.entries()) {
-      const half = Math.ceil(appends.length / 2)
-      for (const each of appends.slice(0, half)) await append(each)
-      // Who is erased before anybody has read it is null in the read models as well; what is said later is stored as null.
-      if (instance === undefined) for (const { orgId, id, isErased } of patients) if (isErased) keys.destroy(orgId, id)
-      instance ??= await begin()
-      if (index % 3 === 0) instance.proxy.cutAfter(5, 'after', false)
-      if (index % 3 === 1) await node.restart()
-      for (const each of appends.slice(half)) await append(each)
-      await settled(instance, await store.head(filter), [])
-      if (index % 3 !== 2) continue
-      instance.proxy.kill()
-      gone.push(instance.close())
-      instance = undefined
-    }
+it('the same holds on a real log, with encryption, erasures and a kill of the node', { timeout: 300_000 }, async () => {
+  const registrations = Array.from({ length: 8 }, (_, chance): Move => ({
+    act: 'registerPatient',
+    chance,
+    text: 'told',
+  }))
+  const stories = sample(histories(80), { numRuns: 9, seed: 20_261_121 }).map((moves, index) =>
+    told([...registrations, ...moves], v5(`story ${index}`, namespace), { hasCodec: true }),
+  )
+  const begin = (): Promise<Instance> => startInstance(database.url, allProjectors, { eventStore: store, filter })
+  const gone: Promise<void>[] = []
+  let instance: Instance | undefined
+  for (const [index, { appends, patients }] of stories.entries()) {
+    const half = Math.ceil(appends.length / 2)
+    for (const each of appends.slice(0, half)) await append(each)
+    // Patients erased before the first read are null in the read models too. Their later facts are stored as null.
+    if (instance === undefined) for (const { orgId, id, isErased } of patients) if (isErased) keys.destroy(orgId, id)
     instance ??= await begin()
+    if (index % 3 === 0) instance.proxy.cutAfter(5, 'after', false)
+    if (index % 3 === 1) await node.restart()
+    for (const each of appends.slice(half)) await append(each)
     await settled(instance, await store.head(filter), [])
-    const { rows } = await pool.query<{ erased: string; told: string }>(
-      'select count(*) filter (where given_name is null) as erased, count(given_name) as told from patients.patients',
-    )
-    expect(Number(rows[0]?.erased)).toBeGreaterThan(0)
-    expect(Number(rows[0]?.told)).toBeGreaterThan(0)
+    if (index % 3 !== 2) continue
+    instance.proxy.kill()
+    gone.push(instance.close())
+    instance = undefined
+  }
+  instance ??= await begin()
+  await settled(instance, await store.head(filter), [])
+  const { rows } = await pool.query<{ erased: string; told: string }>(
+    'select count(*) filter (where given_name is null) as erased, count(given_name) as told from patients.patients',
+  )
+  expect(Number(rows[0]?.erased)).toBeGreaterThan(0)
+  expect(Number(rows[0]?.told)).toBeGreaterThan(0)
 
-    const outcomes = await verify({ eventStore: store, pool, filter, logger: silentLogger }, allProjectors)
-    expect(outcomes.map((outcome) => [outcome.name, outcome.kind])).toEqual(
-      allProjectors.map(({ name }) => [name, 'equal']),
-    )
-    await pool.query(
-      `update patients.patients set dob = 'damaged' where patient_id = (select min(patient_id::text)::uuid from patients.patients)`,
-    )
-    const [damaged] = await verify(
-      { eventStore: store, pool, filter, logger: silentLogger },
-      allProjectors.filter(({ name }) => name === 'patients'),
-    )
-    expect(damaged).toMatchObject({
-      kind: 'differs',
-      comparison: { difference: { kind: 'changed', table: 'patients', columns: ['dob'] } },
-    })
-    await instance.close()
-    await Promise.all(gone)
-  },
-)
+  const outcomes = await verify({ eventStore: store, pool, filter, logger: silentLogger }, allProjectors)
+  expect(outcomes.map((outcome) => [outcome.name, outcome.kind])).toEqual(
+    allProjectors.map(({ name }) => [name, 'equal']),
+  )
+  await pool.query(
+    `update patients.patients set dob = 'damaged' where patient_id = (select min(patient_id::text)::uuid from patients.patients)`,
+  )
+  const [damaged] = await verify(
+    { eventStore: store, pool, filter, logger: silentLogger },
+    allProjectors.filter(({ name }) => name === 'patients'),
+  )
+  expect(damaged).toMatchObject({
+    kind: 'differs',
+    comparison: { difference: { kind: 'changed', table: 'patients', columns: ['dob'] } },
+  })
+  await instance.close()
+  await Promise.all(gone)
+})

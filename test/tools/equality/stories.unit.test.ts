@@ -11,12 +11,12 @@ const stories = sample(histories(60), { numRuns: 400, seed: 1 }).map((moves) => 
 const events = stories.flatMap(({ appends }) => appends).flatMap((append) => append.events)
 
 describe('random stories', () => {
-  it('hold every event type that a projector listens to', () => {
+  it('contain every event type that a projector subscribes to', () => {
     const told = new Set(events.map(({ type }) => type))
     expect(allProjectors.flatMap(({ handlers }) => Object.keys(handlers)).filter((type) => !told.has(type))).toEqual([])
   })
 
-  it('hold events that nobody listens to, several organisations, ids in capitals, and facts of erased patients', () => {
+  it('contain events that no projector reads, several organisations, ids in capitals, and facts of erased patients', () => {
     const handled = new Set(allProjectors.flatMap(({ handlers }) => Object.keys(handlers)))
     expect(events.some(({ type }) => !handled.has(type))).toBe(true)
     expect(stories.some(({ appends }) => new Set(appends.map(({ orgId }) => orgId)).size === 3)).toBe(true)
@@ -25,7 +25,7 @@ describe('random stories', () => {
     expect(patients.some(({ isErased }) => isErased)).toBe(true)
   })
 
-  it('hold only what the catalogue takes, but for what an erasure has made null', () => {
+  it('contain only events that the catalogue accepts, except those that an erasure made null', () => {
     const refused = events.flatMap(({ type, data }) => {
       const entry = catalogue.entry(type)
       if (entry === undefined) return [`${type} is not in the catalogue`]
@@ -38,7 +38,7 @@ describe('random stories', () => {
     expect(refused).toEqual([])
   })
 
-  it('are the same again from the same moves, in a log whose places rise and whose revisions have no gaps', () => {
+  it('are equal for equal moves, in a log with rising positions and revisions without gaps', () => {
     for (const moves of sample(histories(60), { numRuns: 20, seed: 2 })) {
       const log = recordedLog(told(moves, namespace).appends)
       expect(recordedLog(told(moves, namespace).appends)).toEqual(log)

@@ -3,7 +3,7 @@ import { faultNamed } from '../../../tools/faults/faults.ts'
 import { runFault } from '../../../tools/faults/run-fault.ts'
 import { openStage, type Stage } from '../../../tools/faults/stage/stage.ts'
 
-// One platform for all of them, one after the other; `npm run faults` gives each its own, and more time.
+// One platform runs all faults in sequence. `npm run faults` uses a new platform and more time for each.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 })
 
 let stage: Stage
@@ -19,7 +19,7 @@ test.each([
   'event store cut off every 700 ms',
   'Postgres refuses writes for want of room',
   'object store restarted',
-])('%s: every answer is a documented one, health shows it and clears, nothing is lost', async (name) => {
+])('%s: every answer is documented, health shows the fault and its end, nothing is lost', async (name) => {
   const fault = faultNamed(name)
   const ground = await fault.prepare()
   const seen = await runFault(stage, fault, ground, fault.seconds.short)

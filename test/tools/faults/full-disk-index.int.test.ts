@@ -14,7 +14,7 @@ afterEach(async () => {
   folder.remove()
 })
 
-test('an index without room waits in memory, is readable all the time, and is whole on the disk once there is room', async () => {
+test('an index without room waits in memory, stays readable, and is complete on disk once there is room', async () => {
   const streams = Array.from({ length: 120 }, (_, n) => `stream-${n}`)
   let store = folder.open()
   await appendTo(store, 'stream-0', ['first'])
@@ -41,7 +41,7 @@ test('an index without room waits in memory, is readable all the time, and is wh
   await store.close()
 })
 
-test('a store that is closed while its index has no room has it read the log again at the next start', async () => {
+test('a store closed while its index has no room reads the log again at the next start', async () => {
   let store = folder.open()
   await appendTo(store, 'stream-0', ['first'])
   await limitFileSize(process.pid, 128 << 10)
@@ -58,7 +58,7 @@ test('a store that is closed while its index has no room has it read the log aga
   await store.close()
 })
 
-test('a store whose index has waited for too many appends takes no more of them, until it is written', async () => {
+test('a store whose index waits for too many appends refuses more until the index is written', async () => {
   const store = folder.open()
   await appendTo(store, 'stream-0', ['first'])
   const [frame] = store.log.readFrames(0)

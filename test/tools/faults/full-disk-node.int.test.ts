@@ -29,7 +29,7 @@ function block(bytes = 32 << 10): EventData {
   return binaryEvent({ type: 'Block', data: new Uint8Array(randomBytes(bytes)) })
 }
 
-/** Appends until the node refuses one; the ids that were acknowledged. */
+/** Appends until the node refuses one. Returns the acknowledged ids. */
 async function fill(stream: string): Promise<string[]> {
   const acknowledged: string[] = []
   for (let round = 0; round < 50; round += 1) {
@@ -59,7 +59,7 @@ async function idsInLog(): Promise<string[]> {
   return ids
 }
 
-test('without room the node refuses appends and goes on answering; with room it takes them again, and nothing acknowledged is lost', async () => {
+test('a node without room refuses appends and still answers; with room it accepts them again and has lost nothing', async () => {
   await client.appendToStream('before-0', block(1))
   await limitFileSize(node.pid, await newestSegmentSize(dataDir))
   const seen: string[] = []
@@ -91,7 +91,7 @@ test('without room the node refuses appends and goes on answering; with room it 
   await subscription.unsubscribe()
 })
 
-test('killed while the disk is full, the node starts on it, and has everything that it acknowledged', async () => {
+test('a node killed on a full disk starts there again with everything that it acknowledged', async () => {
   await client.appendToStream('before-0', block(1))
   await limitFileSize(node.pid, await newestSegmentSize(dataDir))
   const acknowledged = await fill('filling')
@@ -110,7 +110,7 @@ test('killed while the disk is full, the node starts on it, and has everything t
   await client.appendToStream('after', block())
 })
 
-test('what would revive a stream is refused as a whole where there is room for its event alone', async () => {
+test('an append that revives a stream is refused if there is room only for its event', async () => {
   await client.appendToStream('hidden', [block(1), block(1)])
   const raw = rawStreams(node.url)
   await appendText(raw, '$$hidden', `{"$tb":9223372036854775807,"note":"${'x'.repeat(200_000)}"}`)

@@ -9,7 +9,7 @@ import { isDatabaseUnavailable } from '../../../platform/database/database.ts'
 import { waitFor } from '../../support/platform.ts'
 import { limitFileSize } from '../../../tools/faults/file-size-limit.ts'
 
-// A crash, a recovery that fails and another start, on machines that do other things too.
+// Enough for a crash, a failed recovery and another start on a busy machine.
 vi.setConfig({ testTimeout: 120_000 })
 
 let dataDir: string
@@ -40,7 +40,7 @@ async function serverPid(): Promise<number> {
   return Number((await readFile(join(dataDir, 'cluster', 'postmaster.pid'), 'utf8')).split('\n')[0])
 }
 
-test('a server that can write its log no more, and ends in the recovery after that, is started again with all that it committed', async () => {
+test('a server that a full disk ended, also during recovery, starts again with all committed data', async () => {
   await query('create table kept as select 7 as n')
   const first = await serverPid()
   let isHolderGone = false
@@ -52,7 +52,7 @@ test('a server that can write its log no more, and ends in the recovery after th
   )
   expect(isDatabaseUnavailable(refusal)).toBe(true)
 
-  // It may refuse a statement or two before it ends; a checkpoint has to be written.
+  // The server may refuse a few statements before it ends. A checkpoint must be written first.
   await waitFor(
     'another server',
     async () => {

@@ -7,7 +7,7 @@ import { checkAgainstServer } from '../../../tools/node-checks/real-check.ts'
 const quietly = (): void => {}
 
 describe('random operations', () => {
-  test.each([1, 2])('are answered as the model answers them, over restarts: seed %i', async (seed) => {
+  test.each([1, 2])('get the answers of the model, over restarts: seed %i', async (seed) => {
     const { differences, operations } = await checkAgainstModel({
       operations: 600,
       seed,
@@ -19,14 +19,14 @@ describe('random operations', () => {
   })
 
   if (isRealEventStore) {
-    test('are answered as a real server answers them', async () => {
+    test('get the answers of a real server', async () => {
       const { differences } = await checkAgainstServer(realEventStoreUrl, 300, 1, quietly)
       expect(differences).toEqual([])
     })
   }
 })
 
-test('damage anywhere in the files is reported or does not matter, and a torn tail costs nothing that was acknowledged', async () => {
+test('damage anywhere in the files is reported or harmless, and a torn tail loses no acknowledged event', async () => {
   const { differences, ...figures } = await checkDamage(120, 1, quietly)
   expect(differences).toEqual([])
   expect(figures.refusedStarts).toBeGreaterThan(0)

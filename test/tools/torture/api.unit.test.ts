@@ -7,7 +7,7 @@ import { expect, it } from 'vitest'
 import { DurableLines } from '../../../tools/torture/acknowledged.ts'
 import { PatientClient } from '../../../tools/torture/outside/api.ts'
 
-it('goes on with a new token before the old one ends, and with the old one while nobody gives another', async () => {
+it('uses a new token before the old one ends, and keeps the old one while the token endpoint is down', async () => {
   const tokens = [200, 503, 200]
   const used: string[] = []
   let given = 0

@@ -14,22 +14,22 @@ const replaced = recorded('CaseDiagnosisSuperseded')
 const said = (...log: readonly (readonly [string, string, Readonly<Record<string, unknown>>])[]) =>
   checkFindings(toldLog(...log)).findings.map(({ what }) => what)
 
-test('findings are right where each lesion has its pair, superseded with its review', () => {
+test('accepts a finding and a diagnosis per lesion, superseded with its review', () => {
   expect(checkFindings(toldLog(completed, ...pair))).toMatchObject({ examined: 1, findings: [] })
   expect(said(completed, ...pair, superseded, replaced)).toEqual([])
   expect(said([review, 'AiReviewCompleted', { aiReviewId: 'r1', lesions: [] }])).toEqual([])
 })
 
-test('findings are wrong where one is missing, doubled, of no lesion, or superseded alone', () => {
+test('finds a missing one, a second one, one without a lesion, and one superseded alone', () => {
   expect(said(completed, pair[0])).toEqual(['not recorded'])
   expect(said(completed, ...pair, superseded)).toEqual(['not recorded'])
   expect(said(completed, ...pair, pair[1])).toEqual(['a second CaseDiagnosisRecorded'])
   expect(said(completed, ...pair, superseded, replaced, replaced)).toEqual(['a second CaseDiagnosisSuperseded'])
   expect(said(completed, ...pair, recorded('CaseFindingRecorded', 2))).toEqual(['CaseFindingRecorded of no lesion'])
-  expect(said(completed, ...pair, replaced)).toEqual(['superseded, though its review is not'])
+  expect(said(completed, ...pair, replaced)).toEqual(['superseded, but its review is not'])
 })
 
-test('a run is not settled while findings are missing', () => {
+test('a run with missing findings is not finished', () => {
   expect(withoutFindings(toldLog(completed, ...pair, superseded))).toEqual(['CaseDiagnosisSuperseded r1 1'])
   const published = (type: string, cause: string) => ['ai_review.events', type, {}, { $causationId: cause }] as const
   expect(underWay(toldLog(completed, published('ai_review.completed', 'event-0')))).toEqual([

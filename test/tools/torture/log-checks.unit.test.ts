@@ -23,40 +23,40 @@ const changed = (log: readonly Fact[], place: number, change: Partial<Fact>) =>
 const said = ({ findings }: { readonly findings: readonly { readonly what: string }[] }) =>
   findings.map(({ what }) => what)
 
-describe('revisions', () => {
-  test('hold in a whole log', () => expect(checkRevisions(whole)).toMatchObject({ examined: 7, findings: [] }))
+describe('the check of revisions', () => {
+  test('accepts a complete log', () => expect(checkRevisions(whole)).toMatchObject({ examined: 7, findings: [] }))
 
-  test('do not where an event is gone from the middle of a stream', () => {
-    expect(said(checkRevisions(without(whole, 3)))).toEqual(['a stream goes on with revision 2 where 1 is due'])
+  test('finds a gap in a stream', () => {
+    expect(said(checkRevisions(without(whole, 3)))).toEqual(['a stream continues with revision 2 instead of 1'])
   })
 
-  test('do not where a stream begins late, or an event stands there twice', () => {
+  test('finds a stream that begins late, and an event that occurs twice', () => {
     expect(said(checkRevisions(without(whole, 1)))).toEqual([])
     expect(said(checkRevisions(changed(whole, 1, { revision: 1n })))).toEqual([
-      'a stream goes on with revision 1 where 0 is due',
+      'a stream continues with revision 1 instead of 0',
     ])
     expect(said(checkRevisions(changed(whole, 4, { id: 'event-1' })))).toEqual([
-      expect.stringContaining('stands in the log twice'),
+      expect.stringContaining('occurs twice in the log'),
     ])
   })
 })
 
-describe('the order', () => {
-  test('is the same in two equal readings', () =>
+describe('the check of the order', () => {
+  test('accepts two equal readings', () =>
     expect(checkSameOrder('equal', whole, [...whole])).toMatchObject({ examined: 7, findings: [] }))
 
-  test('is the same where the later reading goes on', () => {
+  test('accepts a later reading that is longer', () => {
     expect(checkSameOrder('later', whole, [...whole, ...toldLog([review, 'AiReviewSuperseded'])])).toMatchObject({
       examined: 7,
       findings: [],
     })
   })
 
-  test('is what a subscriber was given, who may have seen more than was read before', () => {
+  test("accepts a subscriber's events, which may exceed the earlier reading", () => {
     const longer = [...whole, ...toldLog([review, 'AiReviewSuperseded'])]
     expect(checkSubscriber(whole, whole, longer)).toMatchObject({ examined: 7, findings: [] })
     expect(checkSubscriber(whole, longer, longer)).toMatchObject({ examined: 8, findings: [] })
-    expect(said(checkSubscriber(longer, whole, longer))).toEqual(['a subscriber was given 7 of 8 events'])
+    expect(said(checkSubscriber(longer, whole, longer))).toEqual(['a subscriber received 7 of 8 events'])
     expect(checkSubscriber(whole, [...whole, ...whole.slice(-1)], whole).findings).toHaveLength(1)
     expect(checkSubscriber(whole, [...whole, ...whole.slice(-1)], longer).findings).toHaveLength(1)
   })
@@ -70,33 +70,33 @@ describe('the order', () => {
     ],
     ['has an event elsewhere', changed(whole, 3, { position: '31/31' })],
     ['has other data', changed(whole, 3, { data: { call: 'case' } })],
-  ])('is another one where a reading %s', (_, reading) => {
+  ])('finds a reading that %s', (_, reading) => {
     expect(checkSameOrder('different', whole, reading).findings).toHaveLength(1)
   })
 })
 
-describe('a channel', () => {
-  test('is complete where each source has its event, in order', () =>
+describe('the check of a channel', () => {
+  test('accepts one event for each source event, in order', () =>
     expect(checkChannel(channel, whole)).toMatchObject({ examined: 3, findings: [] }))
 
-  test('lacks an event', () => {
+  test('finds a missing event', () => {
     expect(said(checkChannel(channel, without(whole, 5)))).toEqual([`${channel} lacks an event`])
     expect(missingOn(channel, without(whole, 5)).map(({ id }) => id)).toEqual(['event-1'])
   })
 
-  test('holds an event twice', () => {
+  test('finds a second event of one source event', () => {
     expect(said(checkChannel(channel, [...whole, ...toldLog(published('ai_review.started', 'event-1'))]))).toEqual([
-      `${channel} holds a second event of event-1`,
+      `${channel} contains a second event of event-1`,
     ])
   })
 
-  test('holds an event of no source', () => {
+  test('finds an event without a source', () => {
     expect(said(checkChannel(channel, [...whole, ...toldLog(published('ai_review.started', 'event-3'))]))).toEqual([
-      `${channel} holds an event of no source`,
+      `${channel} contains an event without a source`,
     ])
   })
 
-  test('is out of order', () => {
+  test('finds events out of order', () => {
     const swapped = changed(
       changed(whole, 5, { metadata: { $causationId: 'event-4' }, type: 'ai_review.completed' }),
       6,
@@ -105,19 +105,19 @@ describe('a channel', () => {
     expect(said(checkChannel(channel, swapped))).toEqual([`${channel} is out of order`])
   })
 
-  test('says something else than its source', () => {
+  test('finds an event of another type than its source', () => {
     expect(said(checkChannel(channel, changed(whole, 6, { type: 'ai_review.failed' })))).toEqual([
-      `${channel} says ai_review.failed where ai_review.completed is due`,
+      `${channel} contains ai_review.failed instead of ai_review.completed`,
     ])
   })
 
-  test('of consents follows the decision', () => {
+  test('of consents compares the decision', () => {
     const log = toldLog(
       [streamOf('consent', 'p1'), 'ConsentRecorded', { decision: 'withdrawn' }],
       ['consent.events', 'consent.granted', {}, { $causationId: 'event-0' }],
     )
     expect(said(checkChannel('consent.events', log))).toEqual([
-      'consent.events says consent.granted where consent.withdrawn is due',
+      'consent.events contains consent.granted instead of consent.withdrawn',
     ])
     expect(checkChannel('consent.events', changed(log, 1, { type: 'consent.withdrawn' }))).toMatchObject({
       examined: 1,

@@ -31,7 +31,7 @@ describe('acknowledged writes', () => {
     unsettled: { ...unsettled, patient },
   })
 
-  test('are in the log once, however often they were told', () => {
+  test('are accepted once in the log, however often they are acknowledged', () => {
     expect(checkAcknowledged([told('p1', '0/0'), told('p1', '10/10'), told('p2')], log)).toMatchObject({
       examined: 3,
       findings: [],
@@ -40,28 +40,32 @@ describe('acknowledged writes', () => {
 
   test.each<readonly [string, readonly Acknowledged[], string]>([
     ['is lost', [told('p3')], 'acknowledged, but not in the log'],
-    ['has two ids for one key', [told('p1', null, 'key'), told('p2', null, 'key')], 'one key, another id before: p1'],
-    ['was told at a position that is not there', [told('p1', '5/5')], 'acknowledged at 5/5, where the log has nothing'],
-    ['was told at a position before its own', [told('p2', '0/0')], 'acknowledged at 0/0, before its event'],
-  ])('are not where one %s', (_, acknowledged, what) =>
+    [
+      'has two ids for one key',
+      [told('p1', null, 'key'), told('p2', null, 'key')],
+      'one key with two ids, the earlier one: p1',
+    ],
+    ['has a position that does not exist', [told('p1', '5/5')], 'acknowledged at 5/5, where the log has no event'],
+    ['has a position before its event', [told('p2', '0/0')], 'acknowledged at 0/0, before its event'],
+  ])('are found where one %s', (_, acknowledged, what) =>
     expect(said(checkAcknowledged(acknowledged, log))).toEqual([what]),
   )
 
-  test('are not where one stands there twice', () => {
+  test('are found where one occurs twice', () => {
     const doubled = toldLog(
       [streamOf('patient', 'p1'), 'PatientRegistered', { patientId: 'p1' }],
       [streamOf('patient', 'p1'), 'PatientRegistered', { patientId: 'p1' }],
     )
-    expect(said(checkAcknowledged([told('p1')], doubled))).toEqual(['acknowledged once, twice in the log'])
+    expect(said(checkAcknowledged([told('p1')], doubled))).toEqual(['acknowledged once, but twice in the log'])
   })
 
-  test('are all there is, but for what was never answered', () => {
+  test('are the only ones in the log, except those that were never answered', () => {
     expect(checkUntold([told('p1'), told('p2')], load({}), log)).toMatchObject({ examined: 2, findings: [] })
     expect(checkUntold([told('p1')], load({}, 1), log).findings).toEqual([])
-    expect(said(checkUntold([told('p1')], load({}), log))).toEqual(['in the log, but nobody was told'])
+    expect(said(checkUntold([told('p1')], load({}), log))).toEqual(['in the log, but never acknowledged'])
   })
 
-  test('of one subscription and one delivery are told apart', () => {
+  test('of one subscription and one delivery are distinguished', () => {
     const changes = toldLog(
       ['webhook_subscriptions-o', 'WebhookSubscriptionChanged', { subscriptionId: 's1', url: 'http://127.0.0.1:1/a' }],
       ['webhook_subscriptions-o', 'WebhookSubscriptionDisabled', { subscriptionId: 's1' }],
@@ -83,21 +87,23 @@ describe('acknowledged writes', () => {
         [streamOf('webhook_delivery', 'd1'), 'WebhookRedeliveryRequested', { deliveryId: 'd1', request }],
       )
     expect(said(checkAcknowledged(all.slice(3), again(null)))).toEqual([])
-    expect(said(checkAcknowledged(all.slice(3), again({ key: 'k' })))).toEqual(['acknowledged once, twice in the log'])
+    expect(said(checkAcknowledged(all.slice(3), again({ key: 'k' })))).toEqual([
+      'acknowledged once, but twice in the log',
+    ])
     expect(checkUntold(all, load({}), changes).findings).toEqual([])
     expect(said(checkAcknowledged([{ ...told('s1'), operation: 'enable' }], changes))).toEqual([
       'acknowledged, but not in the log',
     ])
-    expect(said(checkUntold(all.slice(1), load({}), changes))).toEqual(['in the log, but nobody was told'])
+    expect(said(checkUntold(all.slice(1), load({}), changes))).toEqual(['in the log, but never acknowledged'])
   })
 
-  test('come with documented answers only', () => {
+  test('have only documented answers', () => {
     expect(
       checkAnswers(
         load({
           '201': 2,
           '409 ai-review-not-cancellable': 1,
-          '404 not-found of what is done': 1,
+          '404 not-found of a finished write': 1,
           '503 database-unavailable': 4,
           '502 undefined': 3,
           none: 9,
@@ -117,10 +123,10 @@ describe('acknowledged writes', () => {
     expect(checkAnswers(load(Object.fromEntries(wrong.map((answer) => [answer, 1])))).findings).toHaveLength(
       wrong.length,
     )
-    expect(said(checkAnswers(load({}, 1)))).toEqual(['requests that never got an answer that settles them'])
+    expect(said(checkAnswers(load({}, 1)))).toEqual(['requests without a final answer'])
   })
 
-  test('are answered by the API', async () => {
+  test('are compared with the API', async () => {
     const consents = toldLog([
       streamOf('consent', 'p1'),
       'ConsentRecorded',
@@ -138,15 +144,15 @@ describe('acknowledged writes', () => {
       findings: [],
     })
     expect((await checkApi(api(['c1', 'p1']), [told('p1'), told('p2')], consents)).findings).toEqual([
-      { what: 'answered 404, and not with p2', where: '/v1/clinical-api/patients/p2' },
+      { what: 'answered 404 without p2', where: '/v1/clinical-api/patients/p2' },
     ])
     expect((await checkApi(api(['c0', 'p1']), [told('p1')], consents)).findings).toEqual([
-      { what: 'answered 200, and not with c1', where: '/v1/consent-records?patientId=p1&consentTypeCode=ai' },
+      { what: 'answered 200 without c1', where: '/v1/consent-records?patientId=p1&consentTypeCode=ai' },
     ])
   })
 })
 
-describe('ends', () => {
+describe('the check of ends', () => {
   const [assessment, review, delivery] = [
     streamOf('assessment', 'a1'),
     streamOf('ai_review', 'r1'),
@@ -163,24 +169,24 @@ describe('ends', () => {
     [delivery, 'WebhookDelivered'],
   ] as const
 
-  test('are there once', () =>
+  test('accepts one end for each', () =>
     expect(checkEndings(toldLog(...begun, ...ended))).toMatchObject({ examined: 3, findings: [] }))
 
-  test('may be that of a successor, and need not be where nothing was submitted', () => {
+  test('accepts the end of a successor, and no end without a submit', () => {
     expect(withoutEnd(toldLog(...begun, [review, 'AiReviewSuperseded'], ended[1], ended[2]))).toEqual([])
     expect(withoutEnd(toldLog([assessment, 'AssessmentRequested'], [assessment, 'AssessmentUploadsAwaited']))).toEqual(
       [],
     )
   })
 
-  test('are missing', () => {
+  test('finds missing ends', () => {
     const log = toldLog(...begun)
     expect(withoutEnd(log)).toEqual([assessment, review, delivery])
     expect(said(checkEndings(log))).toEqual(['no end', 'no end', 'no end'])
     expect(underWay(log)).toEqual([assessment, review, delivery])
   })
 
-  test('are there twice, or followed by something', () => {
+  test('finds a second end, and an event after the end', () => {
     expect(said(checkEndings(toldLog(...begun, ...ended, [assessment, 'AssessmentFailed'])))).toEqual(['a second end'])
     expect(said(checkEndings(toldLog(...begun, ...ended, [review, 'AiReviewCancelled'])))).toEqual(['a second end'])
     expect(
@@ -195,7 +201,7 @@ describe('ends', () => {
     ])
   })
 
-  test('are there once in each round of a delivery', () => {
+  test('expects one end in each round of a delivery', () => {
     const again = [delivery, 'WebhookRedeliveryRequested'] as const
     expect(
       checkEndings(
@@ -209,7 +215,7 @@ describe('ends', () => {
     ])
   })
 
-  test('of a cancelled delivery may be followed by what was under way, once, and by who asks in vain', () => {
+  test('accepts one late result and late requests after a cancelled delivery', () => {
     const cancelled = [...begun, ...ended.slice(0, 2), [delivery, 'WebhookDeliveryCancelled']] as const
     const late = ['WebhookDelivered', 'WebhookDeliveryFailed', 'WebhookDeliveryAttemptFailed'].map(
       (type) => [delivery, type] as const,
@@ -220,13 +226,13 @@ describe('ends', () => {
     expect(said(checkEndings(toldLog(...cancelled, [delivery, 'WebhookDeliveryCancelled'])))).toEqual(['a second end'])
   })
 
-  test('leave one review of a case standing', () => {
+  test('accepts one active review per case', () => {
     const second = [streamOf('ai_review', 'r2'), 'AiReviewRequested', { caseId: 'c', productId: 'p' }] as const
     expect(checkSlots(toldLog(...begun, [review, 'AiReviewSuperseded'], second))).toMatchObject({
       examined: 1,
       findings: [],
     })
-    expect(said(checkSlots(toldLog(...begun, second)))).toEqual(['a second review of a case stands'])
+    expect(said(checkSlots(toldLog(...begun, second)))).toEqual(['a second active review of a case'])
   })
 })
 
@@ -242,14 +248,14 @@ describe('outcomes', () => {
         ] as const,
     )
 
-  test('are those that nobody asked for', () => {
+  test('accepts failures that clients requested', () => {
     expect(
       checkOutcomes(toldLog(...ended(9), ...ended(1, 'ANALYSIS_FAILED'), ...ended(30, 'CANCELLED'))),
     ).toMatchObject({ examined: 10, findings: [] })
     expect(outcomesOf(toldLog(...ended(2), ...ended(1, 'CANCELLED')))).toEqual({ completed: 2, CANCELLED: 1 })
   })
 
-  test('are too bad where retries do not outlast the kills, or nothing was ever completed', () => {
+  test('finds too many failures, and a run without a completed assessment', () => {
     expect(said(checkOutcomes(toldLog(...ended(8), ...ended(1, 'ANALYSIS_FAILED'))))).toEqual(['too few completed'])
     expect(said(checkOutcomes(toldLog(...ended(3, 'CANCELLED'))))).toEqual(['too few completed'])
   })
@@ -261,7 +267,7 @@ describe('read models', () => {
     rows: new Map(Object.entries(rows)),
   })
 
-  test('equal a rebuild', () =>
+  test('are accepted when they equal a rebuild', () =>
     expect(checkReadModels([table({ a: '1', b: '2' })], [table({ b: '2', a: '1' })])).toMatchObject({
       examined: 2,
       findings: [],
@@ -269,9 +275,9 @@ describe('read models', () => {
 
   test.each<readonly [string, readonly TableContent[], string]>([
     ['lack a row', [table({ a: '1' })], 'a row that only a rebuild has'],
-    ['have one more', [table({ a: '1', b: '2', c: '3' })], 'a row that a rebuild does not have'],
-    ['have another one', [table({ a: '1', b: '3' })], 'a row that a rebuild fills otherwise'],
-    ['lack a table', [], 'a table that only one of both has'],
+    ['have an additional row', [table({ a: '1', b: '2', c: '3' })], 'a row that a rebuild does not have'],
+    ['have other values in a row', [table({ a: '1', b: '3' })], 'a row with other values than in a rebuild'],
+    ['lack a table', [], 'a table that only one of the two has'],
   ])('are found where they %s', (_, live, what) =>
     expect(said(checkReadModels(live, [table({ a: '1', b: '2' })]))).toEqual([what]),
   )

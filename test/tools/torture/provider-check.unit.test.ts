@@ -33,11 +33,11 @@ const calls = [call('login'), call('case'), call('image', 1, 'x'), call('process
 const said = (told: readonly Told[], heard = calls) =>
   checkProviderCalls(toldLog(...told), heard).findings.map(({ what }) => what)
 
-describe('the provider is asked once for each effect', () => {
-  test('where nothing goes wrong', () =>
+describe('the check of provider calls accepts', () => {
+  test('one call for each effect', () =>
     expect(checkProviderCalls(toldLog(...start, ...rest), calls)).toMatchObject({ examined: 5, findings: [] }))
 
-  test('and again where a crash left unknown what came of it', () => {
+  test('a repeat after a crash with an unknown result', () => {
     expect(said([attempt('case'), ...start, ...rest])).toEqual([])
     const anew = [
       attempt('case'),
@@ -78,39 +78,43 @@ describe('the provider is asked once for each effect', () => {
 describe('the check finds', () => {
   test.each<readonly [string, readonly Told[], string]>([
     [
-      'a second case without need',
+      'an unnecessary second case',
       [attempt('case'), opened(1), attempt('case'), opened(2), attempt('image', 'i1'), sent('i1'), ...rest],
-      'a second provider case without need',
+      'an unnecessary second provider case',
     ],
     [
-      'a case that is gone on with',
+      'an unknown case that is continued',
       [attempt('case'), opened(1), attempt('image', 'i1'), attempt('image', 'i1'), sent('i1'), ...rest],
-      'a provider case is gone on with that is not known',
+      'an unknown provider case is continued',
     ],
-    ['an image sent again', [...start, attempt('image', 'i1'), sent('i1'), ...rest], 'an image that the provider has'],
+    [
+      'an image sent again',
+      [...start, attempt('image', 'i1'), sent('i1'), ...rest],
+      'an image that the provider already has',
+    ],
     [
       'processing after it was accepted',
       [...start, ...rest.slice(0, 2), attempt('process'), fact('AiReviewCompleted')],
-      'a step before the accepted processing',
+      'a step from before the accepted processing',
     ],
-    ['a call after the end', [...start, ...rest, attempt('result')], 'the provider is asked after the end'],
+    ['a call after the end', [...start, ...rest, attempt('result')], 'a provider call after the end'],
   ])('%s', (_, told, what) => expect(said(told, [])).toEqual([what]))
 
-  test('calls that nobody wrote down', () => {
+  test('calls without a recorded attempt', () => {
     expect(said([...start, ...rest], [...calls, call('case', 2)])).toEqual(['more calls than attempts on record'])
     expect(said([...start, ...rest], [...calls, call('process')])).toEqual([
       'more calls than attempts on record',
-      'processing asked 2 times in 1 attempts',
+      'processing requested 2 times in 1 attempts',
     ])
   })
 
-  test('an image twice in one provider case', () => {
+  test('an image that was sent twice in one provider case', () => {
     expect(said([attempt('image', 'i0'), ...start, ...rest], [...calls, call('image', 1, 'x')])).toContain(
-      'an image 2 times in one provider case',
+      'an image sent 2 times in one provider case',
     )
   })
 
-  test('nothing in calls that were refused', () => {
+  test('no violation in refused calls', () => {
     expect(
       said([...start, ...rest], [...calls, { call: 'case', status: 401 }, { call: 'process', status: 500, caseId: 1 }]),
     ).toEqual([])

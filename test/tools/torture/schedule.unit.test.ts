@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { describeStrike, parts, scheduleOf } from '../../../tools/torture/schedule.ts'
 
-test('a seed repeats its schedule, and another seed makes another one', () => {
+test('a seed repeats its schedule, and another seed gives another one', () => {
   expect(scheduleOf(7, 40)).toEqual(scheduleOf(7, 40))
   expect(scheduleOf(7, 40)).not.toEqual(scheduleOf(8, 40))
   expect(scheduleOf(7, 40)).toEqual(scheduleOf(7, 80).slice(0, 40))
 })
 
-test('a long schedule strikes every part, several at once, everything at once, and amid recoveries', () => {
+test('a long schedule strikes every part, several at once, all at once, and during recoveries', () => {
   const schedule = scheduleOf(1, 400)
   expect(new Set(schedule.flatMap(({ victims }) => victims))).toEqual(new Set(parts))
   expect(new Set(schedule.map(({ victims }) => victims.length))).toEqual(new Set([1, 2, 3, parts.length]))
@@ -16,9 +16,9 @@ test('a long schedule strikes every part, several at once, everything at once, a
   expect(schedule[0]?.after).toBe('recovery')
 })
 
-test('a strike says whom it hits, and when', () => {
+test('a strike is described with its victims and its time', () => {
   expect(describeStrike({ after: 'strike', pauseMs: 3, victims: ['node', 'api-1'] })).toBe(
-    '3 ms after the strike before: node, api-1',
+    '3 ms after the previous strike: node, api-1',
   )
   expect(describeStrike({ after: 'recovery', pauseMs: 0, victims: parts })).toBe('0 ms after recovery: everything')
 })

@@ -27,7 +27,7 @@ const failed = (assessmentId: string): Told => [
   'AssessmentFailed',
   { assessmentId },
 ]
-/** Of the delivery of the event `event-<cause>`. */
+/** An event of the delivery of `event-<cause>`. */
 const ofDelivery = (type: string, cause = 1, data: object = {}): Told => [
   streamOf('webhook_delivery', 'w1'),
   type,
@@ -47,7 +47,7 @@ const due = (...log: readonly Told[]) => checkWebhooks(toldLog(...log), []).exam
 describe('webhooks', () => {
   const log = [completed('early'), subscribed, completed('a1'), failed('a2')]
 
-  test('came, more than once if need be, under one id', () => {
+  test('are accepted when they arrive at least once under one id', () => {
     expect(checkWebhooks(toldLog(...log), [line('w1', 'a1', 503), line('w1'), line('w1')])).toMatchObject({
       examined: 1,
       findings: [],
@@ -57,37 +57,41 @@ describe('webhooks', () => {
   })
 
   test.each<readonly [string, readonly ReceivedLine[], string]>([
-    ['never came', [], 'a webhook that never came'],
-    ['were refused for good', [line('w1', 'a1', 503)], 'a webhook that was refused and not sent again'],
+    ['never came', [], 'a webhook that never arrived'],
+    ['were refused and not sent again', [line('w1', 'a1', 503)], 'a webhook that was refused and not sent again'],
     ['came under two ids', [line('w1'), line('w2')], 'a webhook under 2 ids: w1, w2'],
-    ['came although nobody asked', [line('w1'), line('w2', 'a2')], 'a webhook that no subscription asked for'],
-    ['came about what was before', [line('w1'), line('w2', 'early')], 'a webhook that no subscription asked for'],
+    ['came without a request', [line('w1'), line('w2', 'a2')], 'a webhook that no subscription requested'],
     [
-      'came to an address of nobody',
+      'came about an event before the subscription',
+      [line('w1'), line('w2', 'early')],
+      'a webhook that no subscription requested',
+    ],
+    [
+      'came to an unknown address',
       [line('w1'), line('w2', 'a1', 204, '/other')],
-      'a webhook that no subscription asked for',
+      'a webhook that no subscription requested',
     ],
   ])('are found where they %s', (_, received, what) => expect(said(log, received)).toEqual([what]))
 
-  test('share no id', () => {
+  test('of two events with one id are found', () => {
     expect(said([...log, completed('a3')], [line('w1'), line('w1', 'a3')])).toEqual([
-      'one webhook id for two things, the other s1 a1',
+      'one webhook id for two webhooks, the other s1 a1',
     ])
   })
 
-  test('are recorded as delivered where they were taken, as often at most', () => {
+  test('are recorded as delivered at most as often as they were accepted', () => {
     const recorded = [subscribed, completed('a1'), ofDelivery('WebhookDelivered')]
     expect(said(recorded, [line('w1')])).toEqual([])
     const twice = [...recorded, ofDelivery('WebhookRedeliveryRequested'), ofDelivery('WebhookDelivered')]
     expect(said(twice, [line('w1'), line('w1')])).toEqual([])
-    expect(said(twice, [line('w1'), line('w1', 'a1', 503)])).toEqual(['recorded as delivered, though it was not taken'])
+    expect(said(twice, [line('w1'), line('w1', 'a1', 503)])).toEqual(['recorded as delivered, but not accepted'])
   })
 })
 
-describe('webhooks of a subscription that moved', () => {
+describe('webhooks of a subscription with a new address', () => {
   const log = [subscribed, completed('a1'), moved, completed('a2'), failed('a3')]
 
-  test("come to either address where it moved after the event, with the types of the event's time", () => {
+  test('may arrive at either address if it changed after the event, for the event types of that time', () => {
     expect(due(...log)).toBe(3)
     for (const path of ['/hook', '/moved']) {
       expect(
@@ -97,30 +101,26 @@ describe('webhooks of a subscription that moved', () => {
     expect(due(subscribed, failed('a1'), moved)).toBe(0)
   })
 
-  test('are found where they come to the address that it had given up before, or under another id there', () => {
-    expect(said(log.slice(0, -1), [line('w1'), line('w2', 'a2')])).toEqual([
-      'a webhook to an address that was given up before',
-    ])
+  test('are found at the address that was replaced before the event, and under another id there', () => {
+    expect(said(log.slice(0, -1), [line('w1'), line('w2', 'a2')])).toEqual(['a webhook to a replaced address'])
     expect(said(log.slice(0, 3), [line('w1'), line('w2', 'a1', 204, '/moved')])).toEqual([
       'a webhook under 2 ids: w1, w2',
     ])
   })
 })
 
-describe('webhooks of a subscription that was let go', () => {
+describe('webhooks of a disabled or deleted subscription', () => {
   const letGo = [
     ['disabled', disabled],
     ['deleted', deleted],
   ] as const
 
-  test.each(letGo)('may be cancelled where it was %s after the event, and may have come', (_, event) => {
+  test.each(letGo)('may be cancelled or delivered if it was %s after the event', (_, event) => {
     const log = [subscribed, completed('a1'), event, ofDelivery('WebhookDeliveryCancelled')]
     expect(said(log, [])).toEqual([])
     expect(said(log, [line('w1')])).toEqual([])
     expect(said(log, [line('w1', 'a1', 503)])).toEqual([])
-    expect(said([...log, ofDelivery('WebhookDelivered')], [])).toEqual([
-      'recorded as delivered, though it was not taken',
-    ])
+    expect(said([...log, ofDelivery('WebhookDelivered')], [])).toEqual(['recorded as delivered, but not accepted'])
     expect(deliveriesWithoutOutcome(toldLog(...log.slice(0, 3)))).toBe(1)
     expect(deliveriesWithoutOutcome(toldLog(...log))).toBe(0)
   })
@@ -128,36 +128,36 @@ describe('webhooks of a subscription that was let go', () => {
   test.each(letGo)('are not due while it is %s', (_, event) => {
     expect(due(subscribed, event, completed('a1'))).toBe(0)
     expect(said([subscribed, event, completed('a1')], [line('w1')])).toEqual([
-      'a webhook that no subscription asked for',
+      'a webhook that no subscription requested',
     ])
   })
 
   test('are due again once it is enabled', () => {
     expect(due(subscribed, disabled, enabled, completed('a1'))).toBe(1)
-    expect(said([subscribed, disabled, enabled, completed('a1')], [])).toEqual(['a webhook that never came'])
+    expect(said([subscribed, disabled, enabled, completed('a1')], [])).toEqual(['a webhook that never arrived'])
     expect(said([subscribed, completed('a1'), disabled, enabled], [])).toEqual([])
   })
 
-  test('are found where they were cancelled while it stood', () => {
+  test('are found if they were cancelled while it was active', () => {
     expect(said([subscribed, completed('a1'), ofDelivery('WebhookDeliveryCancelled'), disabled], [line('w1')])).toEqual(
-      ['cancelled, though its subscription stood'],
+      ['cancelled, but its subscription was active'],
     )
     expect(said([subscribed, completed('a1'), ofDelivery('WebhookDeliveryCancelled')], [])).toEqual([
-      'a webhook that never came',
-      'cancelled, though its subscription stood',
+      'a webhook that never arrived',
+      'cancelled, but its subscription was active',
     ])
   })
 })
 
-describe('webhooks that are asked for again', () => {
+describe('webhooks that are requested again', () => {
   const log = [subscribed, completed('a1'), ofDelivery('WebhookDelivered'), ofDelivery('WebhookRedeliveryRequested')]
 
-  test('are found where they are given up or cancelled although the subscription stands', () => {
+  test('are found if they fail or are cancelled while the subscription is active', () => {
     expect(said([...log, ofDelivery('WebhookDeliveryFailed')], [line('w1')])).toEqual([
-      'asked for again, and not taken',
+      'requested again, but not accepted',
     ])
     expect(said([...log, ofDelivery('WebhookDeliveryCancelled')], [line('w1')])).toEqual([
-      'cancelled, though its subscription stood',
+      'cancelled, but its subscription was active',
     ])
     expect(said([...log, deleted, ofDelivery('WebhookDeliveryCancelled')], [line('w1')])).toEqual([])
     expect(
@@ -165,25 +165,25 @@ describe('webhooks that are asked for again', () => {
         [...log.slice(0, 3), disabled, enabled, ...log.slice(3), ofDelivery('WebhookDeliveryCancelled')],
         [line('w1')],
       ),
-    ).toEqual(['cancelled, though its subscription stood'])
+    ).toEqual(['cancelled, but its subscription was active'])
   })
 })
 
-describe('webhooks that are asked for while a disabling has them cancelled', () => {
+describe('webhooks that are requested between a re-enabling and the cancellation by the earlier disabling', () => {
   const asked = (endpointRevision: number) => ofDelivery('WebhookRedeliveryUnneeded', 1, { endpointRevision })
   const cancelled = ofDelivery('WebhookDeliveryCancelled')
   const again = ofDelivery('WebhookRedeliveryRequested', 1, { request: null })
   const log = [subscribed, completed('a1'), disabled, enabled]
 
-  test('are found where that is the end of them', () => {
-    expect(said([...log, asked(2), cancelled], [])).toEqual(['asked for again, and cancelled'])
+  test('are found if the cancellation ends them', () => {
+    expect(said([...log, asked(2), cancelled], [])).toEqual(['requested again, but cancelled'])
     expect(said([...log, asked(2), cancelled, again, ofDelivery('WebhookDelivered')], [line('w1')])).toEqual([])
     expect(said([...log, asked(2), cancelled, again, ofDelivery('WebhookDeliveryFailed')], [])).toEqual([
-      'asked for again, and not taken',
+      'requested again, but not accepted',
     ])
   })
 
-  test('may be over where they were asked for before, or where it was let go since', () => {
+  test('may end if the request came before the disabling, or if a later event disabled or deleted it', () => {
     expect(said([...log, asked(0), cancelled], [])).toEqual([])
     expect(said([subscribed, completed('a1'), asked(0), disabled, enabled, cancelled], [])).toEqual([])
     for (const event of [disabled, deleted]) expect(said([...log, asked(2), event, cancelled], [])).toEqual([])
@@ -192,17 +192,17 @@ describe('webhooks that are asked for while a disabling has them cancelled', () 
   })
 })
 
-test('subscriptions are answered by the API as the log leaves them', async () => {
+test('subscriptions in the API are compared with the log', async () => {
   const path = '/v1/clinical-api/webhook-subscriptions/s1'
   const api = (status: number, body: object) => ({ call: async () => ({ status, headers: new Headers(), body }) })
   const record = { id: 's1', status: 'disabled', url: 'http://127.0.0.1:1/moved' }
   const log = toldLog(subscribed, moved, disabled)
   expect(await checkApi(api(200, record), [], log)).toMatchObject({ examined: 1, findings: [] })
-  const what = `answered 200, and not with s1 disabled ${record.url}`
+  const what = `answered 200 without s1 disabled ${record.url}`
   expect((await checkApi(api(200, { ...record, status: 'active' }), [], log)).findings).toEqual([{ what, where: path }])
   const gone = toldLog(subscribed, deleted)
   expect((await checkApi(api(404, { code: 'not-found' }), [], gone)).findings).toEqual([])
   expect((await checkApi(api(200, record), [], gone)).findings).toEqual([
-    { what: 'answered 200, and not with not-found', where: path },
+    { what: 'answered 200 without not-found', where: path },
   ])
 })

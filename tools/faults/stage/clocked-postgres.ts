@@ -4,7 +4,9 @@ import { startCluster } from '../../../embedded/postgres/cluster.ts'
 import { startPostgres, type PostgresOptions } from '../../../embedded/postgres/start-postgres.ts'
 import { chooseLauncher } from '../../../embedded/postgres/unprivileged.ts'
 
-/** An embedded Postgres whose server process has variables of its own: for a library that moves its clock. */
+/**
+ * Starts an embedded Postgres with extra variables for its server process. A library that moves the clock needs them.
+ */
 export async function startClockedPostgres(
   options: PostgresOptions,
   env: Readonly<Record<string, string>>,

@@ -1,16 +1,16 @@
 import { connect, createServer, type Socket } from 'node:net'
 
-/** A TCP line to a server of this machine, which can be made bad. */
+/** A TCP proxy to a server of this machine. It can delay and cut connections. */
 export interface Line {
   readonly port: number
-  /** Every piece arrives so much later, in milliseconds, in both directions; 0 again: at once. */
+  /** Delays every chunk in both directions, in milliseconds. 0 ends the delay. */
   slow(delayMs: number): void
-  /** Cuts whatever goes through it, every so many milliseconds, and takes new connections; undefined ends that. */
+  /** Cuts all connections at each interval, in milliseconds, and accepts new ones. Undefined ends this. */
   cutEvery(intervalMs: number | undefined): void
   close(): Promise<void>
 }
 
-/** Listens on a port of 127.0.0.1 (0: a free one) and passes everything on to another one there. */
+/** Listens on a free port of 127.0.0.1 and forwards to the target port there. */
 export async function openLine(target: number): Promise<Line> {
   const sockets = new Set<Socket>()
   let delayMs = 0
@@ -25,7 +25,7 @@ export async function openLine(target: number): Promise<Line> {
       sockets.add(from)
       from.setNoDelay(true)
       const underWay: (() => void)[] = []
-      /** Whichever timer is due, what came first passes first. */
+      /** Keeps the order of the chunks, whichever timer fires first. */
       const later = (pass: () => void) => {
         underWay.push(pass)
         setTimeout(() => underWay.shift()?.(), delayMs)

@@ -2,16 +2,16 @@ import { access, chmod, glob, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A clock that processes are started on and that moves under them: libfaketime, Debian's package. */
+/** A clock for processes that moves while they run. It uses libfaketime, a package of Debian. */
 export interface MovedClock {
-  /** What a process must be started with. */
+  /** Variables for the processes. */
   readonly env: Readonly<Record<string, string>>
-  /** Moves it to so many hours from the true time, at once; processes notice within a second. */
+  /** Moves the clock to this many hours from the true time. Processes notice it within a second. */
   moveTo(hours: number): Promise<void>
   remove(): Promise<void>
 }
 
-/** Rejects where libfaketime is not installed. */
+/** Rejects when libfaketime is not installed. */
 export async function openMovedClock(): Promise<MovedClock> {
   const library = await libraryPath()
   const folder = await mkdtemp(join(tmpdir(), 'clock-'))
@@ -20,7 +20,7 @@ export async function openMovedClock(): Promise<MovedClock> {
   const moveTo = (hours: number) => writeFile(file, `${hours < 0 ? '-' : '+'}${Math.abs(hours)}h\n`)
   await moveTo(0)
   return {
-    // Timers and waits go by the monotonic clock, which no step of the other one moves.
+    // Timers and waits use the monotonic clock, which does not move.
     env: {
       LD_PRELOAD: library,
       FAKETIME_TIMESTAMP_FILE: file,

@@ -18,7 +18,7 @@ interface Running {
   kill(): Promise<void>
 }
 
-/** A server that is started and ended as often as wanted, on one port, over one folder. */
+/** A server that can be started and ended repeatedly, on one port and over one folder. */
 export interface StagedServer {
   readonly line: Line
   readonly port: number
@@ -31,7 +31,7 @@ export interface StagedServer {
   kill(): Promise<void>
 }
 
-/** Everything a platform needs around it: the servers, each behind a line, and the settings that name the lines. */
+/** All servers that a platform needs, each behind a proxy line, and the settings with the addresses of the lines. */
 export interface Servers {
   readonly of: Readonly<Record<ServerName, StagedServer>>
   readonly env: Readonly<Record<string, string>>
@@ -43,9 +43,9 @@ const access = { accessKeyId: 'faults', secretAccessKey: password, bucket: 'faul
 const login = { login: 'platform', password, controlSecret: password }
 
 export interface ServersOptions {
-  /** Where a server's files lie, if elsewhere than below the stage's folder. */
+  /** Folder of a server's files, if it is not below the stage's folder. */
   readonly folders?: Partial<Record<ServerName, string>>
-  /** Variables of a server's process. */
+  /** Variables of a server's process, for its clock. */
   readonly clocks?: { readonly [Name in 'event store' | 'Postgres']?: Readonly<Record<string, string>> }
 }
 

@@ -6,27 +6,27 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** A disk of some megabytes, which can be full: a tmpfs of its own. */
+/** A disk of a few megabytes that can be filled: its own tmpfs. */
 export interface SmallDisk {
   readonly path: string
-  /** Leaves not a byte free. */
+  /** Fills the disk to the last byte. */
   fill(): Promise<void>
-  /** Gives back what `fill` took. */
+  /** Frees the bytes that `fill` took. */
   empty(): Promise<void>
-  /** Takes it away. */
+  /** Unmounts the disk. */
   release(): Promise<void>
 }
 
-/** Mounts one, for which root is needed; rejects without the right to. */
+/** Mounts the disk. It needs root and rejects without that right. */
 export async function mountSmallDisk(megabytes: number): Promise<SmallDisk> {
   const path = await mkdtemp(join(tmpdir(), 'small-disk-'))
   try {
     await run('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', path])
   } catch (error) {
     await rmdir(path)
-    throw new Error('no disk can be mounted here', { cause: error })
+    throw new Error('this machine allows no mount of a disk', { cause: error })
   }
-  // PostgreSQL runs as somebody else.
+  // PostgreSQL runs as another user.
   await chmod(path, 0o755)
   const ballast = join(path, 'ballast')
   return {

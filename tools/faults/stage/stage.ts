@@ -8,24 +8,26 @@ import { consentedPatient, createConsentTerms } from '../../../test/support/main
 import { clientOf } from '../../../test/support/platform.ts'
 import { startServers, type Servers, type ServersOptions } from './servers.ts'
 
-/** A platform in one process, with each server that it needs in another one, behind a line. */
+/** A platform in one process. Each server that it needs has its own process behind a proxy line. */
 export interface Stage {
   readonly servers: Servers
   readonly platform: PlatformProcess
   readonly baseUrl: string
-  /** A patient who agreed. */
+  /** A patient with a consent. */
   readonly patientId: string
-  /** A client with a new token. */
+  /** Returns a client with a new token. */
   connect(): Promise<ApiClient>
   close(): Promise<void>
 }
 
 export interface StageOptions extends ServersOptions {
-  /** Of the platform's process. */
+  /** Variables of the platform's process. */
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** Schedules of the main job short enough to see the end of each run; everything that answers callers as it is by default. */
+/**
+ * Schedules of the main job are short, so that each run sees its end. Everything that answers callers has its default.
+ */
 const schedules = {
   LOG_LEVEL: 'warn',
   PROVIDER_RESULT_INITIAL_DELAY_MS: '200',

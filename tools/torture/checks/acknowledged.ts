@@ -3,11 +3,11 @@ import { comparePositions, parsePosition } from '../../../platform/kit/positions
 import { operations, type Acknowledged, type LoadSummary, type Operation } from '../acknowledged.ts'
 import { placeOf, text, type Fact, type Checked, type Finding } from '../facts.ts'
 
-/** Has a round begin for one that was asked for before it was cancelled: its request is in the log already. */
+/** Starts a round for a redelivery that was requested before a cancellation. Its request is in the log already. */
 const isContinuation = ({ type, data }: Fact): boolean =>
   type === 'WebhookRedeliveryRequested' && at(data, 'request') === null
 
-/** The event that each write comes to, and the member that holds the id which its answer names. The load asks for each but once. */
+/** The event of each write, and the member with the id in its answer. The load requests each change only once. */
 const factOfWrite: Readonly<
   Record<Operation, { readonly type: string; readonly or?: string; readonly member: string }>
 > = {
@@ -24,7 +24,7 @@ const factOfWrite: Readonly<
   unsubscribe: { type: 'WebhookSubscriptionDeleted', member: 'subscriptionId' },
   redeliver: { type: 'WebhookRedeliveryRequested', or: 'WebhookRedeliveryUnneeded', member: 'deliveryId' },
 }
-/** Writes whose events have no other cause: what nobody was told of may only be what was never answered. */
+/** Writes whose events have no other cause. An unacknowledged event of these must belong to an unanswered request. */
 const ofClientsAlone: readonly Operation[] = [
   'patient',
   'consent',
@@ -37,7 +37,9 @@ const ofClientsAlone: readonly Operation[] = [
   'redeliver',
 ]
 
-/** Every acknowledged write is in the log once, under one id for each key, not behind the position that was told. */
+/**
+ * Every acknowledged write is in the log once, with one id for each key, and at or before the position in its answer.
+ */
 export function checkAcknowledged(acknowledged: readonly Acknowledged[], log: readonly Fact[]): Checked {
   const findings: Finding[] = []
   const facts = new Map(operations.map((operation) => [operation, factsOf(operation, log)]))
@@ -49,20 +51,21 @@ export function checkAcknowledged(acknowledged: readonly Acknowledged[], log: re
     const where = `${operation} ${key} ${id}`
     if (first === undefined) findings.push({ what: 'acknowledged, but not in the log', where })
     for (const second of found.slice(1))
-      findings.push({ what: 'acknowledged once, twice in the log', where: placeOf(second) })
+      findings.push({ what: 'acknowledged once, but twice in the log', where: placeOf(second) })
     const other = ids.get(key)
-    if (other !== undefined && other !== id) findings.push({ what: `one key, another id before: ${other}`, where })
+    if (other !== undefined && other !== id)
+      findings.push({ what: `one key with two ids, the earlier one: ${other}`, where })
     ids.set(key, id)
     if (position === null) continue
     if (!positions.has(position))
-      findings.push({ what: `acknowledged at ${position}, where the log has nothing`, where })
+      findings.push({ what: `acknowledged at ${position}, where the log has no event`, where })
     else if (first !== undefined && isBehind(first.position, position))
       findings.push({ what: `acknowledged at ${position}, before its event`, where: placeOf(first) })
   }
   return { check: `acknowledged writes in the log once (${ids.size} keys)`, examined: acknowledged.length, findings }
 }
 
-/** No write of a client is in the log that nobody was told of, but for those whose keys were never answered. */
+/** The log contains no unacknowledged write of a client, except writes whose keys were never answered. */
 export function checkUntold(
   acknowledged: readonly Acknowledged[],
   summary: LoadSummary,
@@ -76,31 +79,31 @@ export function checkUntold(
     examined += facts.size
     const untold = [...facts].flatMap(([id, [first]]) => (told.has(id) || first === undefined ? [] : [first]))
     if (untold.length <= summary.unsettled[operation]) continue
-    for (const fact of untold) findings.push({ what: 'in the log, but nobody was told', where: placeOf(fact) })
+    for (const fact of untold) findings.push({ what: 'in the log, but never acknowledged', where: placeOf(fact) })
   }
-  return { check: 'nothing in the log that nobody asked for', examined, findings }
+  return { check: 'no unrequested event in the log', examined, findings }
 }
 
-/** Problems that a client may run into who does what the load does. */
+/** Problems that the load may cause itself. */
 const expectedRefusals = [
   '409 ai-review-not-cancellable',
   '409 ai-review-already-superseded',
-  '404 not-found of what is done',
+  '404 not-found of a finished write',
 ]
-/** No connection, or one that broke; the front's own; and what says that it passes, and when to come back. */
+/** No connection or a broken one, the proxy's 502, and a 503 with Retry-After. */
 const expectedOutage = /^(none|502 undefined|503 [a-z-]+)$/
 
-/** Whatever was down, every answer was one of those documented for it: no 500, no refusal that is nobody's fault, no hang. */
+/** Every answer during an outage is a documented one: no 500, no unfounded refusal, no hang. */
 export function checkAnswers({ answers, sent, unsettled }: LoadSummary): Checked {
   const findings: Finding[] = []
   for (const [answer, count] of Object.entries(answers)) {
     const isExpected = /^2\d\d$/.test(answer) || expectedRefusals.includes(answer) || expectedOutage.test(answer)
-    if (!isExpected) findings.push({ what: 'an answer that has no place here', where: `${answer}, ${count} times` })
+    if (!isExpected) findings.push({ what: 'an undocumented answer', where: `${answer}, ${count} times` })
   }
   for (const operation of operations) {
     if (unsettled[operation] > 0)
       findings.push({
-        what: 'requests that never got an answer that settles them',
+        what: 'requests without a final answer',
         where: `${operation}, ${unsettled[operation]} times`,
       })
   }

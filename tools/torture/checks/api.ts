@@ -3,7 +3,7 @@ import type { Acknowledged, Operation } from '../acknowledged.ts'
 import { text, type Fact, type Checked, type Finding } from '../facts.ts'
 import { subscribedIn } from './subscriptions.ts'
 
-/** Where a write's record is found; consents are asked for by patient, subscriptions as the log leaves them. */
+/** The path of a write's record. Consents are read by patient. Subscriptions are compared with the log. */
 const pathOf: Readonly<Partial<Record<Operation, (id: string) => string>>> = {
   patient: (id) => `/v1/clinical-api/patients/${id}`,
   assessment: (id) => `/v1/clinical-api/assessments/${id}`,
@@ -13,7 +13,10 @@ const pathOf: Readonly<Partial<Record<Operation, (id: string) => string>>> = {
 }
 const atOnce = 8
 
-/** Every acknowledged write is what the API answers with, each patient's consent the last that was recorded, each subscription as it became. */
+/**
+ * The API returns every acknowledged write. A patient's consent is the last recorded one. A subscription has its last
+ * state.
+ */
 export async function checkApi(
   api: Pick<ApiClient, 'call'>,
   acknowledged: readonly Acknowledged[],
@@ -54,7 +57,7 @@ export async function checkApi(
       const [path, { status: expected = 200, id, idOf }] = next
       const { status, body } = await api.call(path)
       if (status !== expected || idOf(body) !== id)
-        findings.push({ what: `answered ${status}, and not with ${String(id)}`, where: path })
+        findings.push({ what: `answered ${status} without ${String(id)}`, where: path })
     }
   }
   await Promise.all(Array.from({ length: atOnce }, ask))

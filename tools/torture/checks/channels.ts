@@ -3,7 +3,7 @@ import { categoryOf, placeOf, text, type Fact, type Checked, type Finding } from
 
 interface Source {
   readonly category: string
-  /** The public type of an event of this type; none has two. */
+  /** The public type of an event. No event has two. */
   readonly publicType: (fact: Fact) => string | undefined
 }
 
@@ -38,7 +38,7 @@ const webhookTypes: Readonly<Record<string, string>> = {
   WebhookSubscriptionDisabled: 'webhook.endpoint.disabled',
 }
 
-/** Written down once more, apart from the relays: by what they themselves say, nothing could be missing. */
+/** A second definition, independent of the relays. The relays' own definition would hide an event that a relay omits. */
 export const channels: Readonly<Record<string, readonly Source[]>> = {
   'ai_review.events': [
     { category: 'assessment', publicType: ofReview },
@@ -58,7 +58,9 @@ export const channels: Readonly<Record<string, readonly Source[]>> = {
   'webhook.events': [{ category: 'webhook_subscriptions', publicType: (fact) => webhookTypes[fact.type] }],
 }
 
-/** Every event with a public form is on its channel, once, in the order of the log; nothing else is. */
+/**
+ * Every event with a public form is on its channel once, in the order of the log. The channel contains nothing else.
+ */
 export function checkChannel(channel: string, log: readonly Fact[]): Checked {
   const due = sourcesOf(channel, log)
   const published = log.filter(({ stream }) => stream === channel)
@@ -69,13 +71,14 @@ export function checkChannel(channel: string, log: readonly Fact[]): Checked {
   for (const fact of published) {
     const cause = String(at(fact.metadata, '$causationId'))
     const place = order.get(cause)
-    if (place === undefined) findings.push({ what: `${channel} holds an event of no source`, where: placeOf(fact) })
+    if (place === undefined)
+      findings.push({ what: `${channel} contains an event without a source`, where: placeOf(fact) })
     else if (seen.has(cause))
-      findings.push({ what: `${channel} holds a second event of ${cause}`, where: placeOf(fact) })
+      findings.push({ what: `${channel} contains a second event of ${cause}`, where: placeOf(fact) })
     else if (place < last) findings.push({ what: `${channel} is out of order`, where: placeOf(fact) })
     else if (due[place]?.publicType !== fact.type)
       findings.push({
-        what: `${channel} says ${fact.type} where ${due[place]?.publicType} is due`,
+        what: `${channel} contains ${fact.type} instead of ${due[place]?.publicType}`,
         where: placeOf(fact),
       })
     seen.add(cause)
@@ -83,10 +86,10 @@ export function checkChannel(channel: string, log: readonly Fact[]): Checked {
   }
   for (const source of missingOn(channel, log))
     findings.push({ what: `${channel} lacks an event`, where: placeOf(source) })
-  return { check: `channel ${channel} complete, in order, without doubles`, examined: due.length, findings }
+  return { check: `channel ${channel} complete, in order, without duplicates`, examined: due.length, findings }
 }
 
-/** Source events that are not on the channel yet. */
+/** Source events that are missing on the channel. */
 export function missingOn(channel: string, log: readonly Fact[]): readonly Fact[] {
   const causes = new Set(
     log.filter(({ stream }) => stream === channel).map(({ metadata }) => String(at(metadata, '$causationId'))),

@@ -8,7 +8,10 @@ const ends: Readonly<Record<string, readonly string[]>> = {
 }
 const overtaken = 'AiReviewSuperseded'
 
-/** Streams of assessments, reviews and deliveries that have no end yet, or none again. An assessment is due one once it is submitted. */
+/**
+ * Streams of assessments, reviews and deliveries without an end of their current round. An assessment needs one only
+ * after its submit.
+ */
 export function withoutEnd(log: readonly Fact[]): readonly string[] {
   return livesOf(log).flatMap(({ stream, facts }) => {
     const [first] = facts
@@ -18,7 +21,10 @@ export function withoutEnd(log: readonly Fact[]): readonly string[] {
   })
 }
 
-/** Each has exactly one end, a delivery one each time that it is asked for; reviews are superseded once at most; after an end nothing else follows. */
+/**
+ * Each assessment and review has exactly one end; a delivery has one for each round. A review is superseded at most
+ * once. No other event follows an end.
+ */
 export function checkEndings(log: readonly Fact[]): Checked {
   const findings: Finding[] = []
   const lives = livesOf(log)
@@ -35,7 +41,10 @@ export function checkEndings(log: readonly Fact[]): Checked {
   return { check: 'one end for each assessment, review and delivery', examined: lives.length, findings }
 }
 
-/** At most one review of a case and product stands, all others are superseded by another; each request opened one at most. */
+/**
+ * Each case and product has at most one active review. Every other one is superseded by another review. A request opens
+ * at most one review.
+ */
 export function checkSlots(log: readonly Fact[]): Checked {
   const findings: Finding[] = []
   const reviews = new Map<string, Fact[]>()
@@ -47,9 +56,9 @@ export function checkSlots(log: readonly Fact[]): Checked {
   for (const facts of reviews.values()) {
     const standing = facts.filter(({ stream }) => !superseded.has(stream))
     for (const second of standing.slice(1))
-      findings.push({ what: 'a second review of a case stands', where: placeOf(second) })
+      findings.push({ what: 'a second active review of a case', where: placeOf(second) })
   }
-  return { check: 'one standing review for each case', examined: reviews.size, findings }
+  return { check: 'one active review for each case', examined: reviews.size, findings }
 }
 
 function endsOf(facts: readonly Fact[]): readonly Fact[] {

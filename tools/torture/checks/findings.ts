@@ -1,7 +1,9 @@
 import { at } from '../../../app/demo/api-client.ts'
 import { placeOf, text, type Fact, type Checked, type Finding } from '../facts.ts'
 
-/** What completed reviews lead to: `<review> <lesion>` for each lesion, and whether another review took its place after that. */
+/**
+ * The expected `<review> <lesion>` of each lesion of completed reviews, and whether its review was superseded later.
+ */
 function expectedOf(
   log: readonly Fact[],
 ): ReadonlyMap<string, { readonly isSuperseded: boolean; readonly source: Fact }> {
@@ -25,7 +27,7 @@ function lesionOf(fact: Fact): string {
 
 const types = ['CaseFindingRecorded', 'CaseDiagnosisRecorded', 'CaseDiagnosisSuperseded'] as const
 
-/** Lesions whose findings, diagnoses or the end of these are not recorded yet. */
+/** Lesions with a missing finding, diagnosis or supersession. */
 export function withoutFindings(log: readonly Fact[]): readonly string[] {
   const recorded = new Set(
     log.filter(({ type }) => types.some((one) => one === type)).map((fact) => `${fact.type} ${lesionOf(fact)}`),
@@ -36,7 +38,10 @@ export function withoutFindings(log: readonly Fact[]): readonly string[] {
   })
 }
 
-/** Each lesion of each completed review has one finding and one diagnosis, superseded once where the review was; nothing else has. */
+/**
+ * Each lesion of a completed review has one finding and one diagnosis. The diagnosis is superseded once if the review
+ * was. There are no others.
+ */
 export function checkFindings(log: readonly Fact[]): Checked {
   const expected = expectedOf(log)
   const findings: Finding[] = withoutFindings(log).map((where) => ({ what: 'not recorded', where }))
@@ -47,7 +52,7 @@ export function checkFindings(log: readonly Fact[]): Checked {
       const due = expected.get(lesion)
       if (due === undefined) findings.push({ what: `${type} of no lesion`, where: placeOf(fact) })
       else if (type === 'CaseDiagnosisSuperseded' && !due.isSuperseded)
-        findings.push({ what: 'superseded, though its review is not', where: placeOf(fact) })
+        findings.push({ what: 'superseded, but its review is not', where: placeOf(fact) })
       if (seen.has(lesion)) findings.push({ what: `a second ${type}`, where: placeOf(fact) })
       seen.add(lesion)
     }

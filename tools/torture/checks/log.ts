@@ -1,6 +1,6 @@
 import { placeOf, type Fact, type Checked, type Finding } from '../facts.ts'
 
-/** Each stream counts from 0 without gaps, in the order of the log, and no event id stands in the log twice. */
+/** Each stream counts from 0 without gaps in the order of the log, and no event id occurs twice. */
 export function checkRevisions(log: readonly Fact[]): Checked {
   const findings: Finding[] = []
   const next = new Map<string, bigint>()
@@ -9,21 +9,21 @@ export function checkRevisions(log: readonly Fact[]): Checked {
     const due = next.get(fact.stream) ?? 0n
     if (fact.revision !== due)
       findings.push({
-        what: `a stream goes on with revision ${fact.revision} where ${due} is due`,
+        what: `a stream continues with revision ${fact.revision} instead of ${due}`,
         where: placeOf(fact),
       })
     next.set(fact.stream, fact.revision + 1n)
     const other = ids.get(fact.id)
     if (other !== undefined)
-      findings.push({ what: `an event id stands in the log twice, first as ${placeOf(other)}`, where: placeOf(fact) })
+      findings.push({ what: `an event id occurs twice in the log, first as ${placeOf(other)}`, where: placeOf(fact) })
     ids.set(fact.id, fact)
   }
   return { check: `revisions of ${next.size} streams without gaps`, examined: log.length, findings }
 }
 
 /**
- * What was read first, or given to a subscriber, stands in the same order at the beginning of what was read later. That may go
- * on: what an hour ends, such as the secrets of a deleted subscription, is written whenever the hour is over.
+ * The first reading, or a subscriber's events, is a prefix of the later reading. The later one may be longer: some
+ * events are due by time, such as the end of a deleted subscription's secrets.
  */
 export function checkSameOrder(what: string, first: readonly Fact[], later: readonly Fact[]): Checked {
   const findings: Finding[] = []
@@ -31,16 +31,16 @@ export function checkSameOrder(what: string, first: readonly Fact[], later: read
   if (place !== -1) {
     const shown = (fact: Fact | undefined) => (fact === undefined ? 'nothing' : placeOf(fact))
     findings.push({
-      what: `event ${place} of ${first.length} and ${later.length} is not the same`,
+      what: `event ${place} of ${first.length} and ${later.length} differs`,
       where: `${shown(first[place])} | ${shown(later[place])}`,
     })
   }
   return { check: `order: ${what}`, examined: first.length, findings }
 }
 
-/** A subscriber has been given what was in the log before it was asked, and that in the order of what was read after that. */
+/** A subscriber received every event that the log had before, in the order of a later reading. */
 export function checkSubscriber(before: readonly Fact[], given: readonly Fact[], after: readonly Fact[]): Checked {
-  const ordered = checkSameOrder('as a subscriber saw it who followed all the time', given, after)
+  const ordered = checkSameOrder('as a subscriber saw it that followed all the time', given, after)
   const lacking = before[given.length]
   return lacking === undefined
     ? ordered
@@ -48,7 +48,7 @@ export function checkSubscriber(before: readonly Fact[], given: readonly Fact[],
         ...ordered,
         findings: [
           ...ordered.findings,
-          { what: `a subscriber was given ${given.length} of ${before.length} events`, where: placeOf(lacking) },
+          { what: `a subscriber received ${given.length} of ${before.length} events`, where: placeOf(lacking) },
         ],
       }
 }

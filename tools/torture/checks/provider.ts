@@ -5,9 +5,9 @@ import { placeOf, text, type Fact, type Checked, type Finding } from '../facts.t
 const effects = ['case', 'image', 'process', 'result'] as const
 
 /**
- * Nothing is asked of the provider that is not written down first, and nothing again that is known to be done. What a crash
- * cut off is repeated as documented (contract T29): an unknown `case` or `image` begins a new provider case, `process` and
- * `result` are asked again.
+ * Every call to the provider is recorded before it, and no effect that is known to be done is requested again. A step
+ * that a crash cut off is repeated as documented (contract T29). An unknown `case` or `image` begins a new provider
+ * case. `process` and `result` are requested again.
  */
 export function checkProviderCalls(log: readonly Fact[], calls: readonly ProviderCall[]): Checked {
   const findings: Finding[] = []
@@ -28,16 +28,19 @@ export function checkProviderCalls(log: readonly Fact[], calls: readonly Provide
   )
   for (const [image, sent] of images)
     if (sent.length > 1)
-      findings.push({ what: `an image ${sent.length} times in one provider case`, where: `case and digest ${image}` })
+      findings.push({
+        what: `an image sent ${sent.length} times in one provider case`,
+        where: `case and digest ${image}`,
+      })
   for (const facts of Map.groupBy(
     log.filter(({ stream }) => stream.startsWith('ai_review-')),
     ({ stream }) => stream,
   ).values())
     findings.push(...repeatsOf(facts, done))
-  return { check: `provider asked once for each effect (${done.length} calls)`, examined: attempts.length, findings }
+  return { check: `one provider call for each effect (${done.length} calls)`, examined: attempts.length, findings }
 }
 
-/** One review's attempts in their order: each needs a reason why its effect is not done. */
+/** Checks one review's attempts in order. A repeat needs a reason why its effect is not done. */
 function repeatsOf(facts: readonly Fact[], done: readonly ProviderCall[]): readonly Finding[] {
   const findings: Finding[] = []
   let providerCase: number | undefined
@@ -53,15 +56,15 @@ function repeatsOf(facts: readonly Fact[], done: readonly ProviderCall[]): reado
       case 'AiReviewCallAttempted': {
         const call = text(fact, 'call')
         isAbandoned ||= open === 'case' || open === 'image'
-        if (isOver) refuse('the provider is asked after the end', fact)
+        if (isOver) refuse('a provider call after the end', fact)
         if (call === 'case' && providerCase !== undefined && !isAbandoned)
-          refuse('a second provider case without need', fact)
+          refuse('an unnecessary second provider case', fact)
         if (call !== 'case' && (providerCase === undefined || isAbandoned)) {
-          refuse('a provider case is gone on with that is not known', fact)
+          refuse('an unknown provider case is continued', fact)
           isAbandoned = false
         }
-        if (call === 'image' && sent.has(text(fact, 'imageId'))) refuse('an image that the provider has', fact)
-        if (call !== 'result' && isAccepted) refuse('a step before the accepted processing', fact)
+        if (call === 'image' && sent.has(text(fact, 'imageId'))) refuse('an image that the provider already has', fact)
+        if (call !== 'result' && isAccepted) refuse('a step from before the accepted processing', fact)
         if (call === 'process') processAttempts += 1
         open = call
         break
@@ -97,7 +100,7 @@ function repeatsOf(facts: readonly Fact[], done: readonly ProviderCall[]): reado
     }
     const processed = done.filter(({ call, caseId }) => call === 'process' && caseId === providerCase).length
     if (fact.type === 'AiReviewProcessingAccepted' && processed > processAttempts)
-      refuse(`processing asked ${processed} times in ${processAttempts} attempts`, fact)
+      refuse(`processing requested ${processed} times in ${processAttempts} attempts`, fact)
   }
   return findings
 }

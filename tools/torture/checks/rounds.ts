@@ -3,12 +3,14 @@ import { categoryOf, type Fact } from '../facts.ts'
 /** Ends of a round of a delivery. */
 export const roundEnds: readonly string[] = ['WebhookDelivered', 'WebhookDeliveryFailed', 'WebhookDeliveryCancelled']
 const cancelled = 'WebhookDeliveryCancelled'
-/** What came of an attempt that was under way when its delivery was cancelled: written down after that. */
+/** The result of an attempt that was running when its delivery was cancelled. It is recorded after the cancellation. */
 const outcomes: readonly string[] = ['WebhookDelivered', 'WebhookDeliveryFailed', 'WebhookDeliveryAttemptFailed']
-/** Asked for again where no round begins: at any time, and nothing comes of it. */
+/** A redelivery request that starts no round. It can come at any time and has no effect. */
 export const remembered = 'WebhookRedeliveryUnneeded'
 
-/** A stream's facts, those of a delivery by its rounds: what had ended begins another one when it is asked for again. */
+/**
+ * The events of a stream. For a delivery, one list per round: a redelivery of an ended delivery starts another round.
+ */
 export function roundsOf(facts: readonly Fact[]): readonly (readonly Fact[])[] {
   const rounds: Fact[][] = []
   for (const fact of facts) {
@@ -19,7 +21,7 @@ export function roundsOf(facts: readonly Fact[]): readonly (readonly Fact[])[] {
   return rounds
 }
 
-/** The facts of a round that may change what becomes of it. */
+/** The events of a round that can change its result. */
 export function decisive(round: readonly Fact[]): readonly Fact[] {
   const facts = round.filter(({ type }) => type !== remembered)
   const at = facts.findIndex(({ type }) => type === cancelled)

@@ -1,15 +1,18 @@
 import { at } from '../../../app/demo/api-client.ts'
 import { text, type Fact } from '../facts.ts'
 
-/** A subscription as the log tells of it; a place is that of an event among all of the log. */
+/** A subscription according to the log. A place is the index of an event in the whole log. */
 export interface Subscription {
   readonly id: string
   readonly status: 'active' | 'disabled' | 'deleted'
   readonly url: string
   readonly eventTypes: readonly unknown[]
-  /** Paths of its addresses, which no other subscription has, each with the place where it was given up. */
+  /** Paths of its addresses, each with the place at which it was replaced. No other subscription has them. */
   readonly addresses: readonly { readonly path: string; readonly until: number }[]
-  /** Places where it was disabled or deleted, each with its revision: what was pending then is cancelled, or was under way. */
+  /**
+   * Places at which it was disabled or deleted, with their revisions. A delivery pending there is cancelled, unless its
+   * attempt is running.
+   */
   readonly letGo: readonly LettingGo[]
 }
 
@@ -18,11 +21,11 @@ interface LettingGo {
   readonly revision: bigint
 }
 
-/** A webhook that a subscription is due. */
+/** A webhook that a subscription must receive. */
 export interface Due {
   readonly subscriptionId: string
   readonly assessmentId: string
-  /** Of an assessment, at a place where the subscription stood. */
+  /** End of an assessment, at a place where the subscription was active. */
   readonly end: Fact
   readonly place: number
 }
@@ -37,7 +40,10 @@ const publicTypes: Readonly<Record<string, string>> = {
   AssessmentFailed: 'assessment.failed',
 }
 
-/** Who was subscribed to what, and what is due to whom: an end is told to whom it finds active, by the order of the log. */
+/**
+ * The subscriptions and their due webhooks. The end of an assessment goes to the subscriptions that are active at its
+ * place in the log.
+ */
 export function subscribedIn(log: readonly Fact[]): Subscribed {
   const subscriptions = new Map<string, Subscription>()
   const due: Due[] = []
@@ -58,12 +64,15 @@ export function subscribedIn(log: readonly Fact[]): Subscribed {
   return { subscriptions, due }
 }
 
-/** Whether what was pending at a place may have been cancelled since: its subscription was disabled or deleted after that. */
+/**
+ * Whether a delivery pending at a place may have been cancelled later, because its subscription was disabled or
+ * deleted.
+ */
 export function isLetGo({ letGo }: Pick<Subscription, 'letGo'>, since: number, until = Infinity): boolean {
   return letGo.some(({ place }) => place > since && place < until)
 }
 
-/** Whether a place has been reached without its being let go since the revision at which it was found. */
+/** Whether the subscription was neither disabled nor deleted between a revision and a place. */
 export function hasStoodFrom({ letGo }: Pick<Subscription, 'letGo'>, revision: unknown, until: number): boolean {
   return typeof revision === 'number' && letGo.every((one) => one.place > until || one.revision < BigInt(revision))
 }

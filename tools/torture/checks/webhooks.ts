@@ -3,22 +3,23 @@ import { placeOf, text, type Fact, type Checked, type Finding } from '../facts.t
 import { deliveriesOf, decisive, remembered, roundEnds, roundsOf } from './rounds.ts'
 import { hasStoodFrom, isLetGo, subscribedIn, type Due, type Subscribed } from './subscriptions.ts'
 
-/** What the receiver wrote down of one webhook, before it answered. */
+/** The receiver's record of one webhook, written before the answer. */
 export interface ReceivedLine {
-  /** Path of an address that one subscription alone has, or had. */
+  /** Path of an address that belongs to only one subscription, now or earlier. */
   readonly path: string
   /** `webhook-id`. */
   readonly id: string
   readonly assessmentId: string
-  /** That it answered with. */
+  /** Status of the answer. */
   readonly status: number
 }
 
 const isTaken = ({ status }: ReceivedLine) => status < 300
 
 /**
- * Each end of an assessment reached each subscription that was active then, at least once and taken, always under one id, at an address
- * that it had then or later, unless the subscription was let go since; what is asked for again comes again; nothing else came.
+ * Each end of an assessment reached each subscription that was active then: at least once, accepted, and always under
+ * one id. It went to an address of that time or a later one. A subscription that was disabled or deleted later is
+ * excepted. A requested redelivery comes again. Nothing else arrives.
  */
 export function checkWebhooks(log: readonly Fact[], received: readonly ReceivedLine[]): Checked {
   const subscribed = subscribedIn(log)
@@ -28,13 +29,13 @@ export function checkWebhooks(log: readonly Fact[], received: readonly ReceivedL
     ...misrecorded(subscribed, log, received),
   ]
   return {
-    check: `webhooks at least once under one id (${received.length} came)`,
+    check: `webhooks at least once under one id (${received.length} received)`,
     examined: subscribed.due.length,
     findings,
   }
 }
 
-/** Deliveries that have no outcome in the log yet. */
+/** Number of deliveries without a recorded outcome. */
 export function deliveriesWithoutOutcome(log: readonly Fact[]): number {
   const ended = new Set(
     log
@@ -67,7 +68,8 @@ function missing(subscribed: Subscribed, received: readonly ReceivedLine[]): rea
     const where = `${due.subscriptionId} about ${placeOf(due.end)}`
     const subscription = subscribed.subscriptions.get(due.subscriptionId)
     const mayMiss = subscription !== undefined && isLetGo(subscription, due.place)
-    const untaken = lines.length === 0 ? 'a webhook that never came' : 'a webhook that was refused and not sent again'
+    const untaken =
+      lines.length === 0 ? 'a webhook that never arrived' : 'a webhook that was refused and not sent again'
     return [
       ...(mayMiss || lines.some(isTaken) ? [] : [{ what: untaken, where }]),
       ...(ids.size > 1 ? [{ what: `a webhook under ${ids.size} ids: ${[...ids].join(', ')}`, where }] : []),
@@ -87,16 +89,16 @@ function uncalledFor(subscribed: Subscribed, received: readonly ReceivedLine[]):
     const other = byId.get(id) ?? told
     byId.set(id, told)
     return [
-      ...(asked === undefined ? [{ what: 'a webhook that no subscription asked for', where }] : []),
+      ...(asked === undefined ? [{ what: 'a webhook that no subscription requested', where }] : []),
       ...(asked !== undefined && address !== undefined && address.until < asked.place
-        ? [{ what: 'a webhook to an address that was given up before', where }]
+        ? [{ what: 'a webhook to a replaced address', where }]
         : []),
-      ...(other === told ? [] : [{ what: `one webhook id for two things, the other ${other}`, where }]),
+      ...(other === told ? [] : [{ what: `one webhook id for two webhooks, the other ${other}`, where }]),
     ]
   })
 }
 
-/** What the log says of deliveries, held against what came and against the subscriptions. */
+/** Compares the recorded deliveries with the received webhooks and the subscriptions. */
 function misrecorded(
   { subscriptions, due }: Subscribed,
   log: readonly Fact[],
@@ -121,15 +123,15 @@ function misrecorded(
       const isWanted = asked.some(({ data }) => hasStoodFrom(subscription, at(data, 'endpointRevision'), endedAt))
       const isLast = index === rounds.length - 1
       if (end.type === 'WebhookDeliveryCancelled' && isWanted && isLast)
-        return [{ what: 'asked for again, and cancelled', where: placeOf(end) }]
+        return [{ what: 'requested again, but cancelled', where: placeOf(end) }]
       if (end.type === 'WebhookDeliveryCancelled' && isStanding)
-        return [{ what: 'cancelled, though its subscription stood', where: placeOf(end) }]
+        return [{ what: 'cancelled, but its subscription was active', where: placeOf(end) }]
       return end.type === 'WebhookDeliveryFailed' && isAgain && isStanding
-        ? [{ what: 'asked for again, and not taken', where: placeOf(end) }]
+        ? [{ what: 'requested again, but not accepted', where: placeOf(end) }]
         : []
     })
     return [
-      ...untaken.map((fact) => ({ what: 'recorded as delivered, though it was not taken', where: placeOf(fact) })),
+      ...untaken.map((fact) => ({ what: 'recorded as delivered, but not accepted', where: placeOf(fact) })),
       ...ofRounds,
     ]
   })

@@ -11,25 +11,28 @@ import {
 import { limited } from '../../../platform/kit/time-limits.ts'
 import { operations, type Acknowledged, type DurableLines, type LoadSummary, type Operation } from '../acknowledged.ts'
 
-/** A write as it is sent, however often. */
+/** A write request, sent once or repeatedly. */
 export interface Write {
   readonly operation: Operation
   readonly key: string
   readonly path: string
   readonly request: ApiRequest
   readonly idOf: (body: unknown) => string
-  /** Status that says of a repeat that it is done already: a deletion has no other answer for it. */
+  /** Status that means for a repeat that the write is done. A deletion has no other answer for that. */
   readonly doneStatus?: number
 }
 
 const betweenRepeatsMs = 150
-/** After this long a request that is sent again and again has been given up: it shows as unsettled. */
+/** A request that is repeated for longer than this counts as unsettled. */
 const patienceMs = 120_000
-/** Longer than the platform pursues anything: what takes longer has no answer. */
+/** Exceeds the time limits of the platform. A request without an answer by then has none. */
 const answerMs = 60_000
 const isPassing = (status: number) => [502, 503, 504].includes(status)
 
-/** A client that repeats what had no answer under the same key, and writes down what was acknowledged before it does anything else. */
+/**
+ * A client that repeats unanswered requests under the same key. It records an acknowledgement before it does anything
+ * else.
+ */
 export class PatientClient {
   readonly #baseUrl: string
   readonly #log: DurableLines
@@ -45,14 +48,14 @@ export class PatientClient {
     this.#log = log
   }
 
-  /** Takes a token, and another one whenever half of its time is over. */
+  /** Gets a token, and a new one whenever half of its lifetime is over. */
   async logIn(client: ClientSecrets): Promise<void> {
     const { body } = await requestToken(this.#baseUrl, client)
     this.#token = textAt(body, 'access_token')
     this.#renew = { client, at: performance.now() + Number(at(body, 'expires_in')) * 500 }
   }
 
-  /** The answer that took the write; undefined when it was refused, or never answered. */
+  /** Returns the answer that accepted the write. Undefined when it was refused or never answered. */
   async write(write: Write): Promise<ApiAnswer | undefined> {
     const deadline = performance.now() + patienceMs
     const headers = { ...write.request.headers, 'idempotency-key': write.key }
@@ -78,7 +81,7 @@ export class PatientClient {
     return undefined
   }
 
-  /** One request; undefined when nothing answered. */
+  /** Sends one request. Undefined without an answer. */
   async ask(path: string, request: ApiRequest = {}, doneStatus?: number): Promise<ApiAnswer | undefined> {
     this.#sent += 1
     await this.#keepLoggedIn()
@@ -87,11 +90,11 @@ export class PatientClient {
       const code = answer.status >= 300 ? ` ${String(at(answer.body, 'code'))}` : ''
       const isWithout = answer.status === 503 && !answer.headers.has('retry-after')
       this.#count(
-        `${answer.status}${code}${isWithout ? ' without Retry-After' : ''}${answer.status === doneStatus ? ' of what is done' : ''}`,
+        `${answer.status}${code}${isWithout ? ' without Retry-After' : ''}${answer.status === doneStatus ? ' of a finished write' : ''}`,
       )
       return answer
     } catch (error) {
-      // What fetch throws where the connection breaks; text that is no JSON is an answer that nobody should have sent.
+      // fetch throws a TypeError when the connection breaks. A body that is not JSON is a wrong answer.
       this.#count(error instanceof SyntaxError ? 'unreadable' : error instanceof TypeError ? 'none' : 'none in time')
       return undefined
     }
@@ -116,7 +119,7 @@ export class PatientClient {
     try {
       await limited(answerMs, this.logIn(due.client))
     } catch {
-      // Nobody answers just now: the token at hand is good for as long again.
+      // The token endpoint is down. The present token is used for the same time again.
       this.#renew = due
     }
   }

@@ -6,22 +6,22 @@ import { DurableLines } from '../acknowledged.ts'
 import { PatientClient } from './api.ts'
 import { User } from './user.ts'
 
-/** What the process is told, as JSON in `TORTURE_LOAD`. */
+/** The settings of the process, as JSON in `TORTURE_LOAD`. */
 export interface LoadOrder {
   readonly baseUrl: string
   readonly clientId: string
   readonly clientSecret: string
   readonly orgId: string
   readonly receiverUrl: string
-  /** File of what was acknowledged. */
+  /** File of the acknowledged writes. */
   readonly log: string
   readonly seed: number
   readonly users: number
 }
 
 /*
- * The load, in a process of its own: users who write until SIGTERM, finish what they have in hand, and say what became of all
- * requests in one line.
+ * The load in its own process. Users write until SIGTERM and finish their work in hand. The last line contains the
+ * totals of all requests.
  */
 exitWhenParentGone(() => process.exit(1))
 const order = JSON.parse(process.env['TORTURE_LOAD'] ?? '') as LoadOrder

@@ -6,8 +6,8 @@ import { at } from '../../../app/demo/api-client.ts'
 import { DurableLines } from '../acknowledged.ts'
 
 /*
- * A receiver of webhooks in a process of its own: `receiver-main.ts LOG`. What came is in the log before it is answered.
- * Every fifth webhook is refused when it comes for the first time, so that some are sent again.
+ * A receiver of webhooks in its own process: `receiver-main.ts LOG`. A webhook is in the log before its answer. The
+ * receiver refuses every fifth webhook when it first arrives, so that some are sent again.
  */
 exitWhenParentGone(() => process.exit(0))
 const log = new DurableLines(process.argv[2] ?? '')

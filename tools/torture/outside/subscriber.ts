@@ -9,7 +9,7 @@ export interface SubscriberOptions {
   readonly name: string
   readonly client: PatientClient
   readonly random: SeededRandom
-  /** Where webhooks are received. */
+  /** URL of the webhook receiver. */
   readonly receiverUrl: string
 }
 
@@ -18,11 +18,14 @@ type Send = (write: Omit<Write, 'key'>) => Promise<ApiAnswer | undefined>
 interface Standing {
   readonly id: string
   isActive: boolean
-  /** Once only, so that what was asked for names itself in the log. */
+  /** Disabled at most once, so that each request is identifiable in the log. */
   wasDisabled: boolean
 }
 
-/** The subscription of one user, who makes it, moves it, switches it off and on, asks for deliveries again, and deletes it for the next one. */
+/**
+ * The subscription of one user. The user creates it, moves it, disables and enables it, requests redeliveries, deletes
+ * it, and starts again.
+ */
 export class Subscriber {
   readonly #options: SubscriberOptions
   readonly #send: Send
@@ -35,7 +38,7 @@ export class Subscriber {
     this.#send = send
   }
 
-  /** One thing at most. */
+  /** Performs at most one action. */
   async tend(): Promise<void> {
     const standing = this.#standing
     if (standing === undefined) return this.#subscribe()
@@ -47,7 +50,7 @@ export class Subscriber {
     if (next < 8) return this.#redeliver(standing)
   }
 
-  /** One that no other subscription has, nor ever had. */
+  /** An address that no other subscription has or had. */
   #newAddress(): string {
     this.#addresses += 1
     return `${this.#options.receiverUrl}/${this.#options.name}-${this.#addresses}`
@@ -102,7 +105,7 @@ export class Subscriber {
     if (deleted !== undefined) this.#standing = undefined
   }
 
-  /** One of the last, whatever came of it. */
+  /** Requests one of the last deliveries again, whatever its result. */
   async #redeliver({ id }: Standing): Promise<void> {
     const { client, random } = this.#options
     const data = at((await client.ask(`${subscriptions}/${id}/deliveries?limit=20`))?.body, 'data')

@@ -8,7 +8,7 @@ import { Subscriber, type SubscriberOptions } from './subscriber.ts'
 
 export interface UserOptions extends SubscriberOptions {
   readonly terms: ConsentTerms
-  /** Whether this user has a subscription, most of the time. */
+  /** Whether this user has a subscription most of the time. */
   readonly isSubscriber: boolean
   readonly isOver: () => boolean
 }
@@ -28,7 +28,7 @@ async function isUploaded(record: unknown, photographs: readonly Photograph[]): 
   return false
 }
 
-/** One user of a product, who does one thing after another: what and how long between is the seed's, how it goes is not. */
+/** One user of a product. The seed determines the actions and the pauses between them, not their results. */
 export class User {
   readonly #options: UserOptions
   readonly #subscriber: Subscriber | undefined
@@ -91,7 +91,7 @@ export class User {
   }
 
   async #submitted(record: unknown, photographs: readonly Photograph[]): Promise<unknown> {
-    // Nothing kills the object store; where it is away all the same, the report says so, and the load goes on.
+    // Nothing kills the object store. If it fails nevertheless, the report shows it and the load continues.
     if (!(await isUploaded(record, photographs))) return undefined
     return (await this.#write('submit', `${assessments}/${textAt(record, 'id')}/submit`, undefined))?.body
   }
@@ -114,7 +114,7 @@ export class User {
     )
   }
 
-  /** Found once the read models have it; not at all while too much lies in ruins. */
+  /** Waits for the review in the read models. Undefined when it does not appear during a long outage. */
   async #reviewOf(caseId: string): Promise<string | undefined> {
     for (let left = reviewTries; left > 0; left -= 1) {
       const id = at((await this.#options.client.ask(`/v1/ai-reviews?caseId=${caseId}`))?.body, 'data', 0, 'id')
@@ -129,7 +129,7 @@ export class User {
     return this.#send({ operation, path, request, idOf: (answered) => textAt(answered, idMember) })
   }
 
-  /** Now and then twice at once, or again when it had been answered. */
+  /** Sometimes sends the request twice at once, or again after its answer. */
   async #send(told: Omit<Write, 'key'>): Promise<ApiAnswer | undefined> {
     const { client, random, name } = this.#options
     this.#count += 1

@@ -3,19 +3,19 @@ import type { Strike } from '../schedule.ts'
 import type { Checked, Finding } from '../facts.ts'
 import type { Stage } from './stage.ts'
 
-/** Longest that everything may need to be up again while nothing is killed. */
+/** Longest time for a complete recovery without a kill. */
 const recoveryMs = 90_000
 
 export interface Kills {
   readonly strikes: number
-  /** Processes that ran when they were struck. */
+  /** Number of processes that were killed while running. */
   readonly killed: number
-  /** Strikes that met parts which were not up again. */
+  /** Strikes during which some parts were not up again. */
   readonly amidRecovery: number
   readonly longestRecoveryMs: number
 }
 
-/** Strikes as the schedule says; `told` hears of each one. Rejects when something does not come up again. */
+/** Strikes by the schedule. `told` is called for each strike. Rejects when a part does not recover. */
 export async function strikeAll(
   stage: Stage,
   schedule: readonly Strike[],
@@ -44,7 +44,7 @@ export async function recovered(stage: Stage, signal: AbortSignal): Promise<numb
   const over = new AbortController()
   const ended = AbortSignal.any([signal, over.signal])
   const late = sleep(recoveryMs, undefined, { signal: ended }).then(() =>
-    Promise.reject(new Error(`not up again within ${recoveryMs} ms: ${stage.down().join(', ')}`)),
+    Promise.reject(new Error(`not up again after ${recoveryMs} ms: ${stage.down().join(', ')}`)),
   )
   try {
     await Promise.race([stage.up(), late])
@@ -55,14 +55,14 @@ export async function recovered(stage: Stage, signal: AbortSignal): Promise<numb
   }
 }
 
-/** Nothing that ran may end by itself because something else was killed: a supervisor is for what was killed. */
+/** A running process must not end because another one was killed. The supervisor must only restart killed processes. */
 export function checkOwnEnds(stage: Stage): Checked {
   const findings: Finding[] = stage
     .all()
     .flatMap(({ name, ownEnds }) =>
       ownEnds.whileRunning > 0
-        ? [{ what: 'a process that ran ended by itself', where: `${name}, ${ownEnds.whileRunning} times` }]
+        ? [{ what: 'a running process ended by itself', where: `${name}, ${ownEnds.whileRunning} times` }]
         : [],
     )
-  return { check: 'nothing ends because something else does', examined: stage.all().length, findings }
+  return { check: 'no process ends because another one ends', examined: stage.all().length, findings }
 }

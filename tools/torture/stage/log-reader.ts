@@ -7,7 +7,7 @@ import { factOf, type Fact } from '../facts.ts'
 const againAfterMs = 100
 const catchUpMs = 15_000
 
-/** One reading of everything that users have recorded, forwards or backwards; the oldest comes first in either case. */
+/** Reads all events of users, forwards or backwards. Returns the oldest first in both cases. */
 export async function readWholeLog(url: string, direction: 'forwards' | 'backwards'): Promise<readonly Fact[]> {
   const client = EventStoreDBClient.connectionString(url)
   const reading =
@@ -23,10 +23,10 @@ export async function readWholeLog(url: string, direction: 'forwards' | 'backwar
   }
 }
 
-/** A subscriber that stays for the whole run: whatever ends its subscription, it goes on behind the last event it saw. */
+/** A subscriber for the whole run. After every lost subscription it continues behind its last event. */
 export class Follower {
   readonly facts: Fact[] = []
-  /** How often it had to subscribe anew. */
+  /** Number of lost subscriptions. */
   drops = 0
   readonly #url: string
   readonly #closing = new AbortController()
@@ -38,7 +38,7 @@ export class Follower {
     this.#running = this.#follow()
   }
 
-  /** Everything it saw, once that is as much as this, or after as long as a subscriber may need. */
+  /** Returns all events once there are `count`, or after the time that a subscriber may need. */
   async caughtUp(count: number): Promise<readonly Fact[]> {
     const look = () => (this.facts.length >= count ? this.facts : undefined)
     return waitFor('the subscriber', look, catchUpMs).catch(() => this.facts)
@@ -52,7 +52,7 @@ export class Follower {
 
   async #follow(): Promise<void> {
     while (!this.#closing.signal.aborted) {
-      // A client remembers nothing across subscriptions, so that each finds the node as it is now.
+      // A new client for each subscription, so that it discovers the node as it is now.
       const client = EventStoreDBClient.connectionString(this.#url)
       try {
         await this.#subscribe(client)

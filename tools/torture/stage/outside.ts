@@ -5,17 +5,17 @@ import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { at } from '../../../app/demo/api-client.ts'
 
-/** A process outside of the installation, which nothing kills: the load, the receiver of webhooks. */
+/** A process outside of the installation that nothing kills: the load, the receiver of webhooks. */
 export interface Outside {
-  /** What it said when it was ready. */
+  /** Its ready message. */
   readonly ready: unknown
-  /** SIGTERM; what it said last. Rejects when it ends in another way than with 0. */
+  /** Sends SIGTERM and resolves with its last message. Rejects on another exit code than 0. */
   finish(): Promise<unknown>
-  /** Ends it at once. */
+  /** Kills the process. */
   kill(): void
 }
 
-/** Starts `outside/<name>-main.ts`; resolves when it says that it is ready. */
+/** Starts `outside/<name>-main.ts` and resolves at its ready message. */
 export async function startOutside(
   name: 'load' | 'receiver',
   args: readonly string[],

@@ -16,10 +16,10 @@ import type { Stage } from './stage.ts'
 import { waitFor } from '../../../test/support/platform.ts'
 
 const projectors = [...readModels, ...processes.map(({ list }) => list)]
-/** How long the living may need to catch up after everything was killed at once. */
+/** Time that the live read models may need to catch up after a kill of everything. */
 const catchUpMs = 30_000
 
-/** Fills every read model and to-do list anew into another database, and holds those that lived through the run against them. */
+/** Fills every read model and to-do list into another database, and compares the live ones with them. */
 export async function compareWithRebuild(stage: Stage): Promise<Checked> {
   const url = stage.databaseUrl('rebuilt')
   await ensureDatabase(url)

@@ -8,7 +8,7 @@ import type { Fact } from '../facts.ts'
 const pollMs = 300
 const quietMs = 1_500
 
-/** What is still under way according to the log, in words; nothing when all has settled. */
+/** Texts about unfinished work according to the log. Empty when everything is finished. */
 export function underWay(log: readonly Fact[]): readonly string[] {
   const deliveries = deliveriesWithoutOutcome(log)
   const unpublished = Object.keys(channels).flatMap((channel) =>
@@ -22,7 +22,10 @@ export function underWay(log: readonly Fact[]): readonly string[] {
   ]
 }
 
-/** Waits until nothing is under way and the log has been quiet; what is left after the limit, which the checks then find. */
+/**
+ * Waits until no work is unfinished and the log is quiet. Returns the work that is left after the limit; the checks
+ * then report it.
+ */
 export async function settled(log: readonly Fact[], limitMs: number, signal: AbortSignal): Promise<readonly string[]> {
   const deadline = performance.now() + limitMs
   let [length, since] = [log.length, performance.now()]

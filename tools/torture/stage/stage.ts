@@ -15,7 +15,7 @@ import { fastSettings } from '../../../test/support/platform.ts'
 import { parts, type Part } from '../schedule.ts'
 import { Supervised } from './supervised.ts'
 
-/** Schedules short enough for a run of minutes, with enough retries that an outage of seconds uses up none of them. */
+/** Schedules for a run of minutes. The retries are enough to survive an outage of seconds. */
 const settings = {
   ...fastSettings,
   STEP_TIMEOUT_MS: '3500',
@@ -26,32 +26,32 @@ const settings = {
   WEBHOOK_RETRY_SCHEDULE_MS: '0,200,400,800,1600,1600,1600,1600,1600',
 }
 const accessKeyId = 'torture'
-/** The front, and four servers. */
+/** The proxy and four servers. */
 const serverCount = 5
 
-/** An installation of separate processes, each started again whenever it ends. */
+/** An installation of separate processes. A supervisor restarts each process when it ends. */
 export interface Stage {
   readonly folder: string
   readonly credentials: Credentials
-  /** What every role is told. */
+  /** Settings of every role. */
   readonly settings: Readonly<Record<string, string>>
   readonly esdbUrl: string
   readonly providerUrl: string
-  /** Of the provider simulator. */
+  /** Secret of the provider simulator's remote control. */
   readonly controlSecret: string
-  /** Of a database of the cluster, which may not be there yet. */
+  /** URL of a database of the cluster. The database need not exist. */
   readonly databaseUrl: (database: string) => string
   readonly part: (name: Part) => Supervised
   all(): readonly Supervised[]
   isUp(): boolean
-  /** What is not up. */
+  /** Names of the parts that are not up. */
   down(): readonly string[]
-  /** Resolves when every part says that it is ready. */
+  /** Resolves when every part is ready. */
   up(): Promise<void>
   stop(): Promise<void>
 }
 
-/** Starts everything; the object store and the provider, which are other people's, are never killed. */
+/** Starts all parts. The object store and the provider are foreign systems and are never killed. */
 export async function startStage(folder: string, signal: AbortSignal): Promise<Stage> {
   const data = (name: string) => join(folder, name)
   const running: Supervised[] = []
@@ -150,11 +150,11 @@ export async function startStage(folder: string, signal: AbortSignal): Promise<S
     const apis: number[] = []
     for (const [place, name] of parts.filter((part) => part !== 'node' && part !== 'postgres').entries()) {
       const role = name.slice(0, -2)
-      if (!isRole(role)) throw new Error(`${name} names no role`)
+      if (!isRole(role)) throw new Error(`${name} is not the name of a role`)
       const port = own[place] ?? 0
       if (role === 'api') apis.push(port)
       const command = roleCommand(role)
-      // A port of its own, so that the front finds it again after each start.
+      // A fixed port, so that the proxy finds the role again after each start.
       begin(name, command.args, { ...command.env, ...told, PORT: String(port) }, [node, cluster])
     }
     const opened = await startFront(front, apis)
@@ -192,7 +192,7 @@ function embeddedMain(server: string): string {
   return fileURLToPath(new URL(`../../../embedded/${server}/main.ts`, import.meta.url))
 }
 
-/** A killed process keeps nothing of what it compiled: one that ends by itself does it for all. */
+/** A killed process does not write its compile cache. One process that ends normally writes it for all. */
 async function compileOnce(): Promise<void> {
   const { args, env } = roleCommand('api')
   const main = args.find((each) => each.endsWith('app/main.ts')) ?? ''
@@ -206,10 +206,10 @@ async function freePorts(): Promise<[number, number, number, number, number, ...
   return [front, eventStore, postgres, objectStore, provider, ...own]
 }
 
-/** The signal's reason goes before the work's result, which may never come. */
+/** Rejects with the signal's reason, because the work's result may never come. */
 async function unlessAborted(signal: AbortSignal, work: Promise<unknown>): Promise<void> {
   const aborted = Promise.withResolvers<never>()
-  const abort = () => aborted.reject(new Error('called off'))
+  const abort = () => aborted.reject(new Error('aborted'))
   signal.addEventListener('abort', abort, { once: true })
   if (signal.aborted) abort()
   try {

@@ -5,22 +5,28 @@ import { descendantsOf } from '../../../test/end-to-end/bad-days/child-processes
 
 export interface Launch {
   readonly name: string
-  /** What follows Node.js on the command line. It ends when its standard input does. */
+  /** The arguments after `node`. The process ends when its standard input closes. */
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
-  /** Where everything that it says is kept. */
+  /** File for all output of the process. */
   readonly log: string
-  /** It is started anew only while these are up, as an installation says what depends on what: else it would start in vain. */
+  /**
+   * A restart waits until these are up, as in an installation with declared dependencies. Otherwise the start would
+   * fail.
+   */
   readonly needs: readonly Supervised[]
 }
 
-/** As roles and servers of ours say it on standard output; what servers of others say on standard error is not it. */
+/**
+ * The ready line of the platform's roles and servers on standard output. Standard error of other servers does not
+ * count.
+ */
 const isReadyLine = /is ready|"ready":\s*true/
-/** How long the next start waits after one that came to nothing. */
+/** Pause before the next start after a failed one. */
 const betweenStartsMs = 150
 const stopLimitMs = 15_000
 
-/** A process that is started again whenever it has ended, as a supervisor of an installation does it. */
+/** A process that is restarted whenever it ends, as by the supervisor of an installation. */
 export class Supervised {
   readonly name: string
   readonly #launch: Launch
@@ -31,7 +37,7 @@ export class Supervised {
   #isStopping = false
   #isKilled = false
   #waiting: (() => void)[] = []
-  /** How often it ended although nobody had killed it, by what it had come to. */
+  /** How often it ended without a kill, while starting and while running. */
   readonly ownEnds = { whileStarting: 0, whileRunning: 0 }
 
   constructor(launch: Launch) {
@@ -67,12 +73,12 @@ export class Supervised {
     })
   }
 
-  /** Resolves once it is ready; at once when it is. */
+  /** Resolves once the process is ready, immediately when it is. */
   async up(): Promise<void> {
     if (!this.#isUp) await new Promise<void>((resolve) => this.#waiting.push(resolve))
   }
 
-  /** SIGKILL to it and to everything that it has started; false when nothing ran at this moment. Resolves when it is gone. */
+  /** Sends SIGKILL to the process and all its children, and resolves when it is gone. False when nothing ran. */
   async kill(): Promise<boolean> {
     const child = this.#child
     if (child?.pid === undefined) return false
@@ -86,7 +92,7 @@ export class Supervised {
     return true
   }
 
-  /** SIGTERM, and SIGKILL to all that is left when that takes too long. It is not started again. */
+  /** Sends SIGTERM, and after a time limit SIGKILL to all that is left. The process is not restarted. */
   async stop(): Promise<void> {
     this.#isStopping = true
     const child = this.#child
@@ -133,6 +139,6 @@ function killNow(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It ended by itself between the look and the kill.
+    // It ended by itself between the check and the kill.
   }
 }

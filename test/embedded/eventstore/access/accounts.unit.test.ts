@@ -5,7 +5,7 @@ import { hashPassword, isPassword, isPasswordHash } from '../../../../embedded/e
 
 const alice = { kind: 'user', login: 'alice', groups: ['doctors'] }
 
-test('a password is known by its hash, which differs each time', async () => {
+test('verifies a password by its hash; each hash differs', async () => {
   const [one, other] = [await hashPassword('geheim ✓'), await hashPassword('geheim ✓')]
   expect(one).not.toBe(other)
   expect(
@@ -19,13 +19,13 @@ test('a password is known by its hash, which differs each time', async () => {
 })
 
 test.each(['', 'secret', 'scrypt$16384$8$1$', 'bcrypt$1$1$1$aa$bb', 'scrypt$1048576$64$1$c2FsdA$aGFzaA'])(
-  '%s is no hash',
+  'rejects %s as a hash',
   (text) => {
     expect(isPasswordHash(text)).toBe(false)
   },
 )
 
-test('who somebody is needs to be proven once', async () => {
+test('verifies the same credentials only once', async () => {
   const accounts = new Accounts([{ login: 'alice', password: await hashPassword('secret'), groups: ['doctors'] }])
   expect(accounts.known('alice', 'secret')).toBeUndefined()
   expect(await accounts.prove('alice', 'wrong')).toBeUndefined()
@@ -36,7 +36,7 @@ test('who somebody is needs to be proven once', async () => {
   expect(await accounts.prove('alice', 'wrong')).toBeUndefined()
 })
 
-test('too many tries at once are put off, and then everything is as before', async () => {
+test('refuses too many unverified passwords at once, then works as before', async () => {
   const quick = scryptSync('secret', 'salt', 32, { N: 16, r: 1, p: 1 }).toString('base64url')
   const accounts = new Accounts([{ login: 'alice', password: `scrypt$16$1$1$c2FsdA$${quick}`, groups: ['doctors'] }])
   const tries = await Promise.allSettled(Array.from({ length: 150 }, (_, n) => accounts.prove('alice', `wrong ${n}`)))

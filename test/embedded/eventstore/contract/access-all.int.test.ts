@@ -7,7 +7,7 @@ const { as, stream } = securedStore()
 
 const DENIED = { type: 'access-denied' }
 
-/** What these tests change is common to all streams of the store. */
+/** These tests change settings of all streams of the store. */
 afterEach(async () => {
   await as('admin').setStreamMetadata('$all', {})
   await as('admin').appendToStream('$settings', jsonEvent({ type: '$settings', data: {} }))
@@ -19,12 +19,12 @@ const readAll = (client: EventStoreDBClient): Promise<unknown[]> => collect(clie
 const subscribeToAll = (client: EventStoreDBClient): Promise<unknown[]> =>
   takeUntil(client.subscribeToAll({ fromPosition: START }), (events) => events.length === 1)
 
-test.each(['nobody', 'bob', 'operator'] as const)('$all is not for %s', async (account) => {
+test.each(['nobody', 'bob', 'operator'] as const)('$all is not readable for %s', async (account) => {
   expect(await failure(readAll(as(account)))).toMatchObject(DENIED)
   expect(await failure(subscribeToAll(as(account)))).toMatchObject(DENIED)
 })
 
-test('$all is for administrators, and for whom its access list names', async () => {
+test('$all is readable for administrators and for the roles in its access list', async () => {
   expect(await readAll(as('admin'))).toHaveLength(1)
   await as('admin').setStreamMetadata('$all', { acl: { readRoles: ['doctors'] } })
   expect(await readAll(as('alice'))).toHaveLength(1)
@@ -32,7 +32,7 @@ test('$all is for administrators, and for whom its access list names', async () 
   expect(await failure(readAll(as('bob')))).toMatchObject(DENIED)
 })
 
-test('$settings says who may use streams without an access list', async () => {
+test('$settings defines the rights to streams without an access list', async () => {
   const ordinary = stream()
   const system = stream('$secured')
   await as('admin').appendToStream(ordinary, counted(0))
@@ -63,7 +63,7 @@ test.each([
   { what: 'an unknown right', data: { $userStreamAcl: { $x: 'doctors', $r: 'doctors' } } },
   { what: 'a role that is no text', data: { $userStreamAcl: { $r: [1] } } },
   { what: 'something else than JSON', data: 'no object' },
-])('$settings with $what count for nothing', async ({ data }) => {
+])('$settings with $what have no effect', async ({ data }) => {
   const name = stream()
   await as('admin').appendToStream(name, counted(0))
   await setDefaults({ $userStreamAcl: { $r: 'doctors' } })

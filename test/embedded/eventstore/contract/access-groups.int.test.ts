@@ -31,19 +31,19 @@ const MANAGING: Record<string, (client: EventStoreDBClient) => Promise<unknown>>
   restart: (client) => client.restartPersistentSubscriptionSubsystem(),
 }
 
-test.each(Object.entries(MANAGING))('%s: operators and administrators only', async (_name, manage) => {
+test.each(Object.entries(MANAGING))('only operators and administrators may %s', async (_name, manage) => {
   for (const account of ['nobody', 'alice'] as const) expect(await failure(manage(as(account)))).toMatchObject(DENIED)
   await manage(as('operator'))
 })
 
-test('what is there: every account', async () => {
+test('every account may inspect groups', async () => {
   expect((await as('bob').getPersistentSubscriptionToStreamInfo(name, GROUP)).groupName).toBe(GROUP)
   expect(await as('bob').listPersistentSubscriptionsToStream(name)).toHaveLength(1)
   expect(await failure(as('nobody').getPersistentSubscriptionToStreamInfo(name, GROUP))).toMatchObject(DENIED)
   expect(await failure(as('nobody').listAllPersistentSubscriptions())).toMatchObject(DENIED)
 })
 
-describe('consume', () => {
+describe('consuming a group', () => {
   const refusal = async (client: EventStoreDBClient, ofAll = false): Promise<unknown[]> => {
     const subscription = ofAll
       ? client.subscribeToPersistentSubscriptionToAll(name)
@@ -53,7 +53,7 @@ describe('consume', () => {
     return errors
   }
 
-  test('whoever may read the stream, under the own name', async () => {
+  test("is allowed with the right to read the stream, and shows the consumer's own name", async () => {
     const bob = await consumer(as('bob'), name, GROUP)
     expect(await bob.got(2)).toHaveLength(2)
     await bob.ack(0, 1)
@@ -63,7 +63,7 @@ describe('consume', () => {
     expect(await refusal(as('nobody'))).toEqual(['access-denied'])
   })
 
-  test('nobody else', async () => {
+  test('is refused without that right', async () => {
     await as('admin').setStreamMetadata(name, { acl: { readRoles: ['doctors'] } })
     expect(await refusal(as('bob'))).toEqual(['access-denied'])
     expect(await refusal(as('operator'))).toEqual(['access-denied'])
@@ -72,13 +72,13 @@ describe('consume', () => {
     await alice.leave()
   })
 
-  test('a group that does not exist tells nothing to those who may not read its stream', async () => {
+  test('is refused for a missing group on an unreadable stream, without showing that it is missing', async () => {
     const system = stream('$secured')
     const { errors } = new TestConsumer(as('bob').subscribeToPersistentSubscriptionToStream(system, GROUP))
     await expect.poll(() => errors).toEqual(['access-denied'])
   })
 
-  test('a group on $all: administrators only', async () => {
+  test('on $all is only allowed for administrators', async () => {
     await as('operator').createPersistentSubscriptionToAll(name, persistentSubscriptionToAllSettingsFromDefaults())
     expect(await refusal(as('bob'), true)).toEqual(['access-denied'])
     expect(await refusal(as('operator'), true)).toEqual(['access-denied'])

@@ -7,7 +7,7 @@ const { url, as, withCredentials, stream } = securedStore()
 
 const DENIED = { type: 'access-denied' }
 
-/** A stream of the administrator's with an access list and two events. */
+/** Creates a stream as administrator with an access list and two events. */
 async function streamWith(acl: StreamMetadata['acl'], category?: string): Promise<string> {
   const name = stream(category)
   await as('admin').appendToStream(name, [counted(0), counted(1)])
@@ -15,7 +15,7 @@ async function streamWith(acl: StreamMetadata['acl'], category?: string): Promis
   return name
 }
 
-/** Everything that one can do to a stream, by the right that it takes. */
+/** Every action on a stream. */
 const ACTIONS: Record<string, (client: EventStoreDBClient, name: string) => Promise<unknown>> = {
   read: (client, name) => collect(client.readStream(name)),
   'read backwards': (client, name) =>
@@ -29,20 +29,20 @@ const ACTIONS: Record<string, (client: EventStoreDBClient, name: string) => Prom
 }
 
 describe.each(Object.entries(ACTIONS))('%s', (_name, action) => {
-  test('an ordinary stream: every account, nobody else', async () => {
+  test('is allowed for every account on an ordinary stream, and refused without an account', async () => {
     const name = await streamWith(undefined)
     expect(await failure(action(as('nobody'), name))).toMatchObject(DENIED)
     await action(as('bob'), name)
   })
 
-  test('a system stream: administrators only', async () => {
+  test('is only allowed for administrators on a system stream', async () => {
     const name = await streamWith(undefined, '$secured')
     for (const account of ['nobody', 'bob', 'operator'] as const)
       expect(await failure(action(as(account), name))).toMatchObject(DENIED)
     await action(as('admin'), name)
   })
 
-  test('wrong passwords and unknown logins', async () => {
+  test('is refused with a wrong password or an unknown login', async () => {
     const name = await streamWith(undefined)
     expect(await failure(action(withCredentials('admin', 'wrong'), name))).toMatchObject(DENIED)
     expect(await failure(action(withCredentials('contract-nobody', 'changeit'), name))).toMatchObject(DENIED)
@@ -82,7 +82,7 @@ describe.each([
     }
   })
 
-  test('leaves the other rights as they are', async () => {
+  test('does not change the other rights', async () => {
     const name = await streamWith({ [right]: [] })
     const others = ['read', 'append', 'read metadata', 'write metadata', 'delete'].filter(
       (action) => !granted.includes(action),
@@ -93,13 +93,13 @@ describe.each([
   })
 })
 
-test('a system stream can be opened by its access list', async () => {
+test('an access list can grant rights to a system stream', async () => {
   const name = await streamWith({ readRoles: ['contract-bob'] }, '$secured')
   expect(await revisions(as('bob').readStream(name))).toEqual([0, 1])
   expect(await failure(as('bob').appendToStream(name, counted(2)))).toMatchObject(DENIED)
 })
 
-test('a subscription goes on when its reader loses the right', async () => {
+test('a subscription continues when its reader loses the right', async () => {
   const name = await streamWith({ readRoles: ['contract-bob'] })
   const taken = takeUntil(as('bob').subscribeToStream(name), (events) => events.length === 3)
   await expect.poll(async () => (await collect(as('bob').readStream(name))).length).toBe(2)
@@ -109,7 +109,7 @@ test('a subscription goes on when its reader loses the right', async () => {
   expect(await taken).toHaveLength(3)
 })
 
-test('a link is resolved for whoever may read the link', async () => {
+test("a link is resolved for a reader of the link's stream", async () => {
   const hidden = await streamWith({ readRoles: [] })
   const links = stream()
   await as('bob').appendToStream(links, binaryEvent({ type: '$>', data: Buffer.from(`1@${hidden}`) }))
@@ -117,7 +117,7 @@ test('a link is resolved for whoever may read the link', async () => {
   expect(read.map(({ event }) => event?.streamId)).toEqual([hidden])
 })
 
-test('credentials of a single call count for that call', async () => {
+test('credentials of a single call apply to that call', async () => {
   const name = await streamWith({ readRoles: ['doctors'], writeRoles: ['doctors'] })
   const credentials = { username: 'contract-alice', password: 'of:Älice' }
   expect(await revisions(as('bob').readStream(name, { credentials }))).toEqual([0, 1])
@@ -128,7 +128,7 @@ test('credentials of a single call count for that call', async () => {
   expect(await revisions(as('alice').readStream(name))).toEqual([0, 1, 2])
 })
 
-test('a metadata stream is deleted by nobody, $all written by nobody', async () => {
+test('nobody may delete a metadata stream or write to $all', async () => {
   const name = await streamWith(undefined)
   await as('admin').setStreamMetadata(name, { maxCount: 5 })
   expect(await failure(as('admin').deleteStream(`$$${name}`))).toMatchObject(DENIED)
@@ -137,7 +137,7 @@ test('a metadata stream is deleted by nobody, $all written by nobody', async () 
   expect(await failure(as('admin').deleteStream('$all'))).toMatchObject(DENIED)
 })
 
-test('discovery needs no account, and what follows it does', async () => {
+test('discovery needs no account; the calls after it do', async () => {
   const name = await streamWith(undefined)
   const discover = (userInfo: string): string => url().replace('esdb://', `esdb+discover://${userInfo}`)
   const bob = EventStoreDBClient.connectionString(discover('contract-bob:of%20Bob@'))

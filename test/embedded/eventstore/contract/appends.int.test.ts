@@ -6,14 +6,14 @@ import { collect, contractStore, counted, failure, revisions } from './contract-
 const { client, stream, append } = contractStore()
 
 describe('expected revision', () => {
-  test('no stream: the first append succeeds with the revision of its last event', async () => {
+  test('no_stream: the first append succeeds with the revision of its last event', async () => {
     const name = stream()
     const result = await client().appendToStream(name, [counted(0), counted(1)], { expectedRevision: 'no_stream' })
     expect(result).toMatchObject({ success: true, nextExpectedRevision: 1n })
     expect(result.position?.commit).toBe(result.position?.prepare)
   })
 
-  test('no stream on an existing one: wrong expected version with the actual head', async () => {
+  test('no_stream on an existing stream: wrong expected version with the actual head', async () => {
     const name = stream()
     await append(name, 3)
     const error = await failure(client().appendToStream(name, counted(9), { expectedRevision: 'no_stream' }))
@@ -25,7 +25,7 @@ describe('expected revision', () => {
     })
   })
 
-  test('exactly the head: appended behind it', async () => {
+  test('the exact head: the append succeeds', async () => {
     const name = stream()
     await append(name, 2)
     const result = await client().appendToStream(name, counted(2), { expectedRevision: 1n })
@@ -48,7 +48,7 @@ describe('expected revision', () => {
     expect(error).toMatchObject({ type: 'wrong-expected-version', actualVersion: 'no_stream' })
   })
 
-  test('stream exists: refused for a missing stream, accepted for an existing one', async () => {
+  test('stream_exists: refused for a missing stream, accepted for an existing one', async () => {
     const name = stream()
     const error = await failure(client().appendToStream(name, counted(0), { expectedRevision: 'stream_exists' }))
     expect(error).toMatchObject({
@@ -61,14 +61,14 @@ describe('expected revision', () => {
     expect(result.nextExpectedRevision).toBe(1n)
   })
 
-  test('any: appended to whatever is there', async () => {
+  test('any: accepted for a missing and for an existing stream', async () => {
     const name = stream()
     await append(name, 1, { expectedRevision: 'any' })
     const result = await client().appendToStream(name, counted(1), { expectedRevision: 'any' })
     expect(result.nextExpectedRevision).toBe(1n)
   })
 
-  test('fifty concurrent appends with no stream: one succeeds', async () => {
+  test('no_stream, fifty concurrent appends: one succeeds', async () => {
     const name = stream()
     const outcomes = await Promise.allSettled(
       Array.from({ length: 50 }, (_, n) =>
@@ -81,7 +81,7 @@ describe('expected revision', () => {
     expect(await revisions(client().readStream(name))).toEqual([0])
   })
 
-  test('concurrent appends to one stream get revisions without a gap, each with a rising position', async () => {
+  test('concurrent appends to one stream get revisions without gaps and rising positions', async () => {
     const name = stream()
     const results = await Promise.all(
       Array.from({ length: 40 }, (_, n) =>
@@ -98,22 +98,22 @@ describe('expected revision', () => {
   })
 })
 
-describe('without events', () => {
-  test('any on an existing stream: success with the head', async () => {
+describe('an append without events', () => {
+  test('to any revision of an existing stream: success with the head', async () => {
     const name = stream()
     await append(name, 3)
     const result = await client().appendToStream(name, [], { expectedRevision: 'any' })
     expect(result).toMatchObject({ success: true, nextExpectedRevision: 2n })
   })
 
-  test('no stream on an existing stream: wrong expected version', async () => {
+  test('to no_stream on an existing stream: wrong expected version', async () => {
     const name = stream()
     await append(name, 3)
     const error = await failure(client().appendToStream(name, [], { expectedRevision: 'no_stream' }))
     expect(error).toMatchObject({ type: 'wrong-expected-version', actualVersion: 2n })
   })
 
-  test('the head itself: success, and nothing is written', async () => {
+  test('to the head: success without a write', async () => {
     const name = stream()
     await append(name, 2)
     const result = await client().appendToStream(name, [], { expectedRevision: 1n })
@@ -122,7 +122,7 @@ describe('without events', () => {
   })
 })
 
-describe('what comes back', () => {
+describe('a read returns', () => {
   test('id, type, data, metadata and creation time of a JSON event', async () => {
     const name = stream()
     const id = randomUUID()
@@ -144,7 +144,7 @@ describe('what comes back', () => {
     expect(Math.abs((read?.event?.created.getTime() ?? 0) - before)).toBeLessThan(60_000)
   })
 
-  test('bytes of a binary event, with binary metadata', async () => {
+  test('the bytes of a binary event with binary metadata', async () => {
     const name = stream()
     const data = Uint8Array.from({ length: 256 }, (_, byte) => byte)
     await client().appendToStream(name, binaryEvent({ type: 'Bytes', data, metadata: Uint8Array.from([255, 0, 1]) }))
@@ -162,7 +162,7 @@ describe('what comes back', () => {
     expect(read?.event?.data).toHaveLength(0)
   })
 
-  test('a stream name outside ASCII', async () => {
+  test('a stream with a name outside ASCII', async () => {
     const name = stream('größe-漢')
     await append(name, 2)
     expect(await revisions(client().readStream(name))).toEqual([0, 1])
@@ -170,7 +170,7 @@ describe('what comes back', () => {
     expect(error).toMatchObject({ type: 'wrong-expected-version', streamName: name })
   })
 
-  test('the events of one append have rising positions, commit and prepare equal', async () => {
+  test('the events of one append with rising positions and equal commit and prepare positions', async () => {
     const name = stream()
     const result = await client().appendToStream(name, [counted(0), counted(1), counted(2)])
     const until = result.position ?? { commit: 0n, prepare: 0n }
@@ -184,22 +184,22 @@ describe('what comes back', () => {
   })
 })
 
-describe('size', () => {
+describe('append size', () => {
   const ofBytes = (length: number) => binaryEvent({ type: 'Large', data: new Uint8Array(length) })
 
-  test('one event of 1 MiB and a byte: maximum append size exceeded', async () => {
+  test('one event of 1 MiB and one byte: maximum append size exceeded', async () => {
     const error = await failure(client().appendToStream(stream(), ofBytes((1 << 20) + 1)))
     expect(error).toMatchObject({ type: 'maximum-append-size-exceeded', maxAppendSize: 1 << 20 })
   })
 
-  test('several events that add up to more: refused as a whole', async () => {
+  test('several events with a larger sum: all are refused', async () => {
     const name = stream()
     const error = await failure(client().appendToStream(name, [ofBytes(600_000), ofBytes(600_000)]))
     expect(error.type).toBe('maximum-append-size-exceeded')
     expect((await failure(collect(client().readStream(name)))).type).toBe('stream-not-found')
   })
 
-  test('a large append sent in several messages is one append', async () => {
+  test('a large append in several messages is one append', async () => {
     const name = stream()
     const events = Array.from({ length: 60 }, () => ofBytes(15_000))
     const result = await client().appendToStream(name, events, {
@@ -218,7 +218,7 @@ describe('size', () => {
   })
 })
 
-describe('the call for one append, which credentials select', () => {
+describe('the call for one append, used for appends with credentials', () => {
   const credentials = { username: 'admin', password: 'changeit' }
 
   test('success', async () => {
@@ -244,7 +244,7 @@ describe('the call for one append, which credentials select', () => {
   })
 })
 
-test('an empty stream name is refused', async () => {
+test('refuses an empty stream name', async () => {
   const error = await failure(client().appendToStream('', counted(0)))
   expect(error.type).toBe('unknown')
 })

@@ -7,7 +7,7 @@ import { SOON, TestConsumer, settings } from './persistent-consumer.ts'
 const { client, store, stream, append } = contractStore()
 
 test.each(['reset', 'close'] as const)(
-  'a consumer of a group whose connection breaks (%s): an error for it, its messages for the next one, none of them lost',
+  'a consumer whose connection breaks (%s) gets an error; the next consumer gets its messages and none is lost',
   async (how) => {
     const name = stream()
     await append(name, 6)

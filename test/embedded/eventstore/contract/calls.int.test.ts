@@ -6,12 +6,12 @@ import { rawStreams, writeHalf } from './raw-append.ts'
 
 const { client, store, stream, append } = contractStore()
 
-/** Credentials make the client use the call for one append instead of the batch. */
+/** Credentials make the client use the call for one append instead of the batch call. */
 const ALONE = { credentials: { username: 'admin', password: 'changeit' } }
 const PAST = { deadline: -60_000 }
 
-describe('a deadline that has passed', () => {
-  test('ends a single append, a delete and a tombstone, which do nothing', async () => {
+describe('an expired deadline', () => {
+  test('ends a single append, a delete and a tombstone without an effect', async () => {
     const [missing, existing] = [stream(), stream()]
     await append(existing, 2)
     expect((await failure(client().appendToStream(missing, counted(0), { ...PAST, ...ALONE }))).type).toBe(
@@ -20,7 +20,7 @@ describe('a deadline that has passed', () => {
     expect((await failure(client().deleteStream(existing, PAST))).type).toBe('deadline-exceeded')
     expect((await failure(client().tombstoneStream(existing, PAST))).type).toBe('deadline-exceeded')
     expect((await failure(collect(client().readStream(missing)))).type).toBe('stream-not-found')
-    // The server may have begun: on a busy machine it now and then deletes what it says it had no time for.
+    // The server may have begun. On a busy machine it sometimes deletes although it reports a timeout.
     if (!store().isReal) expect(await revisions(client().readStream(existing))).toEqual([0, 1])
   })
 
@@ -32,7 +32,7 @@ describe('a deadline that has passed', () => {
 })
 
 describe('a call that its client cancels', () => {
-  test('a read: ends without an error, and the next one is whole', async () => {
+  test('a read ends without an error, and the next read is complete', async () => {
     const name = stream()
     for (let n = 0; n < 4; n += 1) await append(name, 500, { first: n * 500 })
     const read = client().readStream(name)
@@ -45,7 +45,7 @@ describe('a call that its client cancels', () => {
     expect(await collect(client().readStream(name))).toHaveLength(2_000)
   })
 
-  test('a hundred subscriptions one after the other: nothing is used up', async () => {
+  test('a hundred subscriptions in sequence use up no resources', async () => {
     const name = stream()
     await append(name, 1)
     for (let n = 0; n < 100; n += 1) {
@@ -61,8 +61,8 @@ describe('a call that its client cancels', () => {
   })
 })
 
-describe('an append that its client gives up half way writes nothing', () => {
-  test.each(['reset', 'close'] as const)('with its connection (%s)', async (how) => {
+describe('an append that its client does not complete writes nothing', () => {
+  test.each(['reset', 'close'] as const)('when its connection ends (%s)', async (how) => {
     const relay = await cutConnection(store().url)
     const cutOff = rawStreams(relay.url)
     const name = stream()
@@ -86,7 +86,7 @@ describe('an append that its client gives up half way writes nothing', () => {
   })
 })
 
-describe('a connection that breaks', () => {
+describe('a lost connection', () => {
   let relay: CutConnection | undefined
   let behind: EventStoreDBClient | undefined
 
@@ -104,7 +104,7 @@ describe('a connection that breaks', () => {
     return { relay, behind }
   }
 
-  test('in a read: an error, and the next read is whole', async () => {
+  test('fails a read, and the next read is complete', async () => {
     const name = stream()
     await client().appendToStream(
       name,
@@ -122,7 +122,7 @@ describe('a connection that breaks', () => {
     expect(await collect(through().behind.readStream(name))).toHaveLength(80)
   })
 
-  test('in subscriptions to a stream and to $all: errors, and new ones go on where the old ones were', async () => {
+  test('fails subscriptions to a stream and to $all; new ones continue at the same place', async () => {
     const name = stream()
     const { position } = await client().appendToStream(name, counted(0))
     const options = { fromPosition: position ?? ('start' as const), filter: streamNameFilter({ prefixes: [name] }) }
@@ -139,7 +139,7 @@ describe('a connection that breaks', () => {
     for (const events of again) expect(events.map(({ event }) => event?.revision)).toEqual([1n, 2n])
   })
 
-  test('under batch appends: each is there once, whole, after the same appends again', async () => {
+  test('during batch appends: a repeat leaves each append in the store once and complete', async () => {
     const names = Array.from({ length: 20 }, () => stream())
     const events = names.map(() => [counted(0), counted(1), counted(2)])
     await through().behind.appendToStream(stream(), counted(0))
@@ -157,7 +157,7 @@ describe('a connection that breaks', () => {
     }
   })
 
-  test('and stays frozen: the store serves the others', async () => {
+  test('a frozen connection does not stop others', async () => {
     const name = stream()
     await append(name, 3)
     const subscription = through().behind.subscribeToAll()
@@ -174,7 +174,7 @@ describe('sizes', () => {
     ['batch', {}],
     ['alone', ALONE],
   ])(
-    '%s: 1 MiB of data whole or in many events is taken, a byte more is not, metadata does not count',
+    '%s: accepts 1 MiB of data in one or many events, refuses one byte more, ignores metadata',
     async (_call, options) => {
       const [whole, many] = [stream(), stream()]
       const bytes = (size: number, metadata = 0): ReturnType<typeof binaryEvent> => {

@@ -17,7 +17,7 @@ test('esdb+discover finds the node by gossip', async () => {
   await discovering.dispose()
 })
 
-test('the server tells its version and that it can append in batches', async () => {
+test('the server reports its version and its support of batch appends', async () => {
   const features = new ServerFeaturesClient(
     new URL(store().url.replace('esdb:', 'http:')).host,
     credentials.createInsecure(),
@@ -34,7 +34,7 @@ test('the server tells its version and that it can append in batches', async () 
   expect(batch?.getFeaturesList()).toEqual(['deadline_duration'])
 })
 
-test('an append whose deadline has passed on arrival times out and writes nothing', async () => {
+test('an append whose deadline is over on arrival times out and writes nothing', async () => {
   const name = stream()
   await expect(client().appendToStream(name, counted(0), { deadline: -60_000 })).rejects.toMatchObject({
     type: 'deadline-exceeded',
@@ -43,7 +43,7 @@ test('an append whose deadline has passed on arrival times out and writes nothin
   expect(await revisions(client().readStream(name))).toEqual([0])
 })
 
-test('many clients at once', async () => {
+test('serves many clients at once', async () => {
   const clients = Array.from({ length: 8 }, () => EventStoreDBClient.connectionString(store().url))
   const names = clients.map(() => stream())
   await Promise.all(

@@ -12,13 +12,13 @@ import { freshEventStore, type TestEventStore } from '../../../support/event-sto
 
 export type Counted = JSONEventType<string, { n: number }>
 
-/** What every file of the contract suite works with: the official client on one store, and names nobody else uses. */
+/** Common parts of the contract suite: the official client on one store, and unique names. */
 export type ContractStore = {
   client: () => EventStoreDBClient
   store: () => TestEventStore
-  /** A stream name of this run; the category is unique to the run too. */
+  /** A stream name of this run. The category is unique to the run too. */
   stream: (category?: string) => string
-  /** Appends events with n = first, first + 1, …; returns them. */
+  /** Appends events with n = first, first + 1, … and returns them. */
   append: (
     stream: string,
     count: number,
@@ -30,7 +30,7 @@ export function counted(n: number, type = 'Counted'): ReturnType<typeof jsonEven
   return jsonEvent<Counted>({ id: randomUUID(), type, data: { n } })
 }
 
-/** Starts a store before the tests of a file and stops it behind them. */
+/** Starts a store before the tests of a file and stops it after them. */
 export function contractStore(): ContractStore {
   let store: TestEventStore | undefined
   let client: EventStoreDBClient | undefined
@@ -61,19 +61,19 @@ export function contractStore(): ContractStore {
   }
 }
 
-/** All that a read yields. */
+/** All results of a read. */
 export async function collect<Event>(read: AsyncIterable<Event>): Promise<Event[]> {
   const events: Event[] = []
   for await (const event of read) events.push(event)
   return events
 }
 
-/** The revisions that a read yields, as numbers. */
+/** The revisions in a read, as numbers. */
 export async function revisions(read: AsyncIterable<ResolvedEvent | AllStreamResolvedEvent>): Promise<number[]> {
   return (await collect(read)).map(({ event }) => Number(event?.revision))
 }
 
-/** Type of the error a call fails with. */
+/** The error of a failing call. */
 export async function failure(call: Promise<unknown>): Promise<{ type?: unknown; [key: string]: unknown }> {
   try {
     await call
@@ -84,7 +84,7 @@ export async function failure(call: Promise<unknown>): Promise<{ type?: unknown;
   throw new Error('the call was expected to fail')
 }
 
-/** Takes events off a subscription until `enough` says so. */
+/** Takes events from a subscription until `enough` returns true. */
 export async function takeUntil<Event>(
   subscription: AsyncIterable<Event>,
   enough: (events: Event[]) => boolean,
@@ -97,7 +97,7 @@ export async function takeUntil<Event>(
   return events
 }
 
-/** Resolves when an emitter has emitted an event once. */
+/** Resolves at the first event of this name. */
 export function emitted(emitter: { once(name: string, listener: () => void): unknown }, name: string): Promise<void> {
   return new Promise((resolve) => {
     emitter.once(name, () => resolve())

@@ -3,14 +3,14 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 export type CutConnection = {
   /** Connection string through the relay. */
   url: string
-  /** Breaks every connection at once, by a reset or as a process does that ends; new ones can be made. */
+  /** Ends every connection, with a reset or like an ending process. New connections are possible. */
   cut(how?: 'reset' | 'close'): void
-  /** Delivers nothing any more in either direction, and keeps the connections. */
+  /** Stops delivery in both directions and keeps the connections open. */
   freeze(): void
   close(): Promise<void>
 }
 
-/** A relay in front of a store, so that a test can break the network between it and a client. */
+/** A relay in front of a store. A test uses it to break the network between the store and a client. */
 export async function cutConnection(url: string): Promise<CutConnection> {
   const target = new URL(url.replace('esdb:', 'http:'))
   const sockets = new Set<Socket>()

@@ -6,8 +6,8 @@ import { collect, contractStore, counted, emitted, failure, revisions } from './
 const { client, store, stream, append } = contractStore()
 
 /**
- * Right after a delete, a real server's writer may still go by the old metadata: mostly no longer once readers see the
- * delete, but on a busy machine for a moment after that too.
+ * Right after a delete a real server's writer may still use the old metadata. In most cases that ends when readers see
+ * the delete; on a busy machine it can last a moment longer.
  */
 async function softDelete(name: string): Promise<void> {
   await client().deleteStream(name)
@@ -16,7 +16,7 @@ async function softDelete(name: string): Promise<void> {
 }
 
 describe('soft delete', () => {
-  test('the stream is not found, in both directions', async () => {
+  test('a read reports stream not found, in both directions', async () => {
     const name = stream()
     await append(name, 3)
     const { position } = await client().deleteStream(name)
@@ -27,7 +27,7 @@ describe('soft delete', () => {
     )
   })
 
-  test('an append with no stream succeeds and continues the count', async () => {
+  test('an append to no_stream succeeds and continues the revisions', async () => {
     const name = stream()
     await append(name, 3)
     await softDelete(name)
@@ -37,7 +37,7 @@ describe('soft delete', () => {
     expect((await client().getStreamMetadata(name)).metadata).toEqual({ truncateBefore: 3 })
   })
 
-  test.each([['any' as const], [2n]])('an append with %s continues the count', async (expectedRevision) => {
+  test.each([['any' as const], [2n]])('an append to %s continues the revisions', async (expectedRevision) => {
     const name = stream()
     await append(name, 3)
     await softDelete(name)
@@ -45,7 +45,7 @@ describe('soft delete', () => {
     expect(await revisions(client().readStream(name))).toEqual([3])
   })
 
-  test('"stream exists" finds it deleted', async () => {
+  test('an append to stream_exists reports a deleted stream', async () => {
     const name = stream()
     await append(name, 3)
     await softDelete(name)
@@ -54,7 +54,7 @@ describe('soft delete', () => {
     )
   })
 
-  test('with the right and the wrong expected revision', async () => {
+  test('checks the expected revision', async () => {
     const name = stream()
     await append(name, 3)
     const error = await failure(client().deleteStream(name, { expectedRevision: 1n }))
@@ -69,14 +69,14 @@ describe('soft delete', () => {
   })
 
   test.each([['any' as const], ['no_stream' as const], [3n]])(
-    'of a missing stream with %s: wrong expected version, actual -1',
+    'a delete of a missing stream with %s reports wrong expected version, actual -1',
     async (expectedRevision) => {
       const error = await failure(client().deleteStream(stream(), { expectedRevision }))
       expect(error).toMatchObject({ type: 'wrong-expected-version', actualVersion: -1n })
     },
   )
 
-  test('twice is no error', async () => {
+  test('a second delete is no error', async () => {
     const name = stream()
     await append(name, 1)
     await softDelete(name)
@@ -84,7 +84,7 @@ describe('soft delete', () => {
     expect((await failure(collect(client().readStream(name)))).type).toBe('stream-not-found')
   })
 
-  test('new metadata makes it readable again, without what was deleted', async () => {
+  test('new metadata makes the stream readable again without the deleted events', async () => {
     const name = stream()
     await append(name, 3)
     await softDelete(name)
@@ -93,7 +93,7 @@ describe('soft delete', () => {
     expect((await client().getStreamMetadata(name)).metadata).toEqual({ maxCount: 100, truncateBefore: 3 })
   })
 
-  test('metadata in JSON of another content type revives it too, without the deleted events', async () => {
+  test('JSON metadata with another content type revives the stream too, without the deleted events', async () => {
     const name = stream()
     await append(name, 3)
     await softDelete(name)
@@ -107,7 +107,7 @@ describe('soft delete', () => {
     expect(await revisions(client().readStream(name))).toEqual([3])
   })
 
-  test('metadata that is no JSON makes all of it readable', async () => {
+  test('metadata that is not JSON makes all events readable', async () => {
     const name = stream()
     await append(name, 3)
     await softDelete(name)
@@ -115,7 +115,7 @@ describe('soft delete', () => {
     expect(await revisions(client().readStream(name))).toEqual([0, 1, 2])
   })
 
-  test('a delete replaces other metadata whole', async () => {
+  test('a delete replaces all other metadata', async () => {
     const name = stream()
     await append(name, 2)
     await client().setStreamMetadata(name, { maxCount: 5, owner: 'x' })
@@ -124,7 +124,7 @@ describe('soft delete', () => {
     expect((await client().getStreamMetadata(name)).metadata).toEqual({ truncateBefore: 2 })
   })
 
-  test('$all still shows the events and the delete', async () => {
+  test('$all still contains the events and the delete', async () => {
     const name = stream()
     const first = await client().appendToStream(name, [counted(0), counted(1)])
     await client().deleteStream(name)
@@ -137,7 +137,7 @@ describe('soft delete', () => {
 })
 
 describe('tombstone', () => {
-  test('read, append, delete and tombstone are refused for good', async () => {
+  test('refuses read, append, delete and tombstone permanently', async () => {
     const name = stream()
     await append(name, 2)
     await client().tombstoneStream(name)
@@ -156,7 +156,7 @@ describe('tombstone', () => {
     expect((await failure(client().tombstoneStream(name))).type).toBe('stream-deleted')
   })
 
-  test('its metadata is gone too', async () => {
+  test('deletes the metadata too', async () => {
     const name = stream()
     await append(name, 1)
     await client().setStreamMetadata(name, { maxCount: 3 })
@@ -164,20 +164,20 @@ describe('tombstone', () => {
     expect((await failure(client().getStreamMetadata(name))).type).toBe('stream-deleted')
   })
 
-  test('with the wrong expected revision', async () => {
+  test('checks the expected revision', async () => {
     const name = stream()
     await append(name, 2)
     const error = await failure(client().tombstoneStream(name, { expectedRevision: 0n }))
     expect(error).toMatchObject({ type: 'wrong-expected-version', expectedVersion: 0n, actualVersion: 1n })
   })
 
-  test('of a missing stream: it can never be written', async () => {
+  test('on a missing stream: the stream can never be written', async () => {
     const name = stream()
     await client().tombstoneStream(name, { expectedRevision: 'no_stream' })
     expect((await failure(client().appendToStream(name, counted(0)))).type).toBe('stream-deleted')
   })
 
-  test('of a soft-deleted stream', async () => {
+  test('works on a soft-deleted stream', async () => {
     const name = stream()
     await append(name, 2)
     await softDelete(name)
@@ -185,7 +185,7 @@ describe('tombstone', () => {
     expect((await failure(collect(client().readStream(name)))).type).toBe('stream-deleted')
   })
 
-  test('$all shows it as the last event of the stream', async () => {
+  test('is the last event of the stream in $all', async () => {
     const name = stream()
     const last = await client().appendToStream(name, counted(0))
     await client().tombstoneStream(name)
@@ -198,7 +198,7 @@ describe('tombstone', () => {
     })
   })
 
-  test('a live subscription to the stream sees it and ends with stream deleted', async () => {
+  test('a live subscription to the stream receives it and ends with stream deleted', async () => {
     const name = stream()
     await append(name, 1)
     const subscription = client().subscribeToStream(name)
@@ -212,7 +212,7 @@ describe('tombstone', () => {
     expect(seen).toEqual(['Counted', '$streamDeleted'])
   })
 
-  test('a subscription that comes later ends at once', async () => {
+  test('a later subscription ends immediately', async () => {
     const name = stream()
     await append(name, 1)
     await client().tombstoneStream(name)

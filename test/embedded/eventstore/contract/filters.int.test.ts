@@ -11,7 +11,7 @@ import { contractStore, counted, emitted, failure, collect, takeUntil } from './
 const { client, stream, append } = contractStore()
 const unique = (): string => `f${Math.random().toString(36).slice(2)}`
 
-/** Appends a mark, three kinds of events, and returns what a filtered subscription from the mark sees of them. */
+/** Appends a mark and three kinds of events. Returns those that a filtered subscription from the mark receives. */
 async function filtered(filter: (run: string) => Filter, count: number): Promise<string[]> {
   const run = unique()
   const { position } = await client().appendToStream(stream(), counted(0))
@@ -25,7 +25,7 @@ async function filtered(filter: (run: string) => Filter, count: number): Promise
   return seen.map(({ event }) => `${event?.streamId} ${event?.type}`.replaceAll(run, ''))
 }
 
-describe('what passes', () => {
+describe('a filter accepts', () => {
   test('stream names by prefix', async () => {
     const seen = await filtered((run) => streamNameFilter({ prefixes: [`${run}alpha-`, `${run}gam`] }), 4)
     expect(seen).toEqual(['alpha-1 Created', 'alpha-1 Changed', 'gamma-1 Created', 'gamma-1 Changed'])
@@ -46,12 +46,12 @@ describe('what passes', () => {
     expect(seen.filter((line) => line.endsWith('Created'))).toHaveLength(3)
   })
 
-  test('a regular expression that is not anchored matches anywhere', async () => {
+  test('any part of a name, with an unanchored regular expression', async () => {
     const seen = await filtered((run) => streamNameFilter({ regex: `${run}.lph` }), 2)
     expect(seen).toEqual(['alpha-1 Created', 'alpha-1 Changed'])
   })
 
-  test('everything but system events', async () => {
+  test('everything except system events', async () => {
     const name = stream()
     const { position } = await client().appendToStream(name, counted(0))
     await client().setStreamMetadata(name, { maxCount: 5 })
@@ -63,7 +63,7 @@ describe('what passes', () => {
     expect(seen.filter(({ event }) => event?.type.startsWith('$'))).toEqual([])
   })
 
-  test('live events too', async () => {
+  test('live events', async () => {
     const run = unique()
     const subscription = client().subscribeToAll({
       fromPosition: 'end',
@@ -82,7 +82,7 @@ describe('what passes', () => {
 })
 
 describe('checkpoints', () => {
-  test('one per 32 foreign events while catching up, then caught up once, then one per 32 live ones', async () => {
+  test('arrive once per 32 excluded events during catch-up, then after caughtUp once per 32 live events', async () => {
     const { position } = await client().appendToStream(stream(), counted(0))
     await append(stream(), 300)
     const checkpoints: Position[] = []
@@ -107,7 +107,7 @@ describe('checkpoints', () => {
     await subscription.unsubscribe()
   })
 
-  test('a larger window and multiplier make them rarer', async () => {
+  test('are rarer with a larger window and multiplier', async () => {
     const { position } = await client().appendToStream(stream(), counted(0))
     await append(stream(), 300)
     const checkpoints: Position[] = []
@@ -127,7 +127,7 @@ describe('checkpoints', () => {
     await subscription.unsubscribe()
   })
 
-  test('resuming from a checkpoint misses nothing that passes the filter', async () => {
+  test('a subscription from a checkpoint misses no accepted event', async () => {
     const run = unique()
     const { position } = await client().appendToStream(stream(), counted(0))
     for (let round = 0; round < 5; round += 1) {

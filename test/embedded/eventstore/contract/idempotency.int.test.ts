@@ -4,7 +4,7 @@ import { contractStore, counted, failure, revisions } from './contract-store.ts'
 
 const { client, stream, append } = contractStore()
 
-test('the same events again with the original expected revision: success, nothing written', async () => {
+test('a repeat with the original expected revision succeeds and writes nothing', async () => {
   const name = stream()
   const events = [counted(0), counted(1)]
   const first = await client().appendToStream(name, events, { expectedRevision: 'no_stream' })
@@ -14,7 +14,7 @@ test('the same events again with the original expected revision: success, nothin
   expect(await revisions(client().readStream(name))).toEqual([0, 1, 2, 3])
 })
 
-describe('a repeat of an event that readers do not find any more: success without a position, nothing written', () => {
+describe('a repeat of an unreadable event succeeds without a position and writes nothing', () => {
   const hidden: [string, (name: string) => Promise<unknown>][] = [
     ['truncateBefore', (name) => client().setStreamMetadata(name, { truncateBefore: 2 })],
     ['maxCount', (name) => client().setStreamMetadata(name, { maxCount: 1 })],
@@ -26,7 +26,7 @@ describe('a repeat of an event that readers do not find any more: success withou
     ['alone', { credentials: { username: 'admin', password: 'changeit' } }],
   ]
 
-  describe.each(hidden)('%s', (_by, hide) => {
+  describe.each(hidden)('hidden by %s', (_by, hide) => {
     test.each(calls)('%s, by revision and by id', async (_call, options) => {
       const name = stream()
       const events = [counted(0), counted(1)]
@@ -43,7 +43,7 @@ describe('a repeat of an event that readers do not find any more: success withou
     })
   })
 
-  test('metadata that was replaced', async () => {
+  test('hidden by newer metadata', async () => {
     const metastream = `$$${stream()}`
     const event = jsonEvent({ type: '$metadata', data: { $maxCount: 5 } })
     const first = await client().appendToStream(metastream, event, { expectedRevision: 'no_stream' })
@@ -57,7 +57,7 @@ describe('a repeat of an event that readers do not find any more: success withou
   })
 })
 
-test('the same event again from a revision in the middle', async () => {
+test('a repeat of a single event from a revision in the middle succeeds', async () => {
   const name = stream()
   await append(name, 2)
   const event = counted(2)
@@ -68,7 +68,7 @@ test('the same event again from a revision in the middle', async () => {
   expect(await revisions(client().readStream(name))).toEqual([0, 1, 2, 3])
 })
 
-test('a known id first and a new one second: wrong expected version', async () => {
+test('a known id before a new one: wrong expected version', async () => {
   const name = stream()
   const [known] = await append(name, 1, { expectedRevision: 'no_stream' })
   if (known === undefined) throw new Error('nothing was appended')
@@ -76,7 +76,7 @@ test('a known id first and a new one second: wrong expected version', async () =
   expect(error).toMatchObject({ type: 'wrong-expected-version', actualVersion: 0n })
 })
 
-test('a new id first and a known one second: wrong expected version', async () => {
+test('a new id before a known one: wrong expected version', async () => {
   const name = stream()
   const [known] = await append(name, 1, { expectedRevision: 'no_stream' })
   if (known === undefined) throw new Error('nothing was appended')
@@ -84,7 +84,7 @@ test('a new id first and a known one second: wrong expected version', async () =
   expect(error.type).toBe('wrong-expected-version')
 })
 
-test('the same id with the head as expected revision: written again', async () => {
+test('a known id with the head as expected revision is written again', async () => {
   const name = stream()
   const [event] = await append(name, 1, { expectedRevision: 'no_stream' })
   if (event === undefined) throw new Error('nothing was appended')
@@ -93,7 +93,7 @@ test('the same id with the head as expected revision: written again', async () =
   expect(await revisions(client().readStream(name))).toEqual([0, 1])
 })
 
-test('the same id with any, soon after: the original revision, nothing written', async () => {
+test('a known id with any, shortly after: the original revision, nothing written', async () => {
   const name = stream()
   const events = await append(name, 2, { expectedRevision: 'any' })
   await append(name, 1, { first: 2 })
@@ -102,7 +102,7 @@ test('the same id with any, soon after: the original revision, nothing written',
   expect(await revisions(client().readStream(name))).toEqual([0, 1, 2])
 })
 
-test('the same id with stream exists, soon after: the original revision, nothing written', async () => {
+test('a known id with stream_exists, shortly after: the original revision, nothing written', async () => {
   const name = stream()
   const events = await append(name, 2)
   const again = await client().appendToStream(name, events, { expectedRevision: 'stream_exists' })
@@ -118,7 +118,7 @@ test('a known and a new id with any: wrong expected version', async () => {
   expect(error.type).toBe('wrong-expected-version')
 })
 
-test('the same id twice inside one append: both written', async () => {
+test('one id twice in one append: both events are written', async () => {
   const name = stream()
   const event = counted(0)
   const result = await client().appendToStream(name, [event, event], { expectedRevision: 'no_stream' })
@@ -126,7 +126,7 @@ test('the same id twice inside one append: both written', async () => {
   expect(await revisions(client().readStream(name))).toEqual([0, 1])
 })
 
-test('the id of another stream is a new event', async () => {
+test('an id of another stream counts as new', async () => {
   const [event] = await append(stream(), 1)
   if (event === undefined) throw new Error('nothing was appended')
   const name = stream()
@@ -134,7 +134,7 @@ test('the id of another stream is a new event', async () => {
   expect(result.nextExpectedRevision).toBe(0n)
 })
 
-test('an id that came twice in two streams is remembered for the first', async () => {
+test('of an id in two streams, the first stream counts', async () => {
   const [event] = await append(stream(), 1)
   if (event === undefined) throw new Error('nothing was appended')
   const name = stream()
@@ -142,13 +142,13 @@ test('an id that came twice in two streams is remembered for the first', async (
   expect((await client().appendToStream(name, event, { expectedRevision: 'any' })).nextExpectedRevision).toBe(1n)
 })
 
-test('retries beside their original, all in flight: one set of events', async () => {
+test('concurrent retries and their original leave one set of events', async () => {
   const name = stream()
   const events = [counted(0), counted(1)]
   const outcomes = await Promise.allSettled(
     [1, 2, 3].map(() => client().appendToStream(name, events, { expectedRevision: 'no_stream' })),
   )
-  // The server lets a retry time out that arrives before its original is written; the client has to try again then.
+  // The server lets a retry time out that arrives before its original is written. The client must then try again.
   const settled = outcomes.map((outcome) =>
     outcome.status === 'fulfilled' ? outcome.value.nextExpectedRevision : outcome.reason.type,
   )

@@ -5,7 +5,7 @@ import { link } from './written-links.ts'
 
 const { client, stream, append } = contractStore()
 
-/** `stream/revision` of event and link, `-` where there is none. */
+/** `stream/revision` of event and link, `-` for a missing one. */
 function parts({ event, link: from }: { event?: ResolvedEvent['event']; link?: ResolvedEvent['link'] }): string {
   const name = (part: { streamId: string; revision: bigint } | undefined): string =>
     part === undefined ? '-' : `${part.streamId}/${part.revision}`
@@ -21,7 +21,7 @@ async function linkedStream(...targets: string[]): Promise<string> {
   return name
 }
 
-describe('a link is resolved on request', () => {
+describe('a link is resolved', () => {
   test('forwards and backwards, among ordinary events', async () => {
     const target = stream()
     await append(target, 3)
@@ -33,7 +33,7 @@ describe('a link is resolved on request', () => {
     expect((await collect(backwards)).map(parts)).toEqual(expected.toReversed())
   })
 
-  test('not without: the link is an ordinary event', async () => {
+  test('only on request; otherwise it is an ordinary event', async () => {
     const target = stream()
     await append(target, 1)
     const name = await linkedStream(`0@${target}`)
@@ -43,7 +43,7 @@ describe('a link is resolved on request', () => {
     expect(Buffer.from(read?.event?.data instanceof Uint8Array ? read.event.data : []).toString()).toBe(`0@${target}`)
   })
 
-  test('both parts whole: ids, types, data, metadata and their own positions', async () => {
+  test('to complete parts: ids, types, data, metadata and their own positions', async () => {
     const target = stream()
     const written = jsonEvent({ type: 'Measured', data: { n: 1 }, metadata: { by: 'me' } })
     const { position } = await client().appendToStream(target, written)
@@ -68,7 +68,7 @@ describe('a link is resolved on request', () => {
     expect(read?.commitPosition).toBe(linkPosition?.commit)
   })
 
-  test('one step only: a link to a link gives the link', async () => {
+  test('by one step only: a link to a link returns the second link', async () => {
     const target = stream()
     await append(target, 1)
     const middle = await linkedStream(`0@${target}`)
@@ -78,7 +78,7 @@ describe('a link is resolved on request', () => {
     expect(read?.link?.streamId).toBe(name)
   })
 
-  test('to a stream whose name holds an @, and to a metadata stream', async () => {
+  test('to a stream with an @ in its name, and to a metadata stream', async () => {
     const target = stream('a@b')
     await append(target, 1)
     await client().setStreamMetadata(target, { maxCount: 5 })
@@ -87,7 +87,7 @@ describe('a link is resolved on request', () => {
     expect(read.map(parts)).toEqual([`${target}/0 ${name}/0`, `$$${target}/0 ${name}/1`])
   })
 
-  test('over $all, in both directions, with the position of the link', async () => {
+  test('in $all, in both directions, with the position of the link', async () => {
     const target = stream()
     const first = await client().appendToStream(target, counted(0))
     const name = await linkedStream(`0@${target}`)
@@ -104,7 +104,7 @@ describe('a link is resolved on request', () => {
   })
 })
 
-describe('a link that leads nowhere comes alone', () => {
+describe('a link without a readable target comes alone', () => {
   const lost = async (target: string): Promise<string[]> => {
     const name = await linkedStream(target)
     return (await collect(client().readStream(name, { resolveLinkTos: true }))).map((read) =>
@@ -112,7 +112,7 @@ describe('a link that leads nowhere comes alone', () => {
     )
   }
 
-  test('to a missing stream, and to a revision behind the end', async () => {
+  test('to a missing stream, and to a revision beyond the end', async () => {
     const target = stream()
     expect(await lost(`0@${target}`)).toEqual(['- link/0'])
     await append(target, 2)
@@ -129,7 +129,7 @@ describe('a link that leads nowhere comes alone', () => {
     await expect.poll(() => lost(`0@${hidden}`)).toEqual(['- link/0'])
   })
 
-  test('to what maxCount, truncateBefore and maxAge took away', async () => {
+  test('to events that maxCount, truncateBefore and maxAge removed', async () => {
     const [counted3, truncated, aged] = [stream(), stream(), stream()]
     for (const name of [counted3, truncated, aged]) await append(name, 4)
     await client().setStreamMetadata(counted3, { maxCount: 2 })
@@ -150,8 +150,8 @@ describe('a link that leads nowhere comes alone', () => {
   })
 })
 
-describe('the number of a link', () => {
-  test('of -1 means the last event', async () => {
+describe('the revision in a link', () => {
+  test('-1 means the last event', async () => {
     const target = stream()
     await append(target, 3)
     const name = await linkedStream(`-1@${target}`)
@@ -160,7 +160,7 @@ describe('the number of a link', () => {
     ])
   })
 
-  test('may have spaces around it, a sign and zeros in front', async () => {
+  test('may have spaces around it, a sign and leading zeros', async () => {
     const target = stream()
     await append(target, 2)
     const name = await linkedStream(` 1 @${target}`, `+1@${target}`, `0001@${target}`)
@@ -168,7 +168,7 @@ describe('the number of a link', () => {
     expect((await collect(client().readStream(name, { resolveLinkTos: true }))).map(parts)).toEqual(expected)
   })
 
-  test('that is none makes the link an ordinary event to a read', async () => {
+  test('makes the link an ordinary event for a read when it is not a number', async () => {
     const target = stream()
     await append(target, 1)
     const name = await linkedStream(`x@${target}`, '', `1.0@${target}`, `99999999999999999999@${target}`)
@@ -179,7 +179,7 @@ describe('the number of a link', () => {
 })
 
 describe('subscriptions', () => {
-  test('to a stream: caught up and live, and go on by the revisions of the links', async () => {
+  test('to a stream: resolve links during catch-up and live, and continue by the revisions of the links', async () => {
     const target = stream()
     await append(target, 3)
     const name = await linkedStream(`2@${target}`, `9@${target}`, `x@${target}`)
@@ -197,7 +197,7 @@ describe('subscriptions', () => {
     ])
   })
 
-  test('to $all: filtered by the link, not by its target', async () => {
+  test('to $all: filter by the link, not by its target', async () => {
     const target = stream()
     const { position } = await client().appendToStream(target, counted(0))
     const name = await linkedStream(`0@${target}`)
@@ -212,7 +212,7 @@ describe('subscriptions', () => {
     expect((await seen).map(parts)).toEqual([`${target}/0 ${name}/0`, `${target}/0 ${name}/1`])
   })
 
-  test('to $all without a filter', async () => {
+  test('to $all: work without a filter', async () => {
     const target = stream()
     const { position } = await client().appendToStream(target, counted(0))
     const name = await linkedStream(`0@${target}`)

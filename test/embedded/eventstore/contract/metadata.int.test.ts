@@ -4,7 +4,7 @@ import { collect, contractStore, counted, failure, revisions, takeUntil } from '
 
 const { client, stream, append } = contractStore()
 
-test('metadata is read back as written, custom keys too', async () => {
+test('returns metadata as written, including custom keys', async () => {
   const name = stream()
   await append(name, 1)
   await client().setStreamMetadata(name, {
@@ -33,7 +33,7 @@ test('a stream without metadata has none', async () => {
   expect((await client().getStreamMetadata(name)).metadata).toBeUndefined()
 })
 
-test('the expected revision of metadata is honoured', async () => {
+test('checks the expected revision of metadata', async () => {
   const name = stream()
   await client().setStreamMetadata(name, { maxCount: 1 }, { expectedRevision: 'no_stream' })
   const error = await failure(client().setStreamMetadata(name, { maxCount: 2 }, { expectedRevision: 'no_stream' }))
@@ -42,14 +42,14 @@ test('the expected revision of metadata is honoured', async () => {
   expect((await client().getStreamMetadata(name)).metadata).toEqual({ maxCount: 2 })
 })
 
-test('a metadata stream keeps its newest event only', async () => {
+test('a metadata stream keeps only its newest event', async () => {
   const name = stream()
   for (const maxCount of [1, 2, 3]) await client().setStreamMetadata(name, { maxCount })
   expect(await revisions(client().readStream(`$$${name}`))).toEqual([2])
   expect(await revisions(client().readStream(`$$${name}`, { direction: BACKWARDS, fromRevision: END }))).toEqual([2])
 })
 
-test('maxCount: the newest events remain, in both directions', async () => {
+test('maxCount keeps the newest events, in both directions', async () => {
   const name = stream()
   await append(name, 6)
   await client().setStreamMetadata(name, { maxCount: 2 })
@@ -61,7 +61,7 @@ test('maxCount: the newest events remain, in both directions', async () => {
   expect(await revisions(client().readStream(name, { direction: BACKWARDS, fromRevision: 3n }))).toEqual([])
 })
 
-test('truncateBefore: earlier revisions are gone, in both directions', async () => {
+test('truncateBefore removes earlier revisions, in both directions', async () => {
   const name = stream()
   await append(name, 6)
   await client().setStreamMetadata(name, { truncateBefore: 4 })
@@ -69,7 +69,7 @@ test('truncateBefore: earlier revisions are gone, in both directions', async () 
   expect(await revisions(client().readStream(name, { direction: BACKWARDS, fromRevision: END }))).toEqual([5, 4])
 })
 
-test('truncateBefore behind the end: the stream is there, and empty', async () => {
+test('truncateBefore beyond the end leaves an existing, empty stream', async () => {
   const name = stream()
   await append(name, 3)
   await client().setStreamMetadata(name, { truncateBefore: 10 })
@@ -77,7 +77,7 @@ test('truncateBefore behind the end: the stream is there, and empty', async () =
   expect((await client().appendToStream(name, counted(3), { expectedRevision: 2n })).nextExpectedRevision).toBe(3n)
 })
 
-test('maxAge: older events are not read any more', async () => {
+test('maxAge removes older events from reads', async () => {
   const name = stream()
   await append(name, 3)
   await client().setStreamMetadata(name, { maxAge: 1 })
@@ -87,7 +87,7 @@ test('maxAge: older events are not read any more', async () => {
   expect(await revisions(client().readStream(name, { direction: BACKWARDS, fromRevision: END }))).toEqual([3])
 })
 
-test('new metadata replaces the old whole', async () => {
+test('new metadata replaces all old metadata', async () => {
   const name = stream()
   await append(name, 6)
   await client().setStreamMetadata(name, { maxCount: 1 })
@@ -96,7 +96,7 @@ test('new metadata replaces the old whole', async () => {
   expect(await revisions(client().readStream(name))).toEqual([2, 3, 4, 5])
 })
 
-test('metadata set before the first event', async () => {
+test('metadata can precede the first event', async () => {
   const name = stream()
   await client().setStreamMetadata(name, { maxCount: 1 })
   expect((await failure(collect(client().readStream(name)))).type).toBe('stream-not-found')
@@ -104,21 +104,21 @@ test('metadata set before the first event', async () => {
   expect(await revisions(client().readStream(name))).toEqual([2])
 })
 
-test('"stream exists" counts a stream that only has metadata', async () => {
+test('stream_exists accepts a stream that has only metadata', async () => {
   const name = stream()
   await client().setStreamMetadata(name, { maxCount: 10 })
   const result = await client().appendToStream(name, counted(0), { expectedRevision: 'stream_exists' })
   expect(result.nextExpectedRevision).toBe(0n)
 })
 
-test('metadata of the wrong shape is kept and not acted on', async () => {
+test('metadata of a wrong shape is stored and has no effect', async () => {
   const name = stream()
   await append(name, 3)
   await client().appendToStream(`$$${name}`, jsonEvent({ type: '$metadata', data: { $maxCount: 'one' } }))
   expect(await revisions(client().readStream(name))).toEqual([0, 1, 2])
 })
 
-test('$all still shows what a stream no longer does', async () => {
+test('$all still contains events that a stream no longer returns', async () => {
   const name = stream()
   const first = await client().appendToStream(name, counted(0))
   await append(name, 3, { first: 1 })
@@ -127,7 +127,7 @@ test('$all still shows what a stream no longer does', async () => {
   expect(events.map(({ event }) => event?.revision)).toEqual([0n, 1n, 2n, 3n])
 })
 
-test('a subscription to a stream begins with what its metadata leaves', async () => {
+test('a subscription to a stream begins with the events that its metadata leaves', async () => {
   const name = stream()
   await append(name, 6)
   await client().setStreamMetadata(name, { maxCount: 2 })

@@ -8,20 +8,20 @@ const { client, store, stream } = contractStore()
 
 const address = (path: string): URL => new URL(path, store().url.replace('esdb:', 'http:'))
 
-test('GET /health/live tells that the server lives', async () => {
+test('GET /health/live reports that the server lives', async () => {
   const response = await fetch(address('/health/live'))
   expect(response.ok).toBe(true)
   await response.text()
 })
 
-test('GET /ping answers that the server serves', async () => {
+test('GET /ping reports that the server answers', async () => {
   const response = await fetch(address('/ping'))
   expect(response.status).toBe(200)
   expect(response.headers.get('content-type')).toMatch(/^application\/json/)
   expect(await response.json()).toMatchObject({ text: 'Ping request successfully handled' })
 })
 
-test('GET /info tells what kind of server it is', async () => {
+test('GET /info describes the server', async () => {
   const response = await fetch(address('/info'))
   expect(response.headers.get('content-type')).toMatch(/^application\/json/)
   expect(await response.json()).toMatchObject({
@@ -32,13 +32,13 @@ test('GET /info tells what kind of server it is', async () => {
   })
 })
 
-test('GET /stats is JSON', async () => {
+test('GET /stats returns JSON', async () => {
   const response = await fetch(address('/stats'))
   expect(response.status).toBe(200)
   expect(typeof (await response.json())).toBe('object')
 })
 
-test('questions and calls go on side by side, on one port', async () => {
+test('serves HTTP requests and gRPC calls on one port at the same time', async () => {
   const name = stream()
   const asked = Array.from({ length: 20 }, async () => (await fetch(address('/info'))).status)
   const appended = Array.from({ length: 20 }, (_, n) => client().appendToStream(name, counted(n)))
@@ -47,7 +47,7 @@ test('questions and calls go on side by side, on one port', async () => {
   expect(await revisions(client().readStream(name))).toHaveLength(20)
 })
 
-test('a connection that is no HTTP is closed, and the server goes on', async () => {
+test('closes a connection of an unknown protocol and continues', async () => {
   const { hostname, port } = address('/')
   const socket = connect(Number(port), hostname)
   await once(socket, 'connect')

@@ -51,7 +51,7 @@ function isNote(streamId: string | undefined): boolean {
 }
 
 describe('a group on $all', () => {
-  test('gets everything behind a position, which is included', async () => {
+  test('receives all events from a position (inclusive)', async () => {
     const name = stream()
     const { position } = await client().appendToStream(name, counted(0))
     await append(name, 2, { first: 1 })
@@ -62,7 +62,7 @@ describe('a group on $all', () => {
     )
   })
 
-  test('from the end: only what comes', async () => {
+  test('from the end, receives only new events', async () => {
     await append(stream(), 3)
     const one = await consumer(await group(undefined, { startFrom: END }))
     const name = stream()
@@ -73,7 +73,7 @@ describe('a group on $all', () => {
     ).toBe(false)
   })
 
-  test('never what groups on $all note for themselves; nor does a read', async () => {
+  test('never receives the own records of groups on $all; neither does a read', async () => {
     const own = await group(undefined, { startFrom: END })
     const one = await consumer(own, 50)
     const name = stream()
@@ -102,7 +102,7 @@ describe('a group on $all', () => {
     expect(everything.filter(({ event }) => isNote(event?.streamId))).toEqual([])
   })
 
-  test('checkpoints by position, and goes on from there', async () => {
+  test('writes checkpoints by position and continues from there', async () => {
     const name = stream()
     const own = await group(streamNameFilter({ prefixes: [name] }))
     const one = await consumer(own)
@@ -167,7 +167,7 @@ describe('with a filter', () => {
     ],
     ['event types by prefix', (own: string) => eventTypeFilter({ prefixes: [`Even${own}`] }), [0, 10, 20]],
     ['event types by regular expression', (own: string) => eventTypeFilter({ regex: `^Odd${own}$` }), [1, 11, 21]],
-  ])('%s, what is there and what comes', async (_name, filter, expected) => {
+  ])('%s: filters stored and new events', async (_name, filter, expected) => {
     const own = randomUUID().replaceAll('-', '')
     const write = async (which: string, first: number): Promise<void> => {
       await client().appendToStream(`${which}${own}`, [counted(first, `Even${own}`), counted(first + 1, `Odd${own}`)])
@@ -180,7 +180,7 @@ describe('with a filter', () => {
     expect(one.numbers).toEqual(expected)
   })
 
-  test('that lets little through: checkpoints move on with what it keeps out', async () => {
+  test('that excludes most events: checkpoints advance with the excluded ones', async () => {
     const name = stream()
     const own = await group(streamNameFilter({ prefixes: [name] }), { startFrom: END, checkPointUpperBound: 10 })
     await append(name, 1)
@@ -198,7 +198,7 @@ describe('with a filter', () => {
       .toBeGreaterThan(first)
   })
 
-  test('survives a change of the group', async () => {
+  test('survives an update of the group', async () => {
     const name = stream()
     const own = await group(streamNameFilter({ prefixes: [name] }))
     await client().updatePersistentSubscriptionToAll(own, settings({ maxRetryCount: 3 }))
@@ -209,7 +209,7 @@ describe('with a filter', () => {
     expect(one.delivered.map(({ event }) => event?.streamId)).toEqual([name])
   })
 
-  test('and links resolved: a link that is appended passes by the event it leads to', async () => {
+  test('and resolved links: a new link is filtered by its target', async () => {
     const [target, links] = [stream(), stream()]
     const byTarget = await consumer(
       await group(streamNameFilter({ prefixes: [target] }), { startFrom: END, resolveLinkTos: true }),
@@ -230,7 +230,7 @@ describe('with a filter', () => {
     expect(byLink.numbers).toEqual([1])
   })
 
-  test('and links resolved: a link that is read passes by itself', async () => {
+  test('and resolved links: a link from the log is filtered by itself', async () => {
     const [target, links] = [stream(), stream()]
     const { position } = await client().appendToStream(target, counted(0))
     await client().appendToStream(links, [link(`0@${target}`), counted(1)])
@@ -252,7 +252,7 @@ describe('with a filter', () => {
     expect(byTarget.numbers).toEqual([0, 2])
   })
 
-  test('that is no regular expression: refused', async () => {
+  test('with an invalid regular expression is refused', async () => {
     expect(
       (
         await failure(
@@ -263,8 +263,8 @@ describe('with a filter', () => {
   })
 })
 
-describe('asked for', () => {
-  test('twice, or not there', async () => {
+describe('a request about a group on $all', () => {
+  test('fails for an existing group on create, and for a missing group otherwise', async () => {
     const own = await group(undefined)
     expect(await failure(client().createPersistentSubscriptionToAll(own, settings()))).toMatchObject({
       type: 'persistent-subscription-exists',
@@ -284,7 +284,7 @@ describe('asked for', () => {
       })
   })
 
-  test('from a position that is not written yet', async () => {
+  test('fails for a start position that is not written yet', async () => {
     const startFrom = { commit: 10n ** 15n, prepare: 10n ** 15n }
     expect(await failure(client().createPersistentSubscriptionToAll('later', settings({ startFrom })))).toMatchObject({
       type: 'persistent-subscription-failed',
@@ -292,7 +292,7 @@ describe('asked for', () => {
     })
   })
 
-  test('info and list', async () => {
+  test('returns info and lists', async () => {
     const own = await group(streamNameFilter({ prefixes: ['nothing-'] }), {
       startFrom: END,
       consumerStrategyName: 'DispatchToSingle',

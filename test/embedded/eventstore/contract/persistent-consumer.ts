@@ -12,10 +12,10 @@ import { expect } from 'vitest'
 type Delivered = PersistentSubscriptionToStreamResolvedEvent | PersistentSubscriptionToAllResolvedEvent
 type Subscription = PersistentSubscriptionToStream | PersistentSubscriptionToAll
 
-/** Nothing here takes longer on purpose; a server's clock for groups strikes once a second. */
+/** Nothing here takes longer on purpose. A server's timer for groups fires once a second. */
 export const SOON = { timeout: 20_000 }
 
-/** Settings of a group that begins at the start and notes every step; `changes` win. */
+/** Settings of a group that begins at the start and writes every checkpoint. `changes` take priority. */
 export function settings(
   changes: Partial<PersistentSubscriptionToStreamSettings> = {},
 ): PersistentSubscriptionToStreamSettings {
@@ -27,7 +27,7 @@ export function settings(
   })
 }
 
-/** A consumer of a group that keeps what it gets and answers only when told to. */
+/** A consumer of a group. It stores its messages and answers only on request. */
 export class TestConsumer {
   readonly delivered: Delivered[] = []
   readonly errors: unknown[] = []
@@ -46,7 +46,7 @@ export class TestConsumer {
     })
   }
 
-  /** What was delivered, by the n in its data. */
+  /** The `n` in the data of each delivered event. */
   get numbers(): unknown[] {
     return this.delivered.map(({ event }) => numberOf(event?.data))
   }
@@ -60,13 +60,13 @@ export class TestConsumer {
     return this
   }
 
-  /** Waits for a number of deliveries in all; returns them. */
+  /** Waits for a total number of deliveries and returns them. */
   async got(count: number): Promise<Delivered[]> {
     await expect.poll(() => this.delivered.length, SOON).toBeGreaterThanOrEqual(count)
     return this.delivered
   }
 
-  /** Acknowledges deliveries by their places in the order of arrival. */
+  /** Acknowledges deliveries by their index in the order of arrival. */
   async ack(...places: number[]): Promise<void> {
     await this.subscription.ack(...places.map((place) => this.at(place)))
   }
@@ -86,7 +86,7 @@ export class TestConsumer {
   }
 }
 
-/** Joins a group on a stream; resolves when the server has let the consumer in. */
+/** Joins a group on a stream. Resolves when the server has confirmed the consumer. */
 export async function consumer(
   client: EventStoreDBClient,
   stream: string,

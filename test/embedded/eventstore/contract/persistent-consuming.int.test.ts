@@ -23,8 +23,8 @@ function statsOf(name: string): Promise<{
     .then(({ stats }) => stats)
 }
 
-describe('what a consumer gets', () => {
-  test('what is there, in order, then what comes', async () => {
+describe('a consumer receives', () => {
+  test('stored events in order, then new ones', async () => {
     const name = await group({}, 3)
     const one = await consumer(client(), name, 'group')
     await one.got(3)
@@ -44,14 +44,14 @@ describe('what a consumer gets', () => {
     expect(one.subscription.id).toBe(`${name}::group`)
   })
 
-  test('from a revision, which is included', async () => {
+  test('events from a revision (inclusive)', async () => {
     const name = await group({ startFrom: 2n }, 4)
     const one = await consumer(client(), name, 'group')
     await one.got(2)
     expect(one.numbers).toEqual([2, 3])
   })
 
-  test('from the end: only what comes, also while nobody listens', async () => {
+  test('only new events from the end, including those from before it joined', async () => {
     const name = await group({ startFrom: 'end' }, 3)
     await append(name, 2, { first: 3 })
     const one = await consumer(client(), name, 'group')
@@ -59,7 +59,7 @@ describe('what a consumer gets', () => {
     expect(one.numbers).toEqual([3, 4])
   })
 
-  test('no more at once than fits into its buffer', async () => {
+  test('at most as many messages at once as its buffer holds', async () => {
     const name = await group({}, 10)
     const one = await consumer(client(), name, 'group', 3)
     await one.got(3)
@@ -70,7 +70,7 @@ describe('what a consumer gets', () => {
     expect(one.numbers).toEqual([0, 1, 2, 3, 4])
   })
 
-  test('nothing with a buffer of none', async () => {
+  test('nothing with a buffer of 0', async () => {
     const name = await group({}, 2)
     const none = await consumer(client(), name, 'group', 0)
     const one = await consumer(client(), name, 'group')
@@ -78,7 +78,7 @@ describe('what a consumer gets', () => {
     expect(none.delivered).toEqual([])
   })
 
-  test('not a group at all with a buffer of less than that', async () => {
+  test('an error with a negative buffer', async () => {
     const joining = new TestConsumer(
       client().subscribeToPersistentSubscriptionToStream(await group(), 'group', { bufferSize: -1 }),
     )
@@ -105,7 +105,7 @@ describe('what a consumer gets', () => {
     expect(one.numbers).toEqual(Array.from({ length: 300 }, (_, n) => n))
   })
 
-  test('the events of a stream that was truncated, from where it can be read', async () => {
+  test('the events of a truncated stream from the first readable one', async () => {
     const name = stream()
     await append(name, 5)
     await client().setStreamMetadata(name, { truncateBefore: 3 })
@@ -115,7 +115,7 @@ describe('what a consumer gets', () => {
     expect(one.numbers).toEqual([3, 4])
   })
 
-  test('the tombstone, and nothing any more once the group starts anew', async () => {
+  test('the tombstone, and then nothing once the group restarts', async () => {
     const name = await group({}, 1)
     const one = await consumer(client(), name, 'group')
     await one.got(1)
@@ -133,8 +133,8 @@ describe('what a consumer gets', () => {
   })
 })
 
-describe('what a consumer answers', () => {
-  test('acknowledged: it does not come again, and a checkpoint says so', async () => {
+describe('an answer of a consumer', () => {
+  test('acknowledged: the message does not return, and the checkpoint includes it', async () => {
     const name = await group({}, 3)
     const one = await consumer(client(), name, 'group')
     await one.got(3)
@@ -146,7 +146,7 @@ describe('what a consumer answers', () => {
     expect(one.delivered).toHaveLength(3)
   })
 
-  test('a checkpoint never passes a message that is not done with', async () => {
+  test('a checkpoint never passes an unfinished message', async () => {
     const name = await group({}, 5)
     const one = await consumer(client(), name, 'group')
     await one.got(5)
@@ -156,7 +156,7 @@ describe('what a consumer answers', () => {
     await expect.poll(async () => (await statsOf(name)).lastCheckpointedEventRevision, SOON).toBe(4n)
   })
 
-  test('checkpoints wait for their number, or for their time', async () => {
+  test('checkpoints wait for their count or their time', async () => {
     const byCount = await group({ checkPointAfter: 3_600_000, checkPointLowerBound: 3, checkPointUpperBound: 3 }, 5)
     const byTime = await group({ checkPointAfter: 500, checkPointLowerBound: 2, checkPointUpperBound: 100 }, 5)
     const [one, two] = [await consumer(client(), byCount, 'group'), await consumer(client(), byTime, 'group')]
@@ -170,7 +170,7 @@ describe('what a consumer answers', () => {
     await expect.poll(async () => (await statsOf(byCount)).lastCheckpointedEventRevision, SOON).toBe(2n)
   })
 
-  test('retry: it comes again at once, and says how often it was there', async () => {
+  test('retry: the message returns immediately with its retry count', async () => {
     const name = await group({}, 2)
     const one = await consumer(client(), name, 'group')
     await one.got(2)
@@ -182,7 +182,7 @@ describe('what a consumer answers', () => {
     expect(one.retries).toEqual([0, 0, 1, 2])
   })
 
-  test('retry too often: it is parked', async () => {
+  test('retry beyond the limit: the message is parked', async () => {
     const name = await group({ maxRetryCount: 2 }, 1)
     const one = await consumer(client(), name, 'group')
     for (const place of [0, 1, 2]) {
@@ -195,7 +195,7 @@ describe('what a consumer answers', () => {
     expect(one.retries).toEqual([0, 1, 2])
   })
 
-  test.each(['skip', 'stop'] as const)('%s: it does not come again and is not parked', async (action) => {
+  test.each(['skip', 'stop'] as const)('%s: the message does not return and is not parked', async (action) => {
     const name = await group({}, 2)
     const one = await consumer(client(), name, 'group')
     await one.got(2)
@@ -206,7 +206,7 @@ describe('what a consumer answers', () => {
     expect(one.delivered).toHaveLength(2)
   })
 
-  test('nothing in time: it comes again, and is parked after too many times', async () => {
+  test('no answer in time: the message returns, and is parked beyond the limit', async () => {
     const name = await group({ messageTimeout: 200, maxRetryCount: 1 }, 1)
     const one = await consumer(client(), name, 'group')
     await one.got(2)
@@ -215,7 +215,7 @@ describe('what a consumer answers', () => {
     expect(await statsOf(name)).toMatchObject({ outstandingMessagesCount: 0, retryBufferCount: 0 })
   })
 
-  test('an answer for a message that is not out changes nothing', async () => {
+  test('an answer about a message that is not with the consumer has no effect', async () => {
     const name = await group({}, 2)
     const one = await consumer(client(), name, 'group')
     await one.got(2)
@@ -231,7 +231,7 @@ describe('what a consumer answers', () => {
 })
 
 describe('several consumers', () => {
-  test('share the events; none gets what another has', async () => {
+  test('share the events: no two receive the same one', async () => {
     const name = await group()
     const all = [
       await consumer(client(), name, 'group'),
@@ -246,7 +246,7 @@ describe('several consumers', () => {
     expect(all.map(({ delivered }) => delivered.length)).toEqual([3, 3, 3])
   })
 
-  test('one leaves: what it had goes to the others, as a retry', async () => {
+  test('after one leaves, the others receive its messages as retries', async () => {
     const name = await group({}, 3)
     const one = await consumer(client(), name, 'group')
     await one.got(3)
@@ -259,7 +259,7 @@ describe('several consumers', () => {
     expect(two.retries).toEqual([1, 1])
   })
 
-  test('one breaks off: what it had goes to the others', async () => {
+  test('after one loses its connection, the others receive its messages', async () => {
     const name = await group({}, 2)
     const other = EventStoreDBClient.connectionString(store().url)
     const one = await consumer(other, name, 'group')
@@ -270,7 +270,7 @@ describe('several consumers', () => {
     expect(two.numbers).toEqual([0, 1])
   })
 
-  test('no more than allowed; a place that becomes free is given away', async () => {
+  test('are limited in number; a free place can be taken again', async () => {
     const name = await group({ maxSubscriberCount: 1 })
     const one = await consumer(client(), name, 'group')
     const two = new TestConsumer(client().subscribeToPersistentSubscriptionToStream(name, 'group'))
@@ -285,7 +285,7 @@ describe('several consumers', () => {
     expect(three.numbers).toEqual([0])
   })
 
-  test('of several groups on one stream each gets everything', async () => {
+  test('of several groups on one stream each receive all events', async () => {
     const name = await group({}, 2)
     await client().createPersistentSubscriptionToStream(name, 'other', settings())
     const [one, two] = [await consumer(client(), name, 'group'), await consumer(client(), name, 'other')]

@@ -5,8 +5,8 @@ import { SOON, TestConsumer, consumer, settings } from './persistent-consumer.ts
 
 const { client, stream, append } = contractStore()
 
-describe('a group is made', () => {
-  test('once, also before its stream', async () => {
+describe('a group is created', () => {
+  test('once, also before its stream exists', async () => {
     const name = stream()
     await client().createPersistentSubscriptionToStream(name, 'group', settings())
     expect(await failure(client().createPersistentSubscriptionToStream(name, 'group', settings()))).toMatchObject({
@@ -16,7 +16,7 @@ describe('a group is made', () => {
     })
   })
 
-  test('under any name, the empty one too, and several on one stream', async () => {
+  test('with any name, also an empty one, and several on one stream', async () => {
     const name = stream()
     for (const group of ['', 'one', 'two', 'drei::vier'])
       await client().createPersistentSubscriptionToStream(name, group, settings())
@@ -24,7 +24,7 @@ describe('a group is made', () => {
     expect(listed.map(({ groupName }) => groupName)).toEqual(['', 'one', 'two', 'drei::vier'])
   })
 
-  test('not with batches as large as its buffer', async () => {
+  test('but not with batches as large as its buffer', async () => {
     const error = await failure(
       client().createPersistentSubscriptionToStream(
         stream(),
@@ -39,13 +39,13 @@ describe('a group is made', () => {
     })
   })
 
-  test('not on $all by the name of a stream', async () => {
+  test('but not on $all through the name of a stream', async () => {
     expect((await failure(client().createPersistentSubscriptionToStream('$all', 'group', settings()))).type).toBe(
       'unknown',
     )
   })
 
-  test('not from a revision that cannot be', async () => {
+  test('but not from an impossible revision', async () => {
     expect(
       (
         await failure(
@@ -56,13 +56,13 @@ describe('a group is made', () => {
   })
 })
 
-describe('a group that is not there', () => {
+describe('a missing group', () => {
   test.each([
     ['update', (name: string) => client().updatePersistentSubscriptionToStream(name, 'group', settings())],
     ['delete', (name: string) => client().deletePersistentSubscriptionToStream(name, 'group')],
     ['info', (name: string) => client().getPersistentSubscriptionToStreamInfo(name, 'group')],
     ['replay', (name: string) => client().replayParkedMessagesToStream(name, 'group')],
-  ])('%s', async (_call, call) => {
+  ])('%s: does not exist', async (_call, call) => {
     const name = stream()
     expect(await failure(call(name))).toMatchObject({
       type: 'persistent-subscription-does-not-exist',
@@ -71,7 +71,7 @@ describe('a group that is not there', () => {
     })
   })
 
-  test('list of a stream without any', async () => {
+  test('list: a stream without groups reports that none exists', async () => {
     const name = stream()
     expect(await failure(client().listPersistentSubscriptionsToStream(name))).toMatchObject({
       type: 'persistent-subscription-does-not-exist',
@@ -85,8 +85,8 @@ describe('a group that is not there', () => {
   })
 })
 
-describe('info tells', () => {
-  test('what a group was made with', async () => {
+describe('info returns', () => {
+  test('the settings of a group', async () => {
     const name = stream()
     const asked = settings({
       startFrom: 5n,
@@ -111,13 +111,13 @@ describe('info tells', () => {
   test.each([
     [START, 'start'],
     [END, 'end'],
-  ] as const)('from where it began: %s', async (startFrom, told) => {
+  ] as const)('the start of a group: %s', async (startFrom, told) => {
     const name = stream()
     await client().createPersistentSubscriptionToStream(name, 'group', settings({ startFrom }))
     expect((await client().getPersistentSubscriptionToStreamInfo(name, 'group')).settings.startFrom).toBe(told)
   })
 
-  test('zeroes as the server takes them: any number of consumers, checkpoints by count only', async () => {
+  test("0 with the server's meaning: any number of consumers, checkpoints only by count", async () => {
     const name = stream()
     await client().createPersistentSubscriptionToStream(
       name,
@@ -132,7 +132,7 @@ describe('info tells', () => {
     })
   })
 
-  test('what is going on', async () => {
+  test('the present state', async () => {
     const name = stream()
     await append(name, 5)
     await client().createPersistentSubscriptionToStream(name, 'group', settings({ extraStatistics: true }))
@@ -161,7 +161,7 @@ describe('info tells', () => {
     )
   })
 
-  test('all groups of all streams', async () => {
+  test('a list returns all groups of all streams', async () => {
     const names = [stream(), stream()]
     for (const name of names) await client().createPersistentSubscriptionToStream(name, 'group', settings())
     const listed = await client().listAllPersistentSubscriptions()
@@ -170,7 +170,7 @@ describe('info tells', () => {
 })
 
 describe('a group is changed', () => {
-  test('its consumers are dropped and it goes on from its checkpoint', async () => {
+  test('its consumers are dropped and it continues from its checkpoint', async () => {
     const name = stream()
     await append(name, 4)
     await client().createPersistentSubscriptionToStream(name, 'group', settings())
@@ -200,7 +200,7 @@ describe('a group is changed', () => {
 })
 
 describe('a group is deleted', () => {
-  test('its consumers are dropped, and a new one of its name begins anew', async () => {
+  test('its consumers are dropped, and a new group of the same name starts again', async () => {
     const name = stream()
     await append(name, 3)
     await client().createPersistentSubscriptionToStream(name, 'group', settings())
@@ -224,7 +224,7 @@ describe('a group is deleted', () => {
   })
 })
 
-test('deleted amid acknowledgements: nothing is noted behind its end', async () => {
+test('during acknowledgements, nothing is written after its end', async () => {
   const name = stream()
   await append(name, 200)
   await client().createPersistentSubscriptionToStream(name, 'group', settings())
@@ -241,7 +241,7 @@ test('deleted amid acknowledgements: nothing is noted behind its end', async () 
   )
 })
 
-test('the subsystem starts anew: consumers are dropped, groups stay', async () => {
+test('a restart of the subsystem drops consumers and keeps groups', async () => {
   const name = stream()
   await append(name, 3)
   await client().createPersistentSubscriptionToStream(name, 'group', settings())
@@ -273,7 +273,7 @@ test('the subsystem starts anew: consumers are dropped, groups stay', async () =
   expect(two.numbers.at(-1)).toBe(2)
 })
 
-test('groups are kept in a system stream that keeps two events', async () => {
+test('groups are stored in a system stream that keeps two events', async () => {
   const name = stream()
   await client().createPersistentSubscriptionToStream(name, 'group', settings({ startFrom: END }))
   await client().createPersistentSubscriptionToStream(name, 'other', settings())

@@ -5,7 +5,7 @@ import { link } from './written-links.ts'
 
 const { client, stream, append } = contractStore()
 
-/** A group whose consumer has parked the first `count` of its messages. */
+/** A group whose consumer has parked its first `count` messages. */
 async function withParked(
   count: number,
   changes: Parameters<typeof settings>[0] = {},
@@ -37,7 +37,7 @@ function linkText(data: unknown): string | undefined {
   return data instanceof Uint8Array ? Buffer.from(data).toString() : undefined
 }
 
-test('a parked message is a link with the reason, and does not hold the checkpoint', async () => {
+test('a parked message is a link with the reason, and does not hold the checkpoint back', async () => {
   const { name } = await withParked(2)
   const links = await collect(client().readStream(parkedStream(name)))
   expect(links.map(({ event }) => [event?.type, event?.isJson, linkText(event?.data)])).toEqual([
@@ -61,7 +61,7 @@ test('a parked message is a link with the reason, and does not hold the checkpoi
     .toBe(1n)
 })
 
-test('read with links resolved, the parked messages are the events', async () => {
+test('a read that resolves links returns the events of the parked messages', async () => {
   const { name } = await withParked(2)
   const resolved = await collect(client().readStream(parkedStream(name), { resolveLinkTos: true }))
   expect(resolved.map(({ event, link: from }) => [event?.streamId, event?.revision, from?.revision])).toEqual([
@@ -70,8 +70,8 @@ test('read with links resolved, the parked messages are the events', async () =>
   ])
 })
 
-describe('replayed', () => {
-  test('they come again, each with its link, and are gone once acknowledged', async () => {
+describe('a replay', () => {
+  test('returns parked messages with their links, and acknowledged ones are no longer parked', async () => {
     const { name, one } = await withParked(3)
     await client().replayParkedMessagesToStream(name, 'group')
     await one.got(6)
@@ -95,7 +95,7 @@ describe('replayed', () => {
     })
   })
 
-  test('up to a limit, which stays parked with what is behind it', async () => {
+  test('up to a limit leaves the messages from there on parked', async () => {
     const { name, one } = await withParked(4)
     await client().replayParkedMessagesToStream(name, 'group', { stopAt: 2 })
     await one.got(6)
@@ -107,14 +107,14 @@ describe('replayed', () => {
     expect(one.numbers.slice(6)).toEqual([2, 3])
   })
 
-  test('more than are read at once', async () => {
+  test('handles more messages than one read returns', async () => {
     const { name, one } = await withParked(9, { readBatchSize: 2 })
     await client().replayParkedMessagesToStream(name, 'group')
     await one.got(18)
     expect(one.numbers.slice(9)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8])
   })
 
-  test('and parked again: linked again to the event', async () => {
+  test('of a message that is parked again links to the event again', async () => {
     const { name, one } = await withParked(1)
     await client().replayParkedMessagesToStream(name, 'group')
     await one.got(2)
@@ -126,7 +126,7 @@ describe('replayed', () => {
     expect(one.delivered.at(-1)?.link?.revision).toBe(1n)
   })
 
-  test('and retried: with the count of this life only, parked again when that is reached', async () => {
+  test('counts retries from 0, and parks again at the limit', async () => {
     const { name, one } = await withParked(1, { maxRetryCount: 1 })
     await client().replayParkedMessagesToStream(name, 'group')
     await one.got(2)
@@ -137,7 +137,7 @@ describe('replayed', () => {
     await parked(name, 1)
   })
 
-  test('with events that come meanwhile', async () => {
+  test('works beside new events', async () => {
     const { name, one } = await withParked(2)
     await append(name, 2, { first: 2 })
     await one.got(4)
@@ -146,7 +146,7 @@ describe('replayed', () => {
     expect(one.numbers.toSorted((low, high) => Number(low) - Number(high))).toEqual([0, 0, 1, 1, 2, 3])
   })
 
-  test('the event is gone: its link comes alone', async () => {
+  test('returns the link alone when the event is gone', async () => {
     const { name, one } = await withParked(1)
     await client().deleteStream(name)
     await expect
@@ -158,14 +158,14 @@ describe('replayed', () => {
     expect(one.delivered.at(-1)?.event).toBeUndefined()
   })
 
-  test('nothing was parked: nothing happens', async () => {
+  test('of no parked messages has no effect', async () => {
     const name = stream()
     await client().createPersistentSubscriptionToStream(name, 'group', settings())
     await client().replayParkedMessagesToStream(name, 'group')
     expect((await client().getPersistentSubscriptionToStreamInfo(name, 'group')).status).toBe('Live')
   })
 
-  test('never to a limit below zero', async () => {
+  test('refuses a limit below zero', async () => {
     const { name } = await withParked(1)
     expect(await failure(client().replayParkedMessagesToStream(name, 'group', { stopAt: -1 }))).toMatchObject({
       type: 'persistent-subscription-failed',
@@ -175,7 +175,7 @@ describe('replayed', () => {
 })
 
 describe('a group on a stream of links', () => {
-  test('that resolves them: the events, with their links; answers go by the links', async () => {
+  test('that resolves links receives the events; answers refer to the links', async () => {
     const [target, links] = [stream(), stream()]
     await append(target, 2)
     await client().createPersistentSubscriptionToStream(links, 'group', settings({ resolveLinkTos: true }))
@@ -194,7 +194,7 @@ describe('a group on a stream of links', () => {
     expect(kept.map(({ event }) => linkText(event?.data))).toEqual([`1@${target}`, `9@${target}`])
   })
 
-  test('that does not: the links', async () => {
+  test('that does not resolve links receives the links', async () => {
     const [target, links] = [stream(), stream()]
     await append(target, 1)
     await client().appendToStream(links, link(`0@${target}`))

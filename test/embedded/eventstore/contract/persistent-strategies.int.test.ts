@@ -27,7 +27,7 @@ async function allGot(consumers: TestConsumer[], count: number): Promise<void> {
   await expect.poll(() => consumers.reduce((sum, { delivered }) => sum + delivered.length, 0), SOON).toBe(count)
 }
 
-test('round robin: one after the other, past those whose buffer is full', async () => {
+test('round robin: consumers in turn, without those whose buffer is full', async () => {
   const name = await group('RoundRobin')
   const consumers = await joined(name, [1, 5, 5])
   await append(name, 7)
@@ -35,7 +35,7 @@ test('round robin: one after the other, past those whose buffer is full', async 
   expect(consumers.map(({ numbers }) => numbers)).toEqual([[0], [1, 3, 5], [2, 4, 6]])
 })
 
-test('dispatch to single: the first until its buffer is full, then the next', async () => {
+test('dispatch to single: the first consumer until its buffer is full, then the next', async () => {
   const name = await group('DispatchToSingle')
   const consumers = await joined(name, [3, 5])
   await append(name, 5)
@@ -77,7 +77,7 @@ describe('pinned', () => {
     expect(shares.map(({ length }) => length).every((length) => length > 0)).toBe(true)
   })
 
-  test('the links that are not resolved go by the streams they point into', async () => {
+  test('unresolved links go by the streams that they point to', async () => {
     const name = await group('Pinned')
     const targets = [`a-${randomUUID()}`, `b-${randomUUID()}`]
     const consumers = await joined(name, [100, 100])
@@ -97,7 +97,7 @@ describe('pinned', () => {
     expect(pointed.reduce((sum, { size }) => sum + size, 0)).toBe(2)
   })
 
-  test('its consumer has no room: the event waits, others go past it', async () => {
+  test('an event waits when its consumer has no room, and others pass it', async () => {
     const name = await group('Pinned', true)
     const [target = ''] = await written(1, 3)
     const [one, two] = await joined(name, [1, 1])
@@ -111,7 +111,7 @@ describe('pinned', () => {
     expect(owner?.numbers).toEqual([0, 1, 2])
   })
 
-  test('its consumer leaves: another takes over', async () => {
+  test('another consumer takes over when its consumer leaves', async () => {
     const name = await group('Pinned', true)
     const targets = await written(4, 2)
     const [one, two] = await joined(name, [100, 100])
@@ -128,7 +128,7 @@ describe('pinned', () => {
 })
 
 describe('pinned by correlation', () => {
-  test('all events of a correlation go to one consumer, of whatever stream', async () => {
+  test('all events of a correlation go to one consumer, from all streams', async () => {
     const name = stream()
     await createRaw(name, 'PinnedByCorrelation')
     expect((await client().getPersistentSubscriptionToStreamInfo(name, 'group')).settings.consumerStrategyName).toBe(
@@ -153,14 +153,14 @@ describe('pinned by correlation', () => {
     expect(shares.every(({ size }) => size > 0)).toBe(true)
   })
 
-  test('a strategy that nobody knows is refused', async () => {
+  test('an unknown strategy is refused', async () => {
     expect(await failure(createRaw(stream(), 'Nobody'))).toMatchObject({
       code: 13,
       details: expect.stringContaining('Consumer strategy Nobody does not exist.'),
     })
   })
 
-  /** The official client does not offer every strategy that its protocol does. */
+  /** The official client does not offer every strategy of its protocol. */
   async function createRaw(name: string, strategy: string): Promise<void> {
     const raw = new PersistentSubscriptionsClient(new URL(store().url).host, credentials.createInsecure())
     const identifier = new shared.StreamIdentifier().setStreamName(Buffer.from(name))

@@ -5,12 +5,12 @@ import streams from '@eventstore/db-client/generated/streams_pb.js'
 import { credentials, type ClientWritableStream } from '@grpc/grpc-js'
 import emptyMessages from 'google-protobuf/google/protobuf/empty_pb.js'
 
-/** The stubs inside the official client, for requests that its own calls never make. */
+/** The stubs inside the official client, for requests that the client itself never sends. */
 export function rawStreams(url: string): StreamsClient {
   return new StreamsClient(new URL(url.replace('esdb:', 'http:')).host, credentials.createInsecure())
 }
 
-/** Appends one event whose data is this text, byte for byte, as JSON. */
+/** Appends one event whose data is exactly this text, as JSON. */
 export async function appendText(raw: StreamsClient, stream: string, text: string, type = '$metadata'): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const call = raw.append((error) => (error === null ? resolve() : reject(error)))
@@ -19,7 +19,7 @@ export async function appendText(raw: StreamsClient, stream: string, text: strin
   })
 }
 
-/** Writes an append's options and one event, and leaves the request open. */
+/** Sends the options of an append and one event, and leaves the request open. */
 export function writeHalf(
   call: ClientWritableStream<streams.AppendReq>,
   stream: string,
@@ -39,7 +39,7 @@ export function writeHalf(
   call.write(new streams.AppendReq().setProposedMessage(message))
 }
 
-/** A whole append of one event for the batch call, to any revision. */
+/** A complete append of one event for the batch call, to any revision. */
 export function batchRequest(stream: string, text: string): streams.BatchAppendReq {
   const identifier = new shared.StreamIdentifier().setStreamName(Buffer.from(stream))
   const options = new streams.BatchAppendReq.Options().setStreamIdentifier(identifier).setAny(new emptyMessages.Empty())

@@ -4,7 +4,7 @@ import { collect, contractStore, counted, failure, revisions } from './contract-
 
 const { client, stream, append } = contractStore()
 
-describe('a stream', () => {
+describe('a read of a stream', () => {
   test('forwards from the start, and from a revision', async () => {
     const name = stream()
     await append(name, 5)
@@ -22,7 +22,7 @@ describe('a stream', () => {
     expect(await revisions(client().readStream(name, { direction: BACKWARDS, fromRevision: START }))).toEqual([0])
   })
 
-  test('no more events than asked for', async () => {
+  test('returns at most the requested number of events', async () => {
     const name = stream()
     await append(name, 10)
     expect(await revisions(client().readStream(name, { maxCount: 3 }))).toEqual([0, 1, 2])
@@ -32,7 +32,7 @@ describe('a stream', () => {
     expect(await revisions(client().readStream(name, { fromRevision: 8n, maxCount: 30 }))).toEqual([8, 9])
   })
 
-  test('from a place inside an append of several events', async () => {
+  test('from inside an append of several events', async () => {
     const name = stream()
     await append(name, 4)
     await append(name, 4, { first: 4 })
@@ -42,14 +42,14 @@ describe('a stream', () => {
     )
   })
 
-  test('from behind the end: nothing forwards, everything backwards', async () => {
+  test('from beyond the end: no events forwards, all events backwards', async () => {
     const name = stream()
     await append(name, 3)
     expect(await revisions(client().readStream(name, { fromRevision: 10n }))).toEqual([])
     expect(await revisions(client().readStream(name, { direction: BACKWARDS, fromRevision: 10n }))).toEqual([2, 1, 0])
   })
 
-  test('a missing one: stream not found', async () => {
+  test('of a missing stream: stream not found', async () => {
     const name = stream()
     expect(await failure(collect(client().readStream(name)))).toMatchObject({
       type: 'stream-not-found',
@@ -60,7 +60,7 @@ describe('a stream', () => {
     )
   })
 
-  test('a count of zero is an error', async () => {
+  test('with a count of zero is an error', async () => {
     const name = stream()
     await append(name, 1)
     expect((await failure(collect(client().readStream(name, { maxCount: 0 })))).type).toBe('unknown')
@@ -74,7 +74,7 @@ describe('a stream', () => {
     )
   })
 
-  test('1,000 events in the order they were appended', async () => {
+  test('returns 1,000 events in the order of their appends', async () => {
     const name = stream()
     for (let first = 0; first < 1000; first += 250) await append(name, 250, { first })
     const events = await collect(client().readStream(name))
@@ -83,7 +83,7 @@ describe('a stream', () => {
     expect(backwards).toEqual(Array.from({ length: 1000 }, (_, n) => 999 - n))
   })
 
-  test('the position of an event is that of its append', async () => {
+  test("returns the position of an event's append", async () => {
     const name = stream()
     const { position } = await client().appendToStream(name, counted(0))
     const [read] = await collect(client().readStream(name))
@@ -91,7 +91,7 @@ describe('a stream', () => {
     expect(read?.event?.position).toEqual(position)
   })
 
-  test('what was appended is read at once', async () => {
+  test('returns appended events immediately', async () => {
     const name = stream()
     for (let n = 0; n < 20; n += 1) {
       await client().appendToStream(name, counted(n))
@@ -101,13 +101,13 @@ describe('a stream', () => {
     }
   })
 
-  test('an empty name is refused', async () => {
+  test('with an empty name is refused', async () => {
     expect((await failure(collect(client().readStream('')))).type).toBe('unknown')
   })
 })
 
-describe('$all', () => {
-  test('forwards from a position, which is included', async () => {
+describe('a read of $all', () => {
+  test('forwards from a position (inclusive)', async () => {
     const name = stream()
     const first = await client().appendToStream(name, counted(0))
     await append(name, 3, { first: 1 })
@@ -120,7 +120,7 @@ describe('$all', () => {
     expect(events[0]?.event?.position).toEqual(position)
   })
 
-  test('backwards from a position, which is excluded', async () => {
+  test('backwards from a position (exclusive)', async () => {
     const name = stream()
     await append(name, 3)
     const last = await client().appendToStream(name, counted(3))
@@ -139,7 +139,7 @@ describe('$all', () => {
     )
   })
 
-  test('from the start, in rising order, and back the same', async () => {
+  test('from the start in rising order, and back in the same order', async () => {
     const names = [stream(), stream()]
     for (const name of [...names, ...names]) await append(name, 50)
     const forwards = (await collect(client().readAll())).map(({ event }) => event?.position?.commit ?? -1n)
@@ -152,13 +152,13 @@ describe('$all', () => {
     expect(backwards.map(({ event }) => event?.position?.commit).toReversed()).toEqual(forwards.slice(0, -1))
   })
 
-  test('forwards from the end, and backwards from the start: nothing', async () => {
+  test('forwards from the end, and backwards from the start: no events', async () => {
     await append(stream(), 1)
     expect(await collect(client().readAll({ fromPosition: END }))).toEqual([])
     expect(await collect(client().readAll({ direction: BACKWARDS, fromPosition: START }))).toEqual([])
   })
 
-  test('a position at which no event stands is an error, in both directions', async () => {
+  test('from a position without an event is an error, in both directions', async () => {
     const { position } = await client().appendToStream(stream(), [counted(0), counted(1)])
     const between = { commit: (position?.commit ?? 0n) - 1n, prepare: (position?.prepare ?? 0n) - 1n }
     expect((await failure(collect(client().readAll({ fromPosition: between, maxCount: 1 })))).type).toBe('unknown')
@@ -168,7 +168,7 @@ describe('$all', () => {
     expect((await failure(collect(client().subscribeToAll({ fromPosition: between })))).type).toBe('unknown')
   })
 
-  test('from far behind the end: nothing', async () => {
+  test('from far beyond the end: no events', async () => {
     expect(await collect(client().readAll({ fromPosition: { commit: 10n ** 15n, prepare: 10n ** 15n } }))).toEqual([])
   })
 })

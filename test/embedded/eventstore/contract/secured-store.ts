@@ -11,10 +11,13 @@ import { afterAll, beforeAll } from 'vitest'
 import { userLine } from '../../../../embedded/eventstore/access/users.ts'
 import { startEventStoreNode } from '../../../../embedded/eventstore/start.ts'
 
-/** A real server with accounts and TLS, as its first administrator: `esdb://admin:…@host:port?tls=true&tlsCAFile=…`; empty for the embedded node. */
+/**
+ * Connection string of a real server with accounts and TLS, with its first administrator:
+ * `esdb://admin:…@host:port?tls=true&tlsCAFile=…`. Empty for the embedded node.
+ */
 const realUrl = process.env['ESDB_SECURED_URL'] ?? ''
 
-/** Alice is a doctor; Bob belongs to nothing; the operator may manage groups, the administrator everything. */
+/** Alice is a doctor. Bob has no group. The operator may manage groups. The administrator may do everything. */
 export const ACCOUNTS = {
   admin: { login: 'admin', password: 'changeit', groups: ['$admins'] },
   operator: { login: 'contract-operator', password: 'of the operator', groups: ['$ops'] },
@@ -26,15 +29,15 @@ export type Account = keyof typeof ACCOUNTS
 export type SecuredStore = {
   /** Connection string without credentials. */
   url: () => string
-  /** The client of an account, or of nobody. */
+  /** The client of an account, or one without an account. */
   as: (account: Account | 'nobody') => EventStoreDBClient
-  /** A client with credentials of its own. */
+  /** A client with the given credentials. */
   withCredentials: (login: string, password: string) => EventStoreDBClient
   /** A stream name of this run. */
   stream: (category?: string) => string
 }
 
-/** Starts a store with accounts before the tests of a file and stops it behind them. */
+/** Starts a store with accounts before the tests of a file and stops it after them. */
 export function securedStore(): SecuredStore {
   const clients = new Map<string, EventStoreDBClient>()
   let url = ''
@@ -82,7 +85,7 @@ async function embeddedNode(): Promise<Running> {
   return { url: node.url, stop }
 }
 
-/** Makes the accounts that the server does not have yet. */
+/** Creates the accounts that the server does not have yet. */
 async function realServer(given: string): Promise<Running> {
   const address = new URL(given.replace('esdb:', 'http:'))
   const certificate = readFileSync(address.searchParams.get('tlsCAFile') ?? '')

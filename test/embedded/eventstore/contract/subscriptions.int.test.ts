@@ -4,8 +4,8 @@ import { collect, contractStore, counted, emitted, failure, takeUntil } from './
 
 const { client, stream, append, store } = contractStore()
 
-describe('to a stream', () => {
-  test('from the start: what is there, caught up once, then what comes', async () => {
+describe('a subscription to a stream', () => {
+  test('from the start: stored events, caughtUp once, then new events', async () => {
     const name = stream()
     await append(name, 3)
     const subscription = client().subscribeToStream(name)
@@ -24,7 +24,7 @@ describe('to a stream', () => {
     await append(name, 2, { first: 3 })
   }
 
-  test('from a revision, which is excluded', async () => {
+  test('from a revision (exclusive)', async () => {
     const name = stream()
     await append(name, 5)
     const seen = await takeUntil(
@@ -34,7 +34,7 @@ describe('to a stream', () => {
     expect(seen.map(({ event }) => event?.revision)).toEqual([3n, 4n])
   })
 
-  test('from a revision beyond the end: caught up, and what comes behind that revision', async () => {
+  test('from a revision beyond the end: caughtUp, then the events after that revision', async () => {
     const name = stream()
     await append(name, 3)
     const subscription = client().subscribeToStream(name, { fromRevision: 4n })
@@ -44,7 +44,7 @@ describe('to a stream', () => {
     expect((await seen).map(({ event }) => event?.revision)).toEqual([5n, 6n])
   })
 
-  test('from the start of a stream that is not there yet and gets metadata first', async () => {
+  test('from the start of a missing stream that gets metadata first', async () => {
     const name = stream()
     const subscription = client().subscribeToStream(name, { fromRevision: START })
     const seen = takeUntil(subscription, (events) => events.length === 1)
@@ -54,7 +54,7 @@ describe('to a stream', () => {
     expect((await seen).map(({ event }) => event?.revision)).toEqual([0n])
   })
 
-  test('from the end: only what comes', async () => {
+  test('from the end: only new events', async () => {
     const name = stream()
     await append(name, 3)
     const subscription = client().subscribeToStream(name, { fromRevision: 'end' })
@@ -64,7 +64,7 @@ describe('to a stream', () => {
     expect((await seen).map(({ event }) => event?.revision)).toEqual([3n, 4n])
   })
 
-  test('to a missing stream: confirmed, and served once it is written', async () => {
+  test('to a missing stream: confirmed, and served once the stream is written', async () => {
     const name = stream()
     const subscription = client().subscribeToStream(name)
     const seen = takeUntil(subscription, (events) => events.length === 2)
@@ -73,7 +73,7 @@ describe('to a stream', () => {
     expect((await seen).map(({ event }) => event?.revision)).toEqual([0n, 1n])
   })
 
-  test('goes on over a soft delete with what is written behind it', async () => {
+  test('continues after a soft delete with the later events', async () => {
     const name = stream()
     await append(name, 2)
     const subscription = client().subscribeToStream(name)
@@ -85,7 +85,7 @@ describe('to a stream', () => {
     expect((await seen).map(({ event }) => event?.revision)).toEqual([0n, 1n, 2n])
   })
 
-  test('events of other streams stay out', async () => {
+  test('receives no events of other streams', async () => {
     const name = stream()
     const subscription = client().subscribeToStream(name, { fromRevision: 'end' })
     const seen = takeUntil(subscription, (events) => events.length === 1)
@@ -96,8 +96,8 @@ describe('to a stream', () => {
   })
 })
 
-describe('to $all', () => {
-  test('from a position, which is excluded, over catching up into live', async () => {
+describe('a subscription to $all', () => {
+  test('from a position (exclusive), through catch-up into live', async () => {
     const name = stream()
     const { position } = await client().appendToStream(name, counted(0))
     await append(name, 40, { first: 1 })
@@ -114,7 +114,7 @@ describe('to $all', () => {
     expect(mine).toEqual(Array.from({ length: 60 }, (_, index) => BigInt(index + 1)))
   })
 
-  test('from the end: only what comes', async () => {
+  test('from the end: only new events', async () => {
     await append(stream(), 5)
     const name = stream()
     const subscription = client().subscribeToAll({ fromPosition: 'end' })
@@ -126,7 +126,7 @@ describe('to $all', () => {
     ).toEqual([name])
   })
 
-  test('from the last event: caught up, then what comes', async () => {
+  test('from the last event: caughtUp, then new events', async () => {
     const name = stream()
     const { position } = await client().appendToStream(name, counted(0))
     if (position === undefined) throw new Error('no position')
@@ -140,14 +140,14 @@ describe('to $all', () => {
     expect((await seen).map(({ event }) => event?.revision)).toEqual([1n])
   })
 
-  test('from a position at which no event stands: an error', async () => {
+  test('from a position without an event: an error', async () => {
     const { position } = await client().appendToStream(stream(), counted(0))
     await append(stream(), 1)
     const wrong = { commit: (position?.commit ?? 0n) + 1n, prepare: (position?.prepare ?? 0n) + 1n }
     expect((await failure(collect(client().subscribeToAll({ fromPosition: wrong })))).type).toBe('unknown')
   })
 
-  test('carries positions that a read accepts', async () => {
+  test('contains positions that a read accepts', async () => {
     const name = stream()
     const { position } = await client().appendToStream(name, counted(0))
     const before = await takeUntil(client().subscribeToAll(), (events) => events.at(-1)?.event?.streamId === name)
@@ -155,7 +155,7 @@ describe('to $all', () => {
     expect(before.at(-1)?.commitPosition).toBe(position?.commit)
   })
 
-  test('several subscribers see the same, in the same order', async () => {
+  test('several subscribers receive the same events in the same order', async () => {
     const names = [stream(), stream()]
     const [first = '', second = ''] = names
     const { position } = await client().appendToStream(first, counted(0))
@@ -173,7 +173,7 @@ describe('to $all', () => {
     expect(new Set(orders.map(String)).size).toBe(1)
   })
 
-  test('events are delivered while appends go on, none missing, none twice', async () => {
+  test('during appends, delivers every event once', async () => {
     const category = `flow${Math.random().toString(36).slice(2)}`
     const byStream = new Map<string, number[]>()
     const subscription = client().subscribeToAll({
@@ -200,7 +200,7 @@ describe('to $all', () => {
     expect([...byStream.values()]).toEqual(Array.from({ length: 10 }, () => Array.from({ length: 20 }, (_, n) => n)))
   })
 
-  test('ended by the client, nothing more is delivered and no error comes', async () => {
+  test('that its client ended: no more events and no error', async () => {
     const subscription = client().subscribeToAll({ fromPosition: 'end' })
     const errors: unknown[] = []
     const late: unknown[] = []
@@ -216,7 +216,7 @@ describe('to $all', () => {
   })
 })
 
-test('a client that goes away with its subscriptions leaves the store working', async () => {
+test('a client that disappears with its subscriptions leaves the store working', async () => {
   const other = EventStoreDBClient.connectionString(store().url)
   const subscriptions = Array.from({ length: 10 }, () => other.subscribeToAll())
   await Promise.all(subscriptions.map((subscription) => emitted(subscription, 'confirmation')))

@@ -17,7 +17,7 @@ async function setText(name: string, text: string): Promise<void> {
   await appendText(raw, `$$${name}`, text)
 }
 
-/** What a read leaves of six events under this metadata. */
+/** The readable ones of six events under this metadata. */
 async function readUnder(text: string): Promise<number[]> {
   const name = stream()
   await append(name, 6)
@@ -27,7 +27,7 @@ async function readUnder(text: string): Promise<number[]> {
 
 const ALL = [0, 1, 2, 3, 4, 5]
 
-describe('metadata is void as a whole', () => {
+describe('all metadata of a stream is void', () => {
   test.each([
     '{"$maxCount":2.0}',
     '{"$maxCount":2e0}',
@@ -42,19 +42,19 @@ describe('metadata is void as a whole', () => {
     '{"$maxCount":2',
     '[{"$maxCount":2}]',
     '',
-  ])('for a value out of place: %s', async (text) => {
+  ])('with a wrong value: %s', async (text) => {
     expect(await readUnder(text)).toEqual(ALL)
   })
 
   test.each(['1', 'null', '{"$r":[1]}', '{"$r":null}', '{"$x":"a"}', '["$r"]'])(
-    'for an access list of the wrong shape: %s',
+    'with an access list of the wrong shape: %s',
     async (acl) => {
       expect(await readUnder(`{"$maxCount":2,"$acl":${acl}}`)).toEqual(ALL)
     },
   )
 })
 
-describe('metadata is acted on', () => {
+describe('metadata takes effect', () => {
   test.each([
     '{"$maxCount":2}',
     ' { "$maxCount" : 2 } ',
@@ -70,24 +70,24 @@ describe('metadata is acted on', () => {
     '{"$maxCount":2,"$acl":{}}',
     '{"$maxCount":2,"$acl":{"$r":"a","$mw":["b","c"]}}',
     '{"$maxCount":5,"$tb":4}',
-  ])('beside what is kept and means nothing here: %s', async (text) => {
+  ])('beside unrelated members: %s', async (text) => {
     expect(await readUnder(text)).toEqual([4, 5])
   })
 
   test.each(['{"$maxCount":0}', '{"$maxCount":-1}', '{"$maxCount":9223372036854775807}'])(
-    'a count that leaves everything: %s',
+    'a count without a limit keeps all events: %s',
     async (text) => {
       expect(await readUnder(text)).toEqual(ALL)
     },
   )
 
-  test('a truncation beyond every revision empties the stream, and only the largest number of all deletes it', async () => {
+  test('a truncation beyond every revision empties the stream; only 2^63 - 1 deletes it', async () => {
     for (const tb of ['9007199254740991', '9007199254740993', '9223372036854775806'])
       expect(await readUnder(`{"$tb":${tb}}`)).toEqual([])
     expect((await failure(readUnder('{"$tb":9223372036854775807}'))).type).toBe('stream-not-found')
   })
 
-  test('on the event type it does not depend, on JSON it does', async () => {
+  test('with any event type, but only as JSON', async () => {
     const [other, bytes] = [stream(), stream()]
     await append(other, 3)
     await append(bytes, 3)
@@ -103,7 +103,7 @@ describe('metadata is acted on', () => {
   })
 })
 
-test('access list and cache control are read back, roles alone or in a list', async () => {
+test('returns access list and cache control, with single roles and with lists', async () => {
   const name = stream()
   await append(name, 1)
   const metadata = {
@@ -120,7 +120,7 @@ test('access list and cache control are read back, roles alone or in a list', as
   expect((await client().getStreamMetadata(name)).metadata).toEqual(metadata)
 })
 
-test('maxCount, truncateBefore and a place to begin meet in one read', async () => {
+test('one read combines maxCount, truncateBefore and a start', async () => {
   const name = stream()
   await append(name, 10)
   await client().setStreamMetadata(name, { truncateBefore: 5, maxCount: 4 })
@@ -137,7 +137,7 @@ test('maxCount, truncateBefore and a place to begin meet in one read', async () 
   ).toHaveLength(10)
 })
 
-describe('a live subscription gets what was appended, whatever metadata leaves to readers', () => {
+describe('a live subscription receives appended events that metadata hides from readers', () => {
   async function liveOn(name: string, count: number, act: () => Promise<unknown>): Promise<(bigint | undefined)[]> {
     const subscription = client().subscribeToStream(name)
     const seen = takeUntil(subscription, (events) => events.length === count)
@@ -146,7 +146,7 @@ describe('a live subscription gets what was appended, whatever metadata leaves t
     return (await seen).map(({ event }) => event?.revision)
   }
 
-  test('five events at once into a stream that keeps one', async () => {
+  test('five events at once in a stream that keeps one', async () => {
     const name = stream()
     await append(name, 3)
     await client().setStreamMetadata(name, { maxCount: 1 })
@@ -160,7 +160,7 @@ describe('a live subscription gets what was appended, whatever metadata leaves t
     expect(await liveOn(name, 3, () => append(name, 3, { first: 2 }))).toEqual([2n, 3n, 4n])
   })
 
-  test('every change of metadata, of the stream that keeps the newest', async () => {
+  test('every change of metadata, although the stream keeps the newest', async () => {
     const name = stream()
     await client().setStreamMetadata(name, { maxCount: 1 })
     await client().setStreamMetadata(name, { maxCount: 2 })
@@ -171,8 +171,8 @@ describe('a live subscription gets what was appended, whatever metadata leaves t
   })
 })
 
-describe('a subscription to a stream that is gone', () => {
-  test('soft-deleted: waits for it to come back, then begins with what is new', async () => {
+describe('a subscription to a deleted stream', () => {
+  test('soft-deleted: waits for new events and begins with them', async () => {
     const name = stream()
     await append(name, 3)
     await client().deleteStream(name)
@@ -184,7 +184,7 @@ describe('a subscription to a stream that is gone', () => {
     expect((await seen).map(({ event }) => event?.revision)).toEqual([3n, 4n])
   })
 
-  test('soft-deleted: caught up once new metadata brings it back', async () => {
+  test('soft-deleted: catches up once new metadata makes the stream readable', async () => {
     const name = stream()
     await append(name, 3)
     await client().deleteStream(name)
@@ -199,7 +199,7 @@ describe('a subscription to a stream that is gone', () => {
     expect(await revisions(client().readStream(name))).toEqual([])
   })
 
-  test('tombstoned: an error without a confirmation, but from the end nothing at all', async () => {
+  test('tombstoned: an error without a confirmation; nothing when it starts from the end', async () => {
     const name = stream()
     await append(name, 2)
     await client().tombstoneStream(name)
@@ -229,13 +229,13 @@ describe('streams whose names begin with $', () => {
     },
   )
 
-  test('$mem-: what a client writes is taken, and never read', async () => {
+  test("$mem-: accepts a client's events and never returns them", async () => {
     const name = stream('$mem-x')
     expect((await client().appendToStream(name, counted(0))).success).toBe(true)
     expect((await failure(collect(client().readStream(name)))).type).toBe('stream-not-found')
   })
 
-  test('the metadata of a metadata stream changes nothing', async () => {
+  test('the metadata of a metadata stream has no effect', async () => {
     const name = stream()
     await append(name, 3)
     await client().setStreamMetadata(name, { maxCount: 2 })
@@ -246,7 +246,7 @@ describe('streams whose names begin with $', () => {
     expect(await revisions(client().readStream(`$$$$${name}`))).toEqual([0])
   })
 
-  test('a metadata stream can be deleted, which changes nothing, and tombstoned, which ends what it said', async () => {
+  test('a delete of a metadata stream has no effect; a tombstone ends the effect of its metadata', async () => {
     const [deleted, ended] = [stream(), stream()]
     for (const name of [deleted, ended]) {
       await append(name, 2)

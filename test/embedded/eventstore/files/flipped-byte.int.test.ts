@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 afterAll(() => original.remove())
 
-/** What a reader gets: the right lines, or the report of damage. */
+/** The lines of a read, or the report of damage. */
 function outcome(read: () => string[]): string[] | 'reported' {
   try {
     return read()
@@ -35,7 +35,7 @@ function outcome(read: () => string[]): string[] | 'reported' {
 }
 
 describe('a flipped bit in the log', () => {
-  test('is reported by the start, when the start has to read the log', () => {
+  test('is reported by the start when the start reads that part of the log', () => {
     for (let offset = 0; offset < statSync(original.segment).size; offset += 23) {
       const folder = new LogFolder(original)
       folder.removeIndex()
@@ -45,7 +45,7 @@ describe('a flipped bit in the log', () => {
     }
   })
 
-  test('is reported by the start or by the read, and never served', async () => {
+  test('is reported by the start or by the read; a changed event is never returned', async () => {
     let reportedByRead = 0
     for (let offset = 32; offset < statSync(original.segment).size; offset += 13) {
       const folder = new LogFolder(original)
@@ -72,7 +72,7 @@ describe('a flipped bit in the log', () => {
     expect(reportedByRead).toBeGreaterThan(0)
   })
 
-  test('in an append that no index knows yet and that was acknowledged, stops the start', async () => {
+  test('stops the start when it lies in an acknowledged append that is not in the index', async () => {
     const folder = new LogFolder(original)
     const size = statSync(folder.segment).size
     folder.removeIndex()
@@ -82,7 +82,7 @@ describe('a flipped bit in the log', () => {
   })
 })
 
-test('a flipped bit in the mark of what was acknowledged loses nothing', async () => {
+test('a flipped bit in the acknowledged mark loses nothing', async () => {
   for (let offset = 0; offset < statSync(original.mark).size; offset += 1) {
     const folder = new LogFolder(original)
     folder.flip(folder.mark, offset)

@@ -9,7 +9,7 @@ import { EventLog } from '../../../../embedded/eventstore/log/event-log.ts'
 
 let folder = ''
 let log: EventLog
-/** Syncs that were asked for and are held back; called with an error, one fails. */
+/** Held syncs. A call completes one. A call with an error fails it. */
 const held: ((error?: Error) => void)[] = []
 const failures: Error[] = []
 
@@ -55,13 +55,13 @@ async function fewTurns(): Promise<void> {
   for (let turns = 0; turns < 20; turns += 1) await turn()
 }
 
-test('an append is answered once its group is synced, and not before', async () => {
+test('an append is answered only after its group is synced', async () => {
   const answered = vi.fn<() => void>()
   const before = log.durableEnd
   append(answered)
   append(answered)
   await vi.waitFor(() => expect(held).toHaveLength(1))
-  // What comes during a sync waits for the next one.
+  // Appends during a sync wait for the next one.
   append(answered)
   await fewTurns()
   expect(answered).not.toHaveBeenCalled()
@@ -75,7 +75,7 @@ test('an append is answered once its group is synced, and not before', async () 
   expect(log.durableEnd).toBe(log.appendedEnd)
 })
 
-test('an append whose sync fails is never answered, and none after it is taken', async () => {
+test('an append whose sync fails is never answered, and later appends are refused', async () => {
   const answered = vi.fn<() => void>()
   append(answered)
   await vi.waitFor(() => expect(held).toHaveLength(1))
@@ -83,5 +83,5 @@ test('an append whose sync fails is never answered, and none after it is taken',
   await fewTurns()
   expect(failures.map(({ message }) => message)).toEqual(['the disk is gone'])
   expect(answered).not.toHaveBeenCalled()
-  expect(() => append(answered)).toThrow('cannot be written any more')
+  expect(() => append(answered)).toThrow('can no longer be written')
 })

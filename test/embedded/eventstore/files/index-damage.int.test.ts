@@ -35,7 +35,7 @@ function copy(of: LogFolder = original): LogFolder {
 
 const main = (folder: LogFolder): string => join(folder.path, 'index.sqlite')
 
-/** Opens the folder, and expects to read and to find at the heads what was written. */
+/** Opens the folder and expects every written event and head. */
 async function expectWhole(folder: LogFolder, what: string): Promise<void> {
   const store = folder.open()
   expect(everythingByStream(store, streams), what).toEqual(byStream)
@@ -43,7 +43,7 @@ async function expectWhole(folder: LogFolder, what: string): Promise<void> {
   await store.close()
 }
 
-test('a flipped bit anywhere in the index is noticed, and the index is built again', async () => {
+test('any flipped bit in the index is detected, and the index is built again', async () => {
   const size = statSync(main(original)).size
   expect(size).toBeGreaterThan(5 * PAGE)
   for (let offset = 0; offset < size; offset += 257) {
@@ -55,7 +55,7 @@ test('a flipped bit anywhere in the index is noticed, and the index is built aga
   }
 })
 
-test('a flipped bit in the checksums costs no more than building the index again', async () => {
+test('a flipped bit in the checksums only causes a rebuild of the index', async () => {
   const size = statSync(`${main(original)}-checksums`).size
   for (let offset = 0; offset < size; offset += 3) {
     const folder = copy()
@@ -67,7 +67,7 @@ test('a flipped bit in the checksums costs no more than building the index again
   await expectWhole(folder, 'without checksums')
 })
 
-test('an index that is shorter or longer than it was is built again', async () => {
+test('a shorter or longer index file is built again', async () => {
   for (const change of [
     (bytes: Buffer) => bytes.subarray(0, -PAGE),
     (bytes: Buffer) => Buffer.concat([bytes, Buffer.alloc(PAGE)]),
@@ -79,14 +79,14 @@ test('an index that is shorter or longer than it was is built again', async () =
   }
 })
 
-test('an intact index is used: only what it does not know is read from the log', async () => {
+test('an intact index is used: only newer appends are read from the log', async () => {
   const folder = copy()
   const store = folder.open()
   expect(store.lastRecovered).toBeUndefined()
   await store.close()
 })
 
-test('a checkpoint of more than is read of the write-ahead log at once leaves an index that is as its checksums say', async () => {
+test('a checkpoint of more log than one read returns leaves an index that matches its checksums', async () => {
   const folder = copy()
   const store = folder.open()
   await Promise.all(Array.from({ length: 8000 }, (_, n) => appendTo(store, `one-of-many-${n}`, ['once'])))
@@ -97,7 +97,7 @@ test('a checkpoint of more than is read of the write-ahead log at once leaves an
   await expectWhole(folder, 'after a large checkpoint')
 })
 
-/** The files of a node that was killed when a checkpoint was about to begin, and the main file that would have come out. */
+/** Files of a node that was killed just before a checkpoint, and the main file after that checkpoint. */
 async function beforeCheckpoint(): Promise<{ killed: LogFolder; mainAfter: Buffer }> {
   const folder = copy()
   const store = folder.open()
@@ -116,7 +116,7 @@ function headsOf(folder: LogFolder): Set<number> {
   return heads
 }
 
-test('a checkpoint that was cut off anywhere is completed', async () => {
+test('an interrupted checkpoint is completed', async () => {
   const { killed, mainAfter } = await beforeCheckpoint()
   for (let pages = 0; pages * PAGE <= mainAfter.length; pages += 1) {
     const folder = copy(killed)
@@ -127,7 +127,7 @@ test('a checkpoint that was cut off anywhere is completed', async () => {
   }
 })
 
-test('a checkpoint that was cut off and whose write-ahead log is damaged or gone: the index is built again', async () => {
+test('an interrupted checkpoint with a damaged or missing write-ahead log: the index is built again', async () => {
   const { killed, mainAfter } = await beforeCheckpoint()
   const wal = readFileSync(`${main(killed)}-wal`)
   for (let offset = 0; offset <= wal.length; offset += 997) {
@@ -141,7 +141,7 @@ test('a checkpoint that was cut off and whose write-ahead log is damaged or gone
   }
 })
 
-test('a write-ahead log that was not part of a checkpoint is not needed', async () => {
+test('a write-ahead log without a checkpoint is not needed', async () => {
   const folder = copy()
   const store = folder.open()
   for (const stream of streams) await appendTo(store, stream, ['one more'])

@@ -10,7 +10,7 @@ beforeEach(() => {
 
 afterEach(() => folder.remove())
 
-test('a single event is found wherever it lies: written to the index, held in memory, and right behind what was written', async () => {
+test('finds a single event in the index file, in memory, and directly behind the written part', async () => {
   const store = folder.open()
   await appendTo(store, 'a-1', ['0', '1'])
   await appendTo(store, 'a-1', ['2'])

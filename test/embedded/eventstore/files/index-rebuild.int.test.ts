@@ -41,7 +41,7 @@ test('a deleted index is built again from the log', async () => {
   await expectWhole(folder)
 })
 
-test('an index that is behind is brought up to date', async () => {
+test('an outdated index is brought up to date', async () => {
   const folder = new LogFolder(original)
   folder.removeIndex()
   for (const file of readdirSync(join(folder.path, 'old-index')))
@@ -49,7 +49,7 @@ test('an index that is behind is brought up to date', async () => {
   await expectWhole(folder)
 })
 
-test('an index of another log is not believed', async () => {
+test('an index of another log is rejected', async () => {
   const other = new LogFolder()
   const store = other.open()
   for (let n = 0; n < 30; n += 1) await appendTo(store, 'foreign-1', [`foreign ${n}`])
@@ -61,7 +61,7 @@ test('an index of another log is not believed', async () => {
   await expectWhole(folder)
 })
 
-test('an index that knows more than the log is not believed', async () => {
+test('an index beyond the end of the log is rejected', async () => {
   const folder = new LogFolder(original)
   const store = folder.open()
   await appendTo(store, 'gone-1', ['gone'])

@@ -8,7 +8,7 @@ import { readForwards } from '../../../../embedded/eventstore/streams/read-strea
 import { readLogForwards } from '../../../../embedded/eventstore/streams/read-all.ts'
 import { openStore, type StreamStore } from '../../../../embedded/eventstore/streams/stream-store.ts'
 
-/** A folder of the node's files, worked on without the process around them. */
+/** A folder of the node's files, used without the node's process. */
 export class LogFolder {
   readonly path: string
 
@@ -48,7 +48,7 @@ export class LogFolder {
   }
 }
 
-/** Appends events with the given data; resolves when they are durable. */
+/** Appends events with the given data. Resolves when they are durable. */
 export function appendTo(store: StreamStore, stream: string, texts: string[]): Promise<void> {
   const events = texts.map((text) => ({
     id: randomUUID(),
@@ -74,7 +74,7 @@ export function everything(store: StreamStore): string[] {
   return lines
 }
 
-/** The same, read stream by stream over the index. */
+/** The same through the index, stream by stream. */
 export function everythingByStream(store: StreamStore, streams: string[]): string[] {
   const lines: string[] = []
   for (const stream of streams) {

@@ -6,7 +6,7 @@ import { EventLog } from '../../../../embedded/eventstore/log/event-log.ts'
 import { planFrame, type Frame, type FrameInput } from '../../../../embedded/eventstore/log/frame.ts'
 import { SEGMENT_HEADER } from '../../../../embedded/eventstore/log/segment.ts'
 
-/** The start reads the log in pieces of this many bytes. */
+/** Bytes that the start reads at once. */
 const PIECE = 1 << 20
 
 let folder = ''
@@ -56,7 +56,7 @@ function appendTo(log: EventLog, frame: FrameInput): Promise<void> {
 }
 
 test.each([0, 1, 2, 3, 4, 7, 8])(
-  'an append that ends %i bytes before the end of what the start reads at once does not end the log',
+  'the start reads on after an append that ends %i bytes before the end of one read',
   async (distance) => {
     const log = open()
     await appendTo(log, input(0, PIECE - 5000))

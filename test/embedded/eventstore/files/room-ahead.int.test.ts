@@ -23,7 +23,7 @@ afterEach(async () => {
 
 const fileSize = (): number => fstatSync(segment.fd).size
 
-test('of a disk that is nearly full it takes what an append needs and half of the rest', () => {
+test('on an almost full disk it takes the room for the append and half of the rest', () => {
   const room = new RoomAhead(() => MEGABYTE)
   room.make(segment, MEGABYTE / 2, 0)
   expect(fileSize()).toBeGreaterThanOrEqual(MEGABYTE / 2)
@@ -31,7 +31,7 @@ test('of a disk that is nearly full it takes what an append needs and half of th
   expect(room.isWanting).toBe(false)
 })
 
-test('a look for room on a disk without enough of it writes nothing, and one with enough ends the want', async () => {
+test('a retry on a full disk writes nothing; a retry with enough room ends the refusals', async () => {
   let free = 2 * MEGABYTE - 100
   const room = new RoomAhead(() => free)
   const before = fileSize()
@@ -47,6 +47,6 @@ test('a look for room on a disk without enough of it writes nothing, and one wit
   expect(fileSize()).toBeGreaterThanOrEqual(before + 2 * MEGABYTE)
 })
 
-test('what a disk has left is told in bytes', () => {
+test('reports the free bytes of a disk', () => {
   expect(freeBytes(folder)).toBeGreaterThan(MEGABYTE)
 })

@@ -73,7 +73,7 @@ async function fill(count: number): Promise<void> {
   await log.close()
 }
 
-test('a log of many segments is read as one, before and after it is opened again', async () => {
+test('a log of many segments reads as one, before and after a restart', async () => {
   await fill(200)
   expect(segments().length).toBeGreaterThan(8)
   const recovered: Frame[] = []
@@ -86,7 +86,7 @@ test('a log of many segments is read as one, before and after it is opened again
   await log.close()
 })
 
-test('segments that fill up one append at a time', async () => {
+test('segments also fill up one append at a time', async () => {
   let log = open()
   for (let n = 0; n < 60; n += 1) await append(log, n)
   await log.close()
@@ -96,7 +96,7 @@ test('segments that fill up one append at a time', async () => {
   await log.close()
 })
 
-test('appends that room was required for go where that room is, and the next ones into a segment of their own', async () => {
+test('appends with required room go into that room, and later appends into a new segment', async () => {
   let log = open()
   let count = 0
   for (; log.durableEnd < 4000; count += 1) await append(log, count)
@@ -135,7 +135,7 @@ test('a segment that is missing, too long, too short or another one stops the st
   }
 })
 
-test('segments that a backlog began and nobody wrote to when the node was killed are begun again', async () => {
+test('a start creates segments again that a backlog had created and a kill left unused', async () => {
   await fill(40)
   const newest = segments().at(-1) ?? ''
   const end = Number(newest.slice(0, 16)) + statSync(join(folder, newest)).size
@@ -149,7 +149,7 @@ test('segments that a backlog began and nobody wrote to when the node was killed
   await log.close()
 })
 
-test('a segment that was begun where the room of the one before it ends by chance is begun again', async () => {
+test('a start creates an unused segment again even if the room before it ends at its beginning', async () => {
   await fill(40)
   const newest = join(folder, segments().at(-1) ?? '')
   const header = Buffer.from(readFileSync(newest).subarray(0, 32))
@@ -163,7 +163,7 @@ test('a segment that was begun where the room of the one before it ends by chanc
   await log.close()
 })
 
-test('a segment that was begun and not used when the node was killed is begun again', async () => {
+test('a start creates a segment again that a kill left unused', async () => {
   await fill(40)
   const newest = segments().at(-1) ?? ''
   const end = Number(newest.slice(0, 16)) + statSync(join(folder, newest)).size

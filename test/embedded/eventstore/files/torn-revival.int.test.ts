@@ -24,7 +24,7 @@ function setMetadata(store: StreamStore, json: string, contentType: string): Pro
   return new Promise((resolve) => append(store, `$$${stream}`, 'any', [event], resolve))
 }
 
-/** The log after a write that made two appends, with the place where the second one begins. */
+/** The log after a write of two appends, and the position of the second. */
 async function afterWrite(write: (store: StreamStore) => Promise<unknown>): Promise<{ bytes: Buffer; second: number }> {
   const folder = new LogFolder(deleted)
   const store = folder.open()
@@ -38,7 +38,7 @@ async function afterWrite(write: (store: StreamStore) => Promise<unknown>): Prom
   return { bytes, second: frames[1]?.position ?? 0 }
 }
 
-/** What a node finds that was killed when only these bytes were written. */
+/** The state that a node finds when only these bytes were written before a kill. */
 async function found(
   bytes: Buffer,
 ): Promise<{ revisions: number[]; view: string; first: number; metadata: string | undefined; isUnchanged: boolean }> {
@@ -63,7 +63,7 @@ describe('an append to a soft-deleted stream', () => {
     expect(await found(bytes.subarray(0, second))).toMatchObject({ revisions: [2], first: 2, isUnchanged: false })
   })
 
-  test('killed after its metadata: nothing is left to do', async () => {
+  test('killed after its metadata: the start has nothing to do', async () => {
     const { bytes } = await afterWrite(write)
     expect(await found(bytes)).toMatchObject({ revisions: [2], first: 2, isUnchanged: true })
   })
@@ -74,7 +74,7 @@ describe.each(['application/json', 'application/octet-stream'])(
   (contentType) => {
     const write = (store: StreamStore): Promise<unknown> => setMetadata(store, '{"owner":"x"}', contentType)
 
-    test('killed before the metadata that truncates: the deleted events stay deleted', async () => {
+    test('killed before the truncating metadata: the deleted events stay deleted', async () => {
       const { bytes, second } = await afterWrite(write)
       expect(await found(bytes.subarray(0, second))).toEqual({
         revisions: [],
@@ -85,7 +85,7 @@ describe.each(['application/json', 'application/octet-stream'])(
       })
     })
 
-    test('killed after it: nothing is left to do', async () => {
+    test('killed after it: the start has nothing to do', async () => {
       const { bytes } = await afterWrite(write)
       expect(await found(bytes)).toMatchObject({ revisions: [], first: 2, isUnchanged: true })
     })

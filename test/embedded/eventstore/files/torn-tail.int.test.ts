@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { LogFolder, appendTo, everything } from './log-folder.ts'
 
-/** Three appends that were acknowledged, three behind the mark. */
+/** Three acknowledged appends, and three behind the mark. */
 let original: LogFolder
 let acknowledgedSize = 0
 let acknowledged: string[] = []
@@ -26,7 +26,7 @@ beforeAll(async () => {
 
 afterAll(() => original.remove())
 
-/** Opens a damaged copy, checks that a prefix of the appends with all acknowledged ones is there, and goes on writing. */
+/** Opens a damaged copy. Expects a prefix of the appends with all acknowledged ones. Then appends further events. */
 async function expectPrefix(folder: LogFolder): Promise<string[]> {
   let store = folder.open()
   const found = everything(store)
@@ -42,7 +42,7 @@ async function expectPrefix(folder: LogFolder): Promise<string[]> {
   return found
 }
 
-test('cut anywhere behind the last acknowledged append: nothing acknowledged is lost, no append is halved', async () => {
+test('a cut behind the last acknowledged append loses no acknowledged append and halves none', async () => {
   const size = statSync(original.segment).size
   const lengths = new Set<number>()
   for (let cut = acknowledgedSize; cut <= size; cut += 9) {
@@ -54,7 +54,7 @@ test('cut anywhere behind the last acknowledged append: nothing acknowledged is 
   expect(lengths.size).toBeGreaterThanOrEqual(3)
 })
 
-test('the same, with zeros or garbage where the tail was', async () => {
+test('the same with zeros or garbage in place of the tail', async () => {
   const bytes = readFileSync(original.segment)
   for (let cut = acknowledgedSize; cut < bytes.length; cut += 41) {
     for (const filler of [0x00, 0xa5]) {
@@ -74,7 +74,7 @@ test('the same without the index', async () => {
   }
 })
 
-test('cut before the last acknowledged append: the start is refused', () => {
+test('a cut before the last acknowledged append stops the start', () => {
   for (let cut = 0; cut < acknowledgedSize; cut += 61) {
     const folder = new LogFolder(original)
     truncateSync(folder.segment, cut)

@@ -6,12 +6,12 @@ export type Fact = { n: number; key: string; isForeign: boolean }
 type Out = { message: Message<Fact>; consumer: string; expiresAt: number }
 type Parked = { n: number; isDone: boolean }
 
-/** Most events that one page of the source looks at. */
+/** Largest number of events that one page of the source examines. */
 const WINDOW = 7
 
 /**
- * The surroundings of a group, as simple as can be: a source in memory, consumers, a clock. Every command is checked when it
- * comes: nobody gets more than fits, nothing that is done with comes again, no checkpoint passes what is not.
+ * The simplest environment of a group: a source in memory, consumers, a clock. It checks every command. No consumer
+ * gets more than it has room for. No finished message returns. No checkpoint passes an unfinished message.
  */
 export class GroupWorld {
   now = 0
@@ -41,7 +41,7 @@ export class GroupWorld {
     this.facts.push({ n: this.facts.length, key, isForeign })
   }
 
-  /** The group hears of what was appended; a read may have shown it that before. */
+  /** Passes appended events to the group. A read may have returned them before. */
   tellNews(): void {
     for (const fact of this.facts.slice(this.told)) {
       this.told = fact.n + 1
@@ -62,7 +62,7 @@ export class GroupWorld {
     this.perform(this.group.removeConsumer(id, this.now))
   }
 
-  /** Says one thing about one message that is out, chosen by number. */
+  /** Answers one outstanding message, chosen by number. */
   answer(choice: number, action: 'ack' | 'park' | 'retry' | 'skip' | 'stop'): void {
     const ids = [...this.out.keys()]
     const id = ids[choice % Math.max(1, ids.length)]
@@ -73,7 +73,7 @@ export class GroupWorld {
     this.perform(action === 'ack' ? this.group.ack([id], this.now) : this.group.nack([id], action, 'why', this.now))
   }
 
-  /** A message that is not out any more is acknowledged once more. */
+  /** Acknowledges a message again that is no longer outstanding. */
   answerLate(n: number): void {
     if (!this.out.has(`id-${n}`)) this.perform(this.group.ack([`id-${n}`], this.now))
   }
@@ -88,7 +88,7 @@ export class GroupWorld {
     if (this.parked.length > 0) this.perform(this.group.replayParked(this.cut, Math.min(stopAt, this.parked.length)))
   }
 
-  /** Lets one read of the group come back. */
+  /** Completes one read of the group. */
   read(): void {
     const command = this.reads.shift()
     if (command?.kind === 'read') this.perform(this.group.pageRead(this.page(command.from, command.count), this.now))
@@ -96,19 +96,19 @@ export class GroupWorld {
       this.perform(this.group.parkedRead(this.parkedPage(command.from, command.count), this.now))
   }
 
-  /** The node stops at any moment and starts again: what is left is the last checkpoint and the parked messages. */
+  /** Stops the node at any moment and starts it again. Only the last checkpoint and the parked messages survive. */
   restart(): void {
     this.consumers.clear()
     this.out.clear()
     this.reads.length = 0
     for (const n of this.done) this.doneBefore.add(n)
     this.done.clear()
-    // Handled after its replay, but not cut off yet: it is parked as before.
+    // A message handled after its replay but not yet truncated stays parked.
     for (const parked of this.parked.slice(this.cut)) parked.isDone = false
     this.group = this.begin()
   }
 
-  /** One consumer is left and handles everything that still comes; returns the events nobody ever was done with. */
+  /** Leaves one consumer that handles everything from now on. Returns the events that were never finished. */
   settle(): number[] {
     for (const id of this.consumers.keys()) this.disconnect(id)
     this.connect('last', 3)
@@ -161,7 +161,7 @@ export class GroupWorld {
           this.truncate(command.before)
           break
         case 'drop':
-          throw new Error('no consumer is dropped here')
+          throw new Error('this world has no dropped consumer')
       }
     }
   }
@@ -169,15 +169,14 @@ export class GroupWorld {
   private deliver(consumer: string, message: Message<Fact>): void {
     const { event, id, parkedRevision } = message
     const size = this.consumers.get(consumer)
-    if (size === undefined) throw new Error(`delivered to ${consumer}, which is not there`)
-    if (this.out.has(id)) throw new Error(`${id} is out twice`)
+    if (size === undefined) throw new Error(`delivered to ${consumer}, which does not exist`)
+    if (this.out.has(id)) throw new Error(`${id} is delivered to two consumers`)
     if ([...this.out.values()].filter((out) => out.consumer === consumer).length >= size)
       throw new Error(`${consumer} has no room`)
-    if (parkedRevision === undefined && this.done.has(event.n))
-      throw new Error(`${event.n} is done with and comes again`)
+    if (parkedRevision === undefined && this.done.has(event.n)) throw new Error(`${event.n} is finished and returns`)
     if (parkedRevision !== undefined && this.parked[parkedRevision]?.isDone !== false)
-      throw new Error(`parked ${parkedRevision} is done with and comes again`)
-    if (event.isForeign) throw new Error(`${event.n} does not pass the filter`)
+      throw new Error(`parked ${parkedRevision} is finished and returns`)
+    if (event.isForeign) throw new Error(`${event.n} is excluded by the filter`)
     this.out.set(id, { message, consumer, expiresAt: this.now + this.settings.messageTimeout })
   }
 

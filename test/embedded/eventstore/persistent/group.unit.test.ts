@@ -118,7 +118,7 @@ const someSettings = record({
   checkpointAfter: constantFrom(0, 1000),
 })
 
-test('no event is lost and none that was handled comes again, whatever happens in whatever order', () => {
+test('loses no event and repeats no handled one, in any order of actions', () => {
   assert(
     property(someSettings, array(aStep, { maxLength: 150, size: 'max' }), (settings, steps) => {
       const world = new GroupWorld({ ...SETTINGS, ...settings })
@@ -129,7 +129,7 @@ test('no event is lost and none that was handled comes again, whatever happens i
   )
 })
 
-test('parked messages come back once each, also when the node stops before they are handled', () => {
+test('a replay returns each parked message once, also when the node stops before they are handled', () => {
   assert(
     property(someSettings, array(aStep, { maxLength: 80, size: 'max' }), (settings, steps) => {
       const world = new GroupWorld({ ...SETTINGS, ...settings })
@@ -144,7 +144,7 @@ test('parked messages come back once each, also when the node stops before they 
   )
 })
 
-test('a group that has read to the end keeps up, also when it cannot read the events that were appended meanwhile', () => {
+test('a group that has read to the end keeps up, also when events appended meanwhile are unreadable', () => {
   const group = new Group<string>(SETTINGS, undefined, (event) => event)
   expect(group.start()).toEqual([{ kind: 'read', from: 0, count: 3 }])
   expect(group.appended({ id: 'hidden', position: 0, event: 'hidden' }, 0)).toEqual([])
@@ -156,7 +156,7 @@ test('a group that has read to the end keeps up, also when it cannot read the ev
   ])
 })
 
-test('a handled message is handled by whoever says so, and an unknown id changes nothing', () => {
+test('any consumer can acknowledge a message; an unknown id has no effect', () => {
   const world = new GroupWorld(SETTINGS)
   world.connect('one', 2)
   world.append(false, 'a')

@@ -40,7 +40,7 @@ function statsOf(name: string): ReturnType<EventStoreDBClient['getPersistentSubs
   return client.getPersistentSubscriptionToStreamInfo(name, 'group')
 }
 
-test('killed: groups, their settings, how far they came and what they parked are there again', async () => {
+test('a kill keeps groups, their settings, checkpoints and parked messages', async () => {
   await append('orders', 6)
   const asked = settings({
     maxRetryCount: 3,
@@ -76,7 +76,7 @@ test('killed: groups, their settings, how far they came and what they parked are
   expect(two.numbers.slice(3)).toEqual([0, 2])
 })
 
-test('killed in a replay: what was not acknowledged is still parked', async () => {
+test('a kill during a replay leaves unacknowledged messages parked', async () => {
   await append('orders', 3)
   await client.createPersistentSubscriptionToStream('orders', 'group', settings())
   const one = await consumer(client, 'orders', 'group')
@@ -102,7 +102,7 @@ test('killed in a replay: what was not acknowledged is still parked', async () =
   expect(two.numbers).toEqual([1, 2])
 })
 
-test('killed: a filter on everything is there again, prefixes with commas too', async () => {
+test('a kill keeps a filter on $all, including prefixes with commas', async () => {
   const changes = persistentSubscriptionToAllSettingsFromDefaults({ startFrom: START })
   await client.createPersistentSubscriptionToAll('group', changes, {
     filter: eventTypeFilter({ prefixes: ['Wanted', 'a,b'] }),
@@ -117,7 +117,7 @@ test('killed: a filter on everything is there again, prefixes with commas too', 
   expect([one.numbers, two.numbers]).toEqual([[1, 3], [0]])
 })
 
-test('a configuration that cannot be read: no groups, but everything else', async () => {
+test('an unreadable configuration disables groups and nothing else', async () => {
   await client.createPersistentSubscriptionToStream('orders', 'group', settings())
   await client.appendToStream('$persistentSubscriptionConfig', counted(0))
   await killed()
@@ -129,7 +129,7 @@ test('a configuration that cannot be read: no groups, but everything else', asyn
   expect(await collect(client.readStream('orders'))).toHaveLength(1)
 })
 
-test('a checkpoint that is none: its group is left out, the others work', async () => {
+test('a group with an invalid checkpoint is left out, and the others work', async () => {
   for (const name of ['orders', 'others']) await client.createPersistentSubscriptionToStream(name, 'group', settings())
   await client.appendToStream(
     '$persistentsubscription-orders::group-checkpoint',
@@ -140,7 +140,7 @@ test('a checkpoint that is none: its group is left out, the others work', async 
   expect((await statsOf('others')).status).toBe('Live')
 })
 
-test('killed under load: every event is handled or parked, none is lost', async () => {
+test('kills under load lose no event: each is handled or parked', async () => {
   await client.createPersistentSubscriptionToStream(
     'orders',
     'group',
@@ -175,7 +175,8 @@ test('killed under load: every event is handled or parked, none is lost', async 
   }
   await work()
   await expect.poll(() => handled.size, SOON).toBe(300)
-  // What was handled before the last kill comes again behind the checkpoint, so the end is when all of it is parked.
+  // Messages handled before the last kill return if they lie behind the checkpoint. The end is reached when all are
+  // parked.
   const parked = async (): Promise<number[]> => {
     const links = await collect(
       client.readStream('$persistentsubscription-orders::group-parked', { resolveLinkTos: true }),

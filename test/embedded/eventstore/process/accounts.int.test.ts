@@ -35,7 +35,7 @@ async function command(args: string[], input = ''): Promise<{ code: unknown; out
   return { code, out, problems }
 }
 
-/** Asks a node over TLS as a browser does, by either protocol; trusts the certificate that it made for itself. */
+/** Sends a request over TLS as a browser does, by either protocol. Trusts the node's own certificate. */
 async function ask(
   node: EventStoreNode,
   path: string,
@@ -61,7 +61,7 @@ const secured = async (): Promise<EventStoreNode> => {
   return startEventStoreNode({ dataDir, port: 0, usersFile })
 }
 
-test('the command user makes a line that lets its user in', async () => {
+test('the command user prints a line with which its user can log in', async () => {
   const { out, code } = await command(['user', '--login', 'alice', '--groups', 'doctors, $admins'], 'a secret\n')
   expect(code).toBe(0)
   expect(JSON.parse(out)).toEqual({
@@ -90,7 +90,7 @@ test.each([
   { args: ['--data', 'DATA', '--port', '0', '--host', '127.0.0.1.example.org'], input: '' },
   { args: ['--data', 'DATA', '--port', '0', '--certificate', 'here'], input: '' },
   { args: ['--data', 'DATA', '--port', '0', '--certificate', 'here', '--key', 'there'], input: '' },
-])('$args ends with what is wrong', async ({ args, input }) => {
+])('$args ends with a description of the mistake', async ({ args, input }) => {
   const { code, out, problems } = await command(
     args.map((arg) => (arg === 'DATA' ? dataDir : arg)),
     input,
@@ -103,7 +103,7 @@ test.each([
   })
 })
 
-test('--help names every option', async () => {
+test('--help contains every option', async () => {
   const { out, code } = await command(['--help'])
   expect(code).toBe(0)
   for (const option of [
@@ -124,7 +124,7 @@ test.each([
   { what: 'a line that is no JSON', content: 'alice:secret' },
   { what: 'a password in the clear', content: '{"login":"alice","password":"secret","groups":[]}' },
   {
-    what: 'a hash that takes too much memory',
+    what: 'a hash with a high memory cost',
     content: '{"login":"alice","password":"scrypt$1048576$64$1$c2FsdA$aGFzaA","groups":[]}',
   },
   { what: 'a login with a colon', content: '{"login":"a:b","password":"scrypt$16384$8$1$c2FsdA$aGFzaA","groups":[]}' },
@@ -132,18 +132,18 @@ test.each([
     what: 'a group that is no text',
     content: '{"login":"alice","password":"scrypt$16384$8$1$c2FsdA$aGFzaA","groups":[1]}',
   },
-])('a users file with $what does not start a node', async ({ content }) => {
+])('a users file with $what stops the start', async ({ content }) => {
   await writeFile(usersFile, content)
   await expect(startEventStoreNode({ dataDir, port: 0, usersFile })).rejects.toThrow(usersFile)
 })
 
-test('a login that comes twice does not start a node', async () => {
+test('a duplicate login stops the start', async () => {
   const line = await userLine('alice', 'secret', [])
   await writeFile(usersFile, `${line}\n\n${line}\n`)
-  await expect(startEventStoreNode({ dataDir, port: 0, usersFile })).rejects.toThrow('line 3: alice is there twice')
+  await expect(startEventStoreNode({ dataDir, port: 0, usersFile })).rejects.toThrow('line 3: alice occurs twice')
 })
 
-test('the node keeps the certificate that it made for itself, its key for its owner only', async () => {
+test('the node keeps its own certificate, and only its owner can read the key', async () => {
   const first = await secured()
   const certificate = await readFile(join(dataDir, 'tls', 'certificate.pem'), 'utf8')
   expect((await stat(join(dataDir, 'tls', 'key.pem'))).mode & 0o777).toBe(0o600)
@@ -167,7 +167,7 @@ test.each([
     file: 'certificate.pem',
     content: selfSignedCertificate(['elsewhere.test']).certificate,
   },
-])('$damage, as a crash can leave it, is replaced', async ({ file, content }) => {
+])('$damage, as after a crash, is replaced', async ({ file, content }) => {
   await (await secured()).stop()
   await writeFile(join(dataDir, 'tls', file), content)
   const node = await secured()
@@ -175,14 +175,14 @@ test.each([
   await node.stop()
 })
 
-test('no clock makes the certificate of the node invalid', () => {
+test("the node's certificate is valid at any clock setting", () => {
   const { validFromDate, validToDate } = new X509Certificate(selfSignedCertificate(['localhost']).certificate)
   expect([validFromDate, validToDate]).toEqual([new Date('2000-01-01T00:00:00Z'), new Date('9999-12-31T23:59:59Z')])
 })
 
 const account = { login: 'the platform', password: 'p@ss:w/rd?&#% ö' }
 
-test('an account of its own: the connection string contains it, the arguments and the environment do not, its file has a hash', async () => {
+test('with its own account: the connection string contains it, arguments and environment do not, and its file contains a hash', async () => {
   dataDir = join(folder, 'da ta?&#%ö')
   vi.stubEnv('SECRET_OF_THE_PARENT', account.password)
   const node = await startEventStoreNode({ dataDir, port: 0, account })
@@ -202,7 +202,7 @@ test('an account of its own: the connection string contains it, the arguments an
   await node.stop()
 })
 
-test('a folder that was used without accounts keeps its events when it gets one', async () => {
+test('a folder used without accounts keeps its events when accounts are added', async () => {
   const open = await startEventStoreNode({ dataDir, port: 0 })
   const before = EventStoreDBClient.connectionString(open.url)
   await before.appendToStream('a-1', jsonEvent({ type: 'Noted', data: {} }))
@@ -217,7 +217,7 @@ test('a folder that was used without accounts keeps its events when it gets one'
   await node.stop()
 })
 
-test('questions: life for everyone, kind for everyone, figures for accounts', async () => {
+test('liveness and server information need no account; statistics do', async () => {
   const node = await secured()
   for (const path of ['/health/live', '/ping']) expect((await ask(node, path)).status).toBe(200)
   expect(JSON.parse((await ask(node, '/info')).body)).toMatchObject({ authentication: { type: 'internal' } })
@@ -227,7 +227,7 @@ test('questions: life for everyone, kind for everyone, figures for accounts', as
   await node.stop()
 })
 
-test('somebody who guesses passwords does not lock the others out', async () => {
+test('password guesses do not lock other users out', async () => {
   const node = await secured()
   const alice = EventStoreDBClient.connectionString(node.url.replace('esdb://', 'esdb://alice:secret@'))
   const guesser = EventStoreDBClient.connectionString(node.url)
@@ -248,7 +248,7 @@ test('somebody who guesses passwords does not lock the others out', async () => 
   await node.stop()
 })
 
-test('connections in the clear are refused', async () => {
+test('refuses unencrypted connections', async () => {
   const node = await secured()
   await expect(fetch(`http://127.0.0.1:${node.port}/info`)).rejects.toThrow()
   const client = EventStoreDBClient.connectionString(`esdb://alice:secret@127.0.0.1:${node.port}?tls=false`)
@@ -257,7 +257,7 @@ test('connections in the clear are refused', async () => {
   await node.stop()
 })
 
-test('on every address, with a certificate that it is given; discovery names the address that was called', async () => {
+test('listens on every address with a given certificate; discovery returns the called address', async () => {
   await writeFile(usersFile, `${await userLine('alice', 'secret', [])}\n`)
   const made = selfSignedCertificate(['localhost'])
   const [certificate, key] = [join(folder, 'certificate.pem'), join(folder, 'key.pem')]

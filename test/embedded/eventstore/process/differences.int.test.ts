@@ -17,7 +17,8 @@ import { SOON, TestConsumer, consumer, settings } from '../contract/persistent-c
 import { batchRequest, rawStreams } from '../contract/raw-append.ts'
 import { link } from '../contract/written-links.ts'
 
-// Where the node differs from the server on purpose. The contract suite cannot hold these answers: it runs on servers too.
+// The node differs from the server here on purpose. The contract suite cannot contain these tests, because it also runs
+// on servers.
 
 const ALONE = { credentials: { username: 'admin', password: 'changeit' } }
 
@@ -43,14 +44,14 @@ test('$all of a new node is empty', async () => {
 })
 
 describe('a read of $all', () => {
-  test('from beyond the end: nothing forwards, everything backwards', async () => {
+  test('from beyond the end: no events forwards, all events backwards', async () => {
     await client.appendToStream('a-1', [counted(0), counted(1)])
     const fromPosition = { commit: 10n ** 15n, prepare: 10n ** 15n }
     expect(await collect(client.readAll({ fromPosition }))).toEqual([])
     expect(await revisions(client.readAll({ fromPosition, direction: BACKWARDS }))).toEqual([1, 0])
   })
 
-  test('from a position whose prepare is above its commit: goes by the commit', async () => {
+  test('from a position whose prepare exceeds its commit: uses the commit position', async () => {
     await client.appendToStream('a-1', counted(0))
     const { position } = await client.appendToStream('a-1', [counted(1), counted(2)])
     const [, , third] = await collect(client.readAll())
@@ -60,7 +61,7 @@ describe('a read of $all', () => {
   })
 })
 
-test('an append of known ids in another order is a repeat that ends with the last of them', async () => {
+test('an append of known ids in another order is a repeat with the revision of its last event', async () => {
   const [first, second, third] = [counted(0), counted(1), counted(2)]
   await client.appendToStream('a-1', [first, second, third])
   for (const options of [{}, ALONE]) {
@@ -72,7 +73,7 @@ test('an append of known ids in another order is a repeat that ends with the las
   expect(await revisions(client.readStream('a-1'))).toEqual([0, 1, 2])
 })
 
-test('a batch append with an empty type is refused once, and the next one is taken', async () => {
+test('a batch append with an empty type gets one refusal, and the next append is accepted', async () => {
   const raw = rawStreams(node.url)
   const answers: streams.BatchAppendResp[] = []
   const call = raw.batchAppend()
@@ -108,7 +109,7 @@ test('a refusal about a stream whose name is not ASCII contains the reason and t
   })
 })
 
-test('a live link that leads nowhere passes the filter of a group on $all by itself', async () => {
+test('a live link without a target is filtered by itself in a group on $all', async () => {
   const live = persistentSubscriptionToAllSettingsFromDefaults({ startFrom: END, resolveLinkTos: true })
   await client.createPersistentSubscriptionToAll('group', live, { filter: streamNameFilter({ prefixes: ['links-'] }) })
   const one = await new TestConsumer(client.subscribeToPersistentSubscriptionToAll('group')).joined()
@@ -117,7 +118,7 @@ test('a live link that leads nowhere passes the filter of a group on $all by its
   expect(one.delivered.map(({ event, link: by }) => [event?.streamId, by?.streamId])).toEqual([[undefined, 'links-1']])
 })
 
-test('ordinary messages beside a replayed one that is left unanswered go to the next consumer, as it does', async () => {
+test('ordinary messages beside an unanswered replayed message go to the next consumer, and so does that one', async () => {
   await client.createPersistentSubscriptionToStream('a-1', 'group', settings())
   const one = await consumer(client, 'a-1', 'group')
   await client.appendToStream('a-1', counted(0))

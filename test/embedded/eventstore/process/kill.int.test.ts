@@ -19,7 +19,7 @@ afterEach(async () => {
 
 type Acknowledged = { stream: string; revision: bigint; position: bigint; n: number }
 
-/** Appends over 32 writers until the node is gone; returns what was acknowledged. */
+/** Appends with 32 writers until the node is gone. Returns the acknowledged events. */
 async function appendUntilKilled(
   url: string,
   round: number,
@@ -60,7 +60,7 @@ async function appendUntilKilled(
   return acknowledged
 }
 
-test('SIGKILL in the middle of appends: every acknowledged event is there afterwards, at its place, without gaps', async () => {
+test('SIGKILL during appends keeps every acknowledged event at its place, without gaps', async () => {
   node = await startEventStoreNode({ dataDir, port: 0 })
   const acknowledged: Acknowledged[] = []
   for (const [round, killAfter] of [50, 400, 37, 1200].entries()) {
@@ -88,7 +88,7 @@ test('SIGKILL in the middle of appends: every acknowledged event is there afterw
   await client.dispose()
 })
 
-test('a repeated append is recognised after the restart', async () => {
+test('a repeated append is recognised after a restart', async () => {
   node = await startEventStoreNode({ dataDir, port: 0 })
   const events = [1, 2].map((n) => jsonEvent({ type: 'Numbered', data: { n } }))
   let client = EventStoreDBClient.connectionString(node.url)
@@ -106,7 +106,7 @@ test('a repeated append is recognised after the restart', async () => {
   await client.dispose()
 })
 
-test('a subscription resumed from its last position after SIGKILL sees everything once', async () => {
+test('a subscription from its last position receives every event once after SIGKILL', async () => {
   node = await startEventStoreNode({ dataDir, port: 0 })
   let client = EventStoreDBClient.connectionString(node.url)
   for (let n = 0; n < 10; n += 1) await client.appendToStream('resumed-1', jsonEvent({ type: 'Numbered', data: { n } }))

@@ -19,7 +19,7 @@ afterEach(() => rm(dataDir, { recursive: true, force: true }))
 
 const noted = (n: number) => jsonEvent({ type: 'Noted', data: { n } })
 
-test('a second process on the same folder is refused, and does not harm the first', async () => {
+test('refuses a second process on the same folder, without harm to the first', async () => {
   const first = await startEventStoreNode({ dataDir, port: 0 })
   await expect(startEventStoreNode({ dataDir, port: 0 })).rejects.toThrow(/another process is using/)
   const client = EventStoreDBClient.connectionString(first.url)
@@ -28,7 +28,7 @@ test('a second process on the same folder is refused, and does not harm the firs
   await first.stop()
 })
 
-test('a start waits for the process that is about to end', async () => {
+test('a start waits for a process that is about to end', async () => {
   const first = await startEventStoreNode({ dataDir, port: 0 })
   const second = startEventStoreNode({ dataDir, port: 0 })
   await new Promise((resolve) => {
@@ -38,7 +38,7 @@ test('a start waits for the process that is about to end', async () => {
   await (await second).stop()
 })
 
-test('a taken port stops the start with its number', async () => {
+test('a taken port stops the start with an error that contains the port', async () => {
   const first = await startEventStoreNode({ dataDir, port: 0 })
   const other = await mkdtemp(join(tmpdir(), 'event-store-'))
   await expect(startEventStoreNode({ dataDir: other, port: first.port })).rejects.toThrow(String(first.port))
@@ -86,7 +86,7 @@ test('SIGKILL of the parent ends the node', async () => {
   await expect.poll(() => isRunning(pid), { timeout: 20_000 }).toBe(false)
 })
 
-test('a damaged event is reported to the client that reads it, and others go on', async () => {
+test('a client that reads a damaged event gets an error; other reads continue', async () => {
   const first = await startEventStoreNode({ dataDir, port: 0 })
   let client = EventStoreDBClient.connectionString(first.url)
   await client.appendToStream('broken-1', jsonEvent({ type: 'Noted', data: { text: 'to be damaged' } }))

@@ -31,7 +31,7 @@ const noted = (n: number) => jsonEvent({ type: 'Noted', data: { n } })
 const ask = (path: string, init?: RequestInit): Promise<Response> => fetch(`http://127.0.0.1:${node.port}${path}`, init)
 const figures = async (): Promise<unknown> => (await ask('/stats')).json()
 
-test('streams, events, bytes and syncs are counted, over a restart too', async () => {
+test('counts streams, events, bytes and syncs, also after a restart', async () => {
   expect(await figures()).toMatchObject({
     streams: 0,
     events: 0,
@@ -58,7 +58,7 @@ test('streams, events, bytes and syncs are counted, over a restart too', async (
   expect(await figures()).toMatchObject({ streams: 5, events: 6 })
 })
 
-test('connections that carry calls are counted while they last', async () => {
+test('counts open connections with calls', async () => {
   const sessions = [1, 2].map(() => connectHttp2(`http://127.0.0.1:${node.port}`))
   await expect.poll(figures).toMatchObject({ connections: 2 })
   sessions[0]?.close()
@@ -67,7 +67,7 @@ test('connections that carry calls are counted while they last', async () => {
   await expect.poll(figures).toMatchObject({ connections: 0 })
 })
 
-test('a subscription is listed with its lag, until its client leaves', async () => {
+test('lists a subscription with its lag until its client leaves', async () => {
   await client.appendToStream('a-1', [noted(0), noted(1)])
   const ofStream = client.subscribeToStream('a-1')
   const ofAll = client.subscribeToAll()
@@ -87,7 +87,7 @@ test('a subscription is listed with its lag, until its client leaves', async () 
   await expect.poll(figures).toMatchObject({ subscriptions: [] })
 })
 
-test('a client that takes nothing falls behind visibly', async () => {
+test('shows the growing lag of a client that stops reading', async () => {
   const large = () => Array.from({ length: 8 }, () => jsonEvent({ type: 'Noted', data: { text: 'x'.repeat(100_000) } }))
   for (let n = 0; n < 20; n += 1) await client.appendToStream('a-1', large())
   const stalled = client.subscribeToStream('a-1')
@@ -102,7 +102,7 @@ test('a client that takes nothing falls behind visibly', async () => {
   await stalled.unsubscribe()
 })
 
-test('a group is listed with what it holds', async () => {
+test('lists a group with its messages', async () => {
   await client.appendToStream('a-1', [noted(0), noted(1), noted(2)])
   await client.createPersistentSubscriptionToStream(
     'a-1',
@@ -119,7 +119,7 @@ test('a group is listed with what it holds', async () => {
   await consumer.unsubscribe()
 })
 
-test('what is not there is 404 with what is, and nothing can be changed', async () => {
+test('answers 404 with the list of paths for an unknown path, and allows no changes', async () => {
   const missing = await ask('/web/index.html')
   expect(missing.status).toBe(404)
   expect(await missing.json()).toMatchObject({ paths: ['/health/live', '/ping', '/info', '/stats'] })
@@ -131,7 +131,7 @@ test('what is not there is 404 with what is, and nothing can be changed', async 
   expect(await (await ask('/health/live')).json()).toEqual({ status: 'live' })
 })
 
-test('a question that comes byte by byte is answered', async () => {
+test('answers a request that arrives byte by byte', async () => {
   const socket = connect({ port: node.port, host: '127.0.0.1', noDelay: true })
   const answered = new Promise<string>((resolve) => {
     socket.once('data', (bytes: Buffer) => resolve(bytes.toString('latin1')))
@@ -145,7 +145,7 @@ test('a question that comes byte by byte is answered', async () => {
   socket.destroy()
 })
 
-test('a stop does not wait for connections that nobody closes', async () => {
+test('a stop does not wait for open connections', async () => {
   const idle = connect(node.port, '127.0.0.1')
   idle.on('error', () => {}).resume()
   const kept = await ask('/info', { headers: { connection: 'keep-alive' } })

@@ -20,7 +20,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(dataDir, { recursive: true, force: true }))
 
-/** A node with two events that ends by SIGKILL or is told to stop. */
+/** A node with two events. It ends by SIGKILL or by a stop. */
 async function usedNode(end: 'kill' | 'stop'): Promise<void> {
   const node = await startEventStoreNode({ dataDir, port: 0 })
   const client = EventStoreDBClient.connectionString(node.url)
@@ -60,7 +60,7 @@ test('an empty folder', async () => {
   ])
 })
 
-test('after a clean stop nothing had to be made good', async () => {
+test('a start after a clean stop repairs nothing', async () => {
   await usedNode('stop')
   expect(await startAndReport()).toMatchObject([
     { level: 'info', tornBytes: 0, appendsReadAgain: 0, index: 'kept', ...held },
@@ -68,7 +68,7 @@ test('after a clean stop nothing had to be made good', async () => {
   ])
 })
 
-test('after a crash the torn end is cut off', async () => {
+test('a start after a crash cuts the torn end off', async () => {
   await usedNode('kill')
   const log = join(dataDir, 'log')
   await appendFile(join(log, readdirSync(log).find((name) => name.endsWith('.segment')) ?? ''), 'half of an append')
@@ -78,7 +78,7 @@ test('after a crash the torn end is cut off', async () => {
   expect(await startAndReport()).toMatchObject([{ level: 'info', tornBytes: 0, ...held }, READY])
 })
 
-test('a missing index is built again', async () => {
+test('a start without an index builds it again', async () => {
   await usedNode('stop')
   await rm(join(dataDir, 'index.sqlite'))
   expect(await startAndReport()).toMatchObject([

@@ -32,7 +32,7 @@ function resident(pid: number): number {
 
 type Stalled = { total: number; resume(): Promise<number> }
 
-/** Takes one event and stops reading; `resume` takes the rest of a known number. */
+/** Takes one event and stops reading. `resume` takes the rest, up to a total. */
 async function stall(reader: AsyncIterable<{ event?: ResolvedEvent['event'] }>, total: number): Promise<Stalled> {
   const events = reader[Symbol.asyncIterator]()
   await events.next()
@@ -46,7 +46,7 @@ async function stall(reader: AsyncIterable<{ event?: ResolvedEvent['event'] }>, 
   }
 }
 
-test('readers and subscribers that stop reading cost the node no more than a few of their events', async () => {
+test('stalled readers and subscribers cost the node the memory of only a few events', async () => {
   node = await startEventStoreNode({ dataDir, port: 0 })
   const { pid, url } = node
   const writer = EventStoreDBClient.connectionString(url)
@@ -75,7 +75,7 @@ test('readers and subscribers that stop reading cost the node no more than a few
   await reader.dispose()
 })
 
-test('a client that leaves the answers to its appends unread gets all of them later, and others are served meanwhile', async () => {
+test('a client that does not read its append answers gets all of them later; other clients are served meanwhile', async () => {
   node = await startEventStoreNode({ dataDir, port: 0 })
   const raw = new StreamsClient(new URL(node.url.replace('esdb:', 'http:')).host, credentials.createInsecure())
   const call = raw.batchAppend()

@@ -8,7 +8,7 @@ function heldOf(map: LruMap<number, string>, keys: Iterable<number>): number[] {
   return [...keys].filter((key) => map.get(key) !== undefined)
 }
 
-test('what was set last for a key is what it holds, the newer half is never forgotten, and no more is held than the size', () => {
+test('returns the last value of a key, keeps the newer half, and holds at most its size', () => {
   assert(
     property(array(nat(30), { maxLength: 200 }), (keys) => {
       const map = new LruMap<number, string>(SIZE)
@@ -26,7 +26,7 @@ test('what was set last for a key is what it holds, the newer half is never forg
   )
 })
 
-test('an entry that may not be forgotten stays as long as that is so', () => {
+test('keeps an entry while it must not be dropped', () => {
   const needed = new Set([3, 4])
   const map = new LruMap<number, number>(SIZE, (value) => !needed.has(value))
   const keys = Array.from({ length: 100 }, (_, key) => key)

@@ -67,7 +67,10 @@ function written(stream: string, revision: bigint, type = 'Noted'): TransferredE
   return { ...event(bytes('{}')), stream, revision, type, created: '0' }
 }
 
-/** All of `$all` but what differs between two stores by right: the creation time, and the ids of what a store wrote itself. */
+/**
+ * All of `$all` without the parts that may differ between two stores: the creation time, and the ids of events that a
+ * store wrote itself.
+ */
 async function contentsOf(url: string): Promise<string[]> {
   return withBytes(url, async (client) => {
     const lines: string[] = []
@@ -121,8 +124,8 @@ async function everythingOf(url: string, run: string): Promise<string[]> {
   }
 }
 
-describe('a store that is exported and imported elsewhere', () => {
-  test('carries everything over: deletes, revivals, tombstones, metadata, links', async () => {
+describe('an export and import of a store', () => {
+  test('transfers deletes, revivals, tombstones, metadata and links', async () => {
     const [from, to] = [await freshStore(), await freshStore()]
     const model = await fillAtRandom(from, 'moved', 5)
     const { events } = await exportStore({ url: from, out: file, withSystemStreams: true })
@@ -134,7 +137,7 @@ describe('a store that is exported and imported elsewhere', () => {
     expect(await everythingOf(to, 'moved')).toEqual(model.everything())
   })
 
-  test('carries over a revival that brought no events', async () => {
+  test('transfers a revival without events', async () => {
     const [from, to] = [await freshStore(), await freshStore()]
     const client = EventStoreDBClient.connectionString(from)
     await client.appendToStream('a', jsonEvent({ type: 'A', data: {} }))
@@ -149,7 +152,7 @@ describe('a store that is exported and imported elsewhere', () => {
   })
 
   if (isRealEventStore) {
-    test.each([1, 2, 3])('carries everything over to a real server and back: seed %i', async (seed) => {
+    test.each([1, 2, 3])('transfers everything to a real server and back: seed %i', async (seed) => {
       const run = `moved${Date.now().toString(36)}`
       const [from, to] = [await freshStore(), await freshStore()]
       const model = await fillAtRandom(from, run, seed)
@@ -162,7 +165,7 @@ describe('a store that is exported and imported elsewhere', () => {
     })
   }
 
-  test('keeps bytes as they are: spaces and digits of JSON, what is no UTF-8, no data at all', async () => {
+  test('keeps bytes unchanged: spaces and digits in JSON, invalid UTF-8, no data at all', async () => {
     const [from, to] = [await freshStore(), await freshStore()]
     const kept = [
       bytes('{ "n" : 12345678901234567890.10, "2":1, "1":2 }'),
@@ -186,7 +189,7 @@ describe('a store that is exported and imported elsewhere', () => {
     expect(found.map(({ isJson }) => isJson)).toEqual([true, true, false, false])
   })
 
-  test('leaves out what a store keeps for itself, and takes the metadata of what goes along', async () => {
+  test("omits the store's own streams, and includes the metadata of exported streams", async () => {
     const from = await freshStore()
     const client = EventStoreDBClient.connectionString(from)
     await client.appendToStream('$settings', jsonEvent({ type: 'A', data: {} }))
@@ -206,14 +209,14 @@ describe('a store that is exported and imported elsewhere', () => {
 })
 
 describe('an import into a store', () => {
-  test('that holds other events of a stream stops there and says so', async () => {
+  test('with other events in a stream stops there with an error', async () => {
     const to = await freshStore()
     await withBytes(to, (client) => client.append('taken', -1n, [event(bytes('{}'))]))
     await exportedByHand([written('taken', 0n)])
-    await expect(importStore(to, file)).rejects.toThrow(/taken holds events of its own/)
+    await expect(importStore(to, file)).rejects.toThrow(/taken already has events/)
   })
 
-  test('that was broken off is taken up by another one', async () => {
+  test('that was interrupted is completed by a second one', async () => {
     const to = await freshStore()
     const events = [written('a', 0n), written('b', 0n), written('a', 1n)]
     await exportedByHand(events.slice(0, 2))
@@ -226,7 +229,7 @@ describe('an import into a store', () => {
     )
   })
 
-  test('fills what a scavenge removed, so that revisions stay', async () => {
+  test('fills the gaps of a scavenge, so that revisions stay', async () => {
     const to = await freshStore()
     await exportedByHand([written('worn', 2n), written('worn', 4n)])
     expect(await importStore(to, file)).toMatchObject({ events: 2, filled: 3 })
@@ -234,7 +237,7 @@ describe('an import into a store', () => {
     expect(found.map(({ type }) => type)).toEqual([FILLER_EVENT, FILLER_EVENT, 'Noted', FILLER_EVENT, 'Noted'])
   })
 
-  test('stops before it writes what would end a real server', async () => {
+  test('stops before a write that would crash a real server', async () => {
     const to = await freshStore()
     const deletion = { ...written('$$a', 0n, '$metadata'), data: bytes('{"$tb":9223372036854775807}') }
     await exportedByHand([
@@ -242,17 +245,17 @@ describe('an import into a store', () => {
       deletion,
       { ...written('$$a', 2n ** 63n - 1n, '$streamDeleted'), isJson: false, data: bytes('') },
     ])
-    await expect(importStore(to, file)).rejects.toThrow(/would end a real server/)
+    await expect(importStore(to, file)).rejects.toThrow(/would crash a real server/)
   })
 
   test.each([
-    ['cut off', (text: string) => text.split('\n').slice(0, -2).join('\n'), /not whole/],
+    ['cut off', (text: string) => text.split('\n').slice(0, -2).join('\n'), /incomplete/],
     ['changed', (text: string) => text.replace('Noted', 'Notes'), /checksum/],
     ['something else', () => '{"id":1}\n', /no data|no stream|no export/],
     [
       'longer than it was',
       (text: string) => `${text}{"format":"eventstore-export/1","exportedAt":""}\n`,
-      /behind its end/,
+      /after its end/,
     ],
   ])('of a file that is %s writes nothing', async (_what, change, message) => {
     const to = await freshStore()
@@ -263,7 +266,7 @@ describe('an import into a store', () => {
   })
 })
 
-test('an export that fails leaves no file', async () => {
+test('a failed export leaves no file', async () => {
   await expect(
     exportStore({ url: 'esdb://127.0.0.1:9?tls=false&maxDiscoverAttempts=1', out: file, withSystemStreams: false }),
   ).rejects.toThrow(/connect|unavailable/i)
