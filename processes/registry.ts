@@ -1,15 +1,15 @@
-import { aiReviewEventsChannel, type AiReviewChannelDependencies } from './ai-review/ai-review.channel.ts'
-import { aiReviewProcess } from './ai-review/ai-review.effects.ts'
-import { assessmentEventsChannel } from './assessments/assessments.channel.ts'
-import { assessmentsProcess } from './assessments/assessments.effects.ts'
-import { clinicalProcess } from './clinical/clinical.effects.ts'
-import { clinicalEventsChannel } from './clinical/clinical.channel.ts'
-import { consentEventsChannel } from './consent/consent.channel.ts'
+import { aiReviewChannel, type AiReviewChannelDependencies } from './ai-review/ai-review.channel.ts'
+import { aiReviewProcess } from './ai-review/ai-review.process.ts'
+import { assessmentChannel, type AssessmentChannelDependencies } from './assessments/assessments.channel.ts'
+import { assessmentsProcess } from './assessments/assessments.process.ts'
+import { clinicalProcess } from './clinical/clinical.process.ts'
+import { clinicalChannel } from './clinical/clinical.channel.ts'
+import { consentChannel } from './consent/consent.channel.ts'
 import type { ProcessDependencies } from './dependencies.ts'
-import type { ChannelDefinition } from './relay/channel.ts'
+import type { Channel } from './relay/channel.ts'
 import type { Process } from './runtime/process.ts'
-import { webhookEventsChannel } from './webhooks/webhooks.channel.ts'
-import { webhooksProcess } from './webhooks/webhooks.effects.ts'
+import { webhookChannel } from './webhooks/webhooks.channel.ts'
+import { webhooksProcess } from './webhooks/webhooks.process.ts'
 
 /** Every reaction to facts. */
 export const processes: readonly Process<ProcessDependencies>[] = [
@@ -19,11 +19,14 @@ export const processes: readonly Process<ProcessDependencies>[] = [
   webhooksProcess,
 ]
 
+/** What the translations of all channels use. */
+export type ChannelDependencies = AiReviewChannelDependencies & AssessmentChannelDependencies
+
 /** Every public channel, each with its relay. */
-export const channels: readonly ChannelDefinition<AiReviewChannelDependencies>[] = [
-  aiReviewEventsChannel,
-  assessmentEventsChannel,
-  clinicalEventsChannel,
-  consentEventsChannel,
-  webhookEventsChannel,
+export const channels: readonly Channel<ChannelDependencies>[] = [
+  aiReviewChannel,
+  assessmentChannel,
+  clinicalChannel,
+  consentChannel,
+  webhookChannel,
 ]

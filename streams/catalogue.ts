@@ -2,11 +2,11 @@ import { aiReviews } from './ai-review/aggregate.ts'
 import { aiReviewSlots } from './ai-review-slot/aggregate.ts'
 import { assessments } from './assessment/aggregate.ts'
 import { cases } from './case/aggregate.ts'
-import { aiReviewChannel, aiReviewChannelEvents } from './channels/ai-review.ts'
-import { assessmentChannel, assessmentChannelEvents } from './channels/assessment.ts'
-import { clinicalChannel, clinicalChannelEvents } from './channels/clinical.ts'
-import { consentChannel, consentChannelEvents } from './channels/consent.ts'
-import { webhookChannel, webhookChannelEvents } from './channels/webhook.ts'
+import { aiReviewChannelStream } from './channels/ai-review.ts'
+import { assessmentChannelStream } from './channels/assessment.ts'
+import { clinicalChannelStream } from './channels/clinical.ts'
+import { consentChannelStream } from './channels/consent.ts'
+import { webhookChannelStream } from './channels/webhook.ts'
 import { consents } from './consent/aggregate.ts'
 import { consentTypes } from './consent-type/aggregate.ts'
 import { images } from './image/aggregate.ts'
@@ -35,9 +35,9 @@ export const catalogue = createCatalogue([
   webhookDeliveries,
   webhookRecoveries,
   webhookSubscriptions,
-  { category: aiReviewChannel, events: aiReviewChannelEvents },
-  { category: assessmentChannel, events: assessmentChannelEvents },
-  { category: clinicalChannel, events: clinicalChannelEvents },
-  { category: consentChannel, events: consentChannelEvents },
-  { category: webhookChannel, events: webhookChannelEvents },
+  aiReviewChannelStream,
+  assessmentChannelStream,
+  clinicalChannelStream,
+  consentChannelStream,
+  webhookChannelStream,
 ])

@@ -1,6 +1,6 @@
 import type { Egress } from '../../platform/outbound/egress.ts'
 import type { Configuration } from '../../platform/configuration/configuration.ts'
-import { memberOf } from './outside-value.ts'
+import { memberOf } from './outside-answers.ts'
 
 /** A platform token for calls between services (specification 5.7), kept until half a minute before it expires. */
 export interface PlatformToken {

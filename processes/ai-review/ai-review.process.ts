@@ -1,28 +1,20 @@
-import type { RecordedEvent } from '../../streams/store/events.ts'
+import { defineTable, type RowChange } from '../../projections/runtime/projector.ts'
+import { insertRow, patchRow, removeRow } from '../../projections/runtime/row-changes.ts'
 import type { AiReviewEvent } from '../../streams/ai-review/events.ts'
 import type { AiReviewSlotEvent } from '../../streams/ai-review-slot/events.ts'
 import type { AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
 import type { ConsentChannelEvent } from '../../streams/channels/consent.ts'
-import { parseOwnedStream } from '../../streams/aggregate.ts'
-import {
-  defineProjector,
-  defineTable,
-  insert,
-  insertSelect,
-  patch,
-  remove,
-  removeWhere,
-  type RowChange,
-} from '../../projections/runtime/projector.ts'
-import { todoTable } from '../runtime/process.ts'
-import { causeOf, type CausedPayload } from '../runtime/step-identity.ts'
-
-/** The consent that an analysis needs (specification 4.4). */
-export const requiredConsentCode = 'ai_analysis'
+import type { ProcessDependencies } from '../dependencies.ts'
+import type { Recorded } from '../relay/channel.ts'
+import { defineProcess, Nothing, step } from '../runtime/define-process.ts'
+import type { TodoList } from '../runtime/todo-list.ts'
+import { claim, ClaimPayload, open, OpenPayload, withdraw } from './claim.steps.ts'
+import { poll } from './poll.steps.ts'
+import { requiredConsentCode, start } from './start.steps.ts'
 
 /**
- * Whoever claims a slot opens its review in the same step; only where that is cut off somebody else has to, so many milliseconds
- * after the instant that the claim names. For a request that waited longer that is at once: opening twice is opening once.
+ * The step that claims a slot opens its review as well. Another worker opens it only where that is cut off, this many
+ * milliseconds after the instant of the claim. For a request that waited longer that is at once: opening twice is opening once.
  */
 const openGraceMs = 2_000
 
@@ -34,126 +26,87 @@ const openReviews = defineTable({
   indexes: [{ columns: ['org_id', 'patient_id'] }],
 })
 
-export interface ClaimPayload extends CausedPayload {
-  readonly channelRevision: string
+/** `claim` is keyed by the event of the request, every other step by the review. */
+const steps = {
+  claim: step(ClaimPayload, claim),
+  open: step(OpenPayload, open),
+  start: step(Nothing, start),
+  poll: step(Nothing, poll),
+  withdraw: step(Nothing, withdraw),
 }
 
-export interface OpenPayload extends CausedPayload {
-  readonly caseId: string
-  readonly productId: string
-}
+type Todos = TodoList<typeof steps>
 
 /**
- * What a review still needs. `claim` is keyed by the request event, everything else by the review: its first event
- * (`open`), its start job (`start`), its next poll (`poll`), its end after a withdrawn consent (`withdraw`).
+ * What a review still needs: its slot (`claim`), its first event (`open`), its start job (`start`), its next poll (`poll`),
+ * its end after a withdrawn consent (`withdraw`).
  */
-export const aiReviewToDo = defineProjector<
-  AiReviewChannelEvent | ConsentChannelEvent | AiReviewSlotEvent | AiReviewEvent
+export const aiReviewProcess = defineProcess<
+  AiReviewChannelEvent | ConsentChannelEvent | AiReviewSlotEvent | AiReviewEvent,
+  ProcessDependencies
 >()({
-  name: 'ai_review_todo',
+  name: 'ai_review',
   version: 3,
   // A withdrawn consent that is passed over would leave a review at work.
   decisive: true,
-  tables: [todoTable, openReviews],
-  handlers: {
-    'ai_review.requested': (event) => {
-      const { data, id, revision } = event
-      const payload: ClaimPayload = { cause: causeOf(event), channelRevision: revision.toString() }
-      return [insert(todoTable, { key: id, step: 'claim', org_id: data.orgId, due_at: data.occurred_at, payload })]
-    },
-    AiReviewRequestAnswered: ({ data }) => [remove(todoTable, { key: data.requestEventId, step: 'claim' })],
-    AiReviewSlotClaimed: (event) => {
-      const { data } = event
-      const payload: OpenPayload = { cause: causeOf(event), caseId: data.caseId, productId: data.productId }
-      const due_at = new Date(Date.parse(data.claimedAt) + openGraceMs).toISOString()
-      return [
-        ...(data.requestEventId === null ? [] : [remove(todoTable, { key: data.requestEventId, step: 'claim' })]),
-        insert(todoTable, { key: data.aiReviewId, step: 'open', org_id: data.orgId, due_at, payload }),
-      ]
-    },
-    AiReviewRequested: (event) => {
-      const { data } = event
-      const payload: CausedPayload = { cause: causeOf(event) }
-      return [
-        remove(todoTable, { key: data.aiReviewId, step: 'open' }),
-        insert(openReviews, { ai_review_id: data.aiReviewId, org_id: data.orgId, patient_id: data.patientId }),
-        insert(todoTable, {
-          key: data.aiReviewId,
-          step: 'start',
-          org_id: data.orgId,
-          due_at: data.requestedAt,
-          payload,
-        }),
-      ]
-    },
-    AiReviewStarted: ({ data }) => [
-      patch(openReviews, { ai_review_id: data.aiReviewId }, { patient_id: data.patientId }),
+  lookups: [openReviews],
+  steps,
+  on: {
+    'ai_review.requested': ({ data, id, revision }, todo) => [
+      todo.schedule('claim', id, { at: data.occurred_at, payload: { channelRevision: revision.toString() } }),
     ],
+    AiReviewRequestAnswered: ({ data }, todo) => [todo.clear(data.requestEventId, 'claim')],
+    AiReviewSlotClaimed: ({ data: { aiReviewId, caseId, productId, requestEventId, claimedAt } }, todo) => {
+      const at = new Date(Date.parse(claimedAt) + openGraceMs).toISOString()
+      return [
+        ...(requestEventId === null ? [] : [todo.clear(requestEventId, 'claim')]),
+        todo.schedule('open', aiReviewId, { at, payload: { caseId, productId } }),
+      ]
+    },
+    AiReviewRequested: ({ data: { aiReviewId, orgId, patientId, requestedAt } }, todo) => [
+      todo.clear(aiReviewId, 'open'),
+      insertRow(openReviews, { aiReviewId, orgId, patientId }),
+      todo.schedule('start', aiReviewId, { at: requestedAt }),
+    ],
+    AiReviewStarted: ({ data }) => [patchRow(openReviews, { aiReviewId: data.aiReviewId, patientId: data.patientId })],
     // The next call of the start job is due at once.
-    AiReviewProviderCaseCreated: ({ data }) => [
-      patch(todoTable, { key: data.aiReviewId, step: 'start' }, { due_at: data.createdAt }),
+    AiReviewProviderCaseCreated: ({ data }, todo) => [todo.move('start', data.aiReviewId, data.createdAt)],
+    AiReviewImageSent: ({ data }, todo) => [todo.move('start', data.aiReviewId, data.sentAt)],
+    AiReviewStartDeferred: ({ data }, todo) => [todo.move('start', data.aiReviewId, data.retryAt)],
+    AiReviewProcessingAccepted: ({ data }, todo) => [
+      todo.clear(data.aiReviewId, 'start'),
+      todo.schedule('poll', data.aiReviewId, { at: data.nextPollAt }),
     ],
-    AiReviewImageSent: ({ data }) => [
-      patch(todoTable, { key: data.aiReviewId, step: 'start' }, { due_at: data.sentAt }),
-    ],
-    AiReviewStartDeferred: ({ data }) => [
-      patch(todoTable, { key: data.aiReviewId, step: 'start' }, { due_at: data.retryAt }),
-    ],
-    AiReviewProcessingAccepted: (event) => {
-      const { data, stream } = event
-      const payload: CausedPayload = { cause: causeOf(event) }
-      const org_id = parseOwnedStream(stream).orgId
-      return [
-        remove(todoTable, { key: data.aiReviewId, step: 'start' }),
-        insert(todoTable, { key: data.aiReviewId, step: 'poll', org_id, due_at: data.nextPollAt, payload }),
-      ]
-    },
-    AiReviewPollDeferred: ({ data }) => [
-      patch(todoTable, { key: data.aiReviewId, step: 'poll' }, { due_at: data.nextPollAt }),
-    ],
-    AiReviewCallPostponed: ({ data }) => [
-      patch(
-        todoTable,
-        { key: data.aiReviewId, step: data.call === 'result' ? 'poll' : 'start' },
-        { due_at: data.retryAt },
-      ),
+    AiReviewPollDeferred: ({ data }, todo) => [todo.move('poll', data.aiReviewId, data.nextPollAt)],
+    AiReviewCallPostponed: ({ data }, todo) => [
+      todo.move(data.call === 'result' ? 'poll' : 'start', data.aiReviewId, data.retryAt),
     ],
     'consent.withdrawn': consentRefused,
     'consent.denied': consentRefused,
     // A decision that came after the one that was looked at has its own instant here, and is still to be looked at.
-    AiReviewConsentConfirmed: ({ data }) => [
-      removeWhere(todoTable, { key: data.aiReviewId, step: 'withdraw', due_at: data.checkedAt }),
+    AiReviewConsentConfirmed: ({ data }, todo) => [
+      todo.clearWhere('withdraw', { key: data.aiReviewId, at: data.checkedAt }),
     ],
-    AiReviewCompleted: ({ data }) => ended(data.aiReviewId),
-    AiReviewFailed: ({ data }) => ended(data.aiReviewId),
-    AiReviewCancelled: ({ data }) => ended(data.aiReviewId),
-    AiReviewSuperseded: ({ data }) => ended(data.aiReviewId),
+    AiReviewCompleted: ({ data }, todo) => ended(data.aiReviewId, todo),
+    AiReviewFailed: ({ data }, todo) => ended(data.aiReviewId, todo),
+    AiReviewCancelled: ({ data }, todo) => ended(data.aiReviewId, todo),
+    AiReviewSuperseded: ({ data }, todo) => ended(data.aiReviewId, todo),
   },
 })
 
-function ended(aiReviewId: string): RowChange[] {
-  return [removeWhere(todoTable, { key: aiReviewId }), remove(openReviews, { ai_review_id: aiReviewId })]
+function ended(aiReviewId: string, todo: Todos): RowChange[] {
+  return [todo.clear(aiReviewId), removeRow(openReviews, { aiReviewId })]
 }
 
-function consentRefused(
-  event: Pick<RecordedEvent, 'id' | 'metadata'> & { readonly data: ConsentChannelEvent['data'] },
-): RowChange[] {
-  const { data } = event
-  const payload: CausedPayload = { cause: causeOf(event) }
+function consentRefused({ data }: Recorded<ConsentChannelEvent>, todo: Todos): RowChange[] {
   if (data.consent_type_code !== requiredConsentCode) return []
+  const ofPatient = { orgId: data.org_id, patientId: data.patient_id }
   return [
     // Denied and then withdrawn, or withdrawn twice, before the first is worked off: one withdrawal is due, the latest.
-    insertSelect(todoTable, {
-      from: openReviews,
-      where: { org_id: data.org_id, patient_id: data.patient_id },
+    todo.scheduleForEach('withdraw', openReviews, ofPatient, (review) => ({
+      key: review('aiReviewId'),
+      at: data.occurred_at,
       existing: 'replace',
-      columns: {
-        key: { column: 'ai_review_id' },
-        step: { value: 'withdraw' },
-        org_id: { column: 'org_id' },
-        due_at: { value: data.occurred_at },
-        payload: { value: payload },
-      },
-    }),
+    })),
   ]
 }

@@ -1,3 +1,4 @@
+import { Type, type Static } from 'typebox'
 import { v5 } from 'uuid'
 import { claimSlot } from '../../commands/ai-review/claim-slot.ts'
 import { openClaimedReview } from '../../commands/ai-review/open-claimed-review.ts'
@@ -6,22 +7,28 @@ import { confirmConsent, withdrawConsent } from '../../commands/ai-review/withdr
 import { execute } from '../../commands/handling/execute.ts'
 import { aiReviews } from '../../streams/ai-review/aggregate.ts'
 import { aiReviewSlots, type SlotClaim } from '../../streams/ai-review-slot/aggregate.ts'
-import { aiReviewChannel, type AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
-import { readChannelEvent } from '../relay/channel-event.ts'
+import { aiReviewChannelStream } from '../../streams/channels/ai-review.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
-import type { StepContext, StepOutcome, Todo } from '../runtime/process.ts'
-import { derivedV7 } from '../runtime/derived-id.ts'
-import { stepCommand } from '../runtime/step-command.ts'
-import { orgOf, readCause } from '../runtime/step-identity.ts'
-import { throwIfStopping } from '../runtime/stopping.ts'
-import { requiredConsentCode, type ClaimPayload, type OpenPayload } from './ai-review.process.ts'
+import { readChannelEvent } from '../relay/channel.ts'
+import type { Todo } from '../runtime/define-process.ts'
+import type { StepContext, StepOutcome } from '../runtime/process.ts'
+import { derivedV7 } from '../runtime/step-identity.ts'
+import { throwIfStopping } from '../runtime/step-timing.ts'
+import { requiredConsentCode } from './start.steps.ts'
 
-type Requested = Extract<AiReviewChannelEvent, { type: 'ai_review.requested' }>
+/** Where the request stands on the channel. */
+export const ClaimPayload = Type.Object({ channelRevision: Type.String() })
+export type ClaimPayload = Static<typeof ClaimPayload>
+
+export const OpenPayload = Type.Object({ caseId: Type.String(), productId: Type.String() })
+export type OpenPayload = Static<typeof OpenPayload>
 
 /** Takes the slot of (case, product), or answers the request with the review that holds it. */
-export async function claim(todo: Todo, deps: ProcessDependencies): Promise<StepOutcome> {
-  const { channelRevision } = todo.payload as ClaimPayload
-  const { data, id } = await readChannelEvent<Requested>(deps.store, aiReviewChannel, BigInt(channelRevision))
+export async function claim(todo: Todo<ClaimPayload>, deps: ProcessDependencies): Promise<StepOutcome> {
+  const { channelRevision } = todo.payload
+  const { data, id } = await readChannelEvent(deps.store, aiReviewChannelStream, channelRevision, [
+    'ai_review.requested',
+  ])
   const { orgId, caseId, productId } = data
   const target = aiReviewSlots.of(orgId, caseId, productId)
   const command = {
@@ -36,33 +43,32 @@ export async function claim(todo: Todo, deps: ProcessDependencies): Promise<Step
     requestEventId: id,
     now: todo.dueAt,
   }
-  const context = stepCommand({ name: 'ai-review.claim', ...readCause(todo), orgId })
+  const context = todo.command('ai-review.claim')
   const { state, position, events } = await execute(deps.store, target, (slot) => claimSlot(command, slot), context)
   if (events[0]?.type !== 'AiReviewSlotClaimed' || state.status === 'free') return { kind: 'done', position }
   deps.failpoint('slot-claimed')
-  return openClaimed(state.claim, deps, { eventId: id, correlationId: readCause(todo).correlationId }, { isNew: true })
+  return openClaimed(todo, state.claim, deps, { isNew: true })
 }
 
 /**
  * Tells the superseded review and writes the new one's first event where a crash came between the claim and either. A
  * review that does not hold the slot any more was opened: only an open one can be superseded.
  */
-export async function open(todo: Todo, deps: ProcessDependencies): Promise<StepOutcome> {
-  const { caseId, productId } = todo.payload as OpenPayload
-  const target = aiReviewSlots.of(orgOf(todo), caseId, productId)
+export async function open(todo: Todo<OpenPayload>, deps: ProcessDependencies): Promise<StepOutcome> {
+  const { caseId, productId } = todo.payload
+  const target = aiReviewSlots.of(todo.orgId, caseId, productId)
   const { state } = await deps.store.load(target)
   if (state.status === 'free' || state.claim.aiReviewId !== todo.key) return { kind: 'done' }
-  return openClaimed(state.claim, deps, readCause(todo))
+  return openClaimed(todo, state.claim, deps)
 }
 
 async function openClaimed(
+  todo: Todo,
   claimed: SlotClaim,
   deps: ProcessDependencies,
-  cause: { readonly eventId: string; readonly correlationId: string },
   opening: { readonly isNew?: boolean } = {},
 ): Promise<StepOutcome> {
-  const command = (name: string) => stepCommand({ name, ...cause, orgId: claimed.orgId })
-  const contexts = { supersede: command('ai-review.supersede'), open: command('ai-review.open') }
+  const contexts = { supersede: todo.command('ai-review.supersede'), open: todo.command('ai-review.open') }
   return { kind: 'done', position: await openClaimedReview(deps, claimed, contexts, opening) }
 }
 
@@ -76,9 +82,9 @@ export async function withdraw(
   { store, consent }: ProcessDependencies,
   step: StepContext,
 ): Promise<StepOutcome> {
-  const orgId = orgOf(todo)
+  const { orgId } = todo
   const target = aiReviews.of(orgId, todo.key)
-  const context = stepCommand({ name: 'ai-review.withdraw', ...readCause(todo), key: todo.key, orgId })
+  const context = todo.command('ai-review.withdraw', todo.key)
   const { state: review } = await store.load(target)
   if (review.status !== 'absent' && (await successorOf(store, review)) !== null) return { kind: 'done' }
   const isConfirmed =

@@ -10,17 +10,17 @@ import type { StoredObject } from '../../streams/types.ts'
 import { aiReviews, type AiReviewState, type AwaitingReview } from '../../streams/ai-review/aggregate.ts'
 import type { ProviderAnswer } from '../adapters/provider.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
-import type { StepContext, StepOutcome, Todo } from '../runtime/process.ts'
-import { attemptCommand, orgOf, outcomeCommand, readCause } from '../runtime/step-identity.ts'
+import type { Todo } from '../runtime/define-process.ts'
+import type { StepContext, StepOutcome } from '../runtime/process.ts'
+import { outcomeCommand } from '../runtime/step-identity.ts'
 import { readProviderResult } from './provider-result.ts'
-import { throwIfStopping } from '../runtime/stopping.ts'
+import { throwIfStopping } from '../runtime/step-timing.ts'
 import { storeRawResponse } from './raw-response.ts'
 
 /** One result poll. A poll that fell due during an outage is still made once after the deadline (T29). */
 export async function poll(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
   const { store } = deps
-  const orgId = orgOf(todo)
-  const target = aiReviews.of(orgId, todo.key)
+  const target = aiReviews.of(todo.orgId, todo.key)
   const isDue = (state: AiReviewState) => isAwaiting(state) && Date.parse(state.nextPollAt) <= step.now().getTime()
   const loaded = await stateToPlanOn(store, target, isDue)
   if (!isAwaiting(loaded)) return { kind: 'done' }
@@ -32,7 +32,7 @@ export async function poll(todo: Todo, deps: ProcessDependencies, step: StepCont
   const openForMs = deps.provider.openForMs()
   if (openForMs > 0) return { kind: 'retry', after: openForMs, reason: 'circuit_open' }
 
-  const context = attemptCommand(orgId, readCause(todo))
+  const context = todo.attempt()
   const begin = {
     attemptId: context.commandId,
     next,

@@ -3,7 +3,7 @@ import type { ReviewResult } from '../../commands/ai-review/record-outcome.ts'
 import type { ImageQuality, Lesion } from '../../streams/ai-review/events.ts'
 import { readJsonText } from '../../platform/kit/json-reading.ts'
 import type { AwaitingReview } from '../../streams/ai-review/aggregate.ts'
-import { isInt32, memberOf } from '../adapters/outside-value.ts'
+import { isInt32, memberOf } from '../adapters/outside-answers.ts'
 
 /** What the service reads of a result payload (specification 2.6); the rest is kept in the raw response only. */
 export type ProviderResult =

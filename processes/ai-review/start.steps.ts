@@ -12,13 +12,14 @@ import type { Classification } from '../../streams/ai-review/events.ts'
 import type { FetchedImage } from '../adapters/image-fetch.ts'
 import type { ProviderAnswer } from '../adapters/provider.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
-import { nextDelay } from '../runtime/backoff.ts'
-import type { StepContext, StepOutcome, Todo } from '../runtime/process.ts'
-import { attemptCommand, orgOf, outcomeCommand, readCause } from '../runtime/step-identity.ts'
-import { throwIfStopping } from '../runtime/stopping.ts'
-import { requiredConsentCode } from './ai-review.process.ts'
+import type { Todo } from '../runtime/define-process.ts'
+import type { StepContext, StepOutcome } from '../runtime/process.ts'
+import { outcomeCommand } from '../runtime/step-identity.ts'
+import { nextDelay, throwIfStopping } from '../runtime/step-timing.ts'
 import { readAddress } from './signed-images.ts'
-import type { TenantId } from '../../platform/kit/tenants.ts'
+
+/** The consent that an analysis needs (specification 4.4). */
+export const requiredConsentCode = 'ai_analysis'
 
 type CallOf<Name extends PlannedCall['call']> = Extract<PlannedCall, { readonly call: Name }>
 
@@ -26,7 +27,6 @@ interface Run {
   readonly deps: ProcessDependencies
   readonly step: StepContext
   readonly todo: Todo
-  readonly orgId: TenantId
   readonly target: ReturnType<typeof aiReviews.of>
   /** The review as it was when the run began, maybe as it was kept: what is appended is decided on the state of then. */
   readonly loaded: StartingReview
@@ -39,13 +39,13 @@ interface Run {
  * fences it. The row stays due until the review awaits its result, and goes on to the next call at once.
  */
 export async function start(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
-  const orgId = orgOf(todo)
+  const { orgId } = todo
   const target = aiReviews.of(orgId, todo.key)
   const loaded = await stateToPlanOn(deps.store, target, (state) => nextCall(state, step.now()).kind === 'call')
   const planned = nextCall(loaded, step.now())
   if (!isStarting(loaded) || planned.kind === 'nothing') return { kind: 'done' }
   if (planned.kind === 'wait') return planned
-  const run: Run = { deps, step, todo, orgId, target, loaded, planned }
+  const run: Run = { deps, step, todo, target, loaded, planned }
 
   const openForMs = deps.provider.openForMs()
   if (openForMs > 0) return { kind: 'retry', after: openForMs, reason: 'circuit_open' }
@@ -75,14 +75,9 @@ export async function start(todo: Todo, deps: ProcessDependencies, step: StepCon
   }
 }
 
-async function started({ deps, step, todo, orgId, target }: Run, patientId: string): Promise<AiReviewState> {
+async function started({ deps, step, todo, target }: Run, patientId: string): Promise<AiReviewState> {
   const command = { patientId, now: step.now() }
-  const { state } = await execute(
-    deps.store,
-    target,
-    (current) => startReview(command, current),
-    attemptCommand(orgId, readCause(todo)),
-  )
+  const { state } = await execute(deps.store, target, (current) => startReview(command, current), todo.attempt())
   return state
 }
 
@@ -174,7 +169,7 @@ async function attempt(
   call: () => Promise<ProviderAnswer<CallOutcome>>,
 ): Promise<StepOutcome> {
   const { deps, step, target, planned: next } = run
-  const context = attemptCommand(run.orgId, readCause(run.todo))
+  const context = run.todo.attempt()
   const begin = {
     attemptId: context.commandId,
     next,
@@ -246,7 +241,7 @@ async function settle(run: Run, attempted: CommandContext | null, outcome: CallO
   const { deps, step, target, loaded } = run
   // What a review without a slot comes to must not end anything: its successor goes on.
   if (outcome.kind === 'failed' && (await successorOf(deps.store, loaded)) !== null) return { kind: 'done' }
-  const context = outcomeCommand(attempted ?? attemptCommand(run.orgId, readCause(run.todo)))
+  const context = outcomeCommand(attempted ?? run.todo.attempt())
   const of = attempted === null ? { unattempted: run.planned } : { attemptId: attempted.commandId }
   const command = { of, outcome, now: step.now() }
   const { position } = await execute(deps.store, target, (state) => recordOutcome(command, state), context)

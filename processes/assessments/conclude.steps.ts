@@ -1,44 +1,47 @@
+import { Type, type Static } from 'typebox'
 import { concludeAssessment, type ReviewEnd } from '../../commands/assessments/conclude-assessment.ts'
 import { renewReview } from '../../commands/assessments/request-review.ts'
 import { reviewImagesOf } from '../../commands/assessments/request-review.ts'
 import { successorOf } from '../../commands/ai-review/slot-holder.ts'
 import { execute } from '../../commands/handling/execute.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
-import { aiReviewChannel, type AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
+import { aiReviewChannelStream, type AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
 import { signedImages } from '../ai-review/signed-images.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
-import { readChannelEvent } from '../relay/channel-event.ts'
-import type { StepContext, StepOutcome, Todo } from '../runtime/process.ts'
-import { stepCommand } from '../runtime/step-command.ts'
-import { orgOf, readCause } from '../runtime/step-identity.ts'
-import { throwIfStopping } from '../runtime/stopping.ts'
-import type { ConcludePayload } from './assessments.process.ts'
+import { readChannelEvent, type Recorded } from '../relay/channel.ts'
+import type { Todo } from '../runtime/define-process.ts'
+import type { StepContext, StepOutcome } from '../runtime/process.ts'
+import { throwIfStopping } from '../runtime/step-timing.ts'
 
-type Ended = Extract<AiReviewChannelEvent, { type: 'ai_review.completed' | 'ai_review.failed' | 'ai_review.cancelled' }>
+/** The event that ended the review: where it stands on the channel, and whose end it is. */
+export const ConcludePayload = Type.Object({ channelRevision: Type.String(), aiReviewId: Type.String() })
+export type ConcludePayload = Static<typeof ConcludePayload>
+
+const ends = ['ai_review.completed', 'ai_review.failed', 'ai_review.cancelled'] as const
+export type ReviewEnded = Extract<AiReviewChannelEvent, { type: (typeof ends)[number] }>
 
 /**
  * Turns the end of the case's review into the end of the assessment, unless that review does not hold its slot any more:
- * then the one that does ends the assessment (T28). Its successor's `ai_review.superseded` takes the row away.
+ * then the review that holds it ends the assessment (T28). Its successor's `ai_review.superseded` takes the row away.
  */
-export async function conclude(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
-  const { channelRevision } = todo.payload as ConcludePayload
-  const event = await readChannelEvent<Ended>(deps.store, aiReviewChannel, BigInt(channelRevision))
-  const ended = { type: event.type, data: event.data } as Ended
+export async function conclude(
+  todo: Todo<ConcludePayload>,
+  deps: ProcessDependencies,
+  step: StepContext,
+): Promise<StepOutcome> {
+  const ended = await readChannelEvent(deps.store, aiReviewChannelStream, todo.payload.channelRevision, ends)
   if ((await successorOf(deps.store, ended.data)) !== null) return { kind: 'done' }
   if (hasExpired(ended) && (await renew(todo, deps, step, ended))) return { kind: 'done' }
 
   const { aiReviewId } = ended.data
   const command = { aiReviewId, end: endOf(ended), now: todo.dueAt }
-  const context = stepCommand({ name: 'assessments.conclude', ...readCause(todo), orgId: orgOf(todo) })
-  const done = await execute(deps.store, targetOf(todo), (state) => concludeAssessment(command, state), context)
-  return { kind: 'done', position: done.position }
+  const target = assessments.of(todo.orgId, todo.key)
+  const context = todo.command('assessments.conclude')
+  const { position } = await execute(deps.store, target, (state) => concludeAssessment(command, state), context)
+  return { kind: 'done', position }
 }
 
-function targetOf(todo: Todo) {
-  return assessments.of(orgOf(todo), todo.key)
-}
-
-function hasExpired(ended: Ended): boolean {
+function hasExpired(ended: Recorded<ReviewEnded>): boolean {
   if (ended.type !== 'ai_review.failed') return false
   return ended.data.errorClassification === 'image_fetch_failed' && ended.data.addressesExpired === true
 }
@@ -48,19 +51,25 @@ function hasExpired(ended: Ended): boolean {
  * assessment (T30), once per assessment. False where the failure stands. `ai_review.superseded` takes the row away, also where
  * the answer was lost.
  */
-async function renew(todo: Todo, deps: ProcessDependencies, step: StepContext, { data }: Ended): Promise<boolean> {
+async function renew(
+  todo: Todo,
+  deps: ProcessDependencies,
+  step: StepContext,
+  { data }: Recorded<ReviewEnded>,
+): Promise<boolean> {
   const { aiReviewId } = data
-  const context = stepCommand({ name: 'assessments.renew-review', ...readCause(todo), orgId: orgOf(todo) })
+  const { orgId } = todo
+  const context = todo.command('assessments.renew-review')
   const { state } = await execute(
     deps.store,
-    targetOf(todo),
+    assessments.of(orgId, todo.key),
     (current) => renewReview({ aiReviewId, now: todo.dueAt }, current),
     context,
   )
   if (state.status !== 'processing' || state.renewedReviewId !== aiReviewId) return false
 
-  const images = await signedImages(deps, orgOf(todo), reviewImagesOf(state))
-  const request = { orgId: orgOf(todo), aiReviewId, images, reason: 'expired addresses', idempotencyKey: data.event_id }
+  const images = await signedImages(deps, orgId, reviewImagesOf(state))
+  const request = { orgId, aiReviewId, images, reason: 'expired addresses', idempotencyKey: data.event_id }
   const answer = await deps.reviews.supersede(request, step.signal)
   throwIfStopping(step.signal)
   // Tried again, later and later, until the deadline ends the assessment.
@@ -69,7 +78,7 @@ async function renew(todo: Todo, deps: ProcessDependencies, step: StepContext, {
   return answer.kind !== 'refused'
 }
 
-function endOf(event: Ended): ReviewEnd {
+function endOf(event: Recorded<ReviewEnded>): ReviewEnd {
   switch (event.type) {
     case 'ai_review.completed':
       return {

@@ -1,77 +1,55 @@
-import {
-  defineProjector,
-  defineTable,
-  insert,
-  insertSelect,
-  remove,
-  removeWhere,
-} from '../../projections/runtime/projector.ts'
+import { defineTable } from '../../projections/runtime/projector.ts'
+import { insertRow, removeRows } from '../../projections/runtime/row-changes.ts'
 import type { CaseEvent } from '../../streams/case/events.ts'
 import type { AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
-import { todoTable } from '../runtime/process.ts'
-import { causeOf, type CausedPayload } from '../runtime/step-identity.ts'
+import type { ProcessDependencies } from '../dependencies.ts'
+import { defineProcess, step } from '../runtime/define-process.ts'
+import {
+  RecordPayload,
+  recordFindingsOfReview,
+  SupersedePayload,
+  supersedeDiagnosesOfReview,
+} from './findings.steps.ts'
 
-/** The reviews that led to findings, and where the channel says so: those whose diagnoses a successor supersedes. */
+/** The reviews that led to findings, and their place on the channel: a successor supersedes their diagnoses. */
 const analysedReviews = defineTable({
   name: 'analysed_reviews',
   columns: { ai_review_id: 'text', org_id: 'text', channel_revision: 'text' },
   primaryKey: ['ai_review_id'],
 })
 
-/** Where the completed review stands on the channel: its lesions stay out of the list. */
-export interface RecordPayload extends CausedPayload {
-  readonly channelRevision: string
-}
-
-export interface SupersedePayload extends RecordPayload {
-  readonly supersededById: string
-}
-
 /**
  * What the clinical service makes of AI reviews: findings and diagnoses of a completed one, which a later one supersedes.
- * Keyed by the review. One that found nothing leaves nothing to do.
+ * Keyed by the review. A review that found nothing leaves nothing to do.
  */
-export const clinicalToDo = defineProjector<CaseEvent | AiReviewChannelEvent>()({
-  name: 'clinical_todo',
+export const clinicalProcess = defineProcess<CaseEvent | AiReviewChannelEvent, ProcessDependencies>()({
+  name: 'clinical',
   version: 1,
-  tables: [todoTable, analysedReviews],
-  handlers: {
-    'ai_review.completed': (event) => {
-      const { aiReviewId, orgId, lesions, occurred_at } = event.data
+  lookups: [analysedReviews],
+  steps: {
+    'record-findings': step(RecordPayload, recordFindingsOfReview),
+    'supersede-diagnoses': step(SupersedePayload, supersedeDiagnosesOfReview),
+  },
+  on: {
+    'ai_review.completed': ({ data: { aiReviewId, orgId, lesions, occurred_at }, revision }, todo) => {
       if (lesions.length === 0) return []
-      const payload: RecordPayload = { cause: causeOf(event), channelRevision: event.revision.toString() }
+      const channelRevision = revision.toString()
       return [
-        insert(todoTable, { key: aiReviewId, step: 'record-findings', org_id: orgId, due_at: occurred_at, payload }),
-        insert(analysedReviews, { ai_review_id: aiReviewId, org_id: orgId, channel_revision: payload.channelRevision }),
+        todo.schedule('record-findings', aiReviewId, { at: occurred_at, payload: { channelRevision } }),
+        insertRow(analysedReviews, { aiReviewId, orgId, channelRevision }),
       ]
     },
-    'ai_review.superseded': (event) => {
-      const { oldAiReviewId, newAiReviewId, orgId, supersededAt } = event.data
-      const review = { ai_review_id: oldAiReviewId, org_id: orgId }
-      return [
-        insertSelect(todoTable, {
-          from: analysedReviews,
-          where: review,
-          columns: {
-            key: { column: 'ai_review_id' },
-            step: { value: 'supersede-diagnoses' },
-            org_id: { column: 'org_id' },
-            due_at: { value: supersededAt },
-            payload: {
-              json: {
-                cause: { value: causeOf(event) },
-                channelRevision: { column: 'channel_revision' },
-                supersededById: { value: newAiReviewId },
-              },
-            },
-          },
-        }),
-        removeWhere(analysedReviews, review),
-      ]
-    },
-    CaseFindingRecorded: ({ data: { aiReviewId, ordinal, lesionCount } }) =>
-      ordinal === lesionCount ? [remove(todoTable, { key: aiReviewId, step: 'record-findings' })] : [],
-    CaseDiagnosisSuperseded: ({ data: { aiReviewId, ordinal, diagnosisCount } }) =>
-      ordinal === diagnosisCount ? [remove(todoTable, { key: aiReviewId, step: 'supersede-diagnoses' })] : [],
+    'ai_review.superseded': ({ data: { oldAiReviewId, newAiReviewId, orgId, supersededAt } }, todo) => [
+      todo.scheduleForEach('supersede-diagnoses', analysedReviews, { aiReviewId: oldAiReviewId, orgId }, (review) => ({
+        key: review('aiReviewId'),
+        at: supersededAt,
+        payload: { channelRevision: review('channelRevision'), supersededById: newAiReviewId },
+      })),
+      removeRows(analysedReviews, { aiReviewId: oldAiReviewId, orgId }),
+    ],
+    CaseFindingRecorded: ({ data: { aiReviewId, ordinal, lesionCount } }, todo) =>
+      ordinal === lesionCount ? [todo.clear(aiReviewId, 'record-findings')] : [],
+    CaseDiagnosisSuperseded: ({ data: { aiReviewId, ordinal, diagnosisCount } }, todo) =>
+      ordinal === diagnosisCount ? [todo.clear(aiReviewId, 'supersede-diagnoses')] : [],
   },
 })

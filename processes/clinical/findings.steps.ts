@@ -1,25 +1,35 @@
+import { Type, type Static } from 'typebox'
 import { lesionShares, type LesionShare } from '../../commands/clinical/lesion-shares.ts'
 import { recordFindings } from '../../commands/clinical/record-findings.ts'
 import { supersedeDiagnoses } from '../../commands/clinical/supersede-diagnoses.ts'
 import type { Decision } from '../../commands/handling/decision.ts'
 import { execute } from '../../commands/handling/execute.ts'
+import type { CommandContext } from '../../platform/kit/command-context.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
 import type { CaseEvent } from '../../streams/case/events.ts'
 import { cases, type CaseState } from '../../streams/case/aggregate.ts'
-import { aiReviewChannel, type AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
+import { aiReviewChannelStream, type AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
 import type { RecordedEvent } from '../../streams/store/events.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
-import { readChannelEvent } from '../relay/channel-event.ts'
-import type { StepOutcome, Todo } from '../runtime/process.ts'
-import { stepCommand, type StepCause } from '../runtime/step-command.ts'
-import { causeOf, orgOf, readCause } from '../runtime/step-identity.ts'
-import type { RecordPayload, SupersedePayload } from './clinical.process.ts'
+import { readChannelEvent } from '../relay/channel.ts'
+import type { Todo } from '../runtime/define-process.ts'
+import type { StepOutcome } from '../runtime/process.ts'
+import { causeOf, stepCommand } from '../runtime/step-identity.ts'
 
-type CompletedEvent = Extract<AiReviewChannelEvent, { type: 'ai_review.completed' }>
-type Completed = RecordedEvent<CompletedEvent>
+/** Where the completed review stands on the channel: its lesions stay out of the list. */
+export const RecordPayload = Type.Object({ channelRevision: Type.String() })
+export type RecordPayload = Static<typeof RecordPayload>
 
-export async function recordFindingsOfReview(todo: Todo, deps: ProcessDependencies): Promise<StepOutcome> {
+export const SupersedePayload = Type.Object({ channelRevision: Type.String(), supersededById: Type.String() })
+export type SupersedePayload = Static<typeof SupersedePayload>
+
+type Completed = RecordedEvent<Extract<AiReviewChannelEvent, { type: 'ai_review.completed' }>>
+
+export async function recordFindingsOfReview(
+  todo: Todo<RecordPayload>,
+  deps: ProcessDependencies,
+): Promise<StepOutcome> {
   const completed = await completedOf(todo, deps)
   deps.failpoint('findings-due')
   const position = await recordOnce(completed, deps)
@@ -31,44 +41,53 @@ export async function recordFindingsOfReview(todo: Todo, deps: ProcessDependenci
  * Both rows of a review may be worked off at once, and this one first: so it does what the other one does, under the
  * very same ids, before it supersedes. Whoever comes second finds it done.
  */
-export async function supersedeDiagnosesOfReview(todo: Todo, deps: ProcessDependencies): Promise<StepOutcome> {
+export async function supersedeDiagnosesOfReview(
+  todo: Todo<SupersedePayload>,
+  deps: ProcessDependencies,
+): Promise<StepOutcome> {
   const completed = await completedOf(todo, deps)
   await recordOnce(completed, deps)
   const { aiReviewId, lesions } = completed.data
-  const { supersededById } = todo.payload as SupersedePayload
+  const { supersededById } = todo.payload
   const command = { aiReviewId, diagnosisCount: lesions.length, supersededById, now: todo.dueAt }
-  const cause = { name: 'clinical.supersede-diagnoses', ...readCause(todo), orgId: orgOf(todo) }
-  const position = await appendShares(deps, completed, cause, (share, state) =>
-    supersedeDiagnoses({ ...command, share }, state),
+  const position = await appendShares(
+    deps,
+    completed,
+    (share, state) => supersedeDiagnoses({ ...command, share }, state),
+    (part) => todo.command(`clinical.supersede-diagnoses${part}`),
   )
   deps.failpoint('diagnoses-superseded')
   return { kind: 'done', position }
 }
 
-function completedOf(todo: Todo, { store }: ProcessDependencies): Promise<Completed> {
-  const { channelRevision } = todo.payload as RecordPayload
-  return readChannelEvent<CompletedEvent>(store, aiReviewChannel, BigInt(channelRevision))
+function completedOf({ payload }: Todo<RecordPayload>, { store }: ProcessDependencies): Promise<Completed> {
+  return readChannelEvent(store, aiReviewChannelStream, payload.channelRevision, ['ai_review.completed'])
 }
 
+/** The event of the channel is the cause, whichever row makes this due. */
 async function recordOnce(completed: Completed, deps: ProcessDependencies): Promise<Position | undefined> {
   const { aiReviewId, lesions, orgId, occurred_at } = completed.data
   const bodySiteId = await bodySiteOf(completed, deps)
   const command = { aiReviewId, lesionCount: lesions.length, bodySiteId, now: new Date(occurred_at) }
-  const cause = { name: 'clinical.record-findings', ...causeOf(completed), orgId }
-  return appendShares(deps, completed, cause, (share, state) => recordFindings({ ...command, share }, state))
+  return appendShares(
+    deps,
+    completed,
+    (share, state) => recordFindings({ ...command, share }, state),
+    (part) => stepCommand({ name: `clinical.record-findings${part}`, ...causeOf(completed), orgId }),
+  )
 }
 
 /** One append for each share of the review's lesions, under ids that follow from the cause; the position of the last. */
 async function appendShares(
   { store }: ProcessDependencies,
   { data: { orgId, caseId, lesions } }: Completed,
-  { name, ...cause }: StepCause,
   decide: (share: LesionShare, state: CaseState) => Decision<CaseEvent, 'not-found' | 'conflict'>,
+  contextOf: (part: string) => CommandContext,
 ): Promise<Position | undefined> {
   const target = cases.of(orgId, caseId)
   let position: Position | undefined
   for (const [index, share] of lesionShares(lesions).entries()) {
-    const context = stepCommand({ ...cause, name: index === 0 ? name : `${name}.${index}` })
+    const context = contextOf(index === 0 ? '' : `.${index}`)
     const done = await execute(store, target, (state) => decide(share, state), context)
     position = done.position ?? position
   }

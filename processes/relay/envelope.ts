@@ -2,7 +2,7 @@ import { v5 } from 'uuid'
 import type { RawEvent } from '../../streams/store/codec.ts'
 import { eventIdOf, type RecordedEvent } from '../../streams/store/events.ts'
 import { formatPosition } from '../../platform/kit/positions.ts'
-import type { ChannelDefinition, PublicEvent } from './channel.ts'
+import type { Channel, PublicEvent } from './channel.ts'
 
 /** Name space of channel names. Never changed: the ids of everything published follow from it. */
 const channels = '3b5f2f0e-5d0c-5c8e-9f5e-2a6d7c1b4e90'
@@ -14,7 +14,7 @@ export function publicEventId(channel: string, sourceEventId: string, index: num
 
 /** The append of one source event's outputs: payload and envelope, and where it comes from in the metadata. */
 export function publicEvents<Deps>(
-  channel: ChannelDefinition<Deps>,
+  channel: Channel<Deps>,
   source: RecordedEvent,
   outputs: readonly PublicEvent[],
 ): RawEvent[] {

@@ -11,7 +11,7 @@ import {
 import type { EventStore } from '../../streams/store/event-store.ts'
 import type { RecordedEvent } from '../../streams/store/events.ts'
 import { type StreamRevision, formatPosition, type Position } from '../../platform/kit/positions.ts'
-import type { ChannelDefinition } from './channel.ts'
+import type { Channel } from './channel.ts'
 import { publicEvents } from './envelope.ts'
 import { resumePoint, sourceMember } from './resume-point.ts'
 
@@ -20,7 +20,7 @@ export interface RelayOptions<Deps> {
     EventStore,
     'subscribeToAll' | 'appendRaw' | 'readStream' | 'readLast' | 'readMark' | 'writeMark'
   >
-  readonly channel: ChannelDefinition<Deps>
+  readonly channel: Channel<Deps>
   /** Holds the advisory lock that lets one instance work while others stand by. Without it the revisions alone fence. */
   readonly pool?: Pool
   readonly logger: Logger

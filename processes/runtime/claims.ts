@@ -6,11 +6,11 @@ import { quoted } from '../../projections/runtime/row-statements.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 import { dueByLane, laneValues, nextDueByLane } from './lane-claims.ts'
 import type { LaneShares } from './lanes.ts'
-import type { Todo } from './process.ts'
+import type { TodoRow } from './process.ts'
 
 /** A due row that this worker may work off. */
 export interface Claimed {
-  readonly todo: Todo
+  readonly todo: TodoRow
   /** Of a list with lanes. */
   readonly lane?: string | undefined
   /** Times in a row that the step has thrown. */
@@ -161,7 +161,7 @@ export class Claims {
   }
 
   /** Makes a lease longer; false where the claim is not this worker's any more, or not under that lease. */
-  async prolong({ key, step }: Pick<Todo, 'key' | 'step'>, from: Date, to: Date): Promise<boolean> {
+  async prolong({ key, step }: Pick<TodoRow, 'key' | 'step'>, from: Date, to: Date): Promise<boolean> {
     const { rowCount } = await query(
       this.#pool,
       'update runtime.claims set lease_until = $6 where process = $1 and worker = $2 and key = $3 and step = $4 and lease_until = $5',

@@ -4,9 +4,9 @@ import { comparePositions, type Position } from '../../platform/kit/positions.ts
 import type { BoundProcess } from './bound-process.ts'
 import { Claims, type Claimed } from './claims.ts'
 import { isAnyLaneFull, Lanes, type LaneVerdict } from './lanes.ts'
-import { leaseUntil } from './leases.ts'
+import { leaseUntil } from './step-timing.ts'
 import { Looks } from './looks.ts'
-import type { Todo } from './process.ts'
+import type { TodoRow } from './process.ts'
 import { Settlements } from './settlements.ts'
 import { limitsWithin, runStep, settlementOf, type BoundStep, type StepLimits, type StepResult } from './step-run.ts'
 
@@ -257,7 +257,7 @@ export class Desk {
   }
 
   /** A term with the whole time limit, for which the lease is made longer where it has to be; undefined where none is to be had. */
-  async #prolonged({ key, step }: Todo, until: string): Promise<Term | undefined> {
+  async #prolonged({ key, step }: TodoRow, until: string): Promise<Term | undefined> {
     const { closing, stepTimeoutMs, stepLeaseMs, now } = this.#options
     if (closing.aborted) return undefined
     const term = this.#termOf(until)

@@ -1,5 +1,6 @@
-import { jittered } from './backoff.ts'
-import { freeLane, type LaneBudget, type LaneHealth } from './process.ts'
+import { jittered } from './step-timing.ts'
+import type { LaneBudget, LaneHealth } from './process.ts'
+import { freeLane } from './todo-tables.ts'
 
 /** What a step said of its lane. */
 export interface LaneVerdict {

@@ -1,39 +1,8 @@
 import type { Position } from '../../platform/kit/positions.ts'
-import { defineTable, type Projector } from '../../projections/runtime/projector.ts'
+import type { Projector } from '../../projections/runtime/projector.ts'
 
-/**
- * The to-do list of a process: which step is due for which key, and when. The list's projector writes it from events;
- * a process's list may have lookup tables beside it.
- */
-export const todoTable = defineTable({
-  name: 'todo',
-  columns: {
-    key: 'text',
-    step: 'text',
-    org_id: { type: 'text', nullable: true },
-    due_at: 'timestamptz',
-    payload: 'jsonb',
-  },
-  primaryKey: ['key', 'step'],
-  indexes: [{ columns: ['due_at'] }],
-})
-
-/**
- * The to-do list of a process whose steps call many receivers, each of which may hang: `lane` is whom a row is for. The
- * workers are shared out among lanes, so that one that does not answer holds up no other.
- */
-export const laneTodoTable = defineTable({
-  name: 'todo',
-  columns: { ...todoTable.columns, lane: 'text' },
-  primaryKey: ['key', 'step'],
-  indexes: [{ columns: ['lane', 'due_at'] }],
-})
-
-/** The lane of rows whose steps call nobody outside: it has no limit but the workers, and no pause. */
-export const freeLane = '-'
-
-/** A due row of the list. `payload` is what the list's projector put there. */
-export interface Todo {
+/** A due row of a to-do list, as it is stored. */
+export interface TodoRow {
   readonly key: string
   readonly step: string
   readonly orgId: string | null
@@ -77,7 +46,7 @@ export type StepOutcome =
   | { readonly kind: 'wait'; readonly until: Date }
   | { readonly kind: 'retry'; readonly after: number; readonly reason: string; readonly pauseMs?: number | undefined }
 
-export type Step<Deps> = (todo: Todo, deps: Deps, context: StepContext) => Promise<StepOutcome>
+export type Step<Deps> = (todo: TodoRow, deps: Deps, context: StepContext) => Promise<StepOutcome>
 
 /** The workers of a process with lanes; they are not those that the other processes share. */
 export interface LaneBudget {
@@ -89,22 +58,11 @@ export interface LaneBudget {
   readonly stepTimeoutMs: number
 }
 
-/**
- * A reaction to events: `list` (pure) says what is due when, `steps` do it. Retries that count are events that a step
- * appends; they move `due_at` through the list's projector.
- */
+/** A process as its workers run it; `defineProcess` makes it. `list` (pure) says what is due when, `steps` do it. */
 export interface Process<Deps> {
   readonly name: string
-  /** Its tables hold `todoTable`, or `laneTodoTable` where the process has lanes. */
+  /** Its tables contain `todoTable`, or `laneTodoTable` where the process has lanes. */
   readonly list: Projector
   readonly steps: Readonly<Record<string, Step<Deps>>>
   readonly lanes?: (deps: Deps) => LaneBudget
-}
-
-/** Declares a process; throws when its list has no to-do table, or not the one for its lanes. */
-export function defineProcess<Deps>(process: Process<Deps>): Process<Deps> {
-  const table = process.lanes === undefined ? todoTable : laneTodoTable
-  if (!process.list.tables.includes(table))
-    throw new TypeError(`the list of process ${process.name} has no todo table of its kind`)
-  return process
 }

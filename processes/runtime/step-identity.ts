@@ -1,36 +1,42 @@
+import { createHash } from 'node:crypto'
+import { Type, type Static } from 'typebox'
 import { v5, v7 } from 'uuid'
-import type { RecordedEvent } from '../../streams/store/events.ts'
 import type { CommandContext } from '../../platform/kit/command-context.ts'
-import type { Todo } from './process.ts'
-import { tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
+import type { RecordedEvent } from '../../streams/store/events.ts'
 
-/** What made a step due; stands in the payload of every to-do row. */
-export interface Cause {
-  readonly eventId: string
-  readonly correlationId: string
-}
-
-export interface CausedPayload {
-  readonly cause: Cause
-}
+/** The event that makes a step due. The payload of every to-do row contains it. */
+export const Cause = Type.Object({ eventId: Type.String(), correlationId: Type.String() })
+export type Cause = Readonly<Static<typeof Cause>>
 
 export function causeOf({ id, metadata }: Pick<RecordedEvent, 'id' | 'metadata'>): Cause {
   return { eventId: id, correlationId: metadata.$correlationId }
 }
 
-export function readCause(todo: Todo): Cause {
-  return (todo.payload as CausedPayload).cause
+/** Name space of steps. Never changed: what a repeated step appends must keep its ids. */
+const steps = '6f0c1d52-8f0b-5f39-8c55-0d3b6b1f7a11'
+
+export interface StepCause extends Cause {
+  /** `<process>.<step>` or a finer name, when one cause leads to several appends. */
+  readonly name: string
+  /** The record that the step is about, where one event makes it due for several: each append needs its own id. */
+  readonly key?: string | undefined
+  readonly orgId?: string | undefined
 }
 
 /**
- * Steps that only append derive their command from their cause (`stepCommand`) and take their instant from the row, so
- * that whoever runs one again appends the very same bytes: the server answers success to known ids without comparing data.
- *
- * The command that begins an attempt at something outside. Unlike other steps its id is not derived from its cause:
- * two workers with one id would both be told that their append stands, and both would call. New ids at one revision
- * let one of them through.
+ * The command of a step that only appends. Its id follows from its cause, and its instant comes from the row. So a step
+ * that runs again appends the same bytes, and the server answers success to known ids without a comparison of data.
  */
-export function attemptCommand(orgId: TenantId, { eventId, correlationId }: Cause): CommandContext {
+export function stepCommand({ name, eventId, key, correlationId, orgId }: StepCause): CommandContext {
+  const step = key === undefined ? `${name} ${eventId}` : `${name} ${eventId} ${key}`
+  return { commandId: v5(step, steps), correlationId, causationId: eventId, orgId }
+}
+
+/**
+ * The command that begins an attempt at something outside. Its id is new on each run. With a derived id, two workers
+ * would both get success for their append, and both would call. New ids at one revision let one of them through.
+ */
+export function attemptCommand(orgId: string, { eventId, correlationId }: Cause): CommandContext {
   return { commandId: v7(), correlationId, causationId: eventId, orgId }
 }
 
@@ -39,8 +45,11 @@ export function outcomeCommand(attempt: CommandContext): CommandContext {
   return { ...attempt, commandId: v5('outcome', attempt.commandId), causationId: attempt.commandId }
 }
 
-/** The organisation of a to-do row; every row of these lists has one. */
-export function orgOf(todo: Todo): TenantId {
-  if (todo.orgId === null) throw new Error(`a ${todo.step} step names no organisation`)
-  return tenantOfFact(todo.orgId)
+/**
+ * A UUID v7 that follows from its cause: the instant from when it happened, the rest from a hash of its name. A step that
+ * runs twice mints the same id, which a random one would not.
+ */
+export function derivedV7(name: string, at: Date): string {
+  const random = new Uint8Array(createHash('sha256').update(name).digest().subarray(0, 16))
+  return v7({ msecs: at.getTime(), random })
 }

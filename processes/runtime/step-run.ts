@@ -1,9 +1,9 @@
 import { EgressError } from '../../platform/outbound/egress-error.ts'
 import { backoffMs } from '../../platform/kit/backoff.ts'
 import type { Claimed, Settlement } from './claims.ts'
-import type { StepContext, StepOutcome, Todo } from './process.ts'
+import type { StepContext, StepOutcome, TodoRow } from './process.ts'
 
-export type BoundStep = (todo: Todo, context: StepContext) => Promise<StepOutcome>
+export type BoundStep = (todo: TodoRow, context: StepContext) => Promise<StepOutcome>
 
 export interface StepLimits {
   /** After this the step's signal aborts, in milliseconds. */
@@ -39,7 +39,7 @@ export type StepResult = StepOutcome | { readonly error: unknown }
 /** Runs a step within its limits. Never rejects. */
 export async function runStep(
   step: BoundStep,
-  todo: Todo,
+  todo: TodoRow,
   surroundings: Omit<StepContext, 'signal'>,
   { timeoutMs, abandonMs, signal }: StepLimits,
 ): Promise<StepResult> {

@@ -10,7 +10,7 @@ import type { EventFilter } from '../../streams/store/subscription-options.ts'
 import type { BoundProcess } from './bound-process.ts'
 import { Crew } from './crew.ts'
 import { Desk } from './desk.ts'
-import { longestLeaseMs } from './leases.ts'
+import { longestLeaseMs } from './step-timing.ts'
 import { persistently } from './persistently.ts'
 import { changedLists, listenForLists, type ListWord } from './wake-ups.ts'
 

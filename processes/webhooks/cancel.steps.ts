@@ -1,15 +1,28 @@
+import { Type, type Static } from 'typebox'
 import { cancelDelivery, type CancelDelivery } from '../../commands/webhooks/cancel-delivery.ts'
 import { execute } from '../../commands/handling/execute.ts'
+import { webhookDeliveries } from '../../streams/webhook-delivery/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
-import type { StepContext, StepOutcome, Todo } from '../runtime/process.ts'
-import { attemptCommand, orgOf, readCause } from '../runtime/step-identity.ts'
-import { deliveryOf, targetOf, unsettled } from './delivery-target.ts'
-import type { CancelPayload, DeliverPayload } from './todo-payloads.ts'
+import type { Todo } from '../runtime/define-process.ts'
+import type { StepContext, StepOutcome } from '../runtime/process.ts'
+import { deliveryOf, DeliverPayload, unsettled } from './delivery-target.ts'
+
+/** The subscription was disabled or deleted before this was delivered. */
+export const CancelPayload = Type.Object({
+  reason: Type.Enum(['subscription_disabled', 'subscription_deleted']),
+  /** Of the row that was to deliver it. */
+  delivery: DeliverPayload,
+})
+export type CancelPayload = Static<typeof CancelPayload>
 
 /** Ends what was pending when its subscription was disabled or deleted, once nobody is at an attempt. */
-export async function cancel(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
-  const { delivery, reason } = todo.payload as CancelPayload
-  const subscription = await deps.subscriptions.read(orgOf(todo), delivery.subscriptionId)
+export async function cancel(
+  todo: Todo<CancelPayload>,
+  deps: ProcessDependencies,
+  step: StepContext,
+): Promise<StepOutcome> {
+  const { delivery, reason } = todo.payload
+  const subscription = await deps.subscriptions.read(todo.orgId, delivery.subscriptionId)
   return cancelled(todo, delivery, { reason, disabledRevision: subscription?.disabledRevision ?? null }, deps, step)
 }
 
@@ -22,16 +35,10 @@ export async function cancelled(
   { store }: ProcessDependencies,
   step: StepContext,
 ): Promise<StepOutcome> {
-  const orgId = orgOf(todo)
   const delivery = deliveryOf(todo, payload)
   const command = { delivery, ...cause, now: step.now() }
+  const target = webhookDeliveries.of(todo.orgId, delivery.deliveryId)
   // Its instant differs from one run to the next, so its id must: only the revision lets one of them through.
-  const context = attemptCommand(orgId, readCause(todo))
-  const done = await execute(
-    store,
-    targetOf(orgId, delivery.deliveryId),
-    (state) => cancelDelivery(command, state),
-    context,
-  )
+  const done = await execute(store, target, (state) => cancelDelivery(command, state), todo.attempt())
   return done.events.length === 0 ? unsettled(done.state, step.now()) : { kind: 'done', position: done.position }
 }

@@ -1,24 +1,32 @@
+import { Type, type Static } from 'typebox'
 import { waitsUntil, type NewDelivery } from '../../commands/webhooks/deliver-webhook.ts'
-import { webhookDeliveries, type WebhookDeliveryState, deliveryIdOf } from '../../streams/webhook-delivery/aggregate.ts'
-import type { StepOutcome, Todo } from '../runtime/process.ts'
-import { orgOf } from '../runtime/step-identity.ts'
-import type { DeliverPayload } from './todo-payloads.ts'
-import type { TenantId } from '../../platform/kit/tenants.ts'
+import { Nullable } from '../../streams/types.ts'
+import { deliveryIdOf, type WebhookDeliveryState } from '../../streams/webhook-delivery/aggregate.ts'
+import { DeliveredEventType } from '../../streams/webhook-delivery/events.ts'
+import type { Todo } from '../runtime/define-process.ts'
+import type { StepOutcome } from '../runtime/process.ts'
 
-export function targetOf(orgId: TenantId, deliveryId: string) {
-  return webhookDeliveries.of(orgId, deliveryId)
-}
+export const DeliverPayload = Type.Object({
+  subscriptionId: Type.String(),
+  eventId: Type.String(),
+  eventType: DeliveredEventType,
+  /** Null for a test. */
+  assessmentId: Nullable(Type.String()),
+  /** When what is told happened, RFC 3339; null where the delivery's stream is there before its row. */
+  occurredAt: Nullable(Type.String()),
+})
+export type DeliverPayload = Static<typeof DeliverPayload>
 
 /** What begins the stream of a delivery that a row stands for, unless it is there. */
 export function deliveryOf(
-  todo: Todo,
+  todo: Pick<Todo, 'orgId' | 'dueAt'>,
   { subscriptionId, eventId, eventType, assessmentId, occurredAt }: DeliverPayload,
 ): NewDelivery {
   return {
     deliveryId: deliveryIdOf(subscriptionId, eventId),
     subscriptionId,
     eventId,
-    organisationId: orgOf(todo),
+    organisationId: todo.orgId,
     origin: eventType === 'webhook.test' ? 'test' : 'event',
     eventType,
     assessmentId,

@@ -5,8 +5,9 @@ import type { EventStore } from '../../streams/store/event-store.ts'
 import type { WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'
 import { webhookSubscriptions } from '../../streams/webhook-subscriptions/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
-import type { StepContext, StepOutcome, Todo } from '../runtime/process.ts'
-import { attemptCommand, orgOf, readCause } from '../runtime/step-identity.ts'
+import { isOf } from '../relay/channel.ts'
+import type { Todo } from '../runtime/define-process.ts'
+import type { StepContext, StepOutcome } from '../runtime/process.ts'
 
 /**
  * Destroys what a deleted subscription was signed with, all that it ever had, once no attempt that began before can need
@@ -17,21 +18,15 @@ export async function destroyOldSecrets(
   { store, vault }: ProcessDependencies,
   step: StepContext,
 ): Promise<StepOutcome> {
-  const orgId = orgOf(todo)
-  const target = webhookSubscriptions.of(orgId)
+  const target = webhookSubscriptions.of(todo.orgId)
   const { state } = await store.load(target)
   if (!state.deleted.has(todo.key)) throw new Error('the secrets of a subscription that was not deleted stay')
   for (const { kind, secretId } of await secretsOf(store, target.stream, todo.key))
     await vault.destroySecret(kind, secretId)
   // Its instant is when they were gone, long after the row was due where the platform was away: so its id is of this run.
   const command = { subscriptionId: todo.key, now: step.now() }
-  const done = await execute(
-    store,
-    target,
-    (standing) => destroySecrets(command, standing),
-    attemptCommand(orgId, readCause(todo)),
-  )
-  return { kind: 'done', position: done.position }
+  const { position } = await execute(store, target, (standing) => destroySecrets(command, standing), todo.attempt())
+  return { kind: 'done', position }
 }
 
 interface NamedSecret {
@@ -42,10 +37,9 @@ interface NamedSecret {
 /** From all of its events: the state holds those alone that still sign, and none of what was deleted. */
 async function secretsOf(store: EventStore, stream: string, subscriptionId: string): Promise<readonly NamedSecret[]> {
   const found: NamedSecret[] = []
-  for await (const recorded of store.readStream(stream)) {
-    const event = recorded as WebhookSubscriptionEvent
-    const isNaming = event.type === 'WebhookSubscribed' || event.type === 'WebhookSecretRotated'
-    if (!isNaming || event.data.subscriptionId !== subscriptionId) continue
+  for await (const event of store.readStream<WebhookSubscriptionEvent>(stream)) {
+    if (!isOf(event, ['WebhookSubscribed', 'WebhookSecretRotated'])) continue
+    if (event.data.subscriptionId !== subscriptionId) continue
     const { secretId, publicKey } = event.data
     found.push({ kind: 'webhook', secretId })
     if (publicKey !== null) found.push({ kind: 'webhook-signing', secretId })

@@ -1,17 +1,9 @@
 import type { CancelReason } from '../../commands/webhooks/cancel-delivery.ts'
-import {
-  defineTable,
-  insertSelect,
-  patchWhere,
-  remove,
-  removeWhere,
-  type Expression,
-  type RowChange,
-} from '../../projections/runtime/projector.ts'
+import { defineTable, type RowChange, type WhereOf } from '../../projections/runtime/projector.ts'
+import { patchRows, type Members } from '../../projections/runtime/row-changes.ts'
 import type { FailedEndpoint } from '../../streams/webhook-delivery/events.ts'
-import type { RecordedEvent } from '../../streams/store/events.ts'
-import { freeLane, laneTodoTable } from '../runtime/process.ts'
-import { causeOf } from '../runtime/step-identity.ts'
+import { freeLane } from '../runtime/todo-tables.ts'
+import type { WebhookTodos } from './webhooks.steps.ts'
 
 /** The endpoints of subscriptions as they stand at an event's place in `$all`. */
 export const endpoints = defineTable({
@@ -19,7 +11,7 @@ export const endpoints = defineTable({
   columns: {
     subscription_id: 'text',
     org_id: 'text',
-    status: 'text',
+    status: { type: 'text', values: ['active', 'disabled'] },
     event_types: 'jsonb',
     /** Revision of the event that made the endpoint what it is: what failed before that is of another one. */
     endpoint_revision: 'integer',
@@ -30,42 +22,43 @@ export const endpoints = defineTable({
   indexes: [{ columns: ['org_id'] }],
 })
 
-type Source = Pick<RecordedEvent, 'id' | 'metadata'>
-
 interface Failure {
   readonly subscriptionId: string
   readonly endpoint: FailedEndpoint
   readonly failedAt: string
 }
 
+/** The endpoint that failed, unless it was changed or disabled since. */
+function activeEndpoint(subscriptionId: string, endpointRevision: number): Members<WhereOf<typeof endpoints>> {
+  return { subscriptionId, endpointRevision, status: 'active' }
+}
+
 /** The first failure of a row of them has the endpoint watched; late ones of another address or of a test count for nothing. */
-export function failing(event: Source & { readonly data: Failure }): RowChange[] {
-  const { subscriptionId, endpoint, failedAt } = event.data
+export function failing({ subscriptionId, endpoint, failedAt }: Failure, todo: WebhookTodos): RowChange[] {
   if (endpoint === null) return []
-  const active = { subscription_id: subscriptionId, endpoint_revision: endpoint.revision, status: 'active' }
-  const watched = { endpointRevision: { column: 'endpoint_revision' }, failingSince: { value: failedAt } }
+  const active = activeEndpoint(subscriptionId, endpoint.revision)
   return [
-    patchWhere(endpoints, { ...active, failing_since: null }, { failing_since: failedAt }),
-    insertSelect(laneTodoTable, {
-      from: endpoints,
-      where: { ...active, failing_since: failedAt },
+    patchRows(endpoints, { ...active, failingSince: null }, { failingSince: failedAt }),
+    todo.scheduleForEach('watch', endpoints, { ...active, failingSince: failedAt }, (failed) => ({
+      key: failed('subscriptionId'),
+      at: endpoint.reviewAt,
       existing: 'replace',
-      columns: endpointRow(event, 'watch', endpoint.reviewAt, watched),
-    }),
+      payload: { endpointRevision: failed('endpointRevision'), failingSince: failedAt },
+    })),
   ]
 }
 
 /** The receiver answered 410: its subscription is to be disabled, unless it has another endpoint by now. */
-export function disableRow(event: Source & { readonly data: Failure }): RowChange[] {
-  const { subscriptionId, endpoint, failedAt } = event.data
+export function gone({ subscriptionId, endpoint, failedAt }: Failure, todo: WebhookTodos): RowChange[] {
   if (endpoint === null) return []
+  const active = activeEndpoint(subscriptionId, endpoint.revision)
   return [
-    insertSelect(laneTodoTable, {
-      from: endpoints,
-      where: { subscription_id: subscriptionId, endpoint_revision: endpoint.revision, status: 'active' },
+    todo.scheduleForEach('disable', endpoints, active, (failed) => ({
+      key: failed('subscriptionId'),
+      at: failedAt,
       existing: 'replace',
-      columns: endpointRow(event, 'disable', failedAt, { endpointRevision: { column: 'endpoint_revision' } }),
-    }),
+      payload: { endpointRevision: failed('endpointRevision') },
+    })),
   ]
 }
 
@@ -73,84 +66,34 @@ export function disableRow(event: Source & { readonly data: Failure }): RowChang
 const mayBeUnderWayMs = 3_600_000
 
 /** What a deleted subscription was signed with is to be destroyed once no attempt can need it. */
-export function destroyRow(
-  event: Source & { readonly data: { readonly subscriptionId: string; readonly deletedAt: string } },
+export function destroySecretsLater(
+  { subscriptionId, deletedAt }: { readonly subscriptionId: string; readonly deletedAt: string },
+  todo: WebhookTodos,
 ): RowChange {
-  const { subscriptionId, deletedAt } = event.data
-  return insertSelect(laneTodoTable, {
-    from: endpoints,
-    where: { subscription_id: subscriptionId },
-    columns: endpointRow(event, 'destroy-secrets', new Date(Date.parse(deletedAt) + mayBeUnderWayMs).toISOString(), {}),
-  })
+  const at = new Date(Date.parse(deletedAt) + mayBeUnderWayMs).toISOString()
+  return todo.scheduleForEach('destroy-secrets', endpoints, { subscriptionId }, (endpoint) => ({
+    key: endpoint('subscriptionId'),
+    at,
+  }))
 }
 
-function endpointRow(event: Source, step: string, at: string, payload: Readonly<Record<string, Expression>>) {
-  return {
-    key: { column: 'subscription_id' },
-    step: { value: step },
-    org_id: { column: 'org_id' },
-    due_at: { value: at },
-    lane: { value: freeLane },
-    payload: { json: { cause: { value: causeOf(event) }, ...payload } },
-  }
+export function succeeding(subscriptionId: string, todo: WebhookTodos): RowChange[] {
+  return [patchRows(endpoints, { subscriptionId }, { failingSince: null }), todo.clear(subscriptionId, 'watch')]
 }
 
-/** A warning moves the review of the very row of failures that it speaks of. */
-export function reviewedAgain({
-  subscriptionId,
-  failingSince,
-  nextReviewAt,
-}: {
-  subscriptionId: string
-  failingSince: string
-  nextReviewAt: string
-}): RowChange[] {
-  return [
-    patchWhere(
-      laneTodoTable,
-      { key: subscriptionId, step: 'watch', payload: { contains: { failingSince } } },
-      { due_at: nextReviewAt },
-    ),
-  ]
-}
-
-export function succeeding(subscriptionId: string): RowChange[] {
-  return [
-    patchWhere(endpoints, { subscription_id: subscriptionId }, { failing_since: null }),
-    remove(laneTodoTable, { key: subscriptionId, step: 'watch' }),
-  ]
-}
-
-export function forgetReviews(subscriptionId: string): RowChange[] {
-  return ['watch', 'disable'].map((step) => remove(laneTodoTable, { key: subscriptionId, step }))
+export function forgetReviews(subscriptionId: string, todo: WebhookTodos): RowChange[] {
+  return [todo.clear(subscriptionId, 'watch'), todo.clear(subscriptionId, 'disable')]
 }
 
 /** Nobody wants the deliveries of a subscription that are pending: each is to be cancelled, whatever becomes of the subscription then. */
-export function unwanted(
-  event: Source & { readonly data: { readonly subscriptionId: string } },
-  reason: CancelReason,
-  at: string,
-): RowChange[] {
-  const { subscriptionId } = event.data
-  const pending = { lane: subscriptionId, step: 'deliver' }
+export function unwanted(subscriptionId: string, reason: CancelReason, at: string, todo: WebhookTodos): RowChange[] {
   return [
-    insertSelect(laneTodoTable, {
-      from: laneTodoTable,
-      where: pending,
+    ...todo.replaceWhere('deliver', { lane: subscriptionId }, 'cancel', (delivery) => ({
+      at,
       existing: 'replace',
-      columns: {
-        key: { column: 'key' },
-        step: { value: 'cancel' },
-        org_id: { column: 'org_id' },
-        due_at: { value: at },
-        lane: { value: freeLane },
-        payload: {
-          json: { cause: { value: causeOf(event) }, reason: { value: reason }, delivery: { column: 'payload' } },
-        },
-      },
-    }),
-    removeWhere(laneTodoTable, pending),
-    removeWhere(laneTodoTable, { lane: freeLane, step: 'redeliver', payload: { contains: { subscriptionId } } }),
-    ...forgetReviews(subscriptionId),
+      payload: { reason, delivery },
+    })),
+    todo.clearWhere('redeliver', { lane: freeLane, payload: { subscriptionId } }),
+    ...forgetReviews(subscriptionId, todo),
   ]
 }

@@ -1,11 +1,18 @@
+import { Type, type Static } from 'typebox'
 import { execute } from '../../commands/handling/execute.ts'
 import { redeliver as redeliverAgain } from '../../commands/webhooks/redeliver.ts'
+import { webhookDeliveries } from '../../streams/webhook-delivery/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
-import type { StepContext, StepOutcome, Todo } from '../runtime/process.ts'
-import { stepCommand } from '../runtime/step-command.ts'
-import { orgOf, readCause } from '../runtime/step-identity.ts'
-import { targetOf } from './delivery-target.ts'
-import type { RedeliverPayload } from './todo-payloads.ts'
+import type { Todo } from '../runtime/define-process.ts'
+import type { StepContext, StepOutcome } from '../runtime/process.ts'
+
+/** One of the deliveries of a recovery. */
+export const RedeliverPayload = Type.Object({
+  subscriptionId: Type.String(),
+  deliveryId: Type.String(),
+  recoveryId: Type.String(),
+})
+export type RedeliverPayload = Static<typeof RedeliverPayload>
 
 const hourMs = 3_600_000
 
@@ -14,14 +21,13 @@ const hourMs = 3_600_000
  * a subscription that has been disabled since is not sent; that takes away its row, too.
  */
 export async function redeliver(
-  todo: Todo,
+  todo: Todo<RedeliverPayload>,
   { store, subscriptions }: ProcessDependencies,
   step: StepContext,
 ): Promise<StepOutcome> {
-  const orgId = orgOf(todo)
-  const { subscriptionId, deliveryId, recoveryId } = todo.payload as RedeliverPayload
+  const { subscriptionId, deliveryId, recoveryId } = todo.payload
   const later: StepOutcome = { kind: 'wait', until: new Date(step.now().getTime() + hourMs) }
-  const subscription = await subscriptions.read(orgId, subscriptionId)
+  const subscription = await subscriptions.read(todo.orgId, subscriptionId)
   if (subscription?.status !== 'active') return later
   const { endpointRevision, disabledRevision } = subscription
   const command = {
@@ -34,7 +40,8 @@ export async function redeliver(
     request: null,
     now: todo.dueAt,
   }
-  const context = stepCommand({ name: 'webhooks.recover', key: deliveryId, orgId, ...readCause(todo) })
-  const done = await execute(store, targetOf(orgId, deliveryId), (state) => redeliverAgain(command, state), context)
+  const target = webhookDeliveries.of(todo.orgId, deliveryId)
+  const context = todo.command('webhooks.recover', deliveryId)
+  const done = await execute(store, target, (state) => redeliverAgain(command, state), context)
   return done.events.length === 0 ? later : { kind: 'done', position: done.position }
 }

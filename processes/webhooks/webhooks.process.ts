@@ -1,198 +1,158 @@
-import type { RecordedEvent } from '../../streams/store/events.ts'
+import type { RowChange } from '../../projections/runtime/projector.ts'
+import { insertRow, patchRow, removeRow } from '../../projections/runtime/row-changes.ts'
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
 import type { WebhookDeliveryEvent } from '../../streams/webhook-delivery/events.ts'
 import type { WebhookRecoveryEvent } from '../../streams/webhook-recovery/events.ts'
 import type { WebhookEventType, WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'
-import { parseOwnedStream } from '../../streams/aggregate.ts'
-import {
-  defineProjector,
-  insert,
-  insertSelect,
-  patch,
-  patchWhere,
-  remove,
-  upsert,
-  type RowChange,
-} from '../../projections/runtime/projector.ts'
-import { freeLane, laneTodoTable } from '../runtime/process.ts'
-import { causeOf } from '../runtime/step-identity.ts'
-import {
-  destroyRow,
-  disableRow,
-  endpoints,
-  failing,
-  forgetReviews,
-  reviewedAgain,
-  succeeding,
-  unwanted,
-} from './endpoint-rows.ts'
-import type { DeliverPayload, RedeliverPayload } from './todo-payloads.ts'
+import type { ProcessDependencies } from '../dependencies.ts'
+import { defineProcess } from '../runtime/define-process.ts'
+import type { DeliverPayload } from './delivery-target.ts'
+import { destroySecretsLater, endpoints, failing, forgetReviews, gone, succeeding, unwanted } from './endpoint-rows.ts'
+import { steps, type WebhookTodos } from './webhooks.steps.ts'
 
 /**
  * A delivery per subscription and event, due now and again after each failed attempt, in the lane of its subscription;
  * and beside them what is to become of those of a subscription that is disabled, and of endpoints that fail.
  */
-export const webhooksToDo = defineProjector<
-  AssessmentEvent | WebhookSubscriptionEvent | WebhookDeliveryEvent | WebhookRecoveryEvent
+export const webhooksProcess = defineProcess<
+  AssessmentEvent | WebhookSubscriptionEvent | WebhookDeliveryEvent | WebhookRecoveryEvent,
+  ProcessDependencies
 >()({
-  name: 'webhooks_todo',
+  name: 'webhooks',
   version: 3,
-  tables: [laneTodoTable, endpoints],
-  handlers: {
+  lookups: [endpoints],
+  lanes: ({ configuration }) => ({
+    slots: configuration.webhookWorkers,
+    perLane: configuration.webhookWorkersPerEndpoint,
+    stepTimeoutMs: configuration.webhookTimeoutMs + 3_000,
+  }),
+  steps,
+  on: {
     WebhookSubscribed: ({ data, revision }) => [
-      insert(endpoints, {
-        subscription_id: data.subscriptionId,
-        org_id: data.organisationId,
+      insertRow(endpoints, {
+        subscriptionId: data.subscriptionId,
+        orgId: data.organisationId,
         status: 'active',
-        event_types: data.eventTypes,
-        endpoint_revision: Number(revision),
-        failing_since: null,
+        eventTypes: data.eventTypes,
+        endpointRevision: Number(revision),
       }),
     ],
-    WebhookSubscriptionChanged: ({ data, revision }) => {
-      const { subscriptionId, eventTypes, isNewEndpoint } = data
-      const newEndpoint = { endpoint_revision: Number(revision), failing_since: null }
+    WebhookSubscriptionChanged: ({ data: { subscriptionId, eventTypes, isNewEndpoint }, revision }, todo) => {
+      if (!isNewEndpoint) return [patchRow(endpoints, { subscriptionId, eventTypes })]
+      const newEndpoint = { endpointRevision: Number(revision), failingSince: null }
       return [
-        patch(
-          endpoints,
-          { subscription_id: subscriptionId },
-          { event_types: eventTypes, ...(isNewEndpoint ? newEndpoint : {}) },
-        ),
-        ...(isNewEndpoint ? forgetReviews(subscriptionId) : []),
+        patchRow(endpoints, { subscriptionId, eventTypes, ...newEndpoint }),
+        ...forgetReviews(subscriptionId, todo),
       ]
     },
     WebhookSubscriptionEnabled: ({ data, revision }) => [
-      patch(
-        endpoints,
-        { subscription_id: data.subscriptionId },
-        { status: 'active', endpoint_revision: Number(revision), failing_since: null },
-      ),
+      patchRow(endpoints, {
+        subscriptionId: data.subscriptionId,
+        status: 'active',
+        endpointRevision: Number(revision),
+        failingSince: null,
+      }),
     ],
-    WebhookSubscriptionDisabled: (event) => [
-      patch(endpoints, { subscription_id: event.data.subscriptionId }, { status: 'disabled' }),
-      ...unwanted(event, 'subscription_disabled', event.data.disabledAt),
+    WebhookSubscriptionDisabled: ({ data: { subscriptionId, disabledAt } }, todo) => [
+      patchRow(endpoints, { subscriptionId, status: 'disabled' }),
+      ...unwanted(subscriptionId, 'subscription_disabled', disabledAt, todo),
     ],
-    WebhookSubscriptionDeleted: (event) => [
-      destroyRow(event),
-      remove(endpoints, { subscription_id: event.data.subscriptionId }),
-      ...unwanted(event, 'subscription_deleted', event.data.deletedAt),
+    WebhookSubscriptionDeleted: ({ data }, todo) => [
+      destroySecretsLater(data, todo),
+      removeRow(endpoints, { subscriptionId: data.subscriptionId }),
+      ...unwanted(data.subscriptionId, 'subscription_deleted', data.deletedAt, todo),
     ],
-    WebhookSecretsDestroyed: ({ data }) => [
-      remove(laneTodoTable, { key: data.subscriptionId, step: 'destroy-secrets' }),
+    WebhookSecretsDestroyed: ({ data }, todo) => [todo.clear(data.subscriptionId, 'destroy-secrets')],
+    // A warning moves the review of the very row of failures that it speaks of.
+    WebhookEndpointFailing: ({ data: { subscriptionId, failingSince, nextReviewAt } }, todo) => [
+      todo.moveWhere('watch', { key: subscriptionId, payload: { failingSince } }, nextReviewAt),
     ],
-    WebhookEndpointFailing: ({ data }) => reviewedAgain(data),
 
-    AssessmentCompleted: (event) => deliveries(event, 'assessment.completed', event.data.completedAt),
-    AssessmentFailed: (event) => deliveries(event, 'assessment.failed', event.data.failedAt),
+    AssessmentCompleted: ({ id, data }, todo) => [
+      deliverToAll(id, 'assessment.completed', data.assessmentId, data.completedAt, todo),
+    ],
+    AssessmentFailed: ({ id, data }, todo) => [
+      deliverToAll(id, 'assessment.failed', data.assessmentId, data.failedAt, todo),
+    ],
     // What an event caused has its row; a test begins with its stream.
-    WebhookDeliveryScheduled: (event) =>
-      event.data.origin === 'test' ? [deliverAt(event, event.data.scheduledAt)] : [],
-    WebhookRedeliveryRequested: (event) => [
-      remove(laneTodoTable, { key: keyOf(event.data), step: 'redeliver' }),
-      deliverAt(event, event.data.requestedAt),
+    WebhookDeliveryScheduled: ({ data }, todo) =>
+      data.origin === 'test' ? [deliverAgain(data, data.scheduledAt, todo)] : [],
+    WebhookRedeliveryRequested: ({ data }, todo) => [
+      todo.clear(keyOf(data), 'redeliver'),
+      deliverAgain(data, data.requestedAt, todo),
     ],
-    WebhookRedeliveryUnneeded: ({ data }) => [remove(laneTodoTable, { key: keyOf(data), step: 'redeliver' })],
+    WebhookRedeliveryUnneeded: ({ data }, todo) => [todo.clear(keyOf(data), 'redeliver')],
     // Of a subscription that was disabled or deleted just before there is nothing to be done, and nothing that would take the rows away.
-    WebhookRecoveryRequested: (event) => {
-      const { subscriptionId, recoveryId, requestedAt } = event.data
-      return event.data.deliveries.map(({ deliveryId, eventId }) => {
-        const payload: RedeliverPayload = { cause: causeOf(event), subscriptionId, deliveryId, recoveryId }
-        return insertSelect(laneTodoTable, {
-          from: endpoints,
-          where: { subscription_id: subscriptionId, status: 'active' },
+    WebhookRecoveryRequested: ({ data: { subscriptionId, recoveryId, requestedAt, deliveries } }, todo) =>
+      deliveries.map(({ deliveryId, eventId }) =>
+        todo.scheduleForEach('redeliver', endpoints, { subscriptionId, status: 'active' }, () => ({
+          key: keyOf({ subscriptionId, eventId }),
+          at: requestedAt,
           existing: 'replace',
-          columns: {
-            key: { value: keyOf({ subscriptionId, eventId }) },
-            step: { value: 'redeliver' },
-            org_id: { column: 'org_id' },
-            due_at: { value: requestedAt },
-            lane: { value: freeLane },
-            payload: { value: payload },
-          },
-        })
-      })
-    },
+          payload: { subscriptionId, deliveryId, recoveryId },
+        })),
+      ),
 
-    WebhookDeliveryAttemptFailed: (event) => [...dueAgain(event.data), ...failing(event)],
-    WebhookDelivered: ({ data }) => [...ended(data), ...succeeding(data.subscriptionId)],
-    WebhookDeliveryFailed: (event) => [
-      ...ended(event.data),
-      ...failing(event),
-      ...(event.data.statusCode === 410 ? disableRow(event) : []),
+    WebhookDeliveryAttemptFailed: ({ data }, todo) => [...dueAgain(data, todo), ...failing(data, todo)],
+    WebhookDelivered: ({ data }, todo) => [...ended(data, todo), ...succeeding(data.subscriptionId, todo)],
+    WebhookDeliveryFailed: ({ data }, todo) => [
+      ...ended(data, todo),
+      ...failing(data, todo),
+      ...(data.statusCode === 410 ? gone(data, todo) : []),
     ],
-    WebhookDeliveryCancelled: ({ data }) => ended(data),
+    WebhookDeliveryCancelled: ({ data }, todo) => ended(data, todo),
   },
 })
 
-function keyOf({ subscriptionId, eventId }: { subscriptionId: string; eventId: string }): string {
+type Delivery = Pick<DeliverPayload, 'subscriptionId' | 'eventId'>
+
+function keyOf({ subscriptionId, eventId }: Delivery): string {
   return `${subscriptionId}.${eventId}`
 }
 
 /** The row may be gone: the subscription was disabled during the attempt. */
-function dueAgain(delivery: { subscriptionId: string; eventId: string; nextAttemptAt: string | null }): RowChange[] {
+function dueAgain(delivery: Delivery & { readonly nextAttemptAt: string | null }, todo: WebhookTodos): RowChange[] {
   const { nextAttemptAt } = delivery
-  return nextAttemptAt === null
-    ? []
-    : [patchWhere(laneTodoTable, { key: keyOf(delivery), step: 'deliver' }, { due_at: nextAttemptAt })]
+  return nextAttemptAt === null ? [] : [todo.moveWhere('deliver', { key: keyOf(delivery) }, nextAttemptAt)]
 }
 
-function ended(delivery: { subscriptionId: string; eventId: string }): RowChange[] {
+function ended(delivery: Delivery, todo: WebhookTodos): RowChange[] {
   const key = keyOf(delivery)
-  return ['deliver', 'cancel', 'redeliver'].map((step) => remove(laneTodoTable, { key, step }))
+  return [todo.clear(key, 'deliver'), todo.clear(key, 'cancel'), todo.clear(key, 'redeliver')]
 }
 
-type Source = Pick<RecordedEvent, 'id' | 'stream' | 'metadata'>
-
-function deliverAt(
-  event: Source & { readonly data: Pick<DeliverPayload, 'subscriptionId' | 'eventId' | 'eventType' | 'assessmentId'> },
+/** The stream of the delivery exists. */
+function deliverAgain(
+  delivery: Delivery & Pick<DeliverPayload, 'eventType' | 'assessmentId'>,
   at: string,
+  todo: WebhookTodos,
 ): RowChange {
-  const { subscriptionId, eventId, eventType, assessmentId } = event.data
-  const payload: DeliverPayload = {
-    cause: causeOf(event),
-    subscriptionId,
-    eventId,
-    eventType,
-    assessmentId,
-    occurredAt: null,
-  }
-  const { orgId } = parseOwnedStream(event.stream)
-  return upsert(laneTodoTable, {
-    key: keyOf(event.data),
-    step: 'deliver',
-    org_id: orgId,
-    due_at: at,
+  const { subscriptionId, eventId, eventType, assessmentId } = delivery
+  return todo.schedule('deliver', keyOf(delivery), {
+    at,
     lane: subscriptionId,
-    payload,
+    existing: 'replace',
+    payload: { subscriptionId, eventId, eventType, assessmentId, occurredAt: null },
   })
 }
 
-function deliveries(
-  event: Source & { readonly data: { readonly assessmentId: string } },
+/** One delivery for each active subscription of the organisation that wants this type. */
+function deliverToAll(
+  eventId: string,
   eventType: WebhookEventType,
-  at: string,
-): RowChange[] {
-  return [
-    insertSelect(laneTodoTable, {
-      from: endpoints,
-      where: { org_id: parseOwnedStream(event.stream).orgId, status: 'active', event_types: { contains: [eventType] } },
-      columns: {
-        key: { concat: [{ column: 'subscription_id' }, { value: `.${event.id}` }] },
-        step: { value: 'deliver' },
-        org_id: { column: 'org_id' },
-        due_at: { value: at },
-        lane: { column: 'subscription_id' },
-        payload: {
-          json: {
-            cause: { value: causeOf(event) },
-            subscriptionId: { column: 'subscription_id' },
-            eventId: { value: event.id },
-            eventType: { value: eventType },
-            assessmentId: { value: event.data.assessmentId },
-            occurredAt: { value: at },
-          },
-        },
-      },
+  assessmentId: string,
+  occurredAt: string,
+  todo: WebhookTodos,
+): RowChange {
+  return todo.scheduleForEach(
+    'deliver',
+    endpoints,
+    { orgId: todo.orgId, status: 'active', eventTypes: { contains: [eventType] } },
+    (endpoint) => ({
+      key: [endpoint('subscriptionId'), `.${eventId}`],
+      at: occurredAt,
+      lane: endpoint('subscriptionId'),
+      payload: { subscriptionId: endpoint('subscriptionId'), eventId, eventType, assessmentId, occurredAt },
     }),
-  ]
+  )
 }

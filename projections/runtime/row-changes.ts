@@ -1,7 +1,8 @@
 import { namePairsOf, type MemberName } from '../../platform/kit/member-names.ts'
 import type { KeyOf, PatchOf, Row, RowChange, RowOf, Table, WhereOf } from './projector.ts'
 
-type Members<Columns> = {
+/** Columns by the members that hold their values. */
+export type Members<Columns> = {
   readonly [Name in keyof Columns as Name extends string ? MemberName<Name> : never]: Columns[Name]
 }
 
@@ -51,7 +52,8 @@ function keyIn(table: Table, row: Row): Row {
   return Object.fromEntries(table.primaryKey.map((name) => [name, row[name]]))
 }
 
-function columnsIn(table: Table, values: Row): Record<string, unknown> {
+/** The columns of a table that these values have members for. */
+export function columnsIn(table: Table, values: Row): Record<string, unknown> {
   const row: Record<string, unknown> = {}
   for (const { name, member } of namePairsOf(table.columns)) {
     const value = values[member]

@@ -3,74 +3,76 @@ import { CancellationReason, Classification, ImageQuality, Lesion } from '../ai-
 import { RequestedImage } from '../ai-review/review-image.ts'
 import { defineEvent, type EventOf } from '../store/schema.ts'
 import { Id, Instant, Nullable, OrgId } from '../types.ts'
-import { publicData } from './envelope.ts'
-
-/** Stream of the public AI-review events (specification sections 4.5 and 6). */
-export const aiReviewChannel = 'ai_review.events'
+import { defineChannelStream, publicData } from './channel.ts'
 
 const review = { orgId: OrgId, aiReviewId: Id, caseId: Id, productId: Id, correlationId: Nullable(Type.String()) }
 
-export const aiReviewChannelEvents = {
-  requested: defineEvent(
-    'ai_review.requested',
-    publicData({
-      orgId: OrgId,
-      caseId: Id,
-      productId: Id,
-      correlationId: Nullable(Type.String()),
-      requestedAt: Instant,
-      images: Type.Array(RequestedImage),
-      /** Additive (T2). */
-      patientId: Type.Optional(Id),
-    }),
-  ),
-  started: defineEvent('ai_review.started', publicData({ ...review, startedAt: Instant })),
-  completed: defineEvent(
-    'ai_review.completed',
-    publicData({
-      ...review,
-      assessedByProviderVersion: Nullable(Type.String()),
-      reportDate: Nullable(Instant),
-      analysisResult: Type.String(),
-      imageQuality: Type.Array(ImageQuality),
-      lesions: Type.Array(Lesion),
-      /** Additive: the name of the provider, for `result.ai_provider`. */
-      aiProvider: Type.String(),
-    }),
-  ),
-  failed: defineEvent(
-    'ai_review.failed',
-    publicData({
-      ...review,
-      errorCode: Type.String(),
-      errorClassification: Classification,
-      errorMessage: Type.String(),
-      retriable: Type.Boolean(),
-      /** Additive (T30): an image could not be fetched, and an address of the review had expired by then. */
-      addressesExpired: Type.Optional(Type.Boolean()),
-    }),
-  ),
-  /** Additive (T28). */
-  cancelled: defineEvent(
-    'ai_review.cancelled',
-    publicData({
-      ...review,
-      reason: CancellationReason,
-      cancelledAt: Instant,
-    }),
-  ),
-  superseded: defineEvent(
-    'ai_review.superseded',
-    publicData({
-      orgId: OrgId,
-      oldAiReviewId: Id,
-      newAiReviewId: Id,
-      caseId: Id,
-      productId: Id,
-      supersededAt: Instant,
-      reason: Type.Optional(Type.String()),
-    }),
-  ),
-} as const
+/** Stream of the public AI-review events (specification sections 4.5 and 6). */
+export const aiReviewChannelStream = defineChannelStream({
+  name: 'ai_review.events',
+  organisationMember: 'orgId',
+  events: {
+    requested: defineEvent(
+      'ai_review.requested',
+      publicData({
+        orgId: OrgId,
+        caseId: Id,
+        productId: Id,
+        correlationId: Nullable(Type.String()),
+        requestedAt: Instant,
+        images: Type.Array(RequestedImage),
+        /** Additive (T2). */
+        patientId: Type.Optional(Id),
+      }),
+    ),
+    started: defineEvent('ai_review.started', publicData({ ...review, startedAt: Instant })),
+    completed: defineEvent(
+      'ai_review.completed',
+      publicData({
+        ...review,
+        assessedByProviderVersion: Nullable(Type.String()),
+        reportDate: Nullable(Instant),
+        analysisResult: Type.String(),
+        imageQuality: Type.Array(ImageQuality),
+        lesions: Type.Array(Lesion),
+        /** Additive: the name of the provider, for `result.ai_provider`. */
+        aiProvider: Type.String(),
+      }),
+    ),
+    failed: defineEvent(
+      'ai_review.failed',
+      publicData({
+        ...review,
+        errorCode: Type.String(),
+        errorClassification: Classification,
+        errorMessage: Type.String(),
+        retriable: Type.Boolean(),
+        /** Additive (T30): an image could not be fetched, and an address of the review had expired by then. */
+        addressesExpired: Type.Optional(Type.Boolean()),
+      }),
+    ),
+    /** Additive (T28). */
+    cancelled: defineEvent(
+      'ai_review.cancelled',
+      publicData({
+        ...review,
+        reason: CancellationReason,
+        cancelledAt: Instant,
+      }),
+    ),
+    superseded: defineEvent(
+      'ai_review.superseded',
+      publicData({
+        orgId: OrgId,
+        oldAiReviewId: Id,
+        newAiReviewId: Id,
+        caseId: Id,
+        productId: Id,
+        supersededAt: Instant,
+        reason: Type.Optional(Type.String()),
+      }),
+    ),
+  },
+})
 
-export type AiReviewChannelEvent = EventOf<typeof aiReviewChannelEvents>
+export type AiReviewChannelEvent = EventOf<typeof aiReviewChannelStream.events>

@@ -2,37 +2,39 @@ import { Type } from 'typebox'
 import { FailureCode } from '../assessment/events.ts'
 import { defineEvent, type EventOf } from '../store/schema.ts'
 import { Id, Instant, Nullable } from '../types.ts'
-import { publicData } from './envelope.ts'
-
-/** Stream of the public assessment events: ids, status and error code; the record itself goes by webhook only. */
-export const assessmentChannel = 'assessment.events'
+import { defineChannelStream, publicData } from './channel.ts'
 
 const named = { org_id: Id, assessment_id: Id, patient_id: Id }
 
-export const assessmentChannelEvents = {
-  completed: defineEvent(
-    'assessment.completed',
-    publicData({
-      ...named,
-      case_id: Id,
-      product_id: Id,
-      status: Type.Literal('completed'),
-      error_code: Type.Null(),
-      ended_at: Instant,
-    }),
-  ),
-  /** `case_id` is null where the uploads were never submitted. */
-  failed: defineEvent(
-    'assessment.failed',
-    publicData({
-      ...named,
-      case_id: Nullable(Id),
-      product_id: Id,
-      status: Type.Literal('failed'),
-      error_code: FailureCode,
-      ended_at: Instant,
-    }),
-  ),
-} as const
+/** Stream of the public assessment events: ids, status and error code; the record itself goes by webhook only. */
+export const assessmentChannelStream = defineChannelStream({
+  name: 'assessment.events',
+  organisationMember: 'org_id',
+  events: {
+    completed: defineEvent(
+      'assessment.completed',
+      publicData({
+        ...named,
+        case_id: Id,
+        product_id: Id,
+        status: Type.Literal('completed'),
+        error_code: Type.Null(),
+        ended_at: Instant,
+      }),
+    ),
+    /** `case_id` is null where the uploads were never submitted. */
+    failed: defineEvent(
+      'assessment.failed',
+      publicData({
+        ...named,
+        case_id: Nullable(Id),
+        product_id: Id,
+        status: Type.Literal('failed'),
+        error_code: FailureCode,
+        ended_at: Instant,
+      }),
+    ),
+  },
+})
 
-export type AssessmentChannelEvent = EventOf<typeof assessmentChannelEvents>
+export type AssessmentChannelEvent = EventOf<typeof assessmentChannelStream.events>

@@ -1,10 +1,7 @@
 import { Type } from 'typebox'
 import { defineEvent, type EventOf } from '../store/schema.ts'
 import { Id, Instant } from '../types.ts'
-import { publicData } from './envelope.ts'
-
-/** Stream of the public consent events (specification section 6). */
-export const consentChannel = 'consent.events'
+import { defineChannelStream, publicData } from './channel.ts'
 
 function decisionEvent<Name extends 'consent.granted' | 'consent.denied' | 'consent.withdrawn'>(name: Name) {
   return defineEvent(
@@ -19,10 +16,15 @@ function decisionEvent<Name extends 'consent.granted' | 'consent.denied' | 'cons
   )
 }
 
-export const consentChannelEvents = {
-  granted: decisionEvent('consent.granted'),
-  denied: decisionEvent('consent.denied'),
-  withdrawn: decisionEvent('consent.withdrawn'),
-} as const
+/** Stream of the public consent events (specification section 6). */
+export const consentChannelStream = defineChannelStream({
+  name: 'consent.events',
+  organisationMember: 'org_id',
+  events: {
+    granted: decisionEvent('consent.granted'),
+    denied: decisionEvent('consent.denied'),
+    withdrawn: decisionEvent('consent.withdrawn'),
+  },
+})
 
-export type ConsentChannelEvent = EventOf<typeof consentChannelEvents>
+export type ConsentChannelEvent = EventOf<typeof consentChannelStream.events>

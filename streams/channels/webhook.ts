@@ -1,22 +1,24 @@
 import { defineEvent, type EventOf } from '../store/schema.ts'
 import { Id, Instant } from '../types.ts'
 import { DisabledReason, FailingPercent } from '../webhook-subscriptions/events.ts'
-import { publicData } from './envelope.ts'
-
-/** Stream of the public webhook events (contract section 3, line 474). No address: tenants put tokens into theirs. */
-export const webhookChannel = 'webhook.events'
+import { defineChannelStream, publicData } from './channel.ts'
 
 const endpoint = { org_id: Id, subscription_id: Id }
 
-export const webhookChannelEvents = {
-  endpointFailing: defineEvent(
-    'webhook.endpoint.failing',
-    publicData({ ...endpoint, percent: FailingPercent, failing_since: Instant, disable_at: Instant }),
-  ),
-  endpointDisabled: defineEvent(
-    'webhook.endpoint.disabled',
-    publicData({ ...endpoint, reason: DisabledReason, disabled_at: Instant }),
-  ),
-} as const
+/** Stream of the public webhook events (contract section 3, line 474). No address: tenants put tokens into theirs. */
+export const webhookChannelStream = defineChannelStream({
+  name: 'webhook.events',
+  organisationMember: 'org_id',
+  events: {
+    endpointFailing: defineEvent(
+      'webhook.endpoint.failing',
+      publicData({ ...endpoint, percent: FailingPercent, failing_since: Instant, disable_at: Instant }),
+    ),
+    endpointDisabled: defineEvent(
+      'webhook.endpoint.disabled',
+      publicData({ ...endpoint, reason: DisabledReason, disabled_at: Instant }),
+    ),
+  },
+})
 
-export type WebhookChannelEvent = EventOf<typeof webhookChannelEvents>
+export type WebhookChannelEvent = EventOf<typeof webhookChannelStream.events>

@@ -73,12 +73,12 @@ describe('a planted violation', () => {
       'imports of processes/: projections/webhooks/webhook-subscriptions.projector.ts',
     ],
     [
-      'processes/webhooks/webhooks.effects.ts',
+      'processes/webhooks/deliver.steps.ts',
       '../../commands/webhooks/routes.ts',
       'imports of processes/: commands/webhooks/routes.ts',
     ],
     [
-      'processes/webhooks/webhooks.effects.ts',
+      'processes/webhooks/deliver.steps.ts',
       '../../read-api/webhooks/queries.ts',
       'imports of processes/: read-api/webhooks/queries.ts',
     ],
@@ -201,7 +201,7 @@ describe('a planted violation', () => {
       'streams/case/aggregate.ts',
     ]
     for (const path of pure) expect(plant(path, `const a = ${call}`)).toHaveLength(1)
-    expect(plant('processes/webhooks/webhooks.effects.ts', `const a = ${call}`)).toEqual([])
+    expect(plant('processes/webhooks/deliver.steps.ts', `const a = ${call}`)).toEqual([])
   })
 
   it('of purity is not seen in reading an instant from data, or in a comment', () => {

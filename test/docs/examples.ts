@@ -6,6 +6,18 @@ import { promisify } from 'node:util'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
+/** Documents whose every `ts` block compiles. */
+export const compiledDocuments: readonly string[] = [
+  'docs/adding-a-service.md',
+  'streams/README.md',
+  'streams/store/README.md',
+  'contracts/README.md',
+  'commands/README.md',
+  'projections/README.md',
+  'processes/README.md',
+  'read-api/README.md',
+]
+
 /** A block of TypeScript in a document, as a module. */
 export interface Example {
   /** Where the module would stand. Its relative imports start there. */

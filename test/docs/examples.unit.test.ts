@@ -2,10 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { examplesOf, readDocument, typeErrors } from './examples.ts'
-
-/** Documents whose every `ts` block is a part of a program. */
-const documents = ['streams/README.md', 'streams/store/README.md', 'commands/README.md']
+import { compiledDocuments, examplesOf, readDocument, typeErrors } from './examples.ts'
 
 /** The type checker reads the whole program for its examples. */
 const checking = { timeout: 300_000 }
@@ -19,8 +16,8 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
 test('the examples of the guides compile', checking, async () => {
-  const examples = (await Promise.all(documents.map(readDocument))).flatMap(examplesOf)
-  expect(examples.length).toBeGreaterThanOrEqual(documents.length)
+  const examples = (await Promise.all(compiledDocuments.map(readDocument))).flatMap(examplesOf)
+  expect(examples.length).toBeGreaterThanOrEqual(compiledDocuments.length)
   expect(await typeErrors(examples, folder)).toEqual([])
 })
 

@@ -19,10 +19,9 @@ test.each([
   ['a call', 'Call `defineNothing({ name })`.', '1: defineNothing'],
   ['a member', 'It reads `runtime.nothingness`.', '1: nothingness'],
   ['a name in a longer text', 'Run `NO_SUCH_VARIABLE=1 npm test`.', '1: NO_SUCH_VARIABLE'],
-  ['a name in an example', '```ts\nconst made = defineNothing(1)\n```', '2: defineNothing'],
   [
     'a name in a file that does not contain it',
-    '| `processes/<service>/<name>.process.ts` | `defineProcess` |',
+    '| `processes/<service>/<name>.channel.ts` | `defineProcess` |',
     '1: defineProcess',
   ],
 ])('%s that is not there is reported', (_what, text, missing) => {
@@ -30,10 +29,16 @@ test.each([
 })
 
 test.each([
-  'Call `defineProcess` in `runtime/process.ts`, as `processes/<service>/<name>.effects.ts` does.',
-  '| `processes/<service>/<name>.effects.ts` | `defineProcess` |',
+  'Call `defineProcess` in `runtime/define-process.ts`, as `processes/<service>/<name>.process.ts` does.',
+  '| `processes/<service>/<name>.process.ts` | `defineProcess` |',
   'See [the decision](../docs/decisions/0014-node-cron-runs-the-sweep.md), `GET /health/live` and `credentials.json`.',
   '```sh\nno_such_command\n```',
 ])('%s is not', (text) => {
   expect(planted(text)).toEqual([])
+})
+
+test('a name in an example is reported where the type checker does not read it', () => {
+  const example = '```ts\nconst made = defineNothing(1)\n```'
+  expect(planted(example, 'bench/README.md')).toEqual(['2: defineNothing'])
+  expect(planted(example, 'processes/README.md')).toEqual([])
 })

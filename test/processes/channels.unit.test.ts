@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { v5 } from 'uuid'
-import { aiReviewEventsChannel, type AiReviewChannelDependencies } from '../../processes/ai-review/ai-review.channel.ts'
+import { aiReviewChannel, type AiReviewChannelDependencies } from '../../processes/ai-review/ai-review.channel.ts'
 import {
-  assessmentEventsChannel,
+  assessmentChannel,
   type AssessmentChannelDependencies,
 } from '../../processes/assessments/assessments.channel.ts'
-import { clinicalEventsChannel } from '../../processes/clinical/clinical.channel.ts'
-import { consentEventsChannel } from '../../processes/consent/consent.channel.ts'
+import { clinicalChannel } from '../../processes/clinical/clinical.channel.ts'
+import { consentChannel } from '../../processes/consent/consent.channel.ts'
 import { channels } from '../../processes/registry.ts'
-import type { ChannelDefinition } from '../../processes/relay/channel.ts'
+import type { Channel } from '../../processes/relay/channel.ts'
 import { publicEvents } from '../../processes/relay/envelope.ts'
 import { aiReviewFailures } from '../../contracts/ai-review/record.ts'
 import { Classification } from '../../streams/ai-review/events.ts'
@@ -66,7 +66,7 @@ const deps: AiReviewChannelDependencies = {
 }
 
 /** What the relay would append for one fact: each event checked against the channel's contract. */
-async function published<Deps>(channel: ChannelDefinition<Deps>, event: RecordedEvent, given: Deps) {
+async function published<Deps>(channel: Channel<Deps>, event: RecordedEvent, given: Deps) {
   const outputs = (await channel.translate[event.type]?.(event, given)) ?? []
   const events = publicEvents(channel, event, outputs)
   for (const { type, data } of events) {
@@ -85,12 +85,12 @@ const review = {
   correlationId: ids.event,
 }
 const reviewed = (event: DomainEvent) =>
-  published(aiReviewEventsChannel, stored(event, aiReviews.of(ids.org, ids.review).stream), deps)
+  published(aiReviewChannel, stored(event, aiReviews.of(ids.org, ids.review).stream), deps)
 
 describe('the AI-review channel', () => {
   it('asks for a review with addresses that are signed now, by the same correlation', async () => {
     const asked = stored(assessmentFact('AssessmentReviewRequested'), assessments.of(ids.org, ids.assessment).stream)
-    const [event, ...more] = await published(aiReviewEventsChannel, asked, deps)
+    const [event, ...more] = await published(aiReviewChannel, asked, deps)
     expect(more).toEqual([])
     expect(event).toMatchObject({
       type: 'ai_review.requested',
@@ -213,7 +213,7 @@ describe('the AI-review channel', () => {
 
   it('stops at an event of a review that was never requested', async () => {
     const orphan = stored(reviewFact('AiReviewStarted'), aiReviews.of(ids.org, ids.event).stream)
-    await expect(published(aiReviewEventsChannel, orphan, deps)).rejects.toThrow('never requested')
+    await expect(published(aiReviewChannel, orphan, deps)).rejects.toThrow('never requested')
   })
 })
 
@@ -233,7 +233,7 @@ describe('the assessment channel', () => {
   const submitted = [assessmentFact('AssessmentRequested'), assessmentFact('AssessmentSubmitted')]
   const told = (story: readonly DomainEvent[], last: DomainEvent, cached?: number) =>
     published(
-      assessmentEventsChannel,
+      assessmentChannel,
       { ...stored(last, stream), revision: BigInt(story.length) },
       assessmentStore([...story, last], cached),
     )
@@ -298,7 +298,7 @@ describe('the assessment channel', () => {
 
 describe('the channel of clinical records', () => {
   const finding = caseFact('CaseFindingRecorded').data
-  const told = async (event: DomainEvent, stream: string) => published(clinicalEventsChannel, stored(event, stream), {})
+  const told = async (event: DomainEvent, stream: string) => published(clinicalChannel, stored(event, stream), {})
 
   it.each([
     [
@@ -393,7 +393,7 @@ describe('the consent channel', () => {
       consentFact('ConsentRecorded', { decision, recordedAt: at(-60) }),
       consents.of(ids.org, ids.patient).stream,
     )
-    const [event, ...more] = await published(consentEventsChannel, recorded, {})
+    const [event, ...more] = await published(consentChannel, recorded, {})
     expect(more).toEqual([])
     const type = `consent.${decision}`
     const payload = {

@@ -8,7 +8,7 @@ import {
 } from '@eventstore/db-client'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createPool, type Pool } from '../../platform/database/database.ts'
-import type { ChannelDefinition } from '../../processes/relay/channel.ts'
+import type { Channel } from '../../processes/relay/channel.ts'
 import { createRelay, type Relay } from '../../processes/relay/relay.ts'
 import { createProjectionRunner, type ProjectionRunner } from '../../projections/runtime/runner.ts'
 import { UndecodableEventError } from '../../streams/store/errors.ts'
@@ -29,7 +29,7 @@ import {
 } from '../projections/runtime/tickets.ts'
 
 const own = 'ticket-orgA-1'
-const channel: ChannelDefinition<undefined> = {
+const channel: Channel<undefined> = {
   stream: 'ticket.events',
   sources: ['ticket-'],
   organisationMember: 'org_id',

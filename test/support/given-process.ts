@@ -1,10 +1,10 @@
-import type { Process, StepOutcome, Todo } from '../../processes/runtime/process.ts'
-import { leaseUntil } from '../../processes/runtime/leases.ts'
+import type { Process, StepOutcome, TodoRow } from '../../processes/runtime/process.ts'
+import { leaseUntil } from '../../processes/runtime/step-timing.ts'
 import type { RecordedEvent } from '../../streams/store/events.ts'
 import { rowsAfter } from './given-projector.ts'
 
 /** What a process has to do after these events, ordered by key and step; its list is replayed twice. */
-export async function todosAfter<Deps>(process: Process<Deps>, events: readonly RecordedEvent[]): Promise<Todo[]> {
+export async function todosAfter<Deps>(process: Process<Deps>, events: readonly RecordedEvent[]): Promise<TodoRow[]> {
   const { todo: rows = [] } = await rowsAfter(process.list, events)
   return rows.map((row) => ({
     key: String(row['key']),
@@ -16,12 +16,17 @@ export async function todosAfter<Deps>(process: Process<Deps>, events: readonly 
 }
 
 /** Of those, what is due at an instant. */
-export function dueAt(todos: readonly Todo[], now: Date): Todo[] {
+export function dueAt(todos: readonly TodoRow[], now: Date): TodoRow[] {
   return todos.filter((todo) => todo.dueAt.getTime() <= now.getTime())
 }
 
 /** Runs one step as a worker would at that instant, with a lease of 20 s and no time limit. */
-export function whenWorkedOff<Deps>(process: Process<Deps>, todo: Todo, deps: Deps, now: Date): Promise<StepOutcome> {
+export function whenWorkedOff<Deps>(
+  process: Process<Deps>,
+  todo: TodoRow,
+  deps: Deps,
+  now: Date,
+): Promise<StepOutcome> {
   const step = process.steps[todo.step]
   if (step === undefined) throw new Error(`process ${process.name} has no step ${todo.step}`)
   const context = { now: () => now, signal: new AbortController().signal, leaseUntil: leaseUntil(now, 20_000) }

@@ -19,8 +19,8 @@ import { createReviewSupersession } from '../../processes/adapters/review-supers
 import { createWebhookSender } from '../../processes/adapters/webhook-sender.ts'
 import { createWebhookSignatures } from '../../processes/adapters/webhook-signatures.ts'
 import type { ProcessDependencies } from '../../processes/dependencies.ts'
-import { leaseUntil } from '../../processes/runtime/leases.ts'
-import type { Process, Todo } from '../../processes/runtime/process.ts'
+import { leaseUntil } from '../../processes/runtime/step-timing.ts'
+import type { Process, TodoRow } from '../../processes/runtime/process.ts'
 import { runStep, type StepResult } from '../../processes/runtime/step-run.ts'
 import { createDeliveryBodies } from '../../processes/webhooks/delivery-body.ts'
 import { createSubscriptionReader } from '../../processes/webhooks/subscription-reader.ts'
@@ -230,7 +230,7 @@ async function serviceAnswer(services: Services, { route }: Asked): Promise<Repl
 export function workOff(
   world: Pick<ProcessWorld, 'now' | 'deps'>,
   process: Process<ProcessDependencies>,
-  todo: Todo,
+  todo: TodoRow,
   {
     deps = world.deps,
     signal = new AbortController().signal,

@@ -1,4 +1,4 @@
-import { aiReviewChannel } from '../../streams/channels/ai-review.ts'
+import { aiReviewChannelStream } from '../../streams/channels/ai-review.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
 import { deliveryIdOf } from '../../streams/webhook-delivery/aggregate.ts'
 import type { SeededRandom } from '../node-checks/seeded-random.ts'
@@ -93,7 +93,7 @@ function askForReview(story: Story, random: SeededRandom, assessment: Assessment
     requestedAt: asked.requestedAt,
     occurred_at: asked.requestedAt,
   }
-  const [eventId] = story.append(orgId, aiReviewChannel, reviewPublicFact('ai_review.requested', published))
+  const [eventId] = story.append(orgId, aiReviewChannelStream.name, reviewPublicFact('ai_review.requested', published))
   if (eventId !== undefined) story.requests.push({ eventId, orgId, caseId, patient, imageIds })
 }
 

@@ -1,5 +1,5 @@
 import { cases } from '../../streams/case/aggregate.ts'
-import { consentChannel } from '../../streams/channels/consent.ts'
+import { consentChannelStream } from '../../streams/channels/consent.ts'
 import { consents } from '../../streams/consent/aggregate.ts'
 import { consentTypeIdOf, consentTypes } from '../../streams/consent-type/aggregate.ts'
 import { patients } from '../../streams/patient/aggregate.ts'
@@ -180,7 +180,7 @@ export const publishDecision: Act = (story, random) => {
   const type = random.pick(['consent.granted', 'consent.denied', 'consent.withdrawn', 'consent.withdrawn'] as const)
   const consent_type_code = random.oneIn(5) ? 'research' : 'ai_analysis'
   const told = { patient_id: patient.id, org_id: patient.orgId, consent_type_code, timestamp: at, occurred_at: at }
-  story.append(patient.orgId, consentChannel, {
+  story.append(patient.orgId, consentChannelStream.name, {
     ...consentPublicFact(type),
     data: { ...consentPublicFact(type).data, ...told },
   })

@@ -1,4 +1,4 @@
-import { aiReviewChannel } from '../../streams/channels/ai-review.ts'
+import { aiReviewChannelStream } from '../../streams/channels/ai-review.ts'
 import { aiReviewSlots } from '../../streams/ai-review-slot/aggregate.ts'
 import { aiReviews } from '../../streams/ai-review/aggregate.ts'
 import type { DomainEvent } from '../../streams/store/events.ts'
@@ -42,7 +42,11 @@ function askedAgain(story: Story, random: SeededRandom): Asked {
   if (random.oneIn(2)) return { ...asked, eventId: null }
   const at = story.instant(random)
   const published = { caseId, orgId, requestedAt: at, occurred_at: at }
-  const [eventId = null] = story.append(orgId, aiReviewChannel, reviewPublicFact('ai_review.requested', published))
+  const [eventId = null] = story.append(
+    orgId,
+    aiReviewChannelStream.name,
+    reviewPublicFact('ai_review.requested', published),
+  )
   return { ...asked, eventId }
 }
 
@@ -102,7 +106,7 @@ export function supersede(story: Story, random: SeededRandom, holder: Review, as
     occurred_at: story.instant(random),
   }
   if (random.oneIn(3)) return
-  story.append(orgId, aiReviewChannel, reviewPublicFact('ai_review.superseded', published))
+  story.append(orgId, aiReviewChannelStream.name, reviewPublicFact('ai_review.superseded', published))
   const analysis = story.analyses.find(({ review }) => review.id === holder.id)
   if (analysis !== undefined) analysis.supersededById = next.id
 }
@@ -229,7 +233,7 @@ function end(story: Story, random: SeededRandom, review: Review, canComplete: bo
     came === 'completed'
       ? reviewPublicFact('ai_review.completed', { ...published, lesions })
       : reviewPublicFact(`ai_review.${came}`, published)
-  story.append(orgId, aiReviewChannel, started, told)
+  story.append(orgId, aiReviewChannelStream.name, started, told)
   if (came !== 'completed' || lesions.length === 0) return
   story.analyses.push({
     review,

@@ -158,7 +158,7 @@ export const processMutants: readonly Mutant[] = [
   {
     name: 'lease-of-no-length',
     fault: 'an attempt is open for no time: whoever comes next makes it, too',
-    file: 'processes/runtime/leases.ts',
+    file: 'processes/runtime/step-timing.ts',
     text: 'now.getTime() + leaseMs',
     replacement: 'now.getTime()',
     caughtBy: [{ file: pure, test: 'ends in the future and within a minute' }],
@@ -179,7 +179,7 @@ export const processMutants: readonly Mutant[] = [
   {
     name: 'schedule-shifted',
     fault: 'the first delay of a retry schedule is skipped',
-    file: 'processes/runtime/backoff.ts',
+    file: 'processes/runtime/step-timing.ts',
     text: 'scheduleMs[attempt - 1]',
     replacement: 'scheduleMs[attempt]',
     caughtBy: [
@@ -249,7 +249,7 @@ export const processMutants: readonly Mutant[] = [
   {
     name: 'loser-sends-too',
     fault: 'a worker that lost the race for an attempt sends all the same',
-    file: 'processes/webhooks/webhooks.effects.ts',
+    file: 'processes/webhooks/deliver.steps.ts',
     text: `if (begun.events.length === 0 || begun.state.status !== 'pending') {`,
     replacement: `if (begun.state.status !== 'pending') {`,
     caughtBy: [{ file: deliverStep, test: 'is sent by one of several workers that are at it at once' }],
@@ -296,11 +296,11 @@ export const processMutants: readonly Mutant[] = [
   {
     name: 'id-not-derived',
     fault: 'a step that runs twice mints two ids',
-    file: 'processes/runtime/derived-id.ts',
+    file: 'processes/runtime/step-identity.ts',
     text: '.update(name)',
     replacement: '.update(`${name}${performance.now()}`)',
     caughtBy: [
-      { file: 'test/processes/runtime/derived-id.unit.test.ts', test: 'is the same whenever it is minted again' },
+      { file: 'test/processes/runtime/step-identity.unit.test.ts', test: 'is the same whenever it is minted again' },
     ],
   },
   {

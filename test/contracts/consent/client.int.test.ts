@@ -10,7 +10,7 @@ import {
 import { parseMasterKeys } from '../../../platform/vault/master-keys.ts'
 import { openVault, type Vault } from '../../../platform/vault/vault.ts'
 import { catalogue } from '../../../streams/catalogue.ts'
-import { consentChannel } from '../../../streams/channels/consent.ts'
+import { consentChannelStream } from '../../../streams/channels/consent.ts'
 import { openEventStore, type EventStore } from '../../../streams/store/event-store.ts'
 import { importsOf, readSources } from '../../architecture/imports.ts'
 import { cutConnection, type CutConnection } from '../../embedded/eventstore/contract/cut-connection.ts'
@@ -76,11 +76,11 @@ async function tell({
   patientId = question.patientId,
   orgId = question.orgId,
 }: Partial<ConsentQuestion> = {}): Promise<void> {
-  const last = await store.readLast(consentChannel)
+  const last = await store.readLast(consentChannelStream.name)
   const id = randomUUID()
   const { type, data } = consentPublicFact('consent.withdrawn', { patient_id: patientId, org_id: orgId })
   const metadata = { commandId: id, $correlationId: id }
-  await store.appendRaw(consentChannel, last?.revision ?? 'no_stream', [{ id, type, data, metadata }])
+  await store.appendRaw(consentChannelStream.name, last?.revision ?? 'no_stream', [{ id, type, data, metadata }])
 }
 
 async function check(changes: Partial<ConsentQuestion> = {}): Promise<ConsentAnswer> {
@@ -187,7 +187,10 @@ test('nothing that decides on a clinical analysis keeps consent', async () => {
 
 test('an event that nobody can read may be about anybody: all is forgotten', async () => {
   const foreign = EventStoreDBClient.connectionString(node.url)
-  await foreign.appendToStream(consentChannel, jsonEvent({ type: 'consent.withdrawn', data: { patient: 'somebody' } }))
+  await foreign.appendToStream(
+    consentChannelStream.name,
+    jsonEvent({ type: 'consent.withdrawn', data: { patient: 'somebody' } }),
+  )
   await foreign.dispose()
   await untilAskedAgain()
   await untilKept()

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { aiReviewProcess } from '../../../processes/ai-review/ai-review.effects.ts'
+import { aiReviewProcess } from '../../../processes/ai-review/ai-review.process.ts'
 import { aiReviewSlots } from '../../../streams/ai-review-slot/aggregate.ts'
 import { aiReviews } from '../../../streams/ai-review/aggregate.ts'
 import type { AiReviewSlotEvent } from '../../../streams/ai-review-slot/events.ts'
 import type { AiReviewEvent } from '../../../streams/ai-review/events.ts'
-import { aiReviewChannel } from '../../../streams/channels/ai-review.ts'
-import { consentChannel } from '../../../streams/channels/consent.ts'
+import { aiReviewChannelStream } from '../../../streams/channels/ai-review.ts'
+import { consentChannelStream } from '../../../streams/channels/consent.ts'
 import { todosAfter } from '../../support/given-process.ts'
 import { recorded, type GivenEvent } from '../../support/given-projector.ts'
 import { consentPublicFact, reviewPublicFact } from '../../streams/channel-facts.ts'
@@ -14,7 +14,7 @@ import { at, ids } from '../../streams/facts.ts'
 
 const asked: GivenEvent = {
   ...reviewPublicFact('ai_review.requested'),
-  stream: aiReviewChannel,
+  stream: aiReviewChannelStream.name,
   id: ids.requestEvent,
   revision: 7n,
 }
@@ -27,7 +27,7 @@ const review = (event: AiReviewEvent, id: string = ids.review): GivenEvent => ({
   data: { ...event.data, aiReviewId: id },
   stream: aiReviews.of(ids.org, id).stream,
 })
-const consent = (event: GivenEvent): GivenEvent => ({ ...event, stream: consentChannel })
+const consent = (event: GivenEvent): GivenEvent => ({ ...event, stream: consentChannelStream.name })
 
 const claimed = slot(slotFact('AiReviewSlotClaimed'))
 const requested = review(reviewFact('AiReviewRequested'))

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { aiReviewProcess } from '../../../processes/ai-review/ai-review.effects.ts'
-import type { ClaimPayload, OpenPayload } from '../../../processes/ai-review/ai-review.process.ts'
-import { derivedV7 } from '../../../processes/runtime/derived-id.ts'
-import type { Todo } from '../../../processes/runtime/process.ts'
+import { aiReviewProcess } from '../../../processes/ai-review/ai-review.process.ts'
+import { derivedV7 } from '../../../processes/runtime/step-identity.ts'
+import type { TodoRow } from '../../../processes/runtime/process.ts'
 import { aiReviewSlots } from '../../../streams/ai-review-slot/aggregate.ts'
 import type { AiReviewSlotEvent } from '../../../streams/ai-review-slot/events.ts'
 import { aiReviews } from '../../../streams/ai-review/aggregate.ts'
-import { aiReviewChannel } from '../../../streams/channels/ai-review.ts'
+import { aiReviewChannelStream } from '../../../streams/channels/ai-review.ts'
 import { reviewPublicFact } from '../../streams/channel-facts.ts'
 import { ids } from '../../streams/facts.ts'
 import { openProcessWorld, workOff, type ProcessWorld } from '../../support/process-world.ts'
@@ -20,22 +19,22 @@ beforeAll(async () => {
 afterAll(() => world.close())
 
 /** A request on the channel for a case, and the row that stands for it. */
-async function request(caseId: string): Promise<Todo> {
+async function request(caseId: string): Promise<TodoRow> {
   const id = randomUUID()
   const { type, data } = reviewPublicFact('ai_review.requested', { caseId, orgId: world.orgId, event_id: id })
   const metadata = { commandId: randomUUID(), $correlationId: randomUUID(), $causationId: randomUUID() }
-  const before = await world.store.readLast(aiReviewChannel)
-  const { revision } = await world.store.appendRaw(aiReviewChannel, before?.revision ?? 'no_stream', [
+  const before = await world.store.readLast(aiReviewChannelStream.name)
+  const { revision } = await world.store.appendRaw(aiReviewChannelStream.name, before?.revision ?? 'no_stream', [
     { id, type, data, metadata },
   ])
-  const payload: ClaimPayload = {
+  const payload = {
     cause: { eventId: id, correlationId: metadata.$correlationId },
     channelRevision: revision.toString(),
   }
   return { key: id, step: 'claim', orgId: world.orgId, dueAt: world.now(), payload }
 }
 
-const work = (todo: Todo, deps = world.deps) => workOff(world, aiReviewProcess, todo, { deps })
+const work = (todo: TodoRow, deps = world.deps) => workOff(world, aiReviewProcess, todo, { deps })
 
 async function eventsOf(stream: string) {
   const events: { readonly type: string; readonly data: unknown }[] = []
@@ -109,8 +108,8 @@ it('writes the first event of a review that a crash cut off from its claim, once
   expect(await eventsOf(aiReviews.of(world.orgId, review).stream)).toEqual([])
 
   const cause = { eventId: randomUUID(), correlationId: randomUUID() }
-  const payload: OpenPayload = { cause, caseId, productId: ids.product }
-  const open: Todo = { key: review, step: 'open', orgId: world.orgId, dueAt: todo.dueAt, payload }
+  const payload = { cause, caseId, productId: ids.product }
+  const open: TodoRow = { key: review, step: 'open', orgId: world.orgId, dueAt: todo.dueAt, payload }
   world.pass(30)
   await work(open)
   await work(open)
@@ -121,7 +120,7 @@ it('writes the first event of a review that a crash cut off from its claim, once
 })
 
 it('has nothing to open where nobody claimed', async () => {
-  const payload: OpenPayload = {
+  const payload = {
     cause: { eventId: randomUUID(), correlationId: randomUUID() },
     caseId: randomUUID(),
     productId: ids.product,

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { cancelReview } from '../../../commands/ai-review/cancel-review.ts'
 import { supersedeReview } from '../../../commands/ai-review/supersede-review.ts'
 import { execute } from '../../../commands/handling/execute.ts'
-import type { OpenPayload } from '../../../processes/ai-review/ai-review.process.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
 import { aiReviewSlots, type SlotClaim } from '../../../streams/ai-review-slot/aggregate.ts'
 import type { AiReviewEvent } from '../../../streams/ai-review/events.ts'
@@ -58,7 +57,7 @@ async function superseding(old: SlotClaim): Promise<SlotClaim> {
 
 /** The row that stands for a claim whose appends have not all happened. */
 function open({ aiReviewId, caseId, claimedAt }: SlotClaim, deps: ProcessDependencies = world.deps) {
-  const payload: OpenPayload = {
+  const payload = {
     cause: { eventId: aiReviewId, correlationId: ids.event },
     caseId,
     productId: ids.product,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
-import { aiReviewProcess } from '../../../processes/ai-review/ai-review.effects.ts'
-import type { Todo } from '../../../processes/runtime/process.ts'
+import { aiReviewProcess } from '../../../processes/ai-review/ai-review.process.ts'
+import type { TodoRow } from '../../../processes/runtime/process.ts'
 import type { StepResult } from '../../../processes/runtime/step-run.ts'
 import type { AiReviewEvent } from '../../../streams/ai-review/events.ts'
 import { aiReviews } from '../../../streams/ai-review/aggregate.ts'
@@ -50,7 +50,7 @@ export async function seedReview(
 export interface Running {
   readonly deps?: ProcessDependencies
   readonly signal?: AbortSignal
-  readonly todo?: Partial<Todo>
+  readonly todo?: Partial<TodoRow>
 }
 
 /** Works off one step of a review as it is due now. */

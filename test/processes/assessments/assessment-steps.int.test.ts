@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { uploadKey } from '../../../commands/assessments/uploads.ts'
-import { assessmentsProcess } from '../../../processes/assessments/assessments.effects.ts'
-import type { Todo } from '../../../processes/runtime/process.ts'
+import { assessmentsProcess } from '../../../processes/assessments/assessments.process.ts'
+import type { TodoRow } from '../../../processes/runtime/process.ts'
 import { assessments } from '../../../streams/assessment/aggregate.ts'
 import { cases } from '../../../streams/case/aggregate.ts'
 import { contextOf } from '../../commands/handling/decision-world.ts'
@@ -20,7 +20,7 @@ afterAll(() => world.close())
 
 const later = (seconds: number) => new Date(world.now().getTime() + seconds * 1000)
 
-const work = (todo: Todo) => workOff(world, assessmentsProcess, todo)
+const work = (todo: TodoRow) => workOff(world, assessmentsProcess, todo)
 
 it('ends an assessment whose uploads were not submitted when their window closes, once, and not before', async () => {
   const assessmentId = randomUUID()

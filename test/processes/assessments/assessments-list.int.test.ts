@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { assessmentsProcess } from '../../../processes/assessments/assessments.effects.ts'
+import { assessmentsProcess } from '../../../processes/assessments/assessments.process.ts'
 import { assessments } from '../../../streams/assessment/aggregate.ts'
-import { aiReviewChannel } from '../../../streams/channels/ai-review.ts'
+import { aiReviewChannelStream } from '../../../streams/channels/ai-review.ts'
 import type { AssessmentEvent } from '../../../streams/assessment/events.ts'
 import { dueAt, todosAfter } from '../../support/given-process.ts'
 import { recorded, type GivenEvent } from '../../support/given-projector.ts'
@@ -9,7 +9,7 @@ import { reviewPublicFact as published } from '../../streams/channel-facts.ts'
 import { assessmentFact as fact, at, ids } from '../../streams/facts.ts'
 
 const own = (event: AssessmentEvent) => ({ ...event, stream: assessments.of(ids.org, ids.assessment).stream })
-const channel = (event: GivenEvent): GivenEvent => ({ ...event, stream: aiReviewChannel })
+const channel = (event: GivenEvent): GivenEvent => ({ ...event, stream: aiReviewChannelStream.name })
 
 const submitted = own(fact('AssessmentSubmitted'))
 const requested = own(fact('AssessmentRequested'))

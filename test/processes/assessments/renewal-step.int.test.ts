@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { assessmentsProcess } from '../../../processes/assessments/assessments.effects.ts'
+import { assessmentsProcess } from '../../../processes/assessments/assessments.process.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
-import type { Todo } from '../../../processes/runtime/process.ts'
+import type { TodoRow } from '../../../processes/runtime/process.ts'
 import { aiReviewSlots } from '../../../streams/ai-review-slot/aggregate.ts'
 import { contextOf } from '../../commands/handling/decision-world.ts'
 import { slotFact } from '../../streams/ai-review-facts.ts'
@@ -51,7 +51,7 @@ const failedWith = (code: string, aiReviewId: string | null = ids.review) => ({
   data: expect.objectContaining({ aiReviewId, code }),
 })
 
-const work = (todo: Todo) => workOff(world, assessmentsProcess, todo, { deps })
+const work = (todo: TodoRow) => workOff(world, assessmentsProcess, todo, { deps })
 
 it('has a review whose addresses expired superseded, and waits for the new one', async () => {
   const assessment = await submitted(world)

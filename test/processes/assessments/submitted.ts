@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import type { ConcludePayload } from '../../../processes/assessments/assessments.process.ts'
-import type { Todo } from '../../../processes/runtime/process.ts'
+import type { ConcludePayload } from '../../../processes/assessments/conclude.steps.ts'
+import type { TodoRow } from '../../../processes/runtime/process.ts'
 import { assessments } from '../../../streams/assessment/aggregate.ts'
-import { aiReviewChannel, type AiReviewChannelEvent } from '../../../streams/channels/ai-review.ts'
+import { aiReviewChannelStream, type AiReviewChannelEvent } from '../../../streams/channels/ai-review.ts'
 import { contextOf } from '../../commands/handling/decision-world.ts'
 import { assessmentFact, ids } from '../../streams/facts.ts'
 import type { ProcessWorld } from '../../support/process-world.ts'
@@ -35,7 +35,7 @@ export async function submitted(world: ProcessWorld): Promise<Submitted> {
   return { assessmentId, caseId, deadlineAt }
 }
 
-export function todoOf(world: ProcessWorld, step: string, { assessmentId }: Submitted, payload: object = {}): Todo {
+export function todoOf(world: ProcessWorld, step: string, { assessmentId }: Submitted, payload: object = {}): TodoRow {
   const cause = { eventId: randomUUID(), correlationId: randomUUID() }
   return { key: assessmentId, step, orgId: world.orgId, dueAt: world.now(), payload: { cause, ...payload } }
 }
@@ -45,16 +45,16 @@ export async function concludeOf(
   world: ProcessWorld,
   assessment: Submitted,
   ended: AiReviewChannelEvent,
-): Promise<Todo> {
+): Promise<TodoRow> {
   const id = randomUUID()
   const data = { ...ended.data, caseId: assessment.caseId, orgId: world.orgId, event_id: id }
   const metadata = { commandId: randomUUID(), $correlationId: randomUUID(), $causationId: randomUUID() }
-  const before = await world.store.readLast(aiReviewChannel)
-  const { revision } = await world.store.appendRaw(aiReviewChannel, before?.revision ?? 'no_stream', [
+  const before = await world.store.readLast(aiReviewChannelStream.name)
+  const { revision } = await world.store.appendRaw(aiReviewChannelStream.name, before?.revision ?? 'no_stream', [
     { id, type: ended.type, data, metadata },
   ])
   const aiReviewId = 'aiReviewId' in ended.data ? ended.data.aiReviewId : ids.review
-  const payload: Omit<ConcludePayload, 'cause'> = { channelRevision: revision.toString(), aiReviewId }
+  const payload: ConcludePayload = { channelRevision: revision.toString(), aiReviewId }
   return todoOf(world, 'conclude', assessment, payload)
 }
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { clinicalProcess } from '../../../processes/clinical/clinical.effects.ts'
+import { clinicalProcess } from '../../../processes/clinical/clinical.process.ts'
 import type { CaseEvent } from '../../../streams/case/events.ts'
 import { cases } from '../../../streams/case/aggregate.ts'
-import { aiReviewChannel } from '../../../streams/channels/ai-review.ts'
+import { aiReviewChannelStream } from '../../../streams/channels/ai-review.ts'
 import { todosAfter } from '../../support/given-process.ts'
 import { recorded, rowsAfter, type GivenEvent } from '../../support/given-projector.ts'
 import { lesion } from '../../streams/ai-review-facts.ts'
@@ -10,7 +10,7 @@ import { reviewPublicFact as published } from '../../streams/channel-facts.ts'
 import { at, caseFact, ids } from '../../streams/facts.ts'
 
 const own = (event: CaseEvent) => ({ ...event, stream: cases.of(ids.org, ids.case).stream })
-const channel = (event: GivenEvent): GivenEvent => ({ ...event, stream: aiReviewChannel })
+const channel = (event: GivenEvent): GivenEvent => ({ ...event, stream: aiReviewChannelStream.name })
 
 const lesions = [lesion, { ...lesion, lesionNumber: 2 }]
 const completed = channel(published('ai_review.completed', { lesions }))

@@ -3,17 +3,15 @@ import { v5 } from 'uuid'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { at } from '../../../app/demo/api-client.ts'
 import { createEgress, type Egress } from '../../../platform/outbound/egress.ts'
-import type { SupersedePayload } from '../../../processes/clinical/clinical.process.ts'
-import { clinicalProcess } from '../../../processes/clinical/clinical.effects.ts'
+import { clinicalProcess } from '../../../processes/clinical/clinical.process.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
-import type { Todo } from '../../../processes/runtime/process.ts'
-import { stepCommand } from '../../../processes/runtime/step-command.ts'
-import { readCause } from '../../../processes/runtime/step-identity.ts'
+import type { TodoRow } from '../../../processes/runtime/process.ts'
+import { stepCommand, type Cause } from '../../../processes/runtime/step-identity.ts'
 import { assessments } from '../../../streams/assessment/aggregate.ts'
 import type { Lesion } from '../../../streams/ai-review/events.ts'
 import type { CaseEvent } from '../../../streams/case/events.ts'
 import { cases } from '../../../streams/case/aggregate.ts'
-import { aiReviewChannel } from '../../../streams/channels/ai-review.ts'
+import { aiReviewChannelStream } from '../../../streams/channels/ai-review.ts'
 import { eventIdOf, type RecordedEvent } from '../../../streams/store/events.ts'
 import {
   contextOf,
@@ -45,11 +43,13 @@ afterAll(async () => {
 
 const lesions = [lesion, { ...lesion, lesionNumber: 2, category: null }]
 
+type CausedRow = TodoRow & { readonly payload: { readonly cause: Cause; readonly channelRevision: string } }
+
 interface Analysed {
   readonly caseId: string
   readonly aiReviewId: string
-  readonly record: Todo
-  readonly supersede: Todo
+  readonly record: CausedRow
+  readonly supersede: CausedRow
 }
 
 /** A case of an assessment with a completed review, which then is superseded: both its rows. */
@@ -74,14 +74,14 @@ async function analysed(found: readonly Lesion[] = lesions, hasAssessment = true
     lesions: [...found],
     event_id: eventId,
   })
-  const before = await world.store.readLast(aiReviewChannel)
+  const before = await world.store.readLast(aiReviewChannelStream.name)
   const metadata = { commandId: randomUUID(), $correlationId: correlationId, $causationId: randomUUID() }
-  const { revision } = await world.store.appendRaw(aiReviewChannel, before?.revision ?? 'no_stream', [
+  const { revision } = await world.store.appendRaw(aiReviewChannelStream.name, before?.revision ?? 'no_stream', [
     { id: eventId, type, data, metadata },
   ])
   const row = { key: aiReviewId, orgId }
   const channelRevision = revision.toString()
-  const supersededBy: SupersedePayload = {
+  const supersededBy = {
     cause: { eventId: randomUUID(), correlationId },
     channelRevision,
     supersededById: ids.newReview,
@@ -99,7 +99,7 @@ async function analysed(found: readonly Lesion[] = lesions, hasAssessment = true
   }
 }
 
-const work = (todo: Todo, by = deps) => workOff({ now: world.now, deps: by }, clinicalProcess, todo)
+const work = (todo: TodoRow, by = deps) => workOff({ now: world.now, deps: by }, clinicalProcess, todo)
 
 async function eventsOf({ caseId }: Analysed): Promise<RecordedEvent<CaseEvent>[]> {
   const events: RecordedEvent<CaseEvent>[] = []
@@ -108,8 +108,8 @@ async function eventsOf({ caseId }: Analysed): Promise<RecordedEvent<CaseEvent>[
   return events.slice(1)
 }
 
-const idOf = (name: string, todo: Todo, index: number) =>
-  eventIdOf(stepCommand({ name, ...readCause(todo) }).commandId, index)
+const idOf = (name: string, todo: CausedRow, index: number) =>
+  eventIdOf(stepCommand({ name, ...todo.payload.cause }).commandId, index)
 const typesOf = async (review: Analysed) => (await eventsOf(review)).map(({ type }) => type)
 const pairs = ['CaseFindingRecorded', 'CaseDiagnosisRecorded', 'CaseFindingRecorded', 'CaseDiagnosisRecorded']
 const replaced = ['CaseDiagnosisSuperseded', 'CaseDiagnosisSuperseded']
@@ -146,7 +146,7 @@ it('records a finding and a diagnosis for each lesion, once, at the instant that
       category: null,
     },
   ])
-  const cause = readCause(review.record)
+  const cause = review.record.payload.cause
   expect(events.map(({ metadata }) => [metadata.$causationId, metadata.$correlationId])).toEqual(
     events.map(() => [cause.eventId, cause.correlationId]),
   )
@@ -255,12 +255,12 @@ it('records two hundred and fifty lesions in three appends, and goes on where it
 
 it('is an error, tried again, while the case does not exist', async () => {
   const { record } = await analysed()
-  const payload = { cause: readCause(record), channelRevision: await channelRevisionOfNoCase() }
+  const payload = { cause: record.payload.cause, channelRevision: await channelRevisionOfNoCase() }
   expect(await work({ ...record, payload })).toEqual({ error: expect.objectContaining({ code: 'not-found' }) })
 })
 
 async function channelRevisionOfNoCase(): Promise<string> {
-  const before = await world.store.readLast(aiReviewChannel)
+  const before = await world.store.readLast(aiReviewChannelStream.name)
   const id = randomUUID()
   const { type, data } = reviewPublicFact('ai_review.completed', {
     orgId: world.orgId,
@@ -268,7 +268,7 @@ async function channelRevisionOfNoCase(): Promise<string> {
     event_id: id,
   })
   const metadata = { commandId: randomUUID(), $correlationId: randomUUID(), $causationId: randomUUID() }
-  const { revision } = await world.store.appendRaw(aiReviewChannel, before?.revision ?? 'no_stream', [
+  const { revision } = await world.store.appendRaw(aiReviewChannelStream.name, before?.revision ?? 'no_stream', [
     { id, type, data, metadata },
   ])
   return revision.toString()

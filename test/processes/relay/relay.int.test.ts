@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { jsonEvent, EventStoreDBClient } from '@eventstore/db-client'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
-import type { ChannelDefinition, PublicEvent } from '../../../processes/relay/channel.ts'
+import type { Channel, PublicEvent } from '../../../processes/relay/channel.ts'
 import { publicEventId } from '../../../processes/relay/envelope.ts'
 import { createRelay, type Relay, type RelayOptions } from '../../../processes/relay/relay.ts'
 import { sourceMember } from '../../../processes/relay/resume-point.ts'
@@ -45,7 +45,7 @@ function told(type: string, ticketId: string): PublicEvent {
 }
 
 /** An opening is two public events, anything else none. */
-const channel: ChannelDefinition<undefined> = {
+const channel: Channel<undefined> = {
   stream,
   sources: ['ticket-'],
   organisationMember: 'org_id',
@@ -210,7 +210,7 @@ describe('the relay', () => {
     await relay.close()
     expect(await store.readMetadata(stream)).toMatchObject({ $maxCount: 1_000 })
     const seen: string[] = []
-    const listening: ChannelDefinition<undefined> = {
+    const listening: Channel<undefined> = {
       ...channel,
       translate: {
         TicketClosed: ({ id }) => {
@@ -227,7 +227,7 @@ describe('the relay', () => {
 
   it('holds everything back behind a fact that it cannot translate, and says so', async () => {
     let isBroken = true
-    const broken: ChannelDefinition<undefined> = {
+    const broken: Channel<undefined> = {
       ...channel,
       translate: {
         TicketOpened: async ({ data }) => {

@@ -1,23 +1,16 @@
 import { defineProjector, insert, patch, remove } from '../../../projections/runtime/projector.ts'
-import {
-  defineProcess,
-  freeLane,
-  laneTodoTable,
-  type LaneBudget,
-  type StepContext,
-  type StepOutcome,
-  type Todo,
-} from '../../../processes/runtime/process.ts'
+import type { LaneBudget, Process, StepContext, StepOutcome, TodoRow } from '../../../processes/runtime/process.ts'
+import { freeLane, laneTodoTable } from '../../../processes/runtime/todo-tables.ts'
 import type { TicketEvent } from '../../projections/runtime/tickets.ts'
 
 /** What steps of these tests do, and on which workers. */
 export interface ErrandDeps {
   readonly budget: LaneBudget
-  readonly run: (todo: Todo, context: StepContext) => Promise<StepOutcome>
+  readonly run: (todo: TodoRow, context: StepContext) => Promise<StepOutcome>
 }
 
 /** A process with lanes: an errand per ticket, in the lane of its team. A title `at <instant>` says when it is due. */
-export const errands = defineProcess<ErrandDeps>({
+export const errands: Process<ErrandDeps> = {
   name: 'errands',
   list: defineProjector<TicketEvent>()({
     name: 'errand_list',
@@ -42,4 +35,4 @@ export const errands = defineProcess<ErrandDeps>({
   }),
   steps: { run: (todo, { run }, context) => run(todo, context) },
   lanes: ({ budget }) => budget,
-})
+}

@@ -1,14 +1,15 @@
 import { defineProjector, insert } from '../../../projections/runtime/projector.ts'
-import { defineProcess, todoTable, type Todo } from '../../../processes/runtime/process.ts'
+import type { Process, TodoRow } from '../../../processes/runtime/process.ts'
+import { todoTable } from '../../../processes/runtime/todo-tables.ts'
 import type { TicketEvent } from '../../projections/runtime/tickets.ts'
 
 /** Told of each step; what it appends is no matter of the tests that use it. */
 export interface FarewellDeps {
-  readonly told: (todo: Todo) => void
+  readonly told: (todo: TodoRow) => void
 }
 
 /** Another process beside `reminders`, with a list of its own: a ticket that was closed is told once an hour. */
-export const farewells = defineProcess<FarewellDeps>({
+export const farewells: Process<FarewellDeps> = {
   name: 'farewells',
   list: defineProjector<TicketEvent>()({
     name: 'farewell_list',
@@ -26,4 +27,4 @@ export const farewells = defineProcess<FarewellDeps>({
       return { kind: 'retry', after: 3_600_000, reason: 'every hour' }
     },
   },
-})
+}

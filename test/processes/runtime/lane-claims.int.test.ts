@@ -6,7 +6,7 @@ import { createProjector, ensureRuntimeSchema } from '../../../projections/runti
 import { createClaimsPool } from '../../../processes/runtime/claims-pool.ts'
 import { Claims } from '../../../processes/runtime/claims.ts'
 import { Lanes, type LaneShares } from '../../../processes/runtime/lanes.ts'
-import { freeLane } from '../../../processes/runtime/process.ts'
+import { freeLane } from '../../../processes/runtime/todo-tables.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { errands } from './errands.ts'
 

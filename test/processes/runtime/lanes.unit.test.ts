@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { isAnyLaneFull, Lanes, type LaneVerdict } from '../../../processes/runtime/lanes.ts'
-import { freeLane } from '../../../processes/runtime/process.ts'
+import { freeLane } from '../../../processes/runtime/todo-tables.ts'
 
 const start = new Date('2026-03-01T10:00:00.000Z')
 const after = (ms: number) => new Date(start.getTime() + ms)

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { jittered, nextDelay } from '../../../processes/runtime/backoff.ts'
-import { leaseUntil } from '../../../processes/runtime/leases.ts'
-import { stepCommand } from '../../../processes/runtime/step-command.ts'
+import { jittered, leaseUntil, nextDelay } from '../../../processes/runtime/step-timing.ts'
+import { stepCommand } from '../../../processes/runtime/step-identity.ts'
 import { settlementOf } from '../../../processes/runtime/step-run.ts'
 
 const now = new Date('2026-03-01T10:00:00.000Z')

@@ -1,14 +1,9 @@
 import { defineProjector, patch, remove, insert } from '../../../projections/runtime/projector.ts'
-import {
-  defineProcess,
-  todoTable,
-  type StepContext,
-  type StepOutcome,
-  type Todo,
-} from '../../../processes/runtime/process.ts'
+import type { Process, StepContext, StepOutcome, TodoRow } from '../../../processes/runtime/process.ts'
+import { todoTable } from '../../../processes/runtime/todo-tables.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'
 import { RevisionConflictError } from '../../../streams/store/errors.ts'
-import { stepCommand } from '../../../processes/runtime/step-command.ts'
+import { stepCommand } from '../../../processes/runtime/step-identity.ts'
 import { renamed, ticketFold, type TicketEvent } from '../../projections/runtime/tickets.ts'
 
 /** What steps of these tests may use. */
@@ -17,14 +12,14 @@ export interface ReminderDeps {
   /** Each run of a step, in order. */
   readonly calls: string[]
   /** What a step does beside its append; may throw or wait. */
-  readonly act: (todo: Todo, context: StepContext, call: number) => Promise<StepOutcome | undefined>
+  readonly act: (todo: TodoRow, context: StepContext, call: number) => Promise<StepOutcome | undefined>
 }
 
 /**
  * A ticket that was opened is to be renamed once; its renaming ends the work. `payload` names the event that caused it.
  * A title `at <instant>` says when it is due.
  */
-export const reminders = defineProcess<ReminderDeps>({
+export const reminders: Process<ReminderDeps> = {
   name: 'reminders',
   list: defineProjector<TicketEvent>()({
     name: 'reminder_list',
@@ -55,10 +50,10 @@ export const reminders = defineProcess<ReminderDeps>({
       return appendRenaming(deps.store, todo, 'renamed')
     },
   },
-})
+}
 
 /** Appends the outcome unless the stream has it already. */
-export async function appendRenaming(store: EventStore, todo: Todo, title: string): Promise<StepOutcome> {
+export async function appendRenaming(store: EventStore, todo: TodoRow, title: string): Promise<StepOutcome> {
   const stream = `ticket-${todo.key}`
   const { state, revision } = await store.load({ fold: ticketFold, stream })
   if (state !== 1) return { kind: 'done' }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
-import { webhookChannel } from '../../../streams/channels/webhook.ts'
+import { webhookChannelStream } from '../../../streams/channels/webhook.ts'
 import type { WebhookDeliveryEvent } from '../../../streams/webhook-delivery/events.ts'
 import { deliveryIdOf, webhookDeliveries } from '../../../streams/webhook-delivery/aggregate.ts'
 import type { WebhookSubscriptionEvent } from '../../../streams/webhook-subscriptions/events.ts'
@@ -41,7 +41,7 @@ async function story(since: Date): Promise<readonly (readonly [event: string, da
 
 async function published(): Promise<unknown[]> {
   const events: unknown[] = []
-  for await (const { type, data } of given.world.store.readStream(webhookChannel)) {
+  for await (const { type, data } of given.world.store.readStream(webhookChannelStream.name)) {
     if (JSON.stringify(data).includes(subscription.subscriptionId)) events.push({ type, data })
   }
   return events

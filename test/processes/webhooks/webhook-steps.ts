@@ -3,9 +3,10 @@ import { execute } from '../../../commands/handling/execute.ts'
 import { redeliver } from '../../../commands/webhooks/redeliver.ts'
 import type { ReceivedWebhook, WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
-import type { StepOutcome, Todo } from '../../../processes/runtime/process.ts'
-import type { DeliverPayload } from '../../../processes/webhooks/todo-payloads.ts'
-import { webhooksProcess } from '../../../processes/webhooks/webhooks.effects.ts'
+import type { Cause } from '../../../processes/runtime/step-identity.ts'
+import type { StepOutcome, TodoRow } from '../../../processes/runtime/process.ts'
+import type { DeliverPayload } from '../../../processes/webhooks/delivery-target.ts'
+import { webhooksProcess } from '../../../processes/webhooks/webhooks.process.ts'
 import { assessments } from '../../../streams/assessment/aggregate.ts'
 import type { RecordedEvent } from '../../../streams/store/events.ts'
 import type { CausingRequest } from '../../../streams/types.ts'
@@ -80,7 +81,7 @@ export function endAssessment(world: DecisionWorld): Promise<string> {
 export class GivenDelivery {
   readonly #world: DecisionWorld
   readonly #deps: ProcessDependencies
-  readonly #payload: DeliverPayload
+  readonly #payload: DeliverPayload & { readonly cause: Cause }
   #dueAt: Date
 
   constructor(
@@ -191,7 +192,7 @@ export class GivenDelivery {
     return received.filter(({ headers }) => headers['webhook-id'] === this.id)
   }
 
-  #todo(step: string, payload: unknown): Todo {
+  #todo(step: string, payload: unknown): TodoRow {
     const key = `${this.#payload.subscriptionId}.${this.#payload.eventId}`
     return { key, step, orgId: this.#world.orgId, dueAt: this.#dueAt, payload }
   }

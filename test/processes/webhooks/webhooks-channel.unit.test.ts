@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { publicEvents } from '../../../processes/relay/envelope.ts'
-import { webhookEventsChannel } from '../../../processes/webhooks/webhooks.channel.ts'
+import { webhookChannel } from '../../../processes/webhooks/webhooks.channel.ts'
 import { catalogue } from '../../../streams/catalogue.ts'
 import { webhookSubscriptions } from '../../../streams/webhook-subscriptions/aggregate.ts'
 import { recorded } from '../../support/given-projector.ts'
@@ -17,8 +17,8 @@ async function published(...[type, changes]: Parameters<typeof subscriptionFact>
     },
   ])
   if (event === undefined) throw new Error('nothing was recorded')
-  const outputs = (await webhookEventsChannel.translate[type]?.(event, undefined)) ?? []
-  const events = publicEvents(webhookEventsChannel, event, outputs)
+  const outputs = (await webhookChannel.translate[type]?.(event, undefined)) ?? []
+  const events = publicEvents(webhookChannel, event, outputs)
   for (const one of events) expect(catalogue.entry(one.type)?.refusals(one.data)).toEqual([])
   return events
 }

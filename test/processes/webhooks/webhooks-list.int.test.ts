@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { webhooksProcess } from '../../../processes/webhooks/webhooks.effects.ts'
+import { webhooksProcess } from '../../../processes/webhooks/webhooks.process.ts'
 import { assessments } from '../../../streams/assessment/aggregate.ts'
 import { webhookDeliveries } from '../../../streams/webhook-delivery/aggregate.ts'
 import { webhookRecoveries } from '../../../streams/webhook-recovery/aggregate.ts'

@@ -12,7 +12,7 @@ import {
   removeWhere,
   upsert,
 } from '../../../projections/runtime/projector.ts'
-import { publicData } from '../../../streams/channels/envelope.ts'
+import { publicData } from '../../../streams/channels/channel.ts'
 import { createCatalogue } from '../../../streams/store/catalogue.ts'
 import { openEventStore, type EventStore } from '../../../streams/store/event-store.ts'
 import type { Appended, Fold } from '../../../streams/store/events.ts'

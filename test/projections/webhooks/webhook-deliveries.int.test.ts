@@ -1,6 +1,6 @@
 import { v5 } from 'uuid'
 import { describe, expect, it } from 'vitest'
-import { webhooksToDo } from '../../../processes/webhooks/webhooks.process.ts'
+import { webhooksProcess } from '../../../processes/webhooks/webhooks.process.ts'
 import { webhookDeliveriesProjector } from '../../../projections/webhooks/webhook-deliveries.projector.ts'
 import { assessments } from '../../../streams/assessment/aggregate.ts'
 import { deliveryIdOf } from '../../../streams/webhook-delivery/aggregate.ts'
@@ -114,7 +114,7 @@ describe('a delivery', () => {
     const { appends, deliveries: all } = told(moves, ids.event)
     const events = recordedLog(appends)
     const { deliveries } = await rowsAfter(webhookDeliveriesProjector, events)
-    const { todo = [] } = await rowsAfter(webhooksToDo, events)
+    const { todo = [] } = await rowsAfter(webhooksProcess.list, events)
     const keysOfBegun = new Set(
       all.filter(({ isScheduled }) => isScheduled).map(({ subscriptionId, eventId }) => `${subscriptionId}.${eventId}`),
     )

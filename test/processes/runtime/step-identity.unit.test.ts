@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { derivedV7 } from '../../../processes/runtime/derived-id.ts'
+import { derivedV7 } from '../../../processes/runtime/step-identity.ts'
 
 const at = new Date('2026-03-01T10:00:00.000Z')
 

@@ -1,4 +1,5 @@
 import { Type, type TProperties } from 'typebox'
+import type { CategoryDefinition } from '../store/catalogue.ts'
 import { Id, Instant, Nullable } from '../types.ts'
 
 /**
@@ -18,4 +19,24 @@ export const envelope = {
 /** A public event's data: the payload of the specification, flat, and the envelope. */
 export function publicData<Payload extends TProperties>(payload: Payload) {
   return Type.Object({ ...payload, ...envelope })
+}
+
+type Definitions = CategoryDefinition['events']
+
+/** The stream of a public channel: what is published there. It is its own entry in the catalogue. */
+export interface ChannelStream<
+  Events extends Definitions,
+  OrganisationMember extends string,
+> extends CategoryDefinition {
+  /** Exactly `<domain>.events`. */
+  readonly name: string
+  readonly events: Events
+  /** How a payload names the organisation. */
+  readonly organisationMember: OrganisationMember
+}
+
+export function defineChannelStream<Events extends Definitions, OrganisationMember extends 'org_id' | 'orgId'>(
+  definition: Omit<ChannelStream<Events, OrganisationMember>, 'category'>,
+): ChannelStream<Events, OrganisationMember> {
+  return { ...definition, category: definition.name }
 }

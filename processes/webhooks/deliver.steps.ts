@@ -1,28 +1,26 @@
 import { attemptDelivery, recordDelivery, type DeliveryOutcome } from '../../commands/webhooks/deliver-webhook.ts'
 import { execute } from '../../commands/handling/execute.ts'
-import type { WebhookDeliveryState } from '../../streams/webhook-delivery/aggregate.ts'
+import { webhookDeliveries, type WebhookDeliveryState } from '../../streams/webhook-delivery/aggregate.ts'
 import type { WebhookSubscription } from '../../streams/webhook-subscriptions/aggregate.ts'
 import type { SendResult } from '../adapters/webhook-sender.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
-import { jittered, nextDelay } from '../runtime/backoff.ts'
-import { defineProcess, type LaneHealth, type StepContext, type StepOutcome, type Todo } from '../runtime/process.ts'
-import { throwIfStopping } from '../runtime/stopping.ts'
-import { attemptCommand, orgOf, outcomeCommand, readCause } from '../runtime/step-identity.ts'
-import { cancel, cancelled } from './cancel.steps.ts'
-import { destroyOldSecrets } from './destroy-secrets.steps.ts'
-import { deliveryOf, targetOf, unsettled } from './delivery-target.ts'
-import { disable, watch } from './endpoint.steps.ts'
-import { redeliver } from './redeliver.steps.ts'
-import type { DeliverPayload } from './todo-payloads.ts'
-import { webhooksToDo } from './webhooks.process.ts'
+import type { Todo } from '../runtime/define-process.ts'
+import type { LaneHealth, StepContext, StepOutcome } from '../runtime/process.ts'
+import { outcomeCommand } from '../runtime/step-identity.ts'
+import { jittered, nextDelay, throwIfStopping } from '../runtime/step-timing.ts'
+import { cancelled } from './cancel.steps.ts'
+import { deliveryOf, unsettled, type DeliverPayload } from './delivery-target.ts'
 
 const jitterRatio = 0.2
 
 /** Sends what is due to the address that the subscription has now, signed with the secrets that it has now. */
-async function deliver(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
+export async function deliver(
+  todo: Todo<DeliverPayload>,
+  deps: ProcessDependencies,
+  step: StepContext,
+): Promise<StepOutcome> {
   const { store } = deps
-  const orgId = orgOf(todo)
-  const payload = todo.payload as DeliverPayload
+  const { orgId, payload } = todo
   const subscription = await deps.subscriptions.read(orgId, payload.subscriptionId)
   if (subscription === undefined)
     return cancelled(todo, payload, { reason: 'subscription_deleted', disabledRevision: null }, deps, step)
@@ -38,13 +36,13 @@ async function deliver(todo: Todo, deps: ProcessDependencies, step: StepContext)
   if (openForMs > 0) return putOff(openForMs)
 
   const delivery = deliveryOf(todo, payload)
-  const target = { ...targetOf(orgId, delivery.deliveryId), isNew: isFirst }
+  const target = { ...webhookDeliveries.of(orgId, delivery.deliveryId), isNew: isFirst }
   const [body, sign] = await Promise.all([
     deps.bodies.of({ orgId, assessmentId: payload.assessmentId, mode: subscription.payloadMode }),
     deps.signatures.signerOf(subscription, step.now()),
   ])
   const begin = { delivery, now: step.now(), leaseUntil: new Date(step.leaseUntil) }
-  const attempt = attemptCommand(orgId, readCause(todo))
+  const attempt = todo.attempt()
   const begun = await execute(store, target, (state) => attemptDelivery(begin, state), attempt)
   if (begun.events.length === 0 || begun.state.status !== 'pending') {
     return unsettled(begun.state, step.now())
@@ -117,14 +115,3 @@ function verdictOf(result: Sent): { readonly health: LaneHealth; readonly pauseM
   if (unreachable.has(result.errorClass)) return { health: 'unreachable' }
   return result.retryAfterMs > 0 ? { health: 'bad', pauseMs: result.retryAfterMs } : { health: 'bad' }
 }
-
-export const webhooksProcess = defineProcess<ProcessDependencies>({
-  name: 'webhooks',
-  list: webhooksToDo,
-  lanes: ({ configuration }) => ({
-    slots: configuration.webhookWorkers,
-    perLane: configuration.webhookWorkersPerEndpoint,
-    stepTimeoutMs: configuration.webhookTimeoutMs + 3_000,
-  }),
-  steps: { deliver, cancel, redeliver, watch, disable, 'destroy-secrets': destroyOldSecrets },
-})

@@ -1,0 +1,50 @@
+import { closeUploads as decideClose, expireAssessment } from '../../commands/assessments/expire-assessment.ts'
+import { openAssessmentCase } from '../../commands/assessments/open-assessment-case.ts'
+import { removeUploads } from '../../commands/assessments/uploads.ts'
+import { requestReview } from '../../commands/assessments/request-review.ts'
+import { execute, stateToPlanOn } from '../../commands/handling/execute.ts'
+import { assessments } from '../../streams/assessment/aggregate.ts'
+import { cases } from '../../streams/case/aggregate.ts'
+import type { ProcessDependencies } from '../dependencies.ts'
+import type { Todo } from '../runtime/define-process.ts'
+import type { StepContext, StepOutcome } from '../runtime/process.ts'
+
+/** Opens the case unless the route has done so, then asks for its review. */
+export async function askForReview(todo: Todo, deps: ProcessDependencies): Promise<StepOutcome> {
+  const target = assessments.of(todo.orgId, todo.key)
+  const state = await stateToPlanOn(deps.store, target, ({ status }) => status === 'processing')
+  if (state.status !== 'processing') return { kind: 'done' }
+  const { state: opened } = await deps.store.loadCached(cases.of(state.organisationId, state.caseId))
+  if (opened.status === 'absent') {
+    // This append is the case's: it does not check whether the assessment has ended meanwhile.
+    const { state: current } = await deps.store.load(target)
+    if (current.status !== 'processing') return { kind: 'done' }
+    await openAssessmentCase(deps, current, todo.command('assessments.open-case'))
+  }
+  const context = todo.command('assessments.request-review')
+  const { position } = await execute(
+    deps.store,
+    target,
+    (current) => requestReview({ now: todo.dueAt }, current),
+    context,
+  )
+  return { kind: 'done', position }
+}
+
+export async function expire(todo: Todo, { store }: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
+  const command = { now: step.now() }
+  const target = assessments.of(todo.orgId, todo.key)
+  const context = todo.command('assessments.expire')
+  const { position } = await execute(store, target, (state) => expireAssessment(command, state), context)
+  return { kind: 'done', position }
+}
+
+/** Ends an assessment whose uploads were not submitted in time. */
+export async function closeUploads(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
+  const command = { now: step.now() }
+  const target = assessments.of(todo.orgId, todo.key)
+  const context = todo.command('assessments.close-uploads')
+  const { state, position } = await execute(deps.store, target, (current) => decideClose(command, current), context)
+  if (state.status === 'failed') await removeUploads(deps.objects, state)
+  return { kind: 'done', position }
+}

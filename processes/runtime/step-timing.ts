@@ -1,0 +1,28 @@
+/** No lease is longer, in milliseconds: it is how long a step waits after a crash in the middle of it. */
+export const longestLeaseMs = 60_000
+
+/** The end of a lease taken now, RFC 3339, for the event that opens an attempt. */
+export function leaseUntil(now: Date, leaseMs: number): string {
+  if (!(leaseMs > 0 && leaseMs <= longestLeaseMs))
+    throw new RangeError(`a lease of ${leaseMs} ms is not one of 1 to ${longestLeaseMs}`)
+  return new Date(now.getTime() + leaseMs).toISOString()
+}
+
+/** Milliseconds before the try after `attempt` (from 1); undefined when the schedule has no further one. */
+export function nextDelay(scheduleMs: readonly number[], attempt: number): number | undefined {
+  return scheduleMs[attempt - 1]
+}
+
+/** Spreads a delay by up to `ratio` of it in both directions; `random` is from [0, 1). */
+export function jittered(delayMs: number, ratio: number, random: () => number): number {
+  return Math.round(delayMs * (1 + ratio * (2 * random() - 1)))
+}
+
+/**
+ * Ends a step whose worker stops, so that it records no outcome: what a stop cuts off is not a try (architecture
+ * section 6). A step that merely took too long goes on, and its time-out is an outcome like any other.
+ */
+export function throwIfStopping(signal: AbortSignal): void {
+  const isTimeout = signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError'
+  if (signal.aborted && !isTimeout) signal.throwIfAborted()
+}

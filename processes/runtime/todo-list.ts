@@ -1,0 +1,205 @@
+import type { Static, TObject } from 'typebox'
+import { tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
+import { namePairsOf } from '../../platform/kit/member-names.ts'
+import type { Expression, RowChange, Table, WhereOf } from '../../projections/runtime/projector.ts'
+import {
+  columnsIn,
+  insertRow,
+  patchRow,
+  patchRows,
+  removeRow,
+  removeRows,
+  upsertRow,
+  type InsertOf,
+  type Members,
+} from '../../projections/runtime/row-changes.ts'
+import { parseOwnedStream } from '../../streams/aggregate.ts'
+import type { RecordedEvent } from '../../streams/store/events.ts'
+import { memberOf } from '../adapters/outside-answers.ts'
+import { causeOf } from './step-identity.ts'
+import { freeLane, type laneTodoTable, type TodoTable } from './todo-tables.ts'
+
+/** What the list needs of the declaration of a step. */
+export interface ListedStep {
+  readonly payload: TObject
+  readonly hasLane: boolean
+}
+type ListedSteps = Readonly<Record<string, ListedStep>>
+type PayloadOf<Step extends ListedStep> = Readonly<Static<Step['payload']>>
+
+/** A column of a lookup table, as it stands at the event's place in `$all`. */
+export class LookupColumn<Value> {
+  readonly name: string
+  declare readonly value: Value
+
+  constructor(name: string) {
+    this.name = name
+  }
+}
+
+type Given<Value> = Value | LookupColumn<Value>
+/** Several parts are joined. */
+type Key = Given<string> | readonly Given<string>[]
+type ColumnsOf<From extends Table> = <Name extends keyof InsertOf<From> & string>(
+  member: Name,
+) => LookupColumn<InsertOf<From>[Name]>
+
+/** When a row is due, and what its step is given. */
+type Due<Step extends ListedStep, Text = string, Payload = PayloadOf<Step>> = {
+  /** RFC 3339. */
+  readonly at: string
+  /** A row of the same key and step stops the list, unless it is to be replaced. */
+  readonly existing?: 'replace'
+} & (keyof PayloadOf<Step> extends never ? unknown : { readonly payload: Payload }) &
+  (Step['hasLane'] extends true ? { readonly lane: Text } : unknown)
+
+/** The same for each row of a lookup, of which it may use columns. */
+type DueOfEach<Step extends ListedStep> = Due<
+  Step,
+  Given<string>,
+  { readonly [Member in keyof PayloadOf<Step>]: Given<PayloadOf<Step>[Member]> }
+>
+
+/** Rows of one step: all members that are given must match. */
+export interface RowsOf<Step extends ListedStep> {
+  readonly key?: string
+  readonly orgId?: TenantId
+  readonly at?: string
+  /** Of a step without lanes `freeLane`, which the index finds. */
+  readonly lane?: string
+  readonly payload?: Partial<PayloadOf<Step>>
+}
+
+interface AnyDue<Text> {
+  readonly at: string
+  readonly existing?: 'replace'
+  readonly lane?: Text
+  readonly payload?: object
+}
+
+/**
+ * The changes that an event makes to the to-do list of a process. A row contains the event as its cause, and the
+ * organisation of the event.
+ */
+export class TodoList<Steps extends ListedSteps> {
+  readonly #event: RecordedEvent
+  readonly #table: TodoTable
+
+  constructor(event: RecordedEvent, table: TodoTable) {
+    this.#event = event
+    this.#table = table
+  }
+
+  /** The organisation of the event: the name of an owned stream contains it, an event of a channel has a member for it. */
+  get orgId(): TenantId {
+    const { stream, data } = this.#event
+    if (stream.includes('-')) return parseOwnedStream(stream).orgId
+    const orgId = memberOf(data, 'orgId') ?? memberOf(data, 'org_id')
+    if (typeof orgId !== 'string') throw new TypeError(`an event of ${stream} names no organisation`)
+    return tenantOfFact(orgId)
+  }
+
+  schedule<Name extends keyof Steps & string>(step: Name, key: string, due: Due<Steps[Name]>): RowChange {
+    const { at, existing, lane = freeLane, payload }: AnyDue<string> = due
+    const caused = { cause: causeOf(this.#event), ...payload }
+    const row = { key, step, orgId: this.orgId, dueAt: at, payload: caused, lane }
+    return existing === 'replace' ? upsertRow(this.#table, row) : insertRow(this.#table, row)
+  }
+
+  /** One row for each row of the lookup that matches, if there are any. The organisation is that of the lookup's row. */
+  scheduleForEach<Name extends keyof Steps & string, From extends Table>(
+    step: Name,
+    lookup: From,
+    where: Members<WhereOf<From>>,
+    due: (column: ColumnsOf<From>) => DueOfEach<Steps[Name]> & { readonly key: Key },
+  ): RowChange {
+    const each = due((member) => new LookupColumn(columnOf(lookup, member)))
+    return this.#insertSelect(step, lookup, columnsIn(lookup, where), each.key, each)
+  }
+
+  /** Each row of one step that matches becomes a row of another step, with the same key. */
+  replaceWhere<From extends keyof Steps & string, To extends keyof Steps & string>(
+    from: From,
+    where: RowsOf<Steps[From]>,
+    to: To,
+    due: (replaced: LookupColumn<PayloadOf<Steps[From]>>) => DueOfEach<Steps[To]>,
+  ): RowChange[] {
+    const rows = rowsOf(from, where)
+    const each = due(new LookupColumn('payload'))
+    return [
+      this.#insertSelect(to, this.#table, columnsIn(this.#table, rows), new LookupColumn('key'), each),
+      removeRows(this.#table, rows),
+    ]
+  }
+
+  /** Changes when a row is due. The row must exist. */
+  move(step: keyof Steps & string, key: string, at: string): RowChange {
+    return patchRow(this.#table, { key, step, dueAt: at })
+  }
+
+  /** Changes when rows are due, if there are any that match. */
+  moveWhere<Name extends keyof Steps & string>(step: Name, where: RowsOf<Steps[Name]>, at: string): RowChange {
+    return patchRows(this.#table, rowsOf(step, where), { dueAt: at })
+  }
+
+  /** Removes the row of a step, or those of all steps, if there are any. */
+  clear(key: string, step?: keyof Steps & string): RowChange {
+    return step === undefined ? removeRows(this.#table, { key }) : removeRow(this.#table, { key, step })
+  }
+
+  clearWhere<Name extends keyof Steps & string>(step: Name, where: RowsOf<Steps[Name]>): RowChange {
+    return removeRows(this.#table, rowsOf(step, where))
+  }
+
+  #insertSelect(
+    step: string,
+    from: Table,
+    where: Readonly<Record<string, unknown>>,
+    key: Key,
+    { at, existing, lane = freeLane, payload }: AnyDue<Given<string>>,
+  ): RowChange {
+    const columns = {
+      key: Array.isArray(key) ? { concat: key.map(expressionOf) } : expressionOf(key),
+      step: { value: step },
+      org_id: { column: 'org_id' },
+      due_at: { value: at },
+      payload: payloadOf({ cause: causeOf(this.#event), ...payload }),
+      ...('lane' in this.#table.columns ? { lane: expressionOf(lane) } : {}),
+    }
+    const table = this.#table.name
+    return {
+      op: 'insert-select',
+      table,
+      from: from.name,
+      where,
+      columns,
+      existing: existing ?? 'refuse',
+      isOfEvent: false,
+    }
+  }
+}
+
+function rowsOf(step: string, { at, payload, ...where }: RowsOf<ListedStep>): Members<WhereOf<typeof laneTodoTable>> {
+  return {
+    ...where,
+    step,
+    ...(at === undefined ? {} : { dueAt: at }),
+    ...(payload === undefined ? {} : { payload: { contains: payload } }),
+  }
+}
+
+function columnOf({ name, columns }: Table, member: string): string {
+  const column = namePairsOf(columns).find((pair) => pair.member === member)
+  if (column === undefined) throw new TypeError(`table ${name} has no column for ${member}`)
+  return column.name
+}
+
+function expressionOf(given: unknown): Expression {
+  return given instanceof LookupColumn ? { column: given.name } : { value: given }
+}
+
+function payloadOf(payload: object): Expression {
+  const members = Object.entries<unknown>({ ...payload })
+  if (!members.some(([, given]) => given instanceof LookupColumn)) return { value: payload }
+  return { json: Object.fromEntries(members.map(([name, given]) => [name, expressionOf(given)])) }
+}

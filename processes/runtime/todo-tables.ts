@@ -1,0 +1,31 @@
+import { defineTable } from '../../projections/runtime/projector.ts'
+
+/** The to-do list of a process: which step is due for which key, and when. */
+export const todoTable = defineTable({
+  name: 'todo',
+  columns: {
+    key: 'text',
+    step: 'text',
+    org_id: { type: 'text', nullable: true },
+    due_at: 'timestamptz',
+    payload: 'jsonb',
+  },
+  primaryKey: ['key', 'step'],
+  indexes: [{ columns: ['due_at'] }],
+})
+
+/**
+ * The to-do list of a process whose steps call many receivers, each of which may hang. `lane` names the receiver of a row.
+ * Lanes share the workers, so a receiver that does not answer holds up no other.
+ */
+export const laneTodoTable = defineTable({
+  name: 'todo',
+  columns: { ...todoTable.columns, lane: 'text' },
+  primaryKey: ['key', 'step'],
+  indexes: [{ columns: ['lane', 'due_at'] }],
+})
+
+export type TodoTable = typeof todoTable | typeof laneTodoTable
+
+/** The lane of rows whose steps call no receiver: it has no limit but the workers, and no pause. */
+export const freeLane = '-'

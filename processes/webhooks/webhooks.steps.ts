@@ -1,0 +1,20 @@
+import { laneStep, Nothing, step } from '../runtime/define-process.ts'
+import type { TodoList } from '../runtime/todo-list.ts'
+import { cancel, CancelPayload } from './cancel.steps.ts'
+import { deliver } from './deliver.steps.ts'
+import { DeliverPayload } from './delivery-target.ts'
+import { destroyOldSecrets } from './destroy-secrets.steps.ts'
+import { disable, DisablePayload, watch, WatchPayload } from './endpoint.steps.ts'
+import { redeliver, RedeliverPayload } from './redeliver.steps.ts'
+
+/** `deliver`, `cancel` and `redeliver` are keyed by the delivery, every other step by the subscription. */
+export const steps = {
+  deliver: laneStep(DeliverPayload, deliver),
+  cancel: step(CancelPayload, cancel),
+  redeliver: step(RedeliverPayload, redeliver),
+  watch: step(WatchPayload, watch),
+  disable: step(DisablePayload, disable),
+  'destroy-secrets': step(Nothing, destroyOldSecrets),
+}
+
+export type WebhookTodos = TodoList<typeof steps>

@@ -1,0 +1,135 @@
+/**
+ * Mistakes that must not compile. `tsc` fails on an `@ts-expect-error` line without an error, so each line is a test.
+ */
+import { Type, type Static } from 'typebox'
+import { defineChannel } from '../../processes/relay/channel.ts'
+import { defineProcess, laneStep, Nothing, step, type Todo } from '../../processes/runtime/define-process.ts'
+import type { StepOutcome } from '../../processes/runtime/process.ts'
+import { defineTable } from '../../projections/runtime/projector.ts'
+import { consentChannelStream } from '../../streams/channels/consent.ts'
+import { consents } from '../../streams/consent/aggregate.ts'
+import type { ConsentEvent } from '../../streams/consent/events.ts'
+
+const RemindPayload = Type.Object({ patientId: Type.String(), attempt: Type.Integer() })
+
+interface Deps {
+  readonly send: (text: string) => Promise<void>
+}
+
+async function remind(todo: Todo<Static<typeof RemindPayload>>, { send }: Deps): Promise<StepOutcome> {
+  await send(`${todo.payload.patientId} ${todo.payload.attempt}`)
+  return { kind: 'done' }
+}
+
+const patientsTable = defineTable({
+  name: 'patients',
+  columns: { patient_id: 'text', org_id: 'text', visits: 'integer' },
+  primaryKey: ['patient_id'],
+})
+
+const steps = {
+  remind: step(RemindPayload, remind),
+  forget: step(Nothing, async () => ({ kind: 'done' })),
+  call: laneStep(Nothing, async () => ({ kind: 'done' })),
+}
+
+// @ts-expect-error the rows of this step lack the payload that its function reads
+export const withoutPayload = step(Nothing, remind)
+
+const process = defineProcess<ConsentEvent, Deps>()
+const planted = { name: 'planted', version: 1, steps }
+const at = '2026-01-01T00:00:00.000Z'
+
+export const scheduled = process({
+  ...planted,
+  on: {
+    ConsentRecorded: ({ data: { patientId, consentId } }, todo) => [
+      todo.schedule('remind', patientId, { at, payload: { patientId, attempt: 1 } }),
+      todo.schedule('forget', patientId, { at, existing: 'replace' }),
+      todo.schedule('call', patientId, { at, lane: consentId }),
+      // @ts-expect-error the process has no such step
+      todo.schedule('remnd', patientId, { at }),
+      // @ts-expect-error the step needs a payload
+      todo.schedule('remind', patientId, { at }),
+      // @ts-expect-error a member of the payload is missing
+      todo.schedule('remind', patientId, { at, payload: { patientId } }),
+      // @ts-expect-error a member of the payload is of another type
+      todo.schedule('remind', patientId, { at, payload: { patientId, attempt: '1' } }),
+      // @ts-expect-error the step takes no payload
+      todo.schedule('forget', patientId, { at, payload: { patientId } }),
+      // @ts-expect-error the step calls a receiver, so its rows have a lane
+      todo.schedule('call', patientId, { at }),
+      // @ts-expect-error the process has no such step
+      todo.clear(patientId, 'remnd'),
+      // @ts-expect-error the payload of the step has no such member
+      todo.clearWhere('remind', { payload: { patient: patientId } }),
+    ],
+  },
+})
+
+export const scheduledForEach = process({
+  ...planted,
+  lookups: [patientsTable],
+  on: {
+    ConsentRecorded: ({ data: { patientId } }, todo) => [
+      todo.scheduleForEach('remind', patientsTable, { patientId }, (patient) => ({
+        key: patient('patientId'),
+        at,
+        payload: { patientId: patient('patientId'), attempt: patient('visits') },
+      })),
+      // @ts-expect-error the lookup has no such column
+      todo.scheduleForEach('forget', patientsTable, { patient: patientId }, () => ({ key: patientId, at })),
+      // @ts-expect-error the lookup has no such column
+      todo.scheduleForEach('forget', patientsTable, { patientId }, (patient) => ({ key: patient('patient'), at })),
+      // @ts-expect-error a column of numbers is no key
+      todo.scheduleForEach('forget', patientsTable, { patientId }, (patient) => ({ key: patient('visits'), at })),
+    ],
+  },
+})
+
+export const unknownEvent = process({
+  ...planted,
+  on: {
+    // @ts-expect-error the process gets no such event
+    ConsentRecorder: () => [],
+  },
+})
+
+export const otherDependencies = defineProcess<ConsentEvent, { readonly post: () => void }>()({
+  ...planted,
+  // @ts-expect-error the step needs other dependencies
+  steps,
+  on: {},
+})
+
+export const channel = defineChannel({
+  stream: consentChannelStream,
+  sources: [consents],
+  translate: {
+    ConsentRecorded: ({ data: { patientId, consentTypeCode, recordedAt } }, publish) => {
+      const decided = { patient_id: patientId, consent_type_code: consentTypeCode, timestamp: recordedAt }
+      return [
+        publish('consent.granted', recordedAt, { type: 'consent.granted', ...decided }),
+        // @ts-expect-error the channel has no such event
+        publish('consent.grant', recordedAt, { type: 'consent.granted', ...decided }),
+        // @ts-expect-error a member is of another event
+        publish('consent.granted', recordedAt, { type: 'consent.denied', ...decided }),
+        // @ts-expect-error a member is missing
+        publish('consent.granted', recordedAt, { type: 'consent.granted', patient_id: patientId }),
+        // @ts-expect-error the relay adds the envelope
+        publish('consent.granted', recordedAt, { type: 'consent.granted', ...decided, hop: 0 }),
+      ]
+    },
+    // @ts-expect-error the sources have no such event
+    ConsentRecorder: () => [],
+  },
+})
+
+export const wrongMember = defineChannel({
+  stream: consentChannelStream,
+  sources: [consents],
+  translate: {
+    // @ts-expect-error the event has no such member
+    ConsentRecorded: ({ data: { decisions } }) => decisions,
+  },
+})
