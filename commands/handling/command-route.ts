@@ -92,6 +92,7 @@ export interface Handled<Reply> extends Pick<Executed<unknown, DomainEvent>, 'ev
   readonly revision: StreamRevision
   /** Whether a keyed request was seen before; if left out, a POST without events was. */
   readonly isReplayed?: boolean
+  /** A create found an equal record instead. */
   readonly isFound?: boolean
   readonly retryAfterSeconds?: number | undefined
 }
@@ -117,7 +118,7 @@ export function commandRoute<
     method,
     url: route.path,
     preValidation: [
-      ...(route.casing === undefined ? [] : [readsBothCasings(route.casing)]),
+      ...(route.casing === undefined || bodySchema === undefined ? [] : [readsBothCasings(route.casing)]),
       ...(mayLackBody ? [takesNoBodyAsEmpty] : []),
     ],
     schema: {

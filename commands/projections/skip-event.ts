@@ -2,11 +2,14 @@ import type { ProjectionEvent } from '../../streams/projection/events.ts'
 import type { ProjectionState, SkippedEvent } from '../../streams/projection/aggregate.ts'
 import type { Decision } from '../handling/decision.ts'
 
+/** A projector cannot project the event, and an operator lets it continue without. */
 export interface SkipEvent extends Omit<SkippedEvent, 'skippedAt'> {
   readonly now: Date
 }
 
-/** What was once passed over stays so; who skips it again, for whatever reason, changes nothing. */
+/**
+ * A skipped event stays skipped, also in a rebuild. Skipping it again, for any reason, changes nothing.
+ */
 export function skipEvent(command: SkipEvent, state: ProjectionState): Decision<ProjectionEvent> {
   const { now, ...data } = command
   const known = state.status === 'complete' ? [] : state.skipped
