@@ -1,4 +1,4 @@
-import { problem } from '../../platform/http/problems.ts'
+import { invalidMember } from '../../platform/http/problems.ts'
 import { patients } from '../../streams/patient/aggregate.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
@@ -26,8 +26,6 @@ export async function requirePatient(
     (state.identifiers?.length === 0 || now().getTime() - Date.parse(state.registeredAt) > requestMs)
   if (!isCertain) ({ state } = await store.load(target))
   if (state.status !== 'registered')
-    throw problem('patient-not-found', {
-      errors: [{ pointer: '/patient_id', detail: 'names no patient of the organisation', code: 'unknown-patient' }],
-    })
+    throw invalidMember('/patient_id', 'names no patient of the organisation', 'unknown-patient', 'patient-not-found')
   return state.patientId
 }

@@ -7,7 +7,7 @@ import {
   toConsentDecisionRecord,
 } from '../../contracts/consent/record.ts'
 import { toRecord } from '../../contracts/records.ts'
-import { problem } from '../../platform/http/problems.ts'
+import { invalidMember, problem } from '../../platform/http/problems.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { consentRecordsProjector } from '../../projections/consent/consent-records.projector.ts'
@@ -195,9 +195,7 @@ function canonicalLocale(locale: string): string {
   try {
     return Intl.getCanonicalLocales(locale)[0] ?? locale
   } catch {
-    throw problem('validation-failed', {
-      errors: [{ pointer: '/locale', detail: 'must be a BCP 47 language tag', code: 'locale' }],
-    })
+    throw invalidMember('/locale', 'must be a BCP 47 language tag', 'locale')
   }
 }
 

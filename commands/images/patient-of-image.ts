@@ -1,4 +1,4 @@
-import { problem } from '../../platform/http/problems.ts'
+import { invalidMember } from '../../platform/http/problems.ts'
 import { cases } from '../../streams/case/aggregate.ts'
 import { requirePatient } from '../clinical/require-patient.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
@@ -32,12 +32,10 @@ async function patientOfCase({ store }: CommandDependencies, orgId: TenantId, ca
   let { state } = store.presume(target)
   if (state.status === 'absent') ({ state } = await store.load(target))
   if (state.status === 'absent')
-    throw problem('case-not-found', {
-      errors: [{ pointer: '/case_id', detail: 'names no case of the organisation', code: 'unknown-case' }],
-    })
+    throw invalidMember('/case_id', 'names no case of the organisation', 'unknown-case', 'case-not-found')
   return state.patientId
 }
 
 function refused(detail: string, code: string) {
-  return problem('validation-failed', { errors: [{ pointer: '/patient_id', detail, code }] })
+  return invalidMember('/patient_id', detail, code)
 }

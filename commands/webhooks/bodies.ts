@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { DistinctList } from '../../platform/http/distinct-items.ts'
 import type { Configuration } from '../../platform/configuration/configuration.ts'
 import { Instant, Nullable } from '../../platform/http/members.ts'
-import { problem } from '../../platform/http/problems.ts'
+import { invalidMember } from '../../platform/http/problems.ts'
 import { checkOutboundUrl } from '../../platform/outbound/addresses.ts'
 import { outboundRules } from '../../platform/outbound/own-servers.ts'
 import { mostRecovered } from '../../streams/webhook-recovery/events.ts'
@@ -75,6 +75,6 @@ export function receiverUrlCheck(configuration: Configuration): (url: string) =>
     const checked = checkOutboundUrl(url, outbound)
     if ('url' in checked) return
     const detail = `is not allowed: ${checked.refused.replaceAll('_', ' ')}`
-    throw problem('webhook-url-forbidden', { errors: [{ pointer: '/url', detail, code: checked.refused }] })
+    throw invalidMember('/url', detail, checked.refused, 'webhook-url-forbidden')
   }
 }

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { problem, type MemberError, type Problem } from './problems.ts'
+import { invalidMember, problem, type MemberError, type Problem } from './problems.ts'
 
 export type Casing = 'snake' | 'camel'
 
@@ -30,9 +30,7 @@ export function readsBothCasings(casing: Casing) {
     for (const [name, value] of Object.entries(body)) {
       const canonical = rename(name)
       if (renamed.has(canonical)) {
-        throw problem('validation-failed', {
-          errors: [{ pointer: `/${name}`, detail: 'stands in the body in both casings', code: 'doubled' }],
-        })
+        throw invalidMember(`/${name}`, 'stands in the body in both casings', 'doubled')
       }
       renamed.set(canonical, value)
       if (name !== canonical) sentNames.set(canonical, name)

@@ -1,4 +1,4 @@
-import { problem } from './problems.ts'
+import { invalidMember, problem } from './problems.ts'
 import { escapePointer, mostReported } from './errors.ts'
 
 /**
@@ -9,9 +9,7 @@ import { escapePointer, mostReported } from './errors.ts'
 export function requireNoBody(body: unknown): void {
   if (body === undefined) return
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw problem('validation-failed', {
-      errors: [{ pointer: '', detail: 'must be left out, or be {}', code: 'type' }],
-    })
+    throw invalidMember('', 'must be left out, or be {}', 'type')
   }
   const errors = Object.keys(body)
     .slice(0, mostReported)

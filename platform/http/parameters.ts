@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { problem } from './problems.ts'
+import { invalidMember } from './problems.ts'
 import { Uuid } from './members.ts'
 
 /** How a platform client, whose token has no organisation, names one (contract section 1). Either casing. */
@@ -18,9 +18,7 @@ export function namedOrg(
 ): string | undefined {
   const [first, ...others] = [query.org_id, query.orgId, inBody].filter((named) => named !== undefined)
   if (others.some((other) => other.toLowerCase() !== first?.toLowerCase())) {
-    throw problem('validation-failed', {
-      errors: [{ pointer: '/org_id', detail: 'must not name two organisations', code: 'ambiguous' }],
-    })
+    throw invalidMember('/org_id', 'must not name two organisations', 'ambiguous')
   }
   return first
 }

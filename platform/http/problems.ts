@@ -374,3 +374,13 @@ export function problem(code: ProblemCode, options: ProblemDetails = {}): Proble
 export function requireValid(errors: readonly MemberError[]): void {
   if (errors.length > 0) throw problem('validation-failed', { errors })
 }
+
+/** 400 for one member of the request, or another code: `throw invalidMember('/locale', 'must be …', 'locale')`. */
+export function invalidMember(
+  pointer: string,
+  detail: string,
+  rule: string,
+  code: ProblemCode = 'validation-failed',
+): Problem {
+  return problem(code, { errors: [{ pointer, detail, code: rule }] })
+}

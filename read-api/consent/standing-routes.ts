@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { ConsentDecisionRecord } from '../../contracts/consent/record.ts'
 import { toRecord } from '../../contracts/records.ts'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
-import { problem } from '../../platform/http/problems.ts'
+import { invalidMember } from '../../platform/http/problems.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { consentRecordsProjector } from '../../projections/consent/consent-records.projector.ts'
 import { consentTypesProjector } from '../../projections/consent/consent-types.projector.ts'
@@ -123,15 +123,11 @@ function instantsOf(asOf: string | undefined, now: Date): { readonly asOf: Date 
   if (asOf === undefined) return { asOf: null, now }
   const instant = new Date(asOf)
   if (instant.getTime() <= now.getTime()) return { asOf: instant, now }
-  throw problem('validation-failed', {
-    errors: [{ pointer: '/as_of', detail: 'must not be in the future', code: 'in-the-future' }],
-  })
+  throw invalidMember('/as_of', 'must not be in the future', 'in-the-future')
 }
 
 function codesOf(types: string): readonly string[] {
   const codes = [...new Set(types.split(',').map((code) => code.trim()))].filter((code) => code !== '')
   if (codes.length > 0 && codes.length <= mostCodes) return codes
-  throw problem('validation-failed', {
-    errors: [{ pointer: '/types', detail: 'must name 1 to 50 consent type codes', code: 'count' }],
-  })
+  throw invalidMember('/types', 'must name 1 to 50 consent type codes', 'count')
 }

@@ -3,34 +3,19 @@ import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
 import { consentTypeEvents, type ConsentTypeEvent } from './events.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 
-export interface TextVersion {
-  readonly textVersionId: string
-  readonly locale: string
-  readonly text: string
-  readonly contentHash: string
-  readonly effectiveFrom: string
-  readonly createdAt: string
-  readonly fingerprint: string | null
-}
+type DataOf<Type extends ConsentTypeEvent['type']> = Extract<ConsentTypeEvent, { type: Type }>['data']
+
+export type TextVersion = Omit<DataOf<'ConsentTextVersionPublished'>, 'consentTypeId'>
 
 export type ConsentTypeState =
   | { readonly status: 'absent' }
-  | {
-      /** A deleted one keeps what it was: its code stays taken, and repeats of what made it are answered as before. */
+  | (DataOf<'ConsentTypeCreated'> & {
+      /** A deleted type keeps its data: its code stays taken, and repeats of its creation are answered as before. */
       readonly status: 'defined' | 'deleted'
-      readonly consentTypeId: string
-      readonly organisationId: TenantId
-      readonly code: string
-      readonly displayName: string
-      readonly description: string | null
-      readonly legalBasis: string
-      readonly required: boolean
-      readonly createdAt: string
       readonly updatedAt: string
-      readonly fingerprint: string | null
       readonly isUsed: boolean
       readonly textVersions: readonly TextVersion[]
-    }
+    })
 
 /** A type that was made, whether or not it was deleted since. */
 export type MadeConsentType = Exclude<ConsentTypeState, { status: 'absent' }>
