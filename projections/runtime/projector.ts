@@ -170,36 +170,6 @@ export type WhereOf<T extends Table> = {
     : Value<Columns<T>[Name]>
 }
 
-/** Writes a row that must not exist yet. */
-export function insert<T extends Table>(table: T, row: RowOf<T>): RowChange {
-  return { op: 'insert', table: table.name, row }
-}
-
-/** Writes a row, replacing a whole existing one. */
-export function upsert<T extends Table>(table: T, row: RowOf<T>): RowChange {
-  return { op: 'upsert', table: table.name, row }
-}
-
-/** Sets columns of a row that must exist. */
-export function patch<T extends Table>(table: T, key: KeyOf<T>, set: PatchOf<T>): RowChange {
-  return { op: 'patch', table: table.name, key, set }
-}
-
-/** Removes a row if it is there. */
-export function remove<T extends Table>(table: T, key: KeyOf<T>): RowChange {
-  return { op: 'remove', table: table.name, key }
-}
-
-/** Sets columns of every row that matches; none is fine. */
-export function patchWhere<T extends Table>(table: T, where: WhereOf<T>, set: PatchOf<T>): RowChange {
-  return { op: 'patch-where', table: table.name, where, set }
-}
-
-/** Removes every row that matches; none is fine. */
-export function removeWhere<T extends Table>(table: T, where: WhereOf<T>): RowChange {
-  return { op: 'remove-where', table: table.name, where }
-}
-
 /**
  * Writes one row into `table` per row of the projector's own lookup table `from` that matches, as it stands at this
  * event's place in `$all`. A lookup without a match writes nothing. A row that is there already stops the projector,

@@ -1,4 +1,5 @@
-import { defineProjector, insert, patch, remove } from '../../../projections/runtime/projector.ts'
+import { defineProjector } from '../../../projections/runtime/projector.ts'
+import { insertRow, patchRow, removeRow } from '../../../projections/runtime/row-changes.ts'
 import type { LaneBudget, Process, StepContext, StepOutcome, TodoRow } from '../../../processes/runtime/process.ts'
 import { freeLane, laneTodoTable } from '../../../processes/runtime/todo-tables.ts'
 import type { TicketEvent } from '../../projections/runtime/tickets.ts'
@@ -18,19 +19,19 @@ export const errands: Process<ErrandDeps> = {
     tables: [laneTodoTable],
     handlers: {
       TicketOpened: ({ data, recordedAt, metadata }) => [
-        insert(laneTodoTable, {
+        insertRow(laneTodoTable, {
           key: data.ticketId,
           step: 'run',
-          org_id: metadata.orgId,
-          due_at: data.title.startsWith('at ') ? data.title.slice(3) : recordedAt,
+          orgId: metadata.orgId,
+          dueAt: data.title.startsWith('at ') ? data.title.slice(3) : recordedAt,
           payload: {},
           lane: data.team === 'free' ? freeLane : data.team,
         }),
       ],
       TicketRenamed: ({ data }) => [
-        patch(laneTodoTable, { key: data.ticketId, step: 'run' }, { due_at: data.title.slice(3) }),
+        patchRow(laneTodoTable, { key: data.ticketId, step: 'run', dueAt: data.title.slice(3) }),
       ],
-      TicketClosed: ({ data }) => [remove(laneTodoTable, { key: data.ticketId, step: 'run' })],
+      TicketClosed: ({ data }) => [removeRow(laneTodoTable, { key: data.ticketId, step: 'run' })],
     },
   }),
   steps: { run: (todo, { run }, context) => run(todo, context) },

@@ -1,4 +1,5 @@
-import { defineProjector, insert } from '../../../projections/runtime/projector.ts'
+import { defineProjector } from '../../../projections/runtime/projector.ts'
+import { insertRow } from '../../../projections/runtime/row-changes.ts'
 import type { Process, TodoRow } from '../../../processes/runtime/process.ts'
 import { todoTable } from '../../../processes/runtime/todo-tables.ts'
 import type { TicketEvent } from '../../projections/runtime/tickets.ts'
@@ -17,7 +18,13 @@ export const farewells: Process<FarewellDeps> = {
     tables: [todoTable],
     handlers: {
       TicketClosed: ({ data, recordedAt, metadata }) => [
-        insert(todoTable, { key: data.ticketId, step: 'say', org_id: metadata.orgId, due_at: recordedAt, payload: {} }),
+        insertRow(todoTable, {
+          key: data.ticketId,
+          step: 'say',
+          orgId: metadata.orgId,
+          dueAt: recordedAt,
+          payload: {},
+        }),
       ],
     },
   }),

@@ -1,4 +1,5 @@
-import { defineProjector, patch, remove, insert } from '../../../projections/runtime/projector.ts'
+import { defineProjector } from '../../../projections/runtime/projector.ts'
+import { insertRow, patchRow, removeRow } from '../../../projections/runtime/row-changes.ts'
 import type { Process, StepContext, StepOutcome, TodoRow } from '../../../processes/runtime/process.ts'
 import { todoTable } from '../../../processes/runtime/todo-tables.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'
@@ -27,18 +28,18 @@ export const reminders: Process<ReminderDeps> = {
     tables: [todoTable],
     handlers: {
       TicketOpened: ({ id, data, recordedAt, metadata }) => [
-        insert(todoTable, {
+        insertRow(todoTable, {
           key: data.ticketId,
           step: 'rename',
-          org_id: metadata.orgId,
-          due_at: data.title.startsWith('at ') ? data.title.slice(3) : recordedAt,
+          orgId: metadata.orgId,
+          dueAt: data.title.startsWith('at ') ? data.title.slice(3) : recordedAt,
           payload: { eventId: id, correlationId: metadata.$correlationId },
         }),
       ],
       TicketRenamed: ({ data }) =>
         data.title.startsWith('retry at ')
-          ? [patch(todoTable, { key: data.ticketId, step: 'rename' }, { due_at: data.title.slice(9) })]
-          : [remove(todoTable, { key: data.ticketId, step: 'rename' })],
+          ? [patchRow(todoTable, { key: data.ticketId, step: 'rename', dueAt: data.title.slice(9) })]
+          : [removeRow(todoTable, { key: data.ticketId, step: 'rename' })],
     },
   }),
   steps: {

@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
-import { defineProjector, defineTable, insert, patch, type Projector } from '../../../projections/runtime/projector.ts'
+import { defineProjector, defineTable, type Projector } from '../../../projections/runtime/projector.ts'
+import { insertRow, patchRow } from '../../../projections/runtime/row-changes.ts'
 import type { RebuildProgress } from '../../../projections/rebuild/context.ts'
 import { emptyCopy, type Copy } from '../../../projections/rebuild/copies.ts'
 import { fill } from '../../../projections/rebuild/fill.ts'
@@ -30,17 +31,17 @@ function picky(bad: string, isMended: boolean): Projector {
     tables: [tickets],
     handlers: {
       TicketOpened: ({ data, recordedAt, revision }) => [
-        insert(tickets, {
-          ticket_id: data.ticketId,
+        insertRow(tickets, {
+          ticketId: data.ticketId,
           title: data.title,
           team: 'x',
-          opened_at: recordedAt,
-          stream_revision: revision,
+          openedAt: recordedAt,
+          streamRevision: revision,
         }),
       ],
       TicketRenamed: ({ data }) => {
         if (data.ticketId === bad)
-          return [patch(tickets, { ticket_id: isMended ? bad : 'nobody' }, { title: data.title })]
+          return [patchRow(tickets, { ticketId: isMended ? bad : 'nobody', title: data.title })]
         return []
       },
     },
@@ -53,12 +54,12 @@ const wrongBoard = defineProjector<TicketEvent>()({
   handlers: {
     ...ticketBoard.handlers,
     TicketOpened: ({ data, recordedAt, revision }) => [
-      insert(tickets, {
-        ticket_id: data.ticketId,
+      insertRow(tickets, {
+        ticketId: data.ticketId,
         title: 'planted',
         team: data.team,
-        opened_at: recordedAt,
-        stream_revision: revision,
+        openedAt: recordedAt,
+        streamRevision: revision,
       }),
     ],
   },
@@ -382,7 +383,7 @@ describe('a rebuild', () => {
       name: 'ticket_counts',
       version: 2,
       tables: [touches],
-      handlers: { TicketOpened: ({ id, data }) => [insert(touches, { touch_id: id, ticket_id: data.ticketId })] },
+      handlers: { TicketOpened: ({ id, data }) => [insertRow(touches, { touchId: id, ticketId: data.ticketId })] },
     })
     const { rows } = await world.pool.query<{ served: number }>(
       `select count(*)::int as served from ticket_counts.counts`,

@@ -1,7 +1,8 @@
 import { Pool } from 'pg'
 import { describe, expect, it, vi } from 'vitest'
 import { pause } from '../../../platform/kit/backoff.ts'
-import { defineProjector, defineTable, insert, type Projector } from '../../../projections/runtime/projector.ts'
+import { defineProjector, defineTable, type Projector } from '../../../projections/runtime/projector.ts'
+import { insertRow } from '../../../projections/runtime/row-changes.ts'
 import { compareWithServing } from '../../../projections/rebuild/compare.ts'
 import { emptyCopy } from '../../../projections/rebuild/copies.ts'
 import { drop } from '../../../projections/rebuild/rollback.ts'
@@ -29,10 +30,10 @@ const register = defineProjector<TicketEvent>()({
   tables: [entries, links],
   handlers: {
     TicketOpened: ({ id, data }) => [
-      insert(entries, { entry_id: id, ticket_id: data.ticketId, title: data.title, weight: '1.50' }),
-      insert(links, { ticket_id: data.ticketId, number: 1, detail: { title: data.title } }),
+      insertRow(entries, { entryId: id, ticketId: data.ticketId, title: data.title, weight: '1.50' }),
+      insertRow(links, { ticketId: data.ticketId, number: 1, detail: { title: data.title } }),
     ],
-    TicketRenamed: ({ id, data }) => [insert(entries, { entry_id: id, ticket_id: data.ticketId, weight: 2 })],
+    TicketRenamed: ({ id, data }) => [insertRow(entries, { entryId: id, ticketId: data.ticketId, weight: 2 })],
   },
 })
 

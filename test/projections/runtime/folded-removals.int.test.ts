@@ -1,16 +1,15 @@
 import { array, assert, asyncProperty, constantFrom, oneof, record, type Arbitrary } from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
+import { defineTable, type RowChange } from '../../../projections/runtime/projector.ts'
 import {
-  defineTable,
-  insert,
-  patch,
-  patchWhere,
-  remove,
-  removeWhere,
-  upsert,
-  type RowChange,
-} from '../../../projections/runtime/projector.ts'
+  insertRow,
+  patchRow,
+  patchRows,
+  removeRow,
+  removeRows,
+  upsertRow,
+} from '../../../projections/runtime/row-changes.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { singly, writePlanned, type Batch } from './planned-writes.ts'
 
@@ -27,15 +26,15 @@ const row = { ...key, owner: constantFrom(...owners) }
 const owner = constantFrom('o', 'p')
 
 const change: Arbitrary<RowChange> = oneof(
-  record(row).map((values) => insert(steps, values)),
-  record(row).map((values) => upsert(steps, values)),
-  record(row).map(({ list, step, owner: to }) => patch(steps, { list, step }, { owner: to })),
-  record(key).map((values) => remove(steps, values)),
-  record(key).map((where) => removeWhere(steps, where)),
-  record({ list: key.list }).map((where) => removeWhere(steps, where)),
-  record({ owner }).map((where) => removeWhere(steps, where)),
-  record({ step: key.step, owner }).map((where) => removeWhere(steps, where)),
-  record({ list: key.list, owner }).map(({ list, owner: to }) => patchWhere(steps, { list }, { owner: to })),
+  record(row).map((values) => insertRow(steps, values)),
+  record(row).map((values) => upsertRow(steps, values)),
+  record(row).map(({ list, step, owner: to }) => patchRow(steps, { list, step, owner: to })),
+  record(key).map((values) => removeRow(steps, values)),
+  record(key).map((where) => removeRows(steps, where)),
+  record({ list: key.list }).map((where) => removeRows(steps, where)),
+  record({ owner }).map((where) => removeRows(steps, where)),
+  record({ step: key.step, owner }).map((where) => removeRows(steps, where)),
+  record({ list: key.list, owner }).map(({ list, owner: to }) => patchRows(steps, { list }, { owner: to })),
 )
 
 let database: FreshDatabase
@@ -91,11 +90,14 @@ it('removals of rows by their values leave in one batch what they leave one afte
 })
 
 it('a row that the same event has removed by its values is not in the way of a new one', async () => {
-  await fill([insert(steps, { list: 'a', step: 'x', owner: 'o' }), insert(steps, { list: 'b', step: 'x', owner: 'p' })])
+  await fill([
+    insertRow(steps, { list: 'a', step: 'x', owner: 'o' }),
+    insertRow(steps, { list: 'b', step: 'x', owner: 'p' }),
+  ])
   const moved = [
-    patch(steps, { list: 'b', step: 'x' }, { owner: null }),
-    removeWhere(steps, { owner: 'o' }),
-    insert(steps, { list: 'a', step: 'x', owner: 'p' }),
+    patchRow(steps, { list: 'b', step: 'x', owner: null }),
+    removeRows(steps, { owner: 'o' }),
+    insertRow(steps, { list: 'a', step: 'x', owner: 'p' }),
   ]
   expect(await write([moved])).toBe(true)
   expect(await contents()).toEqual([

@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest'
-import { insert, patch, upsert, type RowChange } from '../../../projections/runtime/projector.ts'
+import type { RowChange } from '../../../projections/runtime/projector.ts'
+import { insertRow, patchRow, upsertRow } from '../../../projections/runtime/row-changes.ts'
 import { RowPlan } from '../../../projections/runtime/row-plan.ts'
 import { tickets } from './tickets.ts'
 
-const row = { ticket_id: 't1', title: 'first', team: 'red', opened_at: '2026-01-01T00:00:00.000Z', stream_revision: 0n }
+const ticket = { ticketId: 't1', title: 'first', team: 'red', openedAt: '2026-01-01T00:00:00.000Z', streamRevision: 0n }
 
 function titleAfter(...changes: RowChange[]): unknown {
   const plan = new RowPlan(new Map([[tickets.name, tickets]]))
@@ -13,9 +14,9 @@ function titleAfter(...changes: RowChange[]): unknown {
 }
 
 it('the last change of a column in a batch is the one that stays', () => {
-  const renamed = (title: string) => patch(tickets, { ticket_id: 't1' }, { title })
+  const renamed = (title: string) => patchRow(tickets, { ticketId: 't1', title })
   expect(titleAfter(renamed('a'), renamed('b'))).toBe('b')
-  expect(titleAfter(insert(tickets, row), renamed('a'), renamed('b'))).toBe('b')
-  expect(titleAfter(renamed('a'), upsert(tickets, row))).toBe('first')
-  expect(titleAfter(upsert(tickets, row), upsert(tickets, { ...row, title: 'second' }))).toBe('second')
+  expect(titleAfter(insertRow(tickets, ticket), renamed('a'), renamed('b'))).toBe('b')
+  expect(titleAfter(renamed('a'), upsertRow(tickets, ticket))).toBe('first')
+  expect(titleAfter(upsertRow(tickets, ticket), upsertRow(tickets, { ...ticket, title: 'second' }))).toBe('second')
 })

@@ -1,20 +1,21 @@
 import { describe, expect, it } from 'vitest'
+import { insertSelect, type RowChange } from '../../../projections/runtime/projector.ts'
 import {
-  insert,
-  insertSelect,
-  patch,
-  patchWhere,
-  remove,
-  removeWhere,
-  upsert,
-  type RowChange,
-} from '../../../projections/runtime/projector.ts'
+  insertRow,
+  patchRow,
+  patchRows,
+  removeRow,
+  removeRows,
+  upsertRow,
+} from '../../../projections/runtime/row-changes.ts'
 import { RowPlan, type PlanStep } from '../../../projections/runtime/row-plan.ts'
 import { RowConflictError } from '../../../projections/runtime/rows-step.ts'
 import { news, tickets, watchers } from './tickets.ts'
 
 const row = { ticket_id: 't1', title: 'first', team: 'red', opened_at: '2026-01-01T00:00:00.000Z', stream_revision: 0n }
 const key = { ticket_id: 't1' }
+const ticket = { ticketId: 't1', title: 'first', team: 'red', openedAt: '2026-01-01T00:00:00.000Z', streamRevision: 0n }
+const { ticketId } = ticket
 
 function planned(...changes: RowChange[]): PlanStep[] {
   const plan = new RowPlan(new Map([tickets, watchers, news].map((table) => [table.name, table])))
@@ -32,37 +33,46 @@ describe('the fold of row changes', () => {
   it('makes one whole row of an insert and the patches after it', () => {
     expect(
       folded(
-        insert(tickets, row),
-        patch(tickets, key, { title: 'second' }),
-        patch(tickets, key, { stream_revision: 2n }),
+        insertRow(tickets, ticket),
+        patchRow(tickets, { ticketId, title: 'second' }),
+        patchRow(tickets, { ticketId, streamRevision: 2n }),
       ),
     ).toEqual([{ before: 'absent', after: 'whole', values: { ...row, title: 'second', stream_revision: '2' } }])
   })
 
   it('keeps the columns of several patches and leaves out what is undefined', () => {
-    expect(folded(patch(tickets, key, { title: 'a', note: undefined }), patch(tickets, key, { team: 'blue' }))).toEqual(
-      [{ before: 'present', after: 'partial', values: { title: 'a', team: 'blue', ticket_id: 't1' } }],
-    )
+    expect(
+      folded(
+        patchRow(tickets, { ticketId, title: 'a', note: undefined }),
+        patchRow(tickets, { ticketId, team: 'blue' }),
+      ),
+    ).toEqual([{ before: 'present', after: 'partial', values: { title: 'a', team: 'blue', ticket_id: 't1' } }])
   })
 
   it('remembers what must have been there before a row was removed', () => {
-    expect(folded(insert(tickets, row), remove(tickets, key))[0]).toMatchObject({ before: 'absent', after: 'gone' })
-    expect(folded(patch(tickets, key, { title: 'a' }), remove(tickets, key))[0]).toMatchObject({
+    expect(folded(insertRow(tickets, ticket), removeRow(tickets, { ticketId }))[0]).toMatchObject({
+      before: 'absent',
+      after: 'gone',
+    })
+    expect(folded(patchRow(tickets, { ticketId, title: 'a' }), removeRow(tickets, { ticketId }))[0]).toMatchObject({
       before: 'present',
       after: 'gone',
     })
-    expect(folded(remove(tickets, key))[0]).toMatchObject({ before: 'any', after: 'gone' })
+    expect(folded(removeRow(tickets, { ticketId }))[0]).toMatchObject({ before: 'any', after: 'gone' })
   })
 
   it('replaces a removed row by a whole one', () => {
-    expect(folded(remove(tickets, key), insert(tickets, row))[0]).toMatchObject({ before: 'any', after: 'whole' })
+    expect(folded(removeRow(tickets, { ticketId }), insertRow(tickets, ticket))[0]).toMatchObject({
+      before: 'any',
+      after: 'whole',
+    })
   })
 
   it.each([
-    ['insert after insert', [insert(tickets, row), insert(tickets, row)]],
-    ['insert after patch', [patch(tickets, key, { title: 'a' }), insert(tickets, row)]],
-    ['insert after upsert', [upsert(tickets, row), insert(tickets, row)]],
-    ['patch after remove', [remove(tickets, key), patch(tickets, key, { title: 'a' })]],
+    ['insert after insert', [insertRow(tickets, ticket), insertRow(tickets, ticket)]],
+    ['insert after patch', [patchRow(tickets, { ticketId, title: 'a' }), insertRow(tickets, ticket)]],
+    ['insert after upsert', [upsertRow(tickets, ticket), insertRow(tickets, ticket)]],
+    ['patch after remove', [removeRow(tickets, { ticketId }), patchRow(tickets, { ticketId, title: 'a' })]],
   ])('refuses %s', (_name, changes) => {
     expect(() => planned(...changes)).toThrow(RowConflictError)
   })
@@ -76,8 +86,8 @@ describe('the fold of row changes', () => {
   })
 
   it('takes two spellings of a composite key apart', () => {
-    const one = upsert(watchers, { team: 'a', watcher: 'b,c', tags: [] })
-    const other = upsert(watchers, { team: 'a,b', watcher: 'c', tags: [] })
+    const one = upsertRow(watchers, { team: 'a', watcher: 'b,c', tags: [] })
+    const other = upsertRow(watchers, { team: 'a,b', watcher: 'c', tags: [] })
     expect(folded(one, other)).toHaveLength(2)
   })
 })
@@ -91,7 +101,7 @@ describe('the order of a plan', () => {
     })
 
   it('puts a change that reads a table between the changes of that table', () => {
-    const watch = (watcher: string) => upsert(watchers, { team: 'red', watcher, tags: [] })
+    const watch = (watcher: string) => upsertRow(watchers, { team: 'red', watcher, tags: [] })
     const steps = planned(watch('a'), tell('1'), watch('b'), tell('2'))
     expect(steps.map((step) => `${step.kind} ${step.table.name}`)).toEqual([
       'rows watchers',
@@ -102,7 +112,7 @@ describe('the order of a plan', () => {
   })
 
   it('joins changes of one shape that nothing comes between', () => {
-    const steps = planned(tell('1'), upsert(tickets, row), tell('2'))
+    const steps = planned(tell('1'), upsertRow(tickets, ticket), tell('2'))
     expect(steps.map((step) => (step.kind === 'where' ? step.changes.length : step.rows.size))).toEqual([2, 1])
   })
 
@@ -114,8 +124,8 @@ describe('the order of a plan', () => {
         isOfEvent: true,
         columns: { key: { value: id }, watcher: { column: 'watcher' }, detail: { value: {} } },
       })
-    const read = (id: string) => patch(news, { key: id }, { detail: { read: true } })
-    const watch = (watcher: string) => upsert(watchers, { team: 'red', watcher, tags: [] })
+    const read = (id: string) => patchRow(news, { key: id, detail: { read: true } })
+    const watch = (watcher: string) => upsertRow(watchers, { team: 'red', watcher, tags: [] })
     const shapes = (...changes: RowChange[]) =>
       planned(...changes).map(
         (step) => `${step.kind} ${step.table.name} ${step.kind === 'where' ? step.changes.length : step.rows.size}`,
@@ -152,11 +162,11 @@ describe('the order of a plan', () => {
     })
 
     it('keeps them behind changes by other columns, which might meet their rows', () => {
-      expect(shapes(read('1'), removeWhere(news, { watcher: 'a' }), announce('2'))).toEqual([
+      expect(shapes(read('1'), removeRows(news, { watcher: 'a' }), announce('2'))).toEqual([
         'rows news 1',
         'where news 1',
       ])
-      expect(shapes(read('1'), patchWhere(news, { watcher: 'a' }, { detail: {} }), announce('2'))).toEqual([
+      expect(shapes(read('1'), patchRows(news, { watcher: 'a' }, { detail: {} }), announce('2'))).toEqual([
         'rows news 1',
         'where news 1',
         'where news 1',
@@ -186,27 +196,27 @@ describe('the order of a plan', () => {
 
   it('never joins patches, of which a later one may meet what an earlier one wrote', () => {
     const steps = planned(
-      patchWhere(tickets, { team: 'red' }, { team: 'blue' }),
-      patchWhere(tickets, { team: 'blue' }, { team: 'green' }),
+      patchRows(tickets, { team: 'red' }, { team: 'blue' }),
+      patchRows(tickets, { team: 'blue' }, { team: 'green' }),
     )
     expect(steps).toHaveLength(2)
   })
 
   it('tells a comparison with null from one with a value', () => {
-    expect(planned(removeWhere(tickets, { note: null }), removeWhere(tickets, { note: 'x' }))).toHaveLength(2)
+    expect(planned(removeRows(tickets, { note: null }), removeRows(tickets, { note: 'x' }))).toHaveLength(2)
   })
 
   it('takes a removal by the whole key for one of that row', () => {
     expect(
       folded(
-        upsert(watchers, { team: 'a', watcher: 'b', tags: [] }),
-        removeWhere(watchers, { watcher: 'b', team: 'a' }),
+        upsertRow(watchers, { team: 'a', watcher: 'b', tags: [] }),
+        removeRows(watchers, { watcher: 'b', team: 'a' }),
       ),
     ).toMatchObject([{ before: 'any', after: 'gone' }])
   })
 
   it('goes on in one step behind removals that provably mean none of the later rows', () => {
-    const watch = (team: string, watcher: string) => upsert(watchers, { team, watcher, tags: [] })
+    const watch = (team: string, watcher: string) => upsertRow(watchers, { team, watcher, tags: [] })
     const counts = (...changes: RowChange[]) =>
       planned(...changes).map((step) =>
         step.kind === 'rows' ? [step.rows.size, ...[...step.removals.values()].map(({ length }) => length)] : step.kind,
@@ -214,21 +224,25 @@ describe('the order of a plan', () => {
     expect(
       counts(
         watch('a', '1'),
-        removeWhere(watchers, { team: 'a' }),
+        removeRows(watchers, { team: 'a' }),
         watch('b', '1'),
-        removeWhere(watchers, { team: 'b' }),
+        removeRows(watchers, { team: 'b' }),
       ),
     ).toEqual([[2, 2]])
-    expect(counts(watch('a', '1'), removeWhere(watchers, { team: 'a' }), watch('a', '2'))).toEqual([[1, 1], [1]])
+    expect(counts(watch('a', '1'), removeRows(watchers, { team: 'a' }), watch('a', '2'))).toEqual([[1, 1], [1]])
     expect(
       counts(
-        upsert(tickets, row),
-        removeWhere(tickets, { team: 'red' }),
-        patch(tickets, { ticket_id: 't2' }, { team: 'blue' }),
+        upsertRow(tickets, ticket),
+        removeRows(tickets, { team: 'red' }),
+        patchRow(tickets, { ticketId: 't2', team: 'blue' }),
       ),
     ).toEqual([[1, 1], [1]])
     expect(
-      counts(upsert(tickets, row), removeWhere(tickets, { team: 'red' }), upsert(tickets, { ...row, team: 'blue' })),
+      counts(
+        upsertRow(tickets, ticket),
+        removeRows(tickets, { team: 'red' }),
+        upsertRow(tickets, { ...ticket, team: 'blue' }),
+      ),
     ).toEqual([[1, 1], [1]])
   })
 })

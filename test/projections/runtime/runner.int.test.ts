@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { readCheckpoints } from '../../../projections/runtime/checkpoints.ts'
-import { defineProjector, insert, patch, type Projector } from '../../../projections/runtime/projector.ts'
+import { defineProjector, type Projector } from '../../../projections/runtime/projector.ts'
+import { insertRow, patchRow } from '../../../projections/runtime/row-changes.ts'
 import { createProjectionRunner, type ProjectionRunner } from '../../../projections/runtime/runner.ts'
 import type { ProjectionRunnerOptions } from '../../../projections/runtime/runner-options.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'
@@ -122,16 +123,16 @@ describe('the projection runner', () => {
       name: 'picky_board',
       handlers: {
         TicketOpened: ({ data, recordedAt }) => [
-          insert(tickets, {
-            ticket_id: data.ticketId,
+          insertRow(tickets, {
+            ticketId: data.ticketId,
             title: data.title,
             team: 'x',
-            opened_at: recordedAt,
-            stream_revision: 0n,
+            openedAt: recordedAt,
+            streamRevision: 0n,
           }),
         ],
         TicketRenamed: ({ data }) =>
-          data.ticketId === bad ? [patch(tickets, { ticket_id: 'nobody' }, { title: 'x' })] : [],
+          data.ticketId === bad ? [patchRow(tickets, { ticketId: 'nobody', title: 'x' })] : [],
       },
     })
     const runner = start([picky, ticketCounts])
@@ -205,12 +206,12 @@ describe('the projection runner', () => {
       version: 2,
       handlers: {
         TicketOpened: ({ data, recordedAt }) => [
-          insert(tickets, {
-            ticket_id: data.ticketId,
+          insertRow(tickets, {
+            ticketId: data.ticketId,
             title: 'second version',
             team: 'x',
-            opened_at: recordedAt,
-            stream_revision: 0n,
+            openedAt: recordedAt,
+            streamRevision: 0n,
           }),
         ],
       },

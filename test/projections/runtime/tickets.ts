@@ -1,17 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { Type } from 'typebox'
 import type { Pool } from '../../../platform/database/database.ts'
+import { defineProjector, defineTable, insertSelect } from '../../../projections/runtime/projector.ts'
 import {
-  defineProjector,
-  defineTable,
-  insert,
-  insertSelect,
-  patch,
-  patchWhere,
-  remove,
-  removeWhere,
-  upsert,
-} from '../../../projections/runtime/projector.ts'
+  insertRow,
+  patchRow,
+  patchRows,
+  removeRow,
+  removeRows,
+  upsertRow,
+} from '../../../projections/runtime/row-changes.ts'
 import { publicData } from '../../../streams/channels/channel.ts'
 import { createCatalogue } from '../../../streams/store/catalogue.ts'
 import { openEventStore, type EventStore } from '../../../streams/store/event-store.ts'
@@ -82,12 +80,12 @@ export const ticketBoard = defineProjector<TicketEvent>()({
   tables: [tickets, watchers, news],
   handlers: {
     TicketOpened: ({ id, data, recordedAt, revision }) => [
-      insert(tickets, {
-        ticket_id: data.ticketId,
+      insertRow(tickets, {
+        ticketId: data.ticketId,
         title: data.title,
         team: data.team,
-        opened_at: recordedAt,
-        stream_revision: revision,
+        openedAt: recordedAt,
+        streamRevision: revision,
       }),
       insertSelect(news, {
         from: watchers,
@@ -102,12 +100,14 @@ export const ticketBoard = defineProjector<TicketEvent>()({
       }),
     ],
     TicketRenamed: ({ data, revision }) => [
-      patch(tickets, { ticket_id: data.ticketId }, { title: data.title, stream_revision: revision }),
+      patchRow(tickets, { ticketId: data.ticketId, title: data.title, streamRevision: revision }),
     ],
-    TicketClosed: ({ data }) => [remove(tickets, { ticket_id: data.ticketId })],
-    TeamWatched: ({ data }) => [upsert(watchers, { team: data.team, watcher: data.watcher, tags: ['all', data.team] })],
-    TeamUnwatched: ({ data }) => [removeWhere(watchers, { team: data.team, watcher: data.watcher })],
-    TeamRenamed: ({ data }) => [patchWhere(tickets, { team: data.team }, { team: data.to, note: data.team })],
+    TicketClosed: ({ data }) => [removeRow(tickets, { ticketId: data.ticketId })],
+    TeamWatched: ({ data }) => [
+      upsertRow(watchers, { team: data.team, watcher: data.watcher, tags: ['all', data.team] }),
+    ],
+    TeamUnwatched: ({ data }) => [removeRows(watchers, { team: data.team, watcher: data.watcher })],
+    TeamRenamed: ({ data }) => [patchRows(tickets, { team: data.team }, { team: data.to, note: data.team })],
   },
 })
 
@@ -122,8 +122,8 @@ export const ticketCounts = defineProjector<TicketEvent>()({
   version: 1,
   tables: [counts],
   handlers: {
-    TicketOpened: ({ id, data }) => [insert(counts, { event_id: id, ticket_id: data.ticketId })],
-    TicketRenamed: ({ id, data }) => [insert(counts, { event_id: id, ticket_id: data.ticketId })],
+    TicketOpened: ({ id, data }) => [insertRow(counts, { eventId: id, ticketId: data.ticketId })],
+    TicketRenamed: ({ id, data }) => [insertRow(counts, { eventId: id, ticketId: data.ticketId })],
   },
 })
 

@@ -4,7 +4,8 @@ import { Type } from 'typebox'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { rebuild } from '../../../projections/rebuild/rebuild.ts'
-import { defineProjector, insert } from '../../../projections/runtime/projector.ts'
+import { defineProjector } from '../../../projections/runtime/projector.ts'
+import { insertRow } from '../../../projections/runtime/row-changes.ts'
 import { createProjectionRunner, type ProjectionRunner } from '../../../projections/runtime/runner.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'
 import { formatPosition } from '../../../platform/kit/positions.ts'
@@ -21,12 +22,12 @@ const openings = defineProjector<TicketEvent>()({
   tables: [tickets],
   handlers: {
     TicketOpened: ({ data, recordedAt, revision }) => [
-      insert(tickets, {
-        ticket_id: data.ticketId,
+      insertRow(tickets, {
+        ticketId: data.ticketId,
         title: data.title,
         team: data.team,
-        opened_at: recordedAt,
-        stream_revision: revision,
+        openedAt: recordedAt,
+        streamRevision: revision,
       }),
     ],
   },

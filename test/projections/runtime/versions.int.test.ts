@@ -2,7 +2,8 @@ import { describe, expect, it, vi } from 'vitest'
 import { continuedCopy } from '../../../projections/rebuild/copies.ts'
 import { fill } from '../../../projections/rebuild/fill.ts'
 import { OperatorLocks } from '../../../projections/rebuild/operator-locks.ts'
-import { defineProjector, insert, patch, type Projector } from '../../../projections/runtime/projector.ts'
+import { defineProjector, type Projector } from '../../../projections/runtime/projector.ts'
+import { insertRow, patchRow } from '../../../projections/runtime/row-changes.ts'
 import { requestStop } from '../../../projections/runtime/checkpoints.ts'
 import { formatPosition } from '../../../platform/kit/positions.ts'
 import { eventually, RebuildWorld } from '../rebuild/rebuild-world.ts'
@@ -17,17 +18,15 @@ function board(version: number, given: Partial<Projector> = {}): Projector {
     version,
     handlers: {
       TicketOpened: ({ data, recordedAt, revision }) => [
-        insert(tickets, {
-          ticket_id: data.ticketId,
+        insertRow(tickets, {
+          ticketId: data.ticketId,
           title: `v${version} ${data.title}`,
           team: data.team,
-          opened_at: recordedAt,
-          stream_revision: revision,
+          openedAt: recordedAt,
+          streamRevision: revision,
         }),
       ],
-      TicketRenamed: ({ data }) => [
-        patch(tickets, { ticket_id: data.ticketId }, { title: `v${version} ${data.title}` }),
-      ],
+      TicketRenamed: ({ data }) => [patchRow(tickets, { ticketId: data.ticketId, title: `v${version} ${data.title}` })],
     },
     ...given,
   })
@@ -244,7 +243,7 @@ describe('a newer version of a projector', () => {
     const failing = board(1, {
       handlers: {
         TicketOpened: ({ stream }) =>
-          stream === `ticket-${ticket}` ? [patch(tickets, { ticket_id: 'nobody' }, { title: 'x' })] : [],
+          stream === `ticket-${ticket}` ? [patchRow(tickets, { ticketId: 'nobody', title: 'x' })] : [],
       },
     })
     await world.filled([failing])

@@ -1,15 +1,8 @@
 import { array, assert, asyncProperty, constantFrom, oneof, record, type Arbitrary } from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
-import {
-  defineTable,
-  insert,
-  patch,
-  patchWhere,
-  remove,
-  upsert,
-  type RowChange,
-} from '../../../projections/runtime/projector.ts'
+import { defineTable, type RowChange } from '../../../projections/runtime/projector.ts'
+import { insertRow, patchRow, patchRows, removeRow, upsertRow } from '../../../projections/runtime/row-changes.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { singly, statementsFor, writePlanned } from './planned-writes.ts'
 
@@ -33,21 +26,21 @@ const weight = constantFrom(1, 2)
 
 /** One change; those by the parent alone are the wide ones, also under another spelling of its id. */
 const change: Arbitrary<RowChange> = oneof(
-  record({ ...key, label }).map((row) => insert(parts, row)),
-  record({ ...key, weight }).map((row) => upsert(parts, row)),
-  record({ ...key, label }).map(({ parent, place, label: text }) => patch(parts, { parent, place }, { label: text })),
-  record(key).map((row) => remove(parts, row)),
+  record({ ...key, label }).map((row) => insertRow(parts, row)),
+  record({ ...key, weight }).map((row) => upsertRow(parts, row)),
+  record({ ...key, label }).map(({ parent, place, label: text }) => patchRow(parts, { parent, place, label: text })),
+  record(key).map((row) => removeRow(parts, row)),
   record({ parent: key.parent, label }).map(({ parent, label: text }) =>
-    patchWhere(parts, { parent: parent.toUpperCase() }, { label: text }),
+    patchRows(parts, { parent: parent.toUpperCase() }, { label: text }),
   ),
   record({ parent: key.parent, weight }).map(({ parent, weight: grams }) =>
-    patchWhere(parts, { parent }, { weight: grams }),
+    patchRows(parts, { parent }, { weight: grams }),
   ),
   record({ place: key.place, weight }).map(({ place, weight: grams }) =>
-    patchWhere(parts, { place }, { weight: grams }),
+    patchRows(parts, { place }, { weight: grams }),
   ),
   record({ label, weight }).map(({ label: text, weight: grams }) =>
-    patchWhere(parts, { label: text }, { weight: grams }),
+    patchRows(parts, { label: text }, { weight: grams }),
   ),
 )
 
@@ -100,9 +93,9 @@ describe('patches of all rows of a parent', () => {
   it('of many parents make one statement, whatever is done to single rows between them', async () => {
     const [one, other] = parents
     const changes = [one, other].flatMap((parent) => [
-      insert(parts, { parent, place: 1, label: 'x' }),
-      patchWhere(parts, { parent }, { label: null }),
-      patch(parts, { parent, place: 1 }, { weight: 2 }),
+      insertRow(parts, { parent, place: 1, label: 'x' }),
+      patchRows(parts, { parent }, { label: null }),
+      patchRow(parts, { parent, place: 1, weight: 2 }),
     ])
     const statements = statementsFor(wide, singly(changes))
 
