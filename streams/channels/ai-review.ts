@@ -46,7 +46,7 @@ export const aiReviewChannelEvents = {
       errorClassification: Classification,
       errorMessage: Type.String(),
       retriable: Type.Boolean(),
-      /** Additive (T30): an image could not be fetched, and an address of the review had expired by then. */
+      /** Additive (T30): an image could not be fetched, and an address of the review was expired by then. */
       addressesExpired: Type.Optional(Type.Boolean()),
     }),
   ),

@@ -4,7 +4,7 @@ import { defineEvent, type EventOf } from '../store/schema.ts'
 import { Id, Instant, Nullable } from '../types.ts'
 import { publicData } from './envelope.ts'
 
-/** Stream of the public assessment events: ids, status and error code; the record itself goes by webhook only. */
+/** Stream of the public assessment events: ids, status and error code. Only webhooks deliver the record itself. */
 export const assessmentChannel = 'assessment.events'
 
 const named = { org_id: Id, assessment_id: Id, patient_id: Id }
@@ -21,7 +21,7 @@ export const assessmentChannelEvents = {
       ended_at: Instant,
     }),
   ),
-  /** `case_id` is null where the uploads were never submitted. */
+  /** `case_id` is null if the uploads were never submitted. */
   failed: defineEvent(
     'assessment.failed',
     publicData({

@@ -2,7 +2,7 @@ import { defineEvent, type EventOf } from '../store/schema.ts'
 import { Count, Id, Instant, Nullable } from '../types.ts'
 import { publicData } from './envelope.ts'
 
-/** Stream of the public events of clinical records: ids only, who needs more asks the GET routes. */
+/** Stream of the public events of clinical records. They contain ids only; the GET routes return the records. */
 export const clinicalChannel = 'clinical.events'
 
 export const clinicalChannelEvents = {
@@ -14,7 +14,7 @@ export const clinicalChannelEvents = {
     'clinical.patient.corrected',
     publicData({ org_id: Id, patient_id: Id, corrected_at: Instant }),
   ),
-  /** The registration never counted: forget the patient. */
+  /** The registration never counted. Consumers must remove the patient. */
   patientRevoked: defineEvent(
     'clinical.patient.revoked',
     publicData({ org_id: Id, patient_id: Id, revoked_at: Instant }),
@@ -26,7 +26,7 @@ export const clinicalChannelEvents = {
       case_id: Id,
       patient_id: Id,
       product_id: Nullable(Id),
-      /** Null for a case that a client opened. */
+      /** Null if a client opened the case. */
       assessment_id: Nullable(Id),
       opened_at: Instant,
     }),
@@ -54,7 +54,7 @@ export const clinicalChannelEvents = {
       finding_id: Id,
       case_id: Id,
       ai_review_id: Id,
-      /** The AI review that took the place of the one which led to the diagnosis. */
+      /** The AI review that replaced the one behind the diagnosis. */
       superseded_by_id: Id,
       superseded_at: Instant,
     }),

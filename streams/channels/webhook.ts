@@ -3,7 +3,7 @@ import { Id, Instant } from '../types.ts'
 import { DisabledReason, FailingPercent } from '../webhook-subscriptions/events.ts'
 import { publicData } from './envelope.ts'
 
-/** Stream of the public webhook events (contract section 3, line 474). No address: tenants put tokens into theirs. */
+/** Stream of the public webhook events (contract section 3, line 474). No addresses: tenants put tokens into theirs. */
 export const webhookChannel = 'webhook.events'
 
 const endpoint = { org_id: Id, subscription_id: Id }

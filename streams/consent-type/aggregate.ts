@@ -16,7 +16,10 @@ export interface TextVersion {
 export type ConsentTypeState =
   | { readonly status: 'absent' }
   | {
-      /** A deleted one keeps what it was: its code stays taken, and repeats of what made it are answered as before. */
+      /**
+       * A deleted type keeps its data. Its code stays reserved, and repeats of its creating request get the same
+       * answer.
+       */
       readonly status: 'defined' | 'deleted'
       readonly consentTypeId: string
       readonly organisationId: TenantId
@@ -32,7 +35,7 @@ export type ConsentTypeState =
       readonly textVersions: readonly TextVersion[]
     }
 
-/** A type that was made, whether or not it was deleted since. */
+/** A type that was created. It may be deleted since. */
 export type MadeConsentType = Exclude<ConsentTypeState, { status: 'absent' }>
 export type DefinedConsentType = MadeConsentType & { readonly status: 'defined' }
 
@@ -40,7 +43,7 @@ export function isDefined(state: ConsentTypeState): state is DefinedConsentType 
   return state.status === 'defined'
 }
 
-/** The type, deleted or not, where a decision has just stood on it. */
+/** The type, deleted or not, after a decision accepted it. */
 export function made(state: ConsentTypeState): MadeConsentType {
   if (state.status === 'absent') throw new Error('a consent type was decided on that was never made')
   return state
@@ -77,7 +80,10 @@ export const consentTypes = defineAggregate({
 
 const codes = '5b0f0c52-6a53-5d0e-9a55-2f6f3f1f7d11'
 
-/** The code is unique and immutable in its organisation, so the id follows from it: NoStream is the uniqueness check. */
+/**
+ * The code is unique and immutable in its organisation, and the id derives from it. So the NoStream check ensures
+ * uniqueness.
+ */
 export function consentTypeIdOf(orgId: TenantId, code: string): string {
   return v5(`${orgId}/${code}`, codes)
 }

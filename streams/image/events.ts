@@ -3,7 +3,7 @@ import { CaptureType, ReceivedImage } from '../assessment/events.ts'
 import { defineEvent, type EventOf } from '../store/schema.ts'
 import { CausingRequest, Fingerprint, Id, Instant, Nullable, OrgId } from '../types.ts'
 
-/** No PHI: ids, kinds and measures, and where the bytes lie. */
+/** No PHI: ids, kinds, sizes and the place of the bytes. */
 export const imageEvents = {
   ImageDeclared: defineEvent(
     'ImageDeclared',
@@ -14,16 +14,16 @@ export const imageEvents = {
       caseId: Nullable(Id),
       captureType: CaptureType,
       mimeType: Type.String(),
-      /** The only length that the upload can have, where the request names one. */
+      /** The only length that the upload may have, if the request contains one. */
       sizeBytes: Type.Optional(Type.Integer()),
       bodySiteId: Nullable(Id),
       fingerprint: Fingerprint,
       declaredAt: Instant,
-      /** The bytes are uploaded and submitted until then, or never. */
+      /** The upload and the submit must happen before this instant. */
       closesAt: Instant,
     }),
   ),
-  /** The bytes lie under a key that nothing overwrites, and are what was declared. */
+  /** The bytes match the declaration, and nothing overwrites their key. */
   ImageReceived: defineEvent(
     'ImageReceived',
     Type.Object({
