@@ -5,8 +5,7 @@ import type { Unable } from '../../projections/rebuild/rebuild.ts'
 import { formatPosition } from '../../platform/kit/positions.ts'
 
 /**
- * What was compared, in numbers: rows that serve, the rows of the copy where they are not as many, and events that an
- * operator had passed over, which both lack.
+ * The size of a comparison: serving rows, rows of the copy if they differ, and skipped events, which both copies lack.
  */
 export function sizeText({ tables }: Comparison, passedOver: ReadonlySet<string>): string {
   const rows = sum(tables.map((table) => table.rows))
@@ -17,7 +16,7 @@ export function sizeText({ tables }: Comparison, passedOver: ReadonlySet<string>
     : `${rowsText}, ${passedOver.size} event${passedOver.size === 1 ? '' : 's'} passed over`
 }
 
-/** The events that each projector passes over, by its name. */
+/** The events that each projector skips, by its name. */
 export async function passedOverBy(
   { skips }: RebuildContext,
   names: readonly string[],
@@ -27,7 +26,7 @@ export async function passedOverBy(
   return (name) => sets.get(name) ?? new Set()
 }
 
-/** The first row that differs, by its key; names of columns, never what is in them. */
+/** The first row that differs, by its key. Contains names of columns, never their values. */
 export function differenceText(difference: Difference): string {
   switch (difference.kind) {
     case 'changed':

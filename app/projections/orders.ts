@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { parsePosition, type Position } from '../../platform/kit/positions.ts'
 import { knownNames } from './known-projectors.ts'
 
-/** What an operator asks of the projections. */
+/** A command of an operator about projections. */
 export type ProjectionsOrder =
   | { readonly action: 'list' | 'lag'; readonly isJson: boolean }
   | { readonly action: 'rebuild'; readonly names: readonly string[]; readonly acceptsDifference: boolean }
@@ -10,7 +10,7 @@ export type ProjectionsOrder =
   | { readonly action: 'retry' | 'rollback' | 'drop'; readonly name: string }
   | { readonly action: 'skip'; readonly name: string; readonly position: Position; readonly reason: string }
 
-/** The command cannot be meant: its message is for the operator. */
+/** The arguments are not a valid command. The message is for the operator. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
@@ -36,8 +36,8 @@ const largest = 2n ** 64n - 1n
 const longestReason = 500
 
 /**
- * The order in the arguments after `projections`.
- * @throws UsageError, and what `parseArgs` throws
+ * The command in the arguments after `projections`.
+ * @throws UsageError, and the errors of `parseArgs`
  */
 export function readProjections(args: readonly string[]): ProjectionsOrder {
   const [action, ...rest] = args

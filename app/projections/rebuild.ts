@@ -7,7 +7,7 @@ import { differenceText, passedOverBy, sizeText, unableText } from './comparison
 import type { Told } from './going-on.ts'
 import { projectorNamed } from './known-projectors.ts'
 
-/** One outcome per projector, each told by itself: one that cannot be rebuilt keeps none of the others. */
+/** One outcome per projector, printed separately. A projector that cannot be rebuilt does not stop the others. */
 export async function rebuildProjectors(
   context: RebuildContext,
   names: readonly string[],
@@ -20,7 +20,7 @@ export async function rebuildProjectors(
 
 type Switched = Extract<RebuildOutcome, { kind: 'switched' }>
 
-/** What became of one of them, for the operator; done only where it was switched. */
+/** The result of one rebuild, for the operator. It counts as done only after a switch. */
 export function toldOfRebuild(outcome: RebuildOutcome, passedOver: ReadonlySet<string>): Told {
   if (outcome.kind === 'switched') return { text: switchedText(outcome, passedOver), isDone: true }
   if (outcome.kind !== 'differs') return { text: unableText(outcome), isDone: false }
