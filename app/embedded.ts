@@ -56,7 +56,7 @@ export async function startEmbedded(
       'admin_api',
     ],
   })
-  const onLog = () => logger.debug({ component: 'embedded' }, 'an embedded server said something')
+  const onLog = () => logger.debug({ component: 'embedded' }, 'output of an embedded server')
 
   async function eventStore(): Promise<EmbeddedEnvironment> {
     if (configuration.esdbUrl !== undefined) return {}

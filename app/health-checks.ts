@@ -75,8 +75,7 @@ export function addHealthChecks(
     name: 'projections',
     gatesReadiness: false,
     run: () => {
-      if (runner?.isHeldUp() === true)
-        return { status: 'failing', detail: 'the database does not take what is to be written' }
+      if (runner?.isHeldUp() === true) return { status: 'failing', detail: 'the database refuses writes' }
       const failed = (runner?.status() ?? []).filter(({ state }) => state === 'failed')
       if (failed.length === 0) return { status: 'ok' }
       const detail = failed

@@ -13,7 +13,7 @@ export function sizeText({ tables }: Comparison, passedOver: ReadonlySet<string>
   const rowsText = rows === copyRows ? `${rows} rows` : `${rows} rows, ${copyRows} by the log`
   return passedOver.size === 0
     ? rowsText
-    : `${rowsText}, ${passedOver.size} event${passedOver.size === 1 ? '' : 's'} passed over`
+    : `${rowsText}, ${passedOver.size} event${passedOver.size === 1 ? '' : 's'} skipped`
 }
 
 /** The events that each projector skips, by its name. */
@@ -32,9 +32,9 @@ export function differenceText(difference: Difference): string {
     case 'changed':
       return `table ${difference.table}, row ${keyText(difference.key)}: differs in ${difference.columns.join(', ')}`
     case 'missing':
-      return `table ${difference.table}, row ${keyText(difference.key)}: is missing from what serves`
+      return `table ${difference.table}, row ${keyText(difference.key)}: is missing from the serving copy`
     case 'surplus':
-      return `table ${difference.table}, row ${keyText(difference.key)}: is served, and the log does not say so`
+      return `table ${difference.table}, row ${keyText(difference.key)}: is in the serving copy, but not in the log`
     case 'shape':
       return `table ${difference.table}: ${difference.columns.join(', ') || 'the whole table'} is not the same in both`
   }

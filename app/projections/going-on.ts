@@ -84,12 +84,12 @@ function failedAgainText(what: string, failure: ShownFailure | undefined): strin
 function outcomeOf({ name, status, position, failure }: ShownProjector): Told {
   switch (status) {
     case 'running':
-      return { text: `${name} goes on and is at the head, at ${position}`, isDone: true }
+      return { text: `${name} continues and is at the head, at ${position}`, isDone: true }
     case 'failed':
       return { text: failedAgainText(name, failure), isDone: false }
     case 'catching-up':
       return {
-        text: `${name} goes on from ${position} as soon as an instance runs it: projections lag shows how far it is`,
+        text: `${name} continues from ${position} as soon as an instance runs it: projections lag shows how far it is`,
         isDone: true,
       }
     case 'stopped':

@@ -18,16 +18,16 @@ export class UsageError extends Error {
 export const projectionsUsage = `  projections list [--json]        every projector: version, status, copies, and the event at which it failed
   projections lag [--json]         how far each is behind the log, and since when
   projections rebuild NAME|--all [--accept-difference]
-          fills a copy anew beside the one that serves, compares both at the same position, and
-          switches only if they are equal; the one that served is kept for a rollback
+          fills a new copy next to the serving one, compares both at the same position, and
+          switches only if they are equal; keeps the old copy for a rollback
   projections verify NAME|--all [--json]
           the same comparison without the switch; names the first row that differs
-  projections retry NAME           lets a failed or stopped projector go on with its event
+  projections retry NAME           continues a failed or stopped projector with its event
   projections skip NAME POSITION --reason TEXT
-          passes over the event at which it failed, now and at every rebuild. TEXT (1 to 500 characters)
+          skips the event at which it failed, now and at every rebuild. TEXT (1 to 500 characters)
           is recorded for ever, unencrypted: no name, no birth date, nothing about a patient
-  projections rollback NAME        what served before the last rebuild serves again
-  projections drop NAME            removes what served before, and what an interrupted rebuild left
+  projections rollback NAME        puts the copy before the last rebuild back in place
+  projections drop NAME            removes the previous copy, and the copies of an interrupted rebuild
           Exit codes: 0 done, or equal; 1 different, or failed; 2 wrong usage`
 
 const actions = ['list', 'lag', 'rebuild', 'verify', 'retry', 'skip', 'rollback', 'drop'] as const

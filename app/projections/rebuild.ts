@@ -26,9 +26,9 @@ export function toldOfRebuild(outcome: RebuildOutcome, passedOver: ReadonlySet<s
   if (outcome.kind !== 'differs') return { text: unableText(outcome), isDone: false }
   const { name, comparison } = outcome
   const lines = [
-    `${name}: not switched: at ${formatPosition(comparison.position)} what serves differs from what the log says (${sizeText(comparison, passedOver)})`,
+    `${name}: not switched: at ${formatPosition(comparison.position)} the serving copy differs from the log (${sizeText(comparison, passedOver)})`,
     ...(comparison.difference === undefined ? [] : [`  ${differenceText(comparison.difference)}`]),
-    `  where what serves is what is wrong: projections rebuild ${name} --accept-difference`,
+    `  if the serving copy is wrong: projections rebuild ${name} --accept-difference`,
   ]
   return { text: lines.join('\n'), isDone: false }
 }
@@ -58,7 +58,7 @@ export async function rollBack(context: RebuildContext, name: string): Promise<T
   const outcome = await rollback(context, projectorNamed(name))
   if (outcome.kind === 'failed') return { text: unableText(outcome), isDone: false }
   const lines = [
-    `${name}: what served before serves again, from ${formatPosition(outcome.position)}; another rollback takes this one back`,
+    `${name}: the previous copy serves again, from ${formatPosition(outcome.position)}; another rollback reverses this one`,
     ...(outcome.status === 'stopped' ? [stoppedText(name)] : []),
   ]
   return { text: lines.join('\n'), isDone: true }
@@ -70,5 +70,5 @@ export async function dropCopies(pool: Pool, name: string): Promise<Told> {
 }
 
 function stoppedText(name: string): string {
-  return `  it is stopped, as before: projections retry ${name} lets it go on`
+  return `  it is stopped, as before: projections retry ${name} resumes it`
 }

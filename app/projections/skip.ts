@@ -36,7 +36,7 @@ export async function skipFailedEvent(
 ): Promise<Told> {
   if (projectorNamed(name).decisive === true) {
     return {
-      text: `${name} passes over nothing: decisions are taken on what it holds. Mend the program, then: projections retry ${name}`,
+      text: `${name} skips nothing: decisions depend on its rows. Fix the program, then: projections retry ${name}`,
       isDone: false,
     }
   }
@@ -54,11 +54,11 @@ export async function skipFailedEvent(
     })
     if (passed === undefined) {
       return isSkipped
-        ? { text: `${name} passes over ${place} already`, isDone: true }
+        ? { text: `${name} skips ${place} already`, isDone: true }
         : { text: `${name} has not failed at ${place}: ${whereabouts(await readProjector(pool, name))}`, isDone: false }
     }
     const { failed, resumed } = passed
-    const first = `${name} passes over ${failed.eventType} ${failed.eventId} at ${place}, now and at every rebuild`
+    const first = `${name} skips ${failed.eventType} ${failed.eventId} at ${place}, now and at every rebuild`
     if (resumed === undefined) return { text: first, isDone: true }
     await locks.close()
     const { text, isDone } = await becomeOf(pool, name, resumed)

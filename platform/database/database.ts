@@ -45,9 +45,9 @@ export interface PoolOptions {
 }
 
 /**
- * A pool that replaces lost connections. A lost idle connection writes a log line; none ends the program. Its
- * statements are short, so compiling them (`jit`) is off. Some planner settings here would give each one a price at
- * which Postgres compiles it.
+ * A pool that replaces lost connections. A lost idle connection writes a log line; none ends the program. `jit` is off:
+ * the statements are short, so compiling them is a waste. Some planner settings raise their estimated cost so far that
+ * Postgres would compile each one.
  */
 export function createPool({
   url,

@@ -41,7 +41,7 @@ export const problems = {
   'org-required': refusal(
     400,
     'An organisation must be named',
-    'The route needs an organisation, and neither the token nor the request names one. Send the query parameter `org_id` (`orgId`) or the body member `organisationId`.',
+    'The route needs an organisation in the request, because it always does or because the token has none. Send the query parameter `org_id` (`orgId`) or the body member `organisationId`.',
   ),
   'product-required': refusal(
     400,

@@ -32,7 +32,7 @@ export async function compareWithServing(context: RebuildContext, copy: Copy): P
     onProgress?.({ phase: 'comparing', projector: serving.name, events: 0, position, target: position })
     await beginSnapshot(filled)
     const own = (await readCheckpoints(filled, [projector.name])).get(projector.name)
-    if (own?.copyId !== copy.copyId) throw new CopyLostError(`${projector.name} is not this process's any more`)
+    if (own?.copyId !== copy.copyId) throw new CopyLostError(`${projector.name} no longer belongs to this process`)
     const comparison = await compareContent(
       { client: served, schema: serving.name, tables },
       { client: filled, schema: projector.name, tables: projector.tables },

@@ -74,7 +74,9 @@ export async function fill(context: RebuildContext, targets: readonly FillTarget
     ({ copy, upTo: target }) => copy.failure === undefined && comparePositions(copy.position, target) !== 0,
   )
   if (lost.length > 0)
-    throw new CopyLostError(`${lost.map(({ copy }) => copy.projector.name).join(', ')} is not this process's any more`)
+    throw new CopyLostError(
+      `${lost.map(({ copy }) => copy.projector.name).join(', ')} no longer belongs to this process`,
+    )
 }
 
 /** Another process restarted or removed this copy. */

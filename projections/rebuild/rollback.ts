@@ -44,7 +44,7 @@ async function previousCopy({ pool, skips }: RebuildContext, serving: Projector)
   if ([stored, served].some((each) => each !== undefined && fitOf(each, serving) !== 'current')) {
     throw new RebuildRefusedError(
       'other-version',
-      `what serves and the previous copy of ${serving.name} are of different versions, or of another one than this program: a version cannot be taken back: deploy a program with a higher version`,
+      `the serving and the previous copy of ${serving.name} have different versions, or another one than this program. A version cannot be rolled back: deploy a program with a higher version`,
     )
   }
   const skipped = (await skips?.(serving.name)) ?? new Set<string>()

@@ -128,7 +128,7 @@ async function switchIn(
       `${serving.name} is served in version ${row.version}, and this program has ${serving.version}`,
     )
   const own = await lockedRow(client, projector.name)
-  if (own?.copy_id !== copy.copyId) throw new CopyLostError(`${projector.name} is not this process's any more`)
+  if (own?.copy_id !== copy.copyId) throw new CopyLostError(`${projector.name} no longer belongs to this process`)
   try {
     const missing = await gapAtLock(context, copy, gap, position)
     await limitRest(client, deadline)

@@ -360,7 +360,7 @@ export class ProjectionRunner {
     if (this.#closing.signal.aborted) return
     this.#options.logger.error(
       { component: 'projections', err: error },
-      'reading the log ended, beginning again at the checkpoints',
+      'the read of the log ended and restarts at the checkpoints',
     )
     for (const member of members) this.#leave(this.#slotOf(member), 'standby')
   }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { examplesOf, readDocument, typeErrors } from './examples.ts'
 
-/** Documents whose every `ts` block is a part of a program. */
+/** Documents in which every `ts` block must compile. */
 const documents = ['streams/README.md', 'streams/store/README.md']
 
 let folder: string
@@ -21,7 +21,7 @@ test('the examples of the guides compile', async () => {
   expect(await typeErrors(examples, folder)).toEqual([])
 })
 
-test('an example with a mistake is reported with its place', async () => {
+test('an error in an example is reported with its place', async () => {
   const planted = `<!-- example
 import { consents } from './consent/aggregate.ts'
 declare const id: string

@@ -33,7 +33,7 @@ const headers = {
 }
 const problem = { ...headers, 'content-type': 'application/problem+json' }
 
-/** What the planted platform answers at each address. */
+/** The answers of the planted platform at each address. */
 const planted: Readonly<
   Record<string, readonly [status: number, headers: Readonly<Record<string, string>>, body: unknown]>
 > = {

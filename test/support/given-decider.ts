@@ -7,8 +7,8 @@ import type { DomainEvent, Fold } from '../../streams/store/events.ts'
 type Decide<State, Event extends DomainEvent, Command> = (command: Command, state: State) => Decision<Event>
 
 /**
- * `given(fold, ...events).when(decide, command).thenEvents([...])`. What is decided is also decided again in the state
- * that follows from it, where nothing more happens: every test of a decision is also the test of its repeat.
+ * `given(fold, ...events).when(decide, command).thenEvents([...])`. Each command is also decided again in the resulting
+ * state, where nothing more may happen. So every test of a decision also tests its repeat.
  */
 export function given<State, Event extends DomainEvent>(
   fold: Fold<State, Event>,
@@ -20,7 +20,10 @@ export function given<State, Event extends DomainEvent>(
     when<Command>(decide: Decide<State, Event, Command>, command: Command) {
       const decision = decide(command, state)
       return {
-        /** Exactly these events, which the catalogue accepts; the same command again makes none, unless `again` says what it makes. */
+        /**
+         * Expects exactly these events, which the catalogue must accept. The same command again returns no events, or
+         * `again`.
+         */
         thenEvents(expected: readonly Event[], again: readonly Event[] | ProblemCode = []): State {
           expect(decision).toEqual(expected)
           for (const event of expected) expect(catalogue.entry(event.type)?.refusals(event.data)).toEqual([])
@@ -28,7 +31,7 @@ export function given<State, Event extends DomainEvent>(
           expect(read(decide(command, after))).toEqual(again)
           return after
         },
-        /** This command has no effect, and the state is as it was. */
+        /** The command has no effect, and the state stays the same. */
         thenNothing(): void {
           expect(decision).toEqual([])
         },

@@ -3,7 +3,7 @@ import { leaseUntil } from '../../processes/runtime/leases.ts'
 import type { RecordedEvent } from '../../streams/store/events.ts'
 import { rowsAfter } from './given-projector.ts'
 
-/** What a process has to do after these events, ordered by key and step; its list is replayed twice. */
+/** The to-do rows of a process after these events, ordered by key and step. The list is replayed twice. */
 export async function todosAfter<Deps>(process: Process<Deps>, events: readonly RecordedEvent[]): Promise<Todo[]> {
   const { todo: rows = [] } = await rowsAfter(process.list, events)
   return rows.map((row) => ({
@@ -15,12 +15,12 @@ export async function todosAfter<Deps>(process: Process<Deps>, events: readonly 
   }))
 }
 
-/** Of those, what is due at an instant. */
+/** The rows that are due at an instant. */
 export function dueAt(todos: readonly Todo[], now: Date): Todo[] {
   return todos.filter((todo) => todo.dueAt.getTime() <= now.getTime())
 }
 
-/** Runs one step as a worker would at that instant, with a lease of 20 s and no time limit. */
+/** Runs one step as a worker at that instant, with a lease of 20 s and no time limit. */
 export function whenWorkedOff<Deps>(process: Process<Deps>, todo: Todo, deps: Deps, now: Date): Promise<StepOutcome> {
   const step = process.steps[todo.step]
   if (step === undefined) throw new Error(`process ${process.name} has no step ${todo.step}`)

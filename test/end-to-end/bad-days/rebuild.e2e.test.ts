@@ -122,7 +122,7 @@ describe('a running platform', () => {
 
     const back = await command('rollback', 'patients')
     expect(back).toMatchObject({ code: 0, err: '' })
-    expect(back.out).toContain('patients: what served before serves again, from ')
+    expect(back.out).toContain('patients: the previous copy serves again, from ')
     expect(await servedName()).toBe('Planted')
     await waitFor('the projector at the head', async () =>
       at(entryOf(await command('list', '--json'), 'patients'), 'status') === 'running' ? true : undefined,

@@ -12,7 +12,7 @@ function titleAfter(...changes: RowChange[]): unknown {
   return step?.kind === 'rows' ? [...step.rows.values()][0]?.values['title'] : undefined
 }
 
-it('the last change of a column in a batch is the one that stays', () => {
+it('the last change of a column in a batch wins', () => {
   const renamed = (title: string) => patch(tickets, { ticket_id: 't1' }, { title })
   expect(titleAfter(renamed('a'), renamed('b'))).toBe('b')
   expect(titleAfter(insert(tickets, row), renamed('a'), renamed('b'))).toBe('b')

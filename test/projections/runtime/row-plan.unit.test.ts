@@ -29,7 +29,7 @@ function folded(...changes: RowChange[]) {
 }
 
 describe('the fold of row changes', () => {
-  it('makes one whole row of an insert and the patches after it', () => {
+  it('merges an insert and later patches into one whole row', () => {
     expect(
       folded(
         insert(tickets, row),
@@ -39,13 +39,13 @@ describe('the fold of row changes', () => {
     ).toEqual([{ before: 'absent', after: 'whole', values: { ...row, title: 'second', stream_revision: '2' } }])
   })
 
-  it('keeps the columns of several patches and leaves out what is undefined', () => {
+  it('merges the columns of several patches and omits undefined ones', () => {
     expect(folded(patch(tickets, key, { title: 'a', note: undefined }), patch(tickets, key, { team: 'blue' }))).toEqual(
       [{ before: 'present', after: 'partial', values: { title: 'a', team: 'blue', ticket_id: 't1' } }],
     )
   })
 
-  it('remembers what must have been there before a row was removed', () => {
+  it('keeps the required state of a row before its removal', () => {
     expect(folded(insert(tickets, row), remove(tickets, key))[0]).toMatchObject({ before: 'absent', after: 'gone' })
     expect(folded(patch(tickets, key, { title: 'a' }), remove(tickets, key))[0]).toMatchObject({
       before: 'present',
@@ -67,7 +67,7 @@ describe('the fold of row changes', () => {
     expect(() => planned(...changes)).toThrow(RowConflictError)
   })
 
-  it('refuses a column or a table that is not declared, and a row without its key', () => {
+  it('refuses an undeclared column or table, and a row without its key', () => {
     expect(() => planned({ op: 'upsert', table: 'tickets', row: { ...row, colour: 'red' } })).toThrow(
       'tickets has no column colour',
     )
@@ -75,7 +75,7 @@ describe('the fold of row changes', () => {
     expect(() => planned({ op: 'remove', table: 'tickets', key: {} })).toThrow('leaves out its key ticket_id')
   })
 
-  it('takes two spellings of a composite key apart', () => {
+  it('distinguishes two spellings of a composite key', () => {
     const one = upsert(watchers, { team: 'a', watcher: 'b,c', tags: [] })
     const other = upsert(watchers, { team: 'a,b', watcher: 'c', tags: [] })
     expect(folded(one, other)).toHaveLength(2)
@@ -101,7 +101,7 @@ describe('the order of a plan', () => {
     ])
   })
 
-  it('joins changes of one shape that nothing comes between', () => {
+  it('joins changes of one shape without others in between', () => {
     const steps = planned(tell('1'), upsert(tickets, row), tell('2'))
     expect(steps.map((step) => (step.kind === 'where' ? step.changes.length : step.rows.size))).toEqual([2, 1])
   })
@@ -121,7 +121,7 @@ describe('the order of a plan', () => {
         (step) => `${step.kind} ${step.table.name} ${step.kind === 'where' ? step.changes.length : step.rows.size}`,
       )
 
-    it('has all of them ahead of the changes by key', () => {
+    it('puts all of them before the changes by key', () => {
       expect(shapes(announce('1'), read('1'), announce('2'), read('2'), announce('3'))).toEqual([
         'where news 3',
         'rows news 2',
@@ -135,7 +135,7 @@ describe('the order of a plan', () => {
       ])
     })
 
-    it('keeps them behind changes of the table that they read', () => {
+    it('keeps them after changes of the table that they read', () => {
       expect(shapes(watch('a'), read('0'), announce('1'), watch('b'), announce('2'))).toEqual([
         'rows watchers 1',
         'where news 1',
@@ -151,7 +151,7 @@ describe('the order of a plan', () => {
       ])
     })
 
-    it('keeps them behind changes by other columns, which might meet their rows', () => {
+    it('keeps them after changes by other columns, which might match their rows', () => {
       expect(shapes(read('1'), removeWhere(news, { watcher: 'a' }), announce('2'))).toEqual([
         'rows news 1',
         'where news 1',
@@ -163,7 +163,7 @@ describe('the order of a plan', () => {
       ])
     })
 
-    it('keeps them behind a change that reads their table', () => {
+    it('keeps them after a change that reads their table', () => {
       const copy = insertSelect(tickets, {
         from: news,
         where: { watcher: 'a' },
@@ -184,7 +184,7 @@ describe('the order of a plan', () => {
     })
   })
 
-  it('never joins patches, of which a later one may meet what an earlier one wrote', () => {
+  it('never joins patches, because a later one may match rows that an earlier one wrote', () => {
     const steps = planned(
       patchWhere(tickets, { team: 'red' }, { team: 'blue' }),
       patchWhere(tickets, { team: 'blue' }, { team: 'green' }),
@@ -192,11 +192,11 @@ describe('the order of a plan', () => {
     expect(steps).toHaveLength(2)
   })
 
-  it('tells a comparison with null from one with a value', () => {
+  it('distinguishes a comparison with null from one with a value', () => {
     expect(planned(removeWhere(tickets, { note: null }), removeWhere(tickets, { note: 'x' }))).toHaveLength(2)
   })
 
-  it('takes a removal by the whole key for one of that row', () => {
+  it('treats a removal by the whole key as a removal of that row', () => {
     expect(
       folded(
         upsert(watchers, { team: 'a', watcher: 'b', tags: [] }),
@@ -205,7 +205,7 @@ describe('the order of a plan', () => {
     ).toMatchObject([{ before: 'any', after: 'gone' }])
   })
 
-  it('goes on in one step behind removals that provably mean none of the later rows', () => {
+  it('continues in one step after removals that provably match none of the later rows', () => {
     const watch = (team: string, watcher: string) => upsert(watchers, { team, watcher, tags: [] })
     const counts = (...changes: RowChange[]) =>
       planned(...changes).map((step) =>
