@@ -85,7 +85,7 @@ async function readCredentials(path: string): Promise<Credentials | undefined> {
   }
   const value = parsed(text)
   if (!Check(Credentials, value))
-    throw new Error(`${path} is damaged: restore it, or remove the data folder to begin anew`)
+    throw new Error(`${path} is damaged: restore it, or remove the data folder to start again`)
   return value
 }
 

@@ -20,7 +20,7 @@ function eventStoreProblem(error: unknown): string | undefined {
   if (error instanceof EventStoreUnavailableError) return `the server of ESDB_URL does not answer (${error.code})`
   if (!(error instanceof UndecodableEventError) || (error.reason !== 'signature' && error.reason !== 'key-missing'))
     return undefined
-  return `the vault of VAULT_DATABASE_URL does not belong to the event store of ESDB_URL, whose events its keys do not fit (${error.code})`
+  return `the vault of VAULT_DATABASE_URL does not belong to the event store of ESDB_URL: its keys do not fit the events (${error.code})`
 }
 
 function databaseProblem(variable: string, error: unknown): string | undefined {

@@ -72,7 +72,7 @@ function outcomeOfNext(shown: ShownProjector, version: number): Told {
   }
   if (shown.version === version) return { text: `${name} is served in version ${version}`, isDone: true }
   return {
-    text: `the copy of ${name} in version ${version} is filled anew as soon as an instance of that version runs it: projections list shows how far it is`,
+    text: `the copy of ${name} in version ${version} is filled again as soon as an instance of that version runs it: projections list shows how far it is`,
     isDone: true,
   }
 }

@@ -30,8 +30,8 @@ const colon = byteOf(':')
 export function createJsonPlace(): JsonPlace {
   let depth = 0
   /**
-   * Depth up to which the current path matches the path to the strings. Equal to `depth` unless the place is beside
-   * that path.
+   * Depth up to which the current path matches the path to the strings. Equal to `depth` while the place is on that
+   * path.
    */
   let followed = 0
   let isNameNext = false

@@ -13,8 +13,8 @@ const longestLifeSeconds = 300
 const skewSeconds = 5
 
 /**
- * Mode `signed`: the header is a compact JWS, signed with one of the keys. It contains the key's id, the type of an
- * actor context (`typ`), and its issue and expiry times (`iat`, `exp`), at most five minutes apart.
+ * Mode `signed`: the header is a compact JWS, signed with one of the keys. It contains the key's id and the type of an
+ * actor context (`typ`). Its issue and expiry times (`iat`, `exp`) are at most five minutes apart.
  */
 export function createSignedActorContexts(keys: readonly JWK[], now: () => Date): ReadSignedActorContext {
   const keySet = createLocalJWKSet({ keys: keys.map((key) => ({ ...key })) })

@@ -12,9 +12,9 @@ import { createOwnServers, type OwnServerSettings } from './own-servers.ts'
 import { drain, limitBytes, readAll } from './response-body.ts'
 
 /**
- * Why a call is made. For a configured address, the public-only rule does not apply to its purpose: `service` (own
- * services and object store), `provider`, `image` (object store). It always applies to a webhook's address. No other
- * address may lead to a server of the platform, in any profile, whatever EGRESS_ALLOW contains.
+ * Why a call is made. The public-only rule does not apply to addresses that the configuration names for the purpose:
+ * `service` (own services and object store), `provider`, `image` (object store). It always applies to a webhook's
+ * address. No other address may lead to a server of the platform, in any profile, whatever EGRESS_ALLOW contains.
  */
 export type EgressPurpose = 'webhook' | 'image' | 'service' | 'provider'
 

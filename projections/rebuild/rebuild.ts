@@ -44,7 +44,7 @@ export interface RebuildOptions {
 }
 
 /**
- * Fills a copy of each read model in one read of the log, compares it with the serving one at the same position, and
+ * Fills a copy of each read model in one read of the log. Compares it with the serving one at the same position, and
  * replaces the serving one. The serving one continues to serve and to be written meanwhile. Returns one outcome per
  * projector, in order. All other copies are dropped, also if the signal ends the work.
  */

@@ -29,7 +29,7 @@ import { Vacancies } from './vacancies.ts'
 const stopMs = 5_000
 /** How long one round waits for the event store to return the skipped events, in milliseconds. */
 const skipsMs = 2_000
-/** A connection without a heartbeat for this long counts as lost, in milliseconds. */
+/** A connection that answers no heartbeat for this long counts as lost, in milliseconds. */
 const silenceMs = 5_000
 const backoff = { firstMs: 100, mostMs: 5_000 }
 
@@ -320,7 +320,7 @@ export class ProjectionRunner {
     if (concerned.length === 0)
       this.#options.logger.warn(
         { eventId: head.id, eventType: head.type, reason },
-        'an event that cannot be read concerns nobody',
+        'an event that cannot be read concerns no projector',
       )
     for (const member of concerned) await this.#writer.fail(member, failureOf(head, reportOfUndecodable(error)))
   }

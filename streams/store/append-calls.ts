@@ -124,7 +124,7 @@ export class AppendCalls {
   #take(waiting: Map<string, Waiting>, message: Buffer): void {
     const { correlationId, result } = readAppendReply(message, (id) => waiting.get(id)?.stream ?? '')
     const asked = waiting.get(correlationId)
-    if (asked === undefined) this.#logger?.warn({}, 'the event store answered an append that nobody waits for any more')
+    if (asked === undefined) this.#logger?.warn({}, 'the event store answered an abandoned append')
     else asked.settle(result)
   }
 }

@@ -79,7 +79,7 @@ export function readAppendReply(message: Buffer, streamOf: (correlationId: strin
   }
   if (written !== undefined && !isError) return { correlationId, result: successIn(reader, written) }
   const error = streams.BatchAppendResp.deserializeBinary(message).getError()
-  if (error === undefined) throw new Error('an answer of the event store says nothing')
+  if (error === undefined) throw new Error('an answer of the event store is empty')
   // A refusal without details still belongs to this append only. It is no reason to give up other appends of the call.
   const result = error.hasDetails()
     ? unpackToCommandError(error, streamOf(correlationId))

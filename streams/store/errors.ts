@@ -27,7 +27,7 @@ export class RevisionConflictError extends EventStoreError {
 export class AppendOutcomeUnknownError extends EventStoreError {
   readonly stream: string
   constructor(stream: string, attempts: number, options?: ErrorOptions) {
-    super('append-outcome-unknown', `no answer told after ${attempts} attempts whether ${stream} was written`, options)
+    super('append-outcome-unknown', `it is unknown after ${attempts} attempts whether ${stream} was written`, options)
     this.stream = stream
   }
 }

@@ -101,7 +101,8 @@ export class EventStore {
     this.#cache = new StateCache(options.cacheSize ?? 10_000)
     this.#now = options.now ?? (() => new Date())
     this.#logger = options.logger
-    // Only the store itself clears this flag: an append of no events succeeds without writing a byte.
+    // A successful append does not clear the flag: the store may answer a repeat without writing a byte. Only `isFull`
+    // clears it.
     this.#watch = { logger: options.logger, onFull: () => void (this.#isFull = true) }
     this.#appendTiming = { attemptMs: options.appendTimeoutMs ?? 10_000, budgetMs: options.appendBudgetMs ?? 30_000 }
     this.#readTiming = { silenceMs: 10_000, budgetMs: options.readBudgetMs ?? 15_000 }

@@ -160,8 +160,8 @@ function faultsOfAnyAnswer({ status, headers, body }: NotedAnswer): readonly str
   for (const name of ['x-request-id', 'api-version', 'traceparent', 'cache-control'])
     if (!headers.has(name)) faults.push(`no ${name}`)
   if (status < 400 || !(headers.get('content-type') ?? '').startsWith('application/problem+json')) return faults
-  if (at(body, 'status') !== status) faults.push('the problem tells another status')
-  if (at(body, 'request_id') !== headers.get('x-request-id')) faults.push('the problem tells another request id')
+  if (at(body, 'status') !== status) faults.push('the problem contains another status')
+  if (at(body, 'request_id') !== headers.get('x-request-id')) faults.push('the problem contains another request id')
   if (!String(at(body, 'type')).endsWith(`/problems/${String(at(body, 'code'))}`))
     faults.push('the type does not end with the code')
   return faults

@@ -116,7 +116,7 @@ describe('appends to a server that misbehaves', () => {
 
     await store.append({ fold, stream: stream() }, 'no_stream', [noted(1)], newContext())
     late?.()
-    await until(() => logger.lines.some((line) => line.includes('nobody waits for')))
+    await until(() => logger.lines.some((line) => line.includes('abandoned append')))
 
     expect(await store.append({ fold, stream: stream() }, 'no_stream', [noted(3)], newContext())).toHaveProperty(
       'revision',

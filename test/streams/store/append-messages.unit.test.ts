@@ -110,6 +110,6 @@ describe('an answer', () => {
   })
 
   test('without content is an error', () => {
-    expect(() => answer(new streams.BatchAppendResp())).toThrow('says nothing')
+    expect(() => answer(new streams.BatchAppendResp())).toThrow('is empty')
   })
 })
