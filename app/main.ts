@@ -113,7 +113,7 @@ async function register(order: ClientOrder): Promise<void> {
 async function projections(order: ProjectionsOrder): Promise<void> {
   tolerateClosedOutput()
   const interrupted = new AbortController()
-  // Short commands end at once, and so does a second signal.
+  // Short commands end at once on a signal. A second signal ends any command at once.
   if (order.action === 'rebuild' || order.action === 'verify') {
     for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
       process.once(name, () => interrupted.abort(new Error(`interrupted by ${name}`)))

@@ -35,9 +35,9 @@ export function requireOneMeaning(json: string): void {
 
 export function repeatedMemberProblem(pointer: string): Problem {
   const errors = [
-    { pointer: withoutForeignNames(pointer), detail: 'stands twice in its object', code: 'repeated-member' },
+    { pointer: withoutForeignNames(pointer), detail: 'occurs twice in its object', code: 'repeated-member' },
   ]
-  return problem('malformed-body', { detail: 'A member stands twice in its object: `errors` points at it.', errors })
+  return problem('malformed-body', { detail: 'A member occurs twice in its object: `errors` points at it.', errors })
 }
 
 function inexactNumberProblem(pointer: string): Problem {

@@ -87,7 +87,7 @@ function pass(
   onward.end(body)
 }
 
-/** Drops the headers of each connection. All other headers pass unchanged. */
+/** Drops headers that belong to one connection. All other headers pass unchanged. */
 function withoutConnection(raw: readonly string[]): string[] {
   const kept: string[] = []
   for (let at = 0; at + 1 < raw.length; at += 2) {

@@ -38,7 +38,7 @@ function refusalOf(json: string): unknown {
 }
 
 test('an ambiguous body is refused with its place; names in free-form members are hidden', () => {
-  const errors = (pointer: string) => [{ pointer, detail: 'stands twice in its object', code: 'repeated-member' }]
+  const errors = (pointer: string) => [{ pointer, detail: 'occurs twice in its object', code: 'repeated-member' }]
   expect(refusalOf('{"grace_seconds":0,"grace_seconds":60}')).toEqual({
     code: 'malformed-body',
     errors: errors('/grace_seconds'),
