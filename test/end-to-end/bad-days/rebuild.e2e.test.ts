@@ -188,7 +188,7 @@ describe('a running platform', () => {
     expect((await command('list')).out).toMatch(/\ncases +\d+ +stopped /)
     const retried = await command('retry', 'cases')
     expect(retried).toMatchObject({ code: 0, err: '' })
-    expect(retried.out).toContain('cases goes on')
+    expect(retried.out).toContain('cases continues')
     expect(entryOf(await command('list', '--json'), 'cases')).toMatchObject({ status: 'running' })
   })
 })
