@@ -6,19 +6,19 @@ const report = process.env['VITEST_JSON_REPORT']
 const isOneEventStore = (process.env['ESDB_URL'] ?? '') !== ''
 const mainJob = (name: string) => `test/end-to-end/main-job/${name}.e2e.test.ts`
 /**
- * What two processes of a role have to agree on. All else one process answers by itself; what is left when one ends amid its work is
- * `end-to-end/apart`'s, and the torture's.
+ * Tests of state that two processes of a role share. One process alone answers all other questions. `end-to-end/apart`
+ * and the torture run cover the end of a process during its work.
  */
 const ofSeveralProcesses = [
-  'interface', // reads that wait for a projector elsewhere, and for an end that others bring about; pages and versions by way of two APIs
+  'interface', // reads that wait for a projector elsewhere, and for an end that others cause; pages and versions through two APIs
   'main-job', // the whole way: each step once, although two processors and two projectors see it
-  'patients', // a record that is changed by way of one API and read, found and changed again by way of the other
-  'repeats', // keys and requests that come at once by way of two APIs
-  'review-ends', // an API that ends a review which a processor has in hand
-  'webhook-rotation', // what a processor remembers of a subscription while an API changes it
+  'patients', // a record that is changed through one API and read, found and changed again through the other
+  'repeats', // keys and requests that arrive at once through two APIs
+  'review-ends', // an API that ends a review during a processor's work on it
+  'webhook-rotation', // a processor's memory of a subscription while an API changes it
 ].map(mainJob)
 
-/** The files that take longest begin first: at the end there is no half minute in which one worker waits for the other. */
+/** The longest files start first. Otherwise one worker may wait half a minute for the other at the end. */
 class LongestTiersFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const tier = ({ moduleId }: TestSpecification) =>
@@ -27,7 +27,7 @@ class LongestTiersFirst extends BaseSequencer {
   }
 }
 
-// A test run starts some hundred processes of the same sources, the workers among them: what one has compiled, all others take.
+// A test run starts about a hundred processes of the same sources, including the workers. They share one compile cache.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules', '.cache', 'compiled')
 
 export default defineConfig({
@@ -36,7 +36,7 @@ export default defineConfig({
     pool: 'forks',
     maxWorkers: 2,
     sequence: { sequencer: LongestTiersFirst },
-    // One event store holds one installation: its test files take turns.
+    // One event store holds one installation, so its test files run one after another.
     fileParallelism: !isOneEventStore,
     testTimeout: 60_000,
     hookTimeout: 60_000,
@@ -46,7 +46,7 @@ export default defineConfig({
     projects: [
       { extends: true, test: { name: 'platform', include: ['test/**/*.{unit,int,e2e}.test.ts'] } },
       {
-        // The main job once more, over two processes of each role, which take longer to start.
+        // The main job again, with two processes of each role, which take longer to start.
         extends: true,
         test: {
           name: 'apart',

@@ -1,6 +1,7 @@
-// What the JSON reports of vitest say. `files <report>` prints the files with something failed in them, `failures <title> <report>` what
-// failed and why, `counts <report> <report of running the failed files again, or a file that is not there> <other result>…` the last
-// line. `<other result>` is `passed` or `failed`.
+// Prints parts of the JSON reports of vitest.
+// `files <report>` prints the files with a failure. `failures <title> <report>` prints the failures and their reasons.
+// `counts <report> <report of the second run> <other result>…` prints the last line. The second report may be missing. `<other result>`
+// is `passed` or `failed`.
 import { existsSync, readFileSync } from 'node:fs'
 import { relative } from 'node:path'
 
@@ -16,7 +17,7 @@ function failedFiles(file) {
   )
 }
 
-/** A file that could not be loaded, or whose hooks failed, has no failed test: it counts as one. */
+/** A file that fails to load, or with failing hooks, contains no failed test. It counts as one failure. */
 function failuresOf({ name, message, assertionResults }) {
   const path = relative(process.cwd(), name)
   const tests = assertionResults.filter((test) => test.status === 'failed')
@@ -26,7 +27,7 @@ function failuresOf({ name, message, assertionResults }) {
 
 function counts([file, again, ...others]) {
   let passed = 0
-  let failed = 1 // where there is no report: the type check or the linter ended it, or vitest itself did
+  let failed = 1 // without a report: the type check, the linter or vitest itself ended the run
   if (existsSync(file)) {
     const first = failedFiles(file).flatMap(failuresOf).length
     failed = existsSync(again) ? failedFiles(again).flatMap(failuresOf).length : first

@@ -39,9 +39,9 @@ export interface PlatformOptions {
   readonly roles: readonly Role[]
   readonly stop?: GracefulStop
   readonly now?: () => Date
-  /** The read models' database disappeared while the platform runs. */
+  /** The read models' database disappeared while the platform is running. */
   readonly onDatabaseGone?: () => void
-  /** What must stand in the event store before anybody can call. */
+  /** Prepares what the event store must contain before the first request. */
   readonly beforeListening?: (opened: { readonly store: EventStore; readonly vault: Vault }) => Promise<void>
 }
 
@@ -50,7 +50,7 @@ export interface Platform {
   readonly store: EventStore
   readonly vault: Vault
   readonly roles: readonly Role[]
-  /** Undefined where neither projector nor processor runs. */
+  /** Undefined if neither projector nor processor runs. */
   readonly runner: ProjectionRunner | undefined
   readonly port: number
   /** Resolves when every read model and to-do list of this instance has caught up. */
@@ -59,12 +59,12 @@ export interface Platform {
 }
 
 /**
- * How long an answer on which something is decided waits for its read model, in milliseconds. Whoever came back instead
- * would wait for a head that has moved on, and under a steady load never find the read model current.
+ * How long an answer that decides something waits for its read model, in milliseconds. A caller that retries instead
+ * would wait for a newer head each time. Under a steady load it would never find the read model current.
  */
 const decisiveWaitMs = 4_000
 
-/** Builds the asked roles from the registries and starts them; ready when `/health/ready` answers 200. */
+/** Builds the roles from the registries and starts them. It is ready when `/health/ready` answers 200. */
 export async function startPlatform(options: PlatformOptions): Promise<Platform> {
   const { configuration, logger, roles, now = () => new Date() } = options
   const stop = options.stop ?? createGracefulStop({ logger })
@@ -116,7 +116,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
         })
   runner?.start()
   if (runner !== undefined) stop.onStop('work', 'projections', () => runner.close())
-  // The workers of other instances hear of what this one's runner put on a list.
+  // Wakes the workers of other instances when this one's runner adds to a to-do list.
   if (runner !== undefined && runsProcessor)
     stop.onStop('work', 'word of new work', notifyWorkers(runner, pool, logger))
   const reads = createReadPositions({ pool, projectors: readModels, ...(runner === undefined ? {} : { runner }) })
@@ -190,13 +190,14 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     isStopping: () => isRefusing,
   })
   stop.onStop('intake', 'http', () => app.close())
-  // The last registered ends first: requests are refused before the server closes, and only once no step needs them.
+  // The last registered step ends first. Requests are refused before the server closes, and only after no step needs
+  // them.
   stop.onStop('intake', 'refusal', () => {
     isRefusing = true
   })
   await clearly('VAULT_DATABASE_URL', async () => options.beforeListening?.({ store, vault }))
   await listen(app, configuration)
-  // Steps call our own services, so they begin when those answer: a check that fails because we are starting is a try lost.
+  // Steps call our own services, so they start when those answer. A call during the start would waste an attempt.
   await processor?.beginSteps(runsApi ? 'here' : 'await')
   const { port } = app.server.address() as AddressInfo
   return { app, store, vault, roles, runner, port, stop, caughtUp: async () => runner?.caughtUp() }
@@ -233,7 +234,7 @@ async function listen(app: FastifyInstance, { host, port }: Configuration): Prom
   }
 }
 
-/** Set by the embedded default where the environment does not; without it there is nothing to connect to. */
+/** The embedded default sets it if the environment does not. Without it there is no address to connect to. */
 function required(value: string | undefined, name: string): string {
   if (value === undefined) throw new Error(`${name} must be set`)
   return value

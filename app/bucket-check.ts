@@ -7,7 +7,10 @@ type ObjectStoreSettings = Pick<
   's3Endpoint' | 's3Region' | 's3Bucket' | 's3AccessKeyId' | 's3SecretAccessKey'
 >
 
-/** Rejects with what an operator has to mend: a start that passes here fails at no first photograph. The bucket is not created. */
+/**
+ * Rejects with the problem that an operator must fix. After a successful start, the first photograph can be stored.
+ * Does not create the bucket.
+ */
 export async function requireBucket({
   s3Endpoint = '',
   s3Region,

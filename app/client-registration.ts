@@ -29,13 +29,16 @@ export interface NewClient {
   readonly trustedActorContext: boolean
 }
 
-/** Namespace of the commands that register a client: any UUID can be its id, not only one that v5 takes for a namespace. */
+/**
+ * Namespace of the commands that register a client. It allows any UUID as a client's id, not only those that v5 accepts
+ * as a namespace.
+ */
 const commands = 'b7d3a0a4-2f7e-5c0c-8a53-0f5d1c5c9e21'
 
 /**
- * Registers a client, or finds the one that has its id and gives it the scopes that it lacks; resolves to what stands in
- * the event store then.
- * @throws ClientTakenError when the id stands for another organisation's client or another secret, which then is given nothing
+ * Registers a client, or finds the one with its id and adds missing scopes. Resolves to the client as stored.
+ * @throws ClientTakenError if the id belongs to another organisation's client or has another secret; that client gets
+ * no scopes
  */
 export async function registerOnce(
   store: EventStore,
@@ -51,7 +54,8 @@ export async function registerOnce(
     const commandId = v5(`${name} ${client.clientId}`, commands)
     return { commandId, correlationId: commandId, ...(client.orgId === null ? {} : { orgId: client.orgId }) }
   }
-  // Instances that start at once send the same event id, and the server acknowledges all of them: only the stream knows whose came first.
+  // Instances that start together send the same event id, and the server acknowledges all of them. Only the stream
+  // shows the first one.
   const standing = async (): Promise<RegisteredOauthClient> => {
     const { state } = await store.load(target)
     if (state.status !== 'registered') throw new Error('the event store lost the client that it had just stored')
@@ -75,8 +79,8 @@ export async function registerOnce(
 }
 
 /**
- * Registers the client with which services call each other; every API instance does so at its start.
- * @throws ConfigurationError when the id stands for another secret or another client
+ * Registers the client with which services call each other. Every API instance does this at its start.
+ * @throws ConfigurationError if the id belongs to another secret or another client
  */
 export async function registerServiceClient(
   store: EventStore,
@@ -102,12 +106,12 @@ export async function registerServiceClient(
   })
 }
 
-/** The id of a client is taken by one that differs in what no start may change. */
+/** The id belongs to a client that differs in ways that no start may change. */
 class ClientTakenError extends Error {
   override readonly name = 'ClientTakenError'
 }
 
-/** What is printed of a new client, once. */
+/** Printed once for a new client. */
 export interface ClientCredentials {
   readonly client_id: string
   readonly client_secret: string
@@ -117,7 +121,7 @@ export interface ClientCredentials {
   readonly trusted_actor_context: boolean
 }
 
-/** Registers a client of an organisation with the servers that the configuration names. */
+/** Registers a client of an organisation on the configured servers. */
 export async function registerOrdered(
   configuration: Configuration,
   order: ClientOrder,

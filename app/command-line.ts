@@ -6,7 +6,7 @@ import type { VerifyReceiptOrder } from './verify-receipt.ts'
 import { allRoles, isRole, type Role } from './roles.ts'
 
 export interface ClientOrder {
-  /** Null: a new one is made. */
+  /** Null creates a new one. */
   readonly orgId: string | null
   readonly productId: string | null
   readonly scopes: readonly string[]
@@ -37,7 +37,7 @@ ${projectionsUsage}
 
 The environment configures it; the README lists every variable.`
 
-/** What the arguments ask for; `wrong` says why they ask for nothing. */
+/** The command in the arguments; `wrong` contains the reason if there is none. */
 export function readCommand(args: readonly string[]): Command {
   const [name, ...rest] = args
   if (name === undefined || name === 'help' || args.includes('--help') || args.includes('-h')) return { name: 'help' }
@@ -74,7 +74,7 @@ const registerOptions = {
 } as const
 
 function readRegister(args: string[]): Command {
-  // What follows a scope is another one: --scope a b says the same as --scope a --scope b.
+  // Values after the scope are more scopes: --scope a b equals --scope a --scope b.
   const { values, positionals } = parseArgs({ args, options: registerOptions, allowPositionals: true })
   const chosen = [
     { option: 'org', id: values.org, isNew: values['new-org'] },

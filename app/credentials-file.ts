@@ -11,7 +11,7 @@ const Client = Type.Object({
   trusted_actor_context: Type.Boolean(),
 })
 
-/** `<data dir>/credentials.json` (architecture section 8): what a newcomer needs to call the platform. */
+/** `<data dir>/credentials.json` (architecture section 8): everything that a newcomer needs to call the platform. */
 export const Credentials = Type.Object({
   base_url: Type.String(),
   admin_api_secret: nullableText,

@@ -14,9 +14,9 @@ import { Credentials } from './credentials-file.ts'
 const file = (dataDir: string) => join(dataDir, 'credentials.json')
 
 /**
- * The credentials of this data folder, made at the first start: a client of the demo organisation, one of a second
- * organisation, and a platform-level one for the services. The addresses follow the configuration at each start.
- * `controlSecret` admits to the remote control of the embedded provider simulator.
+ * The credentials of this data folder, created at the first start: a client of the demo organisation, one of a second
+ * organisation, and a platform-level one for the services. Each start updates the addresses from the configuration.
+ * `controlSecret` gives access to the remote control of the embedded provider simulator.
  */
 export async function keepCredentials(
   configuration: Configuration,
@@ -39,7 +39,7 @@ export async function keepCredentials(
   return credentials
 }
 
-/** What the services need of each other may have grown since the folder was made. */
+/** The services may need more scopes of each other than at the folder's creation. */
 function withServiceScopes<Kept extends Pick<Credentials, 'clients'>>(kept: Kept): Kept {
   const clients = kept.clients.map((client) =>
     client.org_id === null ? { ...client, scopes: [...new Set([...client.scopes, ...serviceScopes])] } : client,
@@ -47,14 +47,14 @@ function withServiceScopes<Kept extends Pick<Credentials, 'clients'>>(kept: Kept
   return { ...kept, clients }
 }
 
-/** The platform-level client, with which the services call each other. */
+/** The platform-level client with which the services call each other. */
 export function serviceClientOf({ clients }: Credentials): Credentials['clients'][number] {
   const client = clients.find((each) => each.org_id === null)
   if (client === undefined) throw new Error('credentials.json has no platform-level client')
   return client
 }
 
-/** Registers the clients of the credentials; those that are registered already get the scopes that they lack. */
+/** Registers the clients of the credentials. Registered clients get missing scopes. */
 export async function registerClients(
   store: EventStore,
   vault: Vault,
@@ -85,7 +85,7 @@ async function readCredentials(path: string): Promise<Credentials | undefined> {
   }
   const value = parsed(text)
   if (!Check(Credentials, value))
-    throw new Error(`${path} is damaged: restore it, or remove the data folder to begin anew`)
+    throw new Error(`${path} is damaged: restore it, or remove the data folder to start again`)
   return value
 }
 

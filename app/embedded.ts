@@ -10,12 +10,12 @@ import type { GracefulStop } from '../platform/lifecycle/graceful-stop.ts'
 import type { Logger } from '../platform/observability/logging.ts'
 import { ConfigurationError } from '../platform/configuration/profile-rules.ts'
 
-/** Settings that the embedded servers stand in for, as the environment would name them. */
+/** Settings of the embedded servers, under the names of environment variables. */
 export type EmbeddedEnvironment = Readonly<Record<string, string>>
 
 export interface Embedded {
   readonly environment: EmbeddedEnvironment
-  /** Of the provider simulator; null where the environment names a provider. */
+  /** Of the provider simulator; null if the environment names a provider. */
   readonly controlSecret: string | null
 }
 
@@ -24,14 +24,14 @@ interface Server {
   stop(): Promise<void>
 }
 
-/** An embedded server ended although nobody asked it to. */
+/** Called if an embedded server ended unexpectedly. */
 export type OnServerLost = (name: string) => void
 
 const accessKeyId = 'embedded'
 
 /**
- * Starts an embedded server for everything that the environment does not name, over the data folder. Ports and secrets
- * are chosen at the first start and used again: signed addresses in events name them.
+ * Starts an embedded server for everything that the environment does not name, on the data folder. The first start
+ * chooses ports and secrets. Later starts use the same ones, because signed addresses in events contain them.
  */
 export async function startEmbedded(
   configuration: Configuration,
@@ -56,7 +56,7 @@ export async function startEmbedded(
       'admin_api',
     ],
   })
-  const onLog = () => logger.debug({ component: 'embedded' }, 'an embedded server said something')
+  const onLog = () => logger.debug({ component: 'embedded' }, 'output of an embedded server')
 
   async function eventStore(): Promise<EmbeddedEnvironment> {
     if (configuration.esdbUrl !== undefined) return {}

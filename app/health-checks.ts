@@ -12,18 +12,19 @@ interface Watched {
   readonly pool: Pool
   readonly store: EventStore
   readonly runner: ProjectionRunner | undefined
-  /** Read models that are answered from here and filled elsewhere. */
+  /** Read models that this process serves and another process fills. */
   readonly served: readonly Projector[]
-  /** True until our own services answered the first time. */
+  /** True until our own services have answered once. */
   readonly areStepsWaiting: () => boolean
   readonly relays: readonly { status(): { readonly channel: string; readonly state: string } }[]
-  /** Undefined where no processor runs. */
+  /** Undefined if no processor runs. */
   readonly provider: Pick<Provider, 'server'> | undefined
 }
 
 /**
- * Ready: what every request needs is reachable, and the read models have caught up once. A read model that stopped later
- * turns `/health` red and names its event, but not `/health/ready`: one broken read model must not take every API down.
+ * Readiness requires that the servers of every request are reachable and that the read models have caught up once. A
+ * read model that stops later turns `/health` red with its event, but not `/health/ready`: one broken read model must
+ * not take every API down.
  */
 export function addHealthChecks(
   health: Health,
@@ -74,8 +75,7 @@ export function addHealthChecks(
     name: 'projections',
     gatesReadiness: false,
     run: () => {
-      if (runner?.isHeldUp() === true)
-        return { status: 'failing', detail: 'the database does not take what is to be written' }
+      if (runner?.isHeldUp() === true) return { status: 'failing', detail: 'the database refuses writes' }
       const failed = (runner?.status() ?? []).filter(({ state }) => state === 'failed')
       if (failed.length === 0) return { status: 'ok' }
       const detail = failed
@@ -100,7 +100,7 @@ export function addHealthChecks(
   })
 }
 
-/** Invented results must not stay unnoticed: development shows the simulator, production fails. */
+/** Invented results must be visible: development reports the simulator, production fails. */
 function providerCheck(provider: Pick<Provider, 'server'>, profile: Profile): HealthCheck {
   return {
     name: 'provider',
@@ -115,8 +115,8 @@ function providerCheck(provider: Pick<Provider, 'server'>, profile: Profile): He
 }
 
 /**
- * A read model that stopped is filled: it answers, and waiting for it would take every API down. One of another version, or
- * with other tables, is not: our queries may name what it lacks.
+ * A stopped read model counts as filled: it still answers, and waiting for it would take every API down. A read model
+ * of another version or with other tables does not: our queries may use columns that it lacks.
  */
 async function areFilled(pool: Pool, readModels: readonly Projector[]): Promise<boolean> {
   if (readModels.length === 0) return true

@@ -8,7 +8,7 @@ import { requireVariables, serverNeeds, type Role } from './roles.ts'
 import type { VerifyReceiptOrder } from './verify-receipt.ts'
 import { ConfigurationError } from '../platform/configuration/profile-rules.ts'
 
-// Each command loads its own parts when it runs: an operator's `projections list` does not wait for a web server to be read.
+// Each command loads only its own modules. So `projections list` does not wait for a web server to load.
 
 async function main(args: readonly string[]): Promise<void> {
   const command = readCommand(args)
@@ -48,7 +48,7 @@ interface Surroundings {
   readonly onFatal: (reason: string) => void
 }
 
-/** Starts what goes on until a signal or a fatal error ends it; `start` resolves to what the operator is told. */
+/** Starts a long-running command. A signal or a fatal error ends it. `start` resolves to the text for the operator. */
 async function live(start: (surroundings: Surroundings) => Promise<string>): Promise<void> {
   tolerateClosedOutput()
   const logger = createLogger({ level: loadConfiguration({ LOG_LEVEL: process.env['LOG_LEVEL'] }).logLevel })
@@ -58,7 +58,7 @@ async function live(start: (surroundings: Surroundings) => Promise<string>): Pro
     process.stderr.write(`platform: ${reason}\n`)
     void stop.stop({ reason: 'fatal', code: 1 }).then((code) => process.exit(code))
   }
-  // Node.js would print the error itself, with a message and members that may hold values of a request.
+  // Node.js would print the error itself, and its message and members may contain values of a request.
   process.on('uncaughtException', (err) => {
     logger.error({ component: 'platform', err }, 'unexpected error')
     onFatal('an unexpected error, which the log names; start again')
@@ -113,7 +113,7 @@ async function register(order: ClientOrder): Promise<void> {
 async function projections(order: ProjectionsOrder): Promise<void> {
   tolerateClosedOutput()
   const interrupted = new AbortController()
-  // What takes no time ends at once, and so does whoever is asked twice.
+  // Short commands end at once on a signal. A second signal ends any command at once.
   if (order.action === 'rebuild' || order.action === 'verify') {
     for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
       process.once(name, () => interrupted.abort(new Error(`interrupted by ${name}`)))

@@ -26,10 +26,10 @@ import { ConfigurationError } from '../platform/configuration/profile-rules.ts'
 import { untilServicesAnswer } from './service-gate.ts'
 
 export interface ProcessorOptions {
-  /** What steps are given, beside the outside systems that their adapters stand for. */
+  /** Input of the steps, in addition to the adapters of outside systems. */
   readonly given: Pick<ProcessDependencies, 'store' | 'vault' | 'objects' | 'configuration' | 'now' | 'failpoint'>
   readonly pool: Pool
-  /** Of the same database. */
+  /** Address of the same database. */
   readonly databaseUrl: string
   readonly filter: EventFilter
   readonly runner: ProjectionRunner | undefined
@@ -37,18 +37,20 @@ export interface ProcessorOptions {
   readonly stop: GracefulStop
 }
 
-/** The processor role: relays run from its start, steps once they are told to begin. */
+/** The processor role. Relays run from its start; steps run after `beginSteps`. */
 export interface Processor {
   readonly relays: readonly { status(): RelayStatus }[]
   readonly provider: Pick<Provider, 'server'>
   /**
-   * Finds out whether the provider is the simulator. A provider that does not answer may come later: its first answer shows it.
-   * @throws ConfigurationError in production, if it is
+   * Checks whether the provider is the simulator. A provider that is away may come later: its first answer decides.
+   * @throws ConfigurationError in production, if it is the simulator
    */
   identifyProvider(): Promise<void>
   /** True until steps begin. */
   areStepsWaiting(): boolean
-  /** Steps call our own services: where those run elsewhere, `await` has steps begin when they answer and admit us. */
+  /**
+   * Steps call our own services. With `await`, steps begin after services elsewhere answer and accept our credentials.
+   */
   beginSteps(services: 'here' | 'await'): Promise<void>
 }
 
@@ -69,7 +71,7 @@ export function startProcessor({
   stop.onStop('resources', 'egress', () => egress.close())
   const calls = { egress, token: createPlatformToken(egress, configuration, now) }
   const provider = createProvider(egress, configuration, now)
-  // After the workers, whose steps use the session, and before the connections close.
+  // After the workers, because their steps use the session, and before the connections close.
   stop.onStop('work', 'provider session', () => provider.close())
   const deps: ProcessDependencies = {
     ...given,

@@ -8,13 +8,13 @@ export function isRole(name: string): name is Role {
   return allRoles.some((role) => role === name)
 }
 
-/** What every command against real servers needs. */
+/** Variables that every command on real servers needs. */
 export const serverNeeds: readonly string[] = ['ESDB_URL', 'DATABASE_URL', 'VAULT_DATABASE_URL', 'MASTER_KEYS']
 const objectStore = ['S3_ENDPOINT', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY']
-// Every API instance issues and takes the tokens of one address; the services are called there, as one client.
+// Every API instance issues and accepts tokens of one address. Services call each other there with one client.
 const services = ['BASE_URL', 'SERVICE_CLIENT_ID', 'SERVICE_CLIENT_SECRET']
 
-/** What a role cannot do without, beside what has a default. */
+/** Required variables of each role, without those that have a default. */
 const needs: Readonly<Record<Role, readonly string[]>> = {
   api: [...serverNeeds, ...objectStore, ...services],
   projector: serverNeeds,
@@ -26,7 +26,8 @@ export function needsOf(roles: readonly Role[]): readonly string[] {
 }
 
 /**
- * All that is missing at once, so that nobody starts seven times to learn of seven variables. An empty one is missing.
+ * Reports all missing variables at once, so an operator needs one start, not seven. An empty variable counts as
+ * missing.
  * @throws ConfigurationError
  */
 export function requireVariables(env: Environment, names: readonly string[], who: string): void {

@@ -12,7 +12,7 @@ export interface ServeOptions {
   readonly roles: readonly Role[]
   readonly logger: Logger
   readonly stop: GracefulStop
-  /** Told once, when this process cannot go on by itself; the caller stops and exits with 1. */
+  /** Called once if this process cannot continue. The caller stops and exits with 1. */
   readonly onFatal: (reason: string) => void
 }
 
@@ -21,9 +21,9 @@ export interface ServingPlatform extends Platform {
 }
 
 /**
- * The named roles against the servers of the environment, with no data folder: everything that lasts lies on those
- * servers, so that any number of processes of a role can run at once. Resolves when this one is ready; rejects with a
- * message for the operator, and leaves nothing running then.
+ * Runs the named roles against the servers of the environment, without a data folder. All durable data is on those
+ * servers, so any number of processes per role can run at once. Resolves when this process is ready. Rejects with a
+ * message for the operator; nothing keeps running then.
  */
 export async function serve(options: ServeOptions): Promise<ServingPlatform> {
   const { env, roles, stop } = options

@@ -5,7 +5,10 @@ import { Check } from 'typebox/value'
 import { writeDurably } from '../embedded/children/durable-file.ts'
 import type { Configuration } from '../platform/configuration/configuration.ts'
 
-/** `<data dir>/servers.json`: where a running `platform up` has its servers, for commands beside it. Holds passwords. */
+/**
+ * `<data dir>/servers.json`: addresses of the servers of a running `platform up`, for commands next to it. Contains
+ * passwords.
+ */
 const Servers = Type.Object({ ESDB_URL: Type.String(), DATABASE_URL: Type.String(), VAULT_DATABASE_URL: Type.String() })
 export type Servers = Static<typeof Servers>
 
@@ -13,7 +16,10 @@ export function serversFile(dataDir: string): string {
   return join(dataDir, 'servers.json')
 }
 
-/** Says where the servers of this data folder are; `forget` when they stop. A kill leaves the file behind. */
+/**
+ * Writes the addresses of this data folder's servers. Call `forget` when they stop. A killed process leaves the file
+ * behind.
+ */
 export async function keepServers({
   dataDir,
   esdbUrl = '',
@@ -26,7 +32,7 @@ export async function keepServers({
   return { forget: () => rm(file, { force: true }) }
 }
 
-/** What `keepServers` wrote; undefined where no platform runs over this data folder. */
+/** The content from `keepServers`; undefined if no platform runs on this data folder. */
 export async function readServers(dataDir: string): Promise<Servers | undefined> {
   const file = serversFile(dataDir)
   const text = await readFile(file, 'utf8').catch((error: unknown) => {

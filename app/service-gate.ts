@@ -5,8 +5,8 @@ import type { Logger } from '../platform/observability/logging.ts'
 const backoff = { firstMs: 100, mostMs: 2_000 }
 
 /**
- * Waits until our own services answer at these addresses and admit us, in whatever process they run: a step that begins
- * before loses a try to a platform that is only starting. Resolves also when the signal aborts.
+ * Waits until our own services answer at these addresses and accept our credentials, in any process. An earlier step
+ * would waste an attempt while the platform starts. Also resolves when the signal aborts.
  */
 export async function untilServicesAnswer(
   calls: ServiceCalls,

@@ -21,7 +21,7 @@ import type { Service } from '../platform/http/service.ts'
 
 export type ServiceDependencies = AssessmentDependencies & AuthDependencies & ReadDependencies
 
-/** Every service with its routes, commands and queries side by side. */
+/** Every service with its routes, commands and queries. */
 export function servicesOf(deps: ServiceDependencies): readonly Service[] {
   return [
     { prefix: 'auth', documentedAt: 'prefixed', routes: (app) => authRoutes(app, deps) },
@@ -64,7 +64,7 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
   ]
 }
 
-/** What a recovery names is found in a read model, which must know of everything that was recorded until now. */
+/** A read model supplies the deliveries of a recovery. It must contain everything recorded until now. */
 function deliveriesToRecover(deps: ReadDependencies): DeliveriesToRecover {
   return async (org, subscriptionId, period, limit) => {
     await requireCurrent(deps, webhookDeliveriesProjector)
@@ -72,7 +72,7 @@ function deliveriesToRecover(deps: ReadDependencies): DeliveriesToRecover {
   }
 }
 
-/** A delivery that is due stands in a read model alone until its stream begins. */
+/** Until its stream begins, a due delivery exists only in a read model. */
 function findDueDelivery(deps: ReadDependencies): FindDueDelivery {
   const [firstDelayMs = 0] = deps.configuration.webhookRetryScheduleMs
   return async (org, subscriptionId, deliveryId) => {

@@ -12,7 +12,9 @@ import {
 import { isDatabaseMissing, isDatabaseUnavailable, isTableMissing } from '../platform/database/database.ts'
 import { problem, type Problem } from '../platform/http/problems.ts'
 
-/** What the layers below throw when a dependency is away or a race is lost, as the caller is told; undefined for the rest. */
+/**
+ * Translates errors of lower layers (a dependency is away, a race is lost) for the caller; undefined for all others.
+ */
 export function translateStageError(error: unknown): Problem | undefined {
   if (error instanceof RevisionConflictError) return problem('conflict', { cause: error })
   if (error instanceof AppendTooLargeError) return problem('command-too-large', { cause: error })
@@ -36,12 +38,12 @@ export function translateStageError(error: unknown): Problem | undefined {
   return undefined
 }
 
-/** The event bears our signature, so what this program does not know of it a later one has written. */
+/** The event has our signature. So a later program wrote the part that this program does not understand. */
 function isOfNewerVersion(error: unknown): boolean {
   return error instanceof UndecodableEventError && (error.reason === 'unknown-type' || error.reason === 'newer-version')
 }
 
-/** Errors of the S3 client carry `$metadata`; without an HTTP status there was no answer. */
+/** Errors of the S3 client contain `$metadata`. Without an HTTP status there was no answer. */
 function isObjectStoreAway(error: unknown): boolean {
   if (
     !(error instanceof Error) ||

@@ -2,9 +2,9 @@ import { isDatabaseFull, isDatabaseUnavailable } from '../platform/database/data
 import { EventStoreUnavailableError, UndecodableEventError } from '../streams/store/errors.ts'
 
 /**
- * Names the variable whose server does not answer, or does not admit us: a driver's own message may be empty, or name an
- * address without saying which of five servers has it. `variable` is that of the database that the work asks; what the event
- * store does not do is always told of ESDB_URL. Messages that hold no address of ours pass unchanged.
+ * Names the variable of the server that does not answer or refuses us. A driver's own message may be empty, or contain
+ * an address that five servers may have. `variable` is the one of the database in use. Errors of the event store always
+ * name ESDB_URL. Messages without an address of ours pass unchanged.
  */
 export async function clearly<Result>(variable: string, work: () => Promise<Result>): Promise<Result> {
   try {
@@ -20,11 +20,11 @@ function eventStoreProblem(error: unknown): string | undefined {
   if (error instanceof EventStoreUnavailableError) return `the server of ESDB_URL does not answer (${error.code})`
   if (!(error instanceof UndecodableEventError) || (error.reason !== 'signature' && error.reason !== 'key-missing'))
     return undefined
-  return `the vault of VAULT_DATABASE_URL does not belong to the event store of ESDB_URL, whose events its keys do not fit (${error.code})`
+  return `the vault of VAULT_DATABASE_URL does not belong to the event store of ESDB_URL: its keys do not fit the events (${error.code})`
 }
 
 function databaseProblem(variable: string, error: unknown): string | undefined {
-  // A host with several addresses fails with one error for each.
+  // A host with several addresses fails with one error per address.
   const [first] = error instanceof AggregateError ? error.errors : [error]
   const code = first instanceof Error && 'code' in first && typeof first.code === 'string' ? first.code : undefined
   if (isDatabaseFull(first)) return `the server of ${variable} has no room on its disk (${code})`

@@ -14,7 +14,7 @@ import { keepServers } from './servers-file.ts'
 
 export interface UpOptions {
   readonly env: Environment
-  /** Told once, when the platform cannot go on by itself; the caller stops and exits with 1. */
+  /** Called once if the platform cannot continue. The caller stops and exits with 1. */
   readonly onFatal: (reason: string) => void
   readonly logger?: Logger
   readonly stop?: GracefulStop
@@ -27,8 +27,9 @@ export interface RunningPlatform extends Platform {
 }
 
 /**
- * The whole platform on one machine: embedded servers for all that the environment does not name, every role in this
- * process. Resolves when it is ready; rejects with a message for the operator, and leaves nothing running then.
+ * Runs the whole platform on one machine: all roles in this process, and an embedded server for everything that the
+ * environment does not name. Resolves when it is ready. Rejects with a message for the operator; nothing keeps running
+ * then.
  */
 export async function up(options: UpOptions): Promise<RunningPlatform> {
   const first = loadConfiguration(options.env)

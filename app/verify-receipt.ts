@@ -5,13 +5,13 @@ import { Check } from 'typebox/value'
 import { ReceiptRejectedError, verifyReceipt, type ReceiptRejection } from '../contracts/consent/receipt.ts'
 
 export interface VerifyReceiptOrder {
-  /** A compact JWS, or the answer of the receipt route that holds one. */
+  /** A compact JWS, or an answer of the receipt route that contains one. */
   readonly file: string
-  /** A JSON Web Key Set, as `/v1/auth/.well-known/jwks.json` answers it. */
+  /** A JSON Web Key Set, as `/v1/auth/.well-known/jwks.json` returns it. */
   readonly jwks: string
 }
 
-/** Exit codes of `verify receipt`; 0 says that the receipt is genuine, 2 that the arguments were wrong. */
+/** Exit codes of `verify receipt`: 0 for a genuine receipt, 2 for wrong arguments. */
 export const receiptExitCodes = {
   unreadable: 1,
   'no-receipt': 3,
@@ -21,14 +21,14 @@ export const receiptExitCodes = {
 
 export interface Verdict {
   readonly code: number
-  /** For the standard output when the code is 0, else for the standard error. */
+  /** For standard output if the code is 0, else for standard error. */
   readonly text: string
 }
 
 const KeySet = Type.Object({ keys: Type.Array(Type.Object({ kty: Type.String(), kid: Type.Optional(Type.String()) })) })
 const Answer = Type.Object({ receipt: Type.String() })
 
-/** Whether a file holds a genuine receipt, by a key set in another file; nobody is asked. */
+/** Checks a file with a receipt against a key set in another file, offline. */
 export async function verifyReceiptFile({ file, jwks }: VerifyReceiptOrder): Promise<Verdict> {
   const texts = await Promise.all([file, jwks].map((path) => readFile(path, 'utf8').catch(() => undefined)))
   const [receipt, keys] = [receiptIn(texts[0]), keysIn(texts[1])]

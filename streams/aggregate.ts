@@ -22,7 +22,7 @@ export interface Aggregate<State, Events extends Definitions, Key extends readon
   readonly events: Events
   /** The stream of one record, to be loaded, decided on or appended to. */
   of(...key: Key): Target<State, EventOf<Events>>
-  /** The stream that an event of this aggregate names. Throws for a stream of another category. */
+  /** The stream with this name. Throws if it belongs to another category. */
   at(stream: string): Target<State, EventOf<Events>>
 }
 
@@ -43,7 +43,8 @@ export function defineAggregate<State, Events extends Definitions, Key extends r
 }
 
 /**
- * `<orgId>-<id>`. Tenancy is in the stream name: another organisation's record is a stream that does not exist.
+ * `<orgId>-<id>`. The stream name contains the organisation: a record of another organisation is a stream that does not
+ * exist.
  */
 export function idOfOrganisation(orgId: TenantId, id: string): string {
   return `${orgId}-${id}`

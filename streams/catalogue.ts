@@ -19,7 +19,7 @@ import { webhookDeliveries } from './webhook-delivery/aggregate.ts'
 import { webhookRecoveries } from './webhook-recovery/aggregate.ts'
 import { webhookSubscriptions } from './webhook-subscriptions/aggregate.ts'
 
-/** Every event type there is; a doubled one, or one whose PHI has no subject, stops the start. */
+/** All event types. The start fails on a duplicate type, and on a type with PHI but without a subject. */
 export const catalogue = createCatalogue([
   aiReviews,
   aiReviewSlots,

@@ -1,19 +1,19 @@
-/** Entries that one addition copies at most. */
+/** Most entries that one addition copies. */
 const mostCopied = 256
 
 /**
- * A map of a state that entries are only added to. Each addition makes another map, as folds want it, and costs the same
- * however many entries there are: whole copies would make a stream's load cost the square of its length.
+ * An append-only map for the state of a fold. Each addition returns a new map, as folds need it. Its cost does not
+ * depend on the number of entries. Whole copies would make the load of a stream quadratic in its length.
  */
 export class GrowingMap<Value> {
-  /** The last one alone may still be copied. */
+  /** Only the last part may still be copied. */
   readonly #parts: readonly ReadonlyMap<string, Value>[]
 
   constructor(parts: readonly ReadonlyMap<string, Value>[] = []) {
     this.#parts = parts
   }
 
-  /** @param key one that is not there yet */
+  /** @param key a key that the map does not have yet */
   with(key: string, value: Value): GrowingMap<Value> {
     const last = this.#parts.at(-1)
     if (last === undefined || last.size >= mostCopied) return new GrowingMap([...this.#parts, new Map([[key, value]])])

@@ -1,16 +1,16 @@
 import type { TenantId } from '../platform/kit/tenants.ts'
 import { Type, type Static, type TSchema } from 'typebox'
 
-/** Members that recur in events. */
+/** Members that several events share. */
 export const Id = Type.String({ format: 'uuid' })
-/** The organisation that owns the fact. */
+/** The organisation that owns the record. */
 export const OrgId = Type.Unsafe<TenantId>(Id)
-/** RFC 3339, UTC, milliseconds, `Z`; years that Postgres and JavaScript keep alike. */
+/** RFC 3339, UTC, milliseconds, `Z`. The years have the same form in Postgres and JavaScript. */
 export const Instant = Type.String({
   format: 'date-time',
   pattern: '^(?:18[5-9]|19\\d|[2-9]\\d\\d)\\d-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$',
 })
-/** What a Postgres integer holds. */
+/** The range of a Postgres integer. */
 export const Int32 = Type.Integer({ minimum: -2_147_483_648, maximum: 2_147_483_647 })
 export const Count = Type.Integer({ minimum: 0, maximum: 2_147_483_647 })
 export const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })
@@ -20,19 +20,19 @@ export function Nullable<Schema extends TSchema>(schema: Schema) {
 }
 
 /**
- * HMAC fingerprint of the request that caused the event, when it carried an Idempotency-Key. The key itself is
- * not kept: it fixed the id that the event stands under.
+ * HMAC fingerprint of the request that caused the event, if the request had an Idempotency-Key. The key itself is not
+ * stored: the event's id derives from it.
  */
 export const Fingerprint = Nullable(Sha256)
 
 /**
- * The Idempotency-Key of the request that caused an event on a stream that was there before, and the fingerprint of its
- * body; both are HMACs. Null without a key.
+ * The Idempotency-Key and the body's fingerprint of a request that caused an event on an existing stream. Both are
+ * HMACs. Null without a key.
  */
 export const CausingRequest = Nullable(Type.Object({ key: Sha256, fingerprint: Sha256 }))
 export type CausingRequest = Static<typeof CausingRequest>
 
-/** Where bytes lie in the object store, and what they must hash to. */
+/** Place of the bytes in the object store, and their expected hash. */
 export const StoredObject = Type.Object({
   key: Type.String(),
   sha256: Sha256,

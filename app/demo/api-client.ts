@@ -1,4 +1,4 @@
-/** An answer of the API: status, headers and the parsed body (undefined when empty). */
+/** An answer of the API: status, headers and the parsed body (undefined if empty). */
 export interface ApiAnswer {
   readonly status: number
   readonly headers: Headers
@@ -11,7 +11,7 @@ export interface ApiRequest {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A client of the platform as a product would write one: a token, JSON in and out, nothing else. */
+/** A minimal client of the platform, as a product may write it: a token, JSON in and out. */
 export interface ApiClient {
   call(path: string, request?: ApiRequest): Promise<ApiAnswer>
 }
@@ -21,7 +21,7 @@ export interface ClientSecrets {
   readonly client_secret: string
 }
 
-/** Asks for a token by client credentials, form-encoded (RFC 6749, 4.4). */
+/** Requests a token with client credentials, form-encoded (RFC 6749, 4.4). */
 export async function requestToken(baseUrl: string, { client_id, client_secret }: ClientSecrets): Promise<ApiAnswer> {
   const form = new URLSearchParams({ grant_type: 'client_credentials', client_id, client_secret })
   return answerOf(await fetch(`${baseUrl}/v1/auth/oauth/token`, { method: 'POST', body: form }))
@@ -49,7 +49,7 @@ async function answerOf(response: Response): Promise<ApiAnswer> {
   return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) }
 }
 
-/** The member of a body at a path of names and places, undefined where there is none. */
+/** The member of a body at a path of names and indexes; undefined if there is none. */
 export function at(body: unknown, ...path: readonly (string | number)[]): unknown {
   return path.reduce<unknown>((value, name) => {
     if (typeof value !== 'object' || value === null) return undefined
@@ -57,7 +57,7 @@ export function at(body: unknown, ...path: readonly (string | number)[]): unknow
   }, body)
 }
 
-/** The same, where a text must stand. */
+/** The same for a text. Throws if it is missing. */
 export function textAt(body: unknown, ...path: readonly (string | number)[]): string {
   const value = at(body, ...path)
   if (typeof value !== 'string') throw new Error(`the answer has no text at ${path.join('.')}`)

@@ -12,7 +12,7 @@ export interface DemoOptions {
   readonly report: Report
 }
 
-/** The main job of the platform, over HTTP only, step by step; throws at the first step that does not hold. */
+/** The main job of the platform, over HTTP only, step by step. Throws at the first failed step. */
 export async function runMainJob({ credentials, images, receiver, report }: DemoOptions): Promise<unknown> {
   const { base_url: baseUrl, org_id: orgId, clients } = credentials
   const [own, other] = clients

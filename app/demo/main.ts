@@ -31,12 +31,12 @@ async function readImage(path: string): Promise<DemoImage> {
   return { mimeType, data: bytes.toString('base64') }
 }
 
-/** Runs the main job on a platform of its own; 0 only when every step held. What it kept is left where it says. */
+/** Runs the main job on its own platform. Returns 0 only if every step succeeded. Prints the path of kept data. */
 async function demo(images: readonly DemoImage[], isKept: boolean): Promise<number> {
   const dataDir = await mkdtemp(join(tmpdir(), 'clinical-assessment-demo-'))
   const receiver = await startWebhookReceiver()
   let platform: PlatformProcess | undefined
-  // A signal may reach us alone: the platform, a process of its own, is stopped by us whatever the terminal does.
+  // A signal may reach only this process. The platform is a separate process, so we always stop it ourselves.
   const stopping = new AbortController()
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => stopping.abort())
   try {
@@ -51,7 +51,7 @@ async function demo(images: readonly DemoImage[], isKept: boolean): Promise<numb
     })
     console.log(`\nThe assessment:\n${JSON.stringify(result, null, 2)}\n`)
     if (!isKept)
-      console.log('With --keep the platform goes on, and its documentation, health and credentials can be looked at.')
+      console.log('With --keep the platform continues to run. You can open its documentation, health and credentials.')
     if (isKept) {
       console.log(addressesOf(platform, dataDir))
       console.log('Ctrl-C stops the platform.')
@@ -80,7 +80,7 @@ function line(what: string, result: string, milliseconds: number): string {
 function addressesOf({ credentials }: PlatformProcess, dataDir: string): string {
   const { base_url, provider_url } = credentials
   return [
-    'To look at:',
+    'Available now:',
     `  API documentation   ${base_url}/docs`,
     `  OpenAPI document    ${base_url}/openapi.json`,
     `  health              ${base_url}/health`,
@@ -90,7 +90,7 @@ function addressesOf({ credentials }: PlatformProcess, dataDir: string): string 
   ].join('\n')
 }
 
-/** The arguments, or what is wrong with them. */
+/** The parsed arguments, or the error in them. */
 function readArguments() {
   const options = {
     image: { type: 'string', multiple: true },

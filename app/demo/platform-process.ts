@@ -9,21 +9,21 @@ import { Credentials } from '../credentials-file.ts'
 const main = fileURLToPath(new URL('../main.ts', import.meta.url))
 const startLimitMs = 60_000
 
-/** A platform in a process of its own, started as an operator starts it. */
+/** A platform in its own process, started as an operator starts it. */
 export interface PlatformProcess {
   readonly credentials: Credentials
   readonly pid: number
-  /** Everything it wrote so far, logs included. */
+  /** All output so far, including logs. */
   readonly output: () => string
   readonly exited: Promise<number | null>
-  /** SIGTERM, and the exit code it leads to. */
+  /** Sends SIGTERM and returns the exit code. */
   stop(): Promise<number | null>
   kill(): Promise<void>
 }
 
 /**
- * Runs `platform up` over a data folder and waits until it is ready. Rejects with what it wrote when it is not. The signal
- * stops it at any time, while it starts too.
+ * Runs `platform up` on a data folder and waits until it is ready. Rejects with its output if it fails. The signal
+ * stops it at any time, also during the start.
  */
 export async function startPlatformProcess(
   dataDir: string,
@@ -74,6 +74,6 @@ export async function startPlatformProcess(
 
 async function readCredentials(dataDir: string): Promise<Credentials> {
   const credentials: unknown = JSON.parse(await readFile(join(dataDir, 'credentials.json'), 'utf8'))
-  if (!Check(Credentials, credentials)) throw new Error('credentials.json is not what it should be')
+  if (!Check(Credentials, credentials)) throw new Error('credentials.json does not have the expected form')
   return credentials
 }

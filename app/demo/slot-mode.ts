@@ -6,15 +6,15 @@ import type { WebhookReceiver } from './webhook-receiver.ts'
 export interface SlotModeOptions {
   readonly step: Step
   readonly api: ApiClient
-  /** A patient who has granted the analysis. */
+  /** A patient who has granted consent to the analysis. */
   readonly patientId: string
   readonly images: readonly DemoImage[]
   readonly receiver: WebhookReceiver
-  /** Of the webhook subscription. */
+  /** Secret of the webhook subscription. */
   readonly secret: string
 }
 
-/** The same job with images that are declared first, uploaded to signed addresses, and submitted. */
+/** The same job in slot mode: declare the images, upload them to signed addresses, submit. */
 export async function runSlotMode({ step, api, patientId, images, receiver, secret }: SlotModeOptions): Promise<void> {
   const record = await step('request an assessment, images to come', async () => {
     const declared = images.map(({ mimeType }, index) => ({

@@ -8,7 +8,7 @@ export interface DemoImage {
   readonly data: string
 }
 
-/** Does one step of the demo, and tells what came of it and how long it took. */
+/** Runs one step of the demo and prints its result and duration. */
 export type Step = <Result>(
   what: string,
   work: () => Promise<readonly [told: string, result: Result]>,
@@ -27,7 +27,9 @@ export function createSteps(report: Report): Step {
   }
 }
 
-/** As a client does: prefers to be answered with the end, and waits `next_poll_after_ms` between two polls that were answered before it. */
+/**
+ * Polls as a client does: prefers to wait for the final state, and pauses `next_poll_after_ms` before the next poll.
+ */
 export async function pollToEnd(api: ApiClient, id: string, wanted: string): Promise<readonly [string, unknown]> {
   for (let polls = 1; polls <= patience; polls++) {
     const { body } = await expectStatus(

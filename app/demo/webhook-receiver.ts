@@ -6,14 +6,14 @@ export interface ReceivedWebhook {
   readonly body: string
 }
 
-/** A webhook receiver on loopback, as a product would run one. */
+/** A webhook receiver on loopback, as a product may run it. */
 export interface WebhookReceiver {
   readonly url: string
   readonly received: readonly ReceivedWebhook[]
   close(): Promise<void>
 }
 
-/** @param answer the status of each answer; 204 unless said, so that every delivery is taken */
+/** @param answer the status of each answer; the default 204 accepts every delivery */
 export async function startWebhookReceiver(
   answer: (webhook: ReceivedWebhook) => number = () => 204,
 ): Promise<WebhookReceiver> {

@@ -5,8 +5,7 @@ import type { Unable } from '../../projections/rebuild/rebuild.ts'
 import { formatPosition } from '../../platform/kit/positions.ts'
 
 /**
- * What was compared, in numbers: rows that serve, the rows of the copy where they are not as many, and events that an
- * operator had passed over, which both lack.
+ * The size of a comparison: serving rows, rows of the copy if they differ, and skipped events, which both copies lack.
  */
 export function sizeText({ tables }: Comparison, passedOver: ReadonlySet<string>): string {
   const rows = sum(tables.map((table) => table.rows))
@@ -14,10 +13,10 @@ export function sizeText({ tables }: Comparison, passedOver: ReadonlySet<string>
   const rowsText = rows === copyRows ? `${rows} rows` : `${rows} rows, ${copyRows} by the log`
   return passedOver.size === 0
     ? rowsText
-    : `${rowsText}, ${passedOver.size} event${passedOver.size === 1 ? '' : 's'} passed over`
+    : `${rowsText}, ${passedOver.size} event${passedOver.size === 1 ? '' : 's'} skipped`
 }
 
-/** The events that each projector passes over, by its name. */
+/** The events that each projector skips, by its name. */
 export async function passedOverBy(
   { skips }: RebuildContext,
   names: readonly string[],
@@ -27,15 +26,15 @@ export async function passedOverBy(
   return (name) => sets.get(name) ?? new Set()
 }
 
-/** The first row that differs, by its key; names of columns, never what is in them. */
+/** The first row that differs, by its key. Contains names of columns, never their values. */
 export function differenceText(difference: Difference): string {
   switch (difference.kind) {
     case 'changed':
       return `table ${difference.table}, row ${keyText(difference.key)}: differs in ${difference.columns.join(', ')}`
     case 'missing':
-      return `table ${difference.table}, row ${keyText(difference.key)}: is missing from what serves`
+      return `table ${difference.table}, row ${keyText(difference.key)}: is missing from the serving copy`
     case 'surplus':
-      return `table ${difference.table}, row ${keyText(difference.key)}: is served, and the log does not say so`
+      return `table ${difference.table}, row ${keyText(difference.key)}: is in the serving copy, but not in the log`
     case 'shape':
       return `table ${difference.table}: ${difference.columns.join(', ') || 'the whole table'} is not the same in both`
   }

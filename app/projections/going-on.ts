@@ -4,7 +4,10 @@ import { pause } from '../../platform/kit/backoff.ts'
 import { noRoomText } from './list.ts'
 import { readProjector, type ShownCopy, type ShownFailure, type ShownProjector } from './known-projectors.ts'
 
-/** An instance looks for resumed projectors every second; one that is not back by then has something to catch up. */
+/**
+ * Instances look for resumed projectors every second. A projector that is not back after this time is still catching
+ * up.
+ */
 const patienceMs = 10_000
 const pollMs = 200
 
@@ -13,7 +16,7 @@ export interface Told {
   readonly isDone: boolean
 }
 
-/** Lets a failed or stopped projector try the event after its checkpoint again, and tells what becomes of it. */
+/** Lets a failed or stopped projector try the event after its checkpoint again, and reports the result. */
 export async function retryProjector(pool: Pool, name: string): Promise<Told> {
   const before = await readProjector(pool, name)
   if (before.status === 'unseen') return { text: `${name} has never run: there is nothing to retry`, isDone: false }
@@ -23,7 +26,7 @@ export async function retryProjector(pool: Pool, name: string): Promise<Told> {
   return becomeOf(pool, name, resumed)
 }
 
-/** What becomes of that which was let go on, as far as it shows within a few seconds. */
+/** The result for a resumed projector, as far as it is visible within a few seconds. */
 export async function becomeOf(pool: Pool, name: string, { isServing, nextVersion }: Resumed): Promise<Told> {
   const told: Told[] = []
   if (isServing) told.push(outcomeOf(await settled(pool, name, ({ status }) => status !== 'catching-up')))
@@ -69,7 +72,7 @@ function outcomeOfNext(shown: ShownProjector, version: number): Told {
   }
   if (shown.version === version) return { text: `${name} is served in version ${version}`, isDone: true }
   return {
-    text: `the copy of ${name} in version ${version} is filled anew as soon as an instance of that version runs it: projections list shows how far it is`,
+    text: `the copy of ${name} in version ${version} is filled again as soon as an instance of that version runs it: projections list shows how far it is`,
     isDone: true,
   }
 }
@@ -81,12 +84,12 @@ function failedAgainText(what: string, failure: ShownFailure | undefined): strin
 function outcomeOf({ name, status, position, failure }: ShownProjector): Told {
   switch (status) {
     case 'running':
-      return { text: `${name} goes on and is at the head, at ${position}`, isDone: true }
+      return { text: `${name} continues and is at the head, at ${position}`, isDone: true }
     case 'failed':
       return { text: failedAgainText(name, failure), isDone: false }
     case 'catching-up':
       return {
-        text: `${name} goes on from ${position} as soon as an instance runs it: projections lag shows how far it is`,
+        text: `${name} continues from ${position} as soon as an instance runs it: projections lag shows how far it is`,
         isDone: true,
       }
     case 'stopped':

@@ -5,7 +5,7 @@ import type { Pool } from 'pg'
 import type { ProjectionFailure, StoredStatus } from '../../projections/runtime/checkpoints.ts'
 import { isTableMissing } from '../../platform/database/database.ts'
 
-/** Everything that this program projects: the read models, and the to-do lists of the processes. */
+/** All projectors of this program: the read models and the to-do lists of the processes. */
 export const knownProjectors: readonly Projector[] = [
   ...readModels,
   ...processes.map((process) => process.list),
@@ -13,32 +13,32 @@ export const knownProjectors: readonly Projector[] = [
 
 export const knownNames: readonly string[] = knownProjectors.map(({ name }) => name)
 
-/** One that the command line has let through. */
+/** For a name that the command line has accepted. */
 export function projectorNamed(name: string): Projector {
   const projector = knownProjectors.find((known) => known.name === name)
   if (projector === undefined) throw new TypeError(`no projector ${name}`)
   return projector
 }
 
-/** `next` is being filled by a rebuild, `check` by a comparison; `previous` served before the last switch. */
+/** A rebuild fills `next`, a comparison fills `check`; `previous` served before the last switch. */
 export type CopyKind = 'next' | 'previous' | 'check'
 
 /** `catching-up`: on its way to the head. `unseen`: no instance has ever run it. */
 export type ShownStatus = 'running' | 'failed' | 'catching-up' | 'stopped' | 'unseen'
 
-/** What the database says of a projector, beside what this program knows of it. */
+/** The database's data about a projector, and this program's version of it. */
 export interface ShownProjector {
   readonly name: string
-  /** Undefined where no instance has ever run it. */
+  /** Undefined if no instance has ever run it. */
   readonly version: number | undefined
   /** Undefined for a projector that this program does not have. */
   readonly programVersion: number | undefined
   readonly status: ShownStatus
   /** `commit/prepare`. */
   readonly position: string | undefined
-  /** Since the checkpoint last moved, in seconds. */
+  /** Seconds since the checkpoint last moved. */
   readonly idleSeconds: number | undefined
-  /** Since its instance last said that it is alive, in seconds; undefined when none ever has. */
+  /** Seconds since the last heartbeat of its instance; undefined if there was none. */
   readonly silenceSeconds: number | undefined
   readonly copies: readonly ShownCopy[]
   readonly failure: ShownFailure | undefined
@@ -48,9 +48,9 @@ export interface ShownCopy {
   readonly kind: CopyKind
   readonly version: number
   readonly position: string
-  /** It could not be filled: for the event of `failure`, else for want of room on the disk. */
+  /** The fill failed: at the event of `failure`, or else for lack of room on the disk. */
   readonly isFailed: boolean
-  /** Where a newer program could not fill it. */
+  /** Set if a newer program could not fill the copy. */
   readonly failure: ShownFailure | undefined
 }
 
@@ -71,7 +71,7 @@ interface ProjectorRow {
   failed_reason: string | null
 }
 
-/** All projectors: those that this program knows, and those that others have left in the database. By name. */
+/** All projectors by name: those of this program, and those that other programs left in the database. */
 export async function readProjectors(pool: Pool): Promise<readonly ShownProjector[]> {
   const rows = await readRows(pool)
   const serving = rows.filter(({ name }) => !name.includes('__'))
@@ -80,7 +80,7 @@ export async function readProjectors(pool: Pool): Promise<readonly ShownProjecto
   return [...names].toSorted().map((name) => shown(name, programVersions.get(name), rows))
 }
 
-/** One of them; `unseen` where the database has none of that name. */
+/** One projector; `unseen` if the database has none of that name. */
 export async function readProjector(pool: Pool, name: string): Promise<ShownProjector> {
   const projectors = await readProjectors(pool)
   return projectors.find((projector) => projector.name === name) ?? shown(name, undefined, [])
@@ -97,7 +97,7 @@ async function readRows(pool: Pool): Promise<readonly ProjectorRow[]> {
     )
     return rows
   } catch (error) {
-    // Nobody has ever projected anything into this database.
+    // No instance has ever used this database for projections.
     if (isTableMissing(error)) return []
     throw error
   }

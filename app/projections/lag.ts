@@ -11,12 +11,12 @@ import { projectedStreams } from './projected-streams.ts'
 import { readProjectors, type ShownProjector } from './known-projectors.ts'
 import { tableText } from './list.ts'
 
-/** Counting reads the log backwards, so it ends somewhere. */
+/** Counting reads the log backwards, so it needs a limit. */
 const mostCounted = 10_000
 
 interface Lag {
   readonly projector: ShownProjector
-  /** Events after the checkpoint, of the streams that are projected. */
+  /** Events after the checkpoint, in the projected streams. */
   readonly behind: number
   readonly isMore: boolean
 }
@@ -51,7 +51,7 @@ export async function projectionLag(
   return tableText([['NAME', 'STATUS', 'POSITION', 'BEHIND', 'LAST MOVED'], ...rows])
 }
 
-/** Positions down to the slowest projector's, newest first; not complete where there are more than are counted. */
+/** Positions down to the slowest projector's, newest first. Incomplete above the counting limit. */
 async function newestEvents(
   eventStore: EventStore,
   reached: readonly Position[],

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import { knownProjectors, readProjectors, type ShownFailure, type ShownProjector } from './known-projectors.ts'
 
-/** An instance that has said nothing for this long is not there, in seconds. */
+/** An instance without a heartbeat for this long counts as gone, in seconds. */
 const silenceLimitSeconds = 10
 
 export async function listProjectors(pool: Pool, isJson: boolean): Promise<string> {
@@ -27,7 +27,7 @@ function versionText({ version, programVersion }: ShownProjector): string {
   return version === programVersion ? String(version) : `${version} (this program: ${programVersion})`
 }
 
-/** A status that somebody must keep up is worth nothing while nobody is there. */
+/** A running status has no meaning without a running instance. */
 function statusText({ status, silenceSeconds }: ShownProjector): string {
   if (status !== 'running' && status !== 'catching-up') return status
   if (silenceSeconds === undefined) return `${status}, but nobody has run it yet`
@@ -44,7 +44,7 @@ function failureText(projector: ShownProjector): string[] {
   const { name, status, version = 0, failure, copies } = projector
   const isDecisive = knownProjectors.find((known) => known.name === name)?.decisive === true
   const ofCopies = copies.flatMap((copy) => {
-    // Nobody waits for what another copy lacks.
+    // Only an upgrade needs its copy.
     const isWanted = copy.kind === 'next' && copy.version > version
     if (copy.isFailed && copy.failure === undefined) return ['', noRoomText(name, copy.version)]
     return failedText(`the ${copy.kind} copy of ${name}`, copy.failure, (position) =>
@@ -68,7 +68,7 @@ function failedText(what: string, failure: ShownFailure | undefined, hint: (posi
   ]
 }
 
-/** Of a copy whose tables an upgrade has given up. */
+/** For a copy whose tables an upgrade dropped. */
 export function noRoomText(name: string, version: number): string {
   return `the copy of ${name} in version ${version} found no room on the disk: make room, then projections retry ${name}`
 }

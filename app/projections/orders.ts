@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { parsePosition, type Position } from '../../platform/kit/positions.ts'
 import { knownNames } from './known-projectors.ts'
 
-/** What an operator asks of the projections. */
+/** A command of an operator about projections. */
 export type ProjectionsOrder =
   | { readonly action: 'list' | 'lag'; readonly isJson: boolean }
   | { readonly action: 'rebuild'; readonly names: readonly string[]; readonly acceptsDifference: boolean }
@@ -10,7 +10,7 @@ export type ProjectionsOrder =
   | { readonly action: 'retry' | 'rollback' | 'drop'; readonly name: string }
   | { readonly action: 'skip'; readonly name: string; readonly position: Position; readonly reason: string }
 
-/** The command cannot be meant: its message is for the operator. */
+/** The arguments are not a valid command. The message is for the operator. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
@@ -18,16 +18,16 @@ export class UsageError extends Error {
 export const projectionsUsage = `  projections list [--json]        every projector: version, status, copies, and the event at which it failed
   projections lag [--json]         how far each is behind the log, and since when
   projections rebuild NAME|--all [--accept-difference]
-          fills a copy anew beside the one that serves, compares both at the same position, and
-          switches only if they are equal; the one that served is kept for a rollback
+          fills a new copy next to the serving one, compares both at the same position, and
+          switches only if they are equal; keeps the old copy for a rollback
   projections verify NAME|--all [--json]
           the same comparison without the switch; names the first row that differs
-  projections retry NAME           lets a failed or stopped projector go on with its event
+  projections retry NAME           continues a failed or stopped projector with its event
   projections skip NAME POSITION --reason TEXT
-          passes over the event at which it failed, now and at every rebuild. TEXT (1 to 500 characters)
+          skips the event at which it failed, now and at every rebuild. TEXT (1 to 500 characters)
           is recorded for ever, unencrypted: no name, no birth date, nothing about a patient
-  projections rollback NAME        what served before the last rebuild serves again
-  projections drop NAME            removes what served before, and what an interrupted rebuild left
+  projections rollback NAME        puts the copy before the last rebuild back in place
+  projections drop NAME            removes the previous copy, and the copies of an interrupted rebuild
           Exit codes: 0 done, or equal; 1 different, or failed; 2 wrong usage`
 
 const actions = ['list', 'lag', 'rebuild', 'verify', 'retry', 'skip', 'rollback', 'drop'] as const
@@ -36,8 +36,8 @@ const largest = 2n ** 64n - 1n
 const longestReason = 500
 
 /**
- * The order in the arguments after `projections`.
- * @throws UsageError, and what `parseArgs` throws
+ * The command in the arguments after `projections`.
+ * @throws UsageError, and the errors of `parseArgs`
  */
 export function readProjections(args: readonly string[]): ProjectionsOrder {
   const [action, ...rest] = args

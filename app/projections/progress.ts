@@ -2,15 +2,15 @@ import type { RebuildProgress } from '../../projections/rebuild/context.ts'
 
 export interface ProgressOutput {
   readonly write: (text: string) => void
-  /** A line that is drawn again and again, instead of one every few seconds. */
+  /** True redraws one line; false prints a new line every few seconds. */
   readonly isTerminal: boolean
-  /** Milliseconds of a clock that only goes forward. */
+  /** Milliseconds of a monotonic clock. */
   readonly now: () => number
 }
 
 export interface Progress {
   readonly report: (progress: RebuildProgress) => void
-  /** Takes the line away, so that results stand alone. */
+  /** Removes the line, so results stand alone. */
   clear(): void
 }
 
@@ -19,7 +19,7 @@ const redrawMs = 100
 const plainMs = 5_000
 const clearLine = '\r\u001B[2K'
 
-/** Shows how far a rebuild or a comparison is: events, events per second, time left. */
+/** Shows the progress of a rebuild or a comparison: events, events per second, time left. */
 export function createProgress({ write, isTerminal, now }: ProgressOutput): Progress {
   let shownAt = now()
   let hasLine = false
@@ -50,7 +50,7 @@ export function createProgress({ write, isTerminal, now }: ProgressOutput): Prog
   }
 }
 
-/** How much of the log, by its bytes: how many events it holds nobody knows before. */
+/** Share of the log, by bytes: the number of its events is not known in advance. */
 function shareOf({ position, target }: RebuildProgress): number {
   return target.commit === 0n ? 1 : Math.min(1, Number(position.commit) / Number(target.commit))
 }

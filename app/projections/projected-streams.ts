@@ -5,7 +5,7 @@ import { oauthClients } from '../../streams/oauth-client/aggregate.ts'
 import { projections } from '../../streams/projection/aggregate.ts'
 import { reservations } from '../../streams/reservation/aggregate.ts'
 
-/** Categories that a read model or a to-do list has a handler for. */
+/** Categories with a handler in a read model or a to-do list. */
 const listenedTo = new Set(
   [...readModels, ...processes.map(({ list }) => list)].flatMap(({ handlers }) =>
     Object.keys(handlers).map((type) => catalogue.entry(type)?.category),
@@ -13,8 +13,8 @@ const listenedTo = new Set(
 )
 
 /**
- * Streams that any projector may listen to: everything but what only commands read, and channels that nobody here reads:
- * their events would be sent, decoded and passed over for nobody.
+ * Streams that any projector may listen to. Excludes streams that only commands read, and channels that nothing here
+ * reads: the server would send their events for nothing.
  */
 export const projectedStreams: readonly string[] = catalogue.categories
   .filter(

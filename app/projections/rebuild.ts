@@ -7,7 +7,7 @@ import { differenceText, passedOverBy, sizeText, unableText } from './comparison
 import type { Told } from './going-on.ts'
 import { projectorNamed } from './known-projectors.ts'
 
-/** One outcome per projector, each told by itself: one that cannot be rebuilt keeps none of the others. */
+/** One outcome per projector, printed separately. A projector that cannot be rebuilt does not stop the others. */
 export async function rebuildProjectors(
   context: RebuildContext,
   names: readonly string[],
@@ -20,15 +20,15 @@ export async function rebuildProjectors(
 
 type Switched = Extract<RebuildOutcome, { kind: 'switched' }>
 
-/** What became of one of them, for the operator; done only where it was switched. */
+/** The result of one rebuild, for the operator. It counts as done only after a switch. */
 export function toldOfRebuild(outcome: RebuildOutcome, passedOver: ReadonlySet<string>): Told {
   if (outcome.kind === 'switched') return { text: switchedText(outcome, passedOver), isDone: true }
   if (outcome.kind !== 'differs') return { text: unableText(outcome), isDone: false }
   const { name, comparison } = outcome
   const lines = [
-    `${name}: not switched: at ${formatPosition(comparison.position)} what serves differs from what the log says (${sizeText(comparison, passedOver)})`,
+    `${name}: not switched: at ${formatPosition(comparison.position)} the serving copy differs from the log (${sizeText(comparison, passedOver)})`,
     ...(comparison.difference === undefined ? [] : [`  ${differenceText(comparison.difference)}`]),
-    `  where what serves is what is wrong: projections rebuild ${name} --accept-difference`,
+    `  if the serving copy is wrong: projections rebuild ${name} --accept-difference`,
   ]
   return { text: lines.join('\n'), isDone: false }
 }
@@ -58,7 +58,7 @@ export async function rollBack(context: RebuildContext, name: string): Promise<T
   const outcome = await rollback(context, projectorNamed(name))
   if (outcome.kind === 'failed') return { text: unableText(outcome), isDone: false }
   const lines = [
-    `${name}: what served before serves again, from ${formatPosition(outcome.position)}; another rollback takes this one back`,
+    `${name}: the previous copy serves again, from ${formatPosition(outcome.position)}; another rollback reverses this one`,
     ...(outcome.status === 'stopped' ? [stoppedText(name)] : []),
   ]
   return { text: lines.join('\n'), isDone: true }
@@ -70,5 +70,5 @@ export async function dropCopies(pool: Pool, name: string): Promise<Told> {
 }
 
 function stoppedText(name: string): string {
-  return `  it is stopped, as before: projections retry ${name} lets it go on`
+  return `  it is stopped, as before: projections retry ${name} resumes it`
 }

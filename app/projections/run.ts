@@ -14,17 +14,17 @@ import { openServers, type OpenServers } from './servers.ts'
 import { skipFailedEvent, skippedIn } from './skip.ts'
 import { verifyProjectors } from './verify.ts'
 
-/** Results go to `out`, complaints and progress to `err`. */
+/** Results go to `out`, errors and progress to `err`. */
 export interface Terminal {
   readonly out: (text: string) => void
   readonly err: (text: string) => void
-  /** `err` is one that shows lines drawn again. */
+  /** `err` is a terminal that can redraw lines. */
   readonly isInteractive: boolean
-  /** Ends what takes long; the copy that was being filled is dropped. */
+  /** Ends a long command. The unfinished copy is dropped. */
   readonly signal: AbortSignal
 }
 
-/** Carries out an operator's order; resolves to the exit code: 0 done or equal, 1 different or failed. */
+/** Runs an operator's command. Resolves to the exit code: 0 done or equal, 1 different or failed. */
 export async function runProjections(order: ProjectionsOrder, env: Environment, terminal: Terminal): Promise<number> {
   const servers = await openServers(env)
   const progress = createProgress({
@@ -90,7 +90,7 @@ async function contextOf(servers: OpenServers, progress: Progress, signal: Abort
   }
 }
 
-/** Somebody's program reads it: it belongs to the output, whatever it says. */
+/** Programs read this output, so it goes to `out`, whatever the result is. */
 function isData(order: ProjectionsOrder): boolean {
   return 'isJson' in order && order.isJson
 }

@@ -12,7 +12,7 @@ import { requireVariables, serverNeeds } from '../roles.ts'
 import { readServers, serversFile, type Servers } from '../servers-file.ts'
 import { clearly } from '../start-errors.ts'
 
-/** The servers of a running system, as a command beside it reaches them. Each is opened when it is first needed. */
+/** The servers of a running system, for a separate command. Each connection opens on first use. */
 export interface OpenServers {
   /** The read models. */
   readonly pool: Pool
@@ -23,16 +23,16 @@ export interface OpenServers {
 interface Found {
   readonly configuration: Configuration
   readonly masterKeys: () => Promise<MasterKeyRing>
-  /** What an operator looks at when a server does not answer. */
+  /** Where the operator finds the address of a server that does not answer. */
   readonly foundIn: string
 }
 
 const addresses = ['ESDB_URL', 'DATABASE_URL', 'VAULT_DATABASE_URL'] as const
-/** A copy of a large read model is filled, indexed and compared by statements that take their time, in milliseconds. */
+/** In milliseconds. Filling, indexing and comparing a large read model takes long statements. */
 const statementTimeoutMs = 3_600_000
 
 /**
- * Connects to the read models of the environment's servers, or of the `platform up` that runs over the data folder.
+ * Connects to the read models of the environment's servers, or of a `platform up` that runs on the data folder.
  * @throws ConfigurationError, and an Error that names the server that does not answer
  */
 export async function openServers(env: Environment): Promise<OpenServers> {
@@ -79,7 +79,7 @@ async function findServers(env: Environment): Promise<Found> {
   }
   const { dataDir } = configuration
   const servers = await readServers(dataDir)
-  // One address of another system among those of this one would fill its tables from foreign events.
+  // Mixed addresses of two systems would fill tables from foreign events.
   const isOfTheirs = servers !== undefined && addresses.every((name) => !isGiven(name) || env[name] === servers[name])
   if (!isOfTheirs) refuse(env, dataDir, servers)
   return {
@@ -104,7 +104,7 @@ function refuse(env: Environment, dataDir: string, servers: Servers | undefined)
   throw new ConfigurationError(otherwise)
 }
 
-/** Those of the environment, else those that `platform up` made in its data folder; none are made here. */
+/** The keys of the environment, else the keys that `platform up` made in its data folder. Never creates keys. */
 async function masterKeysOf({ masterKeys, dataDir }: Configuration): Promise<MasterKeyRing> {
   if (masterKeys !== undefined) return parseMasterKeys(masterKeys)
   const file = join(dataDir, 'master-keys')

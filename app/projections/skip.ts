@@ -19,15 +19,15 @@ export interface Skip {
   readonly reason: string
 }
 
-/** How long the failed row stays locked for the event store to record the skip, in milliseconds. */
+/** How long the failed row stays locked while the event store records the skip, in milliseconds. */
 const recordMs = 2_000
 /** Namespace of the commands that skip an event. */
 const commands = '5a0f2f0e-6f2b-5d0a-9c55-0d3a2c6b7e11'
 
 /**
- * Lets a projector pass over the event at which it stands, and only over that one: it must have failed there. The same
- * order again is done already. Where decisions are taken on the rows, none may be missing.
- * @throws RebuildRefusedError while somebody else works on its copies
+ * Lets a projector skip the event at which it failed, and no other. A repeat of the command changes nothing. If
+ * decisions use its rows, no event may be skipped.
+ * @throws RebuildRefusedError while another command works on its copies
  */
 export async function skipFailedEvent(
   pool: Pool,
@@ -36,7 +36,7 @@ export async function skipFailedEvent(
 ): Promise<Told> {
   if (projectorNamed(name).decisive === true) {
     return {
-      text: `${name} passes over nothing: decisions are taken on what it holds. Mend the program, then: projections retry ${name}`,
+      text: `${name} skips nothing: decisions depend on its rows. Fix the program, then: projections retry ${name}`,
       isDone: false,
     }
   }
@@ -48,17 +48,17 @@ export async function skipFailedEvent(
     const passed = await inTransaction(pool, async (client) => {
       const failed = await lockedFailure(client, name, position)
       if (failed === undefined) return undefined
-      // Nobody takes the event while this is recorded; whoever waits for the row does not wait long.
+      // No instance can process the event while the skip is recorded. Waiters for the row's lock wait only briefly.
       await limited(recordMs, record(eventStore, { name, position, reason }, failed))
       return { failed, resumed: await requestResume(client, name) }
     })
     if (passed === undefined) {
       return isSkipped
-        ? { text: `${name} passes over ${place} already`, isDone: true }
+        ? { text: `${name} skips ${place} already`, isDone: true }
         : { text: `${name} has not failed at ${place}: ${whereabouts(await readProjector(pool, name))}`, isDone: false }
     }
     const { failed, resumed } = passed
-    const first = `${name} passes over ${failed.eventType} ${failed.eventId} at ${place}, now and at every rebuild`
+    const first = `${name} skips ${failed.eventType} ${failed.eventId} at ${place}, now and at every rebuild`
     if (resumed === undefined) return { text: first, isDone: true }
     await locks.close()
     const { text, isDone } = await becomeOf(pool, name, resumed)
@@ -70,7 +70,10 @@ export async function skipFailedEvent(
 
 type FailedEvent = Pick<ProjectionFailure, 'eventId' | 'eventType'>
 
-/** The failure at this place, its row locked: of what serves, or of the copy that a newer version could not fill. */
+/**
+ * The failure at this position, with its row locked: of the serving copy, or of the copy that a newer version could not
+ * fill.
+ */
 async function lockedFailure(
   client: PoolClient,
   name: string,
@@ -112,7 +115,7 @@ function whereabouts({ status, position, failure }: ShownProjector): string {
   return status === 'unseen' ? 'it has never run' : `it is ${status}, at ${position}`
 }
 
-/** Where the system has no name for its user, as in a container of any user id, the number tells. */
+/** A container with any user id may have no user name. Then this returns the number. */
 function operator(): string {
   try {
     return userInfo().username
@@ -121,7 +124,7 @@ function operator(): string {
   }
 }
 
-/** Positions, as `formatPosition` writes them, of the events that operators let a projector pass over. */
+/** Positions of the events that operators let a projector skip, as `formatPosition` writes them. */
 export function skippedIn(eventStore: Pick<EventStore, 'load'>): (projector: string) => Promise<ReadonlySet<string>> {
   return async (projector) => {
     const { state } = await eventStore.load(projections.of(projector))

@@ -5,7 +5,7 @@ import { differenceText, passedOverBy, sizeText, unableText } from './comparison
 import type { Told } from './going-on.ts'
 import { projectorNamed } from './known-projectors.ts'
 
-/** Compares each with what the log says; as one JSON text, or one text for each. */
+/** Compares each projector with the log. Prints one JSON text, or one text per projector. */
 export async function verifyProjectors(
   context: RebuildContext,
   names: readonly string[],

@@ -19,7 +19,7 @@ import {
 const http = ['http', 'https'] as const
 const daySeconds = 86_400
 
-/** Every environment variable that the platform reads, by the member of `Configuration` that holds it. */
+/** All environment variables of the platform, by their member of `Configuration`. */
 const settings = {
   appEnv: optional('APP_ENV', oneOf('development', 'production'), {
     meaning: 'Profile: which rules for addresses, images, actor contexts and secrets apply',
@@ -269,7 +269,7 @@ type Parsed = { [Key in keyof typeof settings]: (typeof settings)[Key] extends S
 
 export type ActorContextMode = 'trust' | 'signed' | 'resolve'
 
-/** The platform's configuration: frozen, checked, with every default applied. Units are in the names. */
+/** The platform's configuration: frozen, checked, with all defaults. Names contain the units. */
 export type Configuration = Readonly<
   Omit<
     Parsed,
@@ -283,7 +283,7 @@ export type Configuration = Readonly<
     clinicalBaseUrl: string
     consentBaseUrl: string
     aiReviewBaseUrl: string
-    /** Weaknesses that the profile allows, for operators. Logged at start; `/health` is public and shows none of it. */
+    /** Weak settings that the profile allows, for operators. Logged at start. `/health` is public and omits them. */
     warnings: readonly string[]
   }
 >
@@ -327,7 +327,7 @@ function parseAll(env: Environment): Parsed {
 
 export interface ConfigurationRow {
   readonly name: string
-  /** Empty when the variable is unset by default. */
+  /** Empty if the variable is unset by default. */
   readonly default: string
   readonly meaning: string
   readonly unit: string

@@ -1,19 +1,19 @@
 import { parseConnectionString, type ConnectionOptions, type QueryOptions } from '../kit/event-store-client.ts'
 
-/** A connection string of an event store, as the official client reads it. */
+/** A connection string of an event store, parsed as the official client does. */
 export interface EventStoreAddress {
   readonly hosts: readonly { readonly host: string; readonly port: number }[]
-  /** The nodes of a cluster are found through its hosts, so some of their addresses are not in the string. */
+  /** The client discovers the nodes of a cluster, so some of their addresses are not in the string. */
   readonly isCluster: boolean
   readonly isEncrypted: boolean
-  /** True for a user with a password, and for a client certificate. The client sends neither without TLS. */
+  /** True with a user and password, or with a client certificate. The client sends both only with TLS. */
   readonly hasCredentials: boolean
   readonly password: string | undefined
 }
 
 /**
- * Undefined for a string that the client refuses, or of which it ignores an option. For an ignored option the client prints
- * the whole string, password included, each time it reads it.
+ * Undefined if the client refuses the string or ignores one of its options. For an ignored option the client prints the
+ * whole string, password included, each time it reads it.
  */
 export function readEventStoreAddress(url: string): EventStoreAddress | undefined {
   const options = parsed(url)
@@ -53,7 +53,7 @@ const optionNames: Readonly<Record<keyof QueryOptions, true>> = {
   keepAliveTimeout: true,
 }
 
-/** The client reads names of options without case, hyphens and underscores. */
+/** The client ignores case, hyphens and underscores in option names. */
 const known = new Set(Object.keys(optionNames).map((name) => name.toLowerCase()))
 
 function parsed(url: string): ConnectionOptions | undefined {

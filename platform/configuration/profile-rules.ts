@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { readEventStoreAddress } from './event-store-address.ts'
 import { readDatabaseAddress, type DatabaseAddress } from '../database/database.ts'
 
-/** A variable of the environment is wrong. The message names it and what it must be, never a secret's value. */
+/** An environment variable is wrong. The message contains its name and its rule, never a secret's value. */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError'
   readonly isSafeToLog = true
@@ -10,7 +10,7 @@ export class ConfigurationError extends Error {
 
 export type Profile = 'development' | 'production'
 
-/** What the rules between settings need to see. */
+/** The input of the rules between settings. */
 export interface CheckedSettings {
   readonly profile: Profile
   readonly host: string
@@ -24,7 +24,7 @@ export interface CheckedSettings {
   readonly clinicalBaseUrl: string
   readonly consentBaseUrl: string
   readonly aiReviewBaseUrl: string
-  /** False where Node.js is told to take any certificate. */
+  /** False if Node.js is set to accept any certificate. */
   readonly isTlsVerified: boolean
   readonly s3Endpoint?: string | undefined
   readonly s3PublicEndpoint?: string | undefined
@@ -40,7 +40,9 @@ export interface CheckedSettings {
   readonly stepLeaseMs: number
 }
 
-/** Rules between settings and of the profile (contract section 4). Returns warnings; throws `ConfigurationError`. */
+/**
+ * Rules between settings, and rules of the profile (contract section 4). Returns warnings; throws `ConfigurationError`.
+ */
 export function checkProfile(settings: CheckedSettings): readonly string[] {
   checkCombinations(settings)
   const { profile } = settings
@@ -92,7 +94,7 @@ interface Databases {
   readonly VAULT_DATABASE_URL?: DatabaseAddress
 }
 
-/** Names that lead to one database by DNS alone are found when both servers are asked, at the start. */
+/** Two names of one database that differ only in DNS are found at the start, when both servers are asked. */
 function readDatabases({ databaseUrl, vaultDatabaseUrl }: CheckedSettings): Databases {
   if (databaseUrl === undefined || vaultDatabaseUrl === undefined) return {}
   const databases = {
@@ -124,7 +126,7 @@ function identityOf({ host, port, database }: DatabaseAddress): string {
   return JSON.stringify([isLoopbackHost(bare) ? 'loopback' : bare, port, database])
 }
 
-/** Each of these is refused in production and warned about in development. Servers on loopback are exempt from TLS. */
+/** Production refuses each of these; development warns about it. Servers on loopback are exempt from TLS. */
 function tlsWeaknesses(settings: CheckedSettings, databases: Databases): string[] {
   const weaknesses = settings.isTlsVerified
     ? []
@@ -140,7 +142,7 @@ function tlsWeaknesses(settings: CheckedSettings, databases: Databases): string[
   return weaknesses
 }
 
-/** An address of a service that is the one of BASE_URL is reported under that name alone. */
+/** A service address equal to BASE_URL is reported under that name only. */
 function httpAddresses(settings: CheckedSettings): (readonly [name: string, url: string])[] {
   const { baseUrl } = settings
   const services = [
@@ -161,7 +163,7 @@ function httpAddresses(settings: CheckedSettings): (readonly [name: string, url:
   ]
 }
 
-/** The administrators of a new EventStoreDB have this password. */
+/** Default password of the administrators of a new EventStoreDB. */
 const defaultPassword = 'changeit'
 
 function eventStoreWeaknesses({ esdbUrl, profile }: CheckedSettings): string[] {
@@ -170,7 +172,7 @@ function eventStoreWeaknesses({ esdbUrl, profile }: CheckedSettings): string[] {
   const isOfThisMachine = store.hosts.every(({ host }) => isLoopbackHost(host))
   const weaknesses: string[] = []
   if (!store.isEncrypted && !isOfThisMachine) weaknesses.push('ESDB_URL must not turn TLS off')
-  // A store of a developer's own machine may let everybody in.
+  // A store on a developer's own machine may work without credentials.
   if (!store.hasCredentials && (profile === 'production' || !isOfThisMachine))
     weaknesses.push('ESDB_URL must name a user and a password, which the client sends by TLS only')
   if (store.password === defaultPassword) weaknesses.push('ESDB_URL must not have the default password of EventStoreDB')

@@ -3,10 +3,10 @@ import { Check } from 'typebox/value'
 import { readEventStoreAddress } from './event-store-address.ts'
 import { isUuid } from '../http/formats.ts'
 
-/** How one environment variable is read: text to value, checked by a TypeBox schema. */
+/** Reads one environment variable: text to value, checked by a TypeBox schema. */
 export interface SettingKind<Schema extends TSchema> {
   readonly schema: Schema
-  /** Completes "NAME must be …". */
+  /** Completes the sentence "NAME must be …". */
   readonly mustBe: string
   readonly unit: string
   readonly read: (text: string) => unknown
@@ -18,22 +18,22 @@ export interface Setting<Value = unknown> {
   readonly mustBe: string
   readonly unit: string
   readonly isSecret: boolean
-  /** As the README table shows it; empty when the variable is unset by default. */
+  /** As in the README table; empty if the variable is unset by default. */
   readonly defaultText: string
-  /** The text that stands in for an unset variable; undefined leaves the setting unset. */
+  /** The text for an unset variable; undefined leaves the setting unset. */
   readonly initial: string | undefined
-  /** Undefined when the text is no valid value. */
+  /** Undefined if the text is no valid value. */
   readonly parse: (text: string) => { readonly value: Value } | undefined
 }
 
 interface SettingOptions {
   readonly meaning: string
   readonly isSecret?: boolean
-  /** Shown instead of the default's text when the default is derived from other settings. */
+  /** Replaces the default's text in the table if the default depends on other settings. */
   readonly shownDefault?: string
 }
 
-/** A setting that always has a value: the default stands as the text that would set it. */
+/** A setting that always has a value. The default is written as the text of the variable. */
 export function setting<Schema extends TSchema>(
   name: string,
   kind: SettingKind<Schema>,
@@ -110,7 +110,7 @@ export function texts(mustBe: string, isEntry: (text: string) => boolean) {
   }
 }
 
-/** Which organisations an option is on for: none, all, or those of the ids, in lower case. */
+/** The organisations with an option: none, all, or a list of ids in lower case. */
 export function organisations() {
   return {
     schema: Type.Union([Type.Literal('all'), Type.Array(Type.String(), { maxItems: 1000 })]),
@@ -129,7 +129,7 @@ const ed25519 = Type.Object({ kty: Type.Literal('OKP'), crv: Type.Literal('Ed255
 const p256 = Type.Object({ kty: Type.Literal('EC'), crv: Type.Literal('P-256'), x: Type.String(), y: Type.String() })
 const named = Type.Object({ kid: Type.String({ minLength: 1 }), d: Type.Optional(Type.Never()) })
 
-/** A JSON Web Key Set of public keys, as JSON; read to its keys. */
+/** A JSON Web Key Set of public keys, as JSON; parsed to its keys. */
 export function publicKeys() {
   return {
     schema: Type.Array(Type.Intersect([Type.Union([ed25519, p256]), named]), { minItems: 1, maxItems: 20 }),
@@ -156,8 +156,9 @@ export function oneOf<const Choices extends readonly [string, ...string[]]>(...c
 }
 
 /**
- * An absolute address of one of the schemes, without user information. Its path stays as given, without a trailing slash. Paths
- * are put behind it, so it has no query. `URL` would silently drop blanks and turn backslashes into slashes.
+ * An absolute address with one of the schemes, without user information. Its path stays as given, without a trailing
+ * slash. It has no query, because paths are appended. `URL` would silently drop blanks and turn backslashes into
+ * slashes.
  */
 export function address(schemes: readonly string[]) {
   return {
@@ -173,7 +174,7 @@ export function address(schemes: readonly string[]) {
   }
 }
 
-/** An address that pg reads. A parameter that stands twice is refused: programs differ in which of the two they take. */
+/** An address that pg accepts. A repeated parameter is refused: programs differ in which value they use. */
 export function databaseAddress() {
   return {
     schema: Type.String({ minLength: 1 }),
@@ -187,7 +188,7 @@ export function databaseAddress() {
   }
 }
 
-/** A connection string that the official client of the event store reads. */
+/** A connection string that the official client of the event store accepts. */
 export function eventStoreAddress() {
   return {
     schema: Type.String({ minLength: 1 }),

@@ -8,7 +8,7 @@ export type { Pool, PoolClient }
 const { builtins } = types
 
 /**
- * How column types come back, whatever pg's defaults are: bigint and numeric as text (both exceed a double), instants
+ * Types of returned columns, independent of pg's defaults: bigint and numeric as text (both exceed a double), instants
  * as `Date`, dates as text, json parsed.
  */
 const typeParsers = new Map<number, (text: string) => unknown>([
@@ -27,20 +27,27 @@ const customTypes: CustomTypesConfig = {
 
 export interface PoolOptions {
   readonly url: string
-  /** Connections at most (10). */
+  /** Most connections (10). */
   readonly max?: number
-  /** After this the server ends a statement, ms (10000); one that does not answer at all is given up a fifth of it later. */
+  /**
+   * The server ends a statement after this time, ms (10000). A statement without any answer is abandoned a fifth of it
+   * later.
+   */
   readonly statementTimeoutMs?: number
   /** Shown in `pg_stat_activity`. */
   readonly name?: string
-  /** Of every connection, by the names that Postgres gives them. What the address's own `options` say, or else PGOPTIONS, goes before. */
+  /**
+   * Settings of every connection, by their Postgres names. The address's own `options`, or else PGOPTIONS, have
+   * precedence.
+   */
   readonly settings?: Readonly<Record<string, string>>
   readonly logger?: Logger
 }
 
 /**
- * A pool whose lost connections are replaced, idle ones with a log line; none of them ends the program. Its statements are
- * short: none is worth compiling, and some are given prices by planner settings at which Postgres would compile each (`jit`).
+ * A pool that replaces lost connections. A lost idle connection writes a log line; none ends the program. `jit` is off:
+ * the statements are short, so compiling them is a waste. Some planner settings raise their estimated cost so far that
+ * Postgres would compile each one.
  */
 export function createPool({
   url,
@@ -63,20 +70,20 @@ export function createPool({
     keepAlive: true,
   })
   pool.on('error', (err) => logger?.warn({ component: name, err }, 'idle database connection lost'))
-  // A connection in use that is cut between two statements, or in the moment it is handed out, tells it as an event,
-  // which unheard would end the program. Its next statement fails anyway.
+  // A connection may break between two statements, or while it is handed out. It then emits an event. Without a
+  // listener the event would end the program. Its next statement fails anyway.
   pool.on('connect', (client) => client.on('error', () => undefined))
   return pool
 }
 
 /**
- * Connections that begin with these settings, under what else is asked for: of two that say the same, Postgres takes the last. The
- * address is left as it is, since there are forms of it that pg reads and that do not survive being written anew.
+ * Connections start with these settings, before any other options: of two equal settings Postgres uses the last one.
+ * The address stays unchanged, because some forms that pg accepts cannot be written again.
  */
 function clientWith(settings: Readonly<Record<string, string>>): new (config?: ClientConfig) => Client {
   const ours = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`)
   return class extends Client {
-    /** Read when it connects. The types of pg leave it out. */
+    /** Read on connecting. pg's types lack it. */
     declare readonly connectionParameters: { options?: string | undefined }
 
     constructor(config?: ClientConfig) {
@@ -86,27 +93,33 @@ function clientWith(settings: Readonly<Record<string, string>>): new (config?: C
   }
 }
 
-/** Where an address leads, as pg reads it: parameters, percent-encoding and the variables PGHOST, PGSSLMODE and the like included. */
+/**
+ * The target of an address, as pg reads it: with parameters, percent-encoding and the variables PGHOST, PGSSLMODE and
+ * so on.
+ */
 export interface DatabaseAddress {
-  /** A path where it is a socket of this machine. */
+  /** A path if it is a socket of this machine. */
   readonly host: string
   readonly port: number
   readonly database: string
-  /** `unverified`: encrypted, but any certificate, or one of any name, is taken. */
+  /** `unverified`: encrypted, but any certificate, or any name in it, is accepted. */
   readonly encryption: 'none' | 'unverified' | 'verified'
 }
 
-/** @throws where pg cannot use the address, or a file that it names. */
+/** @throws if pg cannot use the address, or a file in it. */
 export function readDatabaseAddress(url: string): DatabaseAddress {
   const { host, port, database = '', ssl } = new Client({ connectionString: url })
   const mode = new URLSearchParams(/\?(.*)$/s.exec(url)?.[1]).get('sslmode') ?? process.env['PGSSLMODE'] ?? ''
   return { host, port, database, encryption: optionalModes.has(mode) ? 'none' : encryptionOf(ssl) }
 }
 
-/** In libpq these leave TLS to the server. This version of pg takes them for verify-full, and announces that a later one does not. */
+/**
+ * In libpq, the server decides about TLS in these modes. This version of pg treats them as verify-full, and announces
+ * that a later one will not.
+ */
 const optionalModes: ReadonlySet<string> = new Set(['allow', 'prefer'])
 
-/** The types of pg call it a boolean. It may be the options of the TLS connection, too, or a text that pg has left as it was. */
+/** pg's types declare a boolean. It may also be the options of the TLS connection, or a text that pg left unchanged. */
 function encryptionOf(ssl: unknown): DatabaseAddress['encryption'] {
   if (ssl === false || ssl === undefined || ssl === null) return 'none'
   if (ssl === true) return 'verified'
@@ -120,11 +133,14 @@ const missingDatabase = '3D000'
 const statementTimedOut = '57014'
 
 class MaintenanceClient extends Client {
-  /** Read when it connects. The types of pg leave it out. */
+  /** Read on connecting. pg's types lack it. */
   declare readonly connectionParameters: { database?: string | undefined }
 }
 
-/** Creates the database of the address when it is missing, through the `postgres` database of the same server. Returns whether it did. */
+/**
+ * Creates the database of the address if it is missing, through the `postgres` database of the same server. Returns
+ * whether it did.
+ */
 export async function ensureDatabase(url: string): Promise<boolean> {
   const { database: name } = readDatabaseAddress(url)
   const client = new MaintenanceClient({
@@ -149,8 +165,9 @@ export async function ensureDatabase(url: string): Promise<boolean> {
 }
 
 /**
- * Whether two addresses lead to one database, however they are spelled: an advisory lock that is taken through one of them is seen
- * through the other. Postgres keeps these locks per database. They end with their transaction, so a pooler in between does no harm.
+ * Whether two addresses lead to one database, however they are written. It takes an advisory lock through one and looks
+ * for it through the other. Postgres keeps these locks per database. They end with their transaction, so a pooler in
+ * between does no harm.
  */
 export async function areSameDatabase(first: string, second: string): Promise<boolean> {
   const key = randomBytes(8).readBigInt64BE().toString()
@@ -175,14 +192,14 @@ async function inShortTransaction<Result>(url: string, work: (client: Client) =>
   }
 }
 
-/** The server answers, but the database itself is gone. */
+/** The server answers, but the database itself does not exist. */
 export function isDatabaseMissing(error: unknown): boolean {
   return codeOf(error) === missingDatabase
 }
 
 /**
- * The connection failed, was cut or brought no answer in time, or the server lacks what it needs (room, memory, connections), so
- * the statement may be tried again on another one.
+ * The connection failed, broke or timed out, or the server lacks resources (room, memory, connections). The statement
+ * may be tried again on another connection.
  */
 export function isDatabaseUnavailable(error: unknown): boolean {
   const code = codeOf(error)
@@ -204,7 +221,7 @@ export function isDatabaseUnavailable(error: unknown): boolean {
 const diskFull = '53100'
 const internalError = 'XX000'
 
-/** The server has no room for what was to be written. Of a quota and of its largest file it says so in words only. */
+/** The server has no room for the write. For a quota and for its largest file, only the error's text shows it. */
 export function isDatabaseFull(error: unknown): boolean {
   const code = codeOf(error)
   return (
@@ -213,14 +230,14 @@ export function isDatabaseFull(error: unknown): boolean {
   )
 }
 
-/** The database has no such table: a read model that nobody has begun to fill. */
+/** The database has no such table: no instance has started to fill this read model. */
 export function isTableMissing(error: unknown): boolean {
   return ['42P01', '3F000'].includes(codeOf(error) ?? '')
 }
 
 const featureNotSupported = '0A000'
 
-/** A statement was prepared on tables whose columns are others by now. A pool does not keep the connection that says so. */
+/** A statement was prepared on tables whose columns have changed. The pool does not keep this connection. */
 export function isPlanOutdated(error: unknown): boolean {
   return (
     codeOf(error) === featureNotSupported &&

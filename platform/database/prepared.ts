@@ -2,23 +2,26 @@ import { createHash } from 'node:crypto'
 import type { QueryConfig, QueryResult, QueryResultRow } from 'pg'
 import { isPlanOutdated, type Pool } from './database.ts'
 
-/** Every connection keeps what it has prepared: more texts than these are sent as they are. The platform has fewer by far. */
+/**
+ * A connection keeps all prepared statements, so texts beyond this number are sent unprepared. The platform has far
+ * fewer.
+ */
 const mostNames = 500
 
 const names = new Map<string, string>()
 
 /**
- * A statement under a name, by which a connection parses it once: half of what a short one costs. From its sixth use on
- * Postgres may keep one plan for all values, made for the table as it was then; pools whose plans are made once say so for themselves.
- * A renamed schema, a dropped table and the like are noticed, and the text means what it then means; only other columns
- * in its result end it, see `queryPrepared`.
+ * A named statement: a connection parses it once, half the cost of a short one. From the sixth use on, Postgres may
+ * keep one plan for all values, made for the table's size at that time. Pools with one-time plans say so in their
+ * comment. Postgres notices a renamed schema, a dropped table and the like, and resolves the text again. Only other
+ * result columns cause an error; see `queryPrepared`.
  */
 export function prepared(text: string, values: readonly unknown[]): QueryConfig {
   const name = nameOf(text)
   return { ...(name === undefined ? {} : { name }), text, values: [...values] }
 }
 
-/** The same on any connection. One that prepared it for a result of other columns is given up for the next one. */
+/** The same on any connection. A connection that prepared it with other result columns is replaced by the next one. */
 export async function queryPrepared<Row extends QueryResultRow>(
   pool: Pool,
   text: string,

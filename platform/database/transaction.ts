@@ -1,6 +1,8 @@
 import { isDatabaseUnavailable, type Pool, type PoolClient } from './database.ts'
 
-/** Runs `work` in one transaction; a connection that failed in it is closed, not put back. `begin` may set what is local to it. */
+/**
+ * Runs `work` in one transaction. A connection that failed in it is closed, not reused. `begin` may set local settings.
+ */
 export async function inTransaction<Result>(
   pool: Pool,
   work: (client: PoolClient) => Promise<Result>,
@@ -14,7 +16,7 @@ export async function inTransaction<Result>(
     client.release()
     return result
   } catch (error) {
-    // A server that did not answer will not answer this either; it rolls back when the connection ends.
+    // A server that did not answer will not answer the rollback either. It rolls back when the connection ends.
     const isUsable = !isDatabaseUnavailable(error) && (await rolledBack(client))
     client.release(!isUsable)
     throw error

@@ -10,9 +10,12 @@ import { isUuid } from './formats.ts'
 import { TokenRejectedError, type VerifiedToken } from './tokens.ts'
 
 /**
- * Who may call a route: anybody; any valid access token; a token with all of the scopes (a write scope includes its
- * read); a token that needs the scope only for organisations that `CONSENT_SCOPES_REQUIRED` names; or an actor with the
- * permission (X-Actor-Context, or X-Admin-Api-Secret alone).
+ * Who may call a route:
+ * - anybody;
+ * - any valid access token;
+ * - a token with all of the scopes (a write scope includes its read scope);
+ * - a token that needs the scope only for organisations in `CONSENT_SCOPES_REQUIRED`;
+ * - an actor with the permission (X-Actor-Context, or X-Admin-Api-Secret alone).
  */
 export type Access =
   | 'public'
@@ -23,7 +26,7 @@ export type Access =
 
 export interface Caller {
   readonly clientId: string
-  /** Null for platform clients, which must name an organisation. */
+  /** Null for platform clients. They must name an organisation in the request. */
   readonly orgId: string | null
   readonly productId: string | null
   readonly scopes: ReadonlySet<string>
@@ -35,8 +38,8 @@ export interface Caller {
 
 export interface Actor extends ActorContext {
   /**
-   * Stands for the user in event metadata, which every reader of the event store sees in the clear. The user id where it is a UUID,
-   * else a keyed hash: products may use e-mail addresses as user ids.
+   * Stands for the user in event metadata, which every reader of the event store can read unencrypted. The user id if
+   * it is a UUID, else a keyed hash, because products may use e-mail addresses as user ids.
    */
   readonly auditId: string
 }
@@ -55,7 +58,7 @@ export interface AccessOptions {
     'actorContextMode' | 'actorContextKeys' | 'adminApiSecret' | 'consentScopesRequired'
   >
   readonly verifyToken: VerifyToken
-  /** A hash under a key of the installation. */
+  /** A hash with a key of the installation. */
   readonly pseudonymOf: (text: string) => string
   readonly logger: Logger
   readonly now?: () => Date
@@ -72,7 +75,10 @@ const nobody: Caller = {
 }
 const bootstrapAdmin: Caller = { ...nobody, clientId: 'bootstrap', isBootstrapAdmin: true }
 
-/** Returns the check that runs before a request's body is read: it resolves to the caller or rejects with a problem. */
+/**
+ * Returns the check that runs before the body of a request is read. It resolves to the caller or rejects with a
+ * problem.
+ */
 export function createAuthorization({
   configuration,
   verifyToken,
@@ -124,7 +130,7 @@ export function createAuthorization({
     return caller
   }
 
-  /** The secret is enough; a token beside it (checked like any other) only says for which organisation. */
+  /** The secret alone is enough. A token in addition is checked as usual, and only selects the organisation. */
   async function admitBySecret(request: FastifyRequest, secret: string | string[]): Promise<Caller> {
     const { adminApiSecret } = configuration
     const isRight =
@@ -164,7 +170,7 @@ export function createAuthorization({
     }
   }
 
-  /** A header that nobody can check selects nothing, so it is not read. */
+  /** A header that cannot be verified selects nothing, so it is not read. */
   async function actorOf(request: FastifyRequest, caller: Caller): Promise<Actor | null> {
     const header = request.headers['x-actor-context']
     if (header === undefined || readContext === null) return null
@@ -177,7 +183,7 @@ export function createAuthorization({
   }
 }
 
-/** Null where there is nothing to check an actor context against: `signed` without keys, and `resolve` without users. */
+/** Null if actor contexts cannot be verified: `signed` without keys, and `resolve` without users. */
 function contextReader(
   configuration: AccessOptions['configuration'],
   now: () => Date,
@@ -211,8 +217,8 @@ function withIncluded(scope: string): string[] {
 }
 
 /**
- * The organisation of the token or the actor, else those that the query names. The query is not validated yet. Never empty: a
- * request without an organisation counts as one of an unknown organisation, and is refused later.
+ * The organisation of the token or the actor, else the organisations in the query, which is not validated yet. Never
+ * empty: a request without an organisation counts as one of an unknown organisation, and is refused later.
  */
 function organisationsOf(caller: Caller, query: unknown): readonly string[] {
   const own = caller.orgId ?? caller.actor?.orgId
@@ -223,8 +229,8 @@ function organisationsOf(caller: Caller, query: unknown): readonly string[] {
 }
 
 /**
- * The organisation in whose name the request acts. `named` is what the query or body names. A token (or actor context)
- * of an organisation stands for it, and another name is a 404; without one a name is required (400 `org-required`).
+ * The organisation of the request. `named` is the organisation in the query or body. A token (or actor context) of an
+ * organisation fixes it, and another name is a 404. Without one, a name is required (400 `org-required`).
  */
 export function tenantOf(caller: Caller, named?: string): TenantId {
   const own = caller.orgId ?? caller.actor?.orgId

@@ -3,9 +3,9 @@ import { Check } from 'typebox/value'
 import { problem } from './problems.ts'
 import { Nullable } from './members.ts'
 
-/** What the platform uses of the claims of X-Actor-Context (spec 2.4); names and addresses stay out. */
+/** The claims of X-Actor-Context that the platform uses (spec 2.4), without names and addresses. */
 export interface ActorContext {
-  /** Any text, maybe an e-mail address: neither stored in the clear nor logged. */
+  /** Any text, possibly an e-mail address. Never stored unencrypted, never logged. */
   readonly userId: string
   readonly orgId: string
   readonly userType: string | null
@@ -16,7 +16,7 @@ export interface ActorContext {
 
 const shortText = Type.String({ minLength: 1, maxLength: 255 })
 
-/** Claims added later are optional and unknown ones ignored (spec section 9, rule 5). */
+/** Future claims are optional, and unknown ones are ignored (spec section 9, rule 5). */
 const ActorClaims = Type.Object({
   user_id: shortText,
   org_id: shortText,

@@ -25,9 +25,9 @@ import { createWaiting } from './waiting.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Service, path and path values, the same whatever the mount; empty outside of services. */
+    /** Service, path and path values, equal for all mounts; empty outside services. */
     canonicalRoute: string
-    /** The specification's mount of this route's service, for Location and Link. */
+    /** The documented mount of this route's service, for Location and Link. */
     documentedBase: string
   }
 }
@@ -39,26 +39,26 @@ export interface ApplicationOptions {
   readonly health: Health
   readonly verifyToken: VerifyToken
   readonly translateError: TranslateError
-  /** A hash under a key of the installation. It stands for a text that must not be stored in the clear. */
+  /** A hash with a key of the installation. It replaces a text that must not be stored unencrypted. */
   readonly pseudonymOf: (text: string) => string
   readonly readYourWrites: ReadYourWrites
-  /** Asked before a GET says that a record does not exist; always true when omitted (tests). */
+  /** Called before a GET answers that a record does not exist. Default: always true (tests). */
   readonly isCurrent?: IsCurrent
-  /** True once a stop has begun: new requests are refused while those in flight finish. */
+  /** True once the stop has started. New requests are refused while running ones finish. */
   readonly isStopping?: () => boolean
-  /** Answers that differ from their documented schema become a 500 (tests). */
+  /** Turns answers that differ from their documented schema into a 500 (tests). */
   readonly checkReplies?: boolean
-  /** By which the age of signed headers is judged. */
+  /** The clock for the age of signed headers. */
   readonly now?: () => Date
-  /** Milliseconds of a clock that does not jump, by which requests are counted. */
+  /** Milliseconds of a monotonic clock, for rate limits. */
   readonly clockMs?: () => number
-  /** Semantic version of the contract, answered as API-Version. */
+  /** Semantic version of the contract, sent as API-Version. */
   readonly version?: string
 }
 
 /** Bytes of a JSON body. */
 export const defaultBodyLimit = 1024 * 1024
-/** The same with the images of an assessment in it, which are taken out as they come. */
+/** Limit of a JSON body with the images of an assessment. The images are extracted while the body arrives. */
 export const assessmentBodyLimit = 64 * 1024 * 1024
 
 /** The HTTP side of the platform: all services at all mounts, ready to listen. */
@@ -76,10 +76,10 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     requestTimeout: 120_000,
-    // Node.js answers a request without Host by itself and without a body: `requireClearHead` refuses it instead.
+    // Node.js answers a request without Host itself and without a body. `requireClearHead` refuses it instead.
     http: { headersTimeout: 20_000, requireHostHeader: false },
     clientErrorHandler: createClientErrorHandler(version),
-    // An address that cannot be decoded is refused before the hooks that set the headers of every answer.
+    // An undecodable address is refused before the hooks that set the common headers.
     frameworkErrors: (error, request, reply) => {
       reply.headers(
         commonHeaders({ requestId: request.id, traceparent: traceparentFrom(request.headers['traceparent']), version }),
@@ -118,7 +118,7 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
   addBodyParsers(app, defaultBodyLimit)
   addRequestHooks(app, options, version)
   if (options.checkReplies === true) addReplyCheck(app, schemas)
-  // Before the body is read: of an address that is none, neither its type nor its form matters.
+  // Runs before the body is read: for an unknown address, the type and form of the body do not matter.
   app.addHook('onRequest', async (request) => {
     if (request.is404) throw absent(methods.of(request.url), request.method)
   })
@@ -163,7 +163,7 @@ function addReplyCheck(app: FastifyInstance, schemas: Schemas): void {
   })
 }
 
-/** An answer that its OpenAPI schema does not allow; the message names places and rules only. */
+/** An answer that its OpenAPI schema does not allow. The message contains places and rules only. */
 class UndocumentedReplyError extends Error {
   override readonly name = 'UndocumentedReplyError'
   readonly isSafeToLog = true
@@ -188,16 +188,16 @@ function addRequestHooks(app: FastifyInstance, options: ApplicationOptions, vers
     app.rateLimits.admit(request, reply, request.caller)
   })
   app.addHook('preValidation', async ({ params, query }) => {
-    // Neither Postgres nor a stream name can hold it, and no id or filter has one.
+    // Neither Postgres nor a stream name can hold U+0000, and no id or filter contains it.
     if (holdsNull(params)) throw problem('not-found')
-    if (holdsNull(query)) throw problem('validation-failed', { detail: 'The query holds the character U+0000.' })
+    if (holdsNull(query)) throw problem('validation-failed', { detail: 'The query contains the character U+0000.' })
   })
   app.addHook('preHandler', async (request, reply) => {
     const { servedBy } = request.routeOptions.config
     if (servedBy !== undefined) await awaitMinimumPosition(reply, servedBy)
   })
   app.addHook('onSend', async (_, reply, payload) => {
-    // A connection that stays open for more requests would hold up the stop.
+    // A connection that stays open for more requests would delay the stop.
     if (options.isStopping?.() === true) reply.header('connection', 'close')
     if (reply.statusCode !== 304) return payload
     reply.removeHeader('content-type')
@@ -221,7 +221,7 @@ function addRequestHooks(app: FastifyInstance, options: ApplicationOptions, vers
   })
 }
 
-/** For the audit of actor contexts; an id that is no UUID could be an address, so it is not logged. */
+/** For the audit of actor contexts. An id that is no UUID may be an e-mail address, so it is not logged. */
 function describeCaller({ clientId, orgId, actor }: Caller): LogFields {
   return {
     clientId,

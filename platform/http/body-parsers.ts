@@ -6,13 +6,12 @@ import { requireOneMeaning } from './repeated-members.ts'
 import { wholeBody } from './request-body.ts'
 import { requireStorable } from './storable-json.ts'
 
-/** The token request has four, and clients add few of their own. */
+/** The token request has four parameters, and clients add few of their own. */
 const mostParameters = 100
 
 /**
- * JSON for every route; form data only where the route's configuration says `form: true`.
- *
- * @param mostBytes of a body
+ * Parses JSON for every route; form data only if the route's configuration contains `form: true`.
+ * @param mostBytes limit of a body
  */
 export function addBodyParsers(app: FastifyInstance, mostBytes: number): void {
   app.removeAllContentTypeParsers()
@@ -28,7 +27,7 @@ export function addBodyParsers(app: FastifyInstance, mostBytes: number): void {
   })
 }
 
-/** An empty body is no body: routes without one are called with a JSON content type too. */
+/** An empty body counts as no body: callers send a JSON content type to routes without a body too. */
 export function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined
   const { text, value } = readJson(bytes)
@@ -46,11 +45,11 @@ function readJson(bytes: Buffer): { readonly text: string; readonly value: unkno
   }
 }
 
-/** A repeated parameter becomes a list, which no schema of ours accepts (RFC 6749, 3.2). */
+/** A repeated parameter becomes a list. No schema of ours accepts a list (RFC 6749, 3.2). */
 function parseForm(bytes: Buffer): Record<string, string | string[]> {
   const text = bytes.toString('utf8')
   if (text.split('&', mostParameters + 1).length > mostParameters)
-    throw problem('malformed-body', { detail: `A form may have ${mostParameters} parameters.` })
+    throw problem('malformed-body', { detail: `A form may have at most ${mostParameters} parameters.` })
   const byName = Map.groupBy(new URLSearchParams(text), ([name]) => name)
   return Object.fromEntries(
     [...byName].map(([name, pairs]) => {

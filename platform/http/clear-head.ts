@@ -1,12 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 import { problem } from './problems.ts'
 
-/** Node.js keeps the first of several and drops the others. A proxy that keeps the last would see another request. */
+/**
+ * Node.js keeps the first of several values and drops the others. A proxy that keeps the last one sees another request.
+ */
 const singleHeaders: ReadonlySet<string> = new Set(['host', 'authorization', 'content-type'])
 
 /**
- * Refuses a head that two readers can read differently: a header twice that may stand once, or HTTP/1.1 without Host (RFC 9112, 3.2).
- *
+ * Refuses an ambiguous head: a repeated header that must be single, or HTTP/1.1 without Host (RFC 9112, 3.2).
  * @throws Problem `malformed-request`
  */
 export function requireClearHead({
@@ -20,8 +21,7 @@ export function requireClearHead({
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = (rawHeaders[at] ?? '').toLowerCase()
     if (!singleHeaders.has(name)) continue
-    if (seen.has(name))
-      throw problem('malformed-request', { detail: `The header ${name} stands in the request twice.` })
+    if (seen.has(name)) throw problem('malformed-request', { detail: `The request contains the header ${name} twice.` })
     seen.add(name)
   }
 }

@@ -6,7 +6,7 @@ import { commonHeaders } from './common-headers.ts'
 import { problemBody } from './errors.ts'
 import { requestIdFrom, traceparentFrom } from './request-context.ts'
 
-/** Answers what the HTTP parser refuses before there is a request: malformed or oversized heads, timeouts. */
+/** Answers requests that the HTTP parser refuses: malformed or oversized heads, timeouts. */
 export function createClientErrorHandler(version: string) {
   return (error: Error & { readonly code?: string }, socket: Socket): void => {
     if (error.code === 'ECONNRESET' || !socket.writable) {
@@ -19,7 +19,7 @@ export function createClientErrorHandler(version: string) {
   }
 }
 
-/** Answers a request whose Expect is not `100-continue`, which Node.js keeps from the application. */
+/** Answers a request whose Expect is not `100-continue`. Node.js does not pass it to the application. */
 export function createExpectationHandler(version: string) {
   return (_: IncomingMessage, response: ServerResponse): void => {
     const { status, headers, body } = answerTo('expectation-failed', version)

@@ -1,4 +1,4 @@
-/** What every answer of the server has, also where no route was reached; public metadata replaces `cache-control`. */
+/** The headers of every answer of the server, also without a route. Public metadata replaces `cache-control`. */
 export function commonHeaders({
   requestId,
   traceparent,

@@ -2,16 +2,16 @@ import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
 
-/** Every scope that some route asks for, as its own description; filled while the routes are registered. */
+/** Every scope that a route requires, as its own description. Filled while the routes are registered. */
 export type ScopeList = Record<string, string>
 
-/** In a route's schema: its body may be left out, which a schema for Fastify cannot say. */
+/** Marks a route's schema whose body is optional. A Fastify schema cannot express this. */
 export const bodyMayLack = 'x-body-may-lack'
 
 const everyAnswer =
-  'Every answer has X-Request-Id, traceparent, API-Version and Cache-Control; to a client also RateLimit and RateLimit-Policy.'
+  'Every answer has X-Request-Id, traceparent, API-Version and Cache-Control. Answers to a client also have RateLimit and RateLimit-Policy.'
 const everyBody =
-  'A body with a number that cannot be stored without loss is refused: a whole number beyond 2^53, a decimal with more digits than a double holds, or -0. Send such a number as text.'
+  'A body is refused if a number in it cannot be stored without loss: a whole number beyond 2^53, a decimal with more digits than a double holds, or -0. Send such a number as text.'
 
 /** `/openapi.json` (3.1, schemas under their own names, each route once) and the interactive page at `/docs`. */
 export async function addDocumentation(

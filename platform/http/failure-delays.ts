@@ -1,9 +1,12 @@
 import { LRUCache } from 'lru-cache'
 import { createTokenBuckets } from './token-bucket.ts'
 
-/** Failures of one origin: so many a minute are free; each further one has the next ones wait, twice as long each time. */
+/**
+ * Delays after failures of one origin. A number of failures per minute is free. Each further one adds a delay, twice as
+ * long as the one before.
+ */
 export interface FailureDelays {
-  /** Milliseconds until the origin may fail again, 0 when it may. */
+  /** Milliseconds until the next attempt; 0 if one is allowed now. */
   waitMs(origin: string): number
   note(origin: string): void
 }
@@ -15,11 +18,11 @@ interface Delay {
 
 const firstDelayMs = 1000
 const longestDelayMs = 300_000
-/** A delay is forgotten, and the next one short again, when there was no failure for this long after it. */
+/** After this long without a failure, the delay is reset. */
 const forgetAfterMs = 600_000
 const mostOrigins = 20_000
 
-/** `perMinute` 0 turns it off. `now` in milliseconds, of a clock that does not jump. */
+/** `perMinute` 0 turns it off. `now` is a monotonic clock in milliseconds. */
 export function createFailureDelays(perMinute: number, now: () => number): FailureDelays {
   if (perMinute === 0) return { waitMs: () => 0, note: () => undefined }
   const free = createTokenBuckets({ perMinute, burst: perMinute }, now)

@@ -1,16 +1,16 @@
 import { problem } from './problems.ts'
 
-/** Bytes that come in pieces, kept as one: each piece kept by itself would cost a hundred times its bytes where they are small. */
+/** Collects pieces in one buffer. Separate small pieces would cost a hundred times their bytes. */
 export interface GrowingBytes {
   /** @throws Problem `body-too-large` */
   add(piece: Buffer): void
-  /** All so far, in the memory that the next piece is added to. */
+  /** All bytes so far. The next piece is added to the same memory. */
   all(): Buffer
 }
 
 const firstRoom = 4096
 
-/** @param mostBytes of all pieces */
+/** @param mostBytes limit of all pieces together */
 export function createGrowingBytes(mostBytes: number): GrowingBytes {
   let kept = Buffer.allocUnsafe(Math.min(firstRoom, mostBytes))
   let length = 0

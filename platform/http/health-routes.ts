@@ -10,7 +10,7 @@ export const HealthReply = Type.Object(
     status: Type.String({ description: 'ok, warning or failing' }),
     profile: Type.String({ description: 'development or production' }),
     roles: Type.Optional(
-      Type.Array(Type.String(), { description: 'What the process that answers does: api, projector, processor' }),
+      Type.Array(Type.String(), { description: 'Roles of the process that answers: api, projector, processor' }),
     ),
     checks: Type.Array(
       Type.Object({ name: Type.String(), status: Type.String(), detail: Type.Optional(Type.String()) }),

@@ -5,29 +5,28 @@ import { createExtraction, type Extracted } from './json-extraction.ts'
 import { readBody } from './request-body.ts'
 import type { ServiceApp } from './service.ts'
 
-/** Where the strings at `/images/<n>/data` go instead of into the parsed body. One begins after another has ended. */
+/** Receives the strings at `/images/<n>/data` instead of the parsed body. One starts after another has ended. */
 export interface InlineSinks {
   begin(index: number): void
-  /** Resolves when there is room for more; the text may be overwritten then. */
+  /** Resolves when there is room for more. The text may be overwritten then. */
   write(text: Buffer): Promise<void>
   end(): Promise<void>
-  /** Gives up whatever is still kept of the request; called before every answer, and at any other time too. */
+  /** Discards all kept data of the request. Called before every answer, and possibly at other times. */
   discard(): Promise<void>
 }
 
 export interface InlineBodyOptions<Sinks extends InlineSinks> {
-  /** Bytes of a whole body. */
+  /** Limit of a whole body, in bytes. */
   readonly mostBytes: number
-  /** Bytes of what remains without those strings. */
+  /** Limit of the body without those strings, in bytes. */
   readonly mostRest: number
   readonly open: () => Sinks
 }
 
 /**
- * Reads the JSON bodies of a scope as they come: nothing of a body is kept but its rest, in which the strings at
- * `/images/<n>/data` are empty, and a body is taken no faster than the sinks take it.
- *
- * @returns what became of a request's strings; undefined without a body
+ * Reads the JSON bodies of a scope while they arrive. Keeps only the rest of a body, with empty strings at
+ * `/images/<n>/data`. Reads no faster than the sinks write.
+ * @returns the sinks of a request's strings; undefined without a body
  */
 export function addInlineBodyParser<Sinks extends InlineSinks>(
   scope: ServiceApp,
@@ -49,7 +48,7 @@ export function addInlineBodyParser<Sinks extends InlineSinks>(
     })
     return parseJson(extraction.rest())
   })
-  // Runs for refusals too, and after a client has gone.
+  // Also runs for refusals, and after the client has disconnected.
   scope.addHook('onSend', async (request, _, payload) => {
     await opened.get(request)?.discard()
     return payload

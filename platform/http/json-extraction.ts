@@ -3,31 +3,30 @@ import { repeatedMemberProblem } from './repeated-members.ts'
 import { createJsonPlace, type StringRole } from './json-place.ts'
 import { createJsonText } from './json-text.ts'
 
-/** What is told of the strings that are taken out, as they come: where one begins, its text bit by bit, that it is over. */
+/** Progress of the extracted strings: the start of one, a part of its text, its end. */
 export type Extracted =
   | { readonly kind: 'begin'; readonly index: number }
-  /** May share the memory of what was pushed. */
+  /** May share the memory of the pushed chunk. */
   | { readonly kind: 'text'; readonly text: Buffer }
   | { readonly kind: 'end' }
 
-/** Takes the strings at `/images/<n>/data` out of a JSON body that passes by, and keeps the rest. */
+/** Extracts the strings at `/images/<n>/data` from a JSON body while it arrives, and keeps the rest. */
 export interface Extraction {
   /** @throws Problem `malformed-body`, `body-too-large` */
   push(chunk: Buffer): readonly Extracted[]
-  /** The body with each of these strings empty: JSON where the whole was. */
+  /** The body with each of these strings empty. It is JSON if the whole body was. */
   rest(): Buffer
 }
 
 const quotationMark = 0x22
 const backslash = 0x5c
-/** `images` with each of its letters as an escape of six characters. A name that is longer is another one. */
+/** `images` with each letter as an escape of six characters. A longer name cannot match. */
 const longestName = 36
 
 /**
- * A second `images` or a second `data` of one element is malformed: of the two, which one counts would be anybody's guess
- * (RFC 7493). Whether the rest is JSON is for its reader to say: a string has taken a string's place.
- *
- * @param mostRest bytes of what is kept
+ * A second `images`, or a second `data` in one element, is malformed: it is undefined which one counts (RFC 7493). The
+ * reader of the rest checks its JSON. This works because an empty string replaces each extracted string.
+ * @param mostRest limit of the kept bytes
  */
 export function createExtraction({ mostRest }: { readonly mostRest: number }): Extraction {
   const place = createJsonPlace()
@@ -93,7 +92,7 @@ export function createExtraction({ mostRest }: { readonly mostRest: number }): E
   }
 }
 
-/** Empty where it is none of the names that are looked for. */
+/** Empty if it is none of the wanted names. */
 function unescaped(name: readonly number[]): string {
   if (name.length > longestName) return ''
   try {

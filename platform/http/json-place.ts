@@ -1,17 +1,17 @@
-/** What a string is where it begins. */
+/** The role of a string at its start. */
 export type StringRole = 'name' | 'data' | 'other'
 
 /**
- * Follows the structure of a JSON text as far as to know the strings at `/images/<n>/data`: the root object's member
- * `images`, a list, whose element is an object, whose member `data` is the string. Told right of valid JSON only.
+ * Follows the structure of a JSON text to find the strings at `/images/<n>/data`. That is: the root object's member
+ * `images`, a list; its element, an object; its member `data`, a string. Correct for valid JSON only.
  */
 export interface JsonPlace {
-  /** Takes a byte that stands outside of strings. */
+  /** Takes a byte outside strings. */
   structure(byte: number): void
   roleOfString(): StringRole
-  /** Takes the name of a member; false where the same name, of those that are looked for, stood there before. */
+  /** Takes the name of a member. False if this wanted name is a repeat in its object. */
   name(name: string): boolean
-  /** Which element of the list the place is in. */
+  /** Index of the current list element. */
   readonly index: number
 }
 
@@ -29,10 +29,13 @@ const colon = byteOf(':')
 
 export function createJsonPlace(): JsonPlace {
   let depth = 0
-  /** How deep the way to the strings is followed: `depth`, unless the place is somewhere beside the way. */
+  /**
+   * Depth up to which the current path matches the path to the strings. Equal to `depth` while the place is on that
+   * path.
+   */
   let followed = 0
   let isNameNext = false
-  /** The last name on the way, as long as it says whose value comes next. */
+  /** The last name on the path, until its value is over. */
   let member = ''
   let hasImages = false
   let hasData = false

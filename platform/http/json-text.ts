@@ -1,9 +1,9 @@
 import { problem } from './problems.ts'
 
-/** Undoes the escapes of one JSON string that comes in pieces. */
+/** Decodes the escapes of one JSON string that arrives in pieces. */
 export interface JsonText {
   /**
-   * Reads the string on from there.
+   * Reads the string from this place on.
    * @throws Problem `malformed-body`
    */
   read(chunk: Buffer, from: number): ReadText
@@ -12,7 +12,7 @@ export interface JsonText {
 export interface ReadText {
   /** May share the chunk's memory. */
   readonly text: Buffer
-  /** Where the quotation mark stands that ends the string; the chunk's length where it goes on. */
+  /** Index of the closing quotation mark; the chunk's length if the string continues. */
   readonly to: number
   readonly hasEnded: boolean
 }
@@ -20,7 +20,7 @@ export interface ReadText {
 const quotationMark = 0x22
 const backslash = 0x5c
 const firstPrintable = 0x20
-/** Stands for whatever is escaped and not ASCII: a byte that ASCII texts do not have. */
+/** Replaces escaped characters outside ASCII: a byte that no ASCII text has. */
 const notAscii = 0x80
 
 const shortEscapes: ReadonlyMap<number, number> = new Map(
@@ -30,14 +30,14 @@ const shortEscapes: ReadonlyMap<number, number> = new Map(
 )
 const unicodeEscape = 'u'.charCodeAt(0)
 
-/** For texts that should be ASCII: of others no more can be told than that they are not. */
+/** For texts that should be ASCII. Of other texts it reports only that they are not ASCII. */
 export function createJsonText(): JsonText {
   let isEscaped = false
-  /** Of `\u` and four digits: how many are to come, and what those so far name. */
+  /** State of a `\u` escape: digits still to come, and the value of the digits so far. */
   let digitsToCome = 0
   let code = 0
 
-  /** The character that the escape stands for, once it is over. */
+  /** The character of the escape, once it is complete. */
   function unescape(byte: number): number | undefined {
     if (digitsToCome > 0) {
       const value = valueOfDigit(byte)
@@ -58,7 +58,7 @@ export function createJsonText(): JsonText {
 
   return {
     read(chunk, from) {
-      /** What stands between escapes is copied, unless there are none. */
+      /** Text between escapes is copied, unless there are no escapes. */
       let plainFrom = from
       let copied: Buffer | undefined
       let length = 0

@@ -1,8 +1,8 @@
 import { Type, type TSchema } from 'typebox'
 
-/** The format of `isVisible`: as a pattern, its Unicode properties are more than the clients of some languages can read. */
+/** Format name of `isVisible`. A pattern would need Unicode properties, which clients in some languages cannot read. */
 export const visibleFormat = 'visible-text'
-/** Any two texts with a bar between them; there may be further ones in both. */
+/** Two texts, not empty, with a bar between them. More bars may follow. */
 export const schemeAndValuePattern = '[\\s\\S]\\|[\\s\\S]'
 
 const rules: ReadonlyMap<unknown, string> = new Map([
@@ -10,17 +10,17 @@ const rules: ReadonlyMap<unknown, string> = new Map([
   [schemeAndValuePattern, 'must be scheme|value'],
 ])
 
-/** What a refusal says instead of the pattern or format; undefined for those that say it themselves. */
+/** Error text for a pattern or format; undefined if the pattern or format is clear enough. */
 export function ruleInWords(patternOrFormat: unknown): string | undefined {
   return rules.get(patternOrFormat)
 }
 
-/** Members that recur in bodies, parameters and records. A UUID is taken in either case and answered in lower case. */
+/** Members that bodies, parameters and records share. A UUID is accepted in either case and returned in lower case. */
 export const Uuid = Type.String({ format: 'uuid' })
 /** RFC 3339, years 1850 to 9998 (`formats.ts`). */
 export const Instant = Type.String({ format: 'date-time' })
 
-/** A name or the like, not of white space and invisible characters only. */
+/** A text, such as a name, with at least one visible character. */
 export function Text(maxLength: number) {
   return Type.String({
     minLength: 1,

@@ -1,7 +1,7 @@
 import type { RouteHandlerMethod } from 'fastify'
 import { Problem, problem } from './problems.ts'
 
-/** Whether a read model contains everything that was recorded when this is asked; waits a little for it. */
+/** Whether a read model contains everything that was recorded before the call. Waits a little for it. */
 export type IsCurrent = (projector: string) => Promise<boolean>
 
 declare module 'fastify' {
@@ -11,8 +11,8 @@ declare module 'fastify' {
 }
 
 /**
- * The handler of a GET, which says of a record that it does not exist only where the read models hold everything: a
- * record that a write has just acknowledged may not have reached them yet. Throws `read-model-behind` then.
+ * The handler of a GET. It answers that a record does not exist only if the read models are current. A record of an
+ * acknowledged write may be missing in them for a while. In that case it throws `read-model-behind`.
  */
 export function certainOfAbsence(handler: RouteHandlerMethod, projectors: readonly string[]): RouteHandlerMethod {
   return async function (request, reply) {

@@ -2,8 +2,7 @@ import { invalidMember, problem } from './problems.ts'
 import { escapePointer, mostReported } from './errors.ts'
 
 /**
- * For routes that take no body: none, an empty one and `{}` are the same, anything else was meant to say something.
- *
+ * For routes without a body: no body, an empty body and `{}` are equal. Any other body is an error of the caller.
  * @throws Problem `validation-failed`
  */
 export function requireNoBody(body: unknown): void {

@@ -2,15 +2,14 @@ import { Type } from 'typebox'
 import { invalidMember } from './problems.ts'
 import { Uuid } from './members.ts'
 
-/** How a platform client, whose token has no organisation, names one (contract section 1). Either casing. */
+/** The organisation in a request of a platform client, whose token has none (contract section 1). Either casing. */
 export const orgQuery = { org_id: Type.Optional(Uuid), orgId: Type.Optional(Uuid) }
 
 export const OrgQuery = Type.Object(orgQuery, { additionalProperties: false })
 
 /**
- * The organisation that a query or a body names, if one does.
- *
- * @throws Problem `validation-failed` where two different ones are named
+ * The organisation in a query or a body, if there is one.
+ * @throws Problem `validation-failed` for two different organisations
  */
 export function namedOrg(
   query: { readonly org_id?: string; readonly orgId?: string },

@@ -1,8 +1,13 @@
-/** A mark, a quoted text (a last one may lack its end), or a word. No part can match what its neighbour matches, so reading is linear. */
+/**
+ * A separator, a quoted text (the last one may lack its end), or a word. No part can match what its neighbour matches,
+ * so reading is linear.
+ */
 const parts = /[,;=]|"(?:[^"\\]|\\.)*"?|[^\s,;="]+/g
 const nameForm = /^[!#$%&'*+.^_`|~\w-]+$/
 
-/** The preferences of a Prefer header (RFC 7240): names in lower case, of each only the first value; parameters are left out. */
+/**
+ * The preferences of a Prefer header (RFC 7240): names in lower case, the first value of each. Parameters are ignored.
+ */
 export function preferencesOf(header: string | readonly string[] | undefined): ReadonlyMap<string, string> {
   const preferences = new Map<string, string>()
   let read: string[] = []
@@ -18,7 +23,7 @@ export function preferencesOf(header: string | readonly string[] | undefined): R
   return preferences
 }
 
-/** @param read the parts of one preference; undefined where they make none */
+/** @param read the parts of one preference; the result is undefined if they form none */
 function preferenceOf(read: readonly string[]): readonly [name: string, value: string] | undefined {
   const end = read.indexOf(';')
   const [name = '', mark, value = '', ...others] = end === -1 ? read : read.slice(0, end)
@@ -34,7 +39,7 @@ interface ReplyHeaders {
   getHeader(name: string): unknown
 }
 
-/** Adds to what Preference-Applied says of this answer. */
+/** Adds a preference to Preference-Applied of this answer. */
 export function applyPreference(reply: ReplyHeaders, preference: string): void {
   const applied = reply.getHeader('preference-applied')
   reply.header('preference-applied', typeof applied === 'string' ? `${applied}, ${preference}` : preference)

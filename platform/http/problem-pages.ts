@@ -18,10 +18,10 @@ export const ProblemDescription = Type.Object(
 
 const catalogue = new Map<string, ProblemDefinition>(Object.entries(problems))
 
-/** `/problems/{code}`: what each problem type means, as JSON or for a browser. */
+/** `/problems/{code}`: the meaning of each problem type, as JSON or as a page for browsers. */
 export function addProblemPages(app: FastifyInstance, schemas: Schemas): void {
   const described = {
-    description: 'As JSON; as a page where the caller accepts HTML',
+    description: 'As JSON; as a page if the caller accepts HTML',
     headers: { Vary: { type: 'string', description: 'accept' } },
     content: { 'application/json': { schema: ProblemDescription }, 'text/html': { schema: Type.String() } },
   }
@@ -29,7 +29,7 @@ export function addProblemPages(app: FastifyInstance, schemas: Schemas): void {
   const params = Type.Object({ code: Type.String() })
   const schema = schemas.hoist({
     tags: ['problems'],
-    summary: 'What a problem type means',
+    summary: 'Meaning of a problem type',
     operationId: 'getProblem',
     security: [],
     params,

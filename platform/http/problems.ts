@@ -2,9 +2,9 @@
 export interface ProblemDefinition {
   readonly status: number
   readonly title: string
-  /** True when the same request may succeed later without a change. */
+  /** True if the same request may succeed later without a change. */
   readonly retriable: boolean
-  /** Served at `/problems/{code}`: when it happens and what to do. */
+  /** Returned by `/problems/{code}`: when it happens and what to do. */
   readonly doc: string
 }
 
@@ -16,17 +16,17 @@ function passing(status: number, title: string, doc: string): ProblemDefinition 
   return { status, title, retriable: true, doc }
 }
 
-/** Every problem that the platform answers with. Codes are never renamed or given another meaning. */
+/** All problems in answers of the platform. A code never changes its name or meaning. */
 export const problems = {
   'validation-failed': refusal(
     400,
     'The request is not valid',
-    'A member of the request is missing, unknown or out of range. `errors` points at each one. Fix the request.',
+    'A member of the request is missing, unknown or out of range. `errors` contains a pointer to each one. Fix the request.',
   ),
   'malformed-body': refusal(
     400,
     'The body cannot be read',
-    'The body is not well-formed JSON (or form data), is nested too deeply, or has a member twice, a text or a number that cannot be stored unchanged. Send whole numbers beyond 2^53 and decimals of more digits than a double has as text, and 0 instead of -0. Fix the request.',
+    'The body is not well-formed JSON (or form data), is nested too deeply, repeats a member, or contains a text or a number that cannot be stored unchanged. Send whole numbers beyond 2^53, and decimals with more digits than a double has, as text. Send 0 instead of -0. Fix the request.',
   ),
   'malformed-request': refusal(
     400,
@@ -36,29 +36,33 @@ export const problems = {
   'token-request-invalid': refusal(
     400,
     'The token request is not valid',
-    'The member `error` says why, after RFC 6749.',
+    'The member `error` contains the reason, by RFC 6749.',
   ),
   'org-required': refusal(
     400,
     'An organisation must be named',
-    'The route needs the name of an organisation, or the token belongs to none. Name one by the query parameter `org_id` (`orgId`) or the body member `organisationId`.',
+    'The route needs an organisation in the request, because it always does or because the token has none. Send the query parameter `org_id` (`orgId`) or the body member `organisationId`.',
   ),
   'product-required': refusal(
     400,
     'The token has no product',
-    'Assessments belong to a product. Use a token of a client that has one.',
+    'Assessments belong to a product. Use the token of a client with a product.',
   ),
   'idempotency-key-invalid': refusal(
     400,
     'The Idempotency-Key is not valid',
-    'The key must have 1 to 255 visible ASCII characters; quotes around it are optional.',
+    'The key must have 1 to 255 visible ASCII characters. Quotes around it are optional.',
   ),
   'invalid-cursor': refusal(
     400,
     'The cursor is not valid',
-    'The cursor was not made by this list, for this organisation, with these filters. Start again without a cursor.',
+    'The cursor belongs to another list, another organisation or other filters. Start again without a cursor.',
   ),
-  'expired-cursor': refusal(400, 'The cursor has expired', 'Cursors live for 7 days. Start again without a cursor.'),
+  'expired-cursor': refusal(
+    400,
+    'The cursor has expired',
+    'A cursor is valid for 7 days. Start again without a cursor.',
+  ),
   'mixed-image-mode': refusal(
     400,
     'Some images carry data and some do not',
@@ -67,17 +71,17 @@ export const problems = {
   'image-invalid': refusal(
     400,
     'An image is not acceptable',
-    'The bytes are not of the declared type, or the image is too large. `errors` points at the image.',
+    'The bytes do not have the declared type, or the image is too large. `errors` points at the image.',
   ),
   'image-too-large': refusal(
     400,
     'An image is too large',
-    'An image may have 20 MiB and 64 megapixels, all images in the body of a request 45 MiB.',
+    'An image may have at most 20 MiB and 64 megapixels. All images in one request body may have at most 45 MiB.',
   ),
   'webhook-url-forbidden': refusal(
     400,
     'The webhook address is not allowed',
-    'The address must be https (http too in development), without user information or fragment, at most 2048 characters, and lead to an address that the platform may call.',
+    'The address must use https (development also allows http) and have at most 2048 characters. It must not contain user information or a fragment. It must lead to an address that the platform may call.',
   ),
   'text-version-not-effective': refusal(
     400,
@@ -87,7 +91,7 @@ export const problems = {
   'consent-text-mismatch': refusal(
     400,
     'The text version belongs to another consent type',
-    'Name a text version of the consent type.',
+    'Use a text version of the same consent type.',
   ),
   'token-missing': refusal(401, 'An access token is required', 'Send `Authorization: Bearer <access token>`.'),
   'token-invalid': refusal(401, 'The access token is not valid', 'Request a new access token.'),
@@ -101,22 +105,22 @@ export const problems = {
   'insufficient-scope': refusal(
     403,
     'The token lacks a scope',
-    'The scopes that the route needs are in `required_scopes`. Ask for them at the token endpoint.',
+    '`required_scopes` lists the scopes that the route needs. Request them at the token endpoint.',
   ),
   'permission-missing': refusal(
     403,
     'The actor lacks a permission',
-    'The permission that the route needs is in `required_permission`.',
+    '`required_permission` contains the permission that the route needs.',
   ),
   'actor-context-missing': refusal(
     403,
     'An actor context is required',
-    'Send the X-Actor-Context header of a user who holds the permission, or X-Admin-Api-Secret.',
+    'Send the X-Actor-Context header of a user with the permission, or X-Admin-Api-Secret.',
   ),
   'actor-context-invalid': refusal(
     403,
     'The actor context is not valid',
-    'X-Actor-Context must be a compact JWT of at most 8 KiB with the claims of an actor context; in the mode `signed` by a configured key, of the type actor-context+jwt, and at most five minutes old.',
+    'X-Actor-Context must be a compact JWT of at most 8 KiB with the claims of an actor context. In the mode `signed`, it must also be signed with a configured key, have the type actor-context+jwt, and be at most five minutes old.',
   ),
   'actor-context-not-accepted': refusal(
     403,
@@ -126,7 +130,7 @@ export const problems = {
   'actor-context-unsupported': refusal(
     403,
     'Actor contexts cannot be checked yet',
-    'ACTOR_CONTEXT_MODE is `resolve`, and there are no users yet to check an actor context against; or it is `signed`, and ACTOR_CONTEXT_JWKS names no keys. Use X-Admin-Api-Secret.',
+    'ACTOR_CONTEXT_MODE is `resolve`, and there are no users yet to check an actor context against; or it is `signed`, and ACTOR_CONTEXT_JWKS contains no keys. Use X-Admin-Api-Secret.',
   ),
   'org-mismatch': refusal(
     403,
@@ -136,53 +140,53 @@ export const problems = {
   'not-found': refusal(
     404,
     'Not found',
-    'There is no such address, or no such resource for the caller. One of another organisation is answered the same way.',
+    'There is no such address, or no such resource for the caller. A resource of another organisation gets the same answer.',
   ),
   'patient-not-found': refusal(
     404,
     'The patient was not found',
-    'The patient that the body names does not exist in the organisation. `errors` points at the member.',
+    'The patient in the body does not exist in the organisation. `errors` points at the member.',
   ),
   'case-not-found': refusal(
     404,
     'The case was not found',
-    'The case that the body names does not exist in the organisation. `errors` points at the member.',
+    'The case in the body does not exist in the organisation. `errors` points at the member.',
   ),
   'consent-type-not-found': refusal(
     404,
     'The consent type was not found',
-    'The consent type that the request names does not exist in the organisation. `errors` points at the member.',
+    'The consent type in the request does not exist in the organisation. `errors` points at the member.',
   ),
   'method-not-allowed': refusal(
     405,
     'The method is not allowed',
-    'The methods of this address are in the Allow header.',
+    'The Allow header lists the methods of this address.',
   ),
   'request-timeout': passing(
     408,
     'The request took too long',
-    'The head of a request must arrive within 20 seconds, all of it within 120. Send the request again.',
+    'The head of a request must arrive within 20 seconds, the whole request within 120. Send the request again.',
   ),
   conflict: passing(409, 'The resource was changed at the same time', 'Read the resource and try again.'),
   'idempotency-key-reused': refusal(
     409,
     'The Idempotency-Key was used with another request',
-    'Use a fresh key, or repeat the same payload.',
+    'Use a new key, or repeat the same payload.',
   ),
   'assessment-not-awaiting-images': refusal(
     409,
     'The assessment takes no images',
-    'Images are taken until they are submitted or the upload window closes, and only where they did not come with the request. Request another assessment.',
+    'An assessment takes images until they are submitted or the upload window closes. It takes none if they came with the request. Request another assessment.',
   ),
   'uploads-incomplete': passing(
     409,
     'Images are missing',
-    'The images of `missing_image_ids` have not been uploaded. Upload them, and submit again.',
+    'The images in `missing_image_ids` were not uploaded. Upload them, and submit again.',
   ),
   'image-not-awaiting-upload': refusal(
     409,
     'The image takes no upload',
-    'An image takes its bytes until they are submitted or the upload window closes. Declare another image.',
+    'An image takes an upload until it is submitted or the upload window closes. Declare another image.',
   ),
   'patient-identifier-conflict': refusal(
     409,
@@ -192,42 +196,42 @@ export const problems = {
   'consent-type-code-in-use': refusal(
     409,
     'The consent type code is in use',
-    'Codes are unique in an organisation; that of a deleted type stays taken.',
+    'Codes are unique in an organisation. The code of a deleted type stays reserved.',
   ),
   'consent-type-in-use': refusal(
     409,
     'The consent type is in use',
-    'Decisions were recorded on it, or one is being recorded. A type that is in use cannot be deleted.',
+    'A decision on it was recorded, or is being recorded. A type in use cannot be deleted.',
   ),
   'text-version-exists': refusal(
     409,
     'The text version exists',
-    'There is a text version of this locale with the same effectiveFrom.',
+    'A text version of this locale has the same effectiveFrom.',
   ),
   'subscription-limit': refusal(
     409,
     'The organisation has too many webhook subscriptions',
-    'An organisation may have 20. Delete one first.',
+    'An organisation may have at most 20. Delete one first.',
   ),
   'webhook-subscription-duplicate': refusal(
     409,
     'Another webhook subscription is the same',
-    'A subscription of the organisation tells the same address of the same events. Change that one.',
+    'A subscription of the organisation already delivers the same events to the same address. Change that one.',
   ),
   'webhook-subscription-disabled': refusal(
     409,
     'The webhook subscription is disabled',
-    'Nothing is delivered to it. Enable it first: PATCH its status to active.',
+    'A disabled subscription gets no deliveries. Enable it first: PATCH its status to active.',
   ),
   'webhook-delivery-pending': passing(
     409,
     'The webhook delivery is pending',
-    'It was asked for by 20 keys since it became pending. Look at its status, and ask again once it has ended, or without a key.',
+    '20 requests with different keys have already asked for this delivery while it is pending. Read its status. Repeat the request after its end, or without a key.',
   ),
   'too-many-secrets': refusal(
     409,
     'Too many earlier secrets are alive',
-    'Four earlier secrets still sign beside the current one. Wait until one of them has ended, or rotate with a grace of 0 seconds.',
+    'Four earlier secrets still sign in addition to the current one. Wait until one of them has ended, or rotate with a grace of 0 seconds.',
   ),
   'ai-review-not-cancellable': refusal(
     409,
@@ -237,27 +241,27 @@ export const problems = {
   'ai-review-already-superseded': refusal(
     409,
     'The AI review was superseded',
-    'Another review holds the slot of its case and product: `supersededById` of the review names it. Supersede that one.',
+    'Another review holds the slot of its case and product. The member `supersededById` of the review contains its id. Supersede that one.',
   ),
   'subject-erased': refusal(
     410,
     'The data of the patient was erased',
-    'Who the patient was is not known any more, and nothing is written over it. Register the person as another patient.',
+    'The identity of the patient is no longer known, and nothing can be added to the record. Register the person as another patient.',
   ),
   'precondition-failed': refusal(
     412,
     'The resource has changed',
-    'If-Match names another revision. Read the resource and decide again.',
+    'If-Match contains another revision. Read the resource and decide again.',
   ),
   'body-too-large': refusal(
     413,
     'The body is too large',
-    'JSON bodies may have 1 MiB; those of an assessment 64 MiB, of which 1 MiB without the data of its images.',
+    'A JSON body may have at most 1 MiB. The body of an assessment may have 64 MiB, and at most 1 MiB without the data of its images.',
   ),
   'command-too-large': refusal(
     413,
     'The request is too large to be recorded',
-    'Its facts exceed 1 MiB. Send less text.',
+    'Its data exceeds 1 MiB. Send less text.',
   ),
   'unsupported-media-type': refusal(
     415,
@@ -267,23 +271,23 @@ export const problems = {
   'expectation-failed': refusal(
     417,
     'The expectation cannot be met',
-    'The header Expect may be 100-continue only. Send the request without it.',
+    'The header Expect may only contain 100-continue. Send the request without it.',
   ),
   'quota-exceeded': passing(
     429,
     'Too many requests',
-    'The client, its organisation or its address has used up what it may ask for now; RateLimit says of what. An address that sent wrong credentials too often has to wait as well. Try again after Retry-After.',
+    'The client, its organisation or its address has used up its quota for now; the header RateLimit shows which one. An address with too many wrong credentials must also wait. Try again after Retry-After.',
   ),
   'headers-too-large': refusal(431, 'The headers are too large', 'Send at most 16 KiB of headers.'),
   'internal-error': passing(
     500,
     'An internal error happened',
-    'The failure is logged under the request_id. Try again with back-off.',
+    'The log contains the failure under the request_id. Try again with back-off.',
   ),
   'record-unreadable': refusal(
     500,
     'The record cannot be read',
-    'A stored event of the record is not one that the platform wrote there, or cannot be opened. Nothing is recorded. The log names the event under the request_id; an operator must examine the event store and the vault.',
+    'A stored event of the record was not written there by the platform, or cannot be decrypted. Nothing was recorded. The log contains the event under the request_id. An operator must examine the event store and the vault.',
   ),
   'read-model-behind': passing(
     503,
@@ -293,12 +297,12 @@ export const problems = {
   'event-store-unavailable': passing(
     503,
     'The event store cannot be reached',
-    'Nothing is known to be recorded. Try again after Retry-After, with the same Idempotency-Key.',
+    'It is unknown whether anything was recorded. Try again after Retry-After, with the same Idempotency-Key.',
   ),
   'written-by-newer-version': passing(
     503,
     'A newer version has written to the record',
-    'The instance that answers is older than the one that has written to the record, and cannot read it. Nothing is known to be recorded. Try again after Retry-After, with the same Idempotency-Key; an instance of the newer version will answer.',
+    'A newer program version has written to the record, and this instance cannot read it. It is unknown whether anything was recorded. Try again after Retry-After, with the same Idempotency-Key. An instance of the newer version will answer.',
   ),
   'database-unavailable': passing(503, 'The database cannot be reached', 'Try again after Retry-After.'),
   'object-store-unavailable': passing(
@@ -306,7 +310,7 @@ export const problems = {
     'The object store cannot be reached',
     'Try again after Retry-After, with the same Idempotency-Key.',
   ),
-  'shutting-down': passing(503, 'The server is stopping', 'Try again after Retry-After; another instance will answer.'),
+  'shutting-down': passing(503, 'The server is stopping', 'Try again after Retry-After. Another instance will answer.'),
 } as const satisfies Record<string, ProblemDefinition>
 
 export type ProblemCode = keyof typeof problems
@@ -320,7 +324,7 @@ export function problemType(code: ProblemCode): string {
   return `https://clinical-assessment-platform.org/problems/${code}`
 }
 
-/** One rejected member: where it stands (RFC 6901), why, and the rule's name. Never the rejected value. */
+/** One rejected member: its place (RFC 6901), the reason, and the rule's name. Never the rejected value. */
 export interface MemberError {
   readonly pointer: string
   readonly detail: string
@@ -338,7 +342,7 @@ export interface ProblemDetails {
   readonly cause?: unknown
 }
 
-/** Thrown anywhere below a route; the HTTP application answers with it. */
+/** Thrown anywhere below a route. The HTTP application turns it into an answer. */
 export class Problem extends Error {
   override readonly name = 'Problem'
   readonly isSafeToLog = true

@@ -11,7 +11,7 @@ declare module 'fastify' {
     rateLimits: RateLimits
   }
   interface FastifyContextConfig {
-    /** The route has a limit of its own, beside those of its caller. */
+    /** The route has its own limit in addition to those of its caller. */
     rateLimit?: 'creates'
   }
 }
@@ -26,23 +26,26 @@ type LimitSettings =
 
 export interface RateLimitOptions {
   readonly configuration: Pick<Configuration, 'profile' | 'serviceClientId' | LimitSettings>
-  /** Milliseconds of a clock that does not jump. */
+  /** Milliseconds of a monotonic clock. */
   readonly now?: () => number
 }
 
 /**
- * How often whom may call (contract section 1): counted in the memory of this instance, and enforced in production;
- * development only tells. The platform's own client has no limit: its calls are what tenants have caused already.
+ * Rate limits of callers (contract section 1), counted in the memory of this instance. Production enforces them;
+ * development only reports them. The platform's own client has no limit: tenants have already caused its calls.
  */
 export interface RateLimits {
-  /** Counts a request of an authorised caller. Throws `quota-exceeded`; either way the answer tells what is left. */
+  /**
+   * Counts a request of an authorised caller. Throws `quota-exceeded`. In both cases the headers contain the remaining
+   * quota.
+   */
   admit(request: FastifyRequest, reply: LimitedReply, caller: Caller): void
   /**
-   * Notes wrong credentials of a token request, or a wrong administrator secret. Throws `quota-exceeded` while the address
-   * has to wait. Right ones pass all the same: an address can be that of a whole clinic, or of a proxy.
+   * Records wrong credentials of a token request, or a wrong administrator secret. Throws `quota-exceeded` while the
+   * address must wait. Correct credentials always pass: a whole clinic or a proxy may share one address.
    */
   credentialsRefused(request: FastifyRequest): void
-  /** Counts a token for a client that proved who it is, so that nobody else can use up what it has. */
+  /** Counts a token for an authenticated client. So nobody else can use up its quota. */
   admitToken(reply: LimitedReply, clientId: string): void
 }
 
@@ -112,7 +115,9 @@ function exceeded(waitMs: number) {
   return problem('quota-exceeded', { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) })
 }
 
-/** `q` requests may come at once, and as many again within `w` seconds: so much the bucket holds, so fast it fills. */
+/**
+ * `q` requests may arrive at once, and as many again within `w` seconds. The bucket holds `q` and fills in `w` seconds.
+ */
 function policyField({ name, perMinute, burst }: Limit): string {
   return `"${name}";q=${burst};w=${Math.ceil((burst * 60) / perMinute)}`
 }
@@ -121,7 +126,7 @@ function levelField({ name }: Limit, { remaining, fullInMs }: BucketLevel): stri
   return `"${name}";r=${remaining};t=${Math.ceil(fullInMs / 1000)}`
 }
 
-/** Whoever has one address of IPv6 has the 2^64 of its network. */
+/** The owner of one IPv6 address has all 2^64 addresses of its network. */
 function networkOf(ip: string): string {
   if (!isIPv6(ip)) return ip
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1]

@@ -7,13 +7,13 @@ const codeOf = (character: string) => character.charCodeAt(0)
 const [openObject, closeObject, openList, closeList] = [codeOf('{'), codeOf('}'), codeOf('['), codeOf(']')]
 const [quotationMark, comma, minus, zero, nine] = [codeOf('"'), codeOf(','), codeOf('-'), codeOf('0'), codeOf('9')]
 
-/** So many fit into `clinical_context`, with an exponent and three characters each. */
+/** The most that fit into `clinical_context`, at three characters each with an exponent. */
 const mostLongNumbers = 16_384
 
 interface Level {
-  /** Of an object; undefined in an array. */
+  /** Member names of an object; undefined in an array. */
   readonly names: Set<string> | undefined
-  /** The member or element that is being read. */
+  /** The current member or element. */
   place: string | number
   isNameNext: boolean
 }
@@ -25,7 +25,7 @@ interface Fault {
 
 /**
  * @param json well-formed, and not nested too deeply
- * @throws Problem `malformed-body` where an object has a member twice, or a number cannot be stored without loss
+ * @throws Problem `malformed-body` for a repeated member of an object, or a number that cannot be stored without loss
  */
 export function requireOneMeaning(json: string): void {
   const fault = ambiguousPlace(json)
@@ -35,9 +35,9 @@ export function requireOneMeaning(json: string): void {
 
 export function repeatedMemberProblem(pointer: string): Problem {
   const errors = [
-    { pointer: withoutForeignNames(pointer), detail: 'stands twice in its object', code: 'repeated-member' },
+    { pointer: withoutForeignNames(pointer), detail: 'occurs twice in its object', code: 'repeated-member' },
   ]
-  return problem('malformed-body', { detail: 'A member stands twice in its object: `errors` points at it.', errors })
+  return problem('malformed-body', { detail: 'A member occurs twice in its object: `errors` points at it.', errors })
 }
 
 function inexactNumberProblem(pointer: string): Problem {
@@ -50,11 +50,10 @@ function inexactNumberProblem(pointer: string): Problem {
 }
 
 /**
- * The first place that two readers of the text can read differently, by its JSON pointer. Parsers keep either the first or
- * the last of two members with one name (RFC 8259, 4), and round numbers that a double cannot hold (RFC 8259, 6).
- *
+ * The JSON pointer of the first ambiguous place. Parsers keep either the first or the last of two members with one name
+ * (RFC 8259, 4). They round numbers that a double cannot hold (RFC 8259, 6).
  * @param json well-formed, and not nested too deeply
- * @throws Problem `malformed-body` where more numbers are long than the check can read in a short time
+ * @throws Problem `malformed-body` if the body has more long numbers than the check can read quickly
  */
 export function ambiguousPlace(json: string): Fault | undefined {
   const levels: Level[] = []

@@ -3,11 +3,11 @@ import type { FastifyRequest } from 'fastify'
 import { problem } from './problems.ts'
 import { createGrowingBytes } from './growing-bytes.ts'
 
-/** Takes a body as it comes. What it throws is the answer, once the sender is through. */
+/** Reads a body while it arrives. Its error becomes the answer after the sender has finished. */
 export interface BodyReader {
-  /** Before the first chunk, unless the announced length alone is refused. */
+  /** Called before the first chunk, unless the announced length alone is refused. */
   begin?(): void
-  /** Whose end is waited for before the next one. */
+  /** Takes a chunk. The next one waits for the result. */
   take(chunk: Buffer): Promise<void> | void
 }
 
@@ -19,10 +19,9 @@ export async function wholeBody(request: FastifyRequest, payload: Readable, most
 }
 
 /**
- * Reads a body to its end, also after it has been refused, but no further than twice its limit: who is still sending does not
- * hear the answer.
- *
- * @throws Problem `body-too-large`, `malformed-body`, `unsupported-media-type`, and what the reader throws
+ * Reads a body to its end, even after a refusal, because a client that still sends does not read the answer. Stops at
+ * twice the limit.
+ * @throws Problem `body-too-large`, `malformed-body`, `unsupported-media-type`, and the reader's errors
  */
 export async function readBody(
   request: FastifyRequest,
@@ -47,7 +46,7 @@ export async function readBody(
   if (refusal !== undefined) throw refusal
 }
 
-/** No body is unpacked here: a small one could hold an enormous one. */
+/** Bodies are never decompressed: a small one could expand to an enormous one. */
 function requirePlainEncoding(encoding: string | undefined): void {
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') throw problem('unsupported-media-type')
 }
@@ -63,7 +62,7 @@ async function refusalOf(work: () => Promise<void> | void): Promise<unknown> {
 
 async function* chunksOf(payload: Readable): AsyncGenerator<Buffer> {
   try {
-    // Leaving must not break the connection off: there is an answer to come.
+    // Leaving the loop must not destroy the connection: the answer still has to be sent.
     yield* payload.iterator({ destroyOnReturn: false })
   } catch (error) {
     throw problem('malformed-body', { cause: error })

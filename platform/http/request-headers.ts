@@ -16,34 +16,36 @@ interface RequestHeader {
 const headers: readonly RequestHeader[] = [
   {
     name: 'idempotency-key',
-    description: 'The same key with the same body is answered with the same record; 1 to 255 visible ASCII characters',
+    description: 'The same key with the same body returns the same record; 1 to 255 visible ASCII characters',
     isHonoured: ({ isKeyed }) => isKeyed,
   },
   {
     name: 'if-match',
-    description: 'ETag of the record as the caller knows it; 412 when there is another version',
+    description: 'ETag of the version that the caller has; 412 if there is another version',
     isHonoured: ({ config }) => config.takesIfMatch === true,
   },
   {
     name: 'if-none-match',
-    description: 'ETag of the version that the caller has; 304 when it is still the newest',
+    description: 'ETag of the version that the caller has; 304 if it is still the newest',
     isHonoured: ({ isRead, config }) => isRead && config.hasEtag === true,
   },
   {
     name: 'x-min-commit-position',
     description:
-      'X-Commit-Position of a write that the answer should show; X-Projection-Lag-Ms says that it does not yet',
+      'X-Commit-Position of a write that the answer should contain; X-Projection-Lag-Ms is present if it does not yet',
     isHonoured: ({ config }) => config.servedBy !== undefined,
   },
   {
     name: 'prefer',
     description:
-      'wait=N holds the answer until the record is over, N seconds (25) at most; Preference-Applied says that it was honoured',
+      'wait=N holds the answer until the record is final, at most N seconds (25); Preference-Applied confirms it',
     isHonoured: ({ config }) => config.takesWait === true,
   },
 ]
 
-/** The headers of requests that a route honours, for its OpenAPI description. Their forms are checked where they are read. */
+/**
+ * The request headers that a route supports, for its OpenAPI description. The readers of the headers check their form.
+ */
 export function requestHeaders(facts: HeaderFacts): { readonly headers?: TSchema } {
   const honoured = headers.filter(({ isHonoured }) => isHonoured(facts))
   if (honoured.length === 0) return {}

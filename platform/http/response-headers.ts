@@ -4,9 +4,9 @@ interface HeaderFacts {
   readonly status: number
   readonly isSuccess: boolean
   readonly isWrite: boolean
-  /** Honours an Idempotency-Key. */
+  /** Supports an Idempotency-Key. */
   readonly isKeyed: boolean
-  /** A list that is answered page by page. */
+  /** Returns a list in pages. */
   readonly isPaged: boolean
   readonly config: FastifyContextConfig
 }
@@ -25,56 +25,62 @@ const headers: readonly ResponseHeader[] = [
   },
   {
     name: 'Location',
-    description: 'Where the record is, or will be',
+    description: 'Address of the record, also before it exists',
     isSent: ({ status }) => status === 201 || status === 202,
   },
   {
     name: 'Link',
-    description: 'rel="next": the next page, where there is one',
+    description: 'rel="next": the next page, if there is one',
     isSent: ({ isSuccess, isPaged }) => isSuccess && isPaged,
   },
   {
     name: 'X-Commit-Position',
-    description: 'Place of the write, for X-Min-Commit-Position',
+    description: 'Position of the write, for X-Min-Commit-Position',
     isSent: ({ isSuccess, isWrite }) => isSuccess && isWrite,
   },
   {
     name: 'X-Projection-Lag-Ms',
-    description: 'Milliseconds by which the answer may be behind X-Min-Commit-Position, where it is',
+    description: 'Milliseconds by which the answer may be behind X-Min-Commit-Position, if it is',
     isSent: ({ status, config }) => config.servedBy !== undefined && tellsOfRecords(status),
   },
   {
     name: 'Idempotency-Replayed',
-    description: 'true where the Idempotency-Key was seen before, and this is the record of then',
+    description: 'true if the Idempotency-Key was used before, and this is the record of that request',
     isSent: ({ isSuccess, isWrite, isKeyed }) => isSuccess && isWrite && isKeyed,
   },
   {
     name: 'Preference-Applied',
-    description: 'The preferences of Prefer that were honoured: wait=N, respond-async',
+    description: 'The preferences of Prefer that were applied: wait=N, respond-async',
     isSent: ({ status, isSuccess, isWrite, config }) =>
       (isSuccess || status === 304) && (isWrite || config.takesWait === true),
   },
   {
     name: 'Retry-After',
-    description: 'Seconds after which to ask again; of a success while there is no end yet',
+    description: 'Seconds until the next request; on success while the record is not final',
     isSent: ({ status, isSuccess, config }) =>
       [202, 429, 503].includes(status) || (config.takesWait === true && (isSuccess || status === 304)),
   },
   {
     name: 'WWW-Authenticate',
-    description: 'What the caller has to prove',
+    description: 'Required authentication',
     isSent: ({ status }) => status === 401 || status === 403,
   },
 ]
 
-/** Whether such an answer of a GET says what the read models hold, so that it can be behind: any other refusal says nothing of them. */
+/**
+ * Whether an answer of a GET depends on the read models, so that it can be behind. Other refusals do not depend on
+ * them.
+ */
 export function tellsOfRecords(status: number): boolean {
   return status < 400 || status === 404
 }
 
 export type AnsweringRoute = Pick<HeaderFacts, 'isWrite' | 'isKeyed' | 'config'>
 
-/** Each answer of a route's (hoisted) schema with the headers that it may have, beside those of every answer, for OpenAPI. */
+/**
+ * Adds the headers of each answer to a route's (hoisted) schema, for OpenAPI. The common headers are documented
+ * elsewhere.
+ */
 export function withResponseHeaders(schema: FastifySchema, route: AnsweringRoute): FastifySchema {
   const isPaged = holdsCursor(schema.querystring)
   const answers: readonly [string, unknown][] = Object.entries(schema.response ?? {})

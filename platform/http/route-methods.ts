@@ -1,4 +1,4 @@
-/** Which methods an address knows, for 405 and its Allow header. Only asked when no route was found. */
+/** The methods of an address, for 405 and its Allow header. Used only if no route was found. */
 export interface MethodIndex {
   add(pattern: string, methods: string | readonly string[]): void
   /** Sorted; empty for an unknown address. */

@@ -8,11 +8,11 @@ import { visibleFormat } from './members.ts'
 
 type JsonSchema = Record<string, unknown>
 
-/** The schemas of one application under their names, with the validators that know them. */
+/** The schemas of one application by name, with their validators. */
 export interface Schemas {
-  /** In the form that fastify and OpenAPI want: every part with an `$id` is kept once and referred to by it. */
+  /** Converts to the form of fastify and OpenAPI: every part with an `$id` is stored once and referenced by it. */
   hoist(schema: FastifySchema): FastifySchema
-  /** What is wrong with an answer by its (hoisted) schema: places and rules, no values. */
+  /** Errors of an answer against its (hoisted) schema: places and rules, no values. */
   replyErrors(schema: object, payload: unknown): readonly string[]
   readonly compileValidator: FastifySchemaCompiler<TSchema>
   /** For fastify's `schemaController`: one store for all mounts. */
@@ -23,18 +23,21 @@ export interface Schemas {
   }
 }
 
-/** Of a value with more members than this only the first fault is reported: a complete list holds an error for each of them. */
+/**
+ * For a value with more members than this, only the first error is reported: a complete list may have one error per
+ * member.
+ */
 const mostMembersListed = 1000
 
 /**
- * A part of an address is text and is coerced. A body is taken as it is. Validation neither drops nor defaults a member.
- * Validation stops at the first fault, so that `maxItems` protects the rules behind it. A second run then collects all
- * faults of a value that is small enough.
+ * Parts of an address are text and are coerced. A body is not changed. Validation neither drops nor defaults a member.
+ * It stops at the first error, so `maxItems` protects the rules behind it. A second run collects all errors of a small
+ * enough value.
  */
 export function createSchemas(): Schemas {
   const named = new Map<string, JsonSchema>()
   const replies = new WeakMap<object, ValidateFunction>()
-  // Routes have the same few schemas of headers, queries and ids, some six hundred times over.
+  // About six hundred routes share a few schemas of headers, queries and ids.
   const compiled = { bodies: new Map<string, Validate>(), addresses: new Map<string, Validate>() }
   const ofBodies = {
     first: createAjv({ allErrors: false, coerceTypes: false }),
@@ -69,7 +72,7 @@ export function createSchemas(): Schemas {
     },
     bucket: {
       add: () => {
-        throw new Error('give schemas to routes: they are collected from there')
+        throw new Error('the schemas are not given here: they are collected from the routes')
       },
       getSchema: (id) => named.get(id),
       getSchemas: () => Object.fromEntries(named),
@@ -85,7 +88,7 @@ export function createSchemas(): Schemas {
     return { $ref: id }
   }
 
-  /** Parameters are listed one by one in OpenAPI, so their schema has no name of its own. */
+  /** OpenAPI lists parameters one by one, so their schema has no name of its own. */
   function inline(schema: unknown): unknown {
     if (!isObject(schema)) return schema
     const { $id: _id, ...rest } = schema
@@ -104,7 +107,7 @@ export function createSchemas(): Schemas {
   }
 }
 
-/** In the form that fastify calls: the errors of the last call stay on the function. */
+/** Fastify's calling convention: the errors of the last call are a member of the function. */
 interface Validate {
   (value: unknown): boolean
   errors?: ErrorObject[] | null
@@ -131,7 +134,7 @@ function createAjv(options: { readonly allErrors: boolean; readonly coerceTypes:
 
 function createValidate(validators: { readonly first: Ajv; readonly all: Ajv }, schema: TSchema): Validate {
   const findFirst = validators.first.compile(schema)
-  /** Compiled when it is first needed: most validators never refuse anything. */
+  /** Compiled on first use: most validators never refuse anything. */
   let findAll: ValidateFunction | undefined
   const validate: Validate = (value) => {
     if (findFirst(value)) return true
@@ -147,7 +150,7 @@ function createValidate(validators: { readonly first: Ajv; readonly all: Ajv }, 
   return validate
 }
 
-/** Members and elements at any depth. The count ends soon after it exceeds `most`. */
+/** Number of members and elements at any depth. Counting ends soon after it exceeds `most`. */
 function membersOf(value: unknown, most: number): number {
   if (!isObject(value)) return 0
   const members = Object.values(value)

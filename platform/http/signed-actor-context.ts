@@ -5,16 +5,16 @@ import { readActorContext, type ActorContext } from './actor-context.ts'
 /** Reads an X-Actor-Context header; rejects with `actor-context-invalid`. */
 export type ReadSignedActorContext = (header: string) => Promise<ActorContext>
 
-/** Fixed here, so that no header chooses: an Ed25519 key verifies the one, a P-256 key the other. */
+/** Fixed here, so no header can choose. An Ed25519 key verifies EdDSA, a P-256 key ES256. */
 const algorithms = ['EdDSA', 'ES256']
-/** Keeps every other signed token from passing for an actor context. */
+/** Prevents the use of other signed tokens as actor contexts. */
 const contextType = 'actor-context+jwt'
 const longestLifeSeconds = 300
 const skewSeconds = 5
 
 /**
- * Mode `signed`: the header is a compact JWS by one of the keys, which names its key, says that it is an actor context
- * (`typ`), and when it was issued and ends (`iat`, `exp`), at most five minutes apart.
+ * Mode `signed`: the header is a compact JWS, signed with one of the keys. It contains the key's id and the type of an
+ * actor context (`typ`). Its issue and expiry times (`iat`, `exp`) are at most five minutes apart.
  */
 export function createSignedActorContexts(keys: readonly JWK[], now: () => Date): ReadSignedActorContext {
   const keySet = createLocalJWKSet({ keys: keys.map((key) => ({ ...key })) })

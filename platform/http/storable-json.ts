@@ -1,11 +1,11 @@
 import { problem } from './problems.ts'
 import { escapePointer, withoutForeignNames } from './errors.ts'
 
-/** Far above what the interface allows (clinical_context has 16), far below what recursion could not bear. */
+/** Far more than the interface allows (clinical_context has 16), and far less than recursion can handle. */
 const deepestNesting = 64
 const mostMembers = 200_000
 
-/** A place that cannot be stored, with the names on the way to it, innermost first. */
+/** A place that cannot be stored, with the names on its path, innermost first. */
 interface Fault {
   readonly detail: string
   readonly rule: string
@@ -14,10 +14,9 @@ interface Fault {
 }
 
 /**
- * Refuses what could not be stored and read back unchanged, or would break a reader: lone surrogates, U+0000 (Postgres),
- * `__proto__`, and nesting that recursion could not bear. Numbers are judged by their text, in `repeated-members.ts`.
- *
- * @throws Problem `malformed-body`, which points at the first such place
+ * Refuses values that cannot be stored and read back unchanged, or that would break a reader: lone surrogates, U+0000
+ * (Postgres), `__proto__`, and nesting too deep for recursion. `repeated-members.ts` checks numbers by their text.
+ * @throws Problem `malformed-body`, with a pointer to the first such place
  */
 export function requireStorable(root: unknown): void {
   const fault = faultIn(root, 0, { members: 0 })
@@ -32,7 +31,7 @@ export function requireStorable(root: unknown): void {
   })
 }
 
-/** Makes nothing for a value without fault: this runs for every member of every body. */
+/** Allocates nothing for a valid value: this runs for every member of every body. */
 function faultIn(value: unknown, depth: number, seen: { members: number }): Fault | undefined {
   if (typeof value === 'string') return isText(value) ? undefined : textFault()
   if (typeof value !== 'object' || value === null) return undefined
@@ -52,7 +51,7 @@ function faultIn(value: unknown, depth: number, seen: { members: number }): Faul
     if (fault !== undefined) return within(at, fault)
   }
   for (const [name, member] of members ?? []) {
-    // The fault is that of the object: the name itself is nothing to answer with.
+    // Reports the object as the faulty place, because the name itself cannot be part of an answer.
     if (!isText(name)) return textFault()
     if (name === '__proto__')
       return {
@@ -73,8 +72,8 @@ function isText(text: string): boolean {
 
 function textFault(): Fault {
   return {
-    detail: 'A text holds U+0000 or half of a surrogate pair.',
-    rule: 'holds U+0000 or half of a surrogate pair',
+    detail: 'A text contains U+0000 or half of a surrogate pair.',
+    rule: 'contains U+0000 or half of a surrogate pair',
     code: 'text',
     names: [],
   }

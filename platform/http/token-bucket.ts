@@ -1,26 +1,26 @@
 import { LRUCache } from 'lru-cache'
 
-/** How fast one bucket fills, and how much it holds. */
+/** Fill rate and capacity of one bucket. */
 export interface BucketPolicy {
   readonly perMinute: number
-  /** Requests that may come at once. */
+  /** Requests that may arrive at once. */
   readonly burst: number
 }
 
-/** One key's bucket as it is now. */
+/** Current state of one key's bucket. */
 export interface BucketLevel {
-  /** Whole requests that may come now. */
+  /** Whole requests that are allowed now. */
   readonly remaining: number
-  /** Milliseconds until the next request may come; 0 when one may. */
+  /** Milliseconds until the next request is allowed; 0 if it is allowed now. */
   readonly nextInMs: number
   /** Milliseconds until the bucket is full again. */
   readonly fullInMs: number
 }
 
-/** The buckets of one policy, one for each key. A key that was not seen for long has a full one. */
+/** The buckets of one policy, one per key. A key that was not used for long has a full bucket. */
 export interface TokenBuckets {
   levelOf(key: string): BucketLevel
-  /** Takes one request out of the key's bucket, if one is in it. */
+  /** Takes one request from the key's bucket, if it has one. */
   take(key: string): BucketLevel
 }
 
@@ -29,12 +29,12 @@ interface Bucket {
   atMs: number
 }
 
-/** As many keys are remembered: whoever calls has credentials or an address, so there are no more that matter. */
+/** Most remembered keys. Callers need credentials or an address, so more keys do not matter. */
 const mostKeys = 20_000
-/** Sums of fractions come out a little below the whole number that they stand for. */
+/** Sums of fractions may be slightly below the exact whole number. */
 const roundingError = 1e-6
 
-/** `now` in milliseconds, of a clock that does not jump. */
+/** `now` is a monotonic clock in milliseconds. */
 export function createTokenBuckets({ perMinute, burst }: BucketPolicy, now: () => number): TokenBuckets {
   const buckets = new LRUCache<string, Bucket>({ max: mostKeys })
   const perMs = perMinute / 60_000

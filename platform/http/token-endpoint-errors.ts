@@ -18,7 +18,7 @@ const descriptions: Readonly<Record<TokenErrorCode, string>> = {
   invalid_scope: 'A requested scope is unknown, repeated or not granted to the client.',
 }
 
-/** Thrown by the token route; answered as `application/json` with the members of RFC 6749 and those of a problem. */
+/** Thrown by the token route. The answer is `application/json` with the members of RFC 6749 and those of a problem. */
 export class TokenEndpointError extends Error {
   override readonly name = 'TokenEndpointError'
   readonly isSafeToLog = true
@@ -49,7 +49,7 @@ export class TokenEndpointError extends Error {
   }
 }
 
-/** `throw tokenEndpointError('invalid_scope')`. The description carries no value of the request. */
+/** `throw tokenEndpointError('invalid_scope')`. The description contains no value of the request. */
 export function tokenEndpointError(
   error: TokenErrorCode,
   description: string = descriptions[error],
@@ -57,7 +57,7 @@ export function tokenEndpointError(
   return new TokenEndpointError(error, description)
 }
 
-/** A body of another type, or an encoded one. RFC 6749 has no code of its own for it. */
+/** For a body of another media type, or with a content encoding. RFC 6749 has no code for it. */
 export function tokenMediaTypeError(): TokenEndpointError {
   return new TokenEndpointError(
     'invalid_request',

@@ -12,7 +12,7 @@ import {
 import { LRUCache } from 'lru-cache'
 import { v7 as uuidv7 } from 'uuid'
 
-/** Signing keys of one purpose; implemented by `platform/vault`. The newest signs, all are published. */
+/** Signing keys of one purpose; implemented by `platform/vault`. The newest key signs, all keys are published. */
 export interface TokenKeys {
   signingKey(
     purpose: 'token',
@@ -74,10 +74,12 @@ const algorithm = 'EdDSA'
 const tokenType = 'at+jwt'
 const skewSeconds = 5
 const longestToken = 8192
-/** Unknown key ids ask the vault again, but no more often than this, whatever a caller sends. */
+/** An unknown key id causes a new read from the vault, but at most once per interval, whatever callers send. */
 const keyRefreshMs = 5000
 
-/** Access tokens after RFC 9068: `typ: at+jwt`, EdDSA only (the header's `alg` never chooses), audience and issuer fixed. */
+/**
+ * Access tokens by RFC 9068: `typ: at+jwt`, EdDSA only (the header's `alg` never chooses), fixed audience and issuer.
+ */
 export function createTokenIssuer({
   keys,
   issuer,

@@ -8,11 +8,11 @@ declare module 'fastify' {
   }
 }
 
-/** Answers that are held back because their caller prefers to wait (`Prefer: wait=N`). */
+/** Long poll: answers that wait because their caller prefers it (`Prefer: wait=N`). */
 export interface Waiting {
   /**
-   * Looks until the caller has what it waits for, but no longer than it prefers; at once without the preference. Only
-   * the first look may fail: what was seen before is an answer, too.
+   * Repeats `look` until its result is settled, at most for the preferred time. Without the preference it looks once.
+   * Only the first look may fail: after that, the last result is the answer.
    */
   hold<Look>(reply: ReplyHead, look: () => Promise<Look>, isSettled: (look: Look) => boolean): Promise<Look>
 }
@@ -20,7 +20,7 @@ export interface Waiting {
 const longestSeconds = 25
 const firstPauseMs = 50
 const longestPauseMs = 250
-/** Each held answer looks again and again. Whoever comes on top of these, of one client or all, is answered at once. */
+/** Each waiting answer polls. Above these limits, per client or in total, callers are answered at once. */
 const mostHeld = 200
 const mostHeldOfClient = 50
 
@@ -76,7 +76,7 @@ export function createWaiting({ isStopping }: { readonly isStopping: () => boole
   }
 }
 
-/** The N of `wait=N`, at most 25; undefined when there is none to honour: a malformed preference counts as none (RFC 7240). */
+/** The N of `wait=N`, at most 25. Undefined if there is no valid preference (RFC 7240 ignores malformed ones). */
 export function preferredSeconds(header: string | readonly string[] | undefined): number | undefined {
   const wait = preferencesOf(header).get('wait')
   if (wait === undefined || !/^\d+$/.test(wait)) return undefined
@@ -85,8 +85,8 @@ export function preferredSeconds(header: string | readonly string[] | undefined)
 }
 
 /**
- * The record once it is over, if the caller prefers to wait; for a caller that knows a version (If-None-Match) also as
- * soon as there is another one.
+ * Returns the record once it is final, if the caller prefers to wait. For a caller with a known version
+ * (If-None-Match), also as soon as there is a newer one.
  */
 export function heldRecord<View extends { readonly revision: bigint }>(
   reply: ReplyHead,

@@ -1,12 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
 export interface Backoff {
-  /** Milliseconds before the second try; doubled for each one after it. */
+  /** Milliseconds before the second attempt; doubled for each later one. */
   readonly firstMs: number
   readonly mostMs: number
 }
 
-/** Milliseconds to wait before try `attempt` + 1 (attempts from 1): half fixed, half random, so that waiters spread out. */
+/**
+ * Milliseconds to wait before attempt `attempt` + 1 (attempts from 1). Half of it is fixed and half is random, so
+ * waiters spread out.
+ */
 export function backoffMs({ firstMs, mostMs }: Backoff, attempt: number, random: () => number = Math.random): number {
   const full = Math.min(mostMs, firstMs * 2 ** Math.min(attempt - 1, 30))
   return full / 2 + (random() * full) / 2
@@ -17,6 +20,6 @@ export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   try {
     await delay(ms, undefined, signal === undefined ? {} : { signal })
   } catch {
-    // Aborted: whoever waits looks at the signal next.
+    // Aborted: the caller checks the signal next.
   }
 }

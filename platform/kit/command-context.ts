@@ -1,8 +1,8 @@
-/** Who causes an append and why; becomes the metadata of every event of that append. */
+/** The cause of an append. It becomes the metadata of every event of that append. */
 export interface CommandContext {
-  /** UUID. Event ids are v5(commandId, index): the same command appended twice is one append. */
+  /** UUID. Event ids are v5(commandId, index): two appends of the same command are one append. */
   readonly commandId: string
-  /** UUID shared by everything that one request set in motion. */
+  /** UUID shared by everything that one request caused. */
   readonly correlationId: string
   /** Id of the event or request that caused this command. */
   readonly causationId?: string | undefined

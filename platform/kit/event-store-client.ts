@@ -4,11 +4,11 @@ import { StreamsClient } from '@eventstore/db-client/generated/streams_grpc_pb.j
 import type { CallOptions, Metadata } from '@grpc/grpc-js'
 
 /*
- * Every use of non-public parts of `@eventstore/db-client`, except for the service definitions that the embedded node serves. A
- * test fails when the version of the client changes, and names the things to look at.
+ * Every use of non-public parts of `@eventstore/db-client`, except the service definitions of the embedded node. A test
+ * fails when the client's version changes, and lists the parts to check.
  */
 
-/** Reads a connection string as the client does. For some options it prints the whole string, password included. */
+/** Parses a connection string as the client does. For some options it prints the whole string, password included. */
 export {
   parseConnectionString,
   type ConnectionOptions,
@@ -20,12 +20,12 @@ export { unpackToCommandError } from '@eventstore/db-client/dist/streams/appendT
 export { default as shared } from '@eventstore/db-client/generated/shared_pb.js'
 export { default as streams } from '@eventstore/db-client/generated/streams_pb.js'
 
-/** Version of the client whose non-public parts these are. */
+/** Client version of these non-public parts. */
 export const clientVersion = '6.2.1'
 
 /**
- * Opens a call of the streams service over the client's connection, with its credentials. `begin` makes the call, so its
- * messages do not pass the client's decoder. With `calls` a call that is open on the same connection is returned again.
+ * Opens a call of the streams service over the client's connection, with its credentials. `begin` makes the call, so
+ * its messages bypass the client's decoder. With `calls`, an open call on the same connection is reused.
  */
 export function openStreamsCall<Call extends Readable | Duplex>(
   client: EventStoreDBClient,

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 
-/** A stream of bytes was not what was announced. */
+/** A byte stream differs from its announced length or hash. */
 export class WrongBytesError extends Error {
   override readonly name = 'WrongBytesError'
 }
 
 /**
- * Passes chunks on, but the last one only once all are known to be of that length and hash (hex SHA-256): whoever takes a
- * body of known length never gets the whole of anything else.
+ * Passes chunks on, but holds back the last one until length and hash (hex SHA-256) match. A consumer that waits for
+ * the known length never gets a complete wrong body.
  * @throws WrongBytesError
  */
 export async function* exactly(
@@ -26,6 +26,6 @@ export async function* exactly(
     held = chunk
   }
   if (received !== bytes || hash.digest('hex') !== sha256)
-    throw new WrongBytesError('not the bytes that were announced')
+    throw new WrongBytesError('the bytes differ from the announced length or hash')
   if (held !== undefined) yield held
 }

@@ -1,17 +1,16 @@
-/** An object or list that is not over yet. */
+/** An object or list that is still open. */
 interface Open {
   readonly value: Record<string, unknown> | unknown[]
-  /** Of the member whose value comes next; undefined where a name comes next, and in a list. */
+  /** The name of the next value's member; undefined before a name, and in a list. */
   name: string | undefined
 }
 
 const token = /"|[^\s,:[\]{}"]+|[[\]{}]/g
 
 /**
- * What `JSON.parse` reads. V8 may take a name that is written with an escape for one that it has read before and that begins
- * as that is written (`"\u00e9"` for a `"\\"` of anybody's): https://github.com/nodejs/node/issues/63785. Texts with such
- * a name are therefore put together here.
- *
+ * Parses like `JSON.parse`, without a bug of V8. V8 may confuse an escaped name with an earlier name that starts like
+ * the escaped text (`"\u00e9"` with a `"\\"` from anywhere): https://github.com/nodejs/node/issues/63785. Texts with
+ * such names are parsed here.
  * @throws SyntaxError
  */
 export function readJsonText(json: string): unknown {
@@ -19,7 +18,7 @@ export function readJsonText(json: string): unknown {
   return hasEscapedName(json) ? assemble(json) : value
 }
 
-/** @param json well-formed, so that a backslash stands in a string, and the first of a string begins an escape */
+/** @param json well-formed: a backslash occurs only in strings, and the first one of a string starts an escape */
 function hasEscapedName(json: string): boolean {
   for (let at = json.indexOf('\\'); at !== -1; at = json.indexOf('\\', at)) {
     while (json[at] !== '"') at += json[at] === '\\' ? 2 : 1
@@ -55,7 +54,7 @@ function assemble(json: string): unknown {
   return (top.value as unknown[])[0]
 }
 
-/** The last of two members of one name stays, where the first stood; `__proto__` is a name like others. */
+/** The last of two members with one name wins, at the place of the first. `__proto__` is an ordinary name. */
 function put(level: Open, value: unknown): void {
   if (Array.isArray(level.value)) level.value.push(value)
   else
@@ -68,7 +67,10 @@ function put(level: Open, value: unknown): void {
   level.name = undefined
 }
 
-/** Where the quotation mark stands that ends the string which begins there: one after an even number of backslashes. */
+/**
+ * Index of the closing quotation mark of the string that starts there: the first one after an even number of
+ * backslashes.
+ */
 export function endOfString(json: string, from: number): number {
   for (let end = json.indexOf('"', from + 1); end !== -1; end = json.indexOf('"', end + 1)) {
     let backslashes = 0

@@ -3,12 +3,12 @@ import { createCipheriv, createDecipheriv, createSecretKey, randomBytes, type Ke
 const ivBytes = 12
 const tagBytes = 16
 
-/** Bytes are imported anew for each cipher (15 µs against 5), and the same keys come again and again. */
+/** A cipher imports raw bytes each time (15 µs against 5), and the same keys are used often. */
 const imported = new WeakMap<Uint8Array, KeyObject>()
 
 /**
- * AES-256-GCM with a key of 32 bytes: iv (12 bytes), tag (16 bytes), ciphertext. `place` binds the bytes to where they
- * lie, so that they open nowhere else.
+ * AES-256-GCM with a 32-byte key: iv (12 bytes), tag (16 bytes), ciphertext. `place` binds the bytes to their location,
+ * so they open nowhere else.
  */
 export function sealBytes(key: Uint8Array, place: string, bytes: Uint8Array): Buffer {
   const iv = randomBytes(ivBytes)
@@ -18,7 +18,7 @@ export function sealBytes(key: Uint8Array, place: string, bytes: Uint8Array): Bu
   return Buffer.concat([iv, cipher.getAuthTag(), ciphertext])
 }
 
-/** Reverses `sealBytes`; throws when the key or the place is another one, or the bytes were changed. */
+/** Reverses `sealBytes`. Throws if key, place or bytes differ. */
 export function openBytes(key: Uint8Array, place: string, sealed: Uint8Array): Buffer {
   const decipher = createDecipheriv('aes-256-gcm', keyObjectOf(key), sealed.subarray(0, ivBytes), {
     authTagLength: tagBytes,

@@ -1,6 +1,6 @@
 import { pause } from './backoff.ts'
 
-/** Waits for the work, but no longer than this, in milliseconds. */
+/** Waits for the work, at most this long, in milliseconds. */
 export async function within(limitMs: number, work: Promise<unknown>): Promise<void> {
   const over = new AbortController()
   try {
@@ -10,7 +10,7 @@ export async function within(limitMs: number, work: Promise<unknown>): Promise<v
   }
 }
 
-/** The work's result; rejects when it takes longer than this, in milliseconds. */
+/** The work's result. Rejects if it takes longer than this, in milliseconds. */
 export async function limited<Result>(limitMs: number, work: Promise<Result>): Promise<Result> {
   const over = Promise.withResolvers<never>()
   const timer = setTimeout(() => over.reject(new Error(`no answer within ${limitMs} ms`)), limitMs)

@@ -1,9 +1,9 @@
-/** A place at which a crash test kills the process. */
+/** A place at which a crash test may kill the process. */
 export type Failpoint = (name: string) => void
 
 /**
- * Returns a function that ends this process with SIGKILL when its name is the configured one, so that a crash falls
- * exactly between two steps. The configuration refuses FAILPOINT in production.
+ * Returns a function that kills this process (SIGKILL) at the configured name. So a crash happens exactly between two
+ * steps. The configuration refuses FAILPOINT in production.
  */
 export function createFailpoint(configuration: { readonly failpoint: string | undefined }): Failpoint {
   const { failpoint } = configuration

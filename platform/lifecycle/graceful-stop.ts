@@ -1,33 +1,33 @@
 import type { Logger } from '../observability/logging.ts'
 import { limited } from '../kit/time-limits.ts'
 
-/** In this order: no new step begins, nothing new comes in, what runs ends, then what it stood on closes. */
+/** The order of a stop: no new step begins, no new request enters, running work ends, then its resources close. */
 export type StopStage = 'reactions' | 'intake' | 'work' | 'resources' | 'servers'
 
 const order: readonly StopStage[] = ['reactions', 'intake', 'work', 'resources', 'servers']
 
 export interface GracefulStop {
   /**
-   * Registers what has to end. `reactions`: workers, whose steps in hand still call our own services. `intake`: the HTTP
-   * server (its requests in flight finish). `work`: relays, projections. `resources`: event store, pools. `servers`:
+   * Registers a closer. `reactions`: workers, whose running steps still call our own services. `intake`: the HTTP
+   * server (its running requests finish). `work`: relays, projections. `resources`: event store, pools. `servers`:
    * embedded children. Within a stage the last registered ends first.
    */
   onStop(stage: StopStage, name: string, close: () => Promise<void> | void): void
   readonly isStopping: boolean
   /** Aborted when the stop begins. */
   readonly signal: AbortSignal
-  /** Ends everything once and resolves to the exit code: `code` (0), or 1 when something failed or the time ran out. */
+  /** Ends everything once. Resolves to the exit code: `code` (0), or 1 after a failure or a time-out. */
   stop(options?: { readonly reason?: string; readonly code?: number }): Promise<number>
   /**
-   * SIGINT, SIGTERM and SIGHUP (the terminal was closed) stop and exit. A repeat changes nothing: npm passes on what the terminal has already sent to the
-   * group, so each Ctrl-C arrives twice. Returns a function that takes the handlers off.
+   * SIGINT, SIGTERM and SIGHUP (closed terminal) stop the program and exit. A repeat changes nothing: npm repeats the
+   * terminal's signal to the group, so each Ctrl-C arrives twice. Returns a function that removes the handlers.
    */
   listen(exit?: (code: number) => void): () => void
 }
 
 const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** One that hangs is left behind, so that the others are still closed in time. */
+/** A closer that hangs is abandoned, so the others can still close in time. */
 const closerShare = 0.4
 
 export function createGracefulStop({

@@ -4,15 +4,15 @@ export type CheckStatus = 'ok' | 'warning' | 'failing'
 
 export interface CheckResult {
   readonly status: CheckStatus
-  /** A constant text: no addresses, no secrets, no values. */
+  /** A constant text without addresses, secrets or values. */
   readonly detail?: string
 }
 
 export interface HealthCheck {
   readonly name: string
-  /** True when a failure makes `/health/ready` answer 503; every failure makes `/health` do so. */
+  /** True if a failure makes `/health/ready` answer 503. Every failure makes `/health` do so. */
   readonly gatesReadiness: boolean
-  /** Prefixes of the services whose health shows it; all when omitted. */
+  /** Prefixes of the services whose health includes it; all if omitted. */
   readonly services?: readonly string[]
   readonly run: () => CheckResult | Promise<CheckResult>
 }
@@ -20,7 +20,7 @@ export interface HealthCheck {
 export interface HealthReport {
   readonly status: CheckStatus
   readonly profile: Profile
-  /** What this process does of the platform's work; absent where nobody said. */
+  /** Roles of this process; absent if not set. */
   readonly roles?: readonly string[]
   readonly checks: readonly (CheckResult & { readonly name: string })[]
 }
@@ -28,7 +28,10 @@ export interface HealthReport {
 export interface Health {
   readonly profile: Profile
   register(check: HealthCheck): void
-  /** `live`: no check at all. `ready`: those that gate readiness. `full`: all. Asks no longer than `limitMs` (2000) per check. */
+  /**
+   * `live`: no checks. `ready`: checks that gate readiness. `full`: all checks. Waits at most `limitMs` (2000) per
+   * check.
+   */
   report(kind: 'live' | 'ready' | 'full', service?: string): Promise<HealthReport>
 }
 

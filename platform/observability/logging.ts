@@ -1,8 +1,8 @@
 import { pino, type DestinationStream, type Logger as PinoLogger } from 'pino'
 
 /**
- * The only members that a log line can carry: anything else is dropped before it is written. None of them may
- * hold personal data: identifiers of our own, codes, counts and durations. The one exception is `sourceAddress`.
+ * The allow list of members of a log line. All others are dropped. No member may contain personal data: only our own
+ * identifiers, codes, counts and durations. The one exception is `sourceAddress`.
  */
 export interface LogFields {
   readonly component?: string
@@ -24,10 +24,10 @@ export interface LogFields {
   readonly clientId?: string
   readonly orgId?: string
   readonly actor?: string
-  /** IP address of a caller. Only lines about security carry it: an operator needs it to find an attacker. */
+  /** IP address of a caller. Only lines about security contain it: operators need it to find an attacker. */
   readonly sourceAddress?: string
   readonly method?: string
-  /** The route's template, never the address that was asked. */
+  /** The route's template, never the requested address. */
   readonly route?: string
   readonly status?: number
   readonly code?: string
@@ -45,7 +45,10 @@ export interface LogFields {
   readonly err?: unknown
 }
 
-/** What the product logs with; pino's logger is one. The message is a constant text, values go into the fields. */
+/**
+ * The product's logging interface; pino's logger implements it. The message is a constant text, values go into the
+ * fields.
+ */
 export interface Logger {
   debug(fields: LogFields, message: string): void
   info(fields: LogFields, message: string): void
@@ -92,7 +95,7 @@ const members: Readonly<Record<keyof LogFields, true>> = {
 }
 const allowed: ReadonlySet<string> = new Set(Object.keys(members))
 
-/** JSON lines on standard output (or `destination`), members by allow-list, errors without foreign messages. */
+/** JSON lines on standard output (or `destination`), with the allow list, and without messages of foreign errors. */
 export function createLogger(options: {
   readonly level: string
   readonly destination?: DestinationStream
@@ -124,8 +127,8 @@ function isLoggable(name: string, value: unknown): boolean {
 }
 
 /**
- * pino falls back to an error's own message and interpolates further arguments; both could carry a value of a
- * request. So a line has the constant message it was given, or none of its own.
+ * pino falls back to an error's own message and interpolates further arguments; both may contain a value of a request.
+ * So a line has the given constant message, or none.
  */
 function withoutForeignMessages(
   this: PinoLogger,
@@ -148,7 +151,7 @@ interface DescribedError {
 
 const frame = /^ {4}at (?:[^()]{1,200} \()?(?:file:\/\/|node:|\/)[^\s()]+:\d+:\d+\)?$/
 
-/** Class, code and stack frames; the message only of our own errors that declare `isSafeToLog`. */
+/** Class, code and stack frames. Contains the message only of our own errors that declare `isSafeToLog`. */
 export function describeError(error: unknown, depth = 0): DescribedError {
   if (!(error instanceof Error)) return { type: typeof error, frames: [] }
   const code: unknown = 'code' in error ? error.code : undefined
@@ -161,7 +164,7 @@ export function describeError(error: unknown, depth = 0): DescribedError {
   }
 }
 
-/** The message comes first in a stack and may span lines, so only lines of a frame's form below it count. */
+/** A stack starts with the message, which may have several lines. Only lines of a frame's form after it count. */
 function framesOf(error: Error): string[] {
   const stack = error.stack ?? ''
   const below = stack.includes(error.message) ? stack.slice(stack.indexOf(error.message) + error.message.length) : stack

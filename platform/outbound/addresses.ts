@@ -4,7 +4,10 @@ import type { Profile } from '../configuration/profile-rules.ts'
 
 type Subnet = readonly [address: string, prefix: number]
 
-/** Loopback, private and shared: within a site. Allowed in development, and in production where EGRESS_ALLOW says so. */
+/**
+ * Loopback, private and shared addresses: inside a site. Allowed in development, and in production if EGRESS_ALLOW
+ * lists them.
+ */
 const local: readonly Subnet[] = [
   ['127.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -15,7 +18,7 @@ const local: readonly Subnet[] = [
   ['fc00::', 7],
 ]
 
-/** Link-local and the metadata services of clouds: never, whatever the configuration says. */
+/** Link-local addresses and the metadata services of clouds: never allowed, whatever the configuration is. */
 const metadata: readonly Subnet[] = [
   ['169.254.0.0', 16],
   ['100.100.100.200', 32],
@@ -30,8 +33,8 @@ const metadata: readonly Subnet[] = [
 ]
 
 /**
- * Not of the public internet (IANA special-purpose registries), or ways to wrap another address (IPv4-compatible, NAT64,
- * 6to4, Teredo, SRv6). IPv4-mapped addresses are matched as the IPv4 address that they hold.
+ * Addresses outside the public internet (IANA special-purpose registries), or that wrap another address
+ * (IPv4-compatible, NAT64, 6to4, Teredo, SRv6). IPv4-mapped addresses are matched as their IPv4 address.
  */
 const special: readonly Subnet[] = [
   ['0.0.0.0', 8],
@@ -61,7 +64,7 @@ const special: readonly Subnet[] = [
   ['ff00::', 8],
 ]
 
-/** What of IPv6 is given out for the internet, and the IPv4 addresses that it holds as they are. */
+/** IPv6 ranges that are assigned to the internet, and IPv4-mapped addresses. */
 const global: readonly Subnet[] = [
   ['2000::', 3],
   ['::ffff:0:0', 96],
@@ -77,7 +80,7 @@ const lists = {
 export type AddressKind = 'public' | 'local' | 'metadata' | 'special'
 
 export function kindOfAddress(given: string): AddressKind {
-  // A resolver names the interface of a link-local address, which the lists do not know.
+  // A resolver appends the interface to a link-local address. The lists do not contain it.
   const [address = ''] = given.split('%')
   const version = isIP(address)
   if (version === 0) return 'special'
@@ -90,7 +93,7 @@ export function kindOfAddress(given: string): AddressKind {
 
 /** EGRESS_ALLOW: hosts, host:port pairs, addresses and address ranges. */
 export interface EgressAllow {
-  /** The host as it was named, whatever it resolves to. */
+  /** The host name as given, whatever it resolves to. */
   hasHost(host: string, port: number): boolean
   hasAddress(address: string): boolean
 }
@@ -114,14 +117,14 @@ export function parseEgressAllow(entries: readonly string[]): EgressAllow {
   }
 }
 
-/** Whether a text can be an entry of EGRESS_ALLOW. */
+/** Whether a text is a valid entry of EGRESS_ALLOW. */
 export function isEgressEntry(entry: string): boolean {
   const [address = ''] = entry.split('/')
   if (isIP(address) === 0) return /^[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,252})(?::\d{1,5})?$/.test(entry)
   return isAddressRange(entry)
 }
 
-/** An address, or a range of them in CIDR form. */
+/** An address, or a CIDR range. */
 export function isAddressRange(entry: string): boolean {
   const [address = '', prefix, ...rest] = entry.split('/')
   if (isIP(address) === 0) return false
@@ -138,7 +141,7 @@ export interface OutboundRules {
   readonly own?: { includes(host: string, port: number): boolean }
 }
 
-/** Whether a connection to this address of this host may be made. */
+/** Whether a connection to this address of this host is allowed. */
 export function isAddressAllowed(
   address: string,
   { host, port }: { readonly host: string; readonly port: number },
@@ -157,8 +160,8 @@ export type UrlRefusal = 'malformed' | 'too_long' | 'scheme' | 'credentials' | '
 const longestWebhookUrl = 2048
 
 /**
- * The write-time check of an address that a tenant gives: its form, length, scheme, port, and its host where that is
- * an address. Each connection checks the addresses of a name, and that none is one of the platform's own servers.
+ * Checks an address from a tenant when it is written: form, length, scheme, port, and the host if it is an IP address.
+ * The addresses of a name, and the platform's own servers, are checked at each connection.
  */
 export function checkOutboundUrl(
   text: string,
@@ -179,7 +182,7 @@ export function checkOutboundUrl(
   const host = hostOf(url)
   const literal = /(?:^|\.)localhost\.?$/.test(host) ? '127.0.0.1' : host
   if (isIP(literal) !== 0 && !isAddressAllowed(literal, { host, port }, rules)) return { refused: 'address' }
-  // In production the answer would confirm a guess about our servers. There only the connection is refused.
+  // In production the answer would confirm a guess about our servers. There, only the connection is refused.
   if (rules.profile === 'development' && rules.own?.includes(host, port) === true) return { refused: 'address' }
   return { url }
 }

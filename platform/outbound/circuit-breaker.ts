@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache'
 
 export interface CircuitBreaker {
-  /** 0 when a call may be made (the caller then reports how it went), else milliseconds until the next one may be tried. */
+  /** 0 if a call is allowed (the caller then reports its result), else milliseconds until the next trial. */
   waitMs(key: string): number
-  /** The same without taking the trial that an open circuit lets through; while one is under way there is no other. */
+  /** The same without using up the trial of an open circuit. Only one trial runs at a time. */
   openForMs(key: string): number
   report(key: string, outcome: 'success' | 'failure' | 'unknown'): void
 }
@@ -15,14 +15,17 @@ interface Circuit {
 }
 
 export interface CircuitBreakerOptions {
-  /** Failures in a row that open a circuit. */
+  /** Consecutive failures that open a circuit. */
   readonly threshold: number
   readonly openMs: number
-  /** Milliseconds of a clock that does not jump. */
+  /** Milliseconds of a monotonic clock. */
   readonly now: () => number
 }
 
-/** After `threshold` failures in a row calls are refused for `openMs`; then one trial decides whether the circuit closes. */
+/**
+ * After `threshold` consecutive failures, calls are refused for `openMs`. Then one trial decides whether the circuit
+ * closes.
+ */
 export function createCircuitBreaker({ threshold, openMs, now }: CircuitBreakerOptions): CircuitBreaker {
   const circuits = new LRUCache<string, Circuit>({ max: 2000 })
   return {

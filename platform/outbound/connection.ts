@@ -8,17 +8,21 @@ export interface ConnectorOptions {
   readonly port: number
   readonly rules: OutboundRules
   readonly resolve: ResolveHost
-  /** Undefined for an address that the configuration names for this purpose: it is exempt from all but the metadata rule. */
+  /** Undefined for an address that the configuration names for this purpose: only the metadata rule applies to it. */
   readonly own: OwnServers | undefined
-  /** The connection goes to this server. The request keeps the host of its own address: a presigned address signs it. */
+  /**
+   * The connection goes to this server. The request keeps the host of its own address, because a presigned address
+   * signs it.
+   */
   readonly via?: URL | undefined
 }
 
 const connectTimeoutMs = 10_000
 
 /**
- * Connects only to allowed addresses: the name is resolved once, every address is checked, the socket takes one of
- * those, and the peer is checked again. A name that later resolves elsewhere (rebinding) is met by the next connection.
+ * Connects only to allowed addresses. The name is resolved once and every address is checked. The socket uses one of
+ * them, and the peer is checked again. If the name resolves elsewhere later (rebinding), the next connection checks
+ * that.
  */
 export function createConnector({ port, rules, resolve, own, via }: ConnectorOptions): buildConnector.connector {
   let ownAddresses: OwnAddresses | undefined
@@ -80,7 +84,10 @@ export function createConnector({ port, rules, resolve, own, via }: ConnectorOpt
   }
 }
 
-/** Where a connection goes, as undici names it. `servername` is the name that the certificate must have; an IP address has none. */
+/**
+ * The target of a connection in undici's terms. `servername` is the required name in the certificate; an IP address has
+ * none.
+ */
 function placeOf(url: URL): Pick<buildConnector.Options, 'protocol' | 'hostname' | 'host' | 'port' | 'servername'> {
   const host = hostOf(url)
   return {

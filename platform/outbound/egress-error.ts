@@ -14,14 +14,14 @@ interface EgressErrorOptions {
   readonly mayHaveBeenSent?: boolean
 }
 
-/** An outbound call that brought no answer. It names no address and holds nothing of the answer. */
+/** An outbound call without an answer. It contains no address and no part of the answer. */
 export class EgressError extends Error {
   override readonly name = 'EgressError'
   readonly isSafeToLog = true
   readonly code: EgressErrorCode
-  /** When an open circuit lets the next call through. */
+  /** When an open circuit allows the next call. */
   readonly retryAfterMs: number | undefined
-  /** False when the request certainly never left; true when the other side may have acted on it. */
+  /** False if the request certainly was not sent; true if the other side may have acted on it. */
   readonly mayHaveBeenSent: boolean
 
   constructor(code: EgressErrorCode, { cause, retryAfterMs, mayHaveBeenSent = false }: EgressErrorOptions = {}) {
@@ -31,7 +31,7 @@ export class EgressError extends Error {
     this.mayHaveBeenSent = mayHaveBeenSent
   }
 
-  /** It speaks against the server, so it counts for the circuit. Any HTTP answer, a 5xx too, speaks for it. */
+  /** True if the failure counts for the circuit. Any HTTP answer, also a 5xx, proves that the server works. */
   get isOfTheServer(): boolean {
     return this.code === 'timeout' || this.code === 'connect' || this.code === 'dns' || this.code === 'tls'
   }
@@ -42,7 +42,7 @@ const unconnected = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EAD
 const names = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EAI_FAIL', 'EAI_NODATA', 'ENODATA', 'ESERVFAIL'])
 const certificates = /^(ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH|EPROTO)/
 
-/** What undici, the network and the signals throw, in our own words. */
+/** Translates errors of undici, the network and the signals. */
 export function toEgressError(error: unknown): EgressError {
   const known = findCause(error, (one) => one instanceof EgressError)
   if (known instanceof EgressError) return known

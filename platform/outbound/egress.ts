@@ -12,44 +12,50 @@ import { createOwnServers, type OwnServerSettings } from './own-servers.ts'
 import { drain, limitBytes, readAll } from './response-body.ts'
 
 /**
- * Why a call is made. Addresses that the configuration names (`service`: own services and object store, `provider`,
- * `image`: object store) are exempt from the public-only rule for that purpose. A webhook's address never is. No other address
- * may lead to a server of the platform's own, in any profile, whatever EGRESS_ALLOW names.
+ * Why a call is made. The public-only rule does not apply to addresses that the configuration names for the purpose:
+ * `service` (own services and object store), `provider`, `image` (object store). It always applies to a webhook's
+ * address. No other address may lead to a server of the platform, in any profile, whatever EGRESS_ALLOW contains.
  */
 export type EgressPurpose = 'webhook' | 'image' | 'service' | 'provider'
 
 export interface EgressRequest {
   readonly purpose: EgressPurpose
-  /** Whom the call is for, where many call one host: each has a circuit and connections of its own. */
+  /** Concurrency key: separates callers of one host. Each has its own circuit and connections. */
   readonly lane?: string | undefined
   readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array | Readable | null
-  /** For everything, from resolving the name to the last byte of the answer. */
+  /** For everything, from name resolution to the last byte of the answer. */
   readonly timeoutMs: number
-  /** Of the answer's body; more rejects with `body_too_large`. */
+  /** Limit of the answer's body. A longer one rejects with `body_too_large`. */
   readonly maxBytes: number
   readonly signal?: AbortSignal
 }
 
-/** The body has to be read to its end or discarded, or its connection stays busy until the time limit. */
+/** Read the body to its end or discard it. Otherwise its connection stays busy until the time limit. */
 export interface EgressResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  /** Rejects or is destroyed with an `EgressError` past the limits. */
+  /** Past the limits it is destroyed with an `EgressError`. */
   readonly body: Readable
   bytes(): Promise<Buffer>
   text(): Promise<string>
-  /** Throws `SyntaxError` for what is not JSON. */
+  /** Throws `SyntaxError` if the body is not JSON. */
   json(): Promise<unknown>
-  /** Drops a short answer, so that its connection serves the next call, and ends the connection of any other. Never rejects. */
+  /**
+   * Reads and drops a short answer, so the next call can use its connection. Ends the connection of any other. Never
+   * rejects.
+   */
   discard(): Promise<void>
 }
 
 export interface Egress {
-  /** Resolves for every HTTP status, redirects included: they are not followed. Rejects with `EgressError`. */
+  /** Resolves for every HTTP status, including redirects, which are not followed. Rejects with `EgressError`. */
   request(url: string | URL, request: EgressRequest): Promise<EgressResponse>
-  /** Milliseconds until a call to this address may be made again, 0 when it may: asked before an attempt is recorded. */
+  /**
+   * Milliseconds until a call to this address is allowed; 0 if it is allowed now. For use before an attempt is
+   * recorded.
+   */
   openForMs(url: string | URL, purpose: EgressPurpose, lane?: string): number
   close(): Promise<void>
 }
@@ -61,19 +67,22 @@ type Caller = Pick<EgressRequest, 'purpose' | 'lane'>
 
 export interface EgressOptions {
   readonly configuration: EgressConfiguration
-  /** Of each refused address: deliveries of a tenant name no reason for it in production. */
+  /** Logs each refused address: in production, a tenant's delivery does not contain the reason. */
   readonly logger?: Logger
   readonly resolve?: ResolveHost
   readonly breaker?: { readonly threshold: number; readonly openMs: number }
-  /** Milliseconds of a clock that does not jump. */
+  /** Milliseconds of a monotonic clock. */
   readonly now?: () => number
 }
 
-/** Those that are not used lose their connections by themselves. */
+/** Unused pools close their connections by themselves. */
 const mostPools = 2_048
 const connectionsPerOrigin = 32
 
-/** The one way out: address check at connect time, no redirects, limits on time and bytes, a circuit per purpose, lane, scheme, host and port. */
+/**
+ * The only way for outbound calls: address check on connecting, no redirects, limits on time and bytes, one circuit per
+ * purpose, concurrency key, scheme, host and port.
+ */
 export function createEgress({
   configuration,
   logger,
@@ -140,7 +149,7 @@ export function createEgress({
     }
     try {
       const answer = await Promise.race([poolOf(url, { purpose, lane }).request(asked), ending.unsent])
-      // The time limit holds until the last byte.
+      // The time limit applies until the last byte.
       answer.body.once('close', () => ending.release())
       return toResponse(answer, maxBytes)
     } catch (error) {
@@ -165,22 +174,28 @@ export function createEgress({
 
 interface Ending {
   readonly signal: AbortSignal
-  /** Rejects where the call ended before it had a connection: undici heeds the signal only once there is one, and then sends nothing. */
+  /**
+   * Rejects if the call ended before it had a connection. Until then undici ignores the signal; afterwards it sends
+   * nothing.
+   */
   readonly unsent: Promise<never>
   release(): void
 }
 
-/** One signal of the time limit and the caller's: `AbortSignal.any` and `.timeout` take 15 µs of each call, this takes 3. */
+/**
+ * One signal for the time limit and the caller's signal. `AbortSignal.any` and `.timeout` take 15 µs per call, this
+ * takes 3.
+ */
 function endAfter(timeoutMs: number, signal: AbortSignal | undefined): Ending {
   const ending = new AbortController()
   const { promise: unsent, reject } = Promise.withResolvers<never>()
   const end = (error: EgressError): void => {
     ending.abort(error)
-    // What was sent has rejected by then.
+    // A call that was sent has already rejected by then.
     setImmediate(() => reject(new EgressError(error.code, { cause: error.cause })))
   }
   const giveWay = (): void => end(endedBy(signal?.reason))
-  // Of a process that stood still, timers come before the answers that have arrived meanwhile: those are read first.
+  // After a standstill of the process, timers run before answers that have already arrived. So answers are read first.
   const timer = setTimeout(
     () => setImmediate(() => end(new EgressError('timeout', { mayHaveBeenSent: true }))),
     timeoutMs,
@@ -197,14 +212,16 @@ function endAfter(timeoutMs: number, signal: AbortSignal | undefined): Ending {
   }
 }
 
-/** A caller's own time limit speaks against the server as ours does; whatever else ends a call is no matter of the server. */
+/**
+ * A caller's own time limit counts against the server, as ours does. Any other end of a call is not the server's fault.
+ */
 function endedBy(reason: unknown): EgressError {
   const isLate = reason instanceof Error && reason.name === 'TimeoutError'
   return new EgressError(isLate ? 'timeout' : 'aborted', { cause: reason, mayHaveBeenSent: true })
 }
 
 function toResponse(answer: Dispatcher.ResponseData, maxBytes: number): EgressResponse {
-  // What breaks an answer off that nobody reads is no error of the process.
+  // If nobody reads an answer, its interruption must not become an error of the process.
   answer.body.on('error', () => undefined)
   let limited: Readable | undefined
   const body = (): Readable => (limited ??= limitBytes(answer.body, answer.headers['content-length'], maxBytes))
@@ -253,7 +270,10 @@ interface OwnStore {
   readonly endpoint: URL
 }
 
-/** S3_PUBLIC_ENDPOINT is an address for clients. A processor may not reach it (in a container it is the container itself), so it reads at S3_ENDPOINT. */
+/**
+ * S3_PUBLIC_ENDPOINT is for clients. A processor may be unable to reach it (in a container it is the container itself),
+ * so it uses S3_ENDPOINT.
+ */
 function ownStoreOf({ s3Endpoint, s3PublicEndpoint }: EgressConfiguration): OwnStore | undefined {
   if (s3Endpoint === undefined || s3PublicEndpoint === undefined) return undefined
   return { publicOrigin: new URL(s3PublicEndpoint).origin, endpoint: new URL(s3Endpoint) }
@@ -264,8 +284,8 @@ function originsOf(...addresses: readonly (string | undefined)[]): ReadonlySet<s
 }
 
 /**
- * The purpose is part of it: what tenants have their webhooks call must not keep us from calling the same host ourselves.
- * So is the lane: what one tenant's path does at a host that tenants share is no matter of the others.
+ * The purpose is part of the key: webhooks of tenants must not block our own calls to the same host. So is the
+ * concurrency key: one tenant's failures at a shared host must not affect the others.
  */
 function circuitOf(url: URL, { purpose, lane }: Caller): string {
   return `${purpose} ${url.origin}${inLane(lane)}`

@@ -34,17 +34,17 @@ export type OwnServerSettings = Pick<
 interface OwnServer {
   readonly host: string
   readonly port: number
-  /** A server of HTTP that proves by a certificate that it has this name. */
+  /** An HTTPS server, whose certificate proves this name. */
   readonly isHttps?: boolean
-  /** Other nodes of its cluster stand at addresses that no setting names, on the same port. */
+  /** The other nodes of its cluster are on the same port, at addresses that no setting contains. */
   readonly isCluster?: boolean
 }
 
-/** The servers of the platform itself, which no address of a tenant may reach. */
+/** The platform's own servers. No address of a tenant may reach them. */
 export interface OwnServers {
-  /** By the name or the address that a setting has. It resolves nothing. */
+  /** Compares with the name or address in a setting. Resolves nothing. */
   includes(host: string, port: number): boolean
-  /** The addresses of all of them now. A name that does not resolve keeps its last addresses. */
+  /** The current addresses of all servers. A name that does not resolve keeps its last addresses. */
   resolved(): Promise<OwnAddresses>
 }
 
@@ -52,10 +52,10 @@ export interface OwnAddresses {
   has(address: string, port: number): boolean
 }
 
-/** How long addresses of names are kept. */
+/** How long resolved addresses are kept, in milliseconds. */
 const keptMs = 10_000
 
-/** The rules for an address that a tenant gives. */
+/** The rules for addresses from tenants. */
 export function outboundRules(
   configuration: OwnServerSettings & Pick<Configuration, 'profile' | 'egressAllow'>,
 ): OutboundRules {
@@ -68,7 +68,7 @@ export function outboundRules(
 
 interface OwnServersOptions {
   readonly resolve?: ResolveHost | undefined
-  /** Milliseconds of a clock that does not jump. */
+  /** Milliseconds of a monotonic clock. */
   readonly now?: () => number
 }
 
@@ -156,9 +156,10 @@ function literalAddressesOf(host: string): readonly string[] {
 }
 
 /**
- * Three kinds of addresses. On this machine a server has its port, whichever of the machine's addresses is called. Within a site a
- * host of the platform is closed on every port: its other ports are seldom meant for others. On the internet a server has its
- * port; one of HTTPS is known by its name alone, as many names share such addresses and the certificate holds off all others.
+ * There are three kinds of addresses. On this machine, a server's port is blocked on all of the machine's addresses.
+ * Inside a site, all ports of a platform host are blocked, because its other ports are rarely public. On the internet,
+ * a server's port is blocked. An HTTPS server there is blocked by name only: many names share such addresses, and the
+ * certificate rejects all others.
  */
 function addressesOf(servers: readonly OwnServer[], resolve: (host: string) => readonly string[]): OwnAddresses {
   const machine = thisMachine()
@@ -202,7 +203,7 @@ function add(list: BlockList, address: string): void {
   list.addAddress(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
 }
 
-/** An IPv4-mapped address is the IPv4 address that it holds. */
+/** An IPv4-mapped address counts as its IPv4 address. */
 function holds(list: BlockList | undefined, address: string): boolean {
   return list !== undefined && isIP(address) !== 0 && list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
 }

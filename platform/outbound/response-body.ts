@@ -3,8 +3,8 @@ import { finished } from 'node:stream/promises'
 import { EgressError, toEgressError } from './egress-error.ts'
 
 /**
- * The body, ended by `body_too_large` as soon as it exceeds `maxBytes` (at once when its length is announced). Every
- * other failure arrives as an `EgressError` too.
+ * The body, ended with `body_too_large` as soon as it exceeds `maxBytes` (at once if its length is announced). All
+ * other failures are `EgressError` too.
  */
 export function limitBytes(body: Readable, contentLength: string | string[] | undefined, maxBytes: number): Readable {
   let received = 0
@@ -31,11 +31,11 @@ export async function readAll(body: Readable): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-/** Beyond these, a new connection costs less than what is left of an answer. */
+/** For a longer remainder, a new connection is cheaper. */
 const mostDrainedBytes = 64 * 1024
 const mostDrainedMs = 1_000
 
-/** Reads a body to its end for its connection's sake; destroys one that is long, or long in coming. Never rejects. */
+/** Reads a body to its end to keep its connection. Destroys a long or slow body. Never rejects. */
 export async function drain(body: Readable): Promise<void> {
   let dropped = 0
   const timer = setTimeout(() => body.destroy(), mostDrainedMs)

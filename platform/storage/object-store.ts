@@ -15,7 +15,7 @@ import { Problem } from '../http/problems.ts'
 
 export interface ObjectStoreOptions {
   readonly endpoint: string
-  /** Where clients reach the same store; the endpoint itself unless given. */
+  /** The store's address for clients; default: the endpoint itself. */
   readonly publicEndpoint?: string | undefined
   readonly region: string
   readonly bucket: string
@@ -24,41 +24,41 @@ export interface ObjectStoreOptions {
   readonly now: () => Date
 }
 
-/** What is stored under a key at a moment. */
+/** The version of an object at one moment. */
 export interface ObjectVersion {
   readonly etag: string
   readonly bytes: number
 }
 
-/** Bytes as they are read: of one version, whatever is stored under the key meanwhile. */
+/** The bytes of one version, even if the object changes meanwhile. */
 export interface ReadObject extends ObjectVersion {
-  /** Read once. Breaks off with Problem `object-store-unavailable`. */
+  /** Can be read once. Fails with Problem `object-store-unavailable`. */
   readonly chunks: AsyncIterable<Buffer>
 }
 
-/** What is found by the beginning of its key. */
+/** An object from a list by key prefix. */
 export interface ListedObject {
   readonly key: string
-  /** By the clock of the store. */
+  /** By the store's clock. */
   readonly modifiedAt: Date
 }
 
-/** An address that needs no further credentials until it expires. */
+/** An address that needs no other credentials until it expires. */
 export interface SignedAddress {
   readonly url: string
   readonly expiresAt: Date
 }
 
-/** Image bytes and raw provider responses; events name them by key, hash and length. */
+/** Image bytes and raw provider responses. Events refer to them by key, hash and length. */
 export interface ObjectStore {
   /**
-   * Stores bytes under a key that nothing else has; durable when it resolves.
+   * Stores bytes under a unique key. They are durable when it resolves.
    * @throws Problem `object-store-unavailable`
    */
   put(key: string, bytes: Uint8Array, contentType: string): Promise<StoredBytes>
   /**
-   * The same for bytes that come bit by bit, of known length and hash; `chunks` begins anew for each try, and reuses no chunk
-   * that it has given away. What turns out to be other bytes is not stored.
+   * The same for a byte stream of known length and hash. `chunks` restarts for each attempt and does not reuse chunks.
+   * Other bytes are not stored.
    * @throws Problem `object-store-unavailable`
    */
   putStream(
@@ -68,31 +68,43 @@ export interface ObjectStore {
     contentType: string,
   ): Promise<StoredBytes>
   get(key: string): Promise<Uint8Array>
-  /** What lies under the keys that begin so, in no promised order. @throws Problem `object-store-unavailable` */
+  /**
+   * Objects whose key starts with the prefix, in any order.
+   * @throws Problem `object-store-unavailable`
+   */
   list(prefix: string): AsyncIterable<ListedObject>
-  /** What lies under a key now; undefined where nothing does. @throws Problem `object-store-unavailable` */
+  /**
+   * The current version under a key; undefined if there is none.
+   * @throws Problem `object-store-unavailable`
+   */
   head(key: string): Promise<ObjectVersion | undefined>
-  /** Undefined where nothing lies under the key. @throws Problem `object-store-unavailable` */
+  /**
+   * Undefined if there is no object.
+   * @throws Problem `object-store-unavailable`
+   */
   read(key: string): Promise<ReadObject | undefined>
   /**
-   * Copies one version under a key that nothing else has; false where the source is no longer that version.
+   * Copies one version to a unique key. False if the source is no longer that version.
    * @throws Problem `object-store-unavailable`
    */
   copy(source: { readonly key: string; readonly etag: string }, key: string): Promise<boolean>
   /** Removes an object if it is there. */
   remove(key: string): Promise<void>
-  /** Names the object, and opens nothing: the address has no signature. */
+  /** The address without a signature. It names the object and opens nothing. */
   address(key: string): string
-  /** Reads the object, for the platform's own services. */
+  /** Signed read address for the platform's own services. */
   presignRead(key: string, ttlSeconds: number): Promise<SignedAddress>
-  /** Reads the object, for clients. */
+  /** Signed read address for clients. */
   presignDownload(key: string, ttlSeconds: number): Promise<SignedAddress>
-  /** For clients: stores bytes in place of what is there. The request must carry that Content-Type, and that Content-Length if one is given. */
+  /**
+   * Signed write address for clients: replaces the object. The request must have that Content-Type, and that
+   * Content-Length if one is given.
+   */
   presignWrite(key: string, contentType: string, ttlSeconds: number, bytes?: number): Promise<SignedAddress>
   close(): void
 }
 
-/** Connects to an S3-compatible store; only calls that every such store knows. */
+/** Connects to an S3-compatible store. Uses only calls that every such store supports. */
 export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
   const { bucket, now } = options
   const client = clientOf(options)
@@ -205,12 +217,12 @@ function clientOf({ endpoint, region, accessKeyId, secretAccessKey }: ObjectStor
     responseChecksumValidation: 'WHEN_REQUIRED',
     maxAttempts: 4,
     requestHandler: { requestTimeout: 30_000, connectionTimeout: 5_000 },
-    // What fails is thrown and logged by us; the client would write lines of its own beside the log.
+    // The platform throws and logs failures itself. The client would print its own lines next to the log.
     logger: silentLogger,
   })
 }
 
-/** Time for all the bytes of an object: a store that stops sending must not hold a request for ever. */
+/** Time limit for all bytes of an object: a store that stops sending must not block a request for ever. */
 const readTimeoutMs = 60_000
 
 function versionOf({
@@ -241,7 +253,7 @@ async function unlessMissing<Output>(sent: Promise<Output>): Promise<Output | un
   }
 }
 
-/** What a signature names: an address lives from there, not from the milliseconds after it. */
+/** A signature has whole seconds. The address's lifetime starts there, not at the milliseconds after it. */
 function wholeSecond(instant: Date): Date {
   return new Date(Math.floor(instant.getTime() / 1000) * 1000)
 }

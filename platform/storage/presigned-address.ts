@@ -1,9 +1,9 @@
 import aws4 from 'aws4'
 
 export interface AddressSigner {
-  /** The request must carry the content type and the length that are named. */
+  /** The request must have the content type and the length that are given. */
   readonly presign: (request: PresignedRequest) => string
-  /** The address alone, which opens nothing. */
+  /** The address without a signature. It opens nothing. */
   readonly plain: (path: string) => string
 }
 
@@ -12,7 +12,7 @@ export interface PresignedRequest {
   /** Without the endpoint: bucket and key, not encoded. */
   readonly path: string
   readonly contentType?: string | undefined
-  /** Of the body, which then can have no other length. */
+  /** Length of the body. No other length is accepted. */
   readonly contentLength?: number | undefined
   /** A whole second. */
   readonly signedAt: Date
@@ -27,8 +27,9 @@ export interface AddressSignerOptions {
 }
 
 /**
- * Addresses that need no further credentials until they expire: AWS Signature Version 4 in the query, body left open, as
- * every S3-compatible store takes it. The SDK's presigner runs its whole stack of middleware for each (decision 0003).
+ * Addresses that need no other credentials until they expire: AWS Signature Version 4 in the query, body not signed, as
+ * every S3-compatible store accepts it. The SDK's presigner runs its whole middleware stack for each address (decision
+ * 0003).
  */
 export function createAddressSigner({
   endpoint,
@@ -64,7 +65,7 @@ export function createAddressSigner({
   }
 }
 
-/** As RFC 3986 has it, and Signature Version 4 with it: `encodeURIComponent` leaves five characters that are reserved. */
+/** By RFC 3986, as Signature Version 4 requires. `encodeURIComponent` leaves five reserved characters. */
 function encoded(text: string): string {
   return encodeURIComponent(text).replaceAll(
     /[!'()*]/g,

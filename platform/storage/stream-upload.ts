@@ -4,24 +4,23 @@ import { backoffMs, pause } from '../kit/backoff.ts'
 import { exactly, WrongBytesError } from '../kit/exact-bytes.ts'
 import { Problem, problem } from '../http/problems.ts'
 
-/** Where bytes lie, and what they hash to (hex SHA-256). */
+/** The key of stored bytes and their hash (hex SHA-256). */
 export interface StoredBytes {
   readonly key: string
   readonly sha256: string
   readonly bytes: number
 }
 
-/** Time for all the bytes of an object: a store that stops taking must not hold a request for ever. */
+/** Time limit for all bytes of an object: a store that stops reading must not block a request for ever. */
 const timeoutMs = 60_000
 
-/** The client repeats what it holds whole; a stream is repeated here. */
+/** The client retries only bodies in memory. Streams are retried here. */
 const attempts = 3
 const backoff = { firstMs: 100, mostMs: 1_000 }
 
 /**
- * Stores bytes that come bit by bit (`ObjectStore.putStream`).
- *
- * @throws Problem `object-store-unavailable`, and what the source breaks off with where that is a problem
+ * Stores a byte stream (`ObjectStore.putStream`).
+ * @throws Problem `object-store-unavailable`, and the source's error if it is a problem
  */
 export async function uploadStream(
   { client, bucket }: { readonly client: S3Client; readonly bucket: string },
@@ -32,7 +31,7 @@ export async function uploadStream(
   for (let attempt = 1; ; attempt += 1) {
     const body = Readable.from(exactly(chunks(), { bytes, sha256 }), { objectMode: false })
     const broken = new AbortController()
-    // The client does not notice when its source breaks off.
+    // The client does not notice that its source failed.
     body.once('error', (error) => broken.abort(error))
     try {
       const command = new PutObjectCommand({
@@ -60,7 +59,7 @@ function mayPass(error: unknown): boolean {
   return !(error instanceof WrongBytesError) && (status === undefined || status >= 500 || status === 429)
 }
 
-/** The HTTP status of a refusal by the object store; undefined without an answer. */
+/** The HTTP status of the object store's refusal; undefined without an answer. */
 export function statusOf(error: unknown): number | undefined {
   return error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined
 }

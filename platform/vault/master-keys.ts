@@ -8,13 +8,13 @@ export interface MasterKey {
   readonly key: Uint8Array
 }
 
-/** The keys that wrap everything in the vault. The first one wraps; the others only unwrap what they wrapped before. */
+/** The keys that wrap everything in the vault. The first one wraps. The others only unwrap older secrets. */
 export interface MasterKeyRing {
   readonly wrapWith: MasterKey
   readonly byId: ReadonlyMap<string, MasterKey>
 }
 
-/** Says what is wrong with a key ring, never a key. */
+/** Describes the error in a key ring, never contains a key. */
 export class MasterKeyError extends Error {
   override readonly name = 'MasterKeyError'
   readonly code = 'master-key'
@@ -49,9 +49,9 @@ function parseMasterKey(entry: string, index: number): MasterKey {
 }
 
 /**
- * The key ring in a file of mode 0600, made when there is none. Two processes that start at once end with the same one,
- * and it is on the disk before this resolves.
- * @throws MasterKeyError when others may read the file
+ * The key ring in a file of mode 0600, created if missing. Two processes that start at once get the same ring. It is on
+ * the disk before this resolves.
+ * @throws MasterKeyError if others may read the file
  */
 export async function createMasterKeyFile(path: string): Promise<MasterKeyRing> {
   if (!(await exists(path))) await writeNewKey(path)
@@ -80,7 +80,7 @@ async function writeNewKey(path: string): Promise<void> {
   }
   try {
     await chmod(draft, 0o600)
-    // A link never replaces: whoever comes second keeps the first one's key.
+    // A link never replaces a file. The second process uses the first one's key.
     await link(draft, path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error
     })

@@ -5,7 +5,7 @@ import { calculateJwkThumbprint, type JWK } from 'jose'
 export interface SigningKey {
   readonly kid: string
   readonly privateKey: KeyObject
-  /** Carries `kid`, `alg` (EdDSA) and `use` (sig). */
+  /** Contains `kid`, `alg` (EdDSA) and `use` (sig). */
   readonly publicJwk: JWK
 }
 

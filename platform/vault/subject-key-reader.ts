@@ -6,7 +6,7 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-/** Reads the keys that are asked for within one turn with one query: a batch of events asks for hundreds at once. */
+/** Reads all keys requested in one turn of the event loop with one query. A batch of events needs hundreds at once. */
 export class SubjectKeyReader {
   readonly #rows: VaultRows
   #waiting = new Map<string, Waiting>()
@@ -15,7 +15,7 @@ export class SubjectKeyReader {
     this.#rows = rows
   }
 
-  /** Undefined when there is no row. */
+  /** Undefined if there is no row. */
   read(id: string): Promise<StoredSecret | undefined> {
     const present = this.#waiting.get(id)
     if (present !== undefined) return present.promise

@@ -3,7 +3,7 @@ import { inTransaction } from '../database/transaction.ts'
 import { unwrapSecret, wrapSecret } from './wrapping.ts'
 import type { MasterKeyRing } from './master-keys.ts'
 
-/** A secret out of the database; `'destroyed'` only where a row says so. */
+/** A secret from the database; `'destroyed'` only if its row is marked so. */
 export type StoredSecret = Uint8Array | 'destroyed'
 
 export interface NamedSecret {
@@ -18,10 +18,13 @@ interface Row {
   readonly destroyed_at: Date | null
 }
 
-/** Chosen at random once; names the lock under which the table is created. */
+/** Lock for the creation of the table. The number was chosen at random once. */
 const migrationLock = 4_127_093_311
 
-/** The one table of the vault. Every secret in it is wrapped; what is destroyed keeps its row, so that it cannot come back. */
+/**
+ * The one table of the vault. Every secret in it is wrapped. A destroyed secret keeps its row, so it cannot be created
+ * again.
+ */
 export class VaultRows {
   readonly #pool: Pool
   readonly #ring: MasterKeyRing
@@ -31,7 +34,7 @@ export class VaultRows {
     this.#ring = ring
   }
 
-  /** Creates the table; safe to run at once from several processes, and again. */
+  /** Creates the table. Safe to repeat, and in several processes at once. */
   async migrate(): Promise<void> {
     await inTransaction(this.#pool, async (client) => {
       await client.query('select pg_advisory_xact_lock($1)', [migrationLock])
@@ -49,12 +52,12 @@ export class VaultRows {
     })
   }
 
-  /** Undefined when there is no row. */
+  /** Undefined if there is no row. */
   async read(kind: string, id: string): Promise<StoredSecret | undefined> {
     return (await this.readMany(kind, [id])).get(id)
   }
 
-  /** By id; an id without a row is not in the answer. A row that does not open rejects for all. */
+  /** By id. The result lacks ids without a row. Rejects for all if one row does not open. */
   async readMany(kind: string, ids: readonly string[]): Promise<ReadonlyMap<string, StoredSecret>> {
     const { rows } = await this.#pool.query<Row>(
       'select id, wrapped, master_key_id, destroyed_at from vault_secrets where kind = $1 and id = any($2)',
@@ -63,7 +66,7 @@ export class VaultRows {
     return new Map(rows.map((row) => [row.id, this.#opened(kind, row)]))
   }
 
-  /** All that are not destroyed, newest first. */
+  /** All secrets that are not destroyed, newest first. */
   async readAll(kind: string): Promise<readonly NamedSecret[]> {
     const { rows } = await this.#pool.query<Row>(
       `select id, wrapped, master_key_id, destroyed_at from vault_secrets
@@ -76,7 +79,7 @@ export class VaultRows {
     })
   }
 
-  /** Stores `candidate` unless there is a row, then reads what is there: every process ends with the same secret. */
+  /** Stores `candidate` if there is no row, then reads the row. So every process gets the same secret. */
   async getOrCreate(kind: string, id: string, candidate: () => Uint8Array): Promise<StoredSecret> {
     const present = await this.read(kind, id)
     if (present !== undefined) return present
@@ -90,7 +93,7 @@ export class VaultRows {
     return stored
   }
 
-  /** Stores or replaces; a destroyed one stays destroyed. */
+  /** Stores or replaces a secret. A destroyed one stays destroyed. */
   async put(kind: string, id: string, secret: Uint8Array): Promise<StoredSecret> {
     const { wrapped, masterKeyId } = wrapSecret(this.#ring, kind, id, secret)
     const { rowCount } = await this.#pool.query(
@@ -102,7 +105,7 @@ export class VaultRows {
     return rowCount === 0 ? 'destroyed' : secret
   }
 
-  /** Wipes the secret for ever, also one that was never there. */
+  /** Destroys the secret for ever, even if it never existed. */
   async destroy(kind: string, id: string): Promise<void> {
     await this.#pool.query(
       `insert into vault_secrets (kind, id, wrapped, master_key_id, destroyed_at) values ($1, $2, null, $3, clock_timestamp())

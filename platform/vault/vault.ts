@@ -12,11 +12,11 @@ export interface VaultOptions {
   /** Connection string of the vault's own Postgres database. */
   readonly url: string
   readonly masterKeys: MasterKeyRing
-  /** Used instead of a pool of the vault's own, and then not ended by `close`. */
+  /** Used instead of an own pool. `close` does not end it. */
   readonly pool?: Pool
 }
 
-/** How a secret of each kind is made: webhooks are signed with one of 24 bytes, or with a key pair (PKCS#8 DER, Ed25519). */
+/** Creates a secret of each kind. Webhooks need one of 24 bytes, or a key pair (PKCS#8 DER, Ed25519). */
 const newSecrets = {
   webhook: () => randomBytes(24),
   'webhook-signing': newSigningSecret,
@@ -27,15 +27,15 @@ const newSecrets = {
 
 export type SecretKind = keyof typeof newSecrets
 
-/** Which tokens a key pair signs. Keys of one purpose never verify another's. */
+/** The tokens that a key pair signs. Keys of one purpose never verify tokens of another. */
 export type SigningPurpose = 'token' | 'receipt'
 
 const cachedSubjects = 10_000
-/** How long another process's erasure or rotation may go unnoticed here. */
+/** Most time until another process's erasure or rotation has effect here. */
 const cacheMs = 30_000
 const theOne = 'current'
 
-/** Opens the vault and makes its table when it is new. Rejects when the database is away. */
+/** Opens the vault and creates its table if missing. Rejects if the database is away. */
 export async function openVault({ url, masterKeys, pool }: VaultOptions): Promise<Vault> {
   const own = pool ?? createPool({ url, max: 4, name: 'vault' })
   try {
@@ -50,14 +50,17 @@ export async function openVault({ url, masterKeys, pool }: VaultOptions): Promis
   }
 }
 
-/** Every secret that no stream may hold, each wrapped by the master key ring, durable before it is first handed out. */
+/**
+ * All secrets that streams must not contain. The master key ring wraps each one, and each is durable before its first
+ * use.
+ */
 export class Vault implements KeyVault {
   readonly #rows: VaultRows
   readonly #subjectKeys: SubjectKeyReader
   readonly #pepper: KeyObject
   readonly #end: () => Promise<void>
   readonly #subjects = new LRUCache<string, StoredSecret>({ max: cachedSubjects, ttl: cacheMs })
-  // What was destroyed elsewhere is asked for no more, so that nothing else would push it out.
+  // Secrets that another process destroyed are not used again, so only the autopurge removes them.
   readonly #secrets = new LRUCache<string, Uint8Array>({ max: cachedSubjects, ttl: cacheMs, ttlAutopurge: true })
   readonly #signing = new LRUCache<SigningPurpose, readonly SigningKey[]>({ max: 10, ttl: cacheMs })
 
@@ -88,7 +91,7 @@ export class Vault implements KeyVault {
     return this.#subjects.get(subjectOf(orgId, subjectId))
   }
 
-  /** Erases the subject: what was encrypted for it reads as null from now on, here at once, elsewhere within 30 s. */
+  /** Erases the subject. Its encrypted data reads as null from now on: here at once, elsewhere within 30 s. */
   async destroySubject(orgId: string, subjectId: string): Promise<void> {
     const id = subjectOf(orgId, subjectId)
     await this.#rows.destroy('subject', id)
@@ -99,7 +102,7 @@ export class Vault implements KeyVault {
     return this.secret('event-signature', theOne)
   }
 
-  /** The secret of that name, made when there is none. */
+  /** The secret of that name, created if missing. */
   async secret(kind: SecretKind, id: string): Promise<Uint8Array> {
     const name = `${kind}/${id}`
     const cached = this.#secrets.get(name)
@@ -110,7 +113,7 @@ export class Vault implements KeyVault {
     return stored
   }
 
-  /** The secret of that name, never a new one: what an event names must be there. Rejects with `MissingKeyError`. */
+  /** The secret of that name, never a new one: a secret in an event must exist. Rejects with `MissingKeyError`. */
   async storedSecret(kind: SecretKind, id: string): Promise<Uint8Array> {
     const name = `${kind}/${id}`
     const cached = this.#secrets.get(name)
@@ -121,31 +124,31 @@ export class Vault implements KeyVault {
     return stored
   }
 
-  /** Wipes a secret for ever, here at once, elsewhere within 30 s: whoever asks for it is told that it is missing. */
+  /** Destroys a secret for ever, here at once, elsewhere within 30 s. Later reads report it as missing. */
   async destroySecret(kind: SecretKind, id: string): Promise<void> {
     await this.#rows.destroy(kind, id)
     this.#secrets.delete(`${kind}/${id}`)
   }
 
-  /** Stores a secret that was chosen elsewhere, or replaces one. */
+  /** Stores or replaces a secret from outside. */
   async putSecret(kind: SecretKind, id: string, secret: Uint8Array): Promise<void> {
     if ((await this.#rows.put(kind, id, secret)) === 'destroyed') throw new MissingKeyError(kind, id)
     this.#secrets.set(`${kind}/${id}`, secret)
   }
 
-  /** The newest key pair of a purpose, made when there is none. */
+  /** The newest key pair of a purpose, created if missing. */
   async signingKey(purpose: SigningPurpose): Promise<SigningKey> {
     const [newest] = await this.#signingKeys(purpose)
     if (newest === undefined) throw new MissingKeyError('signing', purpose)
     return newest
   }
 
-  /** Public halves of all key pairs of a purpose, newest first: what verifies, and what a JWKS lists. */
+  /** Public halves of all key pairs of a purpose, newest first, for verification and for a JWKS. */
   async publicKeys(purpose: SigningPurpose): Promise<readonly JWK[]> {
     return (await this.#signingKeys(purpose)).map((key) => key.publicJwk)
   }
 
-  /** Adds a key pair that signs from now on; the older ones go on verifying. */
+  /** Adds a key pair that signs from now on. The older ones still verify. */
   async rotateSigningKey(purpose: SigningPurpose): Promise<SigningKey> {
     const secret = newSigningSecret()
     const key = await signingKeyOf(secret)
@@ -154,7 +157,7 @@ export class Vault implements KeyVault {
     return key
   }
 
-  /** Hex HMAC-SHA-256 with the pepper: compares what must not be stored in the clear. */
+  /** Hex HMAC-SHA-256 with the pepper, to compare values that must not be stored unencrypted. */
   fingerprint(bytes: Uint8Array | string): string {
     return createHmac('sha256', this.#pepper).update(bytes).digest('hex')
   }
@@ -167,7 +170,7 @@ export class Vault implements KeyVault {
     const cached = this.#signing.get(purpose)
     if (cached !== undefined) return cached
     const kind = signingKind(purpose)
-    // The first pair has a fixed name, so that processes that start at once end with one.
+    // The first pair has a fixed name, so processes that start at once get the same pair.
     await this.#rows.getOrCreate(kind, 'first', newSigningSecret)
     const keys = await Promise.all((await this.#rows.readAll(kind)).map(({ secret }) => signingKeyOf(secret)))
     this.#signing.set(purpose, keys)

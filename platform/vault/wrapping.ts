@@ -1,18 +1,18 @@
 import { openBytes, sealBytes } from '../kit/sealed-bytes.ts'
 import { MasterKeyError, type MasterKeyRing } from './master-keys.ts'
 
-/** A secret as the database holds it, sealed with the master key of that id. */
+/** A secret in the database, sealed with the master key of that id. */
 export interface WrappedSecret {
   readonly wrapped: Uint8Array
   readonly masterKeyId: string
 }
 
-/** Seals a secret, bound to kind and id, so that rows cannot be exchanged for one another. */
+/** Seals a secret, bound to kind and id, so rows cannot be swapped. */
 export function wrapSecret({ wrapWith }: MasterKeyRing, kind: string, id: string, secret: Uint8Array): WrappedSecret {
   return { wrapped: sealBytes(wrapWith.key, place(kind, id), secret), masterKeyId: wrapWith.id }
 }
 
-/** @throws MasterKeyError when the ring lacks the master key or the row was changed */
+/** @throws MasterKeyError if the ring lacks the master key or the row was changed */
 export function unwrapSecret(
   ring: MasterKeyRing,
   kind: string,

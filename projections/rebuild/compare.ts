@@ -8,9 +8,9 @@ import type { Copy } from './copies.ts'
 import { CopyLostError, fill } from './fill.ts'
 
 /**
- * Compares a copy with the serving one at exactly the same position: a snapshot of the serving one, to whose checkpoint
- * the copy is filled. The serving one goes on meanwhile. When the copy fails on the way, its `failure` says so and the
- * comparison means nothing.
+ * Compares a copy with the serving one at exactly the same position. It takes a snapshot of the serving one and fills
+ * the copy to the snapshot's checkpoint. The serving one continues meanwhile. If the copy has a `failure`, the
+ * comparison is meaningless.
  */
 export async function compareWithServing(context: RebuildContext, copy: Copy): Promise<Comparison> {
   const { pool, onProgress, signal } = context
@@ -32,7 +32,7 @@ export async function compareWithServing(context: RebuildContext, copy: Copy): P
     onProgress?.({ phase: 'comparing', projector: serving.name, events: 0, position, target: position })
     await beginSnapshot(filled)
     const own = (await readCheckpoints(filled, [projector.name])).get(projector.name)
-    if (own?.copyId !== copy.copyId) throw new CopyLostError(`${projector.name} is not this process's any more`)
+    if (own?.copyId !== copy.copyId) throw new CopyLostError(`${projector.name} no longer belongs to this process`)
     const comparison = await compareContent(
       { client: served, schema: serving.name, tables },
       { client: filled, schema: projector.name, tables: projector.tables },
@@ -60,7 +60,7 @@ async function servedRow(client: PoolClient, name: string): Promise<{ position: 
   )
   const [row] = rows
   if (row === undefined) throw new RebuildRefusedError('never-filled', `${name} has gone while its copy was filled`)
-  // Written by this program or an earlier one, by `shapeOf`.
+  // `shapeOf` of this program or an earlier one wrote this.
   const tables = JSON.parse(row.shape) as readonly Table[]
   return { position: { commit: BigInt(row.commit_position), prepare: BigInt(row.prepare_position) }, tables }
 }

@@ -5,12 +5,12 @@ import { quoted } from '../runtime/row-statements.ts'
 import { firstDifference, type Difference } from './first-difference.ts'
 import { Pages, type Side } from './pages.ts'
 
-/** What serves against what was filled, both at `position`. */
+/** The serving copy and the filled one, both at `position`. */
 export interface Comparison {
   readonly position: Position
   readonly isEqual: boolean
   readonly tables: readonly TableComparison[]
-  /** Absent when equal. Never a value of a column that is no key. */
+  /** Absent if equal. Contains values of key columns only. */
   readonly difference?: Difference
 }
 
@@ -18,18 +18,18 @@ export interface TableComparison {
   readonly table: string
   readonly rows: number
   readonly copyRows: number
-  /** SHA-256 over the rows in the order of their keys, hexadecimal; empty where only rows can be counted. */
+  /** SHA-256 over the rows in key order, hexadecimal. Empty if rows can only be counted. */
   readonly hash: string
   readonly copyHash: string
 }
 
-/** Begins a transaction in which all rows stay as they are, and are told in the same words everywhere. */
+/** Starts a transaction with a fixed snapshot and fixed text formats, so both sides produce equal texts. */
 export async function beginSnapshot(client: PoolClient): Promise<void> {
   await client.query('begin isolation level repeatable read read only')
   await client.query(`set local timezone = 'UTC'; set local statement_timeout = 0`)
 }
 
-/** Compares two copies page by page in the order of their keys; each side holds a snapshot. */
+/** Compares two copies page by page in key order. Each side holds a snapshot. */
 export async function compareContent(
   serving: Side,
   copy: Side,
@@ -68,9 +68,9 @@ async function isThere({ client, schema }: Side, { name }: Table): Promise<boole
 
 interface CommonPart {
   readonly table: Table
-  /** Columns that only one of them has, or that differ in type. */
+  /** Columns that exist on one side only, or differ in type. */
   readonly onOneSide: readonly string[]
-  /** Without the same keys the rows cannot be told apart the same way. */
+  /** Rows can be matched only if both sides have the same keys. */
   readonly isKeyed: boolean
 }
 
@@ -107,7 +107,7 @@ async function compareTable(
     signal?.throwIfAborted()
     const after = sides[0].last
     const [left, right] = await Promise.all(sides.map((side) => side.next()))
-    // Up to the first page that differs both sides stand at the same key.
+    // Before the first page that differs, both sides are at the same key.
     if (difference === undefined && left !== right) difference = await firstDifference(serving, copy, table, after)
   }
   const [served, filled] = sides

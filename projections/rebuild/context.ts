@@ -5,12 +5,12 @@ import type { Position } from '../../platform/kit/positions.ts'
 import type { EventFilter } from '../../streams/store/subscription-options.ts'
 import type { Skips } from '../runtime/feed.ts'
 
-/** What all of `rebuild/` works with. The log is read and the copy is written by the caller's process. */
+/** Shared input of `rebuild/`. The caller's process reads the log and writes the copy. */
 export interface RebuildContext {
   readonly eventStore: Pick<EventStore, 'readLog' | 'head'>
   /** At least 6 connections. */
   readonly pool: Pool
-  /** The runner's. */
+  /** The runner's filter. */
   readonly filter: EventFilter
   readonly logger: Logger
   readonly skips?: Skips
@@ -23,15 +23,15 @@ export interface RebuildContext {
 
 export interface RebuildProgress {
   readonly phase: 'filling' | 'comparing' | 'switching'
-  /** The one that is compared or switched; filling concerns all. */
+  /** The projector that is compared or switched. A fill concerns all. */
   readonly projector?: string
-  /** Events read so far, wanted or not. */
+  /** Events read so far, including unwanted ones. */
   readonly events: number
   readonly position: Position
   readonly target: Position
 }
 
-/** `interrupted`: something came between, and another try may succeed. */
+/** `interrupted`: another change interfered, and a second try may succeed. */
 export type RefusalReason =
   | 'under-way'
   | 'never-filled'
@@ -40,7 +40,7 @@ export type RefusalReason =
   | 'nothing-to-roll-back-to'
   | 'interrupted'
 
-/** It cannot be done as things stand; the message is for an operator. */
+/** Not possible in the current state. The message is for an operator. */
 export class RebuildRefusedError extends Error {
   override readonly name = 'RebuildRefusedError'
   readonly reason: RefusalReason

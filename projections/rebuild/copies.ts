@@ -7,28 +7,28 @@ import { comparePositions, parsePosition, startOfLog, type Position } from '../.
 import { createProjector, prepareProjector } from '../runtime/schema.ts'
 import type { RebuildContext } from './context.ts'
 
-/** The copies that a read model may have beside the serving one: schemas and rows of `runtime.projectors`. */
+/** The possible copies of a read model besides the serving one: schemas and rows of `runtime.projectors`. */
 export function copyNames(name: string) {
   return { next: nextCopyOf(name), previous: `${name}__previous`, check: `${name}__check`, dropped: `${name}__dropped` }
 }
 
-/** A copy that is being filled. */
+/** A copy during its fill. */
 export interface Copy {
-  /** As it serves. */
+  /** The projector under its serving name. */
   readonly serving: Projector
-  /** Under the copy's name. */
+  /** The projector under the copy's name. */
   readonly projector: Projector
   readonly copyId: string
   readonly skipped: ReadonlySet<string>
-  /** Its checkpoint. */
+  /** The copy's checkpoint. */
   position: Position
-  /** The event that it cannot take. */
+  /** The event that it cannot process. */
   failure: ProjectionFailure | undefined
 }
 
 /**
- * An empty copy. The mark `stopped` keeps runners from going on with what a killed command left behind, which an earlier
- * program may have filled.
+ * Creates an empty copy with status `stopped`. Otherwise runners could continue a copy of a killed command, which an
+ * earlier program may have filled.
  */
 export async function emptyCopy(
   { pool, skips }: RebuildContext,
@@ -52,13 +52,13 @@ export async function continuedCopy(context: RebuildContext, serving: Projector)
   if (rows[0]?.status !== 'rebuilding') return emptyCopy(context, serving, projector.name, 'rebuilding')
   const skipped = (await context.skips?.(serving.name)) ?? new Set<string>()
   const { position, copyId, fit } = await inTransaction(context.pool, (client) => prepareProjector(client, projector))
-  // It may have taken what was skipped since.
+  // It may contain events that were skipped later.
   const isPastSkipped = [...skipped].some((skip) => comparePositions(parsePosition(skip) ?? startOfLog, position) <= 0)
   if (fit !== 'current' || isPastSkipped) return emptyCopy(context, serving, projector.name, 'rebuilding')
   return { serving, projector, copyId, skipped, position, failure: undefined }
 }
 
-/** Drops those copies that are still the caller's, inside its transaction. */
+/** Drops the copies that still belong to the caller, inside its transaction. */
 export async function dropOwnCopies(client: PoolClient, copies: readonly Copy[]): Promise<void> {
   const names = copies.map(({ projector }) => projector.name)
   const { rows } = await client.query<{ name: string; copy_id: string }>(
@@ -73,7 +73,10 @@ export async function dropOwnCopies(client: PoolClient, copies: readonly Copy[])
   )
 }
 
-/** Drops copies, inside the caller's transaction; the names of those that were there. Rows before tables, as switches do. */
+/**
+ * Drops copies inside the caller's transaction. Returns the names of those that existed. Locks rows before tables, as
+ * switches do.
+ */
 export async function dropCopies(client: PoolClient, names: readonly string[]): Promise<string[]> {
   const { rows: marks } = await client.query<{ name: string }>(
     'delete from runtime.projectors where name = any($1) returning name',

@@ -10,21 +10,21 @@ import { reportOfUndecodable, stopsAt } from '../runtime/undecodable.ts'
 import type { RebuildContext } from './context.ts'
 import type { Copy } from './copies.ts'
 
-/** How far a copy is to be filled: exactly there, a place that the log has reached. */
+/** The exact target of a fill. The log must have reached this position. */
 export interface FillTarget {
   readonly copy: Copy
   readonly upTo: Position
 }
 
-/** Transactions at a time; each writes one copy. */
+/** Parallel transactions; each one writes one copy. */
 const lanesAtOnce = 3
-/** A copy that hears of few events stores its place after so many batches of others. */
+/** A copy with few events stores its position after this many batches of other copies. */
 const batchesWithoutPlace = 20
 
 /**
- * Fills copies in one reading of the log, each to exactly its target. A copy that cannot take an event ends there with
- * its `failure`, one that is not this process's any more is left alone; the others go on. Rejects with CopyLostError at
- * the end for the second, when the disk is full, and with the signal's reason.
+ * Fills copies in one read of the log, each exactly to its target. A copy that cannot process an event ends there with
+ * its `failure`. A copy that another process took over is left alone. The other copies continue. Rejects at the end
+ * with CopyLostError if a copy was taken over or the disk is full; rejects with the signal's reason.
  */
 export async function fill(context: RebuildContext, targets: readonly FillTarget[]): Promise<void> {
   const open = targets.filter(
@@ -74,10 +74,12 @@ export async function fill(context: RebuildContext, targets: readonly FillTarget
     ({ copy, upTo: target }) => copy.failure === undefined && comparePositions(copy.position, target) !== 0,
   )
   if (lost.length > 0)
-    throw new CopyLostError(`${lost.map(({ copy }) => copy.projector.name).join(', ')} is not this process's any more`)
+    throw new CopyLostError(
+      `${lost.map(({ copy }) => copy.projector.name).join(', ')} no longer belongs to this process`,
+    )
 }
 
-/** Another process began this copy anew, or removed it. */
+/** Another process restarted or removed this copy. */
 export class CopyLostError extends Error {
   override readonly name = 'CopyLostError'
 }
@@ -87,7 +89,7 @@ interface LaneBatch {
   readonly batch: MemberBatch
 }
 
-/** One copy's part of the reading: its events that are not written yet. */
+/** One copy's part of the read: its events that are not written yet. */
 class Lane {
   readonly copy: Copy
   readonly member: Member
@@ -96,7 +98,7 @@ class Lane {
   #read: Position
   #folded: Position
   #batches = 0
-  /** What cannot be read and concerns this copy; nothing behind it is taken. */
+  /** An event of this copy that cannot be decoded. No later event is taken. */
   unreadable: UndecodableEventError | undefined
 
   constructor({ copy, upTo }: FillTarget) {
@@ -161,7 +163,7 @@ class Lane {
   }
 }
 
-/** Writes the lanes' batches, through outages of the database, and finds the event that a copy cannot take. */
+/** Writes the batches of all copies, despite outages of the database. Isolates the event that a copy cannot process. */
 class LaneWriter {
   readonly #writer: ShareWriter
   readonly #lanes = new Map<Member, Lane>()
@@ -171,7 +173,7 @@ class LaneWriter {
       written: (members: readonly Member[], to: Position) => {
         for (const member of members) this.#copyOf(member).position = to
       },
-      // Inactive from now on, and short of its target.
+      // Inactive from now on, before its target.
       lost: () => undefined,
       failed: (member: Member, failure: ProjectionFailure) => {
         this.#copyOf(member).failure = failure
@@ -205,7 +207,7 @@ class LaneWriter {
   }
 }
 
-/** Asks for the next batch before this one is worked on. */
+/** Requests the next batch before the current one is processed. */
 async function* ahead(batches: AsyncGenerator<LogBatch, void, undefined>): AsyncGenerator<LogBatch, void, undefined> {
   try {
     let next = batches.next()

@@ -3,7 +3,7 @@ import type { Table } from '../runtime/projector.ts'
 import { columnType, quoted } from '../runtime/row-statements.ts'
 import { keyTexts, pageOf, pageRows, type Side } from './pages.ts'
 
-/** Keys that are ids or numbers are shown, others as the beginning of a hash. */
+/** Keys that are ids or numbers are shown in full, others as the start of a hash. */
 export type Difference =
   | {
       readonly kind: 'changed'
@@ -11,18 +11,20 @@ export type Difference =
       readonly key: Readonly<Record<string, string>>
       readonly columns: readonly string[]
     }
-  /** `missing`: by the log it is there, the serving copy has it not. `surplus`: the other way round. */
+  /** `missing`: the log has the row, the serving copy does not. `surplus`: the reverse. */
   | { readonly kind: 'missing' | 'surplus'; readonly table: string; readonly key: Readonly<Record<string, string>> }
-  /** The table, or these of its columns, exist on one side only. */
+  /** The table or these columns exist on one side only. */
   | { readonly kind: 'shape'; readonly table: string; readonly columns: readonly string[] }
 
 interface PageRow {
   readonly key: readonly string[]
-  /** Of each column, in the order of the table's columns; the values themselves stay in the database. */
+  /** One hash per column, in the order of the table's columns. The values themselves stay in the database. */
   readonly hashes: readonly string[]
 }
 
-/** The first row behind a key, in the order of keys, that the two sides do not share; undefined when the pages are equal. */
+/**
+ * The first row after a key, in key order, that only one side has or that differs. Undefined if the pages are equal.
+ */
 export async function firstDifference(
   serving: Side,
   copy: Side,
@@ -61,7 +63,7 @@ function isSameKey(a: PageRow, b: PageRow): boolean {
   return a.key.every((value, index) => value === b.key[index])
 }
 
-/** As the database orders keys, whose collation only it knows. */
+/** Uses the database's order, because only the database knows the collation of keys. */
 async function isBefore({ client }: Side, table: Table, a: PageRow, b: PageRow): Promise<boolean> {
   const values = (offset: number) =>
     table.primaryKey.map((name, index) => `$${offset + index + 1}::${columnType(table.columns[name])}`).join(', ')
@@ -73,7 +75,7 @@ async function isBefore({ client }: Side, table: Table, a: PageRow, b: PageRow):
   return rows[0]?.before === true
 }
 
-/** A key may hold more than ids, so that only those are told. */
+/** A key may contain more than ids, so only ids and numbers are shown. */
 function shownKey(table: Table, { key }: PageRow): Readonly<Record<string, string>> {
   return Object.fromEntries(
     table.primaryKey.map((name, index) => {

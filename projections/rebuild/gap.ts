@@ -9,29 +9,29 @@ import type { RebuildContext } from './context.ts'
 import type { Copy } from './copies.ts'
 import { CopyLostError } from './fill.ts'
 
-/** Events between the copy and the serving one that are written while the serving one's writer waits. */
+/** Most missing events that a switch writes while the serving one's writer waits. */
 const gapEvents = 300
-/** How long a switch waits for an answer of the event store while it holds no lock, in milliseconds. */
+/** How long a switch without a lock waits for the event store, in milliseconds. */
 const answerMs = 3_000
-/** The same while the serving one's writer waits for it. */
+/** The same while the serving one's writer is locked out. */
 const heldAnswerMs = 500
 
-/** It cannot be switched in this moment: outside, what is missing is filled, and it is tried again. */
+/** The switch is not possible at this moment. The missing events are filled without a lock, then it is tried again. */
 export class NotYet extends Error {
   override readonly name = 'NotYet'
 }
 
-/** What the log holds behind a copy, as much of it as a switch may write under its lock. */
+/** The events of the log after a copy, at most as many as a switch may write under its lock. */
 export interface Gap {
   readonly batch: LogBatch | undefined
-  /** Everything between the copy and this place is in `batch`. */
+  /** `batch` contains everything between the copy and this position. */
   readonly reach: Position
 }
 
 /**
- * Asks the event store for all that a switch has to know of it: whether the skips are still those of the copy, and the
- * events that the serving one's writer may have written by the time its checkpoint is locked.
- * @throws NotYet, CopyLostError when an event was skipped that the copy has taken
+ * Reads all that a switch needs from the event store. First: whether the skips are still those of the copy. Then: the
+ * events that the serving one's writer may write before its checkpoint is locked.
+ * @throws NotYet; CopyLostError if an event in the copy was skipped since
  */
 export async function readGap(context: RebuildContext, copy: Copy, stored: StoredCheckpoint): Promise<Gap> {
   const { eventStore, filter, skips, signal } = context
@@ -48,8 +48,8 @@ export async function readGap(context: RebuildContext, copy: Copy, stored: Store
 }
 
 /**
- * The same up to where the serving one's writer was when its checkpoint was locked: that may be behind what was read. A
- * writer that keeps up with a busy log is always a few events ahead of whoever read it a moment ago.
+ * The same, up to the checkpoint of the serving one at its lock; that may be behind the earlier read. On a busy log,
+ * the writer is always a few events ahead of an earlier read.
  */
 export async function gapAtLock(context: RebuildContext, copy: Copy, gap: Gap, upTo: Position): Promise<Gap> {
   const isRead = comparePositions(copy.position, upTo) >= 0 || comparePositions(gap.reach, upTo) >= 0
@@ -67,17 +67,17 @@ async function gapUpTo(
   const ending = new AbortController()
   const batches = eventStore.readLog({ filter, after, upTo, wants, batchSize: gapEvents, signal: ending.signal })
   try {
-    // By the clock: a reading looks at its signal only between answers, and may wait longer for a key or for what else the log holds.
+    // Uses a timer: the read checks its signal only between answers, and may wait longer for a key or for the log.
     const { value: batch } = await answered(limited(limitMs, batches.next()), signal)
     return batch === undefined ? { batch: undefined, reach: after } : { batch, reach: batch.position }
   } finally {
     ending.abort()
-    // It cancels its call as soon as it comes to itself, and nobody waits for that under a lock.
+    // The read cancels its call as soon as it continues. Nothing waits for that under a lock.
     void batches.return().catch(() => undefined)
   }
 }
 
-/** A copy that took hours is not given up for an answer that does not come. */
+/** A copy that took hours is not abandoned for a missing answer. */
 async function answered<Answer>(asking: Promise<Answer>, signal: AbortSignal | undefined): Promise<Answer> {
   try {
     return await asking
@@ -87,7 +87,7 @@ async function answered<Answer>(asking: Promise<Answer>, signal: AbortSignal | u
   }
 }
 
-/** Writes the few events that the copy lacks up to the place of the serving one, whose writer waits meanwhile. */
+/** Writes the few events between the copy and the checkpoint of the serving one. Its writer waits meanwhile. */
 export async function closeGap(
   client: PoolClient,
   { projector, skipped, position: after }: Copy,

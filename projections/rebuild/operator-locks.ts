@@ -2,15 +2,15 @@ import { AdvisoryLocks } from '../runtime/advisory-locks.ts'
 import { RebuildRefusedError, type RebuildContext } from './context.ts'
 
 /**
- * Who changes the copies of a read model: one at a time, whether a rebuild, a check, a rollback, a removal or a newer
- * program that fills its own.
+ * Lock for changes of a read model's copies, one at a time: a rebuild, a check, a rollback, a removal, or a newer
+ * program's own fill.
  */
 export function operatorLock(name: string): string {
   return `${name}:operator`
 }
 
 export class OperatorLocks {
-  /** Aborted by the caller's signal, and when the locks are lost. */
+  /** Aborted by the caller's signal, or when the locks are lost. */
   readonly signal: AbortSignal
   readonly #locks: AdvisoryLocks
 
@@ -27,13 +27,13 @@ export class OperatorLocks {
     return new OperatorLocks(locks, signal === undefined ? lost.signal : AbortSignal.any([signal, lost.signal]))
   }
 
-  /** @throws RebuildRefusedError when somebody else has it */
+  /** @throws RebuildRefusedError if another process holds it */
   async take(name: string): Promise<void> {
     if (await this.#locks.tryAcquire(operatorLock(name))) return
     throw new RebuildRefusedError('under-way', `a rebuild of ${name} is under way`)
   }
 
-  /** Whether some process runs the projector: it holds the lock that bears its name. */
+  /** Whether any process runs the projector. That process holds the lock with the projector's name. */
   async isRun(name: string): Promise<boolean> {
     if (!(await this.#locks.tryAcquire(name))) return true
     await this.#locks.release(name)

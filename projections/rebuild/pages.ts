@@ -3,17 +3,17 @@ import type { PoolClient } from 'pg'
 import type { Table } from '../runtime/projector.ts'
 import { columnType, quoted } from '../runtime/row-statements.ts'
 
-/** One side of a comparison: a schema as one transaction sees it. */
+/** One side of a comparison: a schema, seen by one transaction. */
 export interface Side {
   readonly client: PoolClient
   readonly schema: string
   readonly tables: readonly Table[]
 }
 
-/** Rows that Postgres hashes at a time; two answers of a few bytes come of them. */
+/** Number of rows that Postgres hashes at once. The answer has only a few bytes. */
 export const pageRows = 5_000
 
-/** The pages of one table, each hashed by Postgres. */
+/** The pages of one table. Postgres hashes each one. */
 export class Pages {
   rows = 0
   isAtEnd = false
@@ -27,7 +27,7 @@ export class Pages {
     this.#table = table
   }
 
-  /** The hash of the next page; undefined behind the end. */
+  /** The hash of the next page; undefined after the end. */
   async next(): Promise<string | undefined> {
     if (this.isAtEnd) return undefined
     const { primaryKey } = this.#table
@@ -53,12 +53,12 @@ export class Pages {
   }
 }
 
-/** The key columns of a row as texts that come back as the same values. */
+/** The key columns of a row as texts that convert back to equal values. */
 export function keyTexts({ primaryKey }: Table): string {
   return primaryKey.map((name) => `${quoted(name)}::text`).join(', ')
 }
 
-/** The rows behind a key, as many as the last parameter says; the key's values are the parameters before it. */
+/** The rows after a key. The last parameter is their number; the parameters before it are the key's values. */
 export function pageOf({ schema }: Pick<Side, 'schema'>, table: Table, after: readonly string[] | undefined): string {
   const key = table.primaryKey.map(quoted).join(', ')
   const behind = table.primaryKey.map((name, index) => `$${index + 1}::${columnType(table.columns[name])}`).join(', ')

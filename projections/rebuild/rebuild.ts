@@ -29,24 +29,24 @@ export type RebuildOutcome =
       readonly position: Position
       readonly status: StoredStatus
     }
-  /** Not switched; the copy is dropped. */
+  /** Not switched. The copy is dropped. */
   | { readonly name: string; readonly kind: 'differs'; readonly comparison: Comparison }
   | Unable
 
-/** `failed`: an event that cannot be read or taken. `refused`: why, in words for an operator. */
+/** `failed`: an event that cannot be decoded or processed. `refused`: the reason, in words for an operator. */
 export type Unable =
   | { readonly name: string; readonly kind: 'failed'; readonly failure: ProjectionFailure }
   | { readonly name: string; readonly kind: 'refused'; readonly reason: RefusalReason; readonly message: string }
 
 export interface RebuildOptions {
-  /** Switches also where the contents differ: the serving copy is the damaged one. */
+  /** Switches even if the contents differ: the serving copy is the damaged one. */
   readonly acceptDifference?: boolean
 }
 
 /**
- * Fills a copy of each read model in one reading of the log, compares it with the serving one at the same position, and
- * puts it in its place. Whatever serves goes on serving and being written meanwhile. One outcome per projector, in order.
- * Copies that are not put in place are dropped, also when the signal ends the work.
+ * Fills a copy of each read model in one read of the log. Compares it with the serving one at the same position, and
+ * replaces the serving one. The serving one continues to serve and to be written meanwhile. Returns one outcome per
+ * projector, in order. All other copies are dropped, also if the signal ends the work.
  */
 export async function rebuild(
   context: RebuildContext,
@@ -60,7 +60,7 @@ export async function rebuild(
     const isExpected = fitOf(stored, serving) === 'older'
     if (!comparison.isEqual && !isExpected && !acceptDifference)
       return { name: serving.name, kind: 'differs', comparison }
-    // A copy at the place where the serving one failed would fail there, too: it has to get past it first.
+    // The serving one failed, so a copy at its position would fail too. The copy must first get past that event.
     if (stored.status === 'failed') await fill(context, [{ copy, upTo: await context.eventStore.head(context.filter) }])
     await analyze(context.pool, copy.projector)
     const switched = await switchOver(context, copy)
@@ -83,9 +83,9 @@ export function failedAt({ serving, failure }: Copy): Unable {
 }
 
 /**
- * Takes the operators' locks, fills an empty copy of each projector that may have one, and hands them on, one after the
- * other. Every copy that is still there afterwards is dropped. What befalls one projector is its outcome alone; rejects
- * only as long as there is no outcome to tell.
+ * Takes the operators' locks, fills an empty copy of each allowed projector, and passes the copies on, one after
+ * another. Drops every copy that still exists afterwards. A failure of one projector is only its own outcome. Rejects
+ * only while there is no outcome yet.
  */
 export async function withCopies<Outcome>(
   given: RebuildContext,
@@ -112,7 +112,7 @@ export async function withCopies<Outcome>(
       context.pool,
       projectors.map(({ name }) => name),
     )
-    // Whose copy is lost is found again where its turn comes.
+    // A lost copy is found again at its turn.
     await fill(
       context,
       [...copies.values()].map((copy) => ({ copy, upTo: servedAs(served, copy).position })),
@@ -141,7 +141,7 @@ export async function withCopies<Outcome>(
     return outcomes
   } finally {
     const left = [...copies.values()]
-    // What cannot be dropped now is dropped by the next command.
+    // The next command drops copies that cannot be dropped now.
     await inTransaction(context.pool, (client) => dropOwnCopies(client, left)).catch((err: unknown) =>
       context.logger.warn(
         { component: 'projections', projector: left.map(({ serving }) => serving.name).join(' '), err },
@@ -155,7 +155,7 @@ export async function withCopies<Outcome>(
 function refusalBy(error: unknown, { name }: Projector): Unable {
   if (error instanceof RebuildRefusedError)
     return { name, kind: 'refused', reason: error.reason, message: error.message }
-  // Postgres may name a value.
+  // Postgres' own message may contain a value.
   const message = error instanceof DatabaseError || !(error instanceof Error) ? reasonOf(error) : error.message
   return { name, kind: 'refused', reason: 'interrupted', message: `not done: ${message}` }
 }

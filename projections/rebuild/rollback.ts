@@ -14,9 +14,9 @@ export type RollbackOutcome =
   | { readonly name: string; readonly kind: 'failed'; readonly failure: ProjectionFailure }
 
 /**
- * Puts the copy that served before in the place of the serving one, which becomes the previous one: a second rollback
- * takes the first one back. The copy is brought to the position of the serving one first, since no reader may be told of
- * less than it was told of before. Both are of the program's version: a version cannot be taken back.
+ * Puts the copy that served before back in place. The serving one becomes the previous copy, so a second rollback
+ * reverses the first. The copy is first filled to the position of the serving one, because readers must never see less
+ * than before. Both must have the program's version: a version cannot be rolled back.
  * @throws RebuildRefusedError
  */
 export async function rollback(given: RebuildContext, serving: Projector): Promise<RollbackOutcome> {
@@ -44,7 +44,7 @@ async function previousCopy({ pool, skips }: RebuildContext, serving: Projector)
   if ([stored, served].some((each) => each !== undefined && fitOf(each, serving) !== 'current')) {
     throw new RebuildRefusedError(
       'other-version',
-      `what serves and the previous copy of ${serving.name} are of different versions, or of another one than this program: a version cannot be taken back: deploy a program with a higher version`,
+      `the serving and the previous copy of ${serving.name} have different versions, or another one than this program. A version cannot be rolled back: deploy a program with a higher version`,
     )
   }
   const skipped = (await skips?.(serving.name)) ?? new Set<string>()
@@ -53,8 +53,8 @@ async function previousCopy({ pool, skips }: RebuildContext, serving: Projector)
 }
 
 /**
- * Removes the copy that served before, and what a killed command left. Returns the names of what was there.
- * @throws RebuildRefusedError while somebody else works on the copies
+ * Removes the copy that served before, and copies of a killed command. Returns the names of removed copies.
+ * @throws RebuildRefusedError while another process works on the copies
  */
 export async function drop(pool: Pool, name: string): Promise<string[]> {
   const locks = await OperatorLocks.open({ pool })

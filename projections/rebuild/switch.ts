@@ -19,18 +19,20 @@ export interface Switched {
   readonly from: number
 }
 
-/** A switch waits for a lock no longer than this, in milliseconds: everybody else queues behind it. */
+/** How long a switch waits for a lock, in milliseconds. All others queue behind it. */
 const lockMs = 1_000
-/** How long it holds the checkpoint of the serving one, in milliseconds: heartbeats wait for it, and must not for long. */
+/**
+ * How long it holds the checkpoint of the serving one, in milliseconds. Heartbeats wait for it, so this must be short.
+ */
 const heldMs = 2_000
 const leftOverMs = 5_000
 const backoff = { firstMs: 50, mostMs: 2_000 }
 const mostAttempts = 60
 
 /**
- * Puts a filled copy in the place of the serving one, which becomes `x__previous`, in one transaction. Both stand at the
- * same position, so that the writer of `x` goes on in the new one; a copy may be ahead of one that failed, or that is of
- * another version, never behind. With a `failure` of the copy nothing is switched.
+ * Replaces the serving copy by a filled one, in one transaction. The old one becomes `x__previous`. Both are at the
+ * same position, so the writer of `x` continues in the new one. A copy may be ahead of one that failed or has another
+ * version, never behind. If the copy has a `failure`, nothing is switched.
  */
 export async function switchOver(context: RebuildContext, copy: Copy): Promise<Switched | undefined> {
   const { pool, signal } = context
@@ -39,7 +41,7 @@ export async function switchOver(context: RebuildContext, copy: Copy): Promise<S
   for (let attempt = 1; ; attempt += 1) {
     try {
       const stored = await servingNow(context, serving.name)
-      // An earlier try whose answer was lost.
+      // An earlier attempt whose answer was lost.
       if (stored.copyId === copy.copyId)
         return { position: stored.position, status: stored.status, from: from ?? stored.version }
       signal?.throwIfAborted()
@@ -65,7 +67,10 @@ export async function switchOver(context: RebuildContext, copy: Copy): Promise<S
   }
 }
 
-/** What served before the previous copy. Nobody reads it but whoever had begun before the switch, and is waited for a little. */
+/**
+ * Drops the copy before the previous one. Only readers that started before the switch still use it. The drop waits
+ * briefly for them.
+ */
 async function dropLeftOver({ pool, logger }: RebuildContext, name: string): Promise<void> {
   try {
     await inTransaction(pool, async (client) => {
@@ -73,10 +78,7 @@ async function dropLeftOver({ pool, logger }: RebuildContext, name: string): Pro
       await dropCopies(client, [copyNames(name).dropped])
     })
   } catch (err) {
-    logger.warn(
-      { component: 'projections', projector: name, err },
-      'what served before the previous copy is dropped later',
-    )
+    logger.warn({ component: 'projections', projector: name, err }, 'the copy before the previous one is dropped later')
   }
 }
 
@@ -108,14 +110,16 @@ async function switchIn(
 ): Promise<Switched> {
   const { serving, projector } = copy
   const names = copyNames(serving.name)
-  // The rows of projectors first, one projector at a time, the serving one ahead: nobody else locks two of these.
+  // Locks the rows of projectors first, one at a time, the serving one before its copy. No other code locks two of
+  // these rows.
   await client.query(`set local lock_timeout = ${lockMs}; set local statement_timeout = ${heldMs}`)
   const row = await lockedRow(client, serving.name)
   const deadline = performance.now() + heldMs
   if (row === undefined)
     throw new RebuildRefusedError('never-filled', `${serving.name} has gone while its copy was filled`)
   const position = { commit: BigInt(row.commit_position), prepare: BigInt(row.prepare_position) }
-  // Also where an event was skipped since the skips were read: only what failed can pass over one, and goes on then.
+  // This also covers an event skipped since the skips were read: only a failed projector can skip one, and then its
+  // status changes.
   if (row.status !== stored.status || row.copy_id !== stored.copyId) throw new NotYet('the serving one has changed')
   const fit = fitOf(row, serving)
   if (fit === 'newer')
@@ -124,13 +128,13 @@ async function switchIn(
       `${serving.name} is served in version ${row.version}, and this program has ${serving.version}`,
     )
   const own = await lockedRow(client, projector.name)
-  if (own?.copy_id !== copy.copyId) throw new CopyLostError(`${projector.name} is not this process's any more`)
+  if (own?.copy_id !== copy.copyId) throw new CopyLostError(`${projector.name} no longer belongs to this process`)
   try {
     const missing = await gapAtLock(context, copy, gap, position)
     await limitRest(client, deadline)
     await closeGap(client, copy, missing, position)
   } catch (error) {
-    // Whoever fills outside finds the event and says which.
+    // The fill without a lock will find and report the event.
     if (isPassing(error)) throw error
     throw new NotYet('an event that cannot be taken', { cause: error })
   }
@@ -140,13 +144,14 @@ async function switchIn(
   const status = isTakenUp && row.status !== 'stopped' ? 'rebuilding' : row.status
   await swapSchemas(client, serving.name, projector.name)
   await client.query('delete from runtime.projectors where name = any($1)', [[names.previous, names.dropped]])
-  // It gets an id of its own: with the one that it served under, it would come back as what a writer knows that saw neither switch.
+  // The previous copy gets a new id. With its old id, a writer that missed both switches would take it for its own
+  // after a rollback.
   await client.query(
     `insert into runtime.projectors (name, version, shape, commit_position, prepare_position, status, updated_at)
      select $2, version, shape, commit_position, prepare_position, 'stopped', now() from runtime.projectors where name = $1`,
     [serving.name, names.previous],
   )
-  // The row of the serving one stays the same row: a writer that waits for it looks at this very row again.
+  // The serving one keeps its row: a writer that waits for the lock re-reads this row.
   await client.query(
     `update runtime.projectors set version = $2, shape = $3, copy_id = $4, commit_position = $5, prepare_position = $6, status = $7,
        updated_at = now(), ${withoutFailure} where name = $1`,
@@ -170,7 +175,7 @@ async function lockedRow(client: PoolClient, name: string): Promise<LockedRow | 
   return (await client.query<LockedRow>('select * from runtime.projectors where name = $1 for update', [name])).rows[0]
 }
 
-/** Gives the statements that follow no more time than is left. */
+/** Limits the following statements to the remaining time. */
 async function limitRest(client: PoolClient, deadline: number): Promise<void> {
   const leftMs = Math.floor(deadline - performance.now())
   if (leftMs <= 0) throw new NotYet('the switch takes too long')

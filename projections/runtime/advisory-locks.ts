@@ -1,14 +1,14 @@
 import type { Pool, PoolClient } from 'pg'
 import { within } from '../../platform/kit/time-limits.ts'
 
-/** Keeps our advisory locks apart from those of others in the same database. */
+/** Separates our advisory locks from others in the same database. */
 const lockClass = 7_305
-/** How long a goodbye may take, in milliseconds. */
+/** Time limit for closing, in milliseconds. */
 const goodbyeMs = 1_000
 
 /**
- * Advisory locks by name on one connection of their own; they last as long as it does. When the connection is lost, so
- * are all the locks, and `onLost` is told once.
+ * Advisory locks by name on one separate connection. They last as long as it does. When the connection is lost, all
+ * locks are lost, and `onLost` is called once.
  */
 export class AdvisoryLocks {
   readonly client: PoolClient
@@ -35,7 +35,7 @@ export class AdvisoryLocks {
     return !this.#isLost && this.#held.has(name)
   }
 
-  /** Takes the lock unless another connection has it. */
+  /** Takes the lock unless another connection holds it. */
   async tryAcquire(name: string): Promise<boolean> {
     if (this.holds(name)) return true
     const answer = await this.#query<{ taken: boolean }>('select pg_try_advisory_lock($1, hashtext($2)) as taken', name)
@@ -49,11 +49,11 @@ export class AdvisoryLocks {
     await this.#query('select pg_advisory_unlock($1, hashtext($2))', name)
   }
 
-  /** Gives up every lock and the connection; when it resolves, others can take them. */
+  /** Releases every lock and the connection. Others can take the locks once it resolves. */
   async close(): Promise<void> {
     if (this.#isLost) return
     this.#isLost = true
-    // Of a connection that is only closed, the server frees the locks when it notices.
+    // If a connection is only closed, the server releases its locks later, when it notices.
     await within(
       goodbyeMs,
       this.client.query('select pg_advisory_unlock_all()').catch(() => undefined),
@@ -61,7 +61,7 @@ export class AdvisoryLocks {
     this.client.release(true)
   }
 
-  /** Gives up a connection that no longer answers; its locks end when the server notices. */
+  /** Abandons a connection that no longer answers. Its locks end when the server notices. */
   drop(): void {
     if (this.#isLost) return
     this.#isLost = true

@@ -11,7 +11,7 @@ import { RowConflictError } from './rows-step.ts'
 import { columnArrays } from './column-arrays.ts'
 import { rowsFrom, statementsOf } from './row-statements.ts'
 
-/** The checkpoints of these projectors are not where this instance left them: another one has taken over. */
+/** The checkpoints of these projectors differ from what this instance wrote: another instance has taken over. */
 export class CheckpointLostError extends Error {
   override readonly name = 'CheckpointLostError'
   readonly projectors: readonly string[]
@@ -22,12 +22,12 @@ export class CheckpointLostError extends Error {
   }
 }
 
-/** What the projector does with an event of this type; undefined when it does not listen to it. */
+/** The projector's handler for an event of this type; undefined if it does not listen to it. */
 export function handlerOf(projector: Projector, type: string): Handler | undefined {
   return Object.hasOwn(projector.handlers, type) ? projector.handlers[type] : undefined
 }
 
-/** Folds what the projector makes of the events and prepares its writes. Throws what a handler throws. */
+/** Folds the projector's row changes for the events and prepares its writes. Throws the error of a handler. */
 export function shareOf(projector: Projector, events: readonly RecordedEvent[], from: Position, to: Position): Share {
   const plan = new RowPlan(tablesOf(projector))
   for (const event of events) {
@@ -45,9 +45,8 @@ export function shareOf(projector: Projector, events: readonly RecordedEvent[], 
 }
 
 /**
- * Writes the shares of one batch and moves their checkpoints, all in one transaction. The checkpoints go first: they
- * lock out an instance that lost its advisory lock with a batch still in flight. Returns the tables in which a row was
- * written, `schema.table`.
+ * Writes the shares of one batch and moves their checkpoints in one transaction. The checkpoints move first: this locks
+ * out an instance that lost its advisory lock during a batch. Returns the tables with a written row, `schema.table`.
  */
 export async function writeShares(
   pool: Pool,
@@ -64,9 +63,12 @@ export async function writeShares(
 }
 
 export interface WriteOptions {
-  /** A crash of the database may take the last of these writes with it, rows and checkpoint together. */
+  /** A crash of the database may lose the last of these writes, rows and checkpoint together. */
   readonly isLossHarmless?: boolean
-  /** Ids of the copies that were last written to, by projector, kept from one write to the next; without, all is written step by step. */
+  /**
+   * Ids of the copies of the last write, by projector, kept between writes. Without it, each write takes several
+   * statements.
+   */
   readonly copies?: Map<string, string> | undefined
 }
 
@@ -101,8 +103,8 @@ async function moveCheckpoints(
 }
 
 /**
- * Returns how many rows were written. Only what reads no table is prepared: a plan that a connection keeps is right for its
- * tables as large as they were, and one that was made while they were empty reads through all of them once they have grown.
+ * Returns the number of written rows. Only statements that read no table are prepared. A connection keeps the plan for
+ * the table size at that time. A plan for empty tables scans them whole once they have grown.
  */
 async function run(
   client: PoolClient,

@@ -4,7 +4,7 @@ import { heldByName } from './checkpoints.ts'
 import type { Projector, Table } from './projector.ts'
 import type { Statement } from './row-statements.ts'
 
-/** One projector's part of a batch: its writes, and the move of its checkpoint, exclusive to inclusive. */
+/** One projector's part of a batch: its writes, and its checkpoint's move (exclusive start, inclusive end). */
 export interface Share {
   readonly projector: Projector
   readonly writes: readonly Write[]
@@ -19,7 +19,7 @@ export interface Write {
   readonly parameters: readonly string[]
 }
 
-/** What a batch's checkpoints are and become, for `checkpointsMove`. */
+/** Old and new checkpoints of a batch, for `checkpointsMove`. */
 export function checkpointRows(shares: readonly Share[], copies?: ReadonlyMap<string, string>) {
   return shares.map(({ projector, from, to }) => ({
     name: projector.name,
@@ -34,11 +34,11 @@ export function checkpointRows(shares: readonly Share[], copies?: ReadonlyMap<st
 }
 
 /**
- * Moves checkpoints, exactly those that are where they are said to be: the parts `held` and `moved` of a statement. Parameters: $1
- * `checkpointRows` as JSON, $2 their names.
+ * Moves checkpoints if they are exactly at the given positions: the parts `held` and `moved` of a statement.
+ * Parameters: $1 `checkpointRows` as JSON, $2 their names.
  *
- * A copy that takes the place of the serving one stands at the same position: the writer goes on in it without noticing,
- * provided that version and tables are its own; with `ofCopies`, only if it is the very copy.
+ * A copy that replaces the serving one has the same position. The writer continues in it unnoticed if version and
+ * tables are its own. With `ofCopies`, it must be the same copy.
  */
 export function checkpointsMove({ ofCopies = false }: { readonly ofCopies?: boolean } = {}): string {
   return `${heldByName('$2')}, moved as (
@@ -52,7 +52,7 @@ export function checkpointsMove({ ofCopies = false }: { readonly ofCopies?: bool
 
 const shapeIds = new WeakMap<readonly Table[], string>()
 
-/** What `shape_id` of the projector's row must be. */
+/** The `shape_id` that the projector's row must have. */
 export function shapeIdOf({ tables }: Projector): string {
   const known = shapeIds.get(tables)
   if (known !== undefined) return known

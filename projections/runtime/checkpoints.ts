@@ -4,10 +4,10 @@ import { categoryOf } from '../../streams/store/catalogue.ts'
 import type { EventHead } from '../../streams/store/errors.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 
-/** `rebuilding`: on its way to the head, after a rebuild, a failure or a stop. */
+/** `rebuilding`: catching up after a rebuild, a failure or a stop. */
 export type StoredStatus = 'running' | 'failed' | 'rebuilding' | 'stopped'
 
-/** The event at which a projector stopped, and why; nothing of its content. */
+/** The event at which a projector stopped, and the reason; none of its content. */
 export interface ProjectionFailure {
   readonly eventId: string
   readonly eventType: string
@@ -16,16 +16,16 @@ export interface ProjectionFailure {
   readonly reason: string
 }
 
-/** What `runtime.projectors` says of one projector. */
+/** The row of one projector in `runtime.projectors`. */
 export interface StoredCheckpoint {
   readonly name: string
   readonly version: number
-  /** Of the tables as they were declared, JSON. */
+  /** JSON of the declared tables. */
   readonly shape: string
   readonly copyId: string
   readonly position: Position
   readonly status: StoredStatus
-  /** Milliseconds since its instance last said that it is alive, by the database's clock; null when none ever has. */
+  /** Milliseconds since the last heartbeat of its instance, by the database's clock; null if there was none. */
   readonly heartbeatAgeMs: number | null
   /** Milliseconds since its checkpoint last moved. */
   readonly idleMs: number
@@ -43,7 +43,7 @@ interface CheckpointRow {
   idle_ms: number
 }
 
-/** Reads the checkpoints of the named projectors; one that no instance has ever prepared is not among them. */
+/** Reads the checkpoints of the named projectors. Skips projectors that no instance has ever prepared. */
 export async function readCheckpoints(
   database: Pool | PoolClient,
   names: readonly string[],
@@ -70,21 +70,21 @@ export async function readCheckpoints(
   )
 }
 
-/** What an operator wants of a projector, and which version of it serves. */
+/** The state that an operator requested for a projector, and its serving version. */
 export interface Wanted {
   readonly status: StoredStatus
   readonly version: number
 }
 
 /**
- * Locks projectors one after the other, in the order of their names, for a statement that changes `where name in (select name
- * from held)`. Whatever changes several at once begins so: in the order of a plan, two of them could wait for each other.
+ * Locks projectors in the order of their names, for a statement that changes `where name in (select name from held)`.
+ * Every change of several projectors starts this way. In the order of a query plan, two changes could deadlock.
  */
 export function heldByName(names: string): string {
   return `held as (select name from runtime.projectors where name = any(${names}) order by name for no key update)`
 }
 
-/** Says that this instance runs these projectors, and returns what is wanted of each. */
+/** Writes this instance's heartbeat for these projectors. Returns the requested state of each. */
 export async function beat(client: PoolClient, names: readonly string[]): Promise<Map<string, Wanted>> {
   const { rows } = await client.query<Wanted & { readonly name: string }>(
     `with ${heldByName('$1')}
@@ -94,7 +94,7 @@ export async function beat(client: PoolClient, names: readonly string[]): Promis
   return new Map(rows.map(({ name, ...wanted }) => [name, wanted]))
 }
 
-/** A projector that this instance has brought to the head. */
+/** A projector that has caught up on this instance. */
 export interface CaughtUp {
   readonly name: string
   readonly copyId: string
@@ -102,8 +102,8 @@ export interface CaughtUp {
 }
 
 /**
- * Ends `rebuilding` for projectors that have caught up; the names of those that are not `rebuilding` now. One whose copy
- * was changed meanwhile, or that was put back, is not what this instance knows, and stays `rebuilding`.
+ * Ends `rebuilding` for projectors that have caught up. Returns the names of those that are not `rebuilding` now. A
+ * projector stays `rebuilding` if its copy changed meanwhile, or if it was put back.
  */
 export async function markCaughtUp(pool: Pool, reached: readonly CaughtUp[]): Promise<Set<string>> {
   const json = reached.map(({ name, copyId, position }) => ({
@@ -127,7 +127,7 @@ export async function markCaughtUp(pool: Pool, reached: readonly CaughtUp[]): Pr
   return new Set(rows.map(({ name }) => name))
 }
 
-/** Stops a projector on every instance until `requestResume`; false when there is none of that name. */
+/** Stops a projector on every instance until `requestResume`. False if the name is unknown. */
 export async function requestStop(pool: Pool, name: string): Promise<boolean> {
   const { rowCount } = await pool.query(
     `update runtime.projectors set status = 'stopped', updated_at = clock_timestamp() where name = $1`,
@@ -136,20 +136,20 @@ export async function requestStop(pool: Pool, name: string): Promise<boolean> {
   return rowCount === 1
 }
 
-/** Assignments that forget an earlier failure. */
+/** Assignments that clear an earlier failure. */
 export const withoutFailure = `failed_event_id = null, failed_event_type = null, failed_category = null, failed_commit = null,
   failed_prepare = null, failed_reason = null`
 
-/** What was let go on. */
+/** A resumed projector. */
 export interface Resumed {
   readonly isServing: boolean
-  /** Of the copy that a newer program could not fill, and fills anew from now on. */
+  /** Version of the copy that a newer program could not fill. The program now fills it again. */
   readonly nextVersion: number | undefined
 }
 
 /**
- * Lets a stopped or failed projector go on with the event after its checkpoint. The row of a copy that another version, or
- * one with other tables, could not fill is deleted: whoever fills it begins with an empty one. Undefined where there was neither.
+ * Lets a stopped or failed projector continue after its checkpoint. Deletes the row of a copy that another version, or
+ * one with other tables, could not fill. The next fill starts empty. Undefined if there was neither.
  */
 export async function requestResume(database: Pool | PoolClient, name: string): Promise<Resumed | undefined> {
   const { rows } = await database.query<{ is_serving: boolean; next_version: number | null }>(
@@ -168,12 +168,12 @@ export async function requestResume(database: Pool | PoolClient, name: string): 
   return { isServing: row.is_serving, nextVersion: row.next_version ?? undefined }
 }
 
-/** The copy of a read model that is filled to take its place. */
+/** Name of the copy that is filled to replace a read model. */
 export function nextCopyOf(name: string): string {
   return `${name}__next`
 }
 
-/** False when another copy serves by now, or the event has been passed: nothing is recorded then. */
+/** False if another copy serves now, or if the checkpoint has passed the event. Then nothing is recorded. */
 export async function recordFailure(
   pool: Pool,
   name: string,

@@ -1,12 +1,12 @@
 import type { ColumnType, Row } from './projector.ts'
 import { storableJson, storableText } from './storable-json.ts'
 
-/** Names and types of the values that a statement takes a row. */
+/** Names and types of the values of one row in a statement. */
 export type ColumnList = readonly (readonly [string, ColumnType])[]
 
 /**
- * Rows as one Postgres array literal a column, which `unnest` takes apart in less than half the time that a set of JSON
- * records takes. A value that is left out is null.
+ * Rows as one Postgres array literal per column. `unnest` splits these in less than half the time that a set of JSON
+ * records takes. A missing value is null.
  */
 export function columnArrays(columns: ColumnList, rows: readonly Row[]): string[] {
   return columns.map(([name, type]) => {

@@ -4,13 +4,13 @@ import { isDatabaseFull } from '../../platform/database/database.ts'
 import { RowConflictError } from './rows-step.ts'
 
 /**
- * - `gone`: the database does not exist any more.
+ * - `gone`: the database no longer exists.
  * - `transient`: connection, shut-down, resources, locks; the same statement may succeed later.
- * - `rejected`: the statement itself; it fails again however often it is sent.
+ * - `rejected`: the statement itself is wrong; every repeat fails.
  */
 export type DatabaseFailure = 'gone' | 'transient' | 'rejected'
 
-/** SQLSTATE classes in which nothing is wrong with the statement. */
+/** SQLSTATE classes whose cause is not the statement. */
 const transientClasses = new Set(['08', '25', '40', '53', '55', '57', '58'])
 
 export function databaseFailure(error: unknown): DatabaseFailure {
@@ -21,7 +21,9 @@ export function databaseFailure(error: unknown): DatabaseFailure {
   return code === undefined || transientClasses.has(code.slice(0, 2)) ? 'transient' : 'rejected'
 }
 
-/** Why an event could not be projected, without a value of it: our own rule, Postgres' code and place, or class and line. */
+/**
+ * Why an event could not be projected, without its values: our own rule, Postgres' code and place, or class and line.
+ */
 export function reasonOf(error: unknown): string {
   if (error instanceof RowConflictError) return error.message
   if (error instanceof DatabaseError) {

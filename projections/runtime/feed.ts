@@ -5,28 +5,28 @@ import { shareOf } from './batch-writer.ts'
 import type { Share } from './checkpoint-moves.ts'
 import type { Projector } from './projector.ts'
 
-/** One projector as this instance runs it. */
+/** One projector that this instance runs. */
 export interface Member {
   readonly projector: Projector
-  /** Everything up to here is written, or handed to the writer ahead of anything that comes later. */
+  /** Everything up to here is written, or reaches the writer before any later event. */
   position: Position
-  /** False once it failed, was stopped, or lost its lock. */
+  /** False after a failure, a stop, or the loss of its lock. */
   isActive: boolean
-  /** Of the copy that it was prepared for. */
+  /** Id of the copy it was prepared for. */
   readonly copyId: string
-  /** Positions of the events that an operator had this projector pass over, as `formatPosition` writes them. */
+  /** Positions of the events that an operator let this projector skip, as `formatPosition` writes them. */
   readonly skipped?: ReadonlySet<string>
 }
 
-/** The positions of the events that a projector passes over, by its name. */
+/** Positions of the events that a projector skips, by its name. */
 export type Skips = (projector: string) => Promise<ReadonlySet<string>>
 
-/** Whether an operator had the member pass over the event. */
+/** Whether an operator let the member skip the event. */
 export function isSkipped({ skipped }: Member, { position }: { readonly position: Position }): boolean {
   return skipped !== undefined && skipped.size > 0 && skipped.has(formatPosition(position))
 }
 
-/** One member's part of a batch; without a share when its handlers threw and each event must be looked at by itself. */
+/** One member's part of a batch. Without a share if its handlers threw; then each event is tried alone. */
 export interface MemberBatch {
   readonly member: Member
   readonly events: readonly RecordedEvent[]
@@ -34,17 +34,17 @@ export interface MemberBatch {
 }
 
 export interface FeedListener {
-  /** Writes; must not throw. Called for one batch at a time. */
+  /** Writes one batch at a time. Must not throw. */
   write(batches: readonly MemberBatch[]): Promise<void>
-  /** Every event of the log has been handed to the writer and written. */
+  /** The writer has written every event of the log. */
   caughtUp(feed: Feed): void
-  /** An event that cannot be read; whom it concerns is decided outside. */
+  /** An event that cannot be decoded. The caller finds the projectors that need it. */
   undecodable(feed: Feed, head: EventHead, error: Error): Promise<void>
 }
 
 /**
- * One reading of `$all` and the projectors that it feeds. A member may be ahead of its feed: it passes over what it
- * already has. So two feeds become one at any moment, by moving the members of the one ahead to the one behind.
+ * One read of `$all`, and the projectors that it feeds. A member may be ahead of its feed: it skips events that it has.
+ * So two feeds can merge at any time: the members of the feed ahead move to the one behind.
  */
 export class Feed {
   position: Position
@@ -63,13 +63,13 @@ export class Feed {
       .reduce((first, second) => (comparePositions(first, second) <= 0 ? first : second))
   }
 
-  /** Takes the next events; resolves once they are folded and the batch before them is written. */
+  /** Takes the next events. Resolves after they are folded and the previous batch is written. */
   takeEvents(events: readonly RecordedEvent[]): Promise<void> {
     const last = events.at(-1)
     return last === undefined ? Promise.resolve() : this.#take(events, last.position)
   }
 
-  /** Takes the news that nothing of interest lies up to this position. */
+  /** Records that there is no wanted event up to this position. */
   takeCheckpoint(position: Position): Promise<void> {
     return this.#take([], position)
   }
@@ -86,7 +86,7 @@ export class Feed {
     await this.#listener.undecodable(this, head, error)
   }
 
-  /** Holds the feed between two batches, everything written; it goes on when the returned function is called. */
+  /** Pauses the feed between two batches, after all writes. The returned function continues it. */
   async pause(): Promise<() => void> {
     let open = (): void => undefined
     const before = this.#gate
@@ -99,7 +99,7 @@ export class Feed {
     return open
   }
 
-  /** Resolves when nothing is left to write. */
+  /** Resolves when there is nothing left to write. */
   async settled(): Promise<void> {
     await this.#handling
     await this.#writing

@@ -4,23 +4,23 @@ import { type Share, checkpointRows, checkpointsMove } from './checkpoint-moves.
 import { databaseFailure } from './database-errors.ts'
 import { rowsFrom } from './row-statements.ts'
 
-/** Most writes, and most rows of all together, of one joined statement; a longer batch gains nothing by it. */
+/** Most writes of one joined statement, and most rows in total. A longer batch gains nothing from joining. */
 const mostWrites = 12
 const mostRows = 200
 /**
- * Most texts that are prepared, those that come first; the others are parsed each time. There is one for every set of writes that
- * come together, and a long one is 0.4 MB of each connection that keeps it.
+ * Most statement texts that are prepared, on first use; others are parsed each time. There is one text per combination
+ * of writes. A long text takes 0.4 MB on each connection that keeps it.
  */
 const mostPrepared = 100
 const preparedTexts = new Set<string>()
 
 /**
- * Writes the shares of a small batch by one statement, which is a transaction of its own: for the one or two events of
- * most live batches, what goes to and fro would take longer than what is done. Returns the tables in which a row was
- * written; undefined where the batch is to be written step by step, and nothing is.
+ * Writes the shares of a small batch with one statement in its own transaction. Most live batches have one or two
+ * events, so round trips would take longer than the work. Returns the tables with a written row. Returns undefined if
+ * it wrote nothing and the batch needs several statements.
  *
- * A statement knows its tables from before it has the checkpoints to itself. So it writes to those copies only that it was
- * told of (`copies`): one that has been switched to since is left to the writing step by step, as is whatever is refused.
+ * A statement resolves its tables before it locks the checkpoints. So it writes only to the given copies (`copies`).
+ * After a switch to another copy, or a refusal, the batch is written with several statements.
  */
 export async function writeJoined(
   pool: Pool,
@@ -51,7 +51,7 @@ export async function writeJoined(
     counts.push(count)
     if (expected !== undefined) conditions.push(`${count} = ${expected === 0 ? 0 : `cardinality($${first})`}`)
   }
-  // A text that is no number ends the statement, and with it all that it did.
+  // The cast of a text that is no number aborts the statement, and with it all its writes.
   const statement = `with ${checkpointsMove({ ofCopies: true })}, passed as (select 1 as passed from moved having count(*) = cardinality($2::text[]))${steps.map((step) => `, ${step}`).join('')}
     select array[${counts.join(', ')}]::integer[] as counts, (case when ${conditions.join(' and ')} then '0' else 'refused' end)::integer as refused`
   try {
@@ -74,7 +74,7 @@ function asQuery(text: string, values: readonly unknown[]): QueryConfig {
   return prepared(text, values)
 }
 
-/** Whether it makes no difference in which order the writes are done: each to a table of its own, which no other one reads. */
+/** Whether the order of the writes is irrelevant: each one has its own table, which no other write reads. */
 function isJoinable(shares: readonly Share[]): boolean {
   let writes = 0
   let rows = 0

@@ -11,19 +11,19 @@ export interface LogReadingsOptions {
 }
 
 export interface ReadingListener {
-  /** Writes; must not throw. Called for one batch of a reading at a time. */
+  /** Writes one batch of a read at a time. Must not throw. */
   write(batches: readonly MemberBatch[]): Promise<void>
-  /** These members have seen everything that the log held; told again whenever a reading catches up. */
+  /** These members have processed the whole log. Called again whenever a read catches up. */
   caughtUp(members: readonly Member[]): Promise<void>
-  /** An event that cannot be read, and the members that have not passed it; all before it is written. */
+  /** An event that cannot be decoded, and the members that have not passed it. All earlier events are written. */
   undecodable(members: readonly Member[], head: EventHead, error: Error): Promise<void>
-  /** The reading of these members ended with an error; they belong to none now. */
+  /** The read of these members ended with an error. They belong to no read now. */
   broke(members: readonly Member[], error: unknown): void
 }
 
 /**
- * The readings of the log: one live one that feeds every projector that has caught up, and one for each group that lags,
- * until it joins the live one.
+ * The reads of the log: one live read for every projector that has caught up, and one for each group that lags. A
+ * lagging read joins the live one when it catches up.
  */
 export class LogReadings {
   readonly #options: LogReadingsOptions
@@ -38,12 +38,12 @@ export class LogReadings {
     this.#listener = listener
   }
 
-  /** Begins to feed members; those at the same position share a reading. */
+  /** Starts to feed members. Members at the same position share a read. */
   add(members: readonly Member[]): void {
     for (const group of Map.groupBy(members, ({ position }) => formatPosition(position)).values()) this.#open(group)
   }
 
-  /** Feeds a member no more; what is in flight for it is dropped unless it is being written. */
+  /** Stops feeding a member. Its pending events are dropped unless a write is in progress. */
   remove(member: Member): void {
     const feed = this.#feedOf.get(member)
     member.isActive = false
@@ -52,12 +52,12 @@ export class LogReadings {
     if (feed !== undefined && feed.members.size === 0) this.#end(feed)
   }
 
-  /** Resolves when what has been handed over by now is written. */
+  /** Resolves when all events handed over so far are written. */
   async settled(): Promise<void> {
     await Promise.all([...this.#feeds].map((feed) => feed.settled()))
   }
 
-  /** Ends all readings and resolves when what they handed over is written. */
+  /** Ends all reads. Resolves when all events they handed over are written. */
   async close(): Promise<void> {
     for (const feed of this.#feeds) feed.abort.abort()
     await this.settled()
@@ -94,7 +94,7 @@ export class LogReadings {
     )
   }
 
-  /** The first to catch up is the live one; a later one and the live one become one. */
+  /** The first read to catch up becomes the live one. Later ones merge with it. */
   async #settleCaughtUp(feed: Feed): Promise<void> {
     if (feed.abort.signal.aborted) return
     if (this.#live === undefined || this.#live === feed) this.#live = feed
@@ -110,7 +110,7 @@ export class LogReadings {
     for (const open of resume) open()
   }
 
-  /** The reading that is behind goes on with the members of both: those of the other pass over what they have. */
+  /** The read that is behind continues with the members of both. The members ahead skip events that they have. */
   #united(live: Feed, joining: Feed): Feed {
     const [behind, ahead] = comparePositions(live.position, joining.position) <= 0 ? [live, joining] : [joining, live]
     for (const member of ahead.members) {
@@ -135,7 +135,7 @@ export class LogReadings {
     void feed.settled().then(() => this.#feeds.delete(feed))
   }
 
-  /** One joining at a time, beside the readings' own course. */
+  /** One merge at a time, in parallel with the reads themselves. */
   #inTurn(feed: Feed, work: () => Promise<void>): void {
     this.#joining = this.#joining.then(work).catch((error: unknown) => this.#break(feed, error))
   }

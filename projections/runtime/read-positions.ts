@@ -10,20 +10,26 @@ import { fitOf } from './schema.ts'
 
 export interface ReadPositionsOptions {
   readonly pool: Pool
-  /** The read models as this program knows them. */
+  /** The read models that this program declares. */
   readonly projectors: readonly Projector[]
-  /** A runner of the same process tells of its batches in memory; without one the checkpoints are polled while somebody waits. */
+  /**
+   * A runner in this process reports its batches in memory. Without one, the checkpoints are polled while a caller
+   * waits.
+   */
   readonly runner?: Pick<ProjectionRunner, 'onAdvance'>
-  /** Milliseconds between two looks at the checkpoints. Default 15. */
+  /** Poll interval of the checkpoints, in milliseconds. Default 15. */
   readonly pollMs?: number
-  /** A projector whose instance has been silent for this long, in milliseconds, is not waited for. Default 5,000. */
+  /** A projector is not waited for if its instance has been silent for this long, in milliseconds. Default 5,000. */
   readonly silenceMs?: number
 }
 
 export interface ReadOutcome {
   /** Every projector has passed the position. */
   readonly caughtUp: boolean
-  /** Milliseconds, for `X-Projection-Lag-Ms`: since the slowest of the others last moved. Absent when all have passed. */
+  /**
+   * Milliseconds since the slowest remaining projector last moved, for `X-Projection-Lag-Ms`. Absent if all have
+   * passed.
+   */
   readonly lagMs?: number
 }
 
@@ -34,10 +40,10 @@ export interface ReadPositions {
    */
   waitFor(position: Position, projectors: readonly string[], timeoutMs: number): Promise<ReadOutcome>
   /**
-   * Whether a projector contains everything that the log held for it when it was asked (T24). `head` reads the newest event
-   * of what the projector listens to; below the place that the projector has reached it need not read. A read model that is unknown, of
-   * another version, or with other tables contains nothing that this program could judge: false.
-   * @throws what `head` and the database throw
+   * Whether a projector contains all its events that the log had at the time of the call (T24). `head` returns the
+   * newest event that the projector listens to. It need not read below the projector's checkpoint. False for a read
+   * model that is unknown, of another version, or with other tables, because this program cannot judge it.
+   * @throws the errors of `head` and the database
    */
   requireHead(
     head: (asked: Required<HeadQuestion>) => Promise<Position>,
@@ -49,14 +55,14 @@ export interface ReadPositions {
 
 interface Waiter {
   readonly names: readonly string[]
-  /** Looks at what is known; `isFresh` after a look at the database that began after the wait. */
+  /** Checks the known positions. `isFresh` is true after a database read that started after the wait. */
   readonly look: (isFresh: boolean) => void
 }
 
-/** A read model that is far behind is not asked more often than this, in milliseconds. */
+/** Longest poll interval, in milliseconds. It applies to a read model that is far behind. */
 const longestPollMs = 200
 
-/** What API processes know of the checkpoints. */
+/** The checkpoints as API processes see them. */
 export function createReadPositions(options: ReadPositionsOptions): ReadPositions {
   return new CheckpointWatch(options)
 }
@@ -113,7 +119,7 @@ class CheckpointWatch implements ReadPositions {
     let reached = await this.#storedPosition(projector)
     if (reached === undefined) return false
     const newest = await head({ downTo: reached, wants: (type) => handlerOf(projector, type) !== undefined })
-    // Only the stored checkpoint counts here: it is one with the rows, also when the read model is being filled anew.
+    // Only the stored checkpoint counts here. It commits with the rows, even during a rebuild.
     for (
       let pauseMs = this.#pollMs;
       comparePositions(reached, newest) < 0;
@@ -147,7 +153,7 @@ class CheckpointWatch implements ReadPositions {
     })
   }
 
-  /** Runs while somebody waits; a runner in this process mostly answers before the first look. */
+  /** Runs while a caller waits. A runner in this process usually answers before the first poll. */
   async #poll(): Promise<void> {
     this.#isPolling = true
     if (this.#hasRunner) await pause(this.#pollMs, this.#closing.signal)
@@ -171,7 +177,7 @@ class CheckpointWatch implements ReadPositions {
       return
     }
     this.#stored.set(name, checkpoint)
-    // A read model that is filled anew starts over, so what is stored counts more than what was once told.
+    // A rebuild starts over, so the stored position counts more than an earlier report.
     if (checkpoint.status === 'rebuilding') this.#reached.set(name, checkpoint.position)
     else this.#advance(name, checkpoint.position)
   }

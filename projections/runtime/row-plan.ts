@@ -11,15 +11,15 @@ import {
   type WidePatch,
 } from './rows-step.ts'
 
-/** One table's share of a batch, to be written in this order. */
+/** One table's part of a batch. The steps are written in this order. */
 export type PlanStep =
   | {
       readonly kind: 'rows'
       readonly table: Table
       readonly rows: Map<string, FoldedRow>
-      /** Written before the rows, which hold already what it sets in them. */
+      /** Written before the rows. The rows already contain these values. */
       readonly wide: ReadonlyMap<string, WidePatch>
-      /** Written after the rows, by shape: none of a row that was changed after it. */
+      /** Written after the rows, by shape. They match no row that changed after them. */
       readonly removals: ReadonlyMap<string, readonly RemoveWhere[]>
     }
   | {
@@ -32,21 +32,21 @@ export type PlanStep =
     }
 
 /**
- * Folds the row changes of a batch per row, so that each table is written once however many events touched it. Changes
- * that read other rows (`…-where`, `insert-select`) keep their place between the changes of the tables they concern.
+ * Folds the changes of a batch per row. Each table is written once, however many events change it. Changes that read
+ * other rows (`…-where`, `insert-select`) keep their order relative to the changes of their tables.
  */
 export class RowPlan {
   readonly steps: PlanStep[] = []
   readonly #tables: ReadonlyMap<string, Table>
   readonly #lastStep = new Map<string, Step>()
-  /** Tables of which the event in hand has removed rows by other columns than their key: any row may have been one. */
+  /** Tables in which the current event removed rows by columns outside the key. Any of their rows may be gone. */
   readonly #thinned = new Set<string>()
 
   constructor(tables: ReadonlyMap<string, Table>) {
     this.#tables = tables
   }
 
-  /** What one event changes, in order. */
+  /** Adds the changes of one event, in order. */
   add(changes: readonly RowChange[]): void {
     this.#thinned.clear()
     for (const change of changes) this.#add(change)
@@ -92,9 +92,9 @@ export class RowPlan {
   }
 
   /**
-   * One that names a row by its key is a removal like any other. One that names rows by equality joins the changes of rows
-   * before it, and is done after them; later changes join it where they provably concern none of its rows. False where it
-   * is to stand by itself: behind other such changes, and where it frees values that others may take.
+   * Adds a removal. A removal that names one row by its key is folded like any other change. A removal by equality
+   * joins the earlier row changes and runs after them. Later changes join too if they provably touch none of its rows.
+   * False if the removal must stand alone: after other such changes, or if it frees values that other rows may take.
    */
   #addRemoval(table: Table, change: RemoveWhere): boolean {
     const names = Object.keys(change.where)
@@ -116,8 +116,8 @@ export class RowPlan {
   }
 
   /**
-   * One that names its rows by members of their key alone, as a child table's by its parent, concerns none but those: so it
-   * is folded into them, and many parents' make one statement. False for any other.
+   * A patch whose condition names only members of the key (such as a child table's parent) touches exactly those rows.
+   * It is folded into them, and one statement covers many parents. False for other patches.
    */
   #addWidePatch(table: Table, { where, set }: Extract<WhereChange, { op: 'patch-where' }>): boolean {
     const members = Object.keys(where).toSorted()
@@ -158,8 +158,8 @@ export class RowPlan {
   }
 
   /**
-   * Puts an insert of rows that no earlier event names ahead of the changes by key in hand, or joins the insert that is there.
-   * False where another change of either table stands between.
+   * Moves an insert before the pending changes by key, or joins the insert that is already there. No earlier event may
+   * name its rows. False if another change of either table is in between.
    */
   #addAhead(table: Table, source: Table, change: WhereChange): boolean {
     const rows = this.#lastStep.get(table.name)
@@ -212,7 +212,10 @@ function removedRow(values: Row, found: FoldedRow | undefined): FoldedRow {
   return { before: found?.before ?? 'any', after: 'gone', values }
 }
 
-/** Refuses columns that the table does not have, and turns what JSON cannot carry into what Postgres reads back exactly. */
+/**
+ * Refuses columns that the table does not have. Converts values that JSON cannot hold into text that Postgres reads
+ * exactly.
+ */
 function storableRow(table: Table, values: Row): Row {
   const row: Record<string, unknown> = {}
   for (const name in values) {
@@ -229,12 +232,12 @@ function definedOnly(set: Row): Row {
   return defined
 }
 
-/** What such a change writes depends on those before it, so it needs a statement of its own. */
+/** The result of such a change depends on earlier ones, so it needs its own statement. */
 function dependsOnOrder(change: WhereChange): boolean {
   return change.op === 'patch-where' || (change.op === 'insert-select' && change.existing === 'replace')
 }
 
-/** Two changes of one shape differ only in values that a record set can carry. */
+/** Two changes of one shape differ only in values that a record set can hold. */
 function shapeOf(change: WhereChange): string {
   const where = Object.entries(change.where).map(([name, value]) => [name, value === null])
   const written = change.op === 'insert-select' ? [change.from, change.columns, change.existing] : []

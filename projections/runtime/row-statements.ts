@@ -3,15 +3,15 @@ import type { Column, ColumnType, Expression, Row, Table } from './projector.ts'
 import type { PlanStep } from './row-plan.ts'
 import type { FoldedRow, WhereChange, WidePatch } from './rows-step.ts'
 
-/** A statement on rows, whose parameters are one array for each of `columns`. */
+/** A statement on rows. Its parameters are one array per entry of `columns`. */
 export interface Statement {
-  /** Its text, over what gives it the rows as `x`: `rowsFrom(columns)`, or something of the same columns. */
+  /** The SQL text. `rows` supplies the rows as `x`: `rowsFrom(columns)`, or another source with the same columns. */
   readonly text: (rows: string) => string
   readonly columns: ColumnList
   readonly rows: readonly Row[]
-  /** Rows that it must touch; any number when undefined. */
+  /** Number of rows that it must touch; undefined allows any number. */
   readonly expected: number | undefined
-  /** The tables in which it looks for rows; what inserts given rows looks in none. */
+  /** The tables in which it searches rows. An insert of given rows searches none. */
   readonly reads: readonly string[]
 }
 
@@ -25,7 +25,7 @@ export function columnType(column: Column | undefined): ColumnType {
   return typeof column === 'string' ? column : column.type
 }
 
-/** One statement per table and kind of write; removals by key first, so that they free unique values. */
+/** One statement per table and kind of write. Removals by key come first, because they free unique values. */
 export function statementsOf(schema: string, step: PlanStep): Statement[] {
   if (step.kind === 'where') return [whereStatement(schema, step)]
   const wide = [...Map.groupBy(step.wide.values(), ({ values }) => Object.keys(values).toSorted().join()).values()]
@@ -41,7 +41,7 @@ export function statementsOf(schema: string, step: PlanStep): Statement[] {
     )
 }
 
-/** Behind the removals, which free unique values, and ahead of whatever else is done to single rows. */
+/** After the removals, which free unique values, and before all other changes of single rows. */
 const wideOrder = 1.5
 
 function wideStatement(schema: string, table: Table, patches: readonly WidePatch[]): OrderedStatement {
@@ -135,7 +135,10 @@ function rowsStatement(schema: string, table: Table, group: readonly FoldedRow[]
   return { order: 3, statement: { text, columns, rows, expected: undefined, reads: [] } }
 }
 
-/** The columns of one row of values, collected while the statement's text is built; the same for every merged change. */
+/**
+ * The columns of one row of values, collected while the statement's text is built. They are equal for all merged
+ * changes.
+ */
 class Parameters {
   readonly columns: [string, ColumnType][] = []
   readonly values: unknown[] = []
@@ -160,7 +163,7 @@ function whereStatement(schema: string, step: WhereStep): Statement {
   const built = step.changes.map((change) => buildWhere(schema, step, change))
   const [first] = built
   if (first === undefined) throw new TypeError('an empty group of changes')
-  // Without any value there is still a row for each of the changes.
+  // Each change needs a row, even without any value.
   const columns: ColumnList = first.parameters.columns.length > 0 ? first.parameters.columns : [['nothing', 'text']]
   return {
     text: first.text,
@@ -244,7 +247,7 @@ function columnsOf(table: Table, names: readonly string[]): ColumnList {
   return names.map((name) => [name, columnType(table.columns[name])] as const)
 }
 
-/** Rows that are given as one array a column, from parameter `first` on. */
+/** Rows given as one array per column, from parameter `first` on. */
 export function rowsFrom(columns: ColumnList, first = 1, as = 'x'): string {
   const arrays = columns.map(([, type], index) => `$${first + index}::${type}[]`)
   return `unnest(${arrays.join(', ')}) as ${as}(${columns.map(([name]) => quoted(name)).join(', ')})`

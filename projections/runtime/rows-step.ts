@@ -1,7 +1,7 @@
 import type { ColumnType, Row, RowChange, Table } from './projector.ts'
 import { storableText } from './storable-json.ts'
 
-/** A row after all changes of a batch. `before`: what must be true of it in the table; `values`: key and set columns. */
+/** A row after all changes of a batch. `before`: its required state in the table. `values`: key and set columns. */
 export interface FoldedRow {
   readonly before: 'absent' | 'present' | 'any'
   readonly after: 'whole' | 'partial' | 'gone'
@@ -12,28 +12,28 @@ export type WhereChange = Extract<RowChange, { op: 'patch-where' | 'remove-where
 
 export type RemoveWhere = Extract<WhereChange, { op: 'remove-where' }>
 
-/** Columns to set in every row that has these members of its key; any number, none too. */
+/** Columns to set in every row with these members of its key; there may be no such row. */
 export interface WidePatch {
   readonly where: readonly string[]
   /** Members of the key and set columns. */
   readonly values: Row
 }
 
-/** A handler contradicts what is there; the message names table and rule, never a value. */
+/** A handler contradicts the stored rows. The message contains table and rule, never a value. */
 export class RowConflictError extends Error {
   override readonly name = 'RowConflictError'
 }
 
-/** The changes of one table's rows between two that depend on other rows. */
+/** The row changes of one table between two changes that depend on other rows. */
 export class RowsStep {
   readonly kind = 'rows'
   readonly table: Table
   readonly rows = new Map<string, FoldedRow>()
   readonly wide = new Map<string, WidePatch>()
   readonly removals = new Map<string, RemoveWhere[]>()
-  /** The values that the removals name, by the columns that they name. */
+  /** The values in the removals' conditions, by their columns. */
   readonly #removed = new Map<string, { readonly names: readonly string[]; readonly texts: Set<string> }>()
-  /** The members of the key that the wide patches name, and the rows by these. */
+  /** The key members in the wide patches' conditions, and the rows by these. */
   #members: readonly string[] = []
   readonly #family = new Map<string, Set<string>>()
 
@@ -41,7 +41,7 @@ export class RowsStep {
     this.table = table
   }
 
-  /** Whether every change in hand names its row by the whole key. */
+  /** Whether every pending change names its row by the whole key. */
   get isByKeyOnly(): boolean {
     return this.wide.size === 0 && this.removals.size === 0
   }
@@ -53,10 +53,11 @@ export class RowsStep {
   }
 
   /**
-   * Whether a change of this row keeps its meaning ahead of the removals: none of them concerns the row, as it was or becomes.
-   * Of one that is only in the table its key is known. `mayReplace`: the change says the whole row, and it does no harm
-   * to pass over what stood there. Where that had to go first, an insert is refused: so it may not in the event that removes it,
-   * and of a batch that is refused each event is written by itself.
+   * Whether a change of this row may move before the removals: none of them matches the row, before or after the
+   * change. Of a row that exists only in the table, just the key is known.
+   * `mayReplace`: the change contains the whole row and may overwrite an old one. An insert is refused if the old row
+   * had to go first, so it may not replace in the event that removes it. After a refused batch, each event is written
+   * alone.
    */
   takes(key: string, values: Row, mayReplace: boolean): boolean {
     if (this.#removed.size === 0) return true
@@ -79,7 +80,7 @@ export class RowsStep {
     else changes.push({ ...change, where })
   }
 
-  /** True where it is known of a row that no removal means it. */
+  /** True if no removal can match the row. */
   #isKept(values: Row): boolean {
     return [...this.#removed.values()].every(({ names, texts }) => {
       if (names.some((name) => values[name] === null)) return true
@@ -88,7 +89,7 @@ export class RowsStep {
     })
   }
 
-  /** Wide patches that name different members may concern the same rows: their order would count. */
+  /** Wide patches with different members may match the same rows, so their order would matter. */
   takesWide(members: readonly string[]): boolean {
     return this.#removed.size === 0 && (this.#members.length === 0 || this.#members.join() === members.join())
   }
@@ -114,7 +115,7 @@ export class RowsStep {
   }
 }
 
-/** One text for each combination of values of these members of the key. */
+/** One text for each combination of values of these key members. */
 export function keyText(table: Table, row: Row, members: readonly string[]): string {
   const parts = members.map((name) => {
     const value = row[name]
@@ -128,7 +129,7 @@ export function isKeyValue(value: unknown): value is string | number | boolean {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 }
 
-/** Columns whose values are equal exactly where their texts are. */
+/** Columns whose values are equal exactly if their texts are equal. */
 export function isComparable(table: Table, name: string): boolean {
   return ['uuid', 'text', 'integer', 'boolean'].includes(typeOf(table, name) ?? '')
 }
@@ -138,7 +139,7 @@ function typeOf({ columns }: Table, name: string): ColumnType | undefined {
   return typeof column === 'object' ? column.type : column
 }
 
-/** One text for each combination of values of comparable columns; undefined where one of them is not known. */
+/** One text for each combination of values of comparable columns; undefined if a value is unknown. */
 function partText(table: Table, row: Row, names: readonly string[]): string | undefined {
   const parts: string[] = []
   for (const name of names) {

@@ -10,25 +10,25 @@ import type { Projector } from './projector.ts'
 export interface ProjectionRunnerOptions {
   readonly eventStore: Pick<EventStore, 'subscribeToAll' | 'readLog' | 'head'>
   readonly pool: Pool
-  /** Connections for batches: `createWritePool`. Default: those of `pool`. */
+  /** Connections for batches: `createWritePool`. Default: `pool`. */
   readonly writePool?: Pool
   readonly projectors: readonly Projector[]
-  /** Everything that any projector may listen to. */
+  /** Covers all events of all projectors. */
   readonly filter: EventFilter
   readonly logger: Logger
-  /** Which events an operator had a projector pass over. Default: none. */
+  /** Events that an operator let a projector skip. Default: none. */
   readonly skips?: Skips
   /** Most events of one batch. Default 1,000. */
   readonly batchSize?: number
-  /** How often this instance says that it is alive, and looks for locks to take over, in milliseconds. Default 1,000. */
+  /** Interval of the heartbeat, and of the search for free locks, in milliseconds. Default 1,000. */
   readonly heartbeatMs?: number
-  /** The read models' database does not exist any more; called once. */
+  /** The read models' database no longer exists. Called once. */
   readonly onDatabaseGone?: () => void
 }
 
 /**
- * `standby`: another instance runs it, or this one is about to; also where a newer version serves. `catching-up` also
- * while a copy of this version is filled beside an older one that serves.
+ * `standby`: another instance runs it, this one is about to, or a newer version serves. `catching-up` includes filling
+ * a copy of this version while an older one serves.
  */
 export type ProjectorState = 'standby' | 'catching-up' | 'live' | 'failed' | 'stopped'
 
@@ -36,12 +36,12 @@ export interface ProjectorStatus {
   readonly name: string
   readonly version: number
   readonly state: ProjectorState
-  /** Up to where this instance has written; undefined when it has not run it. */
+  /** This instance has written up to here; undefined if it has not run the projector. */
   readonly position: Position | undefined
   readonly failure: ProjectionFailure | undefined
 }
 
-/** Some projectors' checkpoints are now stored at `position`; `changed` names the tables written to, `schema.table`. */
+/** Checkpoints of some projectors are now stored at `position`. `changed` lists the written tables, `schema.table`. */
 export interface Advance {
   readonly projectors: readonly string[]
   readonly position: Position

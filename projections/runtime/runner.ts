@@ -25,15 +25,15 @@ import { reasonOfUndecodable, reportOfUndecodable, stopsAt } from './undecodable
 import { Upgrades } from './upgrades.ts'
 import { Vacancies } from './vacancies.ts'
 
-/** How long a stop waits for a batch in hand, in milliseconds. */
+/** How long a stop waits for the running batch, in milliseconds. */
 const stopMs = 5_000
-/** How long a look waits for what the event store says of skipped events, in milliseconds. */
+/** How long one round waits for the event store to return the skipped events, in milliseconds. */
 const skipsMs = 2_000
-/** A connection that answers no heartbeat for this long is taken for lost, in milliseconds. */
+/** A connection that answers no heartbeat for this long counts as lost, in milliseconds. */
 const silenceMs = 5_000
 const backoff = { firstMs: 100, mostMs: 5_000 }
 
-/** Runs projectors: one live reading of the log for all, another one for each group that lags. See `README.md`. */
+/** Runs projectors: one live read of the log for all, and another one for each group that lags. See `README.md`. */
 export function createProjectionRunner(options: ProjectionRunnerOptions): ProjectionRunner {
   return new ProjectionRunner(options)
 }
@@ -52,7 +52,7 @@ export class ProjectionRunner {
   #turn: Promise<unknown> = Promise.resolve()
   #wake = new AbortController()
   #hasLooked = false
-  /** In a row. */
+  /** Failures in a row. */
   #failedLooks = 0
   #isDatabaseGone = false
 
@@ -97,12 +97,12 @@ export class ProjectionRunner {
     this.#upgrades = new Upgrades(fills, () => this.#locks, upgrades, this.#closing.signal)
   }
 
-  /** Begins; `caughtUp` tells when the read models are up to date. */
+  /** Starts the projectors. `caughtUp` resolves when the read models are up to date. */
   start(): void {
     this.#supervision = this.#supervise()
   }
 
-  /** Waits for the batch in hand, then gives the locks to whoever stands by. */
+  /** Waits for the running batch, then releases the locks to standby instances. */
   async close(): Promise<void> {
     await within(stopMs, this.#readings.close())
     this.#closing.abort()
@@ -123,19 +123,19 @@ export class ProjectionRunner {
   }
 
   /**
-   * True once no projector of this instance is catching up; stopped and failed ones are not waited for. False also where an
-   * upgrade has failed: nobody who runs the older version is to be replaced by this instance.
+   * True once no projector of this instance is catching up; stopped and failed ones do not count. False after a failed
+   * upgrade: this instance must not replace one that runs the older version.
    */
   isCaughtUp(): boolean {
     return this.#hasSettled() && ![...this.#slots.values()].some(({ hasFailedUpgrade }) => hasFailedUpgrade)
   }
 
-  /** True while the database does not take what is to be written: for want of room, for example, although it answers. */
+  /** True while the database refuses writes although it answers, for example for lack of room. */
   isHeldUp(): boolean {
     return this.#failedLooks > 0 || this.#writer.isHeldUp
   }
 
-  /** Resolves once no projector is catching up, failed upgrades or not; rejects when the runner closes before. */
+  /** Resolves once no projector is catching up, despite failed upgrades. Rejects if the runner closes first. */
   async caughtUp(pollMs = 20): Promise<void> {
     while (!this.#hasSettled()) {
       if (this.#closing.signal.aborted) throw new Error('the projection runner was closed')
@@ -143,7 +143,7 @@ export class ProjectionRunner {
     }
   }
 
-  /** Stops a projector, here and elsewhere, until it is resumed. False when no instance has ever run it. */
+  /** Stops a projector on all instances until it is resumed. False if no instance has ever run it. */
   async stop(name: string): Promise<boolean> {
     const isKnown = await requestStop(this.#options.pool, name)
     await this.#inTurn(() => this.#look())
@@ -151,14 +151,14 @@ export class ProjectionRunner {
     return isKnown
   }
 
-  /** Lets a stopped or failed projector go on from its checkpoint. False when it is neither. */
+  /** Lets a stopped or failed projector continue from its checkpoint. False if it is neither. */
   async resume(name: string): Promise<boolean> {
     const resumed = await requestResume(this.#options.pool, name)
     await this.#inTurn(() => this.#look())
     return resumed !== undefined
   }
 
-  /** Tells of every stored batch, after its commit. Returns how to stop listening. */
+  /** Calls the listener after the commit of each batch. Returns a function that removes the listener. */
   onAdvance(listener: (advance: Advance) => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
@@ -187,7 +187,7 @@ export class ProjectionRunner {
     }
   }
 
-  /** Says that we are alive, does what operators asked for, and takes the projectors that nobody runs. */
+  /** Writes the heartbeat, follows operators' requests, and takes projectors that nobody runs. */
   async #look(): Promise<void> {
     if (this.#closing.signal.aborted) return
     const locks = await this.#openLocks()
@@ -208,7 +208,7 @@ export class ProjectionRunner {
     await this.#finishRebuilds(wanted)
     const taken = await this.#vacancies.take(slots, locks)
     const joining: Member[] = []
-    // One by one: what went on after another had failed would end when the slots have been given up already.
+    // One after another. In parallel, some would still work after a failure had released all slots.
     for (const slot of taken) {
       const member = await this.#prepare(slot)
       if (member !== undefined) joining.push(member)
@@ -228,7 +228,7 @@ export class ProjectionRunner {
     slot.upgrading = this.#upgrades.begin(slot.projector)
   }
 
-  /** Goes on where the copy ends, in the same turn, so that nobody sees it idle in between. */
+  /** Continues where the copy ends, without a pause. So no caller sees the projector idle in between. */
   async #upgraded(slot: Slot, running: AbortController): Promise<void> {
     await this.#inTurn(async () => {
       if (slot.upgrading !== running) return
@@ -269,14 +269,14 @@ export class ProjectionRunner {
       return undefined
     }
     const { position, status, copyId, fit } = await inTransaction(pool, (client) => prepareProjector(client, projector))
-    // Another version was put in its place just now: the next look sorts that out.
+    // Another version has just replaced it. The next round handles that.
     if (fit !== 'current') return undefined
     const isReplaced = slot.copyId !== undefined && slot.copyId !== copyId
     slot.position = position
     slot.failure = undefined
     slot.copyId = copyId
     slot.foreign = undefined
-    // A copy may hold more than the one that it replaced.
+    // A copy may contain more than the one it replaced.
     if (isReplaced)
       this.#tell({
         projectors: [projector.name],
@@ -296,11 +296,14 @@ export class ProjectionRunner {
       const slot = this.#slotOf(member)
       if (slot.member === member) slot.state = 'live'
     }
-    // What fails here is done at the next look.
+    // A failure here is repaired in the next round.
     await this.#finishRebuilds(undefined).catch(() => undefined)
   }
 
-  /** With what is stored: only those that are `rebuilding`; what is no more what this instance knows is prepared anew. */
+  /**
+   * With `stored`: only projectors that are `rebuilding`. Rows that differ from this instance's knowledge are prepared
+   * again.
+   */
   async #finishRebuilds(stored: ReadonlyMap<string, Wanted> | undefined): Promise<void> {
     const reached = [...this.#slots.values()].map(reachedBy).filter((each) => each !== undefined)
     const rebuilt =
@@ -317,7 +320,7 @@ export class ProjectionRunner {
     if (concerned.length === 0)
       this.#options.logger.warn(
         { eventId: head.id, eventType: head.type, reason },
-        'an event that cannot be read concerns nobody',
+        'an event that cannot be read concerns no projector',
       )
     for (const member of concerned) await this.#writer.fail(member, failureOf(head, reportOfUndecodable(error)))
   }
@@ -337,7 +340,7 @@ export class ProjectionRunner {
     slot.failure = failure
   }
 
-  /** Feeds a projector no more. */
+  /** Stops feeding a projector. */
   #leave(slot: Slot, state: ProjectorState): void {
     slot.state = state
     slot.upgrading?.abort()
@@ -347,7 +350,7 @@ export class ProjectionRunner {
     slot.member = undefined
   }
 
-  /** The connection that held the locks is gone: somebody else may run our projectors from now on. */
+  /** The connection with the locks is lost. Another instance may run our projectors from now on. */
   #loseLocks(): void {
     this.#locks = undefined
     for (const slot of this.#slots.values()) this.#leave(slot, 'standby')
@@ -357,7 +360,7 @@ export class ProjectionRunner {
     if (this.#closing.signal.aborted) return
     this.#options.logger.error(
       { component: 'projections', err: error },
-      'reading the log ended, beginning again at the checkpoints',
+      'the read of the log ended and restarts at the checkpoints',
     )
     for (const member of members) this.#leave(this.#slotOf(member), 'standby')
   }
@@ -378,7 +381,7 @@ export class ProjectionRunner {
     return slot
   }
 
-  /** One look or merge at a time. */
+  /** Runs one round or merge at a time. */
   #inTurn(work: () => Promise<void>): Promise<void> {
     const done = this.#turn.then(work)
     this.#turn = done.catch(() => undefined)

@@ -5,7 +5,7 @@ import { withoutFailure, type StoredStatus } from './checkpoints.ts'
 import type { Column, Projector, Table } from './projector.ts'
 import { columnType, quoted } from './row-statements.ts'
 
-/** Any number that all instances agree on: serialises the creation of schemas. */
+/** Serialises the creation of schemas. Any number works, if all instances use the same one. */
 const schemaLock = 7_305_001
 
 const runtimeTables = `
@@ -40,18 +40,18 @@ const runtimeTables = `
   );
 `
 
-/** What newer versions added to `runtime.projectors`. */
+/** Columns that newer versions added to `runtime.projectors`. */
 const laterColumns = {
   copy_id: 'uuid not null default gen_random_uuid()',
   shape_id: 'uuid generated always as (md5(shape)::uuid) stored',
 }
 
-/** Creates the runtime's own schema when it is missing; safe on several instances at once. */
+/** Creates the runtime's own schema if it is missing. Safe on several instances at once. */
 export async function ensureRuntimeSchema(pool: Pool): Promise<void> {
   await inTransaction(pool, async (client) => {
     await client.query('select pg_advisory_xact_lock($1)', [schemaLock])
     await client.query(runtimeTables)
-    // Altering waits for every reader, also where there is nothing to add.
+    // `alter table` waits for every reader, even if there is nothing to add.
     const { rows } = await client.query<{ column_name: string }>(
       `select column_name from information_schema.columns where table_schema = 'runtime' and table_name = 'projectors'`,
     )
@@ -65,15 +65,15 @@ export async function ensureRuntimeSchema(pool: Pool): Promise<void> {
   })
 }
 
-/** What is stored against what this program has; `older` also where only the tables differ. */
+/** Compares the stored read model with this program's. `older` also means: same version, other tables. */
 export type Fit = 'current' | 'older' | 'newer'
 
 export interface PreparedProjector {
   readonly position: Position
   readonly status: StoredStatus
-  /** Of the copy that serves: another one has another id. */
+  /** Id of the serving copy. Each copy has its own. */
   readonly copyId: string
-  /** Only a `current` one may be run. */
+  /** Only a `current` read model may run. */
   readonly fit: Fit
 }
 
@@ -86,14 +86,14 @@ interface CheckpointRow {
   copy_id: string
 }
 
-/** The tables as they are declared, to be compared with those that are there. */
+/** The declared tables, for comparison with the existing ones. */
 export function shapeOf(projector: Projector): string {
   return JSON.stringify(projector.tables)
 }
 
 /**
- * Returns where the projector goes on from, and makes its schema when there is none. One that had failed tries its event
- * again, since a start may bring the mended handler. The caller holds the projector's lock, and `client` is in a
+ * Returns the projector's start position. Creates its schema if there is none. A failed projector tries its event
+ * again, because a restart may bring a fixed handler. The caller holds the projector's lock, and `client` is in a
  * transaction.
  */
 export async function prepareProjector(client: PoolClient, projector: Projector): Promise<PreparedProjector> {
@@ -124,13 +124,13 @@ export async function prepareProjector(client: PoolClient, projector: Projector)
   }
 }
 
-/** How what is stored fits what this program has. */
+/** Compares the stored version and tables with the program's. */
 export function fitOf(stored: { readonly version: number; readonly shape: string }, projector: Projector): Fit {
   if (stored.version > projector.version) return 'newer'
   return stored.version === projector.version && stored.shape === shapeOf(projector) ? 'current' : 'older'
 }
 
-/** Drops and creates the projector's schema with its tables, at the start of the log. Returns the copy's id. */
+/** Drops and creates the projector's schema and tables, at the start of the log. Returns the copy's id. */
 export async function createProjector(
   client: PoolClient,
   projector: Projector,
@@ -152,10 +152,10 @@ export async function createProjector(
   return row.copy_id
 }
 
-/** Copies of a read model are named for it, with two underscores and a word behind. */
+/** Names of copies are the read model's name, two underscores and a word. */
 const longestName = 48
 
-/** Names that Postgres takes unquoted, so that queries elsewhere read plainly; `runtime` is the runtime's own. */
+/** Names that need no quotes in Postgres, so other queries stay readable. The runtime itself uses `runtime`. */
 export function assertNames(projector: Projector): void {
   const names = [projector.name, ...projector.tables.flatMap((table) => [table.name, ...Object.keys(table.columns)])]
   const wrong = names.find((name) => !/^[a-z][a-z0-9_]{0,62}$/.test(name))

@@ -15,11 +15,11 @@ import { fitOf } from './schema.ts'
 const backoff = { firstMs: 50, mostMs: 2_000 }
 
 export interface WriteListener {
-  /** These members' checkpoints are stored at `to`; `changed` names the tables written to, `schema.table`. */
+  /** These members' checkpoints are stored at `to`. `changed` lists the written tables, `schema.table`. */
   written(members: readonly Member[], to: Position, changed: readonly string[]): void
   /** Another instance moved the member's checkpoint. */
   lost(member: Member): void
-  /** The member cannot take an event; recorded already. */
+  /** The member cannot process an event. The failure is already recorded. */
   failed(member: Member, failure: ProjectionFailure): void
   databaseGone(): void
 }
@@ -30,8 +30,8 @@ interface Entry {
 }
 
 /**
- * Gets batches into the database whatever happens to it: waits out its absence, stands back for another instance, and
- * finds the one event that a projector cannot take, so that neither the events before it nor other projectors suffer.
+ * Writes batches despite failures. It waits while the database is away and gives way to another instance. It isolates
+ * the one event that a projector cannot process. Earlier events and other projectors continue.
  */
 export class ShareWriter {
   readonly #pool: Pool
@@ -49,7 +49,7 @@ export class ShareWriter {
     this.#options = options.isLossHarmless === true ? options : { ...options, copies: new Map() }
   }
 
-  /** True while the database does not take what is to be written. */
+  /** True while the database refuses writes. */
   get isHeldUp(): boolean {
     return this.#heldUp > 0
   }
@@ -65,7 +65,7 @@ export class ShareWriter {
     }
   }
 
-  /** Stops a member at an event. What came before it is written. */
+  /** Stops a member at an event. Earlier events are written. */
   async fail(member: Member, failure: ProjectionFailure): Promise<void> {
     member.isActive = false
     const isRecorded = await this.#persist(() =>
@@ -86,7 +86,7 @@ export class ShareWriter {
     this.#listener.failed(member, failure)
   }
 
-  /** Writes the shares that are still wanted; returns why Postgres or a row refused one of them. */
+  /** Writes the shares of active members. Returns the error if Postgres or a row refused one of them. */
   async #attempt(entries: readonly Entry[]): Promise<unknown> {
     let isOutcomeUnknown = false
     for (let attempt = 1; !this.#signal.aborted; attempt += 1) {
@@ -119,8 +119,8 @@ export class ShareWriter {
   }
 
   /**
-   * A commit whose answer was lost looks like a foreign one, at exactly the position that was to be stored; returns the
-   * entries of which that holds. The others belong to another instance now.
+   * A commit whose answer was lost looks like a foreign one, at exactly the expected position. Returns the entries with
+   * that position. The others now belong to another instance.
    */
   async #sortOutLost(
     entries: readonly Entry[],
@@ -146,7 +146,7 @@ export class ShareWriter {
     return written
   }
 
-  /** `to`: where the batch ends, behind events that are not the member's; undefined where that is not known. */
+  /** `to`: end of the batch, after events of other members; undefined if unknown. */
   async #eventByEvent(member: Member, events: readonly RecordedEvent[], to: Position | undefined): Promise<void> {
     let from = await this.#storedPosition(member)
     for (const event of events) {
@@ -182,7 +182,7 @@ export class ShareWriter {
       )
   }
 
-  /** Repeats a small statement until the database takes it; undefined only when the runner closes. */
+  /** Repeats a small statement until the database accepts it. Undefined only if the runner closes. */
   async #persist<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
     for (let attempt = 1; !this.#signal.aborted; attempt += 1) {
       try {
@@ -195,7 +195,7 @@ export class ShareWriter {
   }
 
   async #waitOut(error: unknown, attempt: number): Promise<void> {
-    // Whoever fills a copy gives back the space that serving needs, instead of waiting for more.
+    // The fill of a copy must free the room that serving needs, instead of waiting for more.
     if (this.#options.isLossHarmless === true && isDatabaseFull(error)) throw error
     if (databaseFailure(error) === 'gone') this.#listener.databaseGone()
     this.#logger.warn(
@@ -208,7 +208,7 @@ export class ShareWriter {
   }
 }
 
-/** What a batch may have written, where the database's answer was lost. */
+/** The tables that a batch may have written, if the database's answer was lost. */
 function tablesOf(entries: readonly Entry[]): string[] {
   return [
     ...new Set(

@@ -4,22 +4,22 @@ import type { Member } from './feed.ts'
 import type { Projector } from './projector.ts'
 import type { ProjectorState } from './runner-options.ts'
 
-/** One projector as a runner knows it. */
+/** One projector of a runner. */
 export interface Slot {
   readonly projector: Projector
   state: ProjectorState
-  /** Up to where this instance has written. */
+  /** This instance has written up to here. */
   position: Position | undefined
   failure: ProjectionFailure | undefined
-  /** While this instance feeds it. */
+  /** Set while this instance feeds it. */
   member: Member | undefined
-  /** Of the copy that this instance runs, or ran last. */
+  /** Id of the copy that this instance runs, or ran last. */
   copyId: string | undefined
-  /** While a copy of this version is filled beside an older one that serves. */
+  /** Set while a copy of this version is filled and an older one serves. */
   upgrading: AbortController | undefined
-  /** Such a copy could not be filled, and is not tried again until somebody lets it go on. */
+  /** That copy could not be filled. It is not tried again until an operator resumes it. */
   hasFailedUpgrade: boolean
-  /** The version that is served elsewhere, once it was said. */
+  /** The version that another instance serves, once it was logged. */
   foreign: number | undefined
 }
 
@@ -36,17 +36,20 @@ export function emptySlot(projector: Projector): Slot {
   return { projector, state: 'standby', ...nothing }
 }
 
-/** Whether the slot stands in the way of being caught up; stopped and failed ones, and those that others run, do not. */
+/** Whether the slot is still catching up. Stopped and failed slots, and those of other instances, do not count. */
 export function isBehind({ state, member, upgrading }: Slot): boolean {
   return upgrading !== undefined || state === 'catching-up' || (state === 'standby' && member !== undefined)
 }
 
-/** Whether this instance writes the projector, or is to; not while a copy of another version or other tables serves. */
+/**
+ * Whether this instance writes the projector, now or soon. False while a copy of another version or with other tables
+ * serves.
+ */
 export function isRun({ upgrading, hasFailedUpgrade }: Slot): boolean {
   return upgrading === undefined && !hasFailedUpgrade
 }
 
-/** The state that what is stored asks for, where it is another one; `before`: what it was when this was asked. */
+/** The state that the stored row requires, if it differs. `before`: the state at the time of the query. */
 export function stateWanted(
   slot: Slot,
   before: ProjectorState | undefined,
@@ -60,7 +63,7 @@ export function stateWanted(
   return wasHalted && slot.state === before && wanted.status !== 'failed' ? 'standby' : undefined
 }
 
-/** What this instance has brought to the head of it; undefined unless it follows the log. */
+/** The position that this instance has caught up to; undefined unless it follows the log. */
 export function reachedBy({ state, position, copyId, projector }: Slot): CaughtUp | undefined {
   if (state !== 'live' || position === undefined || copyId === undefined) return undefined
   return { name: projector.name, copyId, position }

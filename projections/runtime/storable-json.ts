@@ -1,12 +1,12 @@
 /**
- * Values of rows, as Postgres takes them. Text there holds neither U+0000 nor lone surrogates, which JSON of an event may
- * hold: they become U+FFFD, since one caller's odd character must not stop a read model of everybody. The event keeps it.
+ * Converts values of rows for Postgres. Its text cannot hold U+0000 or lone surrogates, but the JSON of an event can.
+ * They become U+FFFD: one caller's odd character must not stop a read model for everybody. The event keeps it.
  */
 export function storableText(text: string): string {
   return text.includes('\0') || !text.isWellFormed() ? text.replaceAll('\0', '\uFFFD').toWellFormed() : text
 }
 
-/** The same of every text within a value of a jsonb column, names of members too. */
+/** The same for every text within a value of a jsonb column, including member names. */
 export function storableJson(given: unknown): string {
   const json = JSON.stringify(given)
   if (!json.includes('\\u0000') && !/\\ud[89a-f]/.test(json)) return json

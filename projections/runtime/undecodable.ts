@@ -3,8 +3,8 @@ import { handlerOf } from './batch-writer.ts'
 import type { Projector } from './projector.ts'
 
 /**
- * Whether an event that cannot be read stops the projector. A type that nobody knows stops all, since it may be anybody's.
- * On a channel others publish too: what is not ours there is passed over.
+ * Whether an event that cannot be decoded stops the projector. An unknown type stops all projectors, because any may
+ * need it. On a channel others publish too: foreign events there are skipped.
  */
 export function stopsAt(projector: Projector, head: EventHead, error: Error): boolean {
   const reason = reasonOfUndecodable(error)
@@ -12,7 +12,7 @@ export function stopsAt(projector: Projector, head: EventHead, error: Error): bo
   return !isForeign && (reason === 'unknown-type' || handlerOf(projector, head.type) !== undefined)
 }
 
-/** A code, without anything of the event. */
+/** A code without content of the event. */
 export function reasonOfUndecodable(error: Error): string {
   return error instanceof UndecodableEventError ? error.reason : error.name
 }

@@ -10,8 +10,8 @@ import { fill } from '../rebuild/fill.ts'
 import { switchOver } from '../rebuild/switch.ts'
 
 /**
- * This program's copy cannot be filled for an event that it cannot take, or, without a `failure`, for want of room on the
- * disk; the older one goes on serving.
+ * This program's copy cannot be filled: it cannot process an event or, without a `failure`, the disk has no room. The
+ * older copy continues to serve.
  */
 export class UpgradeFailedError extends Error {
   override readonly name = 'UpgradeFailedError'
@@ -28,8 +28,8 @@ export class UpgradeFailedError extends Error {
 }
 
 /**
- * Fills a copy of this program's version beside the older one that serves, and puts it in its place. Copies that a
- * program of the same version left half filled are continued. The caller holds the operators' lock.
+ * Fills a copy of this program's version while the older one serves, and then replaces the older one. Continues
+ * half-filled copies from a program of the same version. The caller holds the operators' lock.
  * @throws UpgradeFailedError, the signal's reason
  */
 export async function upgrade(context: RebuildContext, projector: Projector): Promise<void> {
@@ -40,7 +40,7 @@ export async function upgrade(context: RebuildContext, projector: Projector): Pr
     failure = await filledAndSwitched(context, projector)
   } catch (error) {
     if (!isDatabaseFull(error)) throw error
-    // What serves needs the room. The row stays, without tables, until an operator lets it go on.
+    // The serving copy needs the room. The row stays, without tables, until an operator resumes it.
     await inTransaction(context.pool, (client) =>
       createProjector(client, { ...projector, name: nextCopyOf(projector.name), tables: [] }, 'failed'),
     )

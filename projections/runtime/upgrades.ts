@@ -7,21 +7,21 @@ import type { Projector } from './projector.ts'
 import { upgrade, UpgradeFailedError } from './upgrade.ts'
 
 export interface UpgradeListener {
-  /** This program's version serves now, or there was nothing to do any more. */
+  /** This program's version serves now, or there was nothing left to do. */
   upgraded(projector: Projector, running: AbortController): Promise<void>
-  /** Without a `failure`: the disk of the database has no room for the copy. */
+  /** Without a `failure`: the database's disk has no room for the copy. */
   failed(projector: Projector, running: AbortController, failure: ProjectionFailure | undefined): void
 }
 
 const backoff = { firstMs: 200, mostMs: 5_000 }
 
-/** The copies of newer versions that this instance fills, beside its readings. */
+/** The copies of newer versions that this instance fills, in parallel with its reads. */
 export class Upgrades {
   readonly #context: RebuildContext
   readonly #locks: () => AdvisoryLocks | undefined
   readonly #listener: UpgradeListener
   readonly #closing: AbortSignal
-  /** The last one of each projector: the locks do not tell two of one process apart. */
+  /** The last run of each projector. The locks cannot distinguish two runs of one process. */
   readonly #running = new Map<string, Promise<void>>()
 
   constructor(
@@ -36,7 +36,7 @@ export class Upgrades {
     this.#closing = closing
   }
 
-  /** Goes on until the version serves, the projector fails, or the returned controller is aborted. */
+  /** Continues until the version serves, the projector fails, or the returned controller is aborted. */
   begin(projector: Projector): AbortController {
     const running = new AbortController()
     const earlier = this.#running.get(projector.name) ?? Promise.resolve()
@@ -66,7 +66,7 @@ export class Upgrades {
     }
   }
 
-  /** False while somebody else works on the copies. */
+  /** False while another instance or operator works on the copies. */
   async #tryOnce(projector: Projector, signal: AbortSignal): Promise<boolean> {
     const locks = this.#locks()
     const lock = operatorLock(projector.name)

@@ -5,13 +5,13 @@ import { fitOf } from './schema.ts'
 import type { Slot } from './slot.ts'
 
 export interface VacancyListener {
-  /** To be fed no more, and looked at again. */
+  /** Stops feeding it. A later round checks it again. */
   standBy(slot: Slot): void
-  /** An older version serves: a copy of this one is to be filled beside it. */
+  /** An older version serves. A copy of this version must be filled next to it. */
   beginUpgrade(slot: Slot): void
 }
 
-/** Finds the projectors that nobody runs and that are of this program's version, and takes their locks. */
+/** Finds projectors of this program's version that nobody runs, and takes their locks. */
 export class Vacancies {
   readonly #logger: Logger
   readonly #listener: VacancyListener
@@ -21,7 +21,7 @@ export class Vacancies {
     this.#listener = listener
   }
 
-  /** Those whose lock this instance has now, to be prepared. */
+  /** The slots whose lock this instance has taken. They must be prepared next. */
   async take(slots: readonly Slot[], locks: AdvisoryLocks): Promise<Slot[]> {
     const idle = slots.filter(({ state, member }) => member === undefined && state !== 'stopped' && state !== 'live')
     if (idle.length === 0) return []
@@ -38,7 +38,7 @@ export class Vacancies {
     return taken
   }
 
-  /** Somebody else put a copy in the older one's place, an operator stopped what is being upgraded, or let go on what could not be. */
+  /** Reacts to others: a copy replaced the older one, or an operator stopped an upgrade or resumed a failed one. */
   #reconsider(slot: Slot, stored: StoredCheckpoint | undefined, next: StoredCheckpoint | undefined): void {
     const isOlder = stored !== undefined && fitOf(stored, slot.projector) === 'older'
     const isUpgradeOver = slot.upgrading !== undefined && (!isOlder || stored.status === 'stopped')
@@ -50,7 +50,7 @@ export class Vacancies {
     const { name, version } = slot.projector
     const fit = stored === undefined ? 'current' : fitOf(stored, slot.projector)
     if (stored !== undefined && stored.version !== version) {
-      // Whoever runs that version goes on with it, so that somebody does.
+      // Releases the lock for an instance that runs that version, so the projector keeps running.
       await locks.release(name)
       this.#sayForeign(slot, stored.version)
       if (fit === 'older' && stored.status !== 'stopped') this.#listener.beginUpgrade(slot)
@@ -60,7 +60,7 @@ export class Vacancies {
       if (fit === 'older') this.#sayForeign(slot, version)
       return false
     }
-    // Other tables under the same version: only where nobody runs them.
+    // Same version, other tables: only if no instance runs it.
     if (fit === 'older' && stored?.status !== 'stopped') this.#listener.beginUpgrade(slot)
     return fit === 'current'
   }
@@ -74,7 +74,7 @@ export class Vacancies {
   }
 }
 
-/** At work on it, or stopped at an event. */
+/** Being upgraded, or stopped at an event. */
 function isOccupied({ upgrading, state }: Slot): boolean {
   return upgrading !== undefined || state === 'failed'
 }

@@ -1,9 +1,9 @@
 import { createPool, type Pool, type PoolOptions } from '../../platform/database/database.ts'
 
 /**
- * Connections for the batches of projectors. What they prepare is planned once, for tables of any size: by the rows that are
- * given to the rows of an index that they name. Where the planner is free, a plan that was made while a table was empty
- * reads through all of it once it has grown.
+ * Connections for the batches of projectors. Prepared statements are planned once, for tables of any size: from the
+ * given rows to the rows of a named index. A free planner may choose a full scan while a table is empty, and keep that
+ * plan after the table has grown.
  */
 export function createWritePool(options: Pick<PoolOptions, 'url' | 'max' | 'logger'>): Pool {
   const settings = {

@@ -4,7 +4,7 @@ import { aiReviewSlotEvents, type AiReviewSlotEvent } from './events.ts'
 
 export type SlotClaim = Extract<AiReviewSlotEvent, { type: 'AiReviewSlotClaimed' }>['data']
 
-/** What a keyed request to supersede came to. */
+/** The outcome of a keyed request to supersede. */
 export interface KeyedClaim {
   readonly fingerprint: string
   readonly aiReviewId: string
@@ -14,11 +14,11 @@ export type AiReviewSlotState =
   | { readonly status: 'free' }
   | {
       readonly status: 'taken'
-      /** Of the review that holds the slot. */
+      /** Claim of the review that holds the slot. */
       readonly claim: SlotClaim
-      /** Request events that the slot has answered or given itself to. */
+      /** Request events that the slot has answered, or to which it gave itself. */
       readonly answeredRequests: readonly string[]
-      /** By the HMAC of their key: also those whose review was superseded in turn. */
+      /** By the HMAC of their key. Includes reviews that were superseded later. */
       readonly keyedClaims: ReadonlyMap<string, KeyedClaim>
     }
 

@@ -3,13 +3,13 @@ import { defineEvent, type EventOf } from '../store/schema.ts'
 import { CausingRequest, Id, Instant, Nullable, OrgId } from '../types.ts'
 import { GivenAddresses, ReviewImage } from '../ai-review/review-image.ts'
 
-/** Version 1 of `AiReviewSlotClaimed` knew first claims of events only. */
+/** Version 1 of `AiReviewSlotClaimed` covered first claims from events only. */
 const claimedUpcasters = { 1: (data: unknown) => ({ ...Object(data), supersedes: null, request: null }) }
 
 export const aiReviewSlotEvents = {
   /**
-   * Carries everything that the review's first event needs, and what the superseded one is told, so that a crash
-   * between the appends loses nothing. A claim that supersedes replaces the holder.
+   * Contains the data for the review's first event and for the superseded review's last one. So a crash between the
+   * appends loses nothing. A superseding claim replaces the holder.
    */
   AiReviewSlotClaimed: defineEvent(
     'AiReviewSlotClaimed',
@@ -22,17 +22,17 @@ export const aiReviewSlotEvents = {
       correlationId: Nullable(Type.String()),
       images: Type.Array(ReviewImage),
       addresses: GivenAddresses,
-      /** The `ai_review.requested` event that asked; null when a client did. */
+      /** The `ai_review.requested` event that caused it; null if a client caused it. */
       requestEventId: Nullable(Id),
-      /** The review that held the slot before; the reason is declared free of personal data. */
+      /** The previous holder of the slot. The caller declares that the reason contains no personal data. */
       supersedes: Nullable(Type.Object({ aiReviewId: Id, reason: Nullable(Type.String()) })),
-      /** Of the client's request; null without a key, and when an event asked. */
+      /** The client's request. Null without a key, and if an event caused the claim. */
       request: CausingRequest,
       claimedAt: Instant,
     }),
     { version: 2, upcasters: claimedUpcasters, subject: 'patientId' },
   ),
-  /** A request found the slot taken: it is answered with the review that holds it, and nothing is enqueued. */
+  /** A request found the slot taken. Its answer is the review that holds the slot; nothing is enqueued. */
   AiReviewRequestAnswered: defineEvent(
     'AiReviewRequestAnswered',
     Type.Object({ aiReviewId: Id, caseId: Id, productId: Id, requestEventId: Id, answeredAt: Instant }),

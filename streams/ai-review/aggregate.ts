@@ -19,17 +19,17 @@ export interface SentImage {
 interface Review extends Requested {
   readonly isStarted: boolean
   readonly providerCaseId: number | null
-  /** The provider's case may hold something we do not know of: the next run starts a new one (T29). */
+  /** The provider's case may contain unknown changes, so the next run starts a new case (T29). */
   readonly isProviderCaseAbandoned: boolean
   readonly providerChecksum: string | null
   readonly sentImages: ReadonlyMap<string, SentImage>
-  /** The provider call that was begun and has no recorded outcome. */
+  /** The provider call that was started and has no recorded outcome. */
   readonly openAttempt: OpenAttempt | null
   readonly startRetries: number
-  /** Of the last withdrawal that a later decision overrode. */
+  /** The last withdrawal that a later decision overrode. */
   readonly consentConfirmedAt: string | null
   readonly attemptCount: number
-  /** The keyed request that cancelled it, also once it is superseded: a repeat is answered as the first was. */
+  /** The keyed request that cancelled the review, kept after superseding. A repeat gets the first answer. */
   readonly cancelRequest: CausingRequest
 }
 
@@ -77,7 +77,7 @@ function evolve(state: AiReviewState, event: AiReviewEvent): AiReviewState {
       return { ...state, isStarted: true, patientId: event.data.patientId }
     case 'AiReviewCallAttempted': {
       const { attemptId, call, imageId, leaseUntil } = event.data
-      // An attempt that nobody settled leaves the provider's case unknown, however often other calls follow.
+      // An attempt without an outcome leaves the provider's case unknown. Later calls do not change that.
       const isProviderCaseAbandoned = state.isProviderCaseAbandoned || leavesUnknown(state.openAttempt)
       return { ...state, isProviderCaseAbandoned, openAttempt: { attemptId, call, imageId, leaseUntil } }
     }
@@ -136,7 +136,7 @@ function evolve(state: AiReviewState, event: AiReviewEvent): AiReviewState {
   }
 }
 
-/** Whether the provider may have acted on an attempt without our knowing, so that its case cannot be gone on with (T29). */
+/** Whether the provider may have acted on an attempt without a record here. Then its case cannot be continued (T29). */
 export function leavesUnknown(attempt: OpenAttempt | null): boolean {
   return attempt?.call === 'case' || attempt?.call === 'image'
 }

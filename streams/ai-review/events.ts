@@ -59,7 +59,7 @@ export type Lesion = Static<typeof Lesion>
 export const ImageQuality = Type.Object({ imageId: Id, quality: text })
 export type ImageQuality = Static<typeof ImageQuality>
 
-/** The parts of the provider's result that a failed review records beside the raw response. */
+/** The parts of the provider's result that a failed review records, in addition to the raw response. */
 export const ProviderOutcome = Type.Object({
   analysisResult: Type.String(),
   providerVersion: text,
@@ -67,7 +67,7 @@ export const ProviderOutcome = Type.Object({
 })
 export type ProviderOutcome = Static<typeof ProviderOutcome>
 
-/** Version 1 of `AiReviewCancelled` knew withdrawn consents only, and no request. */
+/** Version 1 of `AiReviewCancelled` covered withdrawn consents only, without a request. */
 const cancelledUpcasters = { 1: (data: unknown) => ({ ...Object(data), request: null }) }
 
 export const aiReviewEvents = {
@@ -86,9 +86,12 @@ export const aiReviewEvents = {
     }),
     { subject: 'patientId' },
   ),
-  /** The start job began, and the case named its patient. */
+  /** The start job began, and the case supplied the patient. */
   AiReviewStarted: defineEvent('AiReviewStarted', Type.Object({ aiReviewId: Id, patientId: Id, startedAt: Instant })),
-  /** Written before each provider call; whoever meets it open waits until `leaseUntil` (architecture section 6). */
+  /**
+   * Recorded before each provider call. Another worker that finds it open waits until `leaseUntil` (architecture
+   * section 6).
+   */
   AiReviewCallAttempted: defineEvent(
     'AiReviewCallAttempted',
     Type.Object({
@@ -96,7 +99,7 @@ export const aiReviewEvents = {
       attemptId: Id,
       call: ProviderCall,
       imageId: Nullable(Id),
-      /** When consent was last found granted; every `case` and `process` call has one (invariant 3). */
+      /** When the last check found the consent granted. Every `case` and `process` call has one (invariant 3). */
       consentCheckedAt: Nullable(Instant),
       attemptedAt: Instant,
       leaseUntil: Instant,
@@ -126,7 +129,7 @@ export const aiReviewEvents = {
       deadlineAt: Instant,
     }),
   ),
-  /** A start run ended on something transient; `retryAt` is when the next one is due. */
+  /** A start run ended with a temporary failure. The next one is due at `retryAt`. */
   AiReviewStartDeferred: defineEvent(
     'AiReviewStartDeferred',
     Type.Object({
@@ -134,13 +137,13 @@ export const aiReviewEvents = {
       retry: Type.Integer({ minimum: 1 }),
       classification: Classification,
       upstreamStatus: Nullable(Int32),
-      /** What the provider kept of the last call is unknown: the next run starts a new provider case (T29). */
+      /** It is unknown what the provider stored of the last call, so the next run starts a new provider case (T29). */
       abandonsProviderCase: Type.Boolean(),
       deferredAt: Instant,
       retryAt: Instant,
     }),
   ),
-  /** The call was not sent (open circuit): it is due again, and no try is used up. */
+  /** The call was not sent (open circuit). It is due again and uses up no attempt. */
   AiReviewCallPostponed: defineEvent(
     'AiReviewCallPostponed',
     Type.Object({ aiReviewId: Id, call: ProviderCall, postponedAt: Instant, retryAt: Instant }),
@@ -160,7 +163,7 @@ export const aiReviewEvents = {
     Type.Object({
       aiReviewId: Id,
       attemptCount: Type.Integer({ minimum: 1 }),
-      /** Name of the provider that made the result. */
+      /** Name of the provider of the result. */
       aiProvider: Type.String(),
       analysisResult: Type.String(),
       analysisStatus: text,
@@ -182,7 +185,7 @@ export const aiReviewEvents = {
       aiReviewId: Id,
       classification: Classification,
       upstreamStatus: Nullable(Int32),
-      /** Null unless the provider processed the case without success (specification 7.3). */
+      /** Null unless the provider processed the case and reported a failure (specification 7.3). */
       providerOutcome: Nullable(ProviderOutcome),
       /** Null, or the answer of a provider that processed the case. */
       rawResponse: Nullable(StoredObject),
@@ -191,8 +194,8 @@ export const aiReviewEvents = {
     }),
   ),
   /**
-   * A withdrawal or denial was recorded that a later decision overrides (it was backdated): consent stands. `checkedAt` is
-   * when that withdrawal was published.
+   * A withdrawal or denial was recorded with an earlier date, and a later decision overrides it. The consent is still
+   * valid. `checkedAt` is the publication time of that withdrawal.
    */
   AiReviewConsentConfirmed: defineEvent(
     'AiReviewConsentConfirmed',
@@ -203,13 +206,13 @@ export const aiReviewEvents = {
     Type.Object({
       aiReviewId: Id,
       reason: CancellationReason,
-      /** Of the request that cancelled it; null where a withdrawn consent did. */
+      /** The request that cancelled the review; null if a withdrawn consent did. */
       request: CausingRequest,
       cancelledAt: Instant,
     }),
     { version: 2, upcasters: cancelledUpcasters },
   ),
-  /** Another review holds the slot: whatever becomes of this one changes nothing any more. */
+  /** Another review holds the slot. Later results of this review have no effect. */
   AiReviewSuperseded: defineEvent(
     'AiReviewSuperseded',
     Type.Object({ aiReviewId: Id, supersededById: Id, reason: text, supersededAt: Instant }),

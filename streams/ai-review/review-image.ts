@@ -9,25 +9,28 @@ const described = {
   deviceModel: Type.Optional(Type.String()),
 }
 
-/** An image of a review. The review signs the read address of an object of the platform when it fetches the image. */
+/** An image of a review. If it is an object of the platform, the review signs its read address when it fetches it. */
 export const ReviewImage = Type.Object({
   ...described,
-  /** From the platform's own record of the image. Null where a caller gave an address: the platform never signs one of those. */
+  /**
+   * From the platform's own record of the image. Null for an address from a caller: the platform never signs such an
+   * address.
+   */
   objectKey: Nullable(Type.String()),
 })
 export type ReviewImage = Static<typeof ReviewImage>
 
-/** The address that a caller gave for an image, with its own signature. */
+/** The address of an image from a caller, with its own signature. */
 export const GivenAddress = Type.Object({ imageId: Id, presignedUrl: Type.String(), presignedUrlExpiresAt: Instant })
 export type GivenAddress = Static<typeof GivenAddress>
 
 /**
- * Such an address gives access to the image until it expires, so every event seals it (T30). Null where no caller gave one,
- * and after the patient was erased.
+ * An address gives access to the image until it expires, so every event seals it (T30). Null if no caller sent one, and
+ * after the patient's erasure.
  */
 export const GivenAddresses = Phi(Nullable(Type.Array(GivenAddress)))
 
-/** An image as the public request names it: `presignedUrl` carries no signature and opens nothing by itself. */
+/** An image in the public request. `presignedUrl` contains no signature, so it opens nothing by itself. */
 export const RequestedImage = Type.Object({
   ...described,
   objectKey: Type.String(),

@@ -19,7 +19,7 @@ interface Submission extends Request {
   readonly submittedAt: string
   readonly deadlineAt: string
   readonly isReviewRequested: boolean
-  /** The review that was to be superseded since its addresses had expired; null while that is unspent (T30). */
+  /** The review to supersede because its addresses had expired; null if the one renewal is unused (T30). */
   readonly renewedReviewId: string | null
   /** The request that submitted the uploads; null in inline mode. */
   readonly submittedBy: CausingRequest
@@ -30,7 +30,7 @@ export type AssessmentState =
   | (Request & {
       readonly status: 'awaiting_images'
       readonly images: readonly DeclaredImage[]
-      /** Until when uploads may be submitted; null where none are awaited, within the append of an inline request. */
+      /** Deadline for the submit call. Null if no uploads are awaited: inside the append of an inline request. */
       readonly uploadsCloseAt: string | null
     })
   | (Submission & { readonly status: 'processing' })
@@ -42,7 +42,7 @@ export type AssessmentState =
     })
   | (Request & {
       readonly status: 'failed'
-      /** Null where the uploads were never submitted. */
+      /** Null if the uploads were never submitted. */
       readonly caseId: string | null
       readonly images: readonly (DeclaredImage | SubmittedImage)[]
       readonly submittedBy: CausingRequest

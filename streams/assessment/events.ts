@@ -37,7 +37,7 @@ export type FailureCode = Static<typeof FailureCode>
 export const Recommendation = Type.Enum(['no_action', 'routine_follow_up', 'refer', 'urgent_referral', 'inconclusive'])
 export type Recommendation = Static<typeof Recommendation>
 
-/** The result as the client sees it (contract section 3, line 97). The score is ordinal, not a probability (T7). */
+/** The result as the client receives it (contract section 3, line 97). The score is ordinal, not a probability (T7). */
 export const Outcome = Type.Object({
   malignancy_score: Type.Number({ minimum: 0, maximum: 1 }),
   recommendation: Recommendation,
@@ -60,7 +60,7 @@ export const Outcome = Type.Object({
 })
 export type Outcome = Static<typeof Outcome>
 
-/** `sizeBytes`: the only length that an upload can have, where the request names one. */
+/** `sizeBytes`: the only length that the upload may have, if the request contains one. */
 const DeclaredImage = Type.Object({
   imageId: Id,
   captureType: CaptureType,
@@ -68,17 +68,17 @@ const DeclaredImage = Type.Object({
   sizeBytes: Type.Optional(Type.Integer()),
 })
 
-/** An image under the key that nothing overwrites. */
+/** An image under a key that nothing overwrites. */
 export const ReceivedImage = Type.Object({
   imageId: Id,
   object: StoredObject,
-  /** Pixels; null where the development profile took an image that cannot be measured. */
+  /** Pixels. Null if the development profile accepted an image without measurable size. */
   width: Nullable(Int32),
   height: Nullable(Int32),
 })
 export type ReceivedImage = Static<typeof ReceivedImage>
 
-/** Version 1 of `AssessmentSubmitted` knew submissions that came with the request itself only. */
+/** Version 1 of `AssessmentSubmitted` covered submissions within the request only. */
 const submittedUpcasters = { 1: (data: unknown) => ({ ...Object(data), request: null }) }
 
 export const assessmentEvents = {
@@ -100,12 +100,12 @@ export const assessmentEvents = {
     }),
     { subject: 'patientId' },
   ),
-  /** Slot mode: the images are uploaded and submitted until then, or the assessment fails with UPLOAD_WINDOW_EXPIRED. */
+  /** Slot mode: without upload and submit before this instant, the assessment fails with UPLOAD_WINDOW_EXPIRED. */
   AssessmentUploadsAwaited: defineEvent(
     'AssessmentUploadsAwaited',
     Type.Object({ assessmentId: Id, closesAt: Instant }),
   ),
-  /** Every image is in the object store; the case id is minted here, the case opened after (T10). */
+  /** Every image is in the object store. The event fixes the case id; the case opens afterwards (T10). */
   AssessmentSubmitted: defineEvent(
     'AssessmentSubmitted',
     Type.Object({
@@ -114,12 +114,12 @@ export const assessmentEvents = {
       images: Type.Array(ReceivedImage),
       submittedAt: Instant,
       deadlineAt: Instant,
-      /** Of the submit call; null in inline mode, whose request stands in AssessmentRequested. */
+      /** The submit call's request. Null in inline mode: AssessmentRequested contains that request. */
       request: CausingRequest,
     }),
     { version: 2, upcasters: submittedUpcasters },
   ),
-  /** The case is open: the relay publishes this as `ai_review.requested`. */
+  /** The case is open. The relay publishes this event as `ai_review.requested`. */
   AssessmentReviewRequested: defineEvent(
     'AssessmentReviewRequested',
     Type.Object({
@@ -131,7 +131,10 @@ export const assessmentEvents = {
       requestedAt: Instant,
     }),
   ),
-  /** The one renewal of an assessment: AI review is asked to supersede this review, whose addresses had expired (T30). */
+  /**
+   * The one renewal of an assessment. It asks AI review to supersede this review, because its addresses had expired
+   * (T30).
+   */
   AssessmentReviewRenewed: defineEvent(
     'AssessmentReviewRenewed',
     Type.Object({ assessmentId: Id, aiReviewId: Id, renewedAt: Instant }),

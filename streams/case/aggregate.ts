@@ -9,7 +9,7 @@ export interface Diagnosis {
   readonly status: 'active' | 'superseded'
 }
 
-/** What one AI review led to, by lesion number. */
+/** The results of one AI review, by lesion number. */
 export type Analysis = ReadonlyMap<number, Diagnosis>
 
 export type CaseState =

@@ -3,9 +3,9 @@ import { Coordinates } from '../ai-review/events.ts'
 import { defineEvent, Phi, type EventOf } from '../store/schema.ts'
 import { CodedTerm, Count, Fingerprint, Id, Instant, Nullable, OrgId } from '../types.ts'
 
-/** Who found it. */
+/** Source of the finding. */
 const source = Type.Literal('ai')
-/** From 1: place among those that one review leads to. The last one settles the review's to-do row. */
+/** Number, from 1, among the findings of one review. The last one ends the review's to-do row. */
 const ordinal = Type.Integer({ minimum: 1, maximum: 2_147_483_647 })
 
 /** A superseded diagnosis came from an AI review that another review has replaced. */
@@ -19,7 +19,7 @@ export const caseEvents = {
       organisationId: OrgId,
       patientId: Id,
       productId: Nullable(Id),
-      /** The assessment that opened this case for itself; null for a case that a client opened. */
+      /** The assessment that opened this case; null if a client opened it. */
       assessmentId: Nullable(Id),
       externalReference: Phi(Nullable(Type.String())),
       clinicalContext: Phi(Nullable(Type.Record(Type.String(), Type.Unknown()))),
@@ -29,7 +29,7 @@ export const caseEvents = {
     }),
     { subject: 'patientId' },
   ),
-  /** A lesion that an AI review of the case found. Coded, under ids that name nobody: no PHI. */
+  /** A lesion that an AI review of the case found. It has codes and anonymous ids: no PHI. */
   CaseFindingRecorded: defineEvent(
     'CaseFindingRecorded',
     Type.Object({
@@ -39,14 +39,14 @@ export const caseEvents = {
       aiReviewId: Id,
       lesionNumber: Count,
       recordedAt: Instant,
-      /** As the assessment that opened the case named it. */
+      /** The body site from the assessment that opened the case. */
       bodySiteId: Nullable(Id),
       coordinates: Nullable(Coordinates),
       ordinal,
       lesionCount: Count,
     }),
   ),
-  /** One for each finding, appended with it; without any code where the review suspects nothing. */
+  /** One per finding, in the same append. Without a code if the review suspects nothing. */
   CaseDiagnosisRecorded: defineEvent(
     'CaseDiagnosisRecorded',
     Type.Object({
@@ -62,7 +62,7 @@ export const caseEvents = {
       category: Nullable(Type.String()),
     }),
   ),
-  /** Another review has taken the place of the one that led to the diagnosis; the finding stands. */
+  /** Another review replaced the one behind the diagnosis. The finding stays. */
   CaseDiagnosisSuperseded: defineEvent(
     'CaseDiagnosisSuperseded',
     Type.Object({
@@ -73,7 +73,7 @@ export const caseEvents = {
       lesionNumber: Count,
       ordinal,
       diagnosisCount: Count,
-      /** The review. */
+      /** The new review. */
       supersededById: Id,
       supersededAt: Instant,
     }),

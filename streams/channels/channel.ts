@@ -3,8 +3,8 @@ import type { CategoryDefinition } from '../store/catalogue.ts'
 import { Id, Instant, Nullable } from '../types.ts'
 
 /**
- * The additive members that every public event carries beside its payload (contract section 1, 'Event envelope').
- * `event_id` is the id of the stored event; consumers de-duplicate by it and ignore members they do not know.
+ * The additive members of every public event, next to its payload (contract section 1, 'Event envelope'). `event_id` is
+ * the id of the stored event. Consumers de-duplicate by it and ignore unknown members.
  */
 export const envelope = {
   event_id: Id,
@@ -16,7 +16,7 @@ export const envelope = {
   hop: Type.Integer({ minimum: 0 }),
 } satisfies TProperties
 
-/** A public event's data: the payload of the specification, flat, and the envelope. */
+/** A public event's data: the flat payload of the specification, and the envelope. */
 export function publicData<Payload extends TProperties>(payload: Payload) {
   return Type.Object({ ...payload, ...envelope })
 }

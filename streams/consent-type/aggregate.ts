@@ -17,7 +17,7 @@ export type ConsentTypeState =
       readonly textVersions: readonly TextVersion[]
     })
 
-/** A type that was made, whether or not it was deleted since. */
+/** A type that was created. It may be deleted since. */
 export type MadeConsentType = Exclude<ConsentTypeState, { status: 'absent' }>
 export type DefinedConsentType = MadeConsentType & { readonly status: 'defined' }
 
@@ -25,7 +25,7 @@ export function isDefined(state: ConsentTypeState): state is DefinedConsentType 
   return state.status === 'defined'
 }
 
-/** The type, deleted or not, where a decision has just stood on it. */
+/** The type, deleted or not, after a decision accepted it. */
 export function made(state: ConsentTypeState): MadeConsentType {
   if (state.status === 'absent') throw new Error('a consent type was decided on that was never made')
   return state
@@ -62,7 +62,10 @@ export const consentTypes = defineAggregate({
 
 const codes = '5b0f0c52-6a53-5d0e-9a55-2f6f3f1f7d11'
 
-/** The code is unique and immutable in its organisation, so the id follows from it: NoStream is the uniqueness check. */
+/**
+ * The code is unique and immutable in its organisation, and the id derives from it. So the NoStream check ensures
+ * uniqueness.
+ */
 export function consentTypeIdOf(orgId: TenantId, code: string): string {
   return v5(`${orgId}/${code}`, codes)
 }

@@ -30,9 +30,9 @@ export const consentTypeEvents = {
       fingerprint: Fingerprint,
     }),
   ),
-  /** The first decision was recorded: from here on the type cannot be deleted. */
+  /** The first decision was recorded. From now on the type cannot be deleted. */
   ConsentTypeUsed: defineEvent('ConsentTypeUsed', Type.Object({ consentTypeId: Id, usedAt: Instant })),
-  /** How the type is described from here on: what was not changed stands here as it was. */
+  /** The whole description after the change. Unchanged members are included. */
   ConsentTypeUpdated: defineEvent(
     'ConsentTypeUpdated',
     Type.Object({
@@ -43,7 +43,7 @@ export const consentTypeEvents = {
       updatedAt: Instant,
     }),
   ),
-  /** Only before its first decision; the code stays taken. */
+  /** Possible only before the first decision. The code stays reserved. */
   ConsentTypeDeleted: defineEvent('ConsentTypeDeleted', Type.Object({ consentTypeId: Id, deletedAt: Instant })),
 } as const
 

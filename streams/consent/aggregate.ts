@@ -4,8 +4,8 @@ import { consentEvents, type ConsentEvent } from './events.ts'
 export type RecordedDecision = ConsentEvent['data']
 
 /**
- * Only decisions that a keyed request caused: what a repeat of that request is answered with. Each map is larger than
- * the next one, so a patient of a thousand decisions has ten, and one more decision seldom copies an old one.
+ * Only decisions of keyed requests: a repeat of such a request returns them. Each map is larger than the next one. A
+ * patient with a thousand decisions has ten maps, and one more decision rarely copies an old map.
  */
 export interface ConsentState {
   readonly keyed: readonly ReadonlyMap<string, RecordedDecision>[]
@@ -30,7 +30,7 @@ function evolve(state: ConsentState, { data }: ConsentEvent): ConsentState {
   return { keyed: [...kept, newest] }
 }
 
-/** One stream per patient: the order of the decisions is the order of the stream. */
+/** One stream per patient: its order is the order of the decisions. */
 export const consents = defineAggregate({
   category: 'consent',
   id: idOfOrganisation,

@@ -18,7 +18,7 @@ export const consentEvents = {
       textSha256: Sha256,
       decision: Decision,
       recordedAt: Instant,
-      /** The caller's own text, hence PHI. */
+      /** Free text of the caller, hence PHI. */
       recordedBy: Phi(Nullable(Type.String())),
       createdAt: Instant,
       fingerprint: Fingerprint,

@@ -32,7 +32,7 @@ function evolve(state: ImageState, event: ImageEvent): ImageState {
   }
 }
 
-/** Images that were declared by themselves. The images of an assessment are in its stream. */
+/** Images with their own stream. The images of an assessment are in the assessment's stream. */
 export const images = defineAggregate({
   category: 'image',
   id: idOfOrganisation,

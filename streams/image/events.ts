@@ -16,16 +16,16 @@ export const imageEvents = {
       caseId: Nullable(Id),
       captureType: CaptureType,
       mimeType: Type.String(),
-      /** The only length that the upload can have, where the request names one. */
+      /** The only length that the upload may have, if the request contains one. */
       sizeBytes: Type.Optional(Type.Integer()),
       bodySiteId: Nullable(Id),
       fingerprint: Fingerprint,
       declaredAt: Instant,
-      /** The bytes are uploaded and submitted until then, or never. */
+      /** The upload and the submit must happen before this instant. */
       closesAt: Instant,
     }),
   ),
-  /** The bytes lie under a key that nothing overwrites, and are what was declared. */
+  /** The bytes match the declaration, and nothing overwrites their key. */
   ImageReceived: defineEvent(
     'ImageReceived',
     Type.Object({

@@ -16,7 +16,7 @@ function evolve(state: OauthClientState, event: OauthClientEvent): OauthClientSt
   }
 }
 
-/** No organisation owns a client: a platform client has none. */
+/** No organisation owns a client's stream: a platform client has no organisation. */
 export const oauthClients = defineAggregate({
   category: 'oauth_client',
   id: (clientId: string) => clientId,

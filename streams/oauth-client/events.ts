@@ -8,17 +8,17 @@ export const oauthClientEvents = {
     Type.Object({
       clientId: Id,
       name: Type.String(),
-      /** Null for a platform-level client, which names the organisation in each request. */
+      /** Null for a platform-level client. Such a client names the organisation in each request. */
       orgId: Nullable(OrgId),
       productId: Nullable(Id),
       trustedActorContext: Type.Boolean(),
-      /** HMAC of the 256-bit random secret with the vault's pepper. */
+      /** HMAC of the random 256-bit secret with the vault's pepper. */
       secretHash: Sha256,
       scopes: Type.Array(Type.String()),
       registeredAt: Instant,
     }),
   ),
-  /** Beyond those that it has. */
+  /** Scopes in addition to the existing ones. */
   OauthClientScopesGranted: defineEvent(
     'OauthClientScopesGranted',
     Type.Object({ clientId: Id, scopes: Type.Array(Type.String()), grantedAt: Instant }),

@@ -20,7 +20,7 @@ export const patientEvents = {
     }),
     { subject: 'patientId' },
   ),
-  /** All of the patient's members as they are after the correction. */
+  /** All members of the patient after the correction. */
   PatientCorrected: defineEvent(
     'PatientCorrected',
     Type.Object({
@@ -33,7 +33,7 @@ export const patientEvents = {
     }),
     { subject: 'patientId' },
   ),
-  /** An identifier went to another patient between claim and registration: the registration never counted. */
+  /** Another patient got an identifier between claim and registration. This registration never counted. */
   PatientRegistrationRevoked: defineEvent(
     'PatientRegistrationRevoked',
     Type.Object({ patientId: Id, reason: Type.Literal('identifier_conflict'), revokedAt: Instant }),

@@ -2,11 +2,11 @@ import { Type } from 'typebox'
 import { defineEvent, type EventOf } from '../store/schema.ts'
 import { Id, Instant } from '../types.ts'
 
-/** One number of a position: 64 bits do not fit into a number of JSON. */
+/** One number of a position. A JSON number cannot hold 64 bits. */
 const LogPosition = Type.String({ pattern: '^(?:0|[1-9]\\d{0,19})$' })
 
 export const projectionEvents = {
-  /** An operator let a projector pass over an event that it could not take, now and at every rebuild. */
+  /** An operator let a projector skip an event that it could not process, now and at every rebuild. */
   ProjectionEventSkipped: defineEvent(
     'ProjectionEventSkipped',
     Type.Object({
@@ -15,7 +15,7 @@ export const projectionEvents = {
       preparePosition: LogPosition,
       eventId: Id,
       eventType: Type.String(),
-      /** Typed by the operator, who was told to name no patient. */
+      /** Text of the operator. The command warns not to name a patient. */
       reason: Type.String({ minLength: 1, maxLength: 500 }),
       /** The operating system's user who ran the command. */
       skippedBy: Type.String({ minLength: 1, maxLength: 255 }),

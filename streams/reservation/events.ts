@@ -3,7 +3,7 @@ import { defineEvent, type EventOf } from '../store/schema.ts'
 import { Fingerprint, Id, Instant } from '../types.ts'
 
 export const reservationEvents = {
-  /** Taken before the owner's own append; holds the owner's minted id and, for an Idempotency-Key, its fingerprint. */
+  /** Comes before the owner's own append. Contains the owner's new id and, with an Idempotency-Key, its fingerprint. */
   ReservationClaimed: defineEvent(
     'ReservationClaimed',
     Type.Object({ claimId: Id, ownerStream: Type.String(), ownerId: Id, fingerprint: Fingerprint, claimedAt: Instant }),

@@ -14,18 +14,22 @@ interface Waiting {
   readonly settle: (result: AppendReply['result']) => void
 }
 
-/** What is under way on a call, by correlation id. */
+/** Requests in progress on one call, by correlation id. */
 interface UnderWay {
   readonly waiting: Map<string, Waiting>
-  /** Of these, the messages that are not written yet: the server does not read what was. One of each append, however often it is tried. */
+  /**
+   * Messages of `UnderWay` that are not written yet; the server never reads them. One per append, however often it is
+   * tried.
+   */
   readonly held: Map<string, Buffer>
 }
 
 const appendMethod = '/event_store.client.streams.Streams/BatchAppend'
 
 /**
- * Appends over one lasting call of the client's connection, past the client: that keeps what is under way in a table that all
- * clients of the process share and that a transport error of any of them empties. Here each call has its own.
+ * Sends appends over one lasting call of the client's connection, without the client's own code. The client keeps its
+ * requests in one table for all clients of the process, and a transport error of any client empties it. Here each call
+ * has its own table.
  */
 export class AppendCalls {
   readonly #client: EventStoreDBClient
@@ -39,8 +43,8 @@ export class AppendCalls {
   }
 
   /**
-   * Appends. Rejects with the client's error of a refusal; with any other where nothing is known of what became of it, at the
-   * latest after `withinMs`.
+   * Appends. Rejects with the client's error if the server refuses. Rejects with any other error if the outcome is
+   * unknown, at the latest after `withinMs`.
    */
   send(request: Omit<AppendRequest, 'correlationId'>, withinMs: number): Promise<Written> {
     const correlationId = randomUUID()
@@ -107,8 +111,8 @@ export class AppendCalls {
     })
     call.on('error', (error: Error) => end(convertToCommandError(error)))
     call.on('end', () => {
-      // Half-closed, it would stay the call for appends, and every later one would be written to nobody. So it would where what
-      // is written cannot go out any more: that keeps it from ending.
+      // A half-closed call must end. Otherwise it stays the call for appends, and no server reads later appends. Data
+      // that cannot be sent any more keeps a call from ending.
       if (call.writableLength === 0) call.end()
       else call.destroy()
       end(new Error('the append stream ended'))
@@ -120,7 +124,7 @@ export class AppendCalls {
   #take(waiting: Map<string, Waiting>, message: Buffer): void {
     const { correlationId, result } = readAppendReply(message, (id) => waiting.get(id)?.stream ?? '')
     const asked = waiting.get(correlationId)
-    if (asked === undefined) this.#logger?.warn({}, 'the event store answered an append that nobody waits for any more')
+    if (asked === undefined) this.#logger?.warn({}, 'the event store answered an abandoned append')
     else asked.settle(result)
   }
 }

@@ -34,7 +34,10 @@ const place = { commit: 1, prepare: 2 }
 const nothing = new WireWriter()
 const jsonContent = new WireWriter().text(mapEntry.key, 'content-type').text(mapEntry.value, 'application/json')
 
-/** One append as a single message of the `BatchAppend` call. The client's own encoding goes by way of base64, and makes each event twice. */
+/**
+ * One append as a single message of the `BatchAppend` call. The client's own encoding goes through base64 and builds
+ * each event twice.
+ */
 export function appendMessage({ correlationId, stream, expected, events, deadline }: AppendRequest): Buffer {
   const asked = new WireWriter().message(options.stream, new WireWriter().text(streamIdentifier.name, stream))
   if (expected === 'any') asked.message(options.any, nothing)
@@ -57,7 +60,10 @@ function proposedEvent({ id, type, text, metadata }: OutgoingEvent): WireWriter 
   return event.text(proposed.data, text)
 }
 
-/** What a server answers to an append of `streamOf`; a refusal as the client's own error. Throws where it cannot be read. */
+/**
+ * Decodes the server's answer to an append of `streamOf`. A refusal becomes the client's own error. Throws if the
+ * answer is unreadable.
+ */
 export function readAppendReply(message: Buffer, streamOf: (correlationId: string) => string): AppendReply {
   const reader = new WireReader(message)
   let correlationId = ''
@@ -73,8 +79,8 @@ export function readAppendReply(message: Buffer, streamOf: (correlationId: strin
   }
   if (written !== undefined && !isError) return { correlationId, result: successIn(reader, written) }
   const error = streams.BatchAppendResp.deserializeBinary(message).getError()
-  if (error === undefined) throw new Error('an answer of the event store says nothing')
-  // Whose details are missing is this append's refusal all the same, and no reason to give up those beside it.
+  if (error === undefined) throw new Error('an answer of the event store is empty')
+  // A refusal without details still belongs to this append only. It is no reason to give up other appends of the call.
   const result = error.hasDetails()
     ? unpackToCommandError(error, streamOf(correlationId))
     : new Error(`the event store refused an append: code ${error.getCode()}`)
@@ -104,7 +110,7 @@ function positionIn({ bytes }: WireReader, { start, end }: Span): Position {
   return { commit, prepare }
 }
 
-/** EventStoreDB answers with two integers what it was told as text. */
+/** EventStoreDB answers with two integers where the request had text. */
 function uuidIn(outer: WireReader, span: Span): string {
   const text = outer.within(span, uuid.string)
   if (text !== undefined) return outer.bytes.toString('utf8', text.start, text.end)

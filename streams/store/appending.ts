@@ -24,9 +24,9 @@ import type { StreamRevision, Position } from '../../platform/kit/positions.ts'
 export const appendLimitBytes = 1_048_576
 
 export interface AppendTiming {
-  /** How long one try may take, in milliseconds: the server's deadline is by its own clock. */
+  /** Time limit of one attempt, in milliseconds. The server's deadline follows the server's clock. */
   readonly attemptMs: number
-  /** How long an unknown outcome is pursued, in milliseconds. */
+  /** How long an unknown outcome is retried, in milliseconds. */
   readonly budgetMs: number
 }
 
@@ -36,14 +36,14 @@ export interface ExactAppend {
   readonly events: readonly OutgoingEvent[]
 }
 
-/** What an append without an answer, or without room, is told to. */
+/** Receives notice of appends without an answer or without room. */
 export interface AppendWatch {
   readonly logger: StoreLogger | undefined
-  /** A try was refused for want of room, whatever becomes of the append. */
+  /** An attempt was refused for lack of room, whatever the outcome of the append is. */
   readonly onFull: () => void
 }
 
-/** `conflict` says only that the stream stands elsewhere: the events of an earlier try may be what moved it. */
+/** `conflict` means only that the stream has another revision. The events of an earlier attempt may be the cause. */
 export type AppendAnswer =
   | { readonly kind: 'written'; readonly revision: bigint; readonly position: Position | undefined }
   | { readonly kind: 'conflict'; readonly actual: StreamRevision }
@@ -54,13 +54,15 @@ type Outcome =
   | { readonly kind: 'unknown'; readonly error: unknown }
 
 const backoff = { firstMs: 50, mostMs: 2_000 }
-// The server compares this deadline with its own clock, so it must outlast any skew; our timer is the real one.
+// The server compares this deadline with its own clock, so it must outlast any clock skew. Our own timer is the real
+// limit.
 const serverDeadlineMs = 24 * 3_600_000
 
 /**
- * Appends, and after an unknown outcome repeats the very same request (ids, revision) until the server tells what became
- * of it: it answers a repeat of what it has already written with the first answer.
- * @throws AppendOutcomeUnknownError, AppendTooLargeError, EventStoreFullError, StreamTombstonedError, EventStoreRefusedError
+ * Appends. After an unknown outcome it repeats the same request (ids, revision) until the server reports the outcome.
+ * The server answers a repeat of a written append with the first answer.
+ * @throws AppendOutcomeUnknownError, AppendTooLargeError, EventStoreFullError, StreamTombstonedError,
+ * EventStoreRefusedError
  */
 export async function appendExactly(
   connection: EventStoreConnection,
@@ -73,7 +75,7 @@ export async function appendExactly(
     const outcome = await attemptAppend(connection, append, timing.attemptMs)
     if (outcome.kind === 'written' || outcome.kind === 'conflict') return outcome
     if (outcome.error instanceof EventStoreFullError) onFull()
-    // A refusal tells nothing about an earlier try whose answer was lost.
+    // A refusal proves nothing about an earlier attempt whose answer was lost.
     if (outcome.kind === 'failed' && attempt === 1) throw outcome.error
     const waitMs = backoffMs(backoff, attempt)
     logger?.warn(
@@ -119,7 +121,10 @@ function actualRevision(actual: bigint | string): StreamRevision {
   return typeof actual === 'bigint' && actual >= 0n ? actual : 'no_stream'
 }
 
-/** Whether an append would be refused for want of room; rejects when there is no answer. Only where one just was. */
+/**
+ * Whether the server would refuse an append for lack of room. Rejects if there is no answer. Call it only after such a
+ * refusal.
+ */
 export async function refusesForWantOfRoom(
   connection: EventStoreConnection,
   stream: string,

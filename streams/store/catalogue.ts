@@ -9,15 +9,15 @@ export interface CategoryDefinition {
   readonly events: Readonly<Record<string, EventDefinition>>
 }
 
-/** An event type, made ready for the codec. */
+/** An event type, prepared for the codec. */
 export interface CatalogueEntry {
   readonly definition: EventDefinition
   readonly category: string
   /** Top-level members that are stored encrypted. */
   readonly phiMembers: readonly string[]
-  /** Pointers and messages of what the schema refuses, empty when it accepts. Never the values. */
+  /** Pointers and messages of schema violations; empty if the schema accepts the data. Never contains values. */
   readonly refusals: (data: unknown) => readonly { readonly pointer: string; readonly message: string }[]
-  /** Data that the schema accepts, its members in the order of the schema. */
+  /** Returns data that the schema accepts, with its members in the order of the schema. */
   readonly ordered: Ordering
 }
 
@@ -28,13 +28,13 @@ export interface Catalogue {
   readonly categories: readonly string[]
 }
 
-/** Category of a stream name: up to its first hyphen, or all of it for a channel. */
+/** Category of a stream name: the part before the first hyphen. A channel's name is its category. */
 export function categoryOf(stream: string): string {
   const hyphen = stream.indexOf('-')
   return hyphen === -1 ? stream : stream.slice(0, hyphen)
 }
 
-/** Checks all definitions at once; throws on the first that contradicts itself or another. */
+/** Checks all definitions at once. Throws on the first one that contradicts itself or another. */
 export function createCatalogue(definitions: readonly CategoryDefinition[]): Catalogue {
   const entries = new Map<string, CatalogueEntry>()
   for (const { category, events } of definitions) {

@@ -14,19 +14,24 @@ export {
   WrongExpectedVersionError as ClientWrongVersion,
 }
 
-/** True where the server understood the call and will never do it: rights, arguments. Everything else may pass. */
+/**
+ * True if the server understood the call and will never accept it: rights, arguments. All other errors may be
+ * temporary.
+ */
 export function isRefusal(error: unknown): boolean {
   return (
     error instanceof AccessDeniedError || error instanceof InvalidArgumentError || error instanceof UnsupportedError
   )
 }
 
-/** True where the server has no room on its disk, as the embedded node tells it; EventStoreDB ends instead. */
+/** True if the server has no room on its disk. Only the embedded node reports this; EventStoreDB stops instead. */
 export function isWithoutRoom(error: unknown): boolean {
   return error instanceof UnknownError && error.message.includes('NoRoomOnDisk')
 }
 
-/** A short reason for logs: the client's error class and gRPC code, no message, since messages may quote arguments. */
+/**
+ * A short reason for logs: the client's error class and gRPC code. No message, because messages may quote arguments.
+ */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
   const code =

@@ -16,7 +16,7 @@ import { memberPlace, sealMember } from './phi-encryption.ts'
 import type { KeyVault } from '../../platform/kit/key-vault.ts'
 import { createSigner, type SignedPlace, type Signer } from './signature.ts'
 
-/** An event of a public channel: its id and metadata are given, since the channel derives them from a source event. */
+/** An event of a public channel. The channel derives its id and metadata from a source event. */
 export interface RawEvent {
   readonly id: string
   readonly type: string
@@ -24,7 +24,7 @@ export interface RawEvent {
   readonly metadata: Omit<EventMetadata, 'signature' | 'schemaVersion'>
 }
 
-/** An event as it is sent: its data and its metadata as JSON text. */
+/** An event ready to send: data and metadata as JSON text. */
 export interface OutgoingEvent {
   readonly id: string
   readonly type: string
@@ -32,18 +32,21 @@ export interface OutgoingEvent {
   readonly metadata: string | undefined
 }
 
-/** One append, ready to send. Its events are signed for one place: `stream`, from the revision after `expected` on. */
+/**
+ * One append, ready to send. The signatures bind its events to one place: `stream`, from the revision after `expected`
+ * on.
+ */
 export interface EncodedAppend {
   readonly stream: string
   readonly expected: StreamRevision
   readonly events: readonly OutgoingEvent[]
-  /** The same events as reading them back will show them. */
+  /** The same events as a read returns them. */
   readonly decoded: readonly DomainEvent[]
   /** Size as the server counts it: data, metadata, and two bytes for each character of the type. */
   readonly bytes: number
 }
 
-/** Where the events of one append will stand. */
+/** The place of the events of one append. */
 export type AppendPlace = Pick<EncodedAppend, 'stream' | 'expected'>
 
 export interface Codec {
@@ -54,11 +57,11 @@ export interface Codec {
     place: AppendPlace,
   ) => Promise<EncodedAppend>
   readonly encodeRaw: (events: readonly RawEvent[], place: AppendPlace) => EncodedAppend
-  /** A promise only where a subject's key has to be fetched. Throws or rejects with `UndecodableEventError`. */
+  /** Returns a promise only if a subject's key must be fetched. Throws or rejects with `UndecodableEventError`. */
   readonly decode: (event: StoredEvent) => RecordedEvent | Promise<RecordedEvent>
   /** Signs a text for one member of one stream's metadata. */
   readonly signMark: (mark: MarkPlace, value: string) => string
-  /** The text that was signed for this place; undefined for anything else. */
+  /** The text that was signed for this place; undefined for any other text. */
   readonly openMark: (mark: MarkPlace, signed: string) => string | undefined
 }
 
@@ -135,8 +138,8 @@ function entryFor(catalogue: Catalogue, type: string, stream: string): Catalogue
 }
 
 /**
- * The data as JSON will bring it back, its members in the order of the schema: the stored bytes do not depend on how the
- * data was built. What the client cannot encode must fail here, since there it would never settle.
+ * The data as JSON returns it, with members in the order of the schema. So the stored bytes do not depend on how the
+ * data was built. Data that the client cannot encode must fail here: in the client the append would never settle.
  */
 function plainData(entry: CatalogueEntry, event: { readonly type: string; readonly data: unknown }): JsonObject {
   let plain: unknown

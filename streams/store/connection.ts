@@ -3,15 +3,15 @@ import type { StoreLogger } from './errors.ts'
 import { AppendCalls } from './append-calls.ts'
 
 export interface EventStoreConnection {
-  /** Reads, and what carries appends. Alone on its channel, so that commands never queue behind subscriptions. */
+  /** Reads and appends. It has its own channel, so commands never queue behind subscriptions. */
   readonly commands: EventStoreDBClient
   readonly subscriptions: EventStoreDBClient
-  /** On the channel of `commands`. */
+  /** Uses the channel of `commands`. */
   readonly appends: AppendCalls
   readonly dispose: () => Promise<void>
 }
 
-/** Connects lazily: nothing is sent before the first call. `url` is an EventStoreDB connection string. */
+/** Connects lazily: sends nothing before the first call. `url` is an EventStoreDB connection string. */
 export function connectEventStore({
   url,
   logger,
@@ -32,8 +32,8 @@ export function connectEventStore({
 }
 
 /**
- * Channels with the same address and the same options share one HTTP/2 connection, whoever opened them; another
- * keep-alive timeout is the one harmless difference that a connection string can make.
+ * Channels with equal address and options share one HTTP/2 connection, also across clients. Another keep-alive timeout
+ * is the only harmless difference that a connection string can make.
  */
 function withChannelOfItsOwn(url: string): string {
   const given = /([?&]keep[-_]?alive[-_]?timeout=)(\d+)/i

@@ -8,7 +8,7 @@ import type { Signer } from './signature.ts'
 
 type SubjectKey = Uint8Array | 'destroyed'
 
-/** An event as it was stored, its content in bytes and parsed. */
+/** A stored event with its content in bytes and parsed. */
 export interface StoredEvent {
   readonly id: string
   readonly type: string
@@ -24,15 +24,15 @@ export interface StoredEvent {
   readonly metadataBytes: Uint8Array
 }
 
-/** Links, stream metadata and statistics that the server itself writes; none of them is a fact of ours. */
+/** Links, stream metadata and statistics of the server itself. None of them is a domain event. */
 export function isSystemEvent({ type, streamId }: Pick<StoredEvent, 'type' | 'streamId'>): boolean {
   return type.startsWith('$') || streamId.startsWith('$')
 }
 
-/** The place in `$all`; servers before 22.6 do not tell it when a stream is read, and are refused. */
+/** The position in `$all`. Servers before 22.6 do not return it when a stream is read; they are refused. */
 export function positionOf(event: Pick<StoredEvent, 'position'>): Position {
   if (event.position === undefined)
-    throw new Error('the server tells no positions: EventStoreDB 22.6 or newer is needed')
+    throw new Error('the server returns no positions: EventStoreDB 22.6 or newer is needed')
   return event.position
 }
 
@@ -47,7 +47,9 @@ export function headOf(event: StoredEvent): EventHead {
   }
 }
 
-/** The reading half of the codec: checks shape and signature, decrypts, and brings old versions to the newest shape. */
+/**
+ * The reading half of the codec: checks shape and signature, decrypts, and upcasts old versions to the newest shape.
+ */
 export function decodeWith(catalogue: Catalogue, vault: KeyVault, signer: Signer) {
   return (event: StoredEvent): RecordedEvent | Promise<RecordedEvent> => {
     const head = headOf(event)
@@ -77,7 +79,7 @@ interface Content {
 
 function checkedContent(head: EventHead, event: StoredEvent, signer: Signer): Content {
   const { data, metadata } = event
-  // Malformed JSON is a string here, and malformed metadata are bytes.
+  // The client returns malformed JSON as a string and malformed metadata as bytes.
   if (!event.isJson || !isJsonObject(data) || !isMetadata(metadata)) throw new UndecodableEventError(head, 'malformed')
   if (!signer.isSigned(head, event.dataBytes, event.metadataBytes)) throw new UndecodableEventError(head, 'signature')
   return { data, metadata }

@@ -1,6 +1,6 @@
 import type { StreamRevision, Position } from '../../platform/kit/positions.ts'
 
-/** Root of what `streams/store` throws. Messages carry stream names, types and codes, never event data. */
+/** Root of the errors of `streams/store`. Messages contain stream names, types and codes, never event data. */
 export class EventStoreError extends Error {
   readonly code: string
   constructor(code: string, message: string, options?: ErrorOptions) {
@@ -10,7 +10,7 @@ export class EventStoreError extends Error {
   }
 }
 
-/** Somebody else wrote first; the cached state is up to date again when this is thrown. */
+/** Another writer was first. The cached state is up to date again when this is thrown. */
 export class RevisionConflictError extends EventStoreError {
   readonly stream: string
   readonly expected: StreamRevision
@@ -23,16 +23,16 @@ export class RevisionConflictError extends EventStoreError {
   }
 }
 
-/** The append may have happened. Repeating it with the same command id, events and revision is safe, for ever. */
+/** The append may have happened. Repeating it with the same command id, events and revision is always safe. */
 export class AppendOutcomeUnknownError extends EventStoreError {
   readonly stream: string
   constructor(stream: string, attempts: number, options?: ErrorOptions) {
-    super('append-outcome-unknown', `no answer told after ${attempts} attempts whether ${stream} was written`, options)
+    super('append-outcome-unknown', `it is unknown after ${attempts} attempts whether ${stream} was written`, options)
     this.stream = stream
   }
 }
 
-/** The events of one append are more than the store takes. Nothing was written. */
+/** The events of one append exceed the store's limit. Nothing was written. */
 export class AppendTooLargeError extends EventStoreError {
   readonly bytes: number
   readonly limitBytes: number
@@ -43,7 +43,7 @@ export class AppendTooLargeError extends EventStoreError {
   }
 }
 
-/** The stream was tombstoned: it can never be written or read again. */
+/** The stream has a tombstone: it can never be written or read again. */
 export class StreamTombstonedError extends EventStoreError {
   constructor(stream: string) {
     super('stream-tombstoned', `${stream} was deleted for ever`)
@@ -51,8 +51,8 @@ export class StreamTombstonedError extends EventStoreError {
 }
 
 /**
- * The stream was deleted, and the server put the first event of its new life behind the deleted ones. Events are signed for
- * their revision, so no reader accepts this one. The platform itself deletes no stream.
+ * The stream was deleted, and the server put its first new event behind the deleted ones. The signature binds an event
+ * to its revision, so no reader accepts this event. The platform itself deletes no stream.
  */
 export class StreamRevivedError extends EventStoreError {
   constructor(stream: string, revision: bigint) {
@@ -64,8 +64,8 @@ export class StreamRevivedError extends EventStoreError {
 }
 
 /**
- * The server hides events of the stream (`$tb`, `$maxCount`, `$maxAge`, a deletion). A state folded from the others would be
- * wrong. Hiding events of the platform is never part of its work.
+ * The server hides events of the stream (`$tb`, `$maxCount`, `$maxAge`, a deletion). A state folded from the others
+ * would be wrong. The platform never hides its own events.
  */
 export class StreamTruncatedError extends EventStoreError {
   readonly isSafeToLog = true
@@ -77,21 +77,21 @@ export class StreamTruncatedError extends EventStoreError {
   }
 }
 
-/** The store has no room for the append, of which nothing was written. Repeating it is safe, and succeeds once there is room. */
+/** The store has no room for the append and wrote nothing. A repeat is safe and succeeds once there is room. */
 export class EventStoreFullError extends EventStoreError {
   constructor(stream: string, options?: ErrorOptions) {
     super('event-store-full', `the event store has no room to write to ${stream}`, options)
   }
 }
 
-/** The store did not answer a read in time. Reading again is safe. */
+/** The store did not answer a read in time. A repeat is safe. */
 export class EventStoreUnavailableError extends EventStoreError {
   constructor(what: string, options?: ErrorOptions) {
     super('event-store-unavailable', `the event store did not answer: ${what}`, options)
   }
 }
 
-/** The store refused the call itself (rights, arguments): repeating it cannot help. */
+/** The store refused the call itself (rights, arguments). A repeat cannot help. */
 export class EventStoreRefusedError extends EventStoreError {
   constructor(what: string, options?: ErrorOptions) {
     super('event-store-refused', `the event store refused: ${what}`, options)
@@ -104,7 +104,10 @@ export class EventStoreClosedError extends EventStoreError {
   }
 }
 
-/** A programming error on the way in: data that its schema, its category or its PHI rules refuse. Names the place, never the value. */
+/**
+ * A programming error of the writer: the schema, the category or the PHI rules refuse the data. Contains the place,
+ * never the value.
+ */
 export class InvalidEventError extends EventStoreError {
   readonly type: string
   readonly pointer: string
@@ -115,7 +118,7 @@ export class InvalidEventError extends EventStoreError {
   }
 }
 
-/** What can be told of an event without decoding it. */
+/** The parts of an event that need no decoding. */
 export interface EventHead {
   readonly id: string
   readonly type: string
@@ -139,7 +142,7 @@ const explanations = {
 
 export type UndecodableReason = keyof typeof explanations
 
-/** A stored event that cannot be read, now or later, without a change to this program or to the vault. */
+/** A stored event that no retry can read. Only a change to this program or to the vault helps. */
 export class UndecodableEventError extends EventStoreError {
   readonly head: EventHead
   readonly reason: UndecodableReason
@@ -158,7 +161,7 @@ export class UnknownEventTypeError extends UndecodableEventError {
   }
 }
 
-/** Names, codes and counts, never event data; a logger that keeps members by a list must have these on it. */
+/** Names, codes and counts, never event data. A logger with an allow list must list these. */
 export interface StoreLogFields {
   readonly category?: string
   readonly subscription?: string

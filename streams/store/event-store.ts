@@ -52,28 +52,28 @@ export interface EventStoreOptions {
   readonly vault: KeyVault
   readonly now?: () => Date
   readonly logger?: StoreLogger
-  /** Streams whose last state is kept. Default 10,000. */
+  /** How many streams keep their last state in the cache. Default 10,000. */
   readonly cacheSize?: number
-  /** How long one try of an append may take, in milliseconds. Default 10,000. */
+  /** Time limit of one attempt of an append, in milliseconds. Default 10,000. */
   readonly appendTimeoutMs?: number
-  /** How long an append without a known outcome is pursued, in milliseconds. Default 30,000. */
+  /** How long an append with an unknown outcome is retried, in milliseconds. Default 30,000. */
   readonly appendBudgetMs?: number
-  /** How long a read without progress is repeated, in milliseconds. Default 15,000. */
+  /** How long a read without progress is retried, in milliseconds. Default 15,000. */
   readonly readBudgetMs?: number
 }
 
 export interface ReadStreamOptions {
-  /** The first event of the answer. Default: the start, or backwards the end. */
+  /** The first event of the answer. Default: the start of the stream; backwards, its end. */
   readonly from?: bigint | 'start' | 'end'
   readonly direction?: 'forwards' | 'backwards'
   readonly limit?: number
-  /** Passes over events that we did not sign or do not know, on channels where others may write too. */
+  /** Skips events with a foreign signature or an unknown type. For channels where others may write too. */
   readonly skipForeign?: boolean
-  /** Refuses also a stream whose events are all hidden. Where there are none, that is one more read. */
+  /** Also refuses a stream whose events are all hidden. For a stream without events this costs one more read. */
   readonly isWhole?: boolean
 }
 
-/** Connects to EventStoreDB; the server need not be there yet, the vault must. */
+/** Connects to EventStoreDB. The server may still be away; the vault must be ready. */
 export async function openEventStore(options: EventStoreOptions): Promise<EventStore> {
   const codec = createCodec(options.catalogue, options.vault, await options.vault.eventSigningKey())
   return new EventStore(options, codec, connectEventStore(options))
@@ -101,14 +101,15 @@ export class EventStore {
     this.#cache = new StateCache(options.cacheSize ?? 10_000)
     this.#now = options.now ?? (() => new Date())
     this.#logger = options.logger
-    // Only the store's own word that there is room ends it: an append may be answered without a byte written.
+    // A successful append does not clear the flag: the store may answer a repeat without writing a byte. Only `isFull`
+    // clears it.
     this.#watch = { logger: options.logger, onFull: () => void (this.#isFull = true) }
     this.#appendTiming = { attemptMs: options.appendTimeoutMs ?? 10_000, budgetMs: options.appendBudgetMs ?? 30_000 }
     this.#readTiming = { silenceMs: 10_000, budgetMs: options.readBudgetMs ?? 15_000 }
   }
 
   /**
-   * The state of a stream, with every event that the server has: reads the events after the cached state.
+   * Loads the state with every event of the server: reads the events after the cached state.
    * @throws EventStoreUnavailableError, UndecodableEventError
    */
   async load<State, Event extends DomainEvent>(target: Target<State, Event>): Promise<Loaded<State>> {
@@ -125,8 +126,8 @@ export class EventStore {
   }
 
   /**
-   * The cached state, which may lack the newest events; loads where nothing is cached. For callers that append at the
-   * revision, which validates it.
+   * Returns the cached state. It may lack the newest events. Loads the state if nothing is cached. The caller must
+   * append at the revision, because the append validates it.
    * @throws EventStoreUnavailableError, UndecodableEventError
    */
   async loadCached<State, Event extends DomainEvent>(target: Target<State, Event>): Promise<Loaded<State>> {
@@ -134,8 +135,8 @@ export class EventStore {
   }
 
   /**
-   * The cached state, else the state of a stream without events. Never asks the server, so only an append at the
-   * revision shows whether it is right.
+   * Returns the cached state, else the state of an empty stream. Never reads from the server. Only an append at the
+   * revision shows whether the state is right.
    */
   presume<State, Event extends DomainEvent>(target: Target<State, Event>): Loaded<State> {
     return this.#cache.get(target) ?? { state: target.fold.initialState, revision: 'no_stream', position: undefined }
@@ -168,20 +169,21 @@ export class EventStore {
     }
   }
 
-  /** Drops every cached state: after an erasure none may go on holding what can no longer be decrypted. */
+  /** Drops every cached state. After an erasure, no cache may hold data that can no longer be decrypted. */
   forgetStates(): void {
     this.#cache.clear()
   }
 
-  /** Appends events of a public channel, under the ids they bring. Same guarantees as `append`. */
+  /** Appends events of a public channel, with the ids that they carry. Same guarantees as `append`. */
   async appendRaw(stream: string, expected: StreamRevision, events: readonly RawEvent[]): Promise<Appended> {
     return this.#write(this.#codec.encodeRaw(events, { stream, expected }))
   }
 
   /**
-   * Events of a stream, none when it does not exist. A broken connection is picked up where it broke. Hidden events are passed
-   * over backwards and on channels, where an operator may drop old ones.
-   * @throws StreamTruncatedError forwards, where the server hides an event; EventStoreUnavailableError, UndecodableEventError
+   * Events of a stream; none if it does not exist. A broken connection resumes at the same place. Hidden events are
+   * skipped backwards and on channels, where an operator may drop old events.
+   * @throws StreamTruncatedError forwards, if the server hides an event; EventStoreUnavailableError,
+   * UndecodableEventError
    */
   async *readStream<Event extends DomainEvent = DomainEvent>(
     stream: string,
@@ -212,7 +214,7 @@ export class EventStore {
       throw new StreamTruncatedError(stream, next)
   }
 
-  /** The newest event of a stream, undefined when there is none. */
+  /** The newest event of a stream; undefined if there is none. */
   async readLast<Event extends DomainEvent = DomainEvent>(
     stream: string,
     options: Pick<ReadStreamOptions, 'skipForeign'> = {},
@@ -222,15 +224,15 @@ export class EventStore {
     return undefined
   }
 
-  /** Stored metadata of a stream, with the server's names (`$maxCount`, `$tb`); empty when it has none. */
+  /** Stored metadata of a stream, with the server's names (`$maxCount`, `$tb`); empty if it has none. */
   async readMetadata(stream: string): Promise<StreamMetadata> {
     this.#refuseWhenClosed()
     return (await readMetadata(this.#connection, stream, this.#readTiming)).metadata
   }
 
   /**
-   * Whether the store has no room: an append of this process was refused for want of it, and it still would be. An append of
-   * no events asks, which the embedded node answers without writing anything.
+   * Whether the store has no room: it refused an append of this process for lack of room, and it still would. The check
+   * is an append of no events. The embedded node answers it without writing anything.
    */
   async isFull(): Promise<boolean> {
     if (!this.#isFull) return false
@@ -238,13 +240,13 @@ export class EventStore {
     return this.#isFull
   }
 
-  /** A text in the metadata of a stream; undefined where there is none, or one that this installation did not write there. */
+  /** A text in the metadata of a stream. Undefined if there is none, or if this installation did not write it. */
   async readMark(stream: string, name: string): Promise<string | undefined> {
     const signed = (await this.readMetadata(stream))[name]
     return typeof signed === 'string' ? this.#codec.openMark({ stream, name }, signed) : undefined
   }
 
-  /** Keeps a text in the metadata of a stream, signed: others may write there too. */
+  /** Stores a text in the metadata of a stream. It is signed, because others may write there too. */
   async writeMark(stream: string, name: string, value: string): Promise<void> {
     await this.writeMetadata(stream, { [name]: this.#codec.signMark({ stream, name }, value) })
   }
@@ -257,9 +259,9 @@ export class EventStore {
   }
 
   /**
-   * Position of the newest event that the filter lets through and that counts, the start of the log when there is none. Reads
-   * the log backwards, which `downTo` bounds. Behind many events that do not count it is the newest of those: whoever has
-   * all up to the answer has all that counts, either way.
+   * Position of the newest event that passes the filter and counts; the start of the log if there is none. Reads the
+   * log backwards, at most to `downTo`. Behind many events that do not count, it returns the newest of those. In both
+   * cases, all events that count are at the answer or before it.
    */
   async head(filter: EventFilter, { downTo = startOfLog, wants = () => true }: HeadQuestion = {}): Promise<Position> {
     this.#refuseWhenClosed()
@@ -267,7 +269,7 @@ export class EventStore {
     return newestOf(placesBackwards(this.#connection.commands, this.#readTiming, filter, downTo), counts, downTo)
   }
 
-  /** Where the events that the filter lets through stand, newest first, all that are after `downTo`. Decodes nothing. */
+  /** Positions of the events that pass the filter and are after `downTo`, newest first. Decodes nothing. */
   async *positionsBackwards(
     filter: EventFilter,
     { downTo }: { readonly downTo: Position },
@@ -278,7 +280,7 @@ export class EventStore {
   }
 
   /**
-   * A piece of the log in large batches, decoded only where it is wanted; the last batch ends at `upTo` exactly.
+   * A range of the log in large batches. Decodes wanted events only. The last batch ends exactly at `upTo`.
    * @throws EventStoreUnavailableError, the signal's reason
    */
   readLog(read: LogRead): AsyncGenerator<LogBatch, void, undefined> {
@@ -289,7 +291,7 @@ export class EventStore {
     return readLogPiece(this.#connection.subscriptions, parts, { ...read, signal }, this.#readTiming)
   }
 
-  /** Follows the log, through every drop, until the signal is aborted or a handler throws. */
+  /** Follows the log, and reconnects after every drop, until the signal is aborted or a handler throws. */
   subscribeToAll(options: AllSubscription): RunningSubscription {
     const { name, filter, from, onCheckpoint } = options
     return this.#supervised(options, (callbacks) => ({
@@ -302,7 +304,7 @@ export class EventStore {
     }))
   }
 
-  /** Follows one stream, also one that does not exist yet. */
+  /** Follows one stream. The stream may not exist yet. */
   subscribeToStream(options: StreamSubscription): RunningSubscription {
     const { name, stream, fromRevision } = options
     return this.#supervised(options, (callbacks) => ({
@@ -315,7 +317,7 @@ export class EventStore {
     }))
   }
 
-  /** Ends the subscriptions, waits for the handlers in hand, then lets the connections go. */
+  /** Ends the subscriptions, waits for running handlers, then closes the connections. */
   async close(): Promise<void> {
     this.#closing.abort()
     await Promise.allSettled([...this.#subscriptions].map((each) => each.ended))
@@ -352,7 +354,9 @@ export class EventStore {
     throw new EventStoreUnavailableError(`${stream} was written but cannot be read back`)
   }
 
-  /** Where this very append stands in the stream, if it does: an earlier try may have been written without an answer. */
+  /**
+   * The place of this append in the stream, if it is there: an earlier attempt may have been written without an answer.
+   */
   async #findOwn({ stream, expected, events }: EncodedAppend): Promise<Appended | undefined> {
     const read = { from: nextRevision(expected), direction: 'forwards', limit: events.length } as const
     let index = 0
@@ -395,7 +399,10 @@ function isForeign({ reason }: UndecodableEventError): boolean {
   return reason === 'signature' || reason === 'malformed' || reason === 'unknown-type'
 }
 
-/** The fold's category and the catalogue decide which types a stream holds, so the caller's event union is theirs. */
+/**
+ * The fold's category and the catalogue decide which types a stream holds. The caller's event union names the same
+ * types.
+ */
 function typed<Event extends DomainEvent>(event: RecordedEvent): RecordedEvent<Event> {
   return event as RecordedEvent<Event>
 }

@@ -1,13 +1,15 @@
 import type { Position, StreamRevision } from '../../platform/kit/positions.ts'
 import { v5 } from 'uuid'
 
-/** A fact before it is stored: a literal type and its JSON data. */
+/** An event before it is stored: a literal type and its JSON data. */
 export interface DomainEvent<Type extends string = string, Data = unknown> {
   readonly type: Type
   readonly data: Data
 }
 
-/** Stored beside the data. `signature` is the last member: an HMAC over the event's place, its data and the other members. */
+/**
+ * Stored with the data. `signature` is the last member: an HMAC over the event's place, its data and the other members.
+ */
 export interface EventMetadata {
   readonly commandId: string
   readonly $correlationId: string
@@ -19,24 +21,24 @@ export interface EventMetadata {
   readonly traceparent?: string
   readonly schemaVersion: number
   readonly signature: string
-  /** Only on events of public channels: the `$all` position of the domain event it was made from, `commit/prepare`. */
+  /** Only on events of public channels: the `$all` position of the source domain event, `commit/prepare`. */
   readonly source?: string
 }
 
-/** A stored fact, decoded: newest shape, PHI decrypted (or null where the subject's key was destroyed). */
+/** A stored event, decoded: newest shape, PHI decrypted (null if the subject's key was destroyed). */
 export interface RecordedEvent<Event extends DomainEvent = DomainEvent> {
   readonly id: string
   readonly stream: string
   readonly revision: bigint
   readonly position: Position
-  /** RFC 3339, UTC, milliseconds: when the server stored it. */
+  /** Time of storage on the server: RFC 3339, UTC, milliseconds. */
   readonly recordedAt: string
   readonly type: Event['type']
   readonly data: Event['data']
   readonly metadata: EventMetadata
 }
 
-/** How a state follows from events. Pure. */
+/** Folds events into a state. Pure. */
 export interface Fold<State, Event extends DomainEvent> {
   readonly category: string
   readonly initialState: State
@@ -61,7 +63,7 @@ export interface Target<State, Event extends DomainEvent> {
 export interface Loaded<State> {
   readonly state: State
   readonly revision: StreamRevision
-  /** `$all` position of the stream's last event; undefined where it has none. */
+  /** `$all` position of the stream's last event; undefined if it has none. */
   readonly position: Position | undefined
 }
 
@@ -74,7 +76,7 @@ export interface Appended {
 
 export type JsonObject = Record<string, unknown>
 
-/** Data or metadata that the store cannot read as JSON come as a string or bytes. */
+/** The store returns data or metadata that is not JSON as a string or bytes. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array)
 }

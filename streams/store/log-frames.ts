@@ -8,13 +8,13 @@ export interface LogFrame {
   readonly type: string
   readonly stream: string
   readonly position: Position
-  /** Whether it stands at `place` or before it. */
+  /** Whether the event is at `place` or before it. */
   readonly isUpTo: (place: Position) => boolean
-  /** As the client would have handed it over, with the stored bytes. */
+  /** The event as the client returns it, with the stored bytes. */
   readonly open: () => StoredEvent
 }
 
-/** The event of a message; undefined where it brings something else. */
+/** The event of a message; undefined if the message holds something else. */
 export function frameOf(message: Buffer): LogFrame | undefined {
   const response = new WireReader(message)
   const whole = { start: 0, end: message.length }
@@ -30,19 +30,19 @@ const uuid = { string: 2 }
 const streamIdentifier = { name: 3 }
 const recordedEvent = { id: 1, stream: 2, revision: 3, prepare: 4, commit: 5, metadata: 6, customMetadata: 7, data: 8 }
 const mapEntry = { key: 1, value: 2 }
-/** Keys under which the server's metadata names an event's type, time and content type, among others that it may add. */
+/** Keys of the server's metadata for an event's type, time and content type. The server may add other keys. */
 const metadataKey = {
   type: Buffer.from('type'),
   created: Buffer.from('created'),
   contentType: Buffer.from('content-type'),
 }
 
-/** What the client calls an event whose type the server does not tell. */
+/** The client's name for an event whose type the server does not send. */
 const typeless = '<no-event-type-provided>'
 
 const nowhere: Span = { start: 0, end: 0 }
 
-/** Finds where the members are, and reads only what tells whether the event is wanted. */
+/** Locates the members. Reads only those that decide whether the event is wanted. */
 class RecordedFrame implements LogFrame {
   readonly type: string
   readonly #bytes: Buffer
@@ -101,7 +101,7 @@ class RecordedFrame implements LogFrame {
       streamId: this.stream,
       revision: BigInt(this.#revision),
       position: this.position,
-      // Ticks of 100 ns: the last four digits are less than a millisecond.
+      // Ticks of 100 ns: the last four digits are below one millisecond.
       created: new Date(Number(this.#inner(this.#created, mapEntry.value).slice(0, -4))),
       isJson,
       data: isJson ? parsed(dataBytes, (text) => text) : Uint8Array.from(dataBytes),

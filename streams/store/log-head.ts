@@ -4,11 +4,14 @@ import { startOfLog, type Position } from '../../platform/kit/positions.ts'
 import { readLogBackwards, type ReadTiming } from './reading.ts'
 import type { EventFilter } from './subscription-options.ts'
 
-/** What of the log is asked about. */
+/** Limits a search for the newest event of the log. */
 export interface HeadQuestion {
-  /** Where it is enough; whoever only asks whether something is newer gets it back when nothing is. Default: the start of the log. */
+  /** The search ends here. It returns this position if there is nothing newer. Default: the start of the log. */
   readonly downTo?: Position
-  /** Whether events of a type count. Default: all do. A type that the catalogue does not know always counts: it may be anybody's. */
+  /**
+   * Whether events of a type count. Default: all do. A type that is not in the catalogue always counts: its meaning is
+   * unknown.
+   */
   readonly wants?: (type: string) => boolean
 }
 
@@ -17,10 +20,10 @@ interface Place {
   readonly position: Position
 }
 
-/** Events that do not count are read through up to so many; then the newest of them is told. */
+/** The search skips at most this many events that do not count. Then it returns the newest of them. */
 const mostPassed = 500
 
-/** Events that the filter lets through, newest first, all that are after `downTo`. Decodes nothing. */
+/** Events that pass the filter and are after `downTo`, newest first. Decodes nothing. */
 export async function* placesBackwards(
   client: EventStoreDBClient,
   timing: ReadTiming,
@@ -38,7 +41,7 @@ function passes({ streamPrefixes }: EventFilter, stream: string): boolean {
   return streamPrefixes.length === 0 || streamPrefixes.some((prefix) => stream.startsWith(prefix))
 }
 
-/** The place of the newest event that counts; behind many that do not, that of the newest of those. */
+/** The place of the newest event that counts. Behind many that do not count, the place of the newest of those. */
 export async function newestOf(
   places: AsyncIterable<Place>,
   wants: (type: string) => boolean,

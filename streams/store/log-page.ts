@@ -7,22 +7,22 @@ import type { LogFrame } from './log-frames.ts'
 import { comparePositions, type Position } from '../../platform/kit/positions.ts'
 import type { EventFilter } from './subscription-options.ts'
 
-/** What lies between the end of the batch before and `position`, both in the order of the log. */
+/** The events between the end of the previous batch and `position`, in the order of the log. */
 export interface LogBatch {
   readonly events: readonly RecordedEvent[]
   readonly undecodable: readonly UndecodableEventError[]
-  /** Events that were looked at. */
+  /** Number of events that were inspected. */
   readonly considered: number
   readonly position: Position
 }
 
-/** Which events of the log are taken, and by what they are decoded. */
+/** Selects the events of the log and decodes them. */
 export interface PageRules {
   readonly codec: Codec
   readonly catalogue: Catalogue
   readonly filter: EventFilter
   readonly wants: (type: string) => boolean
-  /** Most wanted events of a page; four times as many may be passed over. */
+  /** Most wanted events of a page. Up to four times as many may be skipped. */
   readonly size: number
 }
 
@@ -30,7 +30,7 @@ export interface PageRules {
 const mostBytes = 8 * 1024 * 1024
 const passedOverPerWanted = 4
 
-/** The next batch, as it comes in: each wanted event is decoded at once, so that its bytes need not be kept. */
+/** The next batch while it arrives. Each wanted event is decoded at once, so its bytes need not be kept. */
 export class LogPage {
   readonly #rules: PageRules
   readonly #decoded: (RecordedEvent | undefined)[] = []
@@ -64,7 +64,10 @@ export class LogPage {
     return this.#last?.position
   }
 
-  /** The batch, ending at `position`. Rejects with what kept an event from being decoded now, such as a vault that is away. */
+  /**
+   * The batch, with `position` as its end. Rejects if an event cannot be decoded now, for example because the vault is
+   * away.
+   */
   async settled(position: Position): Promise<LogBatch> {
     await Promise.all(this.#waiting)
     if (this.#failure !== undefined) throw this.#failure.cause

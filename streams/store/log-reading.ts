@@ -15,16 +15,18 @@ import type { EventFilter } from './subscription-options.ts'
 
 export type { LogBatch } from './log-page.ts'
 
-/** A reading of a piece of the log that has an end. */
+/** A read of a bounded range of the log. */
 export interface LogRead {
   readonly filter: EventFilter
   /** Exclusive. */
   readonly after: Position
-  /** Inclusive; a place that the log has reached. */
+  /** Inclusive. The log must have reached this position. */
   readonly upTo: Position
-  /** Events of other types are neither decoded nor handed over; a type that the catalogue does not know is always told. */
+  /**
+   * Events of other types are neither decoded nor returned. Types that are not in the catalogue are always returned.
+   */
   readonly wants: (type: string) => boolean
-  /** Most events of one batch; up to four times as many are passed over for it. */
+  /** Most events of one batch. Up to four times as many may be skipped for it. */
   readonly batchSize: number
   readonly signal?: AbortSignal
 }
@@ -32,8 +34,8 @@ export interface LogRead {
 const backoff = { firstMs: 50, mostMs: 1_000 }
 
 /**
- * Reads a piece of the log in large batches; the last one ends at `upTo` exactly. A broken connection is picked up where
- * it broke.
+ * Reads a range of the log in large batches. The last batch ends exactly at `upTo`. A broken connection resumes at the
+ * same place.
  * @throws EventStoreUnavailableError, EventStoreRefusedError, the signal's reason
  */
 export async function* readLogPiece(
@@ -92,7 +94,7 @@ async function* readOnce(
     while (true) {
       for (let message = pull.take(); message !== undefined; message = pull.take()) {
         const frame = frameOf(message)
-        // A forwards read from a position begins with what is at it.
+        // A forwards read from a position starts with the event at that position.
         if (frame === undefined || frame.isUpTo(after)) continue
         if (!frame.isUpTo(upTo)) return yield await whole(page, upTo)
         page.add(frame, message.length)
@@ -107,7 +109,7 @@ async function* readOnce(
       if (more === 'silence') throw new Error('silence')
       if (more === 'end') break
     }
-    // A server that ends the call has not thereby told that it sent everything.
+    // The end of the call does not prove that the server sent everything.
     if (await holdsMore(client, { after: page.last ?? seen, upTo }, timing)) throw new Error('ended before its end')
     yield await whole(page, upTo)
   } catch (error) {
@@ -121,14 +123,14 @@ async function* readOnce(
   }
 }
 
-/** The page's batch; what keeps an event from being decoded now breaks the reading, so that it is read again. */
+/** The page's batch. If an event cannot be decoded now, the read fails and is repeated. */
 async function whole(page: LogPage, end?: Position): Promise<LogBatch> {
   const position = end ?? page.last
   if (position === undefined) throw new Error('a page without an end')
   return page.settled(position)
 }
 
-/** Throws where the log itself does not reach to `upTo`: then it cannot tell what else is up to there. */
+/** Throws if the log ends before `upTo`: then nobody can say which events are missing up to there. */
 async function holdsMore(client: EventStoreDBClient, { after, upTo }: Piece, timing: ReadTiming): Promise<boolean> {
   if (comparePositions(after, upTo) >= 0) return false
   let hasReached = false

@@ -2,14 +2,14 @@ import { Compile } from 'typebox/compile'
 import { isJsonObject, type JsonObject } from './events.ts'
 import { isNode, type SchemaNode } from './schema-inspection.ts'
 
-/** Puts the members of JSON data in order, in place where it can. It keeps every member and every value. */
+/** Orders the members of JSON data, in place if possible. Keeps every member and every value. */
 export type Ordering = (value: unknown) => unknown
 
 const asGiven: Ordering = (value) => value
 
 /**
- * Orders data that the schema accepts as the schema declares its members. Undeclared members follow in the given order,
- * and records keep the given order.
+ * Orders data that the schema accepts as the schema declares its members. Undeclared members follow in the given order.
+ * Records keep the given order.
  */
 export function orderingOf(schema: unknown): Ordering {
   if (!isNode(schema)) return asGiven
@@ -36,7 +36,7 @@ function orderingOfObject(properties: SchemaNode): Ordering {
   }
 }
 
-/** Most data is in order when it comes: to see that costs much less than a copy. */
+/** Most data is already in order. This check costs much less than a copy. */
 function isInOrder(value: JsonObject, names: readonly string[]): boolean {
   let place = 0
   for (const name in value) {
@@ -51,7 +51,7 @@ function orderingOfList(order: Ordering): Ordering {
   return (value) => (Array.isArray(value) ? value.map(order) : value)
 }
 
-/** Checks which alternative the data has, unless null is the only other one. */
+/** Finds the alternative that matches the data, unless null is the only other one. */
 function orderingOfUnion(alternatives: readonly SchemaNode[]): Ordering {
   const choices = alternatives
     .filter(({ type }) => type !== 'null')

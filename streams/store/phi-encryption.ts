@@ -1,7 +1,7 @@
 import { readJsonText } from '../../platform/kit/json-reading.ts'
 import { openBytes, sealBytes } from '../../platform/kit/sealed-bytes.ts'
 
-/** How an encrypted member stands in stored data: base64url of the sealed JSON. */
+/** Stored form of an encrypted member: base64url of the sealed JSON. */
 export interface SealedMember {
   readonly $phi: string
 }
@@ -17,7 +17,7 @@ export function sealMember(key: Uint8Array, place: string, value: unknown): Seal
   return { $phi: sealed.toString('base64url') }
 }
 
-/** Reverses `sealMember`; throws when the key is another one or the ciphertext was changed or moved. */
+/** Reverses `sealMember`. Throws if the key differs, or if the ciphertext was changed or moved. */
 export function openMember(key: Uint8Array, place: string, sealed: SealedMember): unknown {
   return readJsonText(openBytes(key, place, Buffer.from(sealed.$phi, 'base64url')).toString('utf8'))
 }

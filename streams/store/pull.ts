@@ -1,4 +1,4 @@
-/** The part of a readable object stream that is used here; the client declares its own kinds of it. */
+/** The part of a readable object stream that is used here. The client declares its own stream types. */
 export interface PullSource {
   readonly readableLength: number
   read(): unknown
@@ -7,12 +7,12 @@ export interface PullSource {
   removeListener(event: string, listener: (...args: unknown[]) => void): unknown
 }
 
-/** What waiting for more items ended with. An error is told only after every item that arrived ahead of it was taken. */
+/** Result of waiting for more items. An error is reported only after all items before it were taken. */
 export type MoreItems = 'items' | 'end' | 'silence'
 
 /**
- * Takes objects out of a client's stream by hand, never in flowing mode: what is not taken stays in the stream's bounded
- * buffer and pushes back to the server, and nothing is lost ahead of an error.
+ * Takes objects from a client's stream by hand, never in flowing mode. Untaken items stay in the stream's bounded
+ * buffer and push back to the server. No item before an error is lost.
  */
 export class Pull<Item> {
   readonly #source: PullSource
@@ -41,11 +41,11 @@ export class Pull<Item> {
   /** The next item, when one is there. */
   take(): Item | undefined {
     const item = this.#source.read()
-    // A readable answers null when its buffer is empty; what it holds is what its owner says it holds.
+    // A readable returns null if its buffer is empty. The owner of the stream declares the type of its items.
     return item === null ? undefined : (item as Item)
   }
 
-  /** Resolves when `take` may succeed again, when the stream is over, or after `silenceMs` without a sign of life. */
+  /** Resolves when `take` may succeed again, when the stream has ended, or after `silenceMs` without a sign of life. */
   async more(silenceMs: number, signal?: AbortSignal): Promise<MoreItems> {
     if (this.#source.readableLength > 0) return 'items'
     if (this.#failure !== undefined) throw this.#failure
@@ -56,8 +56,8 @@ export class Pull<Item> {
   }
 
   /**
-   * Lets what is left flow away unseen. A stream that is left half-read never ends, and the client, which waits for the
-   * end of each of its streams, would keep it for ever and never finish closing.
+   * Discards the remaining items. A half-read stream never ends. The client waits for the end of each of its streams,
+   * so it would keep this one for ever and never close.
    */
   discard(): void {
     this.#source.removeListener('readable', this.#notice)

@@ -4,36 +4,37 @@ import { openStreamsCall, shared, streams } from '../../platform/kit/event-store
 import { comparePositions, startOfLog, type Position } from '../../platform/kit/positions.ts'
 import type { EventFilter } from './subscription-options.ts'
 
-/** Considered events between two checkpoints of the server. */
+/** The server sends a checkpoint after this many considered events. */
 const checkpointWindow = 1_000
 
-/** A call whose messages come as the bytes that arrived. */
+/** A call whose messages are the bytes as they arrived. */
 export type RawCall = ClientReadableStream<Buffer>
 
-/** Which events of a stream a reading brings. */
+/** Selects the events of a stream for one read. */
 export interface StreamRange {
   readonly from: bigint | 'start' | 'end'
   readonly direction: 'forwards' | 'backwards'
   readonly limit: number
 }
 
-/** The client's own service definition knows it too, but only together with its decoder. */
+/** The client's own service definition has this too, but only together with its decoder. */
 const readMethod = '/event_store.client.streams.Streams/Read'
 
 /**
- * Opens a forwards reading of `$all` over the client's connection, past the client's decoder: that makes objects of every
- * member of every event, 13 µs an event, where most events of a rebuild are only passed over. Begins with what is at `from`.
+ * Opens a forwards read of `$all` over the client's connection, without the client's decoder. The decoder builds
+ * objects for every member of every event, 13 µs per event, and a rebuild skips most events. Starts with the event at
+ * `from`.
  */
 export function openRawLog(client: EventStoreDBClient, from: Position): Promise<RawCall> {
   const options = new streams.ReadReq.Options()
   options.setAll(placeInLog(from))
   options.setCount(Number.MAX_SAFE_INTEGER.toString())
   options.setNoFilter(new shared.Empty())
-  // The log of a follower may end before a place that the leader has told.
+  // The log of a follower may end before a position that the leader reported.
   return openRaw(client, 'readAll', options, { requiresLeader: true })
 }
 
-/** Opens a backwards reading of `$all` in the same way; it begins before what is at `from`. */
+/** Opens a backwards read of `$all` in the same way. It starts before the event at `from`. */
 export function openRawLogBackwards(
   client: EventStoreDBClient,
   from: Position | 'end',
@@ -48,8 +49,8 @@ export function openRawLogBackwards(
 }
 
 /**
- * Opens a reading of one stream in the same way: the client tells that a stream is not there by an error with a stack and a
- * cancelled call, which costs more than reading a short one. Here it ends without an event.
+ * Opens a read of one stream in the same way. For a missing stream the client throws an error with a stack and cancels
+ * the call; that costs more than a short read. Here the read ends without an event.
  */
 export function openRawStream(
   client: EventStoreDBClient,
@@ -65,7 +66,10 @@ export function openRawStream(
   return openRaw(client, 'readStream', options, {})
 }
 
-/** Opens a subscription to what the filter of `$all` lets through, after `from`; the same messages as the client would be sent. */
+/**
+ * Opens a subscription to the events that pass the filter of `$all`, after `from`. The server sends the same messages
+ * as to the client.
+ */
 export function openRawLogSubscription(
   client: EventStoreDBClient,
   { streamPrefixes }: EventFilter,
@@ -85,7 +89,7 @@ export function openRawLogSubscription(
   return openRaw(client, 'subscribeToAll', options, {})
 }
 
-/** Opens a subscription to one stream, also one that does not exist yet, after `from`. */
+/** Opens a subscription to one stream, after `from`. The stream may not exist yet. */
 export function openRawStreamSubscription(
   client: EventStoreDBClient,
   name: string,
@@ -142,7 +146,10 @@ function serialized(request: streams.ReadReq): Buffer {
   return Buffer.from(request.serializeBinary())
 }
 
-/** Leaving a reading does not end the call on the server; ended within the handling of its own message, the client may hang. */
+/**
+ * Leaving the read loop does not end the call on the server. Ending it inside the handler of its own message may hang
+ * the client.
+ */
 export function endCall(read: RawCall): Promise<void> {
   if (read.readableEnded) return Promise.resolve()
   return new Promise((resolve) => {

@@ -9,16 +9,17 @@ import { Pull } from './pull.ts'
 import { endCall, openRawLogBackwards, openRawStream, type RawCall, type StreamRange } from './raw-calls.ts'
 
 export interface ReadTiming {
-  /** A read that brings nothing for this long is begun again, in milliseconds. */
+  /** A read without data for this long is restarted, in milliseconds. */
   readonly silenceMs: number
-  /** After this long without progress a read fails, in milliseconds. */
+  /** A read fails after this long without progress, in milliseconds. */
   readonly budgetMs: number
 }
 
 const backoff = { firstMs: 50, mostMs: 1_000 }
 
 /**
- * Stored events of one stream, undecoded; none for a stream that does not exist. Reading is resumed where it broke off.
+ * Stored events of one stream, not decoded; none for a stream that does not exist. A broken read resumes at the same
+ * place.
  * @throws EventStoreUnavailableError, StreamTombstonedError, EventStoreRefusedError
  */
 export async function* readRawStream(
@@ -41,11 +42,11 @@ export async function* readRawStream(
   })
 }
 
-/** Events of the first page of a backwards reading; who asks what is new finds that among a few, and later pages are larger. */
+/** Events of the first page of a backwards read. A search for new events usually ends there. Later pages are larger. */
 const firstPage = 16
 
 /**
- * Stored events of the whole log as its leader has it, newest first, system events among them.
+ * Stored events of the whole log from the leader, newest first, including system events.
  * @throws EventStoreUnavailableError, EventStoreRefusedError
  */
 export async function* readLogBackwards(
@@ -71,7 +72,7 @@ export async function* readLogBackwards(
   }
 }
 
-/** Runs one reading after another until one ends by itself; progress renews the budget. */
+/** Repeats the read until one ends by itself. Progress renews the budget. */
 async function* resumed<Event>(
   what: string,
   { budgetMs }: ReadTiming,

@@ -6,7 +6,7 @@ export function isNode(value: unknown): value is SchemaNode {
   return typeof value === 'object' && value !== null
 }
 
-/** Names of the top-level members marked as PHI. Throws where a mark stands deeper: only whole members can be encrypted. */
+/** Names of the top-level members marked as PHI. Throws if a mark is deeper: only whole members can be encrypted. */
 export function phiMembersOf(type: string, schema: TSchema): readonly string[] {
   const properties = isNode(schema) && 'properties' in schema && isNode(schema.properties) ? schema.properties : {}
   const members = Object.keys(properties).filter((name) => isPhi(properties[name]))
@@ -19,7 +19,7 @@ export function phiMembersOf(type: string, schema: TSchema): readonly string[] {
   return members
 }
 
-/** The schema with every object of fixed members closed, so that nothing undeclared (and thus unencrypted) is stored. */
+/** Closes every object with fixed members, so nothing undeclared (and thus unencrypted) is stored. */
 export function closeObjects(schema: TSchema): TSchema {
   return isNode(schema) ? { ...schema, ...closedKeywords(schema) } : schema
 }

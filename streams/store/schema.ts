@@ -5,11 +5,11 @@ export function Phi<Schema extends TSchema>(schema: Schema) {
   return Type.Unsafe<Static<Schema> | null>({ ...schema, phi: true })
 }
 
-/** One event type as it is stored today. */
+/** One event type in its current stored form. */
 export interface EventDefinition<Name extends string = string, Schema extends TSchema = TSchema> {
   readonly type: Name
   readonly schema: Schema
-  /** Version of the stored shape, from 1. */
+  /** Version of the stored shape, starting at 1. */
   readonly version: number
   /** Member of the data that names the subject (a patient id) whose key encrypts the PHI members. */
   readonly subject?: string
@@ -19,7 +19,7 @@ export interface EventDefinition<Name extends string = string, Schema extends TS
 
 type DefinitionOptions = Pick<EventDefinition, 'subject' | 'upcasters'> & { readonly version?: number }
 
-/** Declares an event type. `subject` is required as soon as a member of the schema is PHI (the catalogue checks it). */
+/** Declares an event type. `subject` is required if a member of the schema is PHI (the catalogue checks it). */
 export function defineEvent<Name extends string, Schema extends TSchema>(
   type: Name,
   schema: Schema,

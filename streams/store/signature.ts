@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
 
-/** Identity and place of an event. An event that is moved, repeated or renamed has another place. */
+/** Identity and place of an event. A moved, repeated or renamed event has another place. */
 export interface SignedPlace {
   readonly stream: string
   readonly revision: bigint
@@ -11,7 +11,7 @@ export interface SignedPlace {
 export interface Signer {
   /** @returns the metadata with its signature as the last member. `metadata` is the text of a JSON object with members. */
   readonly sign: (place: SignedPlace, data: string, metadata: string) => string
-  /** Whether these stored bytes were signed for this place. */
+  /** Whether the signature of these stored bytes is valid for this place. */
   readonly isSigned: (place: SignedPlace, data: Uint8Array, metadata: Uint8Array) => boolean
 }
 
@@ -20,11 +20,11 @@ const afterDigest = '"}'
 const tailBytes = beforeDigest.length + 43 + afterDigest.length
 
 /**
- * HMAC-SHA-256 over the place, the stored data and the stored metadata without its last member. The place is a JSON list,
- * which shows its own end, and holds the length of the data: no two events have the same input.
+ * HMAC-SHA-256 over the place, the stored data and the stored metadata without its last member. The place is a JSON
+ * list, so its end is unambiguous. It contains the length of the data. So no two events have the same input.
  */
 export function createSigner(signingKey: Uint8Array): Signer {
-  // A key object, since createHmac on raw bytes imports the key anew each time (12 µs against 2).
+  // A key object: with raw bytes, createHmac imports the key each time (12 µs instead of 2).
   const key = createSecretKey(signingKey)
   const tail = (
     { stream, revision, id, type }: SignedPlace,

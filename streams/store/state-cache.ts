@@ -8,7 +8,7 @@ interface CachedState {
   readonly position: Position | undefined
 }
 
-/** The last known state of each stream for each fold. Never proof of anything: only an append validates it. */
+/** The last known state of each stream for each fold. It proves nothing: only an append validates it. */
 export class StateCache {
   readonly #entries: LRUCache<string, CachedState>
   readonly #foldIds = new WeakMap<object, number>()
@@ -20,11 +20,11 @@ export class StateCache {
 
   get<State, Event extends DomainEvent>(target: Target<State, Event>) {
     const entry = this.#entries.get(this.#key(target))
-    // Written by `advance` for this very fold, so the state has the fold's type.
+    // `advance` wrote the entry for this fold, so the state has the fold's type.
     return entry === undefined ? undefined : { ...entry, state: entry.state as State }
   }
 
-  /** Keeps the entry unless a newer one is there already. */
+  /** Keeps the existing entry if it is newer. */
   advance<State, Event extends DomainEvent>(
     target: Target<State, Event>,
     {

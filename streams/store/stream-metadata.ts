@@ -18,7 +18,10 @@ interface StoredMetadata {
   readonly revision: StreamRevision
 }
 
-/** The client's own `getStreamMetadata` takes a log position for the revision, so the metadata's stream is read instead. */
+/**
+ * The client's own `getStreamMetadata` uses a log position as the revision, so this reads the metadata's stream
+ * instead.
+ */
 export async function readMetadata(
   connection: EventStoreConnection,
   stream: string,
@@ -32,8 +35,8 @@ export async function readMetadata(
 }
 
 /**
- * Sets the members of `changes` and keeps the others: writing metadata replaces it whole, so it is merged first.
- * @throws AppendOutcomeUnknownError, EventStoreUnavailableError, RevisionConflictError when others never stop writing it
+ * Sets the members of `changes` and keeps the others. A write replaces all metadata, so the members are merged first.
+ * @throws AppendOutcomeUnknownError, EventStoreUnavailableError, RevisionConflictError if other writers never stop
  */
 export async function mergeMetadata(
   connection: EventStoreConnection,
@@ -58,7 +61,7 @@ export async function mergeMetadata(
       watch,
     )
     if (answer.kind === 'written') return
-    // A conflict may also be an earlier try of this very write; merging the same members again does no harm.
+    // The conflict may come from an earlier attempt of this write. Merging the same members again does no harm.
     if (attempt === mostConflicts) throw new RevisionConflictError(target, revision, answer.actual)
     await pause(backoffMs(backoff, attempt))
   }

@@ -9,8 +9,8 @@ import { WireReader } from './wire-reader.ts'
 type MarkerKind = 'confirmed' | 'checkpoint' | 'caught-up' | 'fell-behind'
 
 /**
- * What a server tells between events: the subscription stands, everything up to a place was considered, nothing more is
- * there yet, what is there is no longer delivered as it is written.
+ * Server messages between events: the subscription is confirmed, everything up to a position was considered, the
+ * subscription has caught up, or it fell behind.
  */
 export class Marker {
   readonly kind: MarkerKind
@@ -21,14 +21,14 @@ export class Marker {
   }
 }
 
-/** Messages that may wait for a slow handler; what is beyond stays with the server. */
+/** Messages that may wait for a slow handler. All others stay on the server. */
 const mostAhead = 512
 
 /** Field numbers of the server's `streams.proto`. */
 const readResp = { event: 1, confirmation: 2, checkpoint: 3, caughtUp: 8, fellBehind: 9 }
 const checkpoint = { commit: 1, prepare: 2 }
 
-/** The event or marker of a message; undefined where it brings something else. */
+/** The event or marker of a message; undefined if the message holds something else. */
 export function itemOf(message: Buffer): LogFrame | Marker | undefined {
   const response = new WireReader(message)
   if (!response.next()) return undefined
@@ -52,8 +52,9 @@ function checkpointIn(response: WireReader): Marker {
 }
 
 /**
- * The messages of a subscription as they arrived, past the client: it decodes each twice over and tells checkpoints and
- * caught-up at once, ahead of events that were delivered before them and still wait. Here all wait in one line.
+ * The messages of a subscription in the order of arrival, without the client. The client decodes each message twice. It
+ * also reports checkpoints and caught-up at once, before older events that still wait. Here all messages wait in one
+ * queue.
  */
 export class ReadAhead extends EventEmitter implements PullSource {
   readonly #call: RawCall
@@ -79,7 +80,7 @@ export class ReadAhead extends EventEmitter implements PullSource {
     return message ?? null
   }
 
-  /** Lets what waits and what still comes flow away. */
+  /** Discards waiting and future messages. */
   resume(): void {
     this.#isDiscarded = true
     this.#messages = []

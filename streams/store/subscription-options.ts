@@ -2,12 +2,14 @@ import type { EventHead, UndecodableEventError } from './errors.ts'
 import type { RecordedEvent } from './events.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 
-/** Which streams a subscription sees, filtered on the server. No prefixes: all but the server's own `$` streams. */
+/**
+ * Selects the streams of a subscription; the server filters. No prefixes: all streams but the server's own `$` streams.
+ */
 export interface EventFilter {
   readonly streamPrefixes: readonly string[]
 }
 
-/** One event at a time, or all that are ready, up to `batchSize` (default 500). Either way each call is awaited. */
+/** One event at a time, or all ready events, up to `batchSize` (default 500). Each call is awaited in both cases. */
 export type Delivery =
   | { readonly onEvent: (event: RecordedEvent) => Promise<void> | void; readonly onBatch?: never }
   | {
@@ -17,24 +19,27 @@ export type Delivery =
     }
 
 export interface SubscriptionCallbacks {
-  /** An event that cannot be decoded. Returning passes over it; without this callback, or when it throws, the subscription fails. */
+  /**
+   * Receives an event that cannot be decoded. If it returns, the event is skipped. If it is missing or throws, the
+   * subscription fails.
+   */
   readonly onUndecodable?: (head: EventHead, error: UndecodableEventError) => Promise<void> | void
-  /** Called, in line, after every event delivered before it was handled. */
+  /** Called in order: all earlier events are handled by then. */
   readonly onCaughtUp?: () => Promise<void> | void
-  /** The error that ended the subscription for good, which `ended` rejects with too. */
+  /** Receives the error that ended the subscription for good. `ended` rejects with the same error. */
   readonly onError?: (error: unknown) => void
   readonly signal: AbortSignal
 }
 
-/** Handlers run one after the other, in order of the log. A handler that throws ends the subscription. */
+/** Handlers run one after another, in the order of the log. A handler that throws ends the subscription. */
 export type AllSubscription = Delivery &
   SubscriptionCallbacks & {
     /** For logs and stats. */
     readonly name: string
     readonly filter: EventFilter
-    /** Delivery begins after this position. */
+    /** Delivery starts after this position. */
     readonly from: Position | 'start'
-    /** A place up to which everything was delivered and handled, told about every 1,000 considered events. */
+    /** Receives a position up to which everything was delivered and handled, about every 1,000 considered events. */
     readonly onCheckpoint?: (position: Position) => Promise<void> | void
   }
 
@@ -42,25 +47,25 @@ export type StreamSubscription = Delivery &
   SubscriptionCallbacks & {
     readonly name: string
     readonly stream: string
-    /** Delivery begins after this revision. */
+    /** Delivery starts after this revision. */
     readonly fromRevision: bigint | 'start'
   }
 
 export interface SubscriptionStats {
   readonly name: string
   readonly connected: boolean
-  /** Since the last connection was made, and the server did not fall behind after it. */
+  /** True if the subscription has caught up since the last connection and has not fallen behind after it. */
   readonly caughtUp: boolean
-  /** RFC 3339: when the last event was handled; null before the first. */
+  /** Time of the last handled event, RFC 3339; null before the first. */
   readonly lastEventAt: string | null
-  /** Everything up to here is handled. */
+  /** Every event up to here is handled. */
   readonly position: Position | 'start'
-  /** How often the subscription was begun again after a drop. */
+  /** Number of restarts after a drop. */
   readonly restarts: number
 }
 
 export interface RunningSubscription {
-  /** Resolves once the signal is aborted and the handler in hand is done; rejects with what a handler threw. */
+  /** Resolves after the signal is aborted and the running handler has finished. Rejects with the error of a handler. */
   readonly ended: Promise<void>
   readonly stats: () => SubscriptionStats
 }

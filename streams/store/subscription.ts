@@ -12,7 +12,7 @@ import { endCall, type RawCall } from './raw-calls.ts'
 import { itemOf, Marker, ReadAhead } from './subscription-feed.ts'
 import type { Delivery, RunningSubscription, SubscriptionCallbacks, SubscriptionStats } from './subscription-options.ts'
 
-/** Where a subscription stands: everything up to here is handled. */
+/** The progress of a subscription: every event up to here is handled. */
 interface Progress {
   readonly position: Position | 'start'
   readonly revision: bigint | 'start'
@@ -30,15 +30,18 @@ export interface SupervisedSubscription {
   readonly logger: StoreLogger | undefined
 }
 
-/** What a handler threw, told apart from what the connection threw. */
+/** Marks an error of a handler, as opposed to an error of the connection. */
 class HandlerFailure extends Error {}
 
-/** Two seconds between two tries at most: after an outage, what waits for the read models has a few tries of its own only. */
+/**
+ * At most two seconds between two attempts. A caller that waits for the read models after an outage has only a few
+ * attempts of its own.
+ */
 const backoff = { firstMs: 100, mostMs: 2_000 }
 const confirmationMs = 15_000
 const defaultBatchSize = 500
 
-/** Runs until the signal is aborted or a handler throws; every other end of the client's subscription is a drop. */
+/** Runs until the signal is aborted or a handler throws. Every other end of the client's subscription is a drop. */
 export function supervise(options: SupervisedSubscription): RunningSubscription {
   const run = new SubscriptionRun(options)
   const ended = run.run()
@@ -99,14 +102,15 @@ class SubscriptionRun {
     }
   }
 
-  /** One connection. Whatever it still delivers after it was left is dropped with its own buffer. */
+  /** One connection. Messages that arrive after its end are dropped with its own buffer. */
   async #runOnce(): Promise<void> {
     const call = await this.#options.open(this.#progress)
     const pull = new Pull<Buffer>(new ReadAhead(call))
     try {
       while (!this.#signal.aborted) {
         await this.#handleReady(pull)
-        // Silence is normal once connected (keepalive watches the line), but a subscription must be confirmed first.
+        // Silence is normal on a confirmed subscription (keepalive checks the connection). Confirmation has a time
+        // limit.
         const more = await pull.more(this.#isConnected ? Infinity : confirmationMs, this.#signal)
         if (more === 'end') return
         if (more === 'silence' && !this.#isConnected) throw new Error('not confirmed in time')
@@ -142,7 +146,7 @@ class SubscriptionRun {
     await this.#handleEvents(batch)
   }
 
-  /** A server may deliver again what lies before the place it was asked to resume at. */
+  /** After a resume, a server may deliver events before the requested place again. */
   #isHandled(frame: LogFrame): boolean {
     const { position } = this.#progress
     return this.#hasHandled && position !== 'start' && frame.isUpTo(position)
@@ -180,7 +184,7 @@ class SubscriptionRun {
     }
   }
 
-  /** The events up to the first that cannot be decoded. An error of the vault itself is a drop: it is tried again. */
+  /** The events up to the first that cannot be decoded. An error of the vault itself is a drop, so it is retried. */
   async #decode(batch: readonly StoredEvent[]) {
     const events: RecordedEvent[] = []
     try {
@@ -233,7 +237,7 @@ async function handled(handle: () => Promise<void> | void): Promise<void> {
   }
 }
 
-/** Begins decoding, so that all keys of a batch are fetched at once, and tells the outcome when asked in turn. */
+/** Starts decoding early, so all keys of a batch are fetched at once. The result is taken in order. */
 function decodeAhead(codec: Codec, event: StoredEvent): () => RecordedEvent | Promise<RecordedEvent> {
   try {
     const decoded = codec.decode(event)

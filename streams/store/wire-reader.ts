@@ -1,4 +1,4 @@
-/** Where a member's bytes lie. */
+/** The place of a member's bytes. */
 export interface Span {
   readonly start: number
   readonly end: number
@@ -9,10 +9,10 @@ const fixed64 = 1
 const lengthDelimited = 2
 const fixed32 = 5
 
-/** Walks the fields of one message of the protocol buffers' wire format, without copying any of it. */
+/** Iterates over the fields of one message in the protocol buffers' wire format, without a copy. */
 export class WireReader {
   readonly bytes: Buffer
-  /** Number of the field that `next` came to. */
+  /** Number of the current field. */
   field = 0
   #wireType = varint
   #at: number
@@ -24,7 +24,7 @@ export class WireReader {
     this.#end = end
   }
 
-  /** Comes to the next field; its value has to be taken or skipped before the one after it. False at the end. */
+  /** Moves to the next field. Its value must be read or skipped before the next call. False at the end. */
   next(): boolean {
     if (this.#at >= this.#end) return false
     const tag = Number(this.number())
@@ -33,7 +33,7 @@ export class WireReader {
     return true
   }
 
-  /** The place of a length-delimited value. Throws where the message is cut off. */
+  /** The place of a length-delimited value. Throws if the message is cut off. */
   span(): Span {
     const length = Number(this.number())
     const start = this.#at
@@ -44,7 +44,7 @@ export class WireReader {
     return { start, end }
   }
 
-  /** The first length-delimited field of that number in a nested message; undefined where it has none. */
+  /** The first length-delimited field with this number in a nested message; undefined if there is none. */
   within({ start, end }: Span, field: number): Span | undefined {
     const inner = new WireReader(this.bytes, start, end)
     while (inner.next()) {
@@ -54,7 +54,7 @@ export class WireReader {
     return undefined
   }
 
-  /** Whether a span is these very bytes. */
+  /** Whether a span has exactly these bytes. */
   holds({ start, end }: Span, expected: Uint8Array): boolean {
     if (end - start !== expected.length) return false
     for (let index = 0; index < expected.length; index += 1)
@@ -62,7 +62,7 @@ export class WireReader {
     return true
   }
 
-  /** A varint; a bigint where a number would lose digits. */
+  /** A varint; a bigint if a number would lose digits. */
   number(): number | bigint {
     let value = 0
     let scale = 1

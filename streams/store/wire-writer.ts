@@ -1,10 +1,10 @@
 const varint = 0
 const lengthDelimited = 2
 
-/** Puts together one message of the protocol buffers' wire format. */
+/** Builds one message in the protocol buffers' wire format. */
 export class WireWriter {
   readonly #parts: Uint8Array[] = []
-  /** Of what was written, in bytes. */
+  /** Bytes written so far. */
   length = 0
 
   number(field: number, value: number | bigint): this {

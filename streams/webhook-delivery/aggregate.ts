@@ -5,36 +5,39 @@ import { webhookDeliveryEvents, type DeliveryErrorClass, type WebhookDeliveryEve
 
 type DataOf<Type extends WebhookDeliveryEvent['type']> = Extract<WebhookDeliveryEvent, { type: Type }>['data']
 
-/** An attempt whose outcome is known. */
+/** An attempt with a known outcome. */
 export interface FinishedAttempt {
   readonly attempt: number
   readonly at: string
-  /** Null when no answer came. */
+  /** Null if no response arrived. */
   readonly statusCode: number | null
   readonly durationMs: number
-  /** Null when the receiver took it. */
+  /** Null if the receiver accepted it. */
   readonly errorClass: DeliveryErrorClass | null
 }
 
 interface Delivery extends DataOf<'WebhookDeliveryScheduled'> {
   readonly attempts: readonly FinishedAttempt[]
-  /** Number of the last attempt whose outcome is known: one that a crash cut off does not use up a place in the schedule. */
+  /** Number of the last attempt with a known outcome. An attempt that a crash cut off uses no place in the schedule. */
   readonly finishedAttempts: number
-  /** `finishedAttempts` when it was last asked for again: the schedule's place is what came after. */
+  /** `finishedAttempts` at the last request to deliver again. Later attempts fix the place in the schedule. */
   readonly roundFrom: number
-  /** The subscription's `endpointRevision` for which this round was asked for; null for the first one, and before that was recorded. */
+  /**
+   * The subscription's `endpointRevision` at the request for this round. Null for the first round, and for rounds from
+   * before this was recorded.
+   */
   readonly roundOf: number | null
-  /** The same of the last time that it was asked for, whether a round began or not. */
+  /** The same for the latest request, even if no round started. */
   readonly askedOf: number | null
-  /** Keyed requests that found this round under way. */
+  /** Keyed requests that arrived during this round. */
   readonly keysOfRound: number
   readonly openAttemptedAt: string | null
   readonly openLeaseUntil: string | null
-  /** Null once it has ended. */
+  /** Null after the end. */
   readonly nextAttemptAt: string | null
   /** Fingerprints of the keyed requests to deliver it again, by the HMAC of their key. */
   readonly redeliveries: GrowingMap<string>
-  /** Recoveries that have asked for it, and been told. */
+  /** Recoveries that requested this delivery and have an answer. */
   readonly recoveries: GrowingMap<true>
 }
 
@@ -67,7 +70,7 @@ function evolve(state: WebhookDeliveryState, event: WebhookDeliveryEvent): Webho
       return { ...state, ...finished(state, event.data, failedAt, errorClass), status: 'failed', nextAttemptAt: null }
     }
     case 'WebhookDeliveryCancelled':
-      // An attempt may be under way: its lease stays, and what the receiver took is told after this.
+      // An attempt may be running. Its lease stays, and the receiver's answer is recorded after this event.
       return { ...state, status: 'cancelled', nextAttemptAt: null }
     case 'WebhookRedeliveryRequested': {
       const { endpointRevision, requestedAt } = event.data
@@ -139,8 +142,8 @@ export const webhookDeliveries = defineAggregate({
 })
 
 /**
- * The id of the delivery of an event to a subscription; every attempt carries it as `webhook-id`. It is a UUID of version 8
- * from SHA-256 (RFC 9562, B.2): Postgres computes the same one without an extension (decision 0020).
+ * Id of the delivery of an event to a subscription. Every attempt sends it as `webhook-id`. It is a version 8 UUID from
+ * SHA-256 (RFC 9562, B.2). Postgres computes the same value without an extension (decision 0020).
  */
 export function deliveryIdOf(subscriptionId: string, eventId: string): string {
   const hash = createHash('sha256')

@@ -9,7 +9,7 @@ export const DeliveryStatus = Type.Enum(['pending', 'delivered', 'failed', 'canc
 export const DeliveredEventType = Type.Enum([...WebhookEventType.enum, 'webhook.test'])
 export type DeliveredEventType = Static<typeof DeliveredEventType>
 
-/** Why an attempt failed: the class of the outside error, never the receiver's own words. */
+/** Why an attempt failed: the class of the outside error, never text from the receiver. */
 export const DeliveryErrorClass = Type.Enum([
   'http_status',
   'redirect',
@@ -25,8 +25,9 @@ export const DeliveryErrorClass = Type.Enum([
 export type DeliveryErrorClass = Static<typeof DeliveryErrorClass>
 
 /**
- * The endpoint that a failure counts against: the subscription's `endpointRevision` that was called, and when it is to
- * be looked at if nothing is delivered until then. Null for a test, which counts against none.
+ * The endpoint that a failure counts against. `revision` is the subscription's `endpointRevision` of the call.
+ * `reviewAt` is the instant to check the endpoint if nothing is delivered before. Null for a test: its failures do not
+ * count.
  */
 export const FailedEndpoint = Nullable(Type.Object({ revision: Type.Integer({ minimum: 0 }), reviewAt: Instant }))
 export type FailedEndpoint = Static<typeof FailedEndpoint>
@@ -34,7 +35,7 @@ export type FailedEndpoint = Static<typeof FailedEndpoint>
 const named = { deliveryId: Id, subscriptionId: Id, eventId: Id }
 const failure = {
   ...named,
-  /** Numbers go on over redeliveries. */
+  /** Numbering continues over redeliveries. */
   attempt: Type.Integer({ minimum: 1 }),
   durationMs: Type.Integer({ minimum: 0 }),
   statusCode: Nullable(Type.Integer()),
@@ -45,14 +46,17 @@ const failure = {
 
 const asked = {
   ...named,
-  /** The subscription's, as whoever asked found it: tells what was asked for since it was last disabled. Null before this was recorded. */
+  /**
+   * The subscription's `endpointRevision` at the request. It shows which requests came after the last disabling. Null
+   * before this was recorded.
+   */
   endpointRevision: Nullable(Type.Integer({ minimum: 0 })),
-  /** The recovery that asked; null when it was asked for by itself. */
+  /** The recovery that requested the delivery; null for a single request. */
   recoveryId: Nullable(Id),
   request: CausingRequest,
 }
 
-/** Version 1 of `WebhookDeliveryScheduled` told events only, none that a client asked for. */
+/** Version 1 of `WebhookDeliveryScheduled` covered events only, no tests. */
 const scheduledUpcasters = {
   1: (data: unknown) => {
     const scheduled: { scheduledAt?: unknown } = Object(data)
@@ -60,13 +64,13 @@ const scheduledUpcasters = {
   },
 }
 
-/** Version 1 of the failures did not count against an endpoint. */
+/** Failures of version 1 did not count against an endpoint. */
 const failedUpcasters = { 1: (data: unknown) => ({ ...Object(data), endpoint: null }) }
 
 /** Version 2 of `WebhookDeliveryAttemptFailed` always had a next attempt. */
 const attemptFailedUpcasters = { ...failedUpcasters, 2: (data: unknown) => data }
 
-/** Version 1 of the redeliveries did not say which endpoint they were asked for. */
+/** Redeliveries of version 1 did not contain the endpoint revision. */
 const redeliveryUpcasters = { 1: (data: unknown) => ({ ...Object(data), endpointRevision: null }) }
 
 export const webhookDeliveryEvents = {
@@ -75,14 +79,14 @@ export const webhookDeliveryEvents = {
     Type.Object({
       ...named,
       organisationId: OrgId,
-      /** `eventId` names the domain event that is told; of a test it is an id of its own. */
+      /** `eventId` is the delivered domain event; a test has an id of its own. */
       origin: Type.Enum(['event', 'test']),
       eventType: DeliveredEventType,
       /** Null for a test. */
       assessmentId: Nullable(Id),
-      /** When what is told happened, or the test was asked for. */
+      /** When the event happened, or when the test was requested. */
       occurredAt: Instant,
-      /** Of the client that asked for a test; else null. */
+      /** The request of the client for a test; else null. */
       request: CausingRequest,
       scheduledAt: Instant,
     }),
@@ -104,7 +108,7 @@ export const webhookDeliveryEvents = {
   ),
   WebhookDeliveryAttemptFailed: defineEvent(
     'WebhookDeliveryAttemptFailed',
-    /** `nextAttemptAt` is null where it was cancelled during the attempt: it stays so, and none follows. */
+    /** `nextAttemptAt` is null if the delivery was cancelled during the attempt. Then no attempt follows. */
     Type.Object({ ...failure, nextAttemptAt: Nullable(Instant) }),
     { version: 3, upcasters: attemptFailedUpcasters },
   ),
@@ -113,7 +117,7 @@ export const webhookDeliveryEvents = {
     version: 2,
     upcasters: failedUpcasters,
   }),
-  /** The subscription was disabled or deleted while this was pending. */
+  /** The subscription was disabled or deleted while this delivery was pending. */
   WebhookDeliveryCancelled: defineEvent(
     'WebhookDeliveryCancelled',
     Type.Object({
@@ -122,13 +126,16 @@ export const webhookDeliveryEvents = {
       cancelledAt: Instant,
     }),
   ),
-  /** What had ended is pending again, under the same id, for another round of the schedule. */
+  /** An ended delivery is pending again, with the same id, for another round of the schedule. */
   WebhookRedeliveryRequested: defineEvent(
     'WebhookRedeliveryRequested',
     Type.Object({ ...asked, eventType: DeliveredEventType, assessmentId: Nullable(Id), requestedAt: Instant }),
     { version: 2, upcasters: redeliveryUpcasters },
   ),
-  /** Asked for again where no round begins: it is pending already, or a recovery found that it was delivered meanwhile. */
+  /**
+   * A request without a new round: the delivery is already pending, or a recovery found that it was delivered
+   * meanwhile.
+   */
   WebhookRedeliveryUnneeded: defineEvent('WebhookRedeliveryUnneeded', Type.Object({ ...asked, decidedAt: Instant }), {
     version: 2,
     upcasters: redeliveryUpcasters,

@@ -2,11 +2,11 @@ import { Type } from 'typebox'
 import { defineEvent, type EventOf } from '../store/schema.ts'
 import { Fingerprint, Id, Instant, OrgId } from '../types.ts'
 
-/** So many deliveries one recovery names at most. */
+/** Most deliveries of one recovery. */
 export const mostRecovered = 1000
 
 export const webhookRecoveryEvents = {
-  /** Names what is to be delivered again as it was found then, so that a repeat is answered alike. */
+  /** Lists the deliveries to repeat, as found at the request. So a repeat of the request gets the same answer. */
   WebhookRecoveryRequested: defineEvent(
     'WebhookRecoveryRequested',
     Type.Object({

@@ -12,7 +12,7 @@ import {
 
 type Subscribed = Extract<WebhookSubscriptionEvent, { type: 'WebhookSubscribed' }>['data']
 
-/** One that signs; the vault holds it under `secretId`. */
+/** A secret that signs. The vault holds it under `secretId`. */
 export interface WebhookSecret {
   readonly secretId: string
   readonly publicKey: PublicKey | null
@@ -20,7 +20,7 @@ export interface WebhookSecret {
   readonly validUntil: string | null
 }
 
-/** What a keyed request to rotate came to. */
+/** The outcome of a keyed request to rotate. */
 export interface KeyedRotation {
   readonly fingerprint: string
   readonly secretId: string
@@ -31,17 +31,17 @@ export interface WebhookSubscription extends Omit<Subscribed, 'secretId' | 'publ
   readonly disabledReason: DisabledReason | null
   readonly disabledAt: string | null
   readonly updatedAt: string
-  /** Revision of its own last change in the stream that all subscriptions of the organisation share. */
+  /** Revision of the subscription's last change, in the stream that all subscriptions of the organisation share. */
   readonly revision: number
-  /** Revision at which the endpoint became what it is: subscribed, moved to another address, or enabled again. */
+  /** Revision at which the endpoint got its present form: subscribed, moved to another address, or enabled again. */
   readonly endpointRevision: number
-  /** Revision at which it was last disabled, also once it is enabled again; null where it never was. */
+  /** Revision of the last disabling, kept after enabling again; null if there was none. */
   readonly disabledRevision: number | null
-  /** The current one, then those before it that had not ended when the current one was made; newest first. */
+  /** The current secret first. Then older ones that were still valid when the current one was made, newest first. */
   readonly secrets: readonly [WebhookSecret, ...WebhookSecret[]]
-  /** By the HMAC of their key: also those whose secret has ended. */
+  /** By the HMAC of their key. Includes rotations whose secret has ended. */
   readonly keyedRotations: GrowingMap<KeyedRotation>
-  /** The last warning of the row of failures that began at `failingSince`. */
+  /** The last warning for the series of failures since `failingSince`. */
   readonly warned: {
     readonly failingSince: string
     readonly percent: FailingPercent
@@ -50,12 +50,12 @@ export interface WebhookSubscription extends Omit<Subscribed, 'secretId' | 'publ
 }
 
 export interface WebhookSubscriptionsState {
-  /** Events so far. The stream is never truncated, so the next one has this revision. */
+  /** Number of events so far. The stream is never truncated, so the next event has this revision. */
   readonly applied: number
   readonly subscriptions: ReadonlyMap<string, WebhookSubscription>
-  /** Fingerprints of what was deleted, by id: a key of theirs creates nothing again. */
+  /** Fingerprints of deleted subscriptions, by id. A repeat of their key creates nothing. */
   readonly deleted: GrowingMap<string | null>
-  /** Those of them whose secrets are no more. */
+  /** Deleted subscriptions whose secrets are destroyed. */
   readonly destroyed: GrowingMap<true>
 }
 
@@ -163,7 +163,7 @@ function rotated(
   return { secrets: [{ secretId, publicKey, validUntil: null }, ...stillValid] as const, keyedRotations }
 }
 
-/** One stream per organisation, so that it decides the limit and the duplicates. */
+/** One stream per organisation: it decides the limit and the duplicates. */
 export const webhookSubscriptions = defineAggregate({
   category: 'webhook_subscriptions',
   id: (orgId: TenantId) => orgId,
@@ -177,7 +177,10 @@ export const webhookSubscriptions = defineAggregate({
   evolve,
 })
 
-/** Those that sign at an instant, the current one first. Instants are compared as text: all are UTC with milliseconds. */
+/**
+ * The secrets that sign at an instant, the current one first. Text comparison is enough: all instants are UTC with
+ * milliseconds.
+ */
 export function liveSecrets({ secrets }: Pick<WebhookSubscription, 'secrets'>, at: Date): readonly WebhookSecret[] {
   const instant = at.toISOString()
   return secrets.filter(({ validUntil }) => validUntil === null || validUntil > instant)

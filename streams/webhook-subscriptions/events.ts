@@ -21,21 +21,21 @@ export type PublicKey = Static<typeof PublicKey>
 export const DisabledReason = Type.Enum(['requested', 'gone', 'no_success'])
 export type DisabledReason = Static<typeof DisabledReason>
 
-/** How much of the time that an endpoint may go without a success has passed. */
+/** Elapsed share of the time that an endpoint may fail without a success. */
 export const FailingPercent = Type.Union([Type.Literal(50), Type.Literal(70), Type.Literal(90)])
 export type FailingPercent = Static<typeof FailingPercent>
 
 const described = {
   url: Type.String(),
-  /** Sorted, each once. */
+  /** Sorted, without duplicates. */
   eventTypes: Type.Array(WebhookEventType),
   description: Nullable(Type.String()),
   payloadMode: PayloadMode,
 }
 
 /**
- * Version 1 of `WebhookSubscribed` knew HMAC signatures only. Its secret lies in the vault under the subscription's own
- * id, as the first one of a subscription still does.
+ * Version 1 of `WebhookSubscribed` had HMAC signatures only. Its secret is in the vault under the subscription's own
+ * id. The first secret of a subscription still has that id.
  */
 const subscribedUpcasters = {
   1: (data: unknown) => {
@@ -49,7 +49,7 @@ export const webhookSubscriptionEvents = {
     'WebhookSubscribed',
     Type.Object({
       subscriptionId: Id,
-      /** Under it the vault keeps the secret and, with `v1a`, the key pair; no event holds either. */
+      /** The vault keeps the secret and, with `v1a`, the key pair under this id. No event contains either. */
       secretId: Id,
       organisationId: OrgId,
       ...described,
@@ -60,7 +60,7 @@ export const webhookSubscriptionEvents = {
     }),
     { version: 2, upcasters: subscribedUpcasters },
   ),
-  /** Holds every member as it is now; what failed at another address no longer counts. */
+  /** Contains every member after the change. Failures at another address no longer count. */
   WebhookSubscriptionChanged: defineEvent(
     'WebhookSubscriptionChanged',
     Type.Object({ subscriptionId: Id, ...described, isNewEndpoint: Type.Boolean(), changedAt: Instant }),
@@ -73,7 +73,7 @@ export const webhookSubscriptionEvents = {
     'WebhookSubscriptionEnabled',
     Type.Object({ subscriptionId: Id, enabledAt: Instant }),
   ),
-  /** The secret before this one signs too until `previousValidUntil`. */
+  /** The previous secret signs too until `previousValidUntil`. */
   WebhookSecretRotated: defineEvent(
     'WebhookSecretRotated',
     Type.Object({
@@ -85,7 +85,7 @@ export const webhookSubscriptionEvents = {
       request: CausingRequest,
     }),
   ),
-  /** A warning: nothing was delivered since `failingSince`, and at `disableAt` the subscription will be disabled. */
+  /** A warning: nothing was delivered since `failingSince`. The subscription will be disabled at `disableAt`. */
   WebhookEndpointFailing: defineEvent(
     'WebhookEndpointFailing',
     Type.Object({
@@ -101,7 +101,7 @@ export const webhookSubscriptionEvents = {
     'WebhookSubscriptionDeleted',
     Type.Object({ subscriptionId: Id, deletedAt: Instant }),
   ),
-  /** The vault has none of the secrets any more that a deleted subscription was signed with. */
+  /** The vault no longer holds any secret of a deleted subscription. */
   WebhookSecretsDestroyed: defineEvent(
     'WebhookSecretsDestroyed',
     Type.Object({ subscriptionId: Id, destroyedAt: Instant }),

@@ -3,7 +3,7 @@ import { clientScopes } from '../../commands/auth/scopes.ts'
 import { readCommand } from '../../app/command-line.ts'
 import { needsOf, requireVariables } from '../../app/roles.ts'
 
-/** Of no version: ids of callers may be any UUID. */
+/** A UUID without a version: callers may use any UUID as an id. */
 const org = 'A1B2C3D4-0000-0000-0000-000000000001'
 
 test.each([
@@ -21,7 +21,7 @@ test.each([
   expect(readCommand(args)).toEqual(command)
 })
 
-test('a client is ordered for an organisation by its id, in lower case, or for a new one', () => {
+test('reads a client of a given organisation, with its id in lower case, or of a new organisation', () => {
   expect(
     readCommand([
       'clients',
@@ -71,7 +71,7 @@ test.each([
   expect(readCommand(args)).toEqual({ name: 'wrong', reason: expect.stringContaining(reason) })
 })
 
-test('what is missing is named all at once, an empty variable too', () => {
+test('names all missing variables at once, including empty ones', () => {
   const env = { ESDB_URL: 'esdb://store', DATABASE_URL: '' }
   expect(() => requireVariables(env, needsOf(['projector']), 'serve --role projector')).toThrow(
     'serve --role projector needs DATABASE_URL, VAULT_DATABASE_URL, MASTER_KEYS: set them in the environment',

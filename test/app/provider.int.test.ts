@@ -9,12 +9,12 @@ afterEach(async () => {
   for (const close of closers.splice(0)) await close()
 })
 
-test('the embedded simulator has a control secret in the credentials, and health and results show it', async () => {
+test('the credentials contain the control secret of the embedded simulator; health and results name the simulator', async () => {
   const running = await startInProcessPlatform({ PROVIDER_NAME: 'dermatology' })
   closers.push(() => running.close())
   const { platform, api, terms, provider } = running
   expect(platform.credentials.control_secret).toMatch(/^[\w-]{43}$/)
-  // The start finds it out, before any review.
+  // The start detects it before any review.
   const health = await api.call('/health')
   expect(health.status).toBe(200)
   expect(at(health.body, 'checks')).toContainEqual({

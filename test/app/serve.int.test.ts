@@ -15,7 +15,7 @@ import { at, createApiClient, requestToken, textAt } from '../../app/demo/api-cl
 import { waitFor } from '../support/platform.ts'
 import { freshDatabase, type FreshDatabase } from '../support/postgres.ts'
 
-// Each start of the program takes seconds on a machine that does other things too.
+// Each start of the program takes seconds on a busy machine.
 vi.setConfig({ testTimeout: 120_000 })
 
 const main = fileURLToPath(new URL('../../app/main.ts', import.meta.url))
@@ -70,7 +70,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** Nothing of the test runner's environment but what it has compiled, nor a data folder. */
+/** The environment contains only the compile cache of the test run, and no data folder. */
 function begin(args: readonly string[], env: Readonly<Record<string, string>>) {
   const compiled = { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '' }
   const child = spawn(process.execPath, [main, ...args], {
@@ -92,7 +92,7 @@ async function outcome(args: readonly string[], env: Readonly<Record<string, str
   return { code: await exited, ...told }
 }
 
-test('an operator registers a client, which an API serves; SIGTERM ends it with 0', async () => {
+test('an operator registers a client, an API serves it, and SIGTERM ends the API with exit code 0', async () => {
   const registered = await outcome(
     ['clients', 'register', '--new-org', '--new-product', '--scope', 'patients:read'],
     settings,
@@ -121,8 +121,8 @@ test('an operator registers a client, which an API serves; SIGTERM ends it with 
   expect([await api.exited, await projector.exited, api.told.stderr, projector.told.stderr]).toEqual([0, 0, '', ''])
 })
 
-// Starts that fail wait for nobody, and need not wait for each other.
-test.concurrent('a service client whose secret has changed stops the start with its name', async () => {
+// Failing starts do not depend on each other, so they run in parallel.
+test.concurrent('a service client with a changed secret stops the start, and the error names its variable', async () => {
   const { code, stderr } = await outcome(['serve', '--role', 'api'], {
     ...settings,
     SERVICE_CLIENT_SECRET: `${secret}-other`,
@@ -162,12 +162,12 @@ test.concurrent.each([
     { BASE_URL: '', PROVIDER_LOGIN: '' },
     'serve --role processor needs BASE_URL, PROVIDER_LOGIN: set them in the environment',
   ],
-])('a start says so when %s', async (_, changed, message) => {
+])('a start reports that %s', async (_, changed, message) => {
   const { code, stderr, stdout } = await outcome(['serve', '--role', 'processor'], { ...settings, ...changed })
   expect([code, stdout.includes('is ready'), stderr]).toEqual([1, false, expect.stringContaining(message)])
 })
 
-test.concurrent('a start says so when Postgres does not admit the user', async () => {
+test.concurrent('a start reports that Postgres refuses the user', async () => {
   const stranger = new URL(settings['DATABASE_URL'] ?? '')
   stranger.username = 'nobody-of-this-name'
   const { code, stderr } = await outcome(['serve', '--role', 'projector'], { ...settings, DATABASE_URL: stranger.href })
@@ -177,7 +177,7 @@ test.concurrent('a start says so when Postgres does not admit the user', async (
   ])
 })
 
-test.concurrent('a vault that is the database of the read models at another address stops the start', async () => {
+test.concurrent('the start fails if the vault is the database of the read models under another address', async () => {
   const readModels = new URL(settings['DATABASE_URL'] ?? '')
   const forward = createServer((socket) => {
     const onward = connect(Number(readModels.port === '' ? 5432 : readModels.port), readModels.hostname)
@@ -241,7 +241,7 @@ test.concurrent('in production a provider simulator behind PROVIDER_BASE_URL sto
   }
 })
 
-test.concurrent('an API on the vault of another installation says so', async () => {
+test.concurrent('an API with the vault of another installation reports it', async () => {
   const other = await freshDatabase()
   const { code, stderr } = await outcome(['serve', '--role', 'api'], {
     ...settings,
@@ -254,7 +254,7 @@ test.concurrent('an API on the vault of another installation says so', async () 
   ])
 })
 
-test('a processor whose services are away says that steps wait, is not ready, and still ends with 0', async () => {
+test('a processor without its services logs that steps wait, is not ready, and still ends with 0', async () => {
   const processor = begin(['serve', '--role', 'processor'], { ...settings, BASE_URL: 'http://127.0.0.1:1' })
   const health = await waitFor(
     'its health',
@@ -274,7 +274,7 @@ test('a processor whose services are away says that steps wait, is not ready, an
   expect([await processor.exited, processor.told.stderr]).toEqual([0, ''])
 })
 
-test('what nobody knows ends with 2 and the usage', async () => {
+test('an unknown command ends with exit code 2 and prints the usage', async () => {
   const { code, stderr } = await outcome(['serve', '--role', 'worker'], {})
   expect([code, stderr]).toEqual([2, expect.stringContaining('Usage: npm run platform -- COMMAND')])
 })

@@ -23,7 +23,7 @@ afterAll(async () => {
   await rm(dataDir, { recursive: true, force: true })
 })
 
-/** What the services were given when they called each other for cases only. */
+/** The former scopes of the services: they only read cases of each other. */
 const formerScopes = ['cases:read']
 
 async function typesOf(clientId: string): Promise<string[]> {
@@ -32,7 +32,7 @@ async function typesOf(clientId: string): Promise<string[]> {
   return types
 }
 
-it('gives the services of an older data folder the scopes that they need now, once, and its other clients none', async () => {
+it('adds missing scopes to the service client of an older data folder once, and changes no other client', async () => {
   const configuration = loadConfiguration({ PLATFORM_DATA_DIR: dataDir })
   const made = await keepCredentials(configuration)
   const older = made.clients.map((client) =>
@@ -59,8 +59,8 @@ it('gives the services of an older data folder the scopes that they need now, on
   }
 })
 
-it('gives them to the client of roles that run apart, whichever instances start at once', async () => {
-  // Any UUID: this one has neither a version nor a variant.
+it('adds them to the client of separate roles, whichever instances start at once', async () => {
+  // Any UUID works: this one has neither a version nor a variant.
   const clientId = randomUUID().replace(/-4(...)-./, '-0$1-0')
   const secret = randomUUID()
   const former = {
@@ -84,7 +84,7 @@ it('gives them to the client of roles that run apart, whichever instances start 
   expect(await typesOf(clientId)).toEqual(['OauthClientRegistered', 'OauthClientScopesGranted'])
 })
 
-it('gives an organisation’s client nothing that is named as theirs by mistake', async () => {
+it('adds nothing to an organisation’s client that is configured as the service client by mistake', async () => {
   const clientId = randomUUID()
   const secret = randomUUID()
   const own = {

@@ -57,7 +57,7 @@ it.each([
   expect(translateStageError(error)?.code).toBe(code)
 })
 
-it('leaves the rest to be a 500', () => {
+it('leaves all other errors to become a 500', () => {
   for (const error of [
     new Error('x'),
     withCode('23505'),
@@ -71,7 +71,7 @@ it('leaves the rest to be a 500', () => {
   }
 })
 
-it('tells the caller when to come back from an outage', () => {
+it('returns Retry-After for an outage', () => {
   expect(translateStageError(new EventStoreUnavailableError('a read'))?.headers).toEqual({ 'retry-after': '2' })
   expect(translateStageError(new EventStoreFullError('patient-a-b'))?.headers).toEqual({ 'retry-after': '10' })
 })

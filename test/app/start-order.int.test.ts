@@ -11,7 +11,7 @@ import { freshDatabase } from '../support/postgres.ts'
 
 const logger = createLogger({ level: 'silent' })
 
-/** Whether something listens on the port at this moment: the connection is begun before this returns. */
+/** Whether something listens on the port now. The connection attempt starts before this returns. */
 function isAnswering(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1')
   return new Promise((resolve) => {
@@ -22,7 +22,7 @@ function isAnswering(port: number): Promise<boolean> {
   })
 }
 
-it('steps begin when the services that they call answer, and not before', async () => {
+it('steps begin only after the services that they call answer', async () => {
   const [dataDir, port, database] = await Promise.all([
     mkdtemp(join(tmpdir(), 'start-order-')),
     freePort(),
@@ -30,7 +30,7 @@ it('steps begin when the services that they call answer, and not before', async 
   ])
   const graceful = createGracefulStop({ logger })
   const answers: [name: string, isAnswering: Promise<boolean>][] = []
-  // What begins says at once how it is ended.
+  // Each part registers its own end as soon as it begins.
   const stop: GracefulStop = {
     ...graceful,
     get isStopping() {

@@ -10,7 +10,7 @@ interface Hazard {
   readonly tests: readonly string[]
 }
 
-/** Rows of the tables: the first cell is the hazard's number, the last one names its tests in backquotes. */
+/** Rows of the tables: the first cell is the hazard's number, the last one lists its tests in backquotes. */
 function hazardsOf(markdown: string): readonly Hazard[] {
   return markdown.split('\n').flatMap((line) => {
     const cells = line.split('|').map((cell) => cell.trim())
@@ -24,7 +24,7 @@ function titlesIn(source: string): readonly string[] {
   return [...source.matchAll(/\btest\('([^']+)'/g)].map((match) => match[1] ?? '')
 }
 
-/** What a table names that no test is called. */
+/** Names in a table that no test has. */
 function missingTests(markdown: string, sources: readonly string[]): readonly string[] {
   const titles = new Set(sources.flatMap(titlesIn))
   return hazardsOf(markdown).flatMap(({ id, tests }) =>
@@ -37,26 +37,26 @@ function sourcesOf(pattern: string): readonly string[] {
 }
 
 describe('the table of event store hazards', () => {
-  test('names a test for every hazard, and each of them exists', () => {
+  test('names an existing test for every hazard', () => {
     const hazards = hazardsOf(document)
 
     expect(hazards.filter(({ tests }) => tests.length === 0)).toEqual([])
     expect(missingTests(document, sourcesOf('test/{streams/store,architecture}/*.test.ts'))).toEqual([])
   })
 
-  test('has a row for each hazard that the design lists', () => {
+  test('has a row for each hazard in the design', () => {
     const ids = hazardsOf(document).map(({ id }) => id)
 
     expect(ids).toEqual(expect.arrayContaining(Array.from({ length: 14 }, (_, index) => `C${index + 1}`)))
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  test('is found out when it names a test that does not exist', () => {
+  test('is reported if it names a test that does not exist', () => {
     const planted = '| # | What | Do | Test |\n| --- | --- | --- | --- |\n| C1 | a | b | `there`, `not there` |\n'
     expect(missingTests(planted, [`test('there', () => {})`])).toEqual(['C1: not there'])
   })
 
-  test('nothing that reads facts depends on system projections or persistent subscriptions', () => {
+  test('no reader of events depends on system projections or persistent subscriptions', () => {
     const forbidden = /PersistentSubscription|['"`]\$(ce|et|bc|by_category)-/
     const offenders = sourcesOf('{streams,projections,processes,commands,read-api,platform}/**/*.ts').filter((source) =>
       forbidden.test(source),

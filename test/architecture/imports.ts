@@ -3,7 +3,7 @@ import { join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export interface SourceFile {
-  /** From the repository's root, with slashes. */
+  /** Path from the repository's root, with slashes. */
   readonly path: string
   readonly text: string
 }
@@ -11,12 +11,12 @@ export interface SourceFile {
 export interface Violation {
   readonly path: string
   readonly rule: string
-  /** What breaks the rule: an imported path or package, a call, a name. */
+  /** The violation: an imported path or package, a call, a name. */
   readonly what: string
 }
 
 interface ImportRule {
-  /** Files that it is about; of several, the longest prefix decides. */
+  /** Files of the rule. The longest matching prefix decides. */
   readonly of: string
   readonly may: readonly (string | RegExp)[]
   readonly not?: readonly (string | RegExp)[]
@@ -35,7 +35,7 @@ const stages = [
   'embedded/',
 ]
 
-/** Architecture section 2, row by row. */
+/** The rows of architecture section 2. */
 export const importRules: readonly ImportRule[] = [
   { of: 'streams/', may: ['streams/', 'platform/kit/'] },
   { of: 'contracts/', may: ['contracts/', 'streams/', 'platform/'] },
@@ -63,10 +63,10 @@ export const importRules: readonly ImportRule[] = [
   { of: 'test/', may: ['test/', 'tools/', 'bench/harness/', 'app/', ...stages] },
 ]
 
-/** The one place outside the embedded node for parts of the client that are not public. */
+/** The only place outside the embedded node for non-public parts of the client. */
 const clientInternals = 'platform/kit/event-store-client.ts'
 
-/** Packages that only some places may import; of several that fit a package, the longest decides. */
+/** Packages that only some places may import. The longest matching name decides. */
 const packageRules: readonly { readonly of: string; readonly by: readonly string[] }[] = [
   {
     of: '@eventstore/db-client',
@@ -85,7 +85,7 @@ const pureFiles = [
   /^streams\/(?!store\/).*\.ts$/,
 ]
 
-/** Time, ids and chance come in with the command; `new Date(value)` only reads data. */
+/** Time, ids and random values come in with the command. `new Date(value)` only parses data. */
 const impurities =
   /\bDate\.now\b|\bnew Date(?:\(\s*\)|(?!\s*\())|(?<!new )(?<![.\w])Date\(\s*\)|\brandomUUID\b|\bMath\.random\b|\brandomBytes\b|\bgetRandomValues\b|\bperformance\.now\b|\bhrtime\b|\bimport\s*\{[^}]*\bv[147]\b[^}]*\}\s*from\s*'uuid'/g
 
@@ -101,14 +101,14 @@ export async function readSources(): Promise<SourceFile[]> {
       if (!found.isFile() || !found.name.endsWith('.ts') || found.parentPath.includes('node_modules')) continue
       const full = join(found.parentPath, found.name)
       const path = full.slice(root.length).replaceAll('\\', '/')
-      // The planted violations of the tests of this very check are text, not code.
+      // The planted violations in the tests of this check are text, not code.
       if (!path.startsWith('test/architecture/')) files.push({ path, text: await readFile(full, 'utf8') })
     }
   }
   return files
 }
 
-/** What a file imports, statically, dynamically, as types or by passing on; relative ones as paths from the root. */
+/** All imports of a file: static, dynamic, of types, and re-exports. Relative ones become paths from the root. */
 export function importsOf({ path, text }: SourceFile): string[] {
   const code = withoutComments(text)
   const found = [
@@ -154,7 +154,7 @@ function packageViolations(path: string, imported: string): Violation[] {
   return [{ path, rule: `importers of ${rule.of}`, what: imported }]
 }
 
-/** Members of the client that are not public, reached by name. */
+/** Uses of the client's non-public members by name. */
 function hiddenMembers({ path, text }: SourceFile): Violation[] {
   if (path === clientInternals || path.startsWith('test/')) return []
   const members = withoutComments(text).matchAll(
@@ -163,7 +163,7 @@ function hiddenMembers({ path, text }: SourceFile): Violation[] {
   return [...members].map(([what]) => ({ path, rule: `importers of ${clientInternals}`, what }))
 }
 
-/** What cannot be read here cannot be checked; only tests write code that imports what they computed. */
+/** A computed import cannot be checked. Only tests write code that computes imports. */
 function computedImports({ path, text }: SourceFile): Violation[] {
   if (path.startsWith('test/') || path.startsWith('tools/')) return []
   return [...withoutComments(text).matchAll(/\b(?:import|require)\s*\((?!\s*(['"`])[^'"`$]+\1\s*[,)])[^)]*\)?/g)].map(
@@ -185,7 +185,7 @@ function impureCalls({ path, text }: SourceFile): Violation[] {
 }
 
 function vagueName({ path }: SourceFile): Violation[] {
-  // The node's index of its log is what its name says.
+  // The embedded node has an `index` of its log, so this name is allowed there.
   if (path.startsWith('embedded/eventstore/index/')) return []
   const vague = path
     .replace(/\.ts$/, '')
@@ -195,8 +195,8 @@ function vagueName({ path }: SourceFile): Violation[] {
 }
 
 /**
- * The files of circles and between them, none where there is no circle. A file is dropped once it imports no file that
- * is left, and likewise once none that is left imports it; a circle never is.
+ * The files in import circles and between them; none without a circle. Files without remaining imports, or without
+ * remaining importers, are removed repeatedly. A circle always remains.
  */
 export function circlesOf(sources: readonly SourceFile[]): string[] {
   let left = new Map(sources.map((file) => [file.path, importsOf(file)]))

@@ -4,13 +4,13 @@ import { circlesOf, importRules, importsOf, readSources, violationsOf } from './
 const plant = (path: string, text: string) => violationsOf({ path, text }).map(({ rule, what }) => `${rule}: ${what}`)
 
 describe('the stages of the repository', () => {
-  it('import only what architecture section 2 lets them', async () => {
+  it('import only files that architecture section 2 allows', async () => {
     const sources = await readSources()
     expect(sources.length).toBeGreaterThan(200)
     expect(sources.flatMap(violationsOf)).toEqual([])
   })
 
-  it('are all under a rule, and every rule but that of the benchmarks is about files that exist', async () => {
+  it('are all under a rule, and every rule except the one of the benchmarks matches existing files', async () => {
     const paths = (await readSources()).map(({ path }) => path)
     const idle = importRules.filter(({ of }) => of !== 'bench/' && !paths.some((path) => path.startsWith(of)))
     expect(idle).toEqual([])
@@ -22,7 +22,7 @@ describe('circles between files', () => {
     expect(circlesOf(await readSources())).toEqual([])
   })
 
-  it('are found, also of imported types, and lines of imports are none', () => {
+  it('are found, also through imported types; import lines without a circle are not reported', () => {
     const importing = (path: string, target: string) => ({ path, text: `import type { A } from '${target}'` })
     const line = [
       importing('streams/a.ts', './b.ts'),
@@ -146,11 +146,11 @@ describe('a planted violation', () => {
       '@eventstore/db-client/dist/Client/parseConnectionString.js',
       'importers of @eventstore/db-client/dist/: @eventstore/db-client/dist/Client/parseConnectionString.js',
     ],
-  ])('in %s, importing %s, is reported', (path, imported, violation) => {
+  ])('in %s, importing %s is reported', (path, imported, violation) => {
     expect(plant(path, `import { x } from '${imported}'`)).toEqual([violation])
   })
 
-  it('is a member of the client that is not public', () => {
+  it('is reported for a non-public member of the client', () => {
     const [violation] = plant('streams/store/reading.ts', `const open = client['callArguments']({}, {})`)
     expect(violation).toBe(`importers of platform/kit/event-store-client.ts: ['callArguments']`)
   })
@@ -169,12 +169,12 @@ describe('a planted violation', () => {
       'the second of two',
       `import { a } from './stream.ts'\nimport { b } from '../../platform/observability/health.ts'`,
     ],
-  ])('is seen when it is imported as %s', (_how, text) => {
+  ])('is found as an import of %s', (_how, text) => {
     expect(plant('streams/case/aggregate.ts', text)).toEqual(['imports of streams/: platform/observability/health.ts'])
   })
 
   it.each(['await import(`../../${stage}/health.ts`)', 'await import(path)', `require('../../' + stage)`])(
-    'is suspected where the path is computed: %s',
+    'is reported if the path is computed: %s',
     (text) => {
       expect(plant('streams/case/aggregate.ts', text)).toEqual([expect.stringContaining('computed imports')])
       expect(plant('streams/case/aggregate.ts', `await import('./stream.ts')`)).toEqual([])
@@ -204,7 +204,7 @@ describe('a planted violation', () => {
     expect(plant('processes/webhooks/deliver.steps.ts', `const a = ${call}`)).toEqual([])
   })
 
-  it('of purity is not seen in reading an instant from data, or in a comment', () => {
+  it('of purity is not reported for parsing an instant from data, or in a comment', () => {
     const text = `/* new Date() */\n// Math.random()\nconst a = new Date(submittedAt).toISOString()\nconst b = v5('x', a)`
     expect(plant('commands/clinical/open-case.ts', text)).toEqual([])
     expect(plant('commands/clinical/open-case.ts', `import { v5, v7 } from 'uuid'`)).toHaveLength(1)
@@ -221,7 +221,7 @@ describe('a planted violation', () => {
 })
 
 describe('reading imports', () => {
-  it('gives relative ones from the root and packages as they are', () => {
+  it('returns relative imports as paths from the root, and packages unchanged', () => {
     const text = `import type { A } from '../store/events.ts'\nimport { b } from 'typebox'\nexport type { C } from './stream.ts'`
     expect(importsOf({ path: 'streams/case/aggregate.ts', text })).toEqual([
       'streams/store/events.ts',

@@ -4,11 +4,11 @@ import { fileURLToPath } from 'node:url'
 import { parseSync, Visitor, type ESTree } from 'rolldown/utils'
 import { analyse } from 'scslre'
 
-/** Folders whose code reads requests, or parts of them that were stored. */
+/** Folders whose code parses requests, or stored parts of them. */
 const folders = ['platform/http', 'commands', 'read-api', 'streams']
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
-/** The one place for `uniqueItems`: it requires `maxItems` too. */
+/** The only place for `uniqueItems`: it requires `maxItems` too. */
 const distinctList = 'platform/http/distinct-items.ts'
 
 const reasons = {
@@ -17,7 +17,7 @@ const reasons = {
   Move: 'a match can begin at each place of the same text',
 } as const
 
-/** Patterns and keywords, in code that reads requests, that can take more than linear time. */
+/** Patterns and keywords in code that parses requests, if they may take more than linear time. */
 export async function superLinearSource(): Promise<string[]> {
   const files = await Promise.all(
     folders.map(async (folder) =>
@@ -70,7 +70,7 @@ export function superLinearIn(path: string, text: string): string[] {
   return found
 }
 
-/** The patterns of a JSON schema, or of a document with schemas in it, that can take more than linear time. */
+/** The patterns of a JSON schema, or of a document with schemas, that may take more than linear time. */
 export function superLinearPatterns(schema: unknown, place = ''): string[] {
   if (typeof schema !== 'object' || schema === null) return []
   return Object.entries(schema).flatMap(([name, value]: [string, unknown]) => {
@@ -85,7 +85,7 @@ export function superLinearPatterns(schema: unknown, place = ''): string[] {
   })
 }
 
-/** Why some text takes the expression more than linear time; undefined where none does. */
+/** Why the expression takes more than linear time for some text; undefined if it never does. */
 function superLinear(source: string, flags: string): string | undefined {
   const [report] = analyse({ source, flags }).reports
   return report === undefined ? undefined : `/${source}/${flags}: ${reasons[report.type]}`

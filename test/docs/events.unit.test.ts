@@ -9,7 +9,7 @@ const page = readFileSync(new URL('../../docs/events.md', import.meta.url), 'utf
 /** Names in code marks. */
 const codes = (text: string) => [...text.matchAll(/`([^`]+)`/g)].map(([, code]) => code ?? '')
 
-test('the page lists every event of every channel with its version and payload, and no other', () => {
+test('the page lists exactly the events of all channels, with version and payload', () => {
   const documented = page
     .split('\n')
     .filter((line) => /^\| `[a-z_]+\.[a-z_.]+` \|/.test(line))
@@ -32,12 +32,12 @@ test('the page lists every event of every channel with its version and payload, 
   expect(documented).toEqual(published)
 })
 
-test('the page names the members of the envelope', () => {
+test('the page lists the members of the envelope', () => {
   const [, told = ''] = /and the envelope:([^:]*)\. Members/s.exec(page) ?? []
   expect(codes(told)).toEqual(Object.keys(envelope))
 })
 
-test('the page lists the codes of failures, and which of them is reserved', () => {
+test('the page lists the codes of failures, and marks the reserved one', () => {
   const [, told = '', reserved = ''] = /\*\*`error_code`\*\* is null, or one of ([^.]*)\.(.*?)\n- /s.exec(page) ?? []
   expect(codes(told)).toEqual([...FailureCode.enum])
   expect(codes(reserved)).toEqual(['IMAGE_UNREADABLE'])

@@ -20,15 +20,15 @@ export const compiledDocuments: readonly string[] = [
 
 /** A block of TypeScript in a document, as a module. */
 export interface Example {
-  /** Where the module would stand. Its relative imports start there. */
+  /** Path of the module. Its relative imports start there. */
   readonly path: string
   readonly text: string
 }
 
 /**
- * The `ts` blocks of a document. A block that names a file (```` ```ts streams/x/events.ts ````) is that file; any other
- * stands in the folder of the document. A comment `<!-- example … -->` before a block contains what the reader need not
- * see: imports and declarations.
+ * The `ts` blocks of a document. A block with a file name (```` ```ts streams/x/events.ts ````) is that file. Other
+ * blocks are in the folder of the document. A comment `<!-- example … -->` before a block contains hidden code: imports
+ * and declarations.
  */
 export function examplesOf(document: { readonly path: string; readonly text: string }): Example[] {
   const block = /(?:<!-- example\n([\s\S]*?)-->\s*)?```ts *(\S*)\n([\s\S]*?)```/g
@@ -44,8 +44,8 @@ export async function readDocument(path: string): Promise<{ readonly path: strin
 }
 
 /**
- * The errors of the type checker in the examples, as it prints them. The examples are written below `folder`; the checker
- * sees that folder and the repository as one tree.
+ * The type checker's errors in the examples, as it prints them. The examples are written below `folder`. The checker
+ * treats that folder and the repository as one tree.
  */
 export async function typeErrors(examples: readonly Example[], folder: string): Promise<string[]> {
   for (const { path, text } of examples) {

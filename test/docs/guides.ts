@@ -5,12 +5,12 @@ import { compiledDocuments } from './examples.ts'
 
 /** A guide for authors: the README of a folder. */
 export interface Guide {
-  /** From the root, like `streams/store/README.md`. */
+  /** Path from the root, like `streams/store/README.md`. */
   readonly path: string
   readonly text: string
 }
 
-/** The files of the repository as guides name them. */
+/** The repository's files, in the form that guides use. */
 export interface Tree {
   readonly paths: readonly string[]
   /** The words of each source file, by its path. */
@@ -19,7 +19,7 @@ export interface Tree {
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const isSource = (path: string) => /\.(?:ts|mjs|json|yml|proto)$|(?:^|\/)Dockerfile$/.test(path)
-/** The planted names of the test of this check are in the tree, too. */
+/** Excludes the test of this check, because it contains planted names. */
 const isOfThisCheck = (path: string) => path.startsWith('test/docs/')
 
 export async function readTree(): Promise<Tree & { readonly guides: readonly Guide[] }> {
@@ -42,7 +42,7 @@ function wordsOf(text: string): ReadonlySet<string> {
   return new Set([...(text.match(/[\w$]+/g) ?? []), ...(text.match(/[\w-]+\.json\b/g) ?? [])])
 }
 
-/** Names in a guide that the tree does not have, as `line: name`. */
+/** Names in a guide that the tree lacks, as `line: name`. */
 export function missingNames({ path, text }: Guide, tree: Tree): string[] {
   const folder = path.slice(0, path.lastIndexOf('/') + 1)
   const missing: string[] = []
@@ -68,7 +68,7 @@ function missingInProse(line: string, folder: string, tree: Tree): string[] {
   const [first = [], ...others] = cells.map(spansOf)
   const paths = (spans: readonly string[]) => spans.flatMap((span) => span.split(/\s+/)).filter(isPath)
   const lost = paths([...first, ...others.flat()]).filter((name) => filesOf(name, folder, tree).length === 0)
-  // A row about files: its names are in these files.
+  // A table row about files: its names must occur in these files.
   const about = others.length > 0 ? paths(first).flatMap((name) => filesOf(name, folder, tree)) : []
   const sources = about.flatMap((file) => tree.words.get(file) ?? [])
   const namesOf = (spans: readonly string[]) => spans.flatMap((span) => namesIn(span))
@@ -82,12 +82,18 @@ function spansOf(text: string): string[] {
   return [...text.matchAll(/`([^`]+)`/g)].map(([, span = '']) => span)
 }
 
-/** A path holds a slash or ends in a file type that the repository has; one of HTTP begins with a slash or holds braces. */
+/**
+ * A path contains a slash or ends in a file type of the repository. An HTTP path starts with a slash or contains
+ * braces.
+ */
 function isPath(token: string): boolean {
   return /^(?:\.{1,2}\/|[a-z<*])[\w<>*.-]*(?:\/[\w<>*./-]*|\.(?:ts|mjs|json|md|yml|proto|jpg|png))$/.test(token)
 }
 
-/** `<service>` and `*` stand for any part of one name. A path begins at the guide's folder, at the root, or below the guide's folder. */
+/**
+ * `<service>` and `*` match any part of one name. A path starts at the guide's folder, at the root, or below the
+ * guide's folder.
+ */
 function filesOf(name: string, folder: string, { paths }: Tree): readonly string[] {
   const pattern = name
     .split(/<[^>]*>|\*/)
@@ -103,7 +109,9 @@ function resolved(folder: string, name: string): string {
   return new URL(name, `file:///${folder}`).pathname.slice(1)
 }
 
-/** The names of a span: all of it where it is one name or call, else the words that only code writes so. */
+/**
+ * The names in a code span: the whole span if it is one name or call, else the words that only code writes this way.
+ */
 function namesIn(span: string): string[] {
   const one = /^([\w$]+(?:\.[\w$]+)*)(?:\(.*\))?$/.exec(span)?.[1]
   if (one !== undefined && !isPath(span)) return one.split('.').filter((name) => !/^\d/.test(name))
@@ -113,7 +121,7 @@ function namesIn(span: string): string[] {
     .flatMap(codeWords)
 }
 
-/** Words with a capital inside, an underscore between letters, or in capitals. */
+/** Words with a capital letter inside, with an underscore between letters, or all in capitals. */
 function codeWords(text: string): string[] {
   return (text.match(/[A-Za-z$][\w$]*/g) ?? []).filter((word) =>
     /[a-z][A-Z]|\w_\w|^[A-Z][a-z]+[A-Z]|^[A-Z][A-Z0-9]+_/.test(word),

@@ -4,7 +4,7 @@ import { missingNames, readTree } from './guides.ts'
 const tree = await readTree()
 const planted = (text: string, path = 'processes/README.md') => missingNames({ path, text }, tree)
 
-test('every file and name in the README of a folder is in the tree', () => {
+test('all files and names in folder READMEs exist', () => {
   expect(tree.guides.length).toBeGreaterThan(10)
   expect(tree.guides.flatMap((guide) => missingNames(guide, tree).map((name) => `${guide.path}:${name}`))).toEqual([])
 })
@@ -12,7 +12,7 @@ test('every file and name in the README of a folder is in the tree', () => {
 test.each([
   ['a file', 'See `runtime/no-such-file.ts`.', '1: runtime/no-such-file.ts'],
   ['a folder', '\nSee `processes/nowhere/`.', '2: processes/nowhere/'],
-  ['a folder without a slash at its end', 'See `processes/nowhere`.', '1: processes/nowhere'],
+  ['a folder without a final slash', 'See `processes/nowhere`.', '1: processes/nowhere'],
   ['a pattern', 'One file each: `processes/<service>/<name>.nothing.ts`', '1: processes/<service>/<name>.nothing.ts'],
   ['a link', 'See [there](../docs/nowhere.md).', '1: ../docs/nowhere.md'],
   ['a name', 'Call `defineNothing`.', '1: defineNothing'],
@@ -24,7 +24,7 @@ test.each([
     '| `processes/<service>/<name>.channel.ts` | `defineProcess` |',
     '1: defineProcess',
   ],
-])('%s that is not there is reported', (_what, text, missing) => {
+])('%s is reported if it does not exist', (_what, text, missing) => {
   expect(planted(text)).toEqual([missing])
 })
 

@@ -3,15 +3,15 @@ import { expect, test } from 'vitest'
 
 const source = readFileSync(new URL('../end-to-end/main-job/specification.e2e.test.ts', import.meta.url), 'utf8')
 
-/** Beginnings of the titles of its tests, as written: `3.1 row 1`. */
+/** Prefixes of the titles of its tests, as written: `3.1 row 1`. */
 const named = [...source.matchAll(/^test\((['"])([^:]+): /gm)].map(([, , section]) => section ?? '')
 
-test('each row of 3.1, 3.5 and each rule of 4.2 has one test that names it', () => {
+test('each row of 3.1 and 3.5, and each rule of 4.2, has one test with its name', () => {
   const rows = Array.from({ length: 5 }, (_, index) => `3.1 row ${index + 1}`)
   const rules = Array.from({ length: 10 }, (_, index) => `4.2 rule ${index + 1}`)
   expect(named.filter((section) => section !== '6')).toEqual([...rows, '3.1', '3.5', ...rules])
 })
 
-test('none of them is left out of a run', () => {
+test('no such test is skipped', () => {
   expect(source).not.toMatch(/\b(?:test|it|describe)\.(?:skip|only|todo|skipIf|runIf|fails)\b/)
 })

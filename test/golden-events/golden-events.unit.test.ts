@@ -25,7 +25,7 @@ function entryOf(type: string) {
   return entry
 }
 
-/** Every shape that was ever stored: each type at each version up to today's. */
+/** All stored shapes of all time: each type at each version up to the current one. */
 const shapes = catalogue.types.flatMap((type) => {
   const { version } = entryOf(type).definition
   return Array.from({ length: version }, (_, index) => ({ type, version: index + 1, name: `${type}.v${index + 1}` }))
@@ -36,7 +36,7 @@ describe('golden files', () => {
     expect(names.toSorted()).toEqual(shapes.map(({ name }) => name).toSorted())
   })
 
-  it('would be missed: a type without a file is not in the list', () => {
+  it('are reported if one is missing', () => {
     const more = createCatalogue([
       { category: 'planted', events: { Planted: { ...entryOf('CaseOpened').definition, type: 'Planted' } } },
     ])
@@ -45,7 +45,7 @@ describe('golden files', () => {
 })
 
 describe.each(shapes)('$name', ({ type, version, name }) => {
-  it('decodes to what it always meant', async () => {
+  it('decode to their original meaning', async () => {
     const golden = await readGolden(name)
     const event = await decodeGolden(type, golden, fixedKeys)
     expect(event.metadata.schemaVersion).toBe(version)
@@ -53,11 +53,11 @@ describe.each(shapes)('$name', ({ type, version, name }) => {
     expect(entryOf(type).refusals(event.data)).toEqual([])
   })
 
-  it('stands in a stream of its category', async () => {
+  it('are in a stream of their category', async () => {
     expect(categoryOf((await readGolden(name)).stream)).toBe(entryOf(type).category)
   })
 
-  it('stores no PHI in the clear, and reads as null once its subject is erased', async () => {
+  it('contain no unencrypted PHI, and read as null after their subject is erased', async () => {
     const golden = await readGolden(name)
     const { phiMembers } = entryOf(type)
     const erased = await decodeGolden(type, golden, destroyedKeys)
@@ -68,7 +68,7 @@ describe.each(shapes)('$name', ({ type, version, name }) => {
     expect(JSON.stringify(golden.stored).toLowerCase()).not.toContain('canary')
   })
 
-  it('is written today in the bytes in which it was stored, in whatever order its members are given', async () => {
+  it('match the bytes that are written today, in whatever order the members are given', async () => {
     const golden = await readGolden(name)
     const { decoded, stored } = golden
     if (version < entryOf(type).definition.version || stored === undefined) return expect(stored).toBeDefined()
@@ -81,7 +81,10 @@ describe.each(shapes)('$name', ({ type, version, name }) => {
   })
 })
 
-/** The same value, the members of every object in another order; the golden files hold no record of several members. */
+/**
+ * The same value with the members of every object in another order. The golden files contain no record with several
+ * members.
+ */
 function shuffled(value: unknown, seed: string): unknown {
   if (Array.isArray(value)) return value.map((item) => shuffled(item, seed))
   if (!isJsonObject(value)) return value
@@ -90,13 +93,13 @@ function shuffled(value: unknown, seed: string): unknown {
   return Object.fromEntries(names.map((member) => [member, shuffled(value[member], seed)]))
 }
 
-/** Encryption gives other bytes each time. */
+/** Encryption returns other bytes each time. */
 function withoutCiphertext(text: string): string {
   return text.replaceAll(/"\$phi":"[^"]+"/g, '"$phi":"…"')
 }
 
 describe('a golden file that no longer decodes', () => {
-  it('is reported when a byte of a PHI member, a member of the data or the type changed', async () => {
+  it('is reported after a change of a PHI byte, a member of the data, or the type', async () => {
     const golden = await readGolden('PatientRegistered.v1')
     const { stored } = golden
     if (stored === undefined) throw new Error('not sealed')

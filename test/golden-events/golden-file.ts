@@ -6,16 +6,16 @@ import { createCodec } from '../../streams/store/codec.ts'
 import type { KeyVault } from '../../platform/kit/key-vault.ts'
 import { createSigner } from '../../streams/store/signature.ts'
 
-/** One historical shape of one event type, as `README.md` beside this describes it. */
+/** One historical shape of one event type; see `README.md` in this folder. */
 export interface GoldenFile {
   readonly stream: string
-  /** As `$all` would show it; absent until it is sealed. */
+  /** The event as `$all` returns it; absent until it is sealed. */
   readonly stored?: {
     readonly id: string
     readonly data: Record<string, unknown>
     readonly metadata: Record<string, unknown>
   }
-  /** What it must decode to, for ever. */
+  /** The decoded event. It must never change. */
   readonly decoded: Record<string, unknown>
 }
 
@@ -26,14 +26,14 @@ function fixedKey(name: string): Uint8Array {
   return new Uint8Array(createHash('sha256').update(`golden events: ${name}`).digest())
 }
 
-/** Keys that follow from their names, so that what was sealed once opens for ever. Never used outside these tests. */
+/** Keys derived from their names, so a sealed file opens for ever. Never used outside these tests. */
 export const fixedKeys: KeyVault = {
   subjectKeyForWriting: async (org, subject) => fixedKey(`${org}/${subject}`),
   subjectKeyForReading: async (org, subject) => fixedKey(`${org}/${subject}`),
   eventSigningKey: async () => fixedKey('event signature'),
 }
 
-/** The same after every subject was erased. */
+/** The same after the erasure of every subject. */
 export const destroyedKeys: KeyVault = {
   ...fixedKeys,
   subjectKeyForWriting: async () => 'destroyed',
@@ -50,7 +50,7 @@ export async function readGolden(name: string): Promise<GoldenFile> {
   return JSON.parse(await readFile(new URL(`${name}.json`, folder), 'utf8')) as GoldenFile
 }
 
-/** Decodes with the catalogue of today, as a reader of `$all` does. */
+/** Decodes with the current catalogue, as a reader of `$all` does. */
 export async function decodeGolden(type: string, golden: GoldenFile, keys: KeyVault) {
   const { stored } = golden
   if (stored === undefined) throw new Error(`${type} is not sealed: see test/golden-events/README.md`)
@@ -61,7 +61,7 @@ export async function decodeGolden(type: string, golden: GoldenFile, keys: KeyVa
   return codec.decode({ ...place, id, type, isJson: true, data, metadata, ...bytes })
 }
 
-/** What the codec of today sends for data: its text, and the event as a golden file holds it. */
+/** The current codec's output for the data: its text, and the event in the form of a golden file. */
 export async function writtenToday(type: string, stream: string, data: unknown) {
   const codec = createCodec(catalogue, fixedKeys, await fixedKeys.eventSigningKey())
   const id = '00000000-0000-4000-8000-000000000e01'
@@ -80,7 +80,7 @@ export async function writtenToday(type: string, stream: string, data: unknown) 
   return { text, stored: { id: event.id, data: JSON.parse(text), metadata: JSON.parse(metadata) } }
 }
 
-/** Fills in `stored` from `decoded` where it is missing. What is sealed already stays as it is. */
+/** Fills in a missing `stored` from `decoded`. Sealed files stay unchanged. */
 export async function sealGolden(name: string): Promise<void> {
   const { stream, stored: sealed, decoded } = await readGolden(name)
   if (sealed !== undefined) return
@@ -88,7 +88,7 @@ export async function sealGolden(name: string): Promise<void> {
   await writeGolden(name, { stream, stored, decoded })
 }
 
-/** Signs a sealed file anew, with everything else as it is: for a change of the signature's format before a release. */
+/** Signs a sealed file again and changes nothing else: for a change of the signature's format before a release. */
 export async function signGolden(name: string): Promise<void> {
   const { stream, stored, decoded } = await readGolden(name)
   if (stored === undefined) return

@@ -33,7 +33,7 @@ const images = [
     deviceModel: 'One',
   },
 ]
-/** The same images under addresses that a caller gave. */
+/** The same images with addresses from a caller. */
 export const givenImages = {
   images: images.map((image) => ({ ...image, objectKey: null })),
   addresses: images.map(({ imageId }) => ({

@@ -11,7 +11,7 @@ function envelope<Type extends string>(event_type: Type, seconds: number) {
 const { aiReviewId, caseId, productId, orgId, correlationId, images } = reviewFact('AiReviewRequested').data
 const review = { aiReviewId, caseId, productId, orgId, correlationId }
 
-/** What the AI-review channel says, of the story in `facts.ts`. */
+/** The events of the AI-review channel for the story in `facts.ts`. */
 export const reviewPublicFact = factsOf<AiReviewChannelEvent>({
   'ai_review.requested': {
     caseId,
@@ -76,7 +76,7 @@ function decision<Type extends ConsentChannelEvent['type']>(type: Type, seconds:
   }
 }
 
-/** What the consent channel says. */
+/** The events of the consent channel. */
 export const consentPublicFact = factsOf<ConsentChannelEvent>({
   'consent.granted': decision('consent.granted', 0),
   'consent.denied': decision('consent.denied', 10),

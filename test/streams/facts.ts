@@ -9,7 +9,7 @@ import type { PatientEvent } from '../../streams/patient/events.ts'
 type Fact = { readonly type: string; readonly data: object }
 type DataOf<Event extends Fact, Type extends Event['type']> = Extract<Event, { type: Type }>['data']
 
-/** Facts of one aggregate as tests write them: a whole one by its type, with the members that matter changed. */
+/** Events of one aggregate for tests: a complete one by its type, with the relevant members changed. */
 export function factsOf<Event extends Fact>(usual: { readonly [Type in Event['type']]: DataOf<Event, Type> }) {
   return <Type extends Event['type']>(type: Type, changes: Partial<DataOf<Event, Type>> = {}) => {
     const data: DataOf<Event, Type> = { ...usual[type], ...changes }
@@ -43,12 +43,12 @@ export const ids = {
   claim: id('41'),
   client: id('51'),
   bodySite: id('61'),
-  /** Of the review's first lesion: such ids follow from the review. */
+  /** The review's first lesion; its ids derive from the review. */
   finding: '197558c0-ae04-5538-8d90-be547a02c73d',
   diagnosis: '2ba4274b-3a55-5027-9e39-34360aff7ad9',
 } as const
 
-/** `at(5)` is five seconds into the story. */
+/** `at(5)` is five seconds after the start of the story. */
 export function at(seconds: number): string {
   return new Date(Date.parse('2026-03-01T10:00:00.000Z') + seconds * 1000).toISOString()
 }

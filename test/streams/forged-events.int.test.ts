@@ -57,7 +57,7 @@ afterAll(async () => {
   await pool.end()
   await database.drop()
 })
-// A forged event stays in the log, so each test has a node of its own.
+// A forged event stays in the log, so each test has its own node.
 beforeEach(async () => {
   node = await embeddedEventStore()
   store = await openTicketStore(node.url)
@@ -113,7 +113,7 @@ async function storedEvents(client: EventStoreDBClient, stream: string): Promise
   return events
 }
 
-/** At the exact end: with `any` the server takes a known id for a repeat and writes nothing. */
+/** At the exact end: with `any`, the server treats a known id as a repeat and writes nothing. */
 async function plant(stream: string, events: readonly Stored[]): Promise<void> {
   const { length } = await storedEvents(outsider, stream)
   await outsider.appendToStream(
@@ -123,7 +123,7 @@ async function plant(stream: string, events: readonly Stored[]): Promise<void> {
   )
 }
 
-/** Events that the platform wrote to this very stream, on a node of another moment. */
+/** Events that the platform wrote to the same stream earlier, copied to another node. */
 async function minted(stream: string, ...events: readonly TicketEvent[]): Promise<Stored[]> {
   const quarry = await embeddedEventStore()
   const writer = await openTicketStore(quarry.url)
@@ -147,7 +147,7 @@ async function reattributed(stream: string, member: string): Promise<Stored[]> {
 }
 
 describe('an event of the platform', () => {
-  it('is believed where it was written, also in a copy of the log', async () => {
+  it('is accepted in its place, also in a copy of the log', async () => {
     await plant('ticket-orgA-4', await minted('ticket-orgA-4', opened('4'), renamed('4', 'second')))
     expect(await store.load({ fold: ticketFold, stream: 'ticket-orgA-4' })).toMatchObject({ state: 2, revision: 1n })
     await eventually(() => expect(relay.status().published).toBe(4))
@@ -168,12 +168,12 @@ describe('an event of the platform', () => {
       async () => (await storedEvents(outsider, own)).slice(1, 2),
     ],
     [
-      'moved to the beginning of a new stream',
+      'moved to the start of a new stream',
       'ticket-orgA-9',
       0n,
       async () => (await storedEvents(outsider, own)).slice(0, 1),
     ],
-    ['replayed behind itself', own, 3n, async () => (await storedEvents(outsider, own)).slice(1, 2)],
+    ['replayed after itself', own, 3n, async () => (await storedEvents(outsider, own)).slice(1, 2)],
     [
       'replayed under another id',
       own,
@@ -188,7 +188,7 @@ describe('an event of the platform', () => {
         (await minted('ticket-orgA-9', renamed('9', 'x'))).map((event) => ({ ...event, type: 'TicketOpened' })),
     ],
     [
-      'put before the event that it followed',
+      'put before its predecessor',
       'ticket-orgA-9',
       0n,
       async () => (await minted('ticket-orgA-9', opened('9'), renamed('9', 'x'))).toReversed(),
@@ -198,7 +198,7 @@ describe('an event of the platform', () => {
     ['attributed to another organisation', 'ticket-orgA-9', 1n, () => reattributed('ticket-orgA-9', 'orgId')],
     ['attributed to another command', 'ticket-orgA-9', 1n, () => reattributed('ticket-orgA-9', 'commandId')],
     ['attributed to another request', 'ticket-orgA-9', 1n, () => reattributed('ticket-orgA-9', '$correlationId')],
-  ])('stops read model, channel and command when it is %s', async (_, stream, revision, forge) => {
+  ])('stops read model, channel and command if it is %s', async (_, stream, revision, forge) => {
     const forged = await forge()
     const before = await store.loadCached({ fold: ticketFold, stream })
     await plant(stream, forged)

@@ -10,7 +10,7 @@ function filled(count: number): GrowingMap<number | null> {
   )
 }
 
-it.each([0, 1, 255, 256, 257, 1_000])('holds all of %i entries, in their order', (count) => {
+it.each([0, 1, 255, 256, 257, 1_000])('keeps all of %i entries in their order', (count) => {
   const map = filled(count)
   expect([...map]).toEqual(names(count).map((name, index) => [name, index === 0 ? null : index]))
   expect(names(count).every((name) => map.has(name))).toBe(true)
@@ -20,7 +20,7 @@ it.each([0, 1, 255, 256, 257, 1_000])('holds all of %i entries, in their order',
   expect([map.has('another'), map.get('another')]).toEqual([false, undefined])
 })
 
-it.each([3, 256])('leaves the map that another was made of as it is: %i entries', (count) => {
+it.each([3, 256])('leaves the map before an addition unchanged: %i entries', (count) => {
   const before = filled(count)
   const after = [before.with('one', 1), before.with('other', 2)]
   expect([[...before].length, before.has('one'), before.has('other')]).toEqual([count, false, false])

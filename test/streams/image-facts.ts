@@ -1,7 +1,7 @@
 import type { ImageEvent } from '../../streams/image/events.ts'
 import { at, factsOf, hash, ids } from './facts.ts'
 
-/** Of the same case as the assessment's images, declared by itself. */
+/** An image with its own declaration, in the case of the assessment's images. */
 export const ownImage = '00000000-0000-4000-8000-0000000000f3'
 
 export const imageFact = factsOf<ImageEvent>({

@@ -19,7 +19,7 @@ describe('the name of a stream', () => {
     [reservations.of(ids.org, hash('e')).stream, 'reservation', hash('e')],
     [webhookDeliveries.of(ids.org, ids.delivery).stream, 'webhook_delivery', ids.delivery],
     [webhookRecoveries.of(ids.org, recovery).stream, 'webhook_recovery', recovery],
-  ])('%s tells category, organisation and id', (stream, category, id) => {
+  ])('%s contains category, organisation and id', (stream, category, id) => {
     expect(parseOwnedStream(stream)).toEqual({ category, orgId: ids.org, id })
     expect(categoryOf(stream)).toBe(category)
   })
@@ -36,11 +36,11 @@ describe('the name of a stream', () => {
     `-${ids.org}-x`,
     'ai_review.events',
     webhookSubscriptions.of(ids.org).stream,
-  ])('that no organisation owns an aggregate under, %s, is refused', (stream) => {
+  ])('that no organisation owns is refused: %s', (stream) => {
     expect(() => parseOwnedStream(stream)).toThrow('not an owned stream')
   })
 
-  it('names the same target as the ids that it was made from', () => {
+  it('leads to the same target as the ids that it contains', () => {
     const target = assessments.of(ids.org, ids.assessment)
     expect(assessments.at(target.stream)).toEqual(target)
   })
@@ -51,13 +51,13 @@ describe('the name of a stream', () => {
     )
   })
 
-  it('begins with a category that is the prefix of no other', () => {
+  it('starts with a category that is the prefix of no other', () => {
     const prefixes = catalogue.categories.map((category) => `${category}-`)
     for (const prefix of prefixes) expect(prefixes.filter((other) => other.startsWith(prefix))).toEqual([prefix])
   })
 })
 
-describe('an id that follows from what it names', () => {
+describe('a derived id', () => {
   it('is the same for the same consent type code in an organisation, and for no other', () => {
     const id = consentTypeIdOf(ids.org, 'ai_analysis')
     expect(id).toBe('15ebbd0b-7ad4-5d52-9fd1-ca10ba064bc7')

@@ -3,7 +3,7 @@ import type { WebhookRecoveryEvent } from '../../streams/webhook-recovery/events
 import type { WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'
 import { at, factsOf, hash, ids } from './facts.ts'
 
-/** A second secret of the subscription; the first has the subscription's own id. */
+/** A second secret of the subscription. The first has the subscription's own id. */
 export const nextSecret = '00000000-0000-4000-8000-000000000034'
 export const recovery = '00000000-0000-4000-8000-000000000035'
 /** Public half of the key pair of RFC 8032, 7.1, test 1. */

@@ -11,7 +11,7 @@ import { masterKeys, prepareClients } from './first-clients.ts'
 import { startFront, type Front } from './front.ts'
 
 const main = fileURLToPath(new URL('../../app/main.ts', import.meta.url))
-/** Six processes load the same sources: compiled once, they start in half the time. */
+/** Six processes load the same sources: with a compile cache they start in half the time. */
 const compiled = fileURLToPath(new URL('../../node_modules/.cache/compiled', import.meta.url))
 const endWithParent = fileURLToPath(new URL('end-with-parent.ts', import.meta.url))
 const startLimitMs = 150_000
@@ -28,17 +28,17 @@ export interface RoleProcess {
   kill(): Promise<void>
 }
 
-/** A platform whose roles run apart, two processes of each, behind a front that hands requests round. */
+/** A platform with separate roles, two processes each, behind a front that distributes requests. */
 export interface PlatformApart extends PlatformProcess {
   readonly instances: readonly RoleProcess[]
   readonly front: Front
-  /** Starts another process of a role; resolves when it is ready. */
+  /** Starts another process of a role. Resolves when it is ready. */
   another(role: Role): Promise<RoleProcess>
 }
 
 /**
- * What `platform up` gives over a data folder, with the roles apart: embedded servers for all that the environment does not
- * name, the credentials of the folder, the same address again. `pid` is the first API's.
+ * Like `platform up` on a data folder, but with separate roles: embedded servers for everything that the environment
+ * does not name, the credentials of the folder, the same address again. `pid` is the first API's.
  */
 export async function startPlatformApart(
   dataDir: string,
@@ -65,7 +65,7 @@ export async function startPlatformApart(
     const settings = { ...shared, ...service, PORT: '0' }
     const begin = (role: Role) => startRole(role, settings, (instance) => instances.push(instance))
     const others = Promise.all(['projector', 'projector', 'processor', 'processor'].filter(isRole).map(begin))
-    // Processors are ready once our own services admit them, which they ask by way of the front.
+    // Processors are ready once our own services accept their credentials. They call the services through the front.
     const answering = Promise.all([begin('api'), begin('api')]).then(async (apis) => {
       const opened = await startFront(
         port,
@@ -107,7 +107,10 @@ export async function startPlatformApart(
   }
 }
 
-/** Where one process answers for the platform itself: past the front, which reads each body to its end before it hands it on. */
+/**
+ * For tests in which one process must answer. It bypasses the front, because the front reads each body to its end
+ * before it passes it on.
+ */
 export function apiPort(platform: PlatformProcess, baseUrl: string): number {
   const api = isApart(platform) ? platform.instances.find(({ role }) => role === 'api') : undefined
   return api?.port ?? Number(new URL(baseUrl).port)
@@ -117,7 +120,7 @@ function isApart(platform: PlatformProcess): platform is PlatformApart {
   return 'instances' in platform
 }
 
-/** How a process of a role is run: what follows Node.js on the command line, and what its environment has beside its settings. */
+/** How a process of a role is run: the command line after Node.js, and environment variables beyond its settings. */
 export function roleCommand(role: Role) {
   return { args: [`--import=${endWithParent}`, main, 'serve', '--role', role], env: { NODE_COMPILE_CACHE: compiled } }
 }
@@ -171,7 +174,7 @@ async function startRole(role: Role, env: Environment, started: (instance: RoleP
   }
 }
 
-/** An exit code of a killed process is null, which says nothing of the others. */
+/** The exit code of a killed process is null. It says nothing about the others. */
 function worst(codes: readonly (number | null)[]): number | null {
   return codes.find((code) => code !== null && code !== 0) ?? codes.find((code) => code === 0) ?? null
 }

@@ -33,7 +33,7 @@ const headers = {
 }
 const problem = { ...headers, 'content-type': 'application/problem+json' }
 
-/** What the planted platform answers at each address. */
+/** The answers of the planted platform at each address. */
 const planted: Readonly<
   Record<string, readonly [status: number, headers: Readonly<Record<string, string>>, body: unknown]>
 > = {
@@ -103,7 +103,11 @@ test.each([
   ['/v1/cases/bare', ['no x-request-id', 'no api-version', 'no traceparent', 'no cache-control']],
   [
     '/v1/cases/problem',
-    ['the problem tells another status', 'the problem tells another request id', 'the type does not end with the code'],
+    [
+      'the problem contains another status',
+      'the problem contains another request id',
+      'the type does not end with the code',
+    ],
   ],
   ['/v1/other', ['no such operation']],
 ])('the wrong answer of %s is reported', async (path, faults) => {

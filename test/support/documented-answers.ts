@@ -4,15 +4,18 @@ import { at, type ApiAnswer, type ApiClient } from '../../app/demo/api-client.ts
 
 const services = ['auth', 'clinical-api', 'ai-review', 'consent']
 
-/** Notes every answer of a platform, to hold them against its own `/openapi.json`. */
+/** Records every answer of a platform, to compare it with the platform's own `/openapi.json`. */
 export interface WatchedPlatform {
-  /** The same client, its answers noted. */
+  /** The same client; its answers are recorded. */
   watch(client: ApiClient): ApiClient
-  /** A request as it is: no token, no content type, no JSON unless given. A body that is not JSON comes back as text. */
+  /**
+   * Sends a raw request: no token, content type or JSON unless given. A response body that is not JSON is returned as
+   * text.
+   */
   send(path: string, request?: RequestInit): Promise<ApiAnswer>
-  /** What an answer had that the document does not allow, or lacked of what every answer has. */
+  /** Undocumented parts of an answer, and missing common parts. */
   undocumented(): Promise<readonly string[]>
-  /** `operationId status` of all answers, sorted, each once. */
+  /** `operationId status` of all answers, sorted, without duplicates. */
   seen(): Promise<readonly string[]>
 }
 
@@ -111,7 +114,7 @@ async function readDocument(baseUrl: string) {
   return { operationOf, faultsOf }
 }
 
-/** Those that the document describes once for all answers, and those of HTTP itself. */
+/** Headers that the document describes once for all answers, and headers of HTTP itself. */
 const commonHeaders: ReadonlySet<string> = new Set([
   'x-request-id',
   'api-version',
@@ -129,7 +132,7 @@ const commonHeaders: ReadonlySet<string> = new Set([
   'keep-alive',
 ])
 
-/** What an answer has beyond the headers that the document gives it, and what it lacks of those that no such answer is without. */
+/** Headers of an answer that its documentation lacks, and documented required headers that the answer lacks. */
 function faultsOfHeaders({ headers }: NotedAnswer, response: unknown): readonly string[] {
   const documented = new Set(
     Object.keys(Object(at(response, 'headers') ?? {}) as object).map((name) => name.toLowerCase()),
@@ -151,14 +154,14 @@ function documentedFormsOf(path: string): readonly string[] {
     : [path, bare, ...services.map((service) => bare.replace(/^\/v1\//, `/v1/${service}/`))]
 }
 
-/** Contract section 1, whatever the route. */
+/** Contract section 1, for every route. */
 function faultsOfAnyAnswer({ status, headers, body }: NotedAnswer): readonly string[] {
   const faults: string[] = []
   for (const name of ['x-request-id', 'api-version', 'traceparent', 'cache-control'])
     if (!headers.has(name)) faults.push(`no ${name}`)
   if (status < 400 || !(headers.get('content-type') ?? '').startsWith('application/problem+json')) return faults
-  if (at(body, 'status') !== status) faults.push('the problem tells another status')
-  if (at(body, 'request_id') !== headers.get('x-request-id')) faults.push('the problem tells another request id')
+  if (at(body, 'status') !== status) faults.push('the problem contains another status')
+  if (at(body, 'request_id') !== headers.get('x-request-id')) faults.push('the problem contains another request id')
   if (!String(at(body, 'type')).endsWith(`/problems/${String(at(body, 'code'))}`))
     faults.push('the type does not end with the code')
   return faults

@@ -1,4 +1,4 @@
 import { exitWhenParentGone } from '../../embedded/children/parent-watch.ts'
 
-/** Loaded into a process by `--import`: it does not outlive the test that started it, however that ended. */
+/** Loaded into a process by `--import`. Ends the process when the test that started it ends, in any way. */
 exitWhenParentGone(() => process.exit(1))

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEventStoreNode } from '../../embedded/eventstore/start.ts'
 
-/** An event store for one test file: a fresh embedded node, or the real server that `ESDB_URL` names. */
+/** An event store for one test file: a new embedded node, or the real server of `ESDB_URL`. */
 export interface TestEventStore {
   readonly url: string
   /** True for a real server: it is not empty and cannot be killed. */
@@ -11,16 +11,16 @@ export interface TestEventStore {
   /** Folder of the embedded node's data. */
   readonly dataDir: string
   stop(): Promise<void>
-  /** SIGKILL, then the same folder and port again. */
+  /** SIGKILL, then a start with the same folder and port. */
   restart(): Promise<void>
   kill(): void
 }
 
-/** The server that `ESDB_URL` names; empty where the tests run on embedded nodes. */
+/** The server of `ESDB_URL`; empty if the tests use embedded nodes. */
 export const realEventStoreUrl = process.env['ESDB_URL'] ?? ''
 export const isRealEventStore = realEventStoreUrl !== ''
 
-/** Starts an empty embedded node, unless `ESDB_URL` names a server. */
+/** Starts an empty embedded node, unless `ESDB_URL` is set. */
 export async function freshEventStore(): Promise<TestEventStore> {
   return isRealEventStore ? realEventStore(realEventStoreUrl) : embeddedEventStore()
 }
@@ -32,7 +32,7 @@ function realEventStore(url: string): TestEventStore {
   return { url, isReal: true, dataDir: '', stop: async () => {}, restart: async () => refuse(), kill: refuse }
 }
 
-/** An empty embedded node in any case: for what runs a whole installation, which shares no log. */
+/** Always an empty embedded node: for a whole installation, which shares no log. */
 export async function embeddedEventStore(): Promise<TestEventStore> {
   const dataDir = await mkdtemp(join(tmpdir(), 'event-store-'))
   let node = await startEventStoreNode({ dataDir, port: 0 })

@@ -9,7 +9,7 @@ import { openVault } from '../../platform/vault/vault.ts'
 import { catalogue } from '../../streams/catalogue.ts'
 import { openEventStore } from '../../streams/store/event-store.ts'
 
-/** The master keys of a data folder, made when it has none. */
+/** The master keys of a data folder, created if missing. */
 export async function masterKeys(dataDir: string): Promise<string> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   const path = join(dataDir, 'master-keys')
@@ -17,7 +17,9 @@ export async function masterKeys(dataDir: string): Promise<string> {
   return (await readFile(path, 'utf8')).trim()
 }
 
-/** The first clients, registered as an operator does it before anything runs; `service` is what roles are told of theirs. */
+/**
+ * The first clients, registered as an operator does it before the start. `service` is the client setting of the roles.
+ */
 export async function prepareClients(
   env: Environment,
   controlSecret: string | null = null,

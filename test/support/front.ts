@@ -2,18 +2,18 @@ import { createServer, request, type IncomingMessage, type ServerResponse } from
 import { connect, type Socket } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 
-/** An HTTP server that hands each request to the next one behind it, as a balancer does. */
+/** An HTTP server that passes each request to the next server behind it, as a load balancer does. */
 export interface Front {
-  /** Requests that each of the targets answered, in the order in which the targets were named. */
+  /** Number of requests that each target answered, in the given order of targets. */
   answered(): readonly number[]
-  /** One more to hand requests to. */
+  /** Adds a target. */
   add(port: number): void
   close(): Promise<void>
 }
 
 /**
- * Listens on a port of 127.0.0.1 for servers on other ports there. A server that takes no connection is passed over; with
- * none left the answer is 502. A request that a server had taken is never given to another one.
+ * Listens on a port of 127.0.0.1 for servers on other local ports. Skips a server that accepts no connection; without
+ * any server the answer is 502. A request that one server has accepted never goes to another one.
  */
 export async function startFront(port: number, first: readonly number[]): Promise<Front> {
   const targets = [...first]
@@ -26,7 +26,8 @@ export async function startFront(port: number, first: readonly number[]): Promis
   server.requestTimeout = 0
 
   async function forward(incoming: IncomingMessage, outgoing: ServerResponse, begin: number): Promise<void> {
-    // As balancers do, and in one piece: a server that refuses a body by its length answers without reading it.
+    // Reads the whole body first, as load balancers do: a server that refuses a body by its length answers without
+    // reading it.
     const body = await buffer(incoming).catch(() => undefined)
     if (body === undefined) return
     for (const [offset] of targets.entries()) {
@@ -78,7 +79,7 @@ function pass(
     answer.pipe(outgoing)
     answer.on('error', () => outgoing.destroy())
   })
-  // The server went away after it had taken the request: its caller sees what it would have seen without us.
+  // The server went away after it had accepted the request. The caller sees the same as without this front.
   onward.on('error', () => {
     if (!outgoing.writableEnded) outgoing.destroy()
   })
@@ -86,7 +87,7 @@ function pass(
   onward.end(body)
 }
 
-/** Each connection has its own manners; everything else is passed on as it came. */
+/** Drops headers that belong to one connection. All other headers pass unchanged. */
 function withoutConnection(raw: readonly string[]): string[] {
   const kept: string[] = []
   for (let at = 0; at + 1 < raw.length; at += 2) {

@@ -9,8 +9,8 @@ type Decide<State, Event extends DomainEvent, Command, Name extends string> = (
 ) => Decision<Event, Name>
 
 /**
- * `given(fold, ...events).when(decide, command).thenEvents([...])`. What is decided is also decided again in the state
- * that follows from it, where nothing more happens: every test of a decision is also the test of its repeat.
+ * `given(fold, ...events).when(decide, command).thenEvents([...])`. Each command is also decided again in the resulting
+ * state, where nothing more may happen. So every test of a decision also tests its repeat.
  */
 export function given<State, Event extends DomainEvent>(
   fold: Fold<State, Event>,
@@ -30,7 +30,7 @@ export function given<State, Event extends DomainEvent>(
           expect(read(decide(command, after))).toEqual(again)
           return after
         },
-        /** This command has no effect, and the state is as it was. */
+        /** The command has no effect, and the state stays the same. */
         thenNothing(): void {
           expect(decision).toEqual([])
         },

@@ -9,7 +9,7 @@ import { inTransaction } from '../../platform/database/transaction.ts'
 import type { DomainEvent, EventMetadata, RecordedEvent } from '../../streams/store/events.ts'
 import { freshDatabase } from './postgres.ts'
 
-/** A fact as a test writes it: what it leaves out is made up, the same on every run. */
+/** An event as a test writes it. Omitted parts get defaults, the same on every run. */
 export interface GivenEvent {
   readonly type: string
   readonly data: unknown
@@ -24,7 +24,7 @@ export interface GivenEvent {
 const ids = 'b7f4f7c2-4f5e-5a57-9d7c-0f5b7f6b5a10'
 const firstInstant = Date.parse('2026-01-01T00:00:00.000Z')
 
-/** Turns given events into stored ones: positions rise, revisions count per stream, one second lies between two. */
+/** Turns given events into stored ones: positions rise, revisions count per stream, one second between two. */
 export function recorded<Event extends DomainEvent = DomainEvent>(
   given: readonly GivenEvent[],
 ): RecordedEvent<Event>[] {
@@ -65,7 +65,7 @@ interface OwnDatabase {
 }
 let own: Promise<OwnDatabase> | undefined
 
-/** One database for all tests of a file; each replay drops and creates the projector's schema. */
+/** One database for all tests of a file. Each replay drops and creates the projector's schema. */
 async function openOwn(): Promise<OwnDatabase> {
   const database = await freshDatabase()
   const pool = createPool({ url: database.url, max: 2 })
@@ -80,8 +80,8 @@ afterAll(async () => {
 })
 
 /**
- * Projects the events twice onto a real Postgres, in one batch and one by one, each into a fresh schema; throws unless
- * both give the same rows. Returns them; instants as RFC 3339.
+ * Projects the events twice onto a real Postgres, in one batch and one by one, each into a new schema. Throws unless
+ * both give the same rows. Returns the rows, with instants as RFC 3339.
  */
 export async function rowsAfter(projector: Projector, events: readonly RecordedEvent[]): Promise<Rows> {
   own ??= openOwn()

@@ -9,7 +9,7 @@ import { fastSettings } from './platform.ts'
 import { freshDatabase } from './postgres.ts'
 import { providerAt, type TestProvider } from './provider.ts'
 
-/** A platform in the process of the test, whose parts the test can reach into, with a client, consent terms and its provider. */
+/** A platform inside the test's process, with access to its parts, a client, consent terms and its provider. */
 export interface InProcessPlatform {
   readonly platform: RunningPlatform
   readonly databaseUrl: string
@@ -18,7 +18,7 @@ export interface InProcessPlatform {
   /** Of the same client. */
   readonly token: string
   readonly terms: ConsentTerms
-  /** Stops it, and takes away what it had; a stop that is not clean fails the test. */
+  /** Stops it and removes its data. An unclean stop fails the test. */
   close(): Promise<void>
 }
 

@@ -4,14 +4,14 @@ import { actorContext, at, textAt, type ApiAnswer, type ApiClient } from '../../
 import type { ReceivedWebhook, WebhookReceiver } from '../../app/demo/webhook-receiver.ts'
 import { waitFor } from './platform.ts'
 
-/** A photograph that is sent: the `images[]` entry, and what became of its bytes. */
+/** A photograph to send: the `images[]` entry and its bytes. */
 export interface Photograph {
   readonly entry: { readonly capture_type: string; readonly mime_type: string; readonly data: string }
   readonly bytes: Buffer
   readonly sha256: string
 }
 
-/** A real photograph whose bytes no other test has: some trail behind the end of the image. */
+/** A real photograph with unique bytes: extra bytes follow the end of the image. */
 export async function photograph(captureType = 'dermoscopic', name = 'lesion-1.jpg'): Promise<Photograph> {
   const file = await readFile(new URL(`../../embedded/photos/${name}`, import.meta.url))
   const bytes = Buffer.concat([file, randomBytes(16)])
@@ -23,14 +23,14 @@ export async function photograph(captureType = 'dermoscopic', name = 'lesion-1.j
   }
 }
 
-/** The answer, if it has that status; else an error that shows what came. */
+/** The answer, if it has that status; else an error that contains the answer. */
 export async function expecting(status: number, asked: Promise<ApiAnswer>): Promise<ApiAnswer> {
   const answer = await asked
   if (answer.status === status) return answer
   throw new Error(`expected ${status}, got ${answer.status}: ${JSON.stringify(answer.body)}`)
 }
 
-/** The consent type of the analysis with one text in force. */
+/** The consent type of the analysis with one text in effect. */
 export interface ConsentTerms {
   readonly consent_type_id: string
   readonly text_version_id: string
@@ -71,7 +71,7 @@ export async function decideConsent(
   return expecting(201, api.call(`/v1/patients/${patientId}/consents`, { body: { ...terms, decision } }))
 }
 
-/** A new patient who has granted the analysis. */
+/** A new patient who has granted consent to the analysis. */
 export async function consentedPatient(api: ApiClient, terms: ConsentTerms): Promise<string> {
   const patientId = await registerPatient(api)
   await decideConsent(api, patientId, terms, 'granted')
@@ -109,7 +109,7 @@ export async function reviewOfCase(api: ApiClient, caseId: string): Promise<unkn
   return (await expecting(200, api.call(`/v1/ai-reviews/${String(id)}`))).body
 }
 
-/** Has a receiver told of the end of every assessment of the organisation; the secret of its signatures. */
+/** Subscribes a receiver to the end of every assessment of the organisation. Returns the secret of its signatures. */
 export async function subscribeToEnds(api: ApiClient, { url }: Pick<WebhookReceiver, 'url'>): Promise<string> {
   const body = { url, event_types: ['assessment.completed', 'assessment.failed'] }
   return textAt((await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body }))).body, 'secret')
@@ -124,7 +124,7 @@ export function webhooksAbout(receiver: WebhookReceiver, assessmentId: string): 
   return receiver.received.filter(({ body }) => at(JSON.parse(body), 'id') === assessmentId)
 }
 
-/** A record without what is signed anew at each answer. */
+/** A record without the parts that each answer signs again. */
 export function withoutSignatures(record: unknown): unknown {
   return JSON.parse(JSON.stringify(record), (name, value: unknown) =>
     name === 'download_url' && typeof value === 'string' ? value.slice(0, value.indexOf('?')) : value,

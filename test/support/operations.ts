@@ -4,18 +4,18 @@ import { at } from '../../app/demo/api-client.ts'
 export interface DocumentedOperation {
   readonly operationId: string
   readonly method: string
-  /** With `{name}` where an id or a code stands. */
+  /** With `{name}` in place of ids and codes. */
   readonly path: string
   readonly parameters: readonly string[]
-  /** Scopes of the token; undefined where no token is needed, empty where any will do. */
+  /** Scopes of the token. Undefined if no token is needed, empty if any token is enough. */
   readonly scopes: readonly string[] | undefined
-  /** An actor context or the administrator secret is needed. */
+  /** Needs an actor context or the administrator secret. */
   readonly isAdmin: boolean
-  /** What the document says of each status; for problems their codes, separated by commas. */
+  /** The document's description of each status; for problems their codes, separated by commas. */
   readonly answers: Readonly<Record<string, string>>
 }
 
-/** Every operation that `/openapi.json` describes. */
+/** Every operation in `/openapi.json`. */
 export async function operationsOf(baseUrl: string): Promise<readonly DocumentedOperation[]> {
   const document: unknown = await (await fetch(`${baseUrl}/openapi.json`)).json()
   return membersOf(at(document, 'paths')).flatMap(([path, methods]) =>
@@ -36,7 +36,7 @@ export async function operationsOf(baseUrl: string): Promise<readonly Documented
   )
 }
 
-/** The path with a value in place of each parameter. */
+/** The path with a value for each parameter. */
 export function pathWith({ path }: DocumentedOperation, values: Readonly<Record<string, string>>): string {
   return path.replace(/\{([^}]+)\}/g, (_, name: string) => {
     const value = values[name]

@@ -13,13 +13,13 @@ import { shareEventStore } from './shared-event-store.ts'
 
 type Env = Readonly<Record<string, string>>
 
-/** `PLATFORM_ROLES=apart`: two processes of each role behind a front, instead of one process that does everything. */
+/** `PLATFORM_ROLES=apart`: two processes of each role behind a front, instead of one process for everything. */
 export const areRolesApart = process.env['PLATFORM_ROLES'] === 'apart'
 const startProcess: (dataDir: string, env: Env) => Promise<PlatformProcess> = areRolesApart
   ? startPlatformApart
   : startPlatformProcess
 
-/** Every schedule of the main job, shortened so that a whole run takes a second or two. */
+/** Every schedule of the main job, shortened: a whole run takes one or two seconds. */
 export const fastSettings: Env = {
   LOG_LEVEL: 'warn',
   PROVIDER_RESULT_INITIAL_DELAY_MS: '200',
@@ -29,29 +29,34 @@ export const fastSettings: Env = {
 }
 
 export interface TestPlatformOptions {
-  /** On top of `fastSettings`. */
+  /** Overrides `fastSettings`. */
   readonly env?: Env
   /**
-   * The platform starts an embedded PostgreSQL of its own instead of taking fresh databases of the test run's server; not
-   * where real servers are tested (`ESDB_URL`, `DATABASE_URL`).
+   * The platform starts its own embedded PostgreSQL instead of using new databases on the test run's server. Not with
+   * real servers (`ESDB_URL`, `DATABASE_URL`).
    */
   readonly ownPostgres?: boolean
 }
 
-/** A platform in a process and a data folder of its own; with `ESDB_URL` it writes to that server, as fresh organisations. */
+/**
+ * A platform with its own process and data folder. With `ESDB_URL` it writes to that server, with new organisations.
+ */
 export interface TestPlatform {
   readonly dataDir: string
   readonly baseUrl: string
   readonly provider: TestProvider
-  /** It runs an embedded PostgreSQL of its own, which stops when it does. */
+  /** It has its own embedded PostgreSQL, which stops with it. */
   readonly ownsPostgres: boolean
-  /** The running process; another one after `restart`. */
+  /** The running process; a new one after `restart`. */
   readonly process: PlatformProcess
-  /** A client with a fresh token; the demo organisation's unless another one's secrets are given. */
+  /** A client with a new token; the demo organisation's unless other secrets are given. */
   connect(client?: ClientSecrets): Promise<ApiClient>
-  /** The same data folder, databases and port again; stops the process first if it still runs. `env` adds to or replaces the settings. */
+  /**
+   * Starts with the same data folder, databases and port. Stops a running process first. `env` adds to or replaces the
+   * settings.
+   */
   restart(env?: Env): Promise<void>
-  /** Ends the process and removes everything it wrote. */
+  /** Ends the process and removes all its files. */
   stop(): Promise<void>
 }
 
@@ -60,13 +65,13 @@ export async function startTestPlatform({
   ownPostgres = false,
 }: TestPlatformOptions = {}): Promise<TestPlatform> {
   const dataDir = await mkdtemp(join(tmpdir(), 'platform-'))
-  // A server that the test itself names is its own.
+  // The test supplies this server itself.
   const shared =
     isRealEventStore && env['ESDB_URL'] === undefined ? await shareEventStore(realEventStoreUrl) : undefined
   const database = ownPostgres && shared === undefined && !isRealPostgres ? undefined : await freshDatabase()
   const settings = {
     ...fastSettings,
-    // The test runner sets a BASE_URL of its own, which is no address.
+    // The test runner sets a BASE_URL that is no address.
     BASE_URL: '',
     PORT: String(await freePort()),
     DATABASE_URL: database?.url ?? '',
@@ -124,7 +129,10 @@ export function clientOf(
   return client
 }
 
-/** Asks until there is an answer other than undefined; rejects after `limitMs`, naming what was waited for. */
+/**
+ * Polls until there is an answer other than undefined. Rejects after `limitMs` with the description of the awaited
+ * thing.
+ */
 export async function waitFor<Found>(
   what: string,
   look: () => Promise<Found | undefined> | Found | undefined,

@@ -6,7 +6,9 @@ import { Client } from 'pg'
 import { freePort } from '../../embedded/children/free-port.ts'
 import { startPostgres } from '../../embedded/postgres/start-postgres.ts'
 
-/** Set for the workers by `setup`; what `DATABASE_URL` and `VAULT_DATABASE_URL` name goes before the embedded server. */
+/**
+ * `setup` sets these for the workers. `DATABASE_URL` and `VAULT_DATABASE_URL` have precedence over the embedded server.
+ */
 const ADMIN_URL = 'TEST_POSTGRES_ADMIN_URL'
 const VAULT_ADMIN_URL = 'TEST_POSTGRES_VAULT_ADMIN_URL'
 
@@ -14,18 +16,18 @@ export interface FreshDatabase {
   /** The read models' database. */
   readonly url: string
   readonly vaultUrl: string
-  /** Drops both, whoever is still connected. */
+  /** Drops both, even with open connections. */
   drop(): Promise<void>
 }
 
 let stopServer: (() => Promise<void>) | undefined
 
-/** True where the read models' server was not started by the tests. */
+/** True if the tests did not start the read models' server. */
 export const isRealPostgres = (process.env['DATABASE_URL'] ?? '') !== ''
 
 /** Global set-up of the test run: one PostgreSQL for all test files. */
 export async function setup(): Promise<void> {
-  // Each project of the test run has this set-up; one server serves them all.
+  // Each project of the test run calls this set-up. All share one server.
   if (process.env[ADMIN_URL] !== undefined) return
   const real = process.env['DATABASE_URL'] ?? ''
   process.env[ADMIN_URL] = real === '' ? await startServer() : real
@@ -48,12 +50,12 @@ export async function teardown(): Promise<void> {
   await stopServer?.()
 }
 
-/** The address of the administrative database of the read models' server. */
+/** Address of the administrative database on the read models' server. */
 export function postgresAdminUrl(): string {
   return adminUrl(ADMIN_URL)
 }
 
-/** The same of the vault's server, which may be another one. */
+/** The same on the vault's server, which may be another one. */
 export function vaultAdminUrl(): string {
   return adminUrl(VAULT_ADMIN_URL)
 }
@@ -64,7 +66,7 @@ function adminUrl(variable: string): string {
   return url
 }
 
-/** Two empty databases of a test file's own, read models and vault, cloned from their servers' template. */
+/** Two empty databases for a test file, read models and vault, cloned from their servers' template. */
 export async function freshDatabase(): Promise<FreshDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`
   const databases = [

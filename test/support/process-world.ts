@@ -35,7 +35,7 @@ import { providerAt, type TestProvider } from './provider.ts'
 /** Nothing listens here. */
 const closed = 'http://127.0.0.1:1'
 
-/** What processes are given, over the real adapters; without an object store, one that nobody reaches. */
+/** The dependencies of processes, with the real adapters. Without an object store, an unreachable one. */
 export function processDependencies(world: DecisionWorld, egress: Egress, objects?: ObjectStore): ProcessDependencies {
   const { configuration, now } = world
   const calls = { egress, token: createPlatformToken(egress, configuration, now) }
@@ -67,12 +67,14 @@ export interface Asked {
 export interface Reply {
   readonly status: number
   readonly body?: unknown
-  /** The body as it is written, instead. */
+  /** Replaces the body by raw text. */
   readonly text?: string
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** What the other side answers; `cut` breaks the connection off, a promise that never settles leaves it without an answer. */
+/**
+ * The answers of the other side. `cut` breaks the connection; a promise that never settles leaves it without an answer.
+ */
 export type Answering = (asked: Asked) => Reply | 'cut' | Promise<Reply | 'cut'>
 
 export interface OutsideServer {
@@ -81,7 +83,7 @@ export interface OutsideServer {
   close(): Promise<void>
 }
 
-/** An HTTP server on loopback that answers as a test wants. */
+/** An HTTP server on loopback with answers from the test. */
 export async function startOutsideServer(answer: Answering): Promise<OutsideServer> {
   const asked: string[] = []
   async function reply(one: Asked, response: ServerResponse): Promise<void> {
@@ -113,13 +115,13 @@ export async function startOutsideServer(answer: Answering): Promise<OutsideServ
   }
 }
 
-/** What the clinical and the consent service say. */
+/** The answers of the clinical and the consent service. */
 export interface Services {
   /** Null while the case is not known. */
   patientId: string | null
-  /** Null while consent cannot be told. */
+  /** Null while the consent is unknown. */
   consent: 'granted' | 'denied' | 'withdrawn' | null
-  /** Happens before either answers. */
+  /** Runs before either one answers. */
   before: (route: string) => Promise<void> | void
 }
 
@@ -127,11 +129,11 @@ export interface ProcessWorld extends DecisionWorld {
   readonly deps: ProcessDependencies
   readonly provider: TestProvider
   readonly services: Services
-  /** Services and provider as they are at first. */
+  /** Services and provider in their initial state. */
   reset(): Promise<void>
-  /** The same world with other addresses, on connections and circuits of its own. */
+  /** The same world with other addresses and separate connections and circuits. */
   rewired(changes: Partial<Configuration>): ProcessDependencies
-  /** The same world, but that one address is closed, and its circuit open. */
+  /** The same world with one closed address and an open circuit for it. */
   withOpenCircuit(
     address: 'providerBaseUrl' | 'clinicalBaseUrl' | 'consentBaseUrl' | 's3Endpoint',
   ): Promise<ProcessDependencies>
@@ -144,7 +146,7 @@ const purposes = {
   s3Endpoint: 'image',
 } as const
 
-/** A decision world with a provider simulator, an object store, and services that say what a test has them say. */
+/** A world for decisions with a provider simulator, an object store, and services whose answers the test sets. */
 export async function openProcessWorld(options: DecisionWorldOptions = {}): Promise<ProcessWorld> {
   const folders = await Promise.all([mkdtemp(join(tmpdir(), 'provider-')), mkdtemp(join(tmpdir(), 'objects-'))])
   const [providerDir, objectsDir] = folders
@@ -167,7 +169,7 @@ export async function openProcessWorld(options: DecisionWorldOptions = {}): Prom
     S3_SECRET_ACCESS_KEY: account.secretAccessKey,
     BASE_URL: server.url,
   })
-  // Presigned addresses are checked by the clock of the store, which does not stand still.
+  // The store checks presigned addresses with its own clock, which does not stand still.
   const objects = connectObjectStore({
     endpoint: store.endpoint,
     region: 'us-east-1',
@@ -226,7 +228,7 @@ async function serviceAnswer(services: Services, { route }: Asked): Promise<Repl
   return services.patientId === null ? { status: 404 } : { status: 200, body: { patient_id: services.patientId } }
 }
 
-/** Runs one step as a worker does, with a lease of 20 s; `signal` is what its stop or its time limit aborts. */
+/** Runs one step as a worker, with a lease of 20 s. Its stop or its time limit aborts `signal`. */
 export function workOff(
   world: Pick<ProcessWorld, 'now' | 'deps'>,
   process: Process<ProcessDependencies>,

@@ -17,21 +17,22 @@ export type ProviderCall = Static<typeof ProviderCall>
 
 /** The remote control of a provider simulator. */
 export interface TestProvider {
-  /** What it was asked, in order, refused calls included. */
+  /** Its calls in order, including refused ones. */
   calls(): Promise<readonly ProviderCall[]>
-  /** The same without logins and logouts, which follow the life of sessions and processes. */
+  /** The same without logins and logouts, because these depend on sessions and processes. */
   caseCalls(): Promise<readonly ProviderCall[]>
   /** All calls, as `case 200, image 200, …`. */
   story(): Promise<readonly string[]>
   fault(...faults: readonly Partial<FaultControl>[]): Promise<void>
   result(...results: readonly ResultControl[]): Promise<void>
-  /** Forgets controls and calls. */
+  /** Resets controls and calls. */
   reset(): Promise<void>
 }
 
 /**
- * The provider at an address, controlled with the secret of its remote control. Each processor logs in for itself: with `isShared` by several, a login that nothing asked for,
- * neither the beginning nor a refused call, is another one's first, and is left out of what it was asked.
+ * The provider at an address, controlled with the secret of its remote control. Each processor has its own login. If
+ * several processors share the provider (`isShared`), a login without a cause is another processor's first one. It is
+ * left out of the calls. Causes are the start and a refused call.
  */
 export function providerAt(url: string, controlSecret: string, isShared = false): TestProvider {
   let isLoggedIn = false
@@ -59,8 +60,7 @@ export function providerAt(url: string, controlSecret: string, isShared = false)
   }
   async function calls(): Promise<readonly ProviderCall[]> {
     const list = await send('GET', '/calls')
-    if (!Check(Type.Array(ProviderCall), list))
-      throw new Error('the call list of the simulator is not what it should be')
+    if (!Check(Type.Array(ProviderCall), list)) throw new Error('the call list of the simulator has an unexpected form')
     return isShared ? asOfOne(list) : list
   }
   return {

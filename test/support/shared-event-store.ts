@@ -3,11 +3,11 @@ import { Client } from 'pg'
 import { ensureDatabase } from '../../platform/database/database.ts'
 import { vaultAdminUrl } from './postgres.ts'
 
-/** What makes the platforms of a test run one installation. */
+/** Makes the platforms of a test run one installation. */
 export interface SharedInstallation {
   readonly vaultUrl: string
   readonly masterKeys: string
-  /** Lets the next test file have its platform. */
+  /** Allows the next test file to start its platform. */
   release(): Promise<void>
 }
 
@@ -15,10 +15,10 @@ let holders = 0
 let held: Promise<Client> | undefined
 
 /**
- * With `ESDB_URL` all platforms write to one server. Events are signed, and personal data encrypted, with keys of the
- * vault, so they share one; and since a platform works for every organisation that it finds, only one test file at a
- * time has platforms: this waits for its turn (`--no-file-parallelism` spares the wait, which counts as the hook's time).
- * The server must hold nothing but what this suite wrote with this vault: a fresh server for each run does.
+ * With `ESDB_URL` all platforms write to one server. The vault's keys sign events and encrypt personal data, so the
+ * platforms share one vault. A platform works for every organisation that it finds, so only one test file at a time has
+ * platforms. This function waits for its turn, and the wait counts as the hook's time; `--no-file-parallelism` avoids
+ * it. The server may only contain data that this suite wrote with this vault, such as a new server for each run.
  */
 export async function shareEventStore(esdbUrl: string): Promise<SharedInstallation> {
   const identity = createHash('sha256').update(esdbUrl).digest()

@@ -5,12 +5,12 @@ import { createServer } from 'node:tls'
 /** An https address in front of a plain server on loopback. */
 export interface TlsFront {
   readonly url: string
-  /** PEM; who trusts it trusts this front and nothing else. */
+  /** PEM. A client that trusts it trusts this front and nothing else. */
   readonly certificate: string
   close(): Promise<void>
 }
 
-/** Takes TLS off and passes everything on to the server of `target`. */
+/** Removes TLS and passes everything on to the server of `target`. */
 export async function startTlsFront(target: string): Promise<TlsFront> {
   const { port, pathname } = new URL(target)
   const { key, certificate } = selfSigned()
@@ -41,7 +41,9 @@ export async function startTlsFront(target: string): Promise<TlsFront> {
   }
 }
 
-/** A certificate for 127.0.0.1 that lasts a day (RFC 5280), made here since Node.js makes none. */
+/**
+ * A certificate for 127.0.0.1, valid for a day (RFC 5280). It is built here because Node.js cannot create certificates.
+ */
 export function selfSigned(): { readonly key: string; readonly certificate: string } {
   const { publicKey, privateKey } = generateKeyPairSync('ec', {
     namedCurve: 'P-256',

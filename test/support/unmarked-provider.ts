@@ -8,17 +8,17 @@ import { startProvider } from '../../embedded/provider/start-provider.ts'
 import { areRolesApart } from './platform.ts'
 import { providerAt, type TestProvider } from './provider.ts'
 
-/** A provider for the profile production, which refuses the simulator. */
+/** A provider for the production profile, which refuses the simulator. */
 export interface UnmarkedProvider {
   /** PROVIDER_BASE_URL and its login. */
   readonly env: Readonly<Record<'PROVIDER_BASE_URL' | 'PROVIDER_LOGIN' | 'PROVIDER_PASSWORD', string>>
   readonly provider: TestProvider
-  /** From now on its answers show that it is the simulator. */
+  /** From now on its answers contain the simulator's mark. */
   showMark(): void
   close(): Promise<void>
 }
 
-/** The simulator behind a server that takes its mark off each answer. */
+/** The simulator behind a server that removes its mark from each answer. */
 export async function startUnmarkedProvider(): Promise<UnmarkedProvider> {
   const dataDir = await mkdtemp(join(tmpdir(), 'provider-'))
   const secret = randomUUID()

@@ -49,6 +49,6 @@ export const inlineImageMutants: readonly Mutant[] = [
     file: 'platform/http/json-place.ts',
     text: 'if (hasData) return false',
     replacement: 'if (hasData && hasImages === false) return false',
-    caughtBy: [{ file: extraction, test: 'two data, one of which is no text' }],
+    caughtBy: [{ file: extraction, test: 'two data members, one of which is no text' }],
   },
 ]

@@ -75,7 +75,7 @@ export const laneMutants: readonly Mutant[] = [
     text: 'return `${purpose} ${url.origin}${inLane(lane)}`',
     replacement: 'return `${purpose} ${url.origin}${inLane(lane).slice(0, 0)}`',
     caughtBy: [
-      { file: egress, test: 'is one per lane: what one caller meets at a host keeps no other from calling it' },
+      { file: egress, test: 'is separate per concurrency key: failures of one caller at a host block no other caller' },
     ],
   },
   {
@@ -85,7 +85,7 @@ export const laneMutants: readonly Mutant[] = [
     text: `'configured' : 'checked'} \${url.origin}\${inLane(lane)}`,
     replacement: `'configured' : 'checked'} \${url.origin}\${inLane(lane).slice(0, 0)}`,
     caughtBy: [
-      { file: egress, test: 'leaves each lane its own connections, so that calls of one that hang queue nobody else' },
+      { file: egress, test: 'has separate connections per concurrency key, so hanging calls of one block no other' },
     ],
   },
   {
@@ -98,7 +98,7 @@ export const laneMutants: readonly Mutant[] = [
     caughtBy: [
       {
         file: 'test/platform/outbound/circuit-breaker.unit.test.ts',
-        test: 'is open for whoever asks while its trial is under way',
+        test: 'is open for other callers during its trial',
       },
     ],
   },

@@ -102,7 +102,7 @@ export const processMutants: readonly Mutant[] = [
     caughtBy: [
       {
         file: 'test/platform/outbound/egress-standstill.int.test.ts',
-        test: 'counts, although the time limit of the call is over by then',
+        test: 'counts, although the time limit of the call has passed',
       },
     ],
   },
@@ -112,7 +112,7 @@ export const processMutants: readonly Mutant[] = [
     file: 'platform/outbound/egress.ts',
     text: '.request(asked), ending.unsent])',
     replacement: '.request(asked)])',
-    caughtBy: [{ file: egress, test: 'ends unsent at its limit, and when the caller says so, while ' }],
+    caughtBy: [{ file: egress, test: 'ends unsent at its limit, and at the caller’s signal, while ' }],
   },
   {
     name: 'sent-told-as-unsent',
@@ -120,7 +120,7 @@ export const processMutants: readonly Mutant[] = [
     file: 'platform/outbound/egress.ts',
     text: 'setImmediate(() => reject(new EgressError(error.code, { cause: error.cause })))',
     replacement: 'reject(new EgressError(error.code, { cause: error.cause }))',
-    caughtBy: [{ file: egress, test: 'end a call whose answer does not come, or does not end' }],
+    caughtBy: [{ file: egress, test: 'end a call whose answer does not arrive or does not end' }],
   },
   {
     name: 'database-address-rewritten',
@@ -138,8 +138,8 @@ export const processMutants: readonly Mutant[] = [
     replacement:
       "[...ours, /[?&]options=/.test(config?.connectionString ?? '') ? (this.connectionParameters.options ?? '') : '']",
     caughtBy: [
-      { file: databaseAddress, test: 'with PGOPTIONS, unless it has options' },
-      { file: databaseAddress, test: 'takes PGOPTIONS on top of our settings' },
+      { file: databaseAddress, test: 'with PGOPTIONS, unless the address has options' },
+      { file: databaseAddress, test: 'applies PGOPTIONS over our settings' },
     ],
   },
   {
@@ -151,7 +151,7 @@ export const processMutants: readonly Mutant[] = [
     caughtBy: [
       {
         file: 'test/platform/outbound/egress-standstill.int.test.ts',
-        test: 'counts, although the time limit of the step is over by then',
+        test: 'counts, although the time limit of the step has passed',
       },
     ],
   },

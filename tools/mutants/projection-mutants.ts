@@ -16,7 +16,7 @@ export const projectionMutants: readonly Mutant[] = [
     caughtBy: [
       {
         file: 'test/projections/runtime/write-plans.int.test.ts',
-        test: 'plans that were made while tables were empty read none of them whole once they have grown',
+        test: 'plans for empty tables scan no table once it has grown',
       },
     ],
   },
@@ -26,7 +26,7 @@ export const projectionMutants: readonly Mutant[] = [
     file: 'projections/runtime/checkpoints.ts',
     text: ' order by name for no key update',
     replacement: '',
-    caughtBy: [{ file: 'test/projections/runtime/lock-order.int.test.ts', test: 'holds none of a later name: ' }],
+    caughtBy: [{ file: 'test/projections/runtime/lock-order.int.test.ts', test: 'holds no lock of a later name: ' }],
   },
   {
     name: 'checkpoint-unguarded',
@@ -34,7 +34,7 @@ export const projectionMutants: readonly Mutant[] = [
     file: 'projections/runtime/checkpoint-moves.ts',
     text: ' and p.commit_position = x.from_commit and p.prepare_position = x.from_prepare',
     replacement: '',
-    caughtBy: [{ file: takeover, test: 'is moved only from where its writer left it' }],
+    caughtBy: [{ file: takeover, test: 'moves only from where its writer left it' }],
   },
   {
     name: 'checkpoint-half',
@@ -52,7 +52,7 @@ export const projectionMutants: readonly Mutant[] = [
     file: 'projections/runtime/checkpoint-moves.ts',
     text: 'p.version = x.version and ',
     replacement: '',
-    caughtBy: [{ file: takeover, test: 'is moved only from where its writer left it' }],
+    caughtBy: [{ file: takeover, test: 'moves only from where its writer left it' }],
   },
   {
     name: 'joined-into-old-copy',
@@ -70,7 +70,7 @@ export const projectionMutants: readonly Mutant[] = [
      select $2, version, shape, commit_position,`,
     replacement: `(name, version, shape, copy_id, commit_position, prepare_position, status, updated_at)
      select $2, version, shape, copy_id, commit_position,`,
-    caughtBy: [{ file: 'test/projections/rebuild/rollback.int.test.ts', test: 'takes the one before it back' }],
+    caughtBy: [{ file: 'test/projections/rebuild/rollback.int.test.ts', test: 'reverses the rollback before it' }],
   },
   {
     name: 'switch-waits-locked',
@@ -81,7 +81,7 @@ export const projectionMutants: readonly Mutant[] = [
     caughtBy: [
       {
         file: 'test/projections/rebuild/switch.int.test.ts',
-        test: 'lets its lock go when the event store answers nothing under it, and is done at a later try',
+        test: 'releases its lock if the event store does not answer under it, and succeeds at a later attempt',
       },
     ],
   },
@@ -92,7 +92,7 @@ export const projectionMutants: readonly Mutant[] = [
     text: `const conditions = ['exists (select from passed)']`,
     replacement: `const conditions = ['true']`,
     caughtBy: [
-      { file: joinedWrites, test: 'a checkpoint that another instance has moved, beside one that it has not' },
+      { file: joinedWrites, test: 'a checkpoint that another instance has moved, next to one that it has not' },
     ],
   },
   {
@@ -102,8 +102,8 @@ export const projectionMutants: readonly Mutant[] = [
     text: 'read !== table && tables.includes(read)',
     replacement: 'read !== table && read === table',
     caughtBy: [
-      { file: joinedWrites, test: 'is written step by step: one that ' },
-      { file: joinedWrites, test: 'come to the same rows, the same tables told of and the same refusals' },
+      { file: joinedWrites, test: 'is written with several statements if it ' },
+      { file: joinedWrites, test: 'give the same rows, the same reported tables and the same refusals' },
     ],
   },
   {
@@ -112,7 +112,7 @@ export const projectionMutants: readonly Mutant[] = [
     file: 'projections/runtime/joined-writes.ts',
     text: 'if (expected !== undefined) conditions.push(',
     replacement: 'if (expected === 0) conditions.push(',
-    caughtBy: [{ file: joinedWrites, test: 'come to the same rows, the same tables told of and the same refusals' }],
+    caughtBy: [{ file: joinedWrites, test: 'give the same rows, the same reported tables and the same refusals' }],
   },
   {
     name: 'lost-commit-foreign',
@@ -123,7 +123,7 @@ export const projectionMutants: readonly Mutant[] = [
     caughtBy: [
       {
         file: 'test/projections/runtime/share-writer.int.test.ts',
-        test: 'takes a commit whose answer was lost for its own',
+        test: 'recognises its own commit if the answer was lost',
       },
     ],
   },
@@ -133,7 +133,7 @@ export const projectionMutants: readonly Mutant[] = [
     file: 'platform/kit/positions.ts',
     text: '  if (a.prepare !== b.prepare) return a.prepare < b.prepare ? -1 : 1\n',
     replacement: '',
-    caughtBy: [{ file: 'test/platform/kit/positions.unit.test.ts', test: 'are told apart by both of their numbers' }],
+    caughtBy: [{ file: 'test/platform/kit/positions.unit.test.ts', test: 'are compared by both numbers' }],
   },
   {
     name: 'older-patch-wins',
@@ -144,7 +144,7 @@ export const projectionMutants: readonly Mutant[] = [
     caughtBy: [
       {
         file: 'test/projections/runtime/later-changes.unit.test.ts',
-        test: 'the last change of a column in a batch is the one that stays',
+        test: 'the last change of a column in a batch wins',
       },
     ],
   },
@@ -175,7 +175,7 @@ export const projectionMutants: readonly Mutant[] = [
     file: 'projections/runtime/log-readings.ts',
     text: '<= 0 ? [live, joining] : [joining, live]',
     replacement: '<= 0 ? [joining, live] : [live, joining]',
-    caughtBy: [{ file: feed, test: 'become one, that of the one behind' }],
+    caughtBy: [{ file: feed, test: 'merge into the one behind' }],
   },
   {
     name: 'event-twice',
@@ -183,7 +183,7 @@ export const projectionMutants: readonly Mutant[] = [
     file: 'projections/runtime/feed.ts',
     text: 'comparePositions(first.position, from) <= 0',
     replacement: 'comparePositions(first.position, from) > 0',
-    caughtBy: [{ file: feed, test: 'begins where the member that is furthest behind is' }],
+    caughtBy: [{ file: feed, test: 'starts at the member that is furthest behind' }],
   },
   {
     name: 'unknown-type-passed',
@@ -192,8 +192,8 @@ export const projectionMutants: readonly Mutant[] = [
     text: ' || this.#catalogue.entry(type) === undefined',
     replacement: '',
     caughtBy: [
-      { file: readPositions, test: 'is not passed before an event of a type that nobody knows' },
-      { file: 'test/streams/store/event-store.int.test.ts', test: 'the head of what somebody wants' },
+      { file: readPositions, test: 'is not passed before an event of an unknown type' },
+      { file: 'test/streams/store/event-store.int.test.ts', test: 'the head of wanted types' },
     ],
   },
   {

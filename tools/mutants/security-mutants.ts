@@ -11,7 +11,7 @@ export const securityMutants: readonly Mutant[] = [
     file: 'streams/store/signature.ts',
     text: 'JSON.stringify([stream, String(revision)',
     replacement: 'JSON.stringify([String(revision)',
-    caughtBy: [{ file: codec, test: 'it stands in another stream' }],
+    caughtBy: [{ file: codec, test: 'it is in another stream' }],
   },
   {
     name: 'signature-without-revision',
@@ -19,7 +19,7 @@ export const securityMutants: readonly Mutant[] = [
     file: 'streams/store/signature.ts',
     text: '[stream, String(revision), id',
     replacement: '[stream, id',
-    caughtBy: [{ file: codec, test: 'it stands at another revision' }],
+    caughtBy: [{ file: codec, test: 'it is at another revision' }],
   },
   {
     name: 'signature-without-metadata',
@@ -43,7 +43,7 @@ export const securityMutants: readonly Mutant[] = [
     file: 'platform/outbound/own-servers.ts',
     text: 'return holds(site, address) || clusterPorts.has(port)',
     replacement: 'return clusterPorts.has(port)',
-    caughtBy: [{ file: ownServers, test: 'within a site are closed on every port' }],
+    caughtBy: [{ file: ownServers, test: 'inside a site are closed on every port' }],
   },
   {
     name: 'control-for-any-secret',

@@ -14,8 +14,8 @@ export const storeMutants: readonly Mutant[] = [
     text: 'expected: append.expected,',
     replacement: `expected: 'any',`,
     caughtBy: [
-      { file: appendHazards, test: 'every append names an exact revision' },
-      { file: eventStore, test: 'of fifty appends at once to one new stream exactly one succeeds' },
+      { file: appendHazards, test: 'every append contains an exact revision' },
+      { file: eventStore, test: 'exactly one of fifty parallel appends to one new stream succeeds' },
     ],
   },
   {
@@ -24,7 +24,7 @@ export const storeMutants: readonly Mutant[] = [
     file: 'embedded/eventstore/streams/append-check.ts',
     text: 'if (expectedHead === head) return {',
     replacement: 'if (expectedHead === head || expectedHead === head - 1) return {',
-    caughtBy: [{ file: eventStore, test: 'of fifty appends at once to one new stream exactly one succeeds' }],
+    caughtBy: [{ file: eventStore, test: 'exactly one of fifty parallel appends to one new stream succeeds' }],
   },
   {
     name: 'event-id-not-derived',
@@ -41,7 +41,7 @@ export const storeMutants: readonly Mutant[] = [
     text: 'present.revision > revision) return',
     replacement: 'present.revision < 0n) return',
     caughtBy: [
-      { file: 'test/streams/store/state-cache.unit.test.ts', test: 'keeps the newest state, whichever comes last' },
+      { file: 'test/streams/store/state-cache.unit.test.ts', test: 'keeps the newest state, whichever is stored last' },
     ],
   },
   {
@@ -50,9 +50,7 @@ export const storeMutants: readonly Mutant[] = [
     file: 'streams/store/event-store.ts',
     text: 'return cached.revision === expected ? { value: cached.state } : undefined',
     replacement: 'return { value: cached.state }',
-    caughtBy: [
-      { file: eventStore, test: 'an append that was decided on newer events than the cache holds does not spoil it' },
-    ],
+    caughtBy: [{ file: eventStore, test: 'an append on newer events than the cached ones does not damage the cache' }],
   },
   {
     name: 'answer-before-sync',
@@ -115,7 +113,7 @@ export const storeMutants: readonly Mutant[] = [
     file: 'streams/store/append-calls.ts',
     text: 'if (call.writableNeedDrain) underWay',
     replacement: 'if (call.destroyed) underWay',
-    caughtBy: [{ file: unreadAppends, test: 'are written up to a bound, however often they are tried' }],
+    caughtBy: [{ file: unreadAppends, test: 'are written up to a limit, however often they are tried' }],
   },
   {
     name: 'ended-call-stays',

@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-/** Runs the demo to its end and gives its exit code and everything it wrote. */
+/** Runs the demo to its end. Returns its exit code and all output. */
 function demo(...given: readonly string[]): Promise<{ readonly code: number | null; readonly output: string }> {
   const child = spawn(process.execPath, [main, ...given], { stdio: ['ignore', 'pipe', 'pipe'], cwd: folder })
   let output = ''
@@ -26,7 +26,7 @@ function demo(...given: readonly string[]): Promise<{ readonly code: number | nu
 const stack = /\n\s+at |node:internal|file:\/\//
 
 describe('the demo', () => {
-  it('tells how it is used', async () => {
+  it('prints its usage', async () => {
     const { code, output } = await demo('--help')
     expect(code).toBe(0)
     expect(output).toMatch(/^Usage: npm run demo -- /)
@@ -48,7 +48,7 @@ describe('the demo', () => {
     ['absent.jpg', 'absent.jpg cannot be read\n'],
     ['.', '. must be a .jpg, .jpeg or .png file\n'],
     ['lesion.gif', 'lesion.gif must be a .jpg, .jpeg or .png file\n'],
-  ])('says in a line that %s is no photograph it can send', async (image, message) => {
+  ])('refuses %s in one line as an unusable photograph', async (image, message) => {
     expect(await demo('--image', image)).toEqual({ code: 2, output: message })
   })
 })

@@ -13,14 +13,14 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-/** The demo's platform asks for its results at once. */
+/** The demo's platform polls for its results at once. */
 const settings = {
   BASE_URL: '',
   PROVIDER_RESULT_INITIAL_DELAY_MS: '200',
   PROVIDER_RESULT_BACKOFF_SCHEDULE_MS: '200,200',
 }
 
-/** Runs the demo, tells it alone (not its group) to stop once it has written `when`, and resolves with its end. */
+/** Runs the demo and signals it alone (not its group) once it has written `when`. Resolves with its exit. */
 async function stopDemo(
   args: readonly string[],
   when: string,
@@ -46,7 +46,7 @@ async function stopDemo(
   return { code, output }
 }
 
-/** The platform that the demo started answers no more. */
+/** The platform of the demo no longer answers. */
 async function expectGone(output: string): Promise<void> {
   const address = /http:\/\/127\.0\.0\.1:\d+/.exec(output)?.[0]
   expect(address).toBeDefined()
@@ -54,7 +54,7 @@ async function expectGone(output: string): Promise<void> {
 }
 
 test.concurrent(
-  'a kept platform ends with the demo when SIGINT reaches the demo alone',
+  'a kept platform ends with the demo if SIGINT reaches only the demo',
   { timeout: 120_000 },
   async () => {
     const { code, output } = await stopDemo(['--keep'], 'Ctrl-C stops the platform.', 'SIGINT')
@@ -64,7 +64,7 @@ test.concurrent(
 )
 
 test.concurrent(
-  'a demo that is stopped in the middle leaves no platform behind, and says that it did not hold',
+  'a demo that is stopped half-way leaves no platform behind and reports failure',
   { timeout: 120_000 },
   async () => {
     const { code, output } = await stopDemo([], 'request an assessment', 'SIGTERM')

@@ -18,7 +18,7 @@ test.each([
     ['skip', 'cases', '18446744073709551615/12', '--reason', ' twice  imported '],
     { action: 'skip', name: 'cases', position, reason: 'twice  imported' },
   ],
-])('projections %j is understood', (args, order) => {
+])('projections %j is a valid command', (args, order) => {
   expect(readCommand(['projections', ...args])).toEqual({ name: 'projections', order })
 })
 
@@ -51,7 +51,7 @@ test.each([
   expect(readCommand(['projections', ...args])).toEqual({ name: 'wrong', reason: expect.stringContaining(reason) })
 })
 
-test('a reason of 500 characters is taken, and the usage warns of what must not stand in it', () => {
+test('a reason of 500 characters is accepted, and the usage warns about personal data in it', () => {
   expect(readCommand(['projections', ...skip, 'x'.repeat(500)])).toMatchObject({ order: { reason: 'x'.repeat(500) } })
   expect(usage).toMatch(/TEXT[^]*nothing about a patient/)
 })

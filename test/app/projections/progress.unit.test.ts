@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createProgress } from '../../../app/projections/progress.ts'
 
-/** What is shown of a filling towards commit position 1,000, at the given seconds. */
+/** The progress output of a fill towards commit position 1,000, at the given seconds. */
 function shown(
   isTerminal: boolean,
   reports: readonly {
@@ -38,7 +38,7 @@ test('on a terminal one line is drawn again: events done, rate, time left; it is
   ])
 })
 
-test('elsewhere there is a plain line every five seconds, and nothing to take away', () => {
+test('without a terminal it prints a plain line every five seconds and removes nothing', () => {
   expect(
     shown(false, [
       { at: 1, commit: 0, events: 0 },
@@ -50,7 +50,7 @@ test('elsewhere there is a plain line every five seconds, and nothing to take aw
   ).toEqual(['filling [######..................]  25 %  5000 events, 1000/s, 15 s left\n', 'comparing patients\n'])
 })
 
-test('what an interrupted rebuild had filled counts neither for the rate nor for the time left', () => {
+test('events that an interrupted rebuild had filled count neither for the rate nor for the time left', () => {
   expect(
     shown(true, [
       { at: 0, commit: 800, events: 0 },
@@ -59,7 +59,7 @@ test('what an interrupted rebuild had filled counts neither for the rate nor for
   ).toEqual(['\r\u001B[2Kfilling [######################..]  90 %  100 events, 10/s, 10 s left', '\r\u001B[2K'])
 })
 
-test('hours are told as hours, and an empty log is read at once', () => {
+test('shows hours for a long rest, and reads an empty log at once', () => {
   expect(
     shown(true, [
       { at: 0, commit: 0, events: 0 },

@@ -23,7 +23,7 @@ let node: TestEventStore
 let store: EventStore
 let database: FreshDatabase
 let pool: Pool
-/** Where the events stand that projectors are shown. */
+/** Positions of the events that the projectors see. */
 const places: Position[] = []
 
 beforeAll(async () => {
@@ -43,7 +43,7 @@ beforeAll(async () => {
         )
       ).position,
     )
-    // Which no projector is shown.
+    // An event that no projector sees.
     await store.append(oauthClients.of(v4()), 'no_stream', [clientFact('OauthClientRegistered')], {
       commandId: v4(),
       correlationId: v4(),
@@ -60,12 +60,12 @@ afterAll(async () => {
   await node.stop()
 })
 
-/** This program's; 1 for what it does not have. */
+/** This program's version; 1 for a projector that it does not have. */
 function versionOf(name: string): number {
   return knownProjectors.find((known) => known.name === name)?.version ?? 1
 }
 
-/** A projector that has passed so many of the events. */
+/** A projector that has passed this many of the events. */
 async function stored(
   name: string,
   passed: number,
@@ -83,13 +83,13 @@ function lineOf(text: string, name: string): string {
   return text.split('\n').find((line) => line.startsWith(`${name} `)) ?? ''
 }
 
-test('a database that nobody has projected into lists every projector as unseen', async () => {
+test('lists every projector as unseen if the database has no projections', async () => {
   const listed = await listProjectors(pool, false)
   expect(lineOf(listed, 'patients')).toMatch(/^patients +- \(this program: \d+\) +unseen +- +-$/)
   expect(await projectionLag(pool, store, false)).toBe('NAME  STATUS  POSITION  BEHIND  LAST MOVED')
 })
 
-test('the list tells versions, copies, instances that are gone, and the event of a failure', async () => {
+test('the list contains versions, copies, missing instances, and the event of a failure', async () => {
   await ensureRuntimeSchema(pool)
   await stored('consent_types', 5)
   await stored('consent_types__next', 3, { status: 'rebuilding', version: 90 })
@@ -133,7 +133,7 @@ test('the list tells versions, copies, instances that are gone, and the event of
   })
 })
 
-test('lag counts the events after each checkpoint, of the streams that are projected, up to a limit', async () => {
+test('lag counts the projected events after each checkpoint, up to a limit', async () => {
   const lag = await projectionLag(pool, store, false)
   expect(lineOf(lag, 'consent_types')).toMatch(/ at the head +\d+ s ago$/)
   expect(lineOf(lag, 'cases')).toMatch(/ 1 event +\d+ s ago$/)
@@ -160,7 +160,7 @@ test('lag counts the events after each checkpoint, of the streams that are proje
 })
 
 test.each(['consent_records', 'ai_review_todo'])(
-  '%s passes over nothing, even where it failed: a withdrawn consent could be among it',
+  '%s skips no event, even after a failure: it could be a withdrawn consent',
   async (name) => {
     const [position] = places
     if (position === undefined) throw new Error('no place')
@@ -170,7 +170,7 @@ test.each(['consent_records', 'ai_review_todo'])(
   },
 )
 
-/** Its row says that it failed at this one of the events. */
+/** Its row records a failure at this event. */
 async function failedAt(name: string, place: number): Promise<Position> {
   const position = places[place]
   if (position === undefined) throw new Error('no place')
@@ -193,7 +193,7 @@ async function statusOf(name: string): Promise<string | undefined> {
 
 const hint = (name: string, position: Position) => `projections skip ${name} ${formatPosition(position)} --reason TEXT`
 
-test('what decides is to be tried again, never to be passed over', async () => {
+test('suggests a retry, never a skip, for projectors that decisions depend on', async () => {
   await stored('consent_records', 1)
   const position = await failedAt('consent_records', 1)
   const listed = await listProjectors(pool, false)
@@ -202,7 +202,7 @@ test('what decides is to be tried again, never to be passed over', async () => {
 })
 
 test.each(['previous', 'check', 'next'])(
-  'what only the %s copy of the same version cannot take is not passed over, nor is it suggested',
+  'an event that only the %s copy of the same version cannot process is not skipped, and no skip is suggested',
   async (kind) => {
     const name = { previous: 'assessments', check: 'assessments_todo', next: 'ai_reviews' }[kind] ?? ''
     await stored(name, 4)
@@ -221,7 +221,7 @@ test.each(['previous', 'check', 'next'])(
   },
 )
 
-test('what a newer version cannot take is passed over, and its copy filled anew', async () => {
+test('an event that a newer version cannot process is skipped, and its copy is filled again', async () => {
   const name = 'webhook_subscriptions'
   await stored(name, 4)
   await stored(`${name}__next`, 1, { version: 99 })
@@ -238,7 +238,7 @@ test('what a newer version cannot take is passed over, and its copy filled anew'
   expect(await store.readLast(projections.of(name).stream)).toBeDefined()
 })
 
-test('a copy that found no room is listed as such, and told of again when it is retried', async () => {
+test('a copy that found no room is listed, and a retry reports it again', async () => {
   const name = 'assessments'
   await stored(`${name}__next`, 1, { version: 99, status: 'failed' })
   const noRoom =
@@ -250,7 +250,7 @@ test('a copy that found no room is listed as such, and told of again when it is 
   expect(await retrying).toEqual({ isDone: false, text: noRoom })
 })
 
-test('a skip is refused while somebody works on the copies, and of an event that was taken while it waited', async () => {
+test('a skip is refused during work on the copies, and for an event that was processed while the skip waited', async () => {
   const name = 'webhooks_todo'
   await stored(name, 1)
   const position = await failedAt(name, 1)
@@ -287,6 +287,6 @@ test('a skip is refused while somebody works on the copies, and of an event that
   expect((await last).isDone).toBe(true)
   expect(await skipFailedEvent(pool, store, order)).toEqual({
     isDone: true,
-    text: `${name} passes over ${formatPosition(position)} already`,
+    text: `${name} skips ${formatPosition(position)} already`,
   })
 })

@@ -28,35 +28,35 @@ const switched = {
   status: 'running',
 } as const
 
-test('a switch says where, and that both were equal before', () => {
+test('a switch reports its position, and that both copies were equal before', () => {
   expect(toldOfRebuild(switched, nothing)).toEqual({
     isDone: true,
     text: 'cases: rebuilt and switched at 70/65 (version 1; 7 rows, equal by content hash at 50/50)',
   })
   expect(toldOfRebuild(switched, new Set(['1/1', '2/2'])).text).toContain(
-    '7 rows, 2 events passed over, equal by content hash',
+    '7 rows, 2 events skipped, equal by content hash',
   )
 })
 
-test('a switch to a newer version says what differs, and who stands by now; one of a stopped projector, that it is still stopped', () => {
+test('a switch to a newer version reports the difference and the instances on standby; a stopped projector stays stopped', () => {
   expect(
     toldOfRebuild({ ...switched, comparison: missing, versions: { from: 1, to: 2 }, status: 'stopped' }, nothing),
   ).toEqual({
     isDone: true,
     text: [
       'cases: rebuilt and switched at 70/65 (version 1 replaced by 2; 2 rows, 3 by the log, different)',
-      '  first difference: table cases, row case_id 17, part 2: is missing from what serves',
+      '  first difference: table cases, row case_id 17, part 2: is missing from the serving copy',
       '  instances of version 1 stand by from now on: start those of version 2',
-      '  it is stopped, as before: projections retry cases lets it go on',
+      '  it is stopped, as before: projections retry cases resumes it',
     ].join('\n'),
   })
 })
 
-test('what is not switched is not done: for a difference, an event, a refusal', () => {
+test('without a switch it is not done: after a difference, a failed event, or a refusal', () => {
   const differs = toldOfRebuild({ name: 'cases', kind: 'differs', comparison: missing }, nothing)
   expect(differs.isDone).toBe(false)
   expect(differs.text).toMatch(
-    /^cases: not switched: at 50\/50 [^]*is missing from what serves\n.*--accept-difference$/,
+    /^cases: not switched: at 50\/50 [^]*is missing from the serving copy\n.*--accept-difference$/,
   )
   const failure = {
     eventId: 'e17',
@@ -85,10 +85,10 @@ test.each([
   ],
   [
     { kind: 'surplus', table: 'cases', key: { case_id: '17' } },
-    'table cases, row case_id 17: is served, and the log does not say so',
+    'table cases, row case_id 17: is in the serving copy, but not in the log',
   ],
   [{ kind: 'shape', table: 'cases', columns: ['closed_at'] }, 'table cases: closed_at is not the same in both'],
   [{ kind: 'shape', table: 'cases', columns: [] }, 'table cases: the whole table is not the same in both'],
-] as const)('%j is told as a sentence', (difference, sentence) => {
+] as const)('%j becomes one sentence', (difference, sentence) => {
   expect(differenceText(difference)).toBe(sentence)
 })

@@ -125,12 +125,12 @@ test('an event that a projector cannot take is named, tried again, passed over o
 
   const skipped = await command('skip', 'patients', position, '--reason', reason)
   expect(skipped).toMatchObject({ code: 0, err: '' })
-  expect(skipped.out).toContain(`patients passes over PatientRegistered ${textAt(failure, 'event_id')} at ${position}`)
-  expect(skipped.out).toContain('patients goes on')
+  expect(skipped.out).toContain(`patients skips PatientRegistered ${textAt(failure, 'event_id')} at ${position}`)
+  expect(skipped.out).toContain('patients continues')
   for (const id of [first, second]) await expecting(200, api.call(`/v1/clinical-api/patients/${id}`))
   expect(await command('skip', 'patients', position, '--reason', 'another one')).toMatchObject({
     code: 0,
-    out: `patients passes over ${position} already\n`,
+    out: `patients skips ${position} already\n`,
   })
 
   const [commit, prepare] = position.split('/')
@@ -155,7 +155,7 @@ test('an event that a projector cannot take is named, tried again, passed over o
   expect(await command('verify', 'patients')).toMatchObject({
     code: 0,
     err: '',
-    out: expect.stringMatching(/^patients: equal at .* \(2 rows, 1 event passed over\)/),
+    out: expect.stringMatching(/^patients: equal at .* \(2 rows, 1 event skipped\)/),
   })
   for (const id of [first, second]) await expecting(200, api.call(`/v1/clinical-api/patients/${id}`))
   const third = await registerPatient(api)

@@ -122,7 +122,7 @@ describe('a running platform', () => {
 
     const back = await command('rollback', 'patients')
     expect(back).toMatchObject({ code: 0, err: '' })
-    expect(back.out).toContain('patients: what served before serves again, from ')
+    expect(back.out).toContain('patients: the previous copy serves again, from ')
     expect(await servedName()).toBe('Planted')
     await waitFor('the projector at the head', async () =>
       at(entryOf(await command('list', '--json'), 'patients'), 'status') === 'running' ? true : undefined,
@@ -188,7 +188,7 @@ describe('a running platform', () => {
     expect((await command('list')).out).toMatch(/\ncases +\d+ +stopped /)
     const retried = await command('retry', 'cases')
     expect(retried).toMatchObject({ code: 0, err: '' })
-    expect(retried.out).toContain('cases goes on')
+    expect(retried.out).toContain('cases continues')
     expect(entryOf(await command('list', '--json'), 'cases')).toMatchObject({ status: 'running' })
   })
 })

@@ -6,7 +6,7 @@ const production = { APP_ENV: 'production' }
 const secret = 'a-secret-that-nobody-should-ever-see'
 
 describe('defaults', () => {
-  it('need no variable at all', () => {
+  it('need no variables', () => {
     expect(loadConfiguration({})).toMatchObject({
       profile: 'development',
       host: '127.0.0.1',
@@ -29,7 +29,7 @@ describe('defaults', () => {
     })
   })
 
-  it('are frozen, lists included', () => {
+  it('are frozen, including lists', () => {
     const configuration = loadConfiguration({})
     expect([Object.isFrozen(configuration), Object.isFrozen(configuration.providerResultBackoffScheduleMs)]).toEqual([
       true,
@@ -37,27 +37,27 @@ describe('defaults', () => {
     ])
   })
 
-  it('take lists with blanks', () => {
+  it('allow blanks in lists', () => {
     expect(
       loadConfiguration({ EGRESS_ALLOW: 'hooks.test, 10.0.0.0/8,hooks.test:8443, fd12::/16 ,::1' }).egressAllow,
     ).toEqual(['hooks.test', '10.0.0.0/8', 'hooks.test:8443', 'fd12::/16', '::1'])
   })
 
-  it('stand for empty variables', () => {
+  it('replace empty variables', () => {
     expect(loadConfiguration({ PORT: '', ADMIN_API_SECRET: '' })).toMatchObject({
       port: 8080,
       adminApiSecret: undefined,
     })
   })
 
-  it('may name organisations, in any case', () => {
+  it('accept organisations in any case', () => {
     const required = (value?: string) => loadConfiguration({ CONSENT_SCOPES_REQUIRED: value }).consentScopesRequired
     expect([required(), required(''), required('off'), required('all')]).toEqual([[], [], [], 'all'])
     const [first, second] = ['018f0000-0000-7000-8000-00000000000a', '018f0000-0000-7000-8000-00000000000b'] as const
     expect(required(`${first.toUpperCase()}, ${second}`)).toEqual([first, second])
   })
 
-  it('follow from other variables', () => {
+  it('may derive from other variables', () => {
     expect(loadConfiguration({ HOST: '::1', PORT: '9000' }).baseUrl).toBe('http://[::1]:9000')
     expect(
       loadConfiguration({ BASE_URL: 'https://clinic.test/', CONSENT_BASE_URL: 'https://consent.test' }),
@@ -77,7 +77,7 @@ it.each([
   'esdb://127.0.0.1:2113/?tls=false',
   'esdb://one.test:2113,two.test:2113,10.0.0.1:2113?nodePreference=leader',
   'esdb+discover://user:p%40ss@one.test,two.test',
-])('%s names an event store', (url) => {
+])('%s is a valid event store address', (url) => {
   expect(loadConfiguration({ ESDB_URL: url }).esdbUrl).toBe(url)
 })
 
@@ -131,12 +131,12 @@ describe('a wrong variable', () => {
     ['EGRESS_ALLOW', '10.0.0.0/33'],
     ['EGRESS_ALLOW', 'https://x'],
     ['EGRESS_ALLOW', 'a b'],
-  ])('%s=%s is named, with what it must be', (name, value) => {
+  ])('%s=%s is refused with its name and rule', (name, value) => {
     expect(() => loadConfiguration({ [name]: value })).toThrow(ConfigurationError)
     expect(() => loadConfiguration({ [name]: value })).toThrow(new RegExp(`^${name} must be .+`))
   })
 
-  it('never shows a secret', () => {
+  it('never contains a secret', () => {
     for (const row of configurationTable().filter(({ isSecret }) => isSecret)) {
       const messages = [
         () => loadConfiguration({ [row.name]: `${secret} with blanks \u0001` }),
@@ -193,7 +193,7 @@ describe('rules between variables', () => {
     expect(warnings).toEqual([expect.stringContaining('DATABASE_URL'), expect.stringContaining('S3_SECRET_ACCESS_KEY')])
   })
 
-  it('takes embedded servers on loopback without TLS in production', () => {
+  it('accepts embedded servers on loopback without TLS in production', () => {
     expect(
       loadConfiguration({ ...production, HOST: '0.0.0.0', BASE_URL: 'https://clinic.test', ...databases, ...s3 }),
     ).toMatchObject({
@@ -203,14 +203,14 @@ describe('rules between variables', () => {
     })
   })
 
-  it('notes an administrator secret in production', () => {
+  it('warns about an administrator secret in production', () => {
     expect(loadConfiguration({ ...production, ADMIN_API_SECRET: secret }).warnings).toEqual([
       expect.stringContaining('ADMIN_API_SECRET'),
     ])
   })
 })
 
-it('the table names each variable once, in capitals, with its unit in its name', () => {
+it('the table lists each variable once, in capitals, with its unit in its name', () => {
   const rows = configurationTable()
   expect(new Set(rows.map(({ name }) => name)).size).toBe(rows.length)
   for (const { name, unit, meaning } of rows) {

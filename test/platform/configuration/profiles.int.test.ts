@@ -28,7 +28,7 @@ import { openDecisionWorld, type DecisionWorld } from '../../commands/handling/d
 import { newTokenKeys } from '../http/test-application.ts'
 import { translateStageError } from '../../../app/stage-errors.ts'
 
-/** The parts of the platform that a profile changes, as they are assembled for it. */
+/** The parts of the platform that depend on the profile, assembled for it. */
 interface Profiled {
   readonly configuration: Configuration
   readonly app: FastifyInstance
@@ -165,7 +165,7 @@ const emptyPng = Buffer.concat([
   Buffer.alloc(16),
 ])
 
-/** Of a patient that does not exist, so that an image that is taken ends in a 404. */
+/** The patient does not exist, so an accepted image leads to a 404. */
 const create =
   (bytes: Buffer, finding: object = {}, members: object = {}, mime_type = 'image/jpeg') =>
   (profile: Profile) =>
@@ -214,7 +214,7 @@ const short = 'must have at least 32 characters'
 
 type Rule = readonly [rule: string, act: (profile: Profile) => Promise<string>, development: string, production: string]
 
-/** Contract section 4, row by row: what is done, and what comes of it in development and in production. */
+/** Contract section 4, row by row: the action, and its result in development and in production. */
 const rules: readonly Rule[] = [
   [
     'a webhook to an address within the site',
@@ -265,7 +265,7 @@ const rules: readonly Rule[] = [
   ],
 
   [
-    'an image of another type than it says',
+    'an image of another type than declared',
     create(Buffer.alloc(64)),
     '400 image-invalid image-type',
     '400 image-invalid image-type',
@@ -277,7 +277,7 @@ const rules: readonly Rule[] = [
     '400 image-too-large too-large',
   ],
   [
-    'an image that does not say how large it is',
+    'an image without its dimensions',
     create(unmeasured),
     '404 patient-not-found unknown-patient',
     '400 image-invalid image-dimensions',
@@ -290,7 +290,7 @@ const rules: readonly Rule[] = [
     '400 image-invalid image-dimensions',
   ],
   [
-    'a body site that nobody knows',
+    'an unknown body site',
     create(photo, { body_site_id: anyId }),
     '404 patient-not-found unknown-patient',
     '400 validation-failed unknown-body-site',
@@ -309,7 +309,7 @@ const rules: readonly Rule[] = [
   ],
 
   [
-    'an actor context from a client that may send one',
+    'an actor context from a client that may send it',
     administer({ trustedActorContext: true }, actor),
     '400 validation-failed required',
     '403 actor-context-unsupported',
@@ -335,7 +335,7 @@ const rules: readonly Rule[] = [
   ],
 
   [
-    'the thirteenth create of a minute that may have twelve',
+    'the thirteenth create in a minute with a limit of twelve',
     thirteenCreates,
     '404 patient-not-found, creates left 0',
     '429 quota-exceeded, creates left 0',
@@ -348,7 +348,7 @@ const rules: readonly Rule[] = [
     `refuses: DATABASE_URL ${tls} when APP_ENV is production`,
   ],
   [
-    'a vault where TLS is only preferred',
+    'a vault whose address only prefers TLS',
     configure({ ...databases, VAULT_DATABASE_URL: 'postgres://db.test/vault?sslmode=prefer' }),
     `warns: VAULT_DATABASE_URL ${tls}`,
     `refuses: VAULT_DATABASE_URL ${tls} when APP_ENV is production`,
@@ -370,7 +370,7 @@ const rules: readonly Rule[] = [
     'refuses: ESDB_URL must not turn TLS off when APP_ENV is production',
   ],
   [
-    'an event store of which one node is elsewhere, without TLS',
+    'an event store with one node elsewhere, without TLS',
     configure({ ESDB_URL: 'esdb://127.0.0.1:2113,es.test:2113?TLS=false' }),
     `warns: ESDB_URL must not turn TLS off; ESDB_URL ${noCredentials}`,
     'refuses: ESDB_URL must not turn TLS off when APP_ENV is production',
@@ -415,7 +415,7 @@ const rules: readonly Rule[] = [
   ],
 
   [
-    'a member that the schema does not name',
+    'a member that the schema does not contain',
     create(unmeasured, {}, { nickname: 'x' }),
     '400 validation-failed unknown-member',
     '400 validation-failed unknown-member',
@@ -433,7 +433,7 @@ describe.each(profiles)('in %s', (profile) => {
     expect(await act(profile)).toBe({ development, production }[profile])
   })
 
-  it('health says so', async () => {
+  it('health contains the profile', async () => {
     expect((await partsOf(profile).app.inject({ url: '/health' })).json()).toMatchObject({ profile })
   })
 })
@@ -454,7 +454,7 @@ async function thirteenCreates(profile: Profile): Promise<string> {
 
 describe('without APP_ENV', () => {
   it.each(['127.0.0.1', '127.9.9.9', '::1', 'localhost', 'LOCALHOST'])(
-    'a server on %s is one for development',
+    'a server on %s uses the development profile',
     (host) => {
       expect(loadConfiguration({ HOST: host }).profile).toBe('development')
       expect(loadConfiguration({ HOST: host, APP_ENV: '' }).profile).toBe('development')
@@ -472,7 +472,7 @@ describe('without APP_ENV', () => {
     'localhost.clinic.test',
     '127.0.0.1.clinic.test',
     '::ffff:127.0.0.1',
-  ])('a server on %s does not start, and names the variable', (host) => {
+  ])('a server on %s does not start, and the error names the variable', (host) => {
     expect(() => loadConfiguration({ HOST: host })).toThrow(
       'APP_ENV must be development or production when HOST is not a loopback address',
     )
@@ -481,7 +481,7 @@ describe('without APP_ENV', () => {
   })
 })
 
-/** The program itself, from what has been compiled, with this environment alone; what it said on stderr when it gave up. */
+/** Runs the program from its compile cache, with this environment only. Returns its stderr when it exits. */
 async function refusalOfStart(env: Record<string, string>): Promise<{ code: number | null; stderr: string }> {
   const main = fileURLToPath(new URL('../../../app/main.ts', import.meta.url))
   const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env
@@ -511,7 +511,7 @@ it.concurrent.each([
     'ESDB_URL must not turn TLS off',
   ],
   [{ APP_ENV: 'production', ...s3, S3_SECRET_ACCESS_KEY: 'hidden-word' }, `S3_SECRET_ACCESS_KEY ${short}`],
-])('the program given %j says so and ends', async (env, message) => {
+])('the program with %j prints the reason and exits', async (env, message) => {
   const { code, stderr } = await refusalOfStart(env)
   expect([code, stderr.split('\n').length]).toEqual([1, 2])
   expect(stderr).toContain(`platform: configuration: ${message}`)

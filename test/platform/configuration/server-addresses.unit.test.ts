@@ -20,7 +20,7 @@ const readModels = (DATABASE_URL: string) => ({ DATABASE_URL, VAULT_DATABASE_URL
 const vault = (VAULT_DATABASE_URL: string) => ({ DATABASE_URL: 'postgres://127.0.0.1/platform', VAULT_DATABASE_URL })
 const store = (ESDB_URL: string) => ({ ESDB_URL })
 
-/** The folder of the certificates is another one for each run. */
+/** Each run has another folder of certificates. */
 let folder: string
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'addresses-'))
@@ -84,12 +84,15 @@ test.each<[string, Environment]>([
     'event store with a client certificate',
     store('esdb://es.test:2113?userCertFile=/etc/user.pem&userKeyFile=/etc/user.key'),
   ],
-  ['event store where the last of two decides', store('esdb://platform:secret@es.test:2113?tls=false&TLS=true')],
+  [
+    'event store with a repeated option, where the last one counts',
+    store('esdb://platform:secret@es.test:2113?tls=false&TLS=true'),
+  ],
 ])('%s', (_, env) => {
   expect([outcome('development', env), outcome('production', env)]).toEqual(['accepted', 'accepted'])
 })
 
-/** Weak settings, by their variable: production refuses them, development warns. */
+/** Weak settings by variable: production refuses them, development warns. */
 test.each<[string, Environment, string]>([
   ['own address by http', { BASE_URL: 'http://clinic.test' }, `BASE_URL ${https}`],
   ['own address on all interfaces', { BASE_URL: 'http://0.0.0.0:8080' }, `BASE_URL ${https}`],
@@ -106,11 +109,7 @@ test.each<[string, Environment, string]>([
   ['public object store by http', s3({ S3_PUBLIC_ENDPOINT: 'http://localhost.:9000' }), `S3_PUBLIC_ENDPOINT ${https}`],
   ['provider by http', provider('HTTP://provider.test'), `PROVIDER_BASE_URL ${https}`],
   ['database without TLS', readModels('postgres://u:p@db.test/platform'), `DATABASE_URL ${tls}`],
-  [
-    'database that may do without TLS',
-    readModels('postgres://u:p@db.test/platform?sslmode=disable'),
-    `DATABASE_URL ${tls}`,
-  ],
+  ['database with optional TLS', readModels('postgres://u:p@db.test/platform?sslmode=disable'), `DATABASE_URL ${tls}`],
   [
     'database that leaves TLS to the server',
     readModels('postgres://u:p@db.test/platform?sslmode=prefer'),
@@ -148,7 +147,7 @@ test.each<[string, Environment, string]>([
     `DATABASE_URL ${tls}`,
   ],
   [
-    'database on what looks like loopback',
+    'database on a host that only looks like loopback',
     readModels('postgres://u:p@localhost.evil.example/platform'),
     `DATABASE_URL ${tls}`,
   ],
@@ -187,10 +186,13 @@ test.each([
   'esdb://127.0.0.1:2113?tls=false',
   'esdb://platform:secret@127.0.0.1:2113?tls=false',
   'esdb://127.0.0.1:2113',
-])('the event store %s lets everybody in: a developer may have it on loopback, production may not', (url) => {
-  expect(outcome('development', store(url))).toBe('accepted')
-  expect(outcome('production', store(url))).toBe(`refused: ESDB_URL ${noCredentials} when APP_ENV is production`)
-})
+])(
+  'the event store %s allows access without credentials: development accepts it on loopback, production refuses it',
+  (url) => {
+    expect(outcome('development', store(url))).toBe('accepted')
+    expect(outcome('production', store(url))).toBe(`refused: ESDB_URL ${noCredentials} when APP_ENV is production`)
+  },
+)
 
 const unread =
   'must be a connection string with esdb:// or esdb+discover://, whose options the client applies (tlsVerifyCert=false is none of them)'
@@ -204,7 +206,7 @@ test.each<[string, Environment, string]>([
     `ESDB_URL ${unread}`,
   ],
   [
-    'event store whose certificate is not checked, spelled otherwise',
+    'event store whose certificate is not checked, in another spelling',
     store('esdb://u:hidden@es.test:2113?TLS_verify-cert=false'),
     `ESDB_URL ${unread}`,
   ],
@@ -224,7 +226,7 @@ test.each<[string, Environment, string]>([
     `DATABASE_URL ${repeated}`,
   ],
   [
-    'database with two modes that are one',
+    'database with the same mode twice',
     readModels('postgres://u:hidden@db.test/platform?ssl%6dode=disable&sslmode=verify-full'),
     `DATABASE_URL ${repeated}`,
   ],
@@ -234,12 +236,12 @@ test.each<[string, Environment, string]>([
     `VAULT_DATABASE_URL ${repeated}`,
   ],
   [
-    'database with a certificate that is not there',
+    'database with a missing certificate file',
     readModels('postgres://u:hidden@db.test/platform?sslrootcert=FOLDER/none.pem'),
     'DATABASE_URL names a file that cannot be read (ENOENT)',
   ],
   [
-    'database that pg does not read',
+    'database with an address that pg cannot parse',
     readModels('postgres://u:hidden@db.test/platform?sslnegotiation=later'),
     'DATABASE_URL must be an address that pg reads',
   ],
@@ -270,14 +272,14 @@ describe('a vault in the database of the read models', () => {
       'postgres://127.0.0.1/platform?host=db.test&sslmode=verify-full',
     ],
     ['the port as a parameter', 'postgres://127.0.0.1:5433/platform', 'postgres://127.0.0.1/platform?port=5433'],
-    ['the user in place of the database', 'postgres://platform@127.0.0.1/platform', 'postgres://platform@127.0.0.1'],
+    ['the user instead of the database', 'postgres://platform@127.0.0.1/platform', 'postgres://platform@127.0.0.1'],
   ])('is refused in both profiles, by %s', (_, url, other) => {
     const env = { DATABASE_URL: url, VAULT_DATABASE_URL: other }
     const refused = 'refused: VAULT_DATABASE_URL must be another database than DATABASE_URL'
     expect([outcome('development', env), outcome('production', env)]).toEqual([refused, refused])
   })
 
-  test('is refused where the variables of pg make it so', () => {
+  test('is refused if the variables of pg lead to it', () => {
     const env = { DATABASE_URL: 'postgres://127.0.0.1:5433/platform', VAULT_DATABASE_URL: 'postgres:///' }
     vi.stubEnv('PGUSER', 'platform')
     expect(outcome('production', env)).toBe('accepted')
@@ -293,7 +295,7 @@ describe('a vault in the database of the read models', () => {
   })
 })
 
-test('settings that pg reads from its own variables count', () => {
+test('pg settings from its own variables count', () => {
   vi.stubEnv('PGSSLMODE', 'verify-full')
   expect(outcome('production', readModels('postgres://u:p@db.test/platform'))).toBe('accepted')
   vi.stubEnv('PGHOST', 'db.test')

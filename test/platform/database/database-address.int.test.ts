@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { createPool } from '../../../platform/database/database.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 
-/** What a connection said of itself before it was turned away. */
+/** The start-up parameters of a refused connection. */
 type Said = Record<string, string>
 
 const asksForPassword = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 3])
@@ -16,7 +16,9 @@ let certificate: string
 let port: number
 let heard: Said | undefined
 
-/** Listens on a port and on a socket of a folder as Postgres does, asks for the password in clear, and hangs up. */
+/**
+ * Listens on a port and on a socket in a folder, as Postgres does. Asks for the password in clear text, and hangs up.
+ */
 function hear(socket: Socket): void {
   const said: Said = {}
   socket.on('error', () => undefined)
@@ -62,7 +64,7 @@ async function saidTo(url: string): Promise<Said | undefined> {
 
 const ours = '-c jit=off -c enable_sort=off'
 
-describe('an address is read as pg reads it, and our settings are added', () => {
+describe('an address is parsed as pg parses it, and our settings are added', () => {
   const tcp = (password: string, parameters = '') => `postgres://platform:${password}@127.0.0.1:${port}/db${parameters}`
 
   it.each([
@@ -71,14 +73,14 @@ describe('an address is read as pg reads it, and our settings are added', () => 
     ['with an escape in its password', 'a%40b', 'a@b'],
   ])('%s', async (_what, written, password) => {
     expect(await saidTo(tcp(written))).toMatchObject({ user: 'platform', database: 'db', password, options: ours })
-    // The file has to be found.
+    // The file must exist.
     expect(await saidTo(tcp(written, `?sslrootcert=${certificate}&sslmode=disable`))).toMatchObject({
       password,
       options: ours,
     })
   })
 
-  it('with options and other parameters of its own, which go before', async () => {
+  it('with options and other parameters of its own, which have precedence', async () => {
     const parameters = '?options=-c%20jit%3Don&application_name=mine'
     expect(await saidTo(tcp('a%40b', parameters))).toMatchObject({
       password: 'a@b',
@@ -91,13 +93,13 @@ describe('an address is read as pg reads it, and our settings are added', () => 
     })
   })
 
-  it('with PGOPTIONS, unless it has options', async () => {
+  it('with PGOPTIONS, unless the address has options', async () => {
     vi.stubEnv('PGOPTIONS', '-c jit=on')
     expect(await saidTo(tcp('secret'))).toMatchObject({ options: `${ours} -c jit=on` })
     expect(await saidTo(tcp('secret', '?options=-cwork_mem=5MB'))).toMatchObject({ options: `${ours} -cwork_mem=5MB` })
   })
 
-  it('where it names a socket', async () => {
+  it('of a socket', async () => {
     for (const url of [
       `postgres://platform:50%25off@${encodeURIComponent(folder)}/db`,
       `postgres:///db?host=${folder}&user=platform&password=50%25off`,
@@ -122,7 +124,7 @@ describe('Postgres', () => {
   })
   afterAll(() => database.drop())
 
-  it('takes PGOPTIONS on top of our settings', async () => {
+  it('applies PGOPTIONS over our settings', async () => {
     vi.stubEnv('PGOPTIONS', '-c enable_sort=on -c work_mem=5MB')
     const pool = createPool({ url: database.url, settings: { enable_sort: 'off', enable_seqscan: 'off' } })
     const shown = `select current_setting('jit') as jit, current_setting('enable_sort') as sort, current_setting('enable_seqscan') as scan, current_setting('work_mem') as memory`

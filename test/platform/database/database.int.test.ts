@@ -28,7 +28,7 @@ async function reasonOf(promise: Promise<unknown>): Promise<unknown> {
 }
 
 describe('a pool', () => {
-  it('gives bigint and numeric as text, instants as dates, dates as text, json parsed', async () => {
+  it('returns bigint and numeric as text, instants as dates, dates as text, and parsed json', async () => {
     const pool = createPool({ url: database.url })
     const { rows } =
       await pool.query(`select 9007199254740993::bigint as large, 18446744073709551615.5::numeric as exact,
@@ -48,7 +48,7 @@ describe('a pool', () => {
     ])
   })
 
-  it('reads names for what they are, whatever names like them were read before', async () => {
+  it('reads names correctly, whatever similar names were read before', async () => {
     const pool = createPool({ url: database.url })
     for (let turn = 0; turn < 3; turn += 1) {
       JSON.parse('{"b":0,"c\\\\":1}')
@@ -63,7 +63,7 @@ describe('a pool', () => {
     await pool.end()
   })
 
-  it('has nothing compiled, and the settings asked for, on every connection; what the address says goes before', async () => {
+  it('turns compilation off and applies its settings on every connection; options in the address have precedence', async () => {
     const shown = async (pool: Pool) => {
       const clients = await Promise.all([pool.connect(), pool.connect()])
       const settings = await Promise.all(
@@ -117,7 +117,7 @@ describe('a pool', () => {
 })
 
 describe('a connection in use that is cut', () => {
-  it('fails its next statement, and nothing else', async () => {
+  it('fails only its next statement', async () => {
     const pool = createPool({ url: database.url })
     const other = createPool({ url: database.url })
     const client = await pool.connect()
@@ -134,7 +134,7 @@ describe('a connection in use that is cut', () => {
   })
 })
 
-/** The way to the database, on which nothing goes through any more once it is silent; closed connections are not told of either. */
+/** A proxy to the database. While silent, it forwards nothing, not even the end of connections. */
 async function silentWay(): Promise<{
   readonly url: string
   readonly silence: () => void
@@ -169,8 +169,8 @@ async function silentWay(): Promise<{
   }
 }
 
-describe('a server that stands', () => {
-  it('is given up after the time limit, also in the middle of a transaction', async () => {
+describe('a server that stops answering', () => {
+  it('is abandoned after the time limit, also in a transaction', async () => {
     const way = await silentWay()
     const pool = createPool({ url: way.url, statementTimeoutMs: 200 })
     const clients = await Promise.all([pool.connect(), pool.connect()])
@@ -186,7 +186,7 @@ describe('a server that stands', () => {
     await pool.end()
   })
 
-  it('a statement that takes too long is ended by the server, and its connection goes on', async () => {
+  it('the server ends a slow statement, and its connection stays usable', async () => {
     const pool = createPool({ url: database.url, statementTimeoutMs: 200, max: 1 })
     expect(isDatabaseUnavailable(await reasonOf(pool.query('select pg_sleep(10)')))).toBe(true)
     expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
@@ -195,7 +195,7 @@ describe('a server that stands', () => {
 })
 
 describe('a missing database', () => {
-  it('is created once, whoever asks at the same time, and told apart from an absent server', async () => {
+  it('is created once by parallel callers; a missing database differs from an absent server', async () => {
     const url = new URL(database.url)
     const name = `made-${randomBytes(6).toString('hex')}`
     url.pathname = `/${name}`
@@ -217,7 +217,7 @@ describe('a missing database', () => {
 })
 
 describe('two addresses', () => {
-  it('lead to one database or to two, as the servers see it, and leave no lock behind', async () => {
+  it('are compared by the servers themselves, without a remaining lock', async () => {
     const { url, vaultUrl } = database
     const spelledOtherwise = `${url}?application_name=other`
     expect(await areSameDatabase(url, spelledOtherwise)).toBe(true)

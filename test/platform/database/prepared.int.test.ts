@@ -26,7 +26,7 @@ async function preparedOf(text: string): Promise<number> {
 }
 
 describe('a prepared statement', () => {
-  it('is prepared once by a connection, whatever its values are', async () => {
+  it('is prepared once per connection, for all values', async () => {
     const text = 'insert into notes.notes values ($1, $2)'
     for (const id of [1, 2, 3]) await pool.query(prepared(text, [id, 'x']))
     expect(await preparedOf(text)).toBe(1)
@@ -37,7 +37,7 @@ describe('a prepared statement', () => {
     ])
   })
 
-  it('writes to what its text names after schemas were renamed, and again when they are renamed back', async () => {
+  it('writes to the tables that its text names after schemas were renamed, and after they were renamed back', async () => {
     await pool.query('create schema notes__next create table notes (id int primary key, at text, more boolean)')
     const text = 'insert into notes.notes (id, at) values ($1, $2)'
     await pool.query(prepared(text, [10, 'first']))
@@ -52,14 +52,14 @@ describe('a prepared statement', () => {
     expect((await pool.query('select id, more from notes__next.notes')).rows).toEqual([{ id: 11, more: null }])
   })
 
-  it('is prepared anew on another connection where its result has other columns now', async () => {
+  it('is prepared again on another connection if its result has other columns now', async () => {
     const text = 'select * from notes.notes where id = $1'
     expect((await queryPrepared(pool, text, [1])).rows).toEqual([{ id: 1, at: 'x' }])
     await pool.query('alter table notes.notes add column more text')
     expect((await queryPrepared(pool, text, [1])).rows).toEqual([{ id: 1, at: 'x', more: null }])
   })
 
-  it('is left unnamed once the names are used up', async () => {
+  it('has no name once the names are used up', async () => {
     const texts = Array.from({ length: 600 }, (_, index) => `select ${index}`)
     const named = texts.filter((text) => prepared(text, []).name !== undefined)
     expect(named.length).toBeGreaterThan(400)

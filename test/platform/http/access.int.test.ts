@@ -43,7 +43,7 @@ async function ask(method: 'GET' | 'POST', url: string, headers: Record<string, 
 }
 
 describe('access tokens', () => {
-  it('asks for a token, and says so', async () => {
+  it('requires a token and answers 401 with a challenge', async () => {
     expect(await ask('GET', '/v1/whoami', {})).toMatchObject({
       status: 401,
       code: 'token-missing',
@@ -70,7 +70,7 @@ describe('access tokens', () => {
     expect(response.statusCode).toBe(401)
   })
 
-  it('asks for the scope; a write scope includes its read, not the other way round', async () => {
+  it('requires the scope; a write scope includes its read scope, but not the reverse', async () => {
     expect((await ask('GET', `/v1/things/${thingId}`, await t.token({ scopes: ['things:write'] }))).status).toBe(200)
     expect((await ask('GET', `/v1/things/${thingId}`, await t.token({ scopes: ['things:read'] }))).status).toBe(200)
     const refused = await ask('POST', '/v1/things', await t.token({ scopes: ['things:read'] }))
@@ -100,12 +100,12 @@ describe('consent scopes', () => {
   const read: Partial<TokenClaims> = { scopes: ['consents:read'] }
   const write: Partial<TokenClaims> = { scopes: ['consents:write'] }
 
-  it('are not needed unless the configuration names the organisation', async () => {
+  it('are not required unless the configuration lists the organisation', async () => {
     expect(await statuses(t, none)).toEqual([200, 200])
     expect(await statuses(t, { ...none, orgId: null })).toEqual([200, 200])
   })
 
-  it('are needed for the organisations that it names, and for no other', async () => {
+  it('are required for the listed organisations only', async () => {
     const some = await startApplication({ env: { CONSENT_SCOPES_REQUIRED: `${orgB},${orgA.toUpperCase()}` } })
     expect(await statuses(some, none)).toEqual([403, 403])
     expect(await statuses(some, read)).toEqual([200, 403])
@@ -113,7 +113,7 @@ describe('consent scopes', () => {
     expect(await statuses(some, { ...none, orgId: orgA.toUpperCase() })).toEqual([403, 403])
     const other = 'a1b2c3d4-0000-4000-8000-000000000001'
     expect(await statuses(some, { ...none, orgId: other })).toEqual([200, 200])
-    // What a token of an organisation names beside it selects nothing.
+    // With a token of an organisation, another organisation in the request selects nothing.
     expect(await statuses(some, { ...none, orgId: other }, `?org_id=${orgA}`)).toEqual([200, 200])
     expect(await statuses(some, none, `?org_id=${other}`)).toEqual([403, 403])
     const refused = await some.app.inject({ method: 'GET', url: '/v1/permits', headers: await some.token(none) })
@@ -124,7 +124,7 @@ describe('consent scopes', () => {
     await some.app.close()
   })
 
-  it('follow the organisation that a platform client or its actor acts for', async () => {
+  it('depend on the organisation for which a platform client or its actor acts', async () => {
     const some = await startApplication({ env: { CONSENT_SCOPES_REQUIRED: orgA } })
     const platform: Partial<TokenClaims> = { ...none, orgId: null }
     for (const query of [
@@ -142,7 +142,7 @@ describe('consent scopes', () => {
     await some.app.close()
   })
 
-  it('are needed of everybody with `all`', async () => {
+  it('are required for all organisations with `all`', async () => {
     const all = await startApplication({ env: { CONSENT_SCOPES_REQUIRED: 'all' } })
     for (const claims of [none, { ...none, orgId: orgB }, { ...none, orgId: null }])
       expect(await statuses(all, claims)).toEqual([403, 403])
@@ -152,7 +152,7 @@ describe('consent scopes', () => {
 })
 
 describe('organisations', () => {
-  it('answers 404 to a token that names another organisation, 400 to a platform token that names none', async () => {
+  it('answers 404 for a token and another organisation, 400 for a platform token without an organisation', async () => {
     expect((await ask('GET', `/v1/things/${thingId}?org_id=${orgB}`, await t.token())).code).toBe('not-found')
     const platformToken = await t.token({ orgId: null })
     expect(await ask('GET', `/v1/things/${thingId}`, platformToken)).toMatchObject({
@@ -165,7 +165,7 @@ describe('organisations', () => {
     expect((await ask('GET', `/v1/things/${thingId}?org_id=nowhere`, platformToken)).code).toBe('not-found')
   })
 
-  it('takes the organisation of the actor context where the token has none', () => {
+  it('uses the organisation of the actor context if the token has none', () => {
     const context = {
       userId: 'u',
       auditId: 'u',
@@ -188,7 +188,7 @@ describe('organisations', () => {
     expect(() => tenantOf(caller, orgA)).toThrow(expect.objectContaining({ code: 'not-found' }))
   })
 
-  it('may name one by any UUID, and by nothing else', () => {
+  it('accepts any UUID as an organisation, and nothing else', () => {
     const caller: Caller = {
       clientId: 'c',
       orgId: null,
@@ -205,7 +205,7 @@ describe('organisations', () => {
 })
 
 describe('actor contexts', () => {
-  it('admits an actor with the permission, from a trusted client only', async () => {
+  it('admits an actor with the permission, but only from a trusted client', async () => {
     const headers = { 'x-actor-context': contextOf(actor) }
     expect((await ask('POST', '/v1/admin/things', { ...(await t.token(trusted)), ...headers })).body).toEqual({
       id: 'client-a',
@@ -225,7 +225,7 @@ describe('actor contexts', () => {
     expect((await ask('POST', '/v1/admin/things', headers)).code).toBe('token-missing')
   })
 
-  it('stand in event metadata by the id of the user where it is a UUID, else by a hash that differs between organisations', async () => {
+  it('appear in event metadata as the user id if it is a UUID, else as a hash that differs between organisations', async () => {
     const userIdAt = async (orgId: string, user_id: string) => {
       const headers = {
         ...(await t.token({ ...client, orgId, trustedActorContext: true })),
@@ -247,7 +247,7 @@ describe('actor contexts', () => {
     expect(await userIdAt(orgA, 'john.doe@clinic.test')).not.toBe(hashed)
   })
 
-  it('are audited by the id of the user, when it is one of ours', async () => {
+  it('are audited with the user id if it is one of ours', async () => {
     const ids = ['018f0000-0000-7000-8000-0000000000aa', 'jane.doe@clinic.test']
     for (const user_id of ids)
       await ask('POST', '/v1/admin/things', {
@@ -275,7 +275,7 @@ describe('actor contexts', () => {
   })
 
   it.each(['signed', 'resolve'])(
-    'grants nothing by an actor context in the mode %s as long as there is nothing to check it against',
+    'grants nothing to an actor context in the mode %s without anything to check it against',
     async (mode) => {
       const strict = await startApplication({ env: { ACTOR_CONTEXT_MODE: mode } })
       const headers = { ...(await strict.token(trusted)), 'x-actor-context': contextOf(actor) }
@@ -316,7 +316,7 @@ describe('signed actor contexts', () => {
     return `${statusCode} ${(JSON.parse(body) as { code?: string }).code ?? ''}`.trim()
   }
 
-  it('admit by a configured key, from a trusted client, for its own organisation', async () => {
+  it('are accepted with a configured key, from a trusted client, for its own organisation', async () => {
     expect(await answerTo(await sign())).toBe('200')
     expect(await answerTo(await sign(), {})).toBe('403 actor-context-not-accepted')
     expect(await answerTo(await sign({ org_id: orgB }))).toBe('403 org-mismatch')
@@ -327,7 +327,7 @@ describe('signed actor contexts', () => {
     ['unsigned', () => contextOf(actor)],
     ['signed by another key', () => sign({}, {}, other)],
     ['signed by a key that is not configured', () => sign({}, { kid: 'unknown' })],
-    ['signed by a key that they do not name', () => sign({}, { kid: undefined })],
+    ['signed by a key with another id than in the header', () => sign({}, { kid: undefined })],
     [
       'altered',
       async () =>
@@ -340,10 +340,10 @@ describe('signed actor contexts', () => {
     ['expired', () => sign({ iat: seconds() - 400, exp: seconds() - 100 })],
     ['valid for more than five minutes', () => sign({ exp: seconds() + 301 })],
     ['older than five minutes', () => sign({ iat: seconds() - 600, exp: seconds() + 60 })],
-    ['of the future', () => sign({ iat: seconds() + 600, exp: seconds() + 700 })],
-    ['without an end', () => sign({ exp: undefined })],
+    ['issued in the future', () => sign({ iat: seconds() + 600, exp: seconds() + 700 })],
+    ['without an expiry', () => sign({ exp: undefined })],
     [
-      'keyed by the public key as if it were a secret',
+      'signed with the public key as if it were a secret',
       () =>
         new SignJWT({ ...actor, iat: seconds(), exp: seconds() + 60 })
           .setProtectedHeader({ ...head, alg: 'HS256' })
@@ -355,7 +355,7 @@ describe('signed actor contexts', () => {
 })
 
 describe('the administrator secret', () => {
-  it('is enough by itself, is logged, and admits to admin routes only', async () => {
+  it('is sufficient alone, is logged, and opens admin routes only', async () => {
     expect((await ask('POST', '/v1/admin/things', { 'x-admin-api-secret': adminSecret })).body).toEqual({
       id: 'bootstrap',
       name: orgA,
@@ -366,7 +366,7 @@ describe('the administrator secret', () => {
     expect((await ask('GET', '/v1/whoami', { 'x-admin-api-secret': adminSecret })).code).toBe('token-missing')
   })
 
-  it('acts for the organisation of a token beside it, and refuses a bad one', async () => {
+  it('acts for the organisation of an additional token, and refuses an invalid one', async () => {
     const headers = { 'x-admin-api-secret': adminSecret }
     expect((await ask('POST', '/v1/admin/things', { ...headers, ...(await t.token({ orgId: orgB })) })).code).toBe(
       'not-found',
@@ -376,7 +376,7 @@ describe('the administrator secret', () => {
     )
   })
 
-  it('is refused when it is wrong or switched off', async () => {
+  it('is refused if it is wrong or switched off', async () => {
     expect(await ask('POST', '/v1/admin/things', { 'x-admin-api-secret': `${adminSecret}x` })).toMatchObject({
       status: 401,
       code: 'admin-secret-invalid',
@@ -400,7 +400,7 @@ describe('tokens', () => {
   const options = { keys, issuer, audience, ttlSeconds: 3600, now: at('2030-01-01T12:00:00Z') }
   const tokens = createTokenIssuer(options)
 
-  it('issues what it verifies: claims, sorted scopes, lifetime', async () => {
+  it('verifies issued tokens: claims, sorted scopes, lifetime', async () => {
     const issued = await tokens.issue({
       ...client,
       scopes: ['b:read', 'a:write', 'b:read'],
@@ -420,7 +420,7 @@ describe('tokens', () => {
     })
   })
 
-  it('knows an expired token, seen before or not', async () => {
+  it('recognises an expired token, seen before or not', async () => {
     let now = '2030-01-01T12:00:00Z'
     const moving = createTokenIssuer({ ...options, now: () => new Date(now) })
     const { access_token: token } = await moving.issue(client)
@@ -432,7 +432,7 @@ describe('tokens', () => {
     })
   })
 
-  it('verifies with a key that was published after the last look', async () => {
+  it('verifies with a key that was published after the last read of keys', async () => {
     const later = newTokenKeys('key-2')
     const published = [...(await keys.publicKeys('token'))]
     let now = new Date('2030-01-01T12:00:00Z')
@@ -472,7 +472,7 @@ describe('tokens', () => {
     ['another issuer', () => build({ alg: 'EdDSA' }, (jwt) => jwt.setIssuer('https://evil.test'))],
     ['another audience', () => build({ alg: 'EdDSA' }, (jwt) => jwt.setAudience('https://evil.test'))],
     [
-      'an instant of issue in the future',
+      'an issue time in the future',
       () => build({ alg: 'EdDSA' }, (jwt) => jwt.setIssuedAt(seconds + 600).setExpirationTime(seconds + 900)),
     ],
     ['a start in the future', () => build({ alg: 'EdDSA' }, (jwt) => jwt.setNotBefore(seconds + 600))],
@@ -481,7 +481,7 @@ describe('tokens', () => {
     await expect(tokens.verify(await jwt().sign(privateKey))).rejects.toMatchObject({ reason: 'invalid' })
   })
 
-  it('lets the header choose no algorithm', async () => {
+  it('ignores the algorithm of the header', async () => {
     const [publicJwk] = await keys.publicKeys('token')
     const swapped = await build({ alg: 'HS256' }).sign(new TextEncoder().encode(JSON.stringify(publicJwk)))
     const [, payload = ''] = swapped.split('.')
@@ -501,7 +501,7 @@ describe('tokens', () => {
 })
 
 describe('the log of refusals', () => {
-  it('names the source address and the code, behind a trusted proxy that of the caller', async () => {
+  it('contains the source address and the code; behind a trusted proxy, the address of the caller', async () => {
     const behind = await startApplication({ env: { ADMIN_API_SECRET: adminSecret, TRUSTED_PROXIES: '127.0.0.1' } })
     const send = async (path: string, headers: Record<string, string>, sourceAddress: string) => {
       const before = behind.log().length

@@ -26,7 +26,7 @@ function post(path: string, body: unknown, headers: Record<string, string> = {})
   })
 }
 
-/** Sends bytes as they are and returns all that comes back. */
+/** Sends raw bytes and returns the complete response. */
 function raw(text: string, to: string = address): Promise<string> {
   return new Promise((resolve, reject) => {
     const { port, hostname } = new URL(to)
@@ -42,7 +42,7 @@ function raw(text: string, to: string = address): Promise<string> {
 
 describe('the three mounts', () => {
   it.each(['/v1/clinical-api/things', '/v1/clinical-api/v1/things', '/v1/things'])(
-    '%s answers, and Location is the documented path',
+    '%s answers with the documented path in Location',
     async (path) => {
       const response = await post(path, { name: 'x' })
       expect(response.status).toBe(201)
@@ -50,7 +50,7 @@ describe('the three mounts', () => {
     },
   )
 
-  it('gives one canonical route to all mounts, with the path values in one case', async () => {
+  it('has one canonical route for all mounts, with the path values in lower case', async () => {
     const routes = await Promise.all(
       ['/v1/clinical-api', '/v1/clinical-api/v1', '/v1'].map(async (mount) => {
         const response = await fetch(`${address}${mount}/things/${thingId.toUpperCase()}`, {
@@ -64,7 +64,7 @@ describe('the three mounts', () => {
     expect(new Set(routes)).toEqual(new Set([`/clinical-api/things/${thingId}`]))
   })
 
-  it('counts an Idempotency-Key once whatever the mount, and apart for another client', async () => {
+  it('counts an Idempotency-Key once across mounts, and separately per client', async () => {
     const key = { 'idempotency-key': 'k-1' }
     const ids = await Promise.all(
       ['/v1/clinical-api/things', '/v1/things'].map(
@@ -78,7 +78,7 @@ describe('the three mounts', () => {
     ).not.toBe(ids[0])
   })
 
-  it('refuses a route that does not say who may call it', async () => {
+  it('refuses a route without an access rule', async () => {
     const open = {
       ...thingService,
       routes: (app: Parameters<typeof thingService.routes>[0]) => {
@@ -90,7 +90,7 @@ describe('the three mounts', () => {
 })
 
 describe('refusals', () => {
-  it('points at every wrong member of a body and names no value', async () => {
+  it('lists every wrong member of a body and contains no value', async () => {
     const response = await post('/v1/clinical-api/things', { nome: 'Jane', count: '7' })
     expect(response.status).toBe(400)
     expect(response.headers.get('content-type')).toContain('application/problem+json')
@@ -122,12 +122,12 @@ describe('refusals', () => {
     ['a number out of range', '{"name":"x","count":1e999}'],
     ['__proto__', '{"name":"x","free":{"__proto__":{}}}'],
     ['deep nesting', `{"name":"x","free":${'['.repeat(100)}${']'.repeat(100)}}`],
-  ])('answers 400 malformed-body to %s', async (_, body) => {
+  ])('answers 400 malformed-body for %s', async (_, body) => {
     const response = await post('/v1/clinical-api/things', body)
     expect([response.status, await response.json()]).toEqual([400, expect.objectContaining({ code: 'malformed-body' })])
   })
 
-  it('answers 400 malformed-body to bytes that are not UTF-8', async () => {
+  it('answers 400 malformed-body for bytes that are not UTF-8', async () => {
     const response = await fetch(`${address}/v1/things`, {
       method: 'POST',
       headers: { ...auth, 'content-type': 'application/json' },
@@ -136,7 +136,7 @@ describe('refusals', () => {
     expect([response.status, await response.json()]).toEqual([400, expect.objectContaining({ code: 'malformed-body' })])
   })
 
-  it('takes a connection that a server breaks off for that server being away', async () => {
+  it('treats a connection that a server breaks off as an unavailable server', async () => {
     const cutOff: Service = {
       prefix: 'clinical-api',
       documentedAt: 'prefixed',
@@ -155,7 +155,7 @@ describe('refusals', () => {
     await app.close()
   })
 
-  it('takes a missing body for a body without its members', async () => {
+  it('treats a missing body as a body without its members', async () => {
     const response = await fetch(`${address}/v1/things`, { method: 'POST', headers: auth })
     expect([response.status, await response.json()]).toEqual([
       400,
@@ -174,7 +174,7 @@ describe('refusals', () => {
     expect((await post('/v1/things', { name: 'x' }, { 'content-encoding': 'gzip' })).status).toBe(415)
   })
 
-  it('answers a malformed id like an unknown address, and both like each other', async () => {
+  it('answers a malformed id like an unknown address', async () => {
     const bodies = await Promise.all(
       [`/v1/things/not-a-uuid`, '/v1/nothing', `/v1/things/${'x'.repeat(300)}`, '/v1/things/%zz'].map(async (path) => {
         const response = await fetch(`${address}${path}`, { headers: { ...auth, 'x-request-id': 'same' } })
@@ -185,7 +185,7 @@ describe('refusals', () => {
     expect(new Set(bodies).size).toBe(1)
   })
 
-  it('answers 400 to a bad query and coerces a good one', async () => {
+  it('answers 400 for an invalid query and coerces a valid one', async () => {
     const bad = await fetch(`${address}/v1/things/${thingId}?limit=0`, { headers: auth })
     expect([bad.status, await bad.json()]).toEqual([
       400,
@@ -195,7 +195,7 @@ describe('refusals', () => {
     expect(await good.json()).toEqual({ id: thingId, name: `${orgA} number` })
   })
 
-  it('shows nothing of an unknown error, in the answer or the log', async () => {
+  it('hides an unknown error in the answer and the log', async () => {
     const response = await fetch(`${address}/v1/broken`)
     const text = await response.text()
     expect([response.status, JSON.parse(text)]).toEqual([
@@ -225,7 +225,7 @@ describe('refusals', () => {
     }
   })
 
-  it('answers an Expect that it does not know with a problem, and goes on with 100-continue', async () => {
+  it('answers an unknown Expect with a problem, and continues after 100-continue', async () => {
     const unknown = await raw('POST /v1/things HTTP/1.1\r\nhost: x\r\nexpect: something\r\nconnection: close\r\n\r\n')
     expect(unknown).toMatch(
       /^HTTP\/1\.1 417 Expectation Failed\r\n[^]*application\/problem\+json[^]*"code":"expectation-failed"/,
@@ -250,13 +250,13 @@ describe('refusals', () => {
       const head = `POST /v1/things HTTP/1.1\r\nhost: x\r\nauthorization: ${auth.authorization}\r\ncontent-type: application/json\r\ncontent-length: 12\r\nconnection: close\r\n`
       expect(await raw(`${head}\r\n{"name":"x"}`)).toMatch(/^HTTP\/1\.1 201 Created\r\n/)
       expect(await raw(`${head}${second}\r\n\r\n{"name":"x"}`)).toMatch(
-        /^HTTP\/1\.1 400 Bad Request\r\n[^]*stands in the request twice[^]*"code":"malformed-request"/,
+        /^HTTP\/1\.1 400 Bad Request\r\n[^]*contains the header [a-z-]+ twice[^]*"code":"malformed-request"/,
       )
     },
   )
 
   it.each(METHODS.filter((method) => method !== 'CONNECT'))(
-    'answers %s at an unknown address with 404 and at another address with 405, whatever its body',
+    'answers %s with 404 at an unknown address and with 405 at another address, whatever its body',
     async (method) => {
       const before = t.log().length
       const bodies = [
@@ -280,7 +280,7 @@ describe('refusals', () => {
     },
   )
 
-  it('answers a head that does not end with 408', async () => {
+  it('answers 408 for an incomplete head', async () => {
     const server = createServer({ headersTimeout: 50, requestTimeout: 50, connectionsCheckingInterval: 20 })
     server.on('clientError', createClientErrorHandler('1.0.0'))
     await new Promise<void>((resolve) => {
@@ -330,7 +330,7 @@ describe('refusals', () => {
     '%252e%252e',
     'nothing',
     '%ff',
-  ])('answers 404 to the file /docs/static/%s, and logs no error', async (file) => {
+  ])('answers 404 for the file /docs/static/%s, and logs no error', async (file) => {
     const before = t.log().length
     for (const mount of ['/docs/static/', '/docs/']) {
       const answer = await raw(`GET ${mount}${file} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`)
@@ -339,7 +339,7 @@ describe('refusals', () => {
     expect(t.log().slice(before)).not.toMatch(/"level":"error"|"frames"/)
   })
 
-  it('points at 20 places at most, whatever a body holds', async () => {
+  it('points at 20 places at most, whatever the body contains', async () => {
     const members = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`m${n}`, 0]))
     for (const body of [
       members,
@@ -350,7 +350,7 @@ describe('refusals', () => {
     }
   })
 
-  it('gives the headers of every answer to an address that cannot be decoded', async () => {
+  it('adds the common headers to the answer for an undecodable address', async () => {
     const every = ['x-request-id', 'api-version', 'traceparent', 'cache-control', 'x-content-type-options']
     for (const path of ['/%zz', '/v1/nothing', `/v1/things/${'x'.repeat(300)}`]) {
       const response = await fetch(`${address}${path}`)
@@ -358,7 +358,7 @@ describe('refusals', () => {
     }
   })
 
-  it('speaks RFC 6749 at a token endpoint', async () => {
+  it('answers a token endpoint by RFC 6749', async () => {
     const response = await fetch(`${address}/v1/form`, {
       method: 'POST',
       body: new URLSearchParams([
@@ -382,7 +382,7 @@ describe('refusals', () => {
     expect([many.status, await many.json()]).toEqual([400, expect.objectContaining({ error: 'invalid_request' })])
   })
 
-  it('names the right media type at a token endpoint, as RFC 6749 does', async () => {
+  it('names the right media type at a token endpoint, by RFC 6749', async () => {
     const asked = [
       { headers: { 'content-type': 'application/json' }, body: '{}' },
       { headers: { 'content-type': 'text/plain' }, body: 'grant=a' },
@@ -400,7 +400,7 @@ describe('refusals', () => {
     }
   })
 
-  it('documents every problem at its page, for programs and for browsers', async () => {
+  it('documents every problem on its page, for programs and for browsers', async () => {
     for (const [code, { status, title }] of Object.entries(problems)) {
       const page = await t.app.inject({ url: `/problems/${code}` })
       expect([page.statusCode, page.json()]).toEqual([200, expect.objectContaining({ code, status, title })])
@@ -436,7 +436,7 @@ describe('headers', () => {
     expect(fresh.headers.get('traceparent')).toMatch(/^00-(?!0{32})[0-9a-f]{32}-[0-9a-f]{16}-01$/)
   })
 
-  it('puts request, trace and caller into the context of a command, under a command id of its own', async () => {
+  it('passes request, trace and caller to the context of a command, with a new command id', async () => {
     const response = await post('/v1/things', { name: 'x' }, { 'x-request-id': 'r-1' })
     const { note } = (await response.json()) as { note: string }
     expect(JSON.parse(note)).toEqual({
@@ -462,7 +462,7 @@ describe('headers', () => {
     expect([eager.status, eager.headers.get('preference-applied'), t.waits.length]).toEqual([201, 'respond-async', 1])
   })
 
-  it('waits on a GET for X-Min-Commit-Position, says how far behind it is, and never fails for it', async () => {
+  it('waits on a GET for X-Min-Commit-Position, reports its lag, and never fails for it', async () => {
     const slow = await startApplication({ readYourWrites: async () => ({ caughtUp: false, lagMs: 1234.4 }) })
     try {
       const url = `/v1/things/${thingId}`
@@ -476,7 +476,7 @@ describe('headers', () => {
     }
   })
 
-  it('answers 304 when the caller has the version', async () => {
+  it('answers 304 if the caller has the version', async () => {
     const first = await fetch(`${address}/v1/things/${thingId}`, { headers: auth })
     const etag = first.headers.get('etag') ?? ''
     expect(etag).toBe('"3.44"')
@@ -525,7 +525,7 @@ describe('documentation', () => {
     })
   })
 
-  it('has the members that some problems bring along', async () => {
+  it('contains the extra members of some problems', async () => {
     const document = (await t.app.inject({ url: '/openapi.json' })).json<{
       components: { schemas: { Problem: { required: string[]; properties: object } } }
     }>()
@@ -538,7 +538,7 @@ describe('documentation', () => {
     ])
   })
 
-  it('gives each answer the headers that it may have, and a body that may be left out as such', async () => {
+  it('lists the headers of each answer, and marks optional bodies', async () => {
     const told: Service = {
       prefix: 'consent',
       documentedAt: 'bare',
@@ -620,7 +620,7 @@ describe('documentation', () => {
     await app.close()
   })
 
-  it('says that a versioned record may be unmodified', async () => {
+  it('documents 304 for a versioned record', async () => {
     const document = (await t.app.inject({ url: '/openapi.json' })).json<{
       paths: Record<string, Record<string, { responses: object }>>
     }>()
@@ -640,7 +640,7 @@ describe('documentation', () => {
     ])
   })
 
-  it('names the scopes that a token can have', async () => {
+  it('lists the scopes of tokens', async () => {
     const document = (await t.app.inject({ url: '/openapi.json' })).json<{
       components: { securitySchemes: { token: { flows: { clientCredentials: { scopes: object } } } } }
     }>()
@@ -652,7 +652,7 @@ describe('documentation', () => {
     })
   })
 
-  it('is held against the answers where the application is told to', async () => {
+  it('is compared with the answers if the application is configured so', async () => {
     const lying: Service = {
       prefix: 'consent',
       documentedAt: 'bare',

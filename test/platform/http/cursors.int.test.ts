@@ -84,7 +84,7 @@ async function get(url: string, orgId = orgA) {
 const path = '/v1/owners/me/numbers'
 
 describe('a list', () => {
-  it('is read page by page, by the cursor or by the link, to its end', async () => {
+  it('is readable page by page to its end, by cursor or by link', async () => {
     const seen: number[] = []
     let next: string | undefined = `/v1/ai-review/owners/me/numbers?limit=120&parity=even`
     for (let pages = 0; next !== undefined && pages < 10; pages += 1) {
@@ -104,14 +104,14 @@ describe('a list', () => {
 })
 
 describe('a cursor', () => {
-  it('counts for its list, filters and organisation only', async () => {
+  it('is valid for its list, filters and organisation only', async () => {
     const { next_cursor: cursor } = await get(path)
     expect((await get(`${path}?cursor=${cursor}`)).data[0]).toBe(50)
     expect((await get(`${path}?cursor=${cursor}&parity=even`)).code).toBe('invalid-cursor')
     expect((await get(`${path}?cursor=${cursor}`, orgB)).code).toBe('invalid-cursor')
   })
 
-  it('is refused when any of its characters is changed', () => {
+  it('is refused after a change of any character', () => {
     const list: ListIdentity = { list: 'x', orgId: tenantOfFact(orgA), sort: 'id', filters: {} }
     const cursor = cursors.seal(list, ['2030', 'id', null])
     expect(cursors.open(list, cursor)).toEqual(['2030', 'id', null])

@@ -5,14 +5,14 @@ it.each([
   ['nothing', ''],
   ['white space', ' \t\r\n\u00a0\u2003\u3000'],
   ['spaces and joiners without a width', '\u200b\u200c\u200d\u2060\ufeff'],
-  ['marks of direction', '\u200e\u200f\u202e\u2066\u2069\u061c'],
-  ['soft hyphens and selectors of variants', '\u00ad\ufe0f\u180b\u{e0100}'],
-  ['letters that are fillers', '\u115f\u1160\u3164\uffa0'],
+  ['direction marks', '\u200e\u200f\u202e\u2066\u2069\u061c'],
+  ['soft hyphens and variation selectors', '\u00ad\ufe0f\u180b\u{e0100}'],
+  ['filler letters', '\u115f\u1160\u3164\uffa0'],
   ['an empty Braille cell', '\u2800'],
   ['control characters', '\u0001\u007f\u0085'],
   ['tags', '\u{e0041}\u{e007f}'],
-  ['halves of a pair', '\ud83d'],
-])('text of %s alone shows nothing', (_, text) => {
+  ['halves of a surrogate pair', '\ud83d'],
+])('a text of only %s is not visible', (_, text) => {
   expect([isVisible(text), isVisible(`${text}x${text}`)]).toEqual([false, true])
 })
 

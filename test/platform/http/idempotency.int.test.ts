@@ -27,7 +27,7 @@ describe('the key', () => {
     expect((await create('"abc"')).id).toBe((await create('abc')).id)
   })
 
-  it('holds over tokens', async () => {
+  it('stays the same with another token', async () => {
     const first = (await create('abc')).id
     expect((await create('abc')).id).toBe(first)
     expect(first).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-5/)
@@ -39,7 +39,7 @@ describe('the key', () => {
     ['with a blank', 'a b'],
     ['of 256 characters', 'x'.repeat(256)],
     ['beyond ASCII', 'caf\u00e9'],
-  ])('is refused when it is %s', async (_, key) => {
+  ])('is refused if it is %s', async (_, key) => {
     expect((await create(key)).code).toBe('idempotency-key-invalid')
   })
 
@@ -49,7 +49,7 @@ describe('the key', () => {
 })
 
 describe('the id', () => {
-  it('differs by scope, key and part, whatever their characters', () => {
+  it('differs by scope, key and part, whatever their characters are', () => {
     assert(
       property(string(), string(), string(), string(), (scopeA, keyA, scopeB, keyB) => {
         const isSame = scopeA === scopeB && keyA === keyB
@@ -64,7 +64,7 @@ describe('the id', () => {
 })
 
 describe('the fingerprint', () => {
-  it('is the same for the same JSON in another order or notation', () => {
+  it('is equal for equal JSON in another order or notation', () => {
     expect(fingerprintBody({ a: 1, b: [true, 'é'] }, hmac)).toBe(
       fingerprintBody(JSON.parse('{"b":[true,"\\u00e9"],"a":1.0}'), hmac),
     )

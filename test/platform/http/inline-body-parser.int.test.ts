@@ -12,7 +12,7 @@ const KiB = 1024
 const mostBytes = 1024 * KiB
 const mostRest = 4 * KiB
 
-/** What became of one request's strings. */
+/** The sinks of one request's strings. */
 class NotedSinks implements InlineSinks {
   readonly texts: string[] = []
   discards = 0
@@ -143,7 +143,7 @@ const withData = (...data: readonly string[]) =>
   JSON.stringify({ images: data.map((text) => ({ data: text })), name: 'Ada' })
 
 describe('a body with inline data', () => {
-  it('is parsed without them, and they are handed on as they come', async () => {
+  it('is parsed without them, and they are passed on as they arrive', async () => {
     const data = ['A'.repeat(300_000), '', 'B'.repeat(200_000)]
     const answer = await send(withData(...data))
     expect(answer).toMatchObject({
@@ -156,19 +156,19 @@ describe('a body with inline data', () => {
     expect(sinks.map(({ texts, discards }) => [texts, discards])).toEqual([[data, 1]])
   })
 
-  it("of no bytes is no body, and one that is no object is its reader's matter", async () => {
+  it('counts as no body if it is empty; the handler checks a body that is no object', async () => {
     expect(await send('')).toMatchObject({ status: 400, code: 'validation-failed' })
     expect(await send('[]')).toMatchObject({ status: 400, code: 'validation-failed' })
     expect(await send('{}')).toMatchObject({ status: 200, body: { body: {}, lengths: [] } })
   })
 
-  it('is a 413 by an announced length far beyond the limit, before anything of it is read, on a connection that closes', async () => {
+  it('is a 413 for an announced length far beyond the limit, before it is read, and the connection closes', async () => {
     const answer = await answerOn(open([`Content-Length: ${2 * mostBytes + 1}`]))
     expect(answer).toMatch(/^HTTP\/1\.1 413 [^]*connection: close[^]*body-too-large/i)
     expect(sinks).toEqual([])
   })
 
-  it('is a 413 by what comes of it where no length is announced, and goes no further than the limit', async () => {
+  it('is a 413 during reading if no length is announced, and is not read beyond the limit', async () => {
     const socket = open(['Transfer-Encoding: chunked'])
     const part = 'A'.repeat(64 * KiB)
     socket.write('b\r\n{"images":[\r\nc\r\n {"data": "A\r\n')
@@ -180,7 +180,7 @@ describe('a body with inline data', () => {
     expect(sinks[0]?.texts[0]?.length).toBeLessThanOrEqual(mostBytes)
   })
 
-  it('is taken up to the last byte of the limit', async () => {
+  it('is accepted up to the last byte of the limit', async () => {
     const bare = withData('').length
     expect(await send(withData('A'.repeat(mostBytes - bare)))).toMatchObject({ status: 200 })
     expect(await send(withData('A'.repeat(mostBytes - bare + 1)))).toMatchObject({
@@ -189,13 +189,13 @@ describe('a body with inline data', () => {
     })
   })
 
-  it('is a 413 when it is large without its data, and is read to its end first', async () => {
+  it('is a 413 if it is large without its data, and is read to its end first', async () => {
     const body = JSON.stringify({ name: 'x'.repeat(mostRest), images: [{ data: 'A'.repeat(800_000) }] })
     expect(await send(body)).toMatchObject({ status: 413, code: 'body-too-large' })
     expect(sinks.map(({ discards }) => discards)).toEqual([1])
   })
 
-  it('is not unpacked', async () => {
+  it('is not decompressed', async () => {
     expect(await send(new Uint8Array(gzipSync(withData('A'))), { 'content-encoding': 'gzip' })).toMatchObject({
       status: 415,
       code: 'unsupported-media-type',
@@ -204,8 +204,8 @@ describe('a body with inline data', () => {
   })
 
   it.each([
-    ['is no JSON from its beginning', `x${withData('A'.repeat(800_000))}`],
-    ['has two data of one image', `{"images":[{"data":"A","data":"${'A'.repeat(800_000)}"}]}`],
+    ['is no JSON from its start', `x${withData('A'.repeat(800_000))}`],
+    ['has two data members in one image', `{"images":[{"data":"A","data":"${'A'.repeat(800_000)}"}]}`],
     ['ends too soon', withData('A'.repeat(800_000)).slice(0, -1)],
     [
       'is no UTF-8',
@@ -213,7 +213,7 @@ describe('a body with inline data', () => {
     ],
     ['holds U+0000', withData('A').replace('Ada', '\\u0000')],
     ['is nested too deeply', `{"name":${'['.repeat(70)}${']'.repeat(70)}}`],
-  ])('that %s is a 400, told after its end', async (_, body) => {
+  ])('that %s is a 400, sent after its end', async (_, body) => {
     expect(await send(typeof body === 'string' ? body : new Uint8Array(body))).toMatchObject({
       status: 400,
       code: 'malformed-body',
@@ -221,7 +221,7 @@ describe('a body with inline data', () => {
     expect(sinks.map(({ discards }) => discards)).toEqual([1])
   })
 
-  it('whose data cannot be taken is refused after its end, and nothing of it goes on', async () => {
+  it('is refused after its end if its data cannot be stored, and none of it is passed on', async () => {
     expect(await send(withData(`${'A'.repeat(10)}!`, 'B'.repeat(800_000)))).toMatchObject({
       status: 503,
       code: 'object-store-unavailable',
@@ -229,7 +229,7 @@ describe('a body with inline data', () => {
     expect(sinks.map(({ texts, discards }) => [texts, discards])).toEqual([[[''], 1]])
   })
 
-  it('is given up when anything refuses the request before its route', async () => {
+  it('is discarded if the request is refused before its route', async () => {
     expect(await send(withData('AAAA').replace('name', 'unknown'))).toMatchObject({
       status: 400,
       code: 'validation-failed',
@@ -238,7 +238,7 @@ describe('a body with inline data', () => {
     expect(sinks.map(({ discards }) => discards)).toEqual([1, 1])
   })
 
-  it('is given up when its sender goes away', async () => {
+  it('is discarded if its sender disconnects', async () => {
     const logged = t.log().length
     const socket = open([`Content-Length: ${mostBytes}`])
     socket.on('error', () => undefined)
@@ -249,7 +249,7 @@ describe('a body with inline data', () => {
     expect(t.log().slice(logged)).not.toContain('request failed')
   })
 
-  it('is a matter of its scope: form data is refused there as anywhere', async () => {
+  it('is parsed by its scope only: form data is refused there as elsewhere', async () => {
     expect(await send('name=x', { 'content-type': 'application/x-www-form-urlencoded' })).toMatchObject({ status: 415 })
     expect(await send('x', { 'content-type': 'text/plain' })).toMatchObject({ status: 415 })
   })

@@ -6,7 +6,7 @@ import { Problem } from '../../../platform/http/problems.ts'
 
 interface Taken {
   readonly rest: Buffer
-  /** In the order of the body. */
+  /** The extracted strings, in the order of the body. */
   readonly texts: readonly (readonly [index: number, text: string])[]
 }
 
@@ -19,7 +19,7 @@ function extract(body: string | Buffer, cuts: readonly number[] = [], mostRest =
   let isOpen = false
   let from = 0
   for (const end of ends) {
-    // A piece of its own, wiped once it was pushed: nothing may hold on to it.
+    // Each piece has its own memory, wiped after the push: nothing may keep a reference to it.
     const piece = Buffer.from(bytes.subarray(from, end))
     for (const part of extraction.push(piece)) {
       if (part.kind === 'begin') {
@@ -52,7 +52,7 @@ const parse = (bytes: Buffer): unknown => readJsonText(new TextDecoder('utf-8', 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** What should be taken out of a body, told by what it parses to. */
+/** The strings to extract from a body, computed from its parsed form. */
 function expected(body: unknown): { readonly rest: unknown; readonly texts: readonly (readonly [number, string])[] } {
   if (!isObject(body) || !Array.isArray(body['images'])) return { rest: body, texts: [] }
   const texts: [number, string][] = []
@@ -92,7 +92,7 @@ const bodies = fc.oneof(
 )
 const cuts = fc.array(fc.nat(4000), { maxLength: 12 })
 
-/** JSON texts of one value: escapes and blanks where a writer may put them. */
+/** JSON texts of one value, with escapes and blanks at all allowed places. */
 function written(value: unknown, escapes: (character: string) => boolean, blank: string): string {
   if (typeof value === 'string') {
     const text = value.split('').map((character) => {
@@ -113,7 +113,7 @@ function written(value: unknown, escapes: (character: string) => boolean, blank:
 }
 
 describe('the data of images in a JSON body', () => {
-  it('is taken out wherever the body is cut, and the rest stays as it is', () => {
+  it('is extracted wherever the body is cut, and the rest stays unchanged', () => {
     fc.assert(
       fc.property(bodies, cuts, (body, places) => {
         const text = JSON.stringify(body)
@@ -126,7 +126,7 @@ describe('the data of images in a JSON body', () => {
     )
   })
 
-  it('is the same by whatever escapes and blanks the body is written', () => {
+  it('is the same for all escapes and blanks in the body', () => {
     fc.assert(
       fc.property(bodies, cuts, fc.nat(), fc.constantFrom('', ' ', '\n\t', ' \r\n'), (body, places, seed, blank) => {
         let turn = seed
@@ -141,7 +141,7 @@ describe('the data of images in a JSON body', () => {
     )
   })
 
-  it('is never found in what is no JSON: the rest is none either', () => {
+  it('never turns an invalid body into valid JSON: the rest is invalid too', () => {
     const broken = fc.tuple(bodies, fc.nat(4000), fc.constantFrom('', '"', '\\', '{', ']', ',', ':', '\u0000', 'x'))
     fc.assert(
       fc.property(broken, cuts, ([body, place, added], places) => {
@@ -150,14 +150,14 @@ describe('the data of images in a JSON body', () => {
         const text = `${whole.slice(0, at)}${added}${whole.slice(at + 1)}`
         const isJson = succeeds(() => readJsonText(text))
         const isTaken = succeeds(() => parse(extract(text, places).rest))
-        // A name that stands twice is JSON, and refused.
+        // A repeated name is valid JSON, but is refused.
         if (!isJson) expect(isTaken).toBe(false)
       }),
       { numRuns: 500 },
     )
   })
 
-  it('is told byte by byte, too', () => {
+  it('is also extracted byte by byte', () => {
     const text = JSON.stringify({ images: [{ mime_type: 'é', data: 'AAAA' }, { data: 'B/=' }], a: '€' })
     const { rest, texts } = extract(
       text,
@@ -177,15 +177,15 @@ describe('the data of images in a JSON body', () => {
     ['of a list in the list', '{"images":[[{"data":"x"}]]}'],
     ['deeper in an image', '{"images":[{"a":{"data":"x"}},{"a":[{"data":"x"}]}]}'],
     ['in a list', '{"images":[{"data":["x"]}]}'],
-    ['as a name of its own', '{"images":[{"data":{"data":"x"}}]}'],
+    ['as a member name', '{"images":[{"data":{"data":"x"}}]}'],
     ['by another name', '{"images":[{"Data":"x","dat\\u0061a":"y","":"z"}],"Images":[{"data":"x"}]}'],
     ['after the list', '{"images":[],"data":"x","a":[{"data":"x"}]}'],
-  ])('is left where it is %s', (_, text) => {
+  ])('is not extracted %s', (_, text) => {
     const { rest, texts } = extract(text)
     expect([rest.toString(), texts]).toEqual([text, []])
   })
 
-  it('is found by a name that is written with escapes', () => {
+  it('is extracted under a name with escapes', () => {
     const { rest, texts } = extract(
       '{"\\u0069\\u006d\\u0061\\u0067\\u0065\\u0073":[1,{"d\\u0061ta":"QUJD\\/\\u002b\\u003D"}]}',
     )
@@ -193,12 +193,12 @@ describe('the data of images in a JSON body', () => {
     expect(parse(rest)).toEqual({ images: [1, { data: '' }] })
   })
 
-  it('shows what base64 cannot have: other characters stand for themselves, or are none of ASCII', () => {
+  it('contains characters that are invalid in base64: plain ones unchanged, others as a byte outside ASCII', () => {
     const [[, text] = [0, '']] = extract('{"images":[{"data":"a\\n\\"\\\\\\b\\f\\r\\t\\u0000\\u00e9é"}]}').texts
     expect(text).toBe('a\n"\\\b\f\r\t\u0000\u0080\u00c3\u00a9')
   })
 
-  it('may have a byte order mark before it, and 64 levels beside it', () => {
+  it('may follow a byte order mark, and 64 levels of nesting', () => {
     const deep = `${'['.repeat(64)}${']'.repeat(64)}`
     const { rest, texts } = extract(`\u{feff}{"a":${deep},"images":[{"x":${deep},"data":"QQ=="}]}`)
     expect(texts).toEqual([[0, 'QQ==']])
@@ -207,11 +207,11 @@ describe('the data of images in a JSON body', () => {
 
   it.each([
     ['a second list of images', '{"images":[],"images":[]}'],
-    ['a second list, written otherwise', '{"images":1,"a":{"images":2},"\\u0069mages":[]}'],
-    ['two data of one image', '{"images":[{"data":"x","data":"y"}]}'],
-    ['two data, one of which is no text', '{"images":[{"data":1,"x":{"data":2},"data":"y"}]}'],
-    ['an escape that is none', '{"images":[{"data":"\\x"}]}'],
-    ['an escape of no digits', '{"images":[{"data":"\\u00g0"}]}'],
+    ['a second list under an escaped name', '{"images":1,"a":{"images":2},"\\u0069mages":[]}'],
+    ['two data members in one image', '{"images":[{"data":"x","data":"y"}]}'],
+    ['two data members, one of which is no text', '{"images":[{"data":1,"x":{"data":2},"data":"y"}]}'],
+    ['an invalid escape', '{"images":[{"data":"\\x"}]}'],
+    ['an escape without digits', '{"images":[{"data":"\\u00g0"}]}'],
     ['a line break', '{"images":[{"data":"a\nb"}]}'],
   ])('is refused with %s', (_, text) => {
     expect(codeOf(() => extract(text))).toBe('malformed-body')
@@ -225,7 +225,7 @@ describe('the data of images in a JSON body', () => {
     ).toBe('malformed-body')
   })
 
-  it('may be as long as it likes, the rest as long as is said', () => {
+  it('may have any length; only the rest has a limit', () => {
     const body = { images: [{ data: 'A'.repeat(10_000) }, { data: 'B'.repeat(10_000) }], a: '' }
     const bare = JSON.stringify({ images: [{ data: '' }, { data: '' }], a: '' }).length
     const of = (more: number) => () =>
@@ -233,7 +233,7 @@ describe('the data of images in a JSON body', () => {
     expect([codeOf(of(100)), codeOf(of(101))]).toEqual(['none', 'body-too-large'])
   })
 
-  it('is kept in one piece, however small the pieces are that it comes in', () => {
+  it('keeps the rest in one buffer, however small the pieces are', () => {
     const bytes = Buffer.from(JSON.stringify({ images: [{ data: 'AAAA' }], a: 'x'.repeat(100_000) }))
     const extraction = createExtraction({ mostRest: 1024 * 1024 })
     const made = [vi.spyOn(Buffer, 'from'), vi.spyOn(Buffer, 'allocUnsafe'), vi.spyOn(Buffer, 'alloc')]

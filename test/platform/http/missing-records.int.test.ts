@@ -5,7 +5,7 @@ import type { Service } from '../../../platform/http/service.ts'
 import { problem } from '../../../platform/http/problems.ts'
 import { startApplication } from './test-application.ts'
 
-/** A read model that the record reaches while it catches up, or that never has it. */
+/** A read model that gets the record while it catches up, or never. */
 async function answerOf(readModel: { isBehind: boolean; catchesUp: boolean; hasRecord: boolean }) {
   const asked: string[] = []
   let isThere = false
@@ -47,7 +47,7 @@ async function answerOf(readModel: { isBehind: boolean; catchesUp: boolean; hasR
   return { status: statusCode, retryAfter: headers['retry-after'], code: /"code":"([^"]+)"/.exec(body)?.[1], asked }
 }
 
-test('a record that a current read model does not hold does not exist', async () => {
+test('answers 404 if a current read model lacks the record', async () => {
   expect(await answerOf({ isBehind: false, catchesUp: false, hasRecord: false })).toEqual({
     status: 404,
     retryAfter: undefined,
@@ -56,7 +56,7 @@ test('a record that a current read model does not hold does not exist', async ()
   })
 })
 
-test('a read model that is behind cannot say so: the caller is asked to come back', async () => {
+test('answers read-model-behind if the read model is behind', async () => {
   expect(await answerOf({ isBehind: true, catchesUp: false, hasRecord: true })).toEqual({
     status: 503,
     retryAfter: '1',
@@ -66,9 +66,9 @@ test('a read model that is behind cannot say so: the caller is asked to come bac
 })
 
 test.each([
-  ['not with a refusal of the request', 'validation-failed', [400, undefined]],
-  ['not with one of what is behind', 'read-model-behind', [503, undefined]],
-  ['with the word that there is no record', 'not-found', [404, '1234']],
+  ['not for a refusal of the request', 'validation-failed', [400, undefined]],
+  ['not for a read model that is behind', 'read-model-behind', [503, undefined]],
+  ['for an answer that there is no record', 'not-found', [404, '1234']],
 ] as const)('X-Projection-Lag-Ms: %s', async (_, code, told) => {
   const service: Service = {
     prefix: 'clinical-api',
@@ -108,7 +108,7 @@ test.each([
   expect(declared.includes('X-Projection-Lag-Ms')).toBe(told[1] !== undefined)
 })
 
-test('a record that arrives while the answer waits is answered', async () => {
+test('returns a record that arrives while the answer waits', async () => {
   expect(await answerOf({ isBehind: true, catchesUp: true, hasRecord: true })).toEqual({
     status: 200,
     retryAfter: undefined,

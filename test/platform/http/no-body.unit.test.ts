@@ -12,11 +12,11 @@ function errorsOf(body: unknown): unknown {
   return 'taken'
 }
 
-test('no body and {} are the same', () => {
+test('no body and {} are equal', () => {
   expect([errorsOf(undefined), errorsOf({})]).toEqual(['taken', 'taken'])
 })
 
-test('a member is named; what is no object is told to be left out', () => {
+test('an error names an extra member; a body that is no object must be left out', () => {
   expect(errorsOf({ 'a/b': 1 })).toEqual([
     { pointer: '/a~1b', detail: 'is not a member of this request', code: 'unknown-member' },
   ])

@@ -15,7 +15,7 @@ it.each([
   ['wait=99999999999999999999999999', 25],
   ['wait=007', 7],
   ['return=minimal; wait=2, wait=3', 3],
-])('%s asks for %i seconds', (header, seconds) => {
+])('%s means %i seconds', (header, seconds) => {
   expect(preferredSeconds(header)).toBe(seconds)
 })
 
@@ -39,11 +39,11 @@ it.each([
   'wait==5',
   'wait=5 6',
   'wait:5',
-])('%s asks for nothing', (header) => {
+])('%s means no preference', (header) => {
   expect(preferredSeconds(header)).toBeUndefined()
 })
 
-it('names are told apart, the first value of each counts', () => {
+it('names are distinct, and the first value of each counts', () => {
   expect([...preferencesOf('Respond-Async, wait=3;p="q", wait=4, handling="len\\"ient"')]).toEqual([
     ['respond-async', ''],
     ['wait', '3'],

@@ -25,7 +25,9 @@ afterEach(async () => {
   for (const { app } of apps.splice(0)) await app.close()
 })
 
-/** A create and a token endpoint, as the platform's own are: the token one knows one client, whose secret is right. */
+/**
+ * A create route and a token endpoint like the platform's own. The token endpoint has one client with the right secret.
+ */
 const limited: Service = {
   prefix: 'auth',
   documentedAt: 'prefixed',
@@ -59,7 +61,7 @@ async function get(t: TestApplication, claims: Partial<TokenClaims> = {}, url = 
   return t.app.inject({ url, headers: await t.token(claims) })
 }
 
-/** A dictionary-like reading of the two fields, by the grammar of RFC 9651: quoted strings with integer parameters. */
+/** Parses the two fields by the grammar of RFC 9651: quoted strings with integer parameters. */
 function items(field: unknown): Record<string, Record<string, number>> {
   expect(field).toMatch(/^"[a-z]+"(;[a-z]+=\d{1,15})+(, "[a-z]+"(;[a-z]+=\d{1,15})+)*$/)
   return Object.fromEntries(
@@ -76,7 +78,7 @@ function items(field: unknown): Record<string, Record<string, number>> {
 }
 
 describe('in production', () => {
-  it('every answer to a caller says what it may ask and what is left of it', async () => {
+  it('every answer to a caller contains its limits and remaining quota', async () => {
     const t = await start(production)
     const first = await get(t)
     expect(items(first.headers['ratelimit-policy'])).toEqual({
@@ -90,7 +92,7 @@ describe('in production', () => {
     expect([missing.statusCode, items(missing.headers['ratelimit'])['client']]).toEqual([404, { r: 98, t: 1 }])
   })
 
-  it('a client that asks too often is told to come back, and is served when it does', async () => {
+  it('a client over its limit gets Retry-After, and is served after that time', async () => {
     const t = await start({ ...production, ...small })
     for (let left = 2; left >= 0; left -= 1)
       expect(items((await get(t)).headers['ratelimit'])).toEqual({ client: { r: left, t: 3 - left } })
@@ -108,14 +110,14 @@ describe('in production', () => {
     expect((await get(t)).statusCode).toBe(429)
   })
 
-  it('refusals use nothing up', async () => {
+  it('refused requests use up nothing', async () => {
     const t = await start({ ...production, ...small })
     for (let time = 0; time < 20; time += 1) await get(t)
     nowMs += 2000
     expect([(await get(t)).statusCode, (await get(t)).statusCode, (await get(t)).statusCode]).toEqual([200, 200, 429])
   })
 
-  it('clients are counted apart, those of one organisation together, too', async () => {
+  it('counts clients separately, and those of one organisation also together', async () => {
     const t = await start({ ...production, RATE_LIMIT_CLIENT_BURST: '3', RATE_LIMIT_ORGANISATION_PER_MINUTE: '5' })
     const statuses: number[] = []
     for (const clientId of ['a', 'a', 'a', 'a', 'b', 'b', 'b']) statuses.push((await get(t, { clientId })).statusCode)
@@ -124,7 +126,7 @@ describe('in production', () => {
     expect((await get(t, { clientId: 'd', orgId: orgA.toUpperCase() })).statusCode).toBe(429)
   })
 
-  it('creates have a limit of their own, whatever the mount', async () => {
+  it('creates have a separate limit, shared by all mounts', async () => {
     const t = await start({ ...production, RATE_LIMIT_CREATES_PER_MINUTE: '2' })
     const headers = await t.token()
     const create = (url: string) => t.app.inject({ method: 'POST', url, headers })
@@ -144,7 +146,7 @@ describe('in production', () => {
     ).toHaveLength(1)
   })
 
-  it('nobody is counted where anybody may ask, and the services themselves never are', async () => {
+  it('counts no requests to public routes, and none of the services', async () => {
     const t = await start({
       ...production,
       RATE_LIMIT_CLIENT_BURST: '1',
@@ -184,7 +186,7 @@ describe('the token endpoint, in production', () => {
   const ask = (t: TestApplication, id: string, secret: string, remoteAddress = '192.0.2.1', headers = {}) =>
     t.app.inject({ method: 'POST', url: '/v1/auth/tokens', payload: { id, secret }, remoteAddress, headers })
 
-  it('gives each client its number of tokens a minute', async () => {
+  it('gives each client its number of tokens per minute', async () => {
     const t = await start({ ...production, RATE_LIMIT_TOKENS_PER_MINUTE: '2' })
     const statuses = [
       await ask(t, 'a', 'right'),
@@ -195,7 +197,7 @@ describe('the token endpoint, in production', () => {
     expect(statuses).toEqual([200, 200, 429, 200])
   })
 
-  it('lets nobody use up what belongs to a client whose secret it does not know', async () => {
+  it('protects a client’s quota from callers without its secret', async () => {
     const t = await start({
       ...production,
       RATE_LIMIT_TOKENS_PER_MINUTE: '2',
@@ -205,7 +207,7 @@ describe('the token endpoint, in production', () => {
     expect((await ask(t, 'a', 'right', '192.0.2.2')).statusCode).toBe(200)
   })
 
-  it('makes an address that fails too often wait before it may fail again, longer each time', async () => {
+  it('delays an address with too many failures, longer each time', async () => {
     const t = await start({ ...production, RATE_LIMIT_TOKEN_FAILURES_PER_MINUTE: '3' })
     for (let time = 0; time < 4; time += 1) expect((await ask(t, 'a', 'wrong')).statusCode).toBe(401)
     const waits: number[] = []
@@ -222,7 +224,7 @@ describe('the token endpoint, in production', () => {
     expect(waits).toEqual([1, 2, 4])
   })
 
-  it('lets whoever knows the secret in, whatever others of the address do', async () => {
+  it('always admits a caller with the right secret, whatever others at its address do', async () => {
     const t = await start({ ...production, RATE_LIMIT_TOKEN_FAILURES_PER_MINUTE: '1' })
     for (let time = 0; time < 5; time += 1) await ask(t, 'a', 'wrong')
     expect([
@@ -232,7 +234,7 @@ describe('the token endpoint, in production', () => {
     ]).toEqual([429, 200, 200])
   })
 
-  it('takes the addresses of one network of IPv6, and a mapped one and its own, for one', async () => {
+  it('counts an IPv6 network as one address, and a mapped IPv4 address as that IPv4 address', async () => {
     const t = await start({ ...production, RATE_LIMIT_TOKEN_FAILURES_PER_MINUTE: '1' })
     for (const address of ['2001:db8::1', '2001:db8:0:0:ffff::2']) await ask(t, 'a', 'wrong', address)
     for (const address of ['::ffff:192.0.2.9', '192.0.2.9']) await ask(t, 'a', 'wrong', address)
@@ -244,7 +246,7 @@ describe('the token endpoint, in production', () => {
     expect(statuses).toEqual([429, 401, 429, 401])
   })
 
-  it('believes X-Forwarded-For from the named proxies only', async () => {
+  it('accepts X-Forwarded-For from configured proxies only', async () => {
     const forwarded = (address: string) => ({ 'x-forwarded-for': address })
     const plain = await start({ ...production, RATE_LIMIT_TOKEN_FAILURES_PER_MINUTE: '1' })
     for (const last of [1, 2, 3]) await ask(plain, 'a', 'wrong', '192.0.2.1', forwarded(`198.51.100.${last}`))
@@ -264,7 +266,7 @@ describe('the token endpoint, in production', () => {
   })
 })
 
-it('in production a wrong administrator secret makes its address wait, longer each time; the right one passes', async () => {
+it('in production a wrong administrator secret delays its address, longer each time; the right one passes', async () => {
   const t = await start({ ...production, ADMIN_API_SECRET: adminSecret, RATE_LIMIT_TOKEN_FAILURES_PER_MINUTE: '3' })
   const ask = (secret: string, remoteAddress = '192.0.2.1') =>
     t.app.inject({ method: 'POST', url: '/v1/admin/things', headers: { 'x-admin-api-secret': secret }, remoteAddress })
@@ -284,7 +286,7 @@ it('in production a wrong administrator secret makes its address wait, longer ea
   expect(t.log()).toMatch(/"code":"quota-exceeded","sourceAddress":"192\.0\.2\.1"/)
 })
 
-it('development tells, and refuses nobody', async () => {
+it('development reports limits and refuses no request', async () => {
   const t = await start({
     ...small,
     RATE_LIMIT_TOKEN_FAILURES_PER_MINUTE: '1',

@@ -37,8 +37,8 @@ function refusalOf(json: string): unknown {
   }
 }
 
-test('a body that says two things is refused where it does; of free-form members no names are told', () => {
-  const errors = (pointer: string) => [{ pointer, detail: 'stands twice in its object', code: 'repeated-member' }]
+test('an ambiguous body is refused with its place; names in free-form members are hidden', () => {
+  const errors = (pointer: string) => [{ pointer, detail: 'occurs twice in its object', code: 'repeated-member' }]
   expect(refusalOf('{"grace_seconds":0,"grace_seconds":60}')).toEqual({
     code: 'malformed-body',
     errors: errors('/grace_seconds'),
@@ -81,11 +81,11 @@ test.each([
   '0.30000000000000004',
   '0.10000000000000001',
   '{"a":"9007199254740993","b":"-0"}',
-])('the numbers of %s survive', (json) => {
+])('keeps the numbers of %s unchanged', (json) => {
   expect(ambiguousPlace(json)).toBeUndefined()
 })
 
-test('a body has 16,384 numbers at most that need the slow check', () => {
+test('a body may have at most 16,384 numbers that need the slow check', () => {
   const list = (count: number) =>
     `[${Array.from({ length: count }, () => '1e5').join(',')},${'1234567890.5,'.repeat(20_000)}0]`
   expect(parseJson(Buffer.from(list(16_384)))).toHaveLength(36_385)
@@ -94,7 +94,7 @@ test('a body has 16,384 numbers at most that need the slow check', () => {
   )
 })
 
-test('every double survives as JavaScript, Python (shortest form) and C (17 digits) write it', () => {
+test('keeps every double as written by JavaScript, Python (shortest form) and C (17 digits)', () => {
   const doubles = fc
     .double({ noDefaultInfinity: true, noNaN: true })
     .filter((value) => !Object.is(value, -0) && (!Number.isInteger(value) || Number.isSafeInteger(value)))
@@ -107,7 +107,7 @@ test('every double survives as JavaScript, Python (shortest form) and C (17 digi
   )
 })
 
-test('a number in a free-form member is refused at the member, before anything of the body is used', () => {
+test('refuses an inexact number in a free-form member before any use of the body', () => {
   const detail =
     'cannot be stored without loss: send whole numbers beyond 2^53 and longer decimals as text, and 0 instead of -0'
   const refused = (pointer: string) => ({ code: 'malformed-body', errors: [{ pointer, detail, code: 'number' }] })

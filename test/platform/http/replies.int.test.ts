@@ -13,7 +13,7 @@ describe('positions', () => {
 })
 
 describe('etags', () => {
-  it('hold the revision, and the signing window where there is one', () => {
+  it('contain the revision, and the signing window if there is one', () => {
     expect([etagOf(0n), etagOf(12n, 345)]).toEqual(['"0"', '"12.345"'])
   })
 

@@ -39,7 +39,7 @@ async function answerOn(socket: Socket): Promise<{ readonly status: number; read
   return { status: Number(answer.slice(9, 12)), code: /"code":"([a-z-]+)"/.exec(answer)?.[1] }
 }
 
-/** Bytes in use once everything that is not has been let go. */
+/** Bytes in use after garbage collection. */
 function bytesInUse(): number {
   setFlagsFromString('--expose-gc')
   const collect: unknown = runInNewContext('gc')
@@ -50,7 +50,7 @@ function bytesInUse(): number {
 }
 
 describe('a JSON body', () => {
-  it('costs no more than its bytes, however small the pieces are that it comes in', async () => {
+  it('takes memory for its bytes only, however small its pieces are', async () => {
     const body = JSON.stringify({ name: 'Ada', free: 'x'.repeat(256 * KiB) })
     const chunks = Buffer.alloc(6 * (body.length - 1))
     for (let at = 0; at < body.length - 1; at += 1) chunks.write(`1\r\n${body[at]}\r\n`, 6 * at, 'latin1')
@@ -66,7 +66,7 @@ describe('a JSON body', () => {
     expect(grown).toBeLessThan(16 * body.length)
   })
 
-  it('is taken up to the last byte of the limit', async () => {
+  it('is accepted up to the last byte of the limit', async () => {
     const bodyOf = (length: number) =>
       JSON.stringify({ name: 'Ada', free: '' }).replace('""', `"${'x'.repeat(length - 24)}"`)
     const answers = [limit, limit + 1].map((length) => {
@@ -82,7 +82,7 @@ describe('a JSON body', () => {
     ])
   })
 
-  it('is a 413 that its sender hears, by the announced length or by what comes', async () => {
+  it('is a 413 that reaches its sender, by announced or actual length', async () => {
     expect(await answerOn(open([`Content-Length: ${2 * limit + 1}`]))).toEqual({ status: 413, code: 'body-too-large' })
     const socket = open(['Transfer-Encoding: chunked'])
     const part = 'x'.repeat(64 * KiB)
@@ -91,7 +91,7 @@ describe('a JSON body', () => {
     expect(await answerOn(socket)).toEqual({ status: 413, code: 'body-too-large' })
   })
 
-  it('that is cut off by its sender is no failure of ours', async () => {
+  it('that its sender cuts off is no failure of ours', async () => {
     const logged = t.log().length
     const socket = open(['Content-Length: 100'])
     socket.on('error', () => undefined)

@@ -5,7 +5,7 @@ import { createSchemas } from '../../../platform/http/schemas.ts'
 
 const page = () => Type.Object({ limit: Type.Integer() })
 
-test('equal schemas share a validator, and what stands in an address is coerced where a body is taken as it is', () => {
+test('equal schemas share a validator; parts of an address are coerced, a body is not changed', () => {
   const { compileValidator } = createSchemas()
   const of = (httpPart: string, schema = page()) => compileValidator({ schema, httpPart, method: 'GET', url: '/' })
   expect(of('querystring')).toBe(of('params'))
@@ -19,7 +19,7 @@ test('equal schemas share a validator, and what stands in an address is coerced 
   ])
 })
 
-test('a distinct list has no two equal items, in any order of their members', () => {
+test('a distinct list has no equal items, whatever the order of their members', () => {
   const list = DistinctList(Type.Object({ a: Type.Integer(), b: Type.Optional(Type.Integer()) }), { maxItems: 3 })
   const validate = createSchemas().compileValidator({
     schema: Type.Object({ list }),
@@ -41,7 +41,7 @@ test('a distinct list has no two equal items, in any order of their members', ()
   expect(validate.errors).toContainEqual(expect.objectContaining({ instancePath: '/list', keyword: 'maxItems' }))
 })
 
-test('of a large value only the first fault is reported, and no item is looked at behind maxItems', () => {
+test('for a large value only the first error is reported, and items beyond maxItems are not checked', () => {
   let looks = 0
   const watched = new Proxy(
     {},

@@ -5,7 +5,7 @@ import type { Service } from '../../../platform/http/service.ts'
 import { createLogger } from '../../../platform/observability/logging.ts'
 import { startApplication } from './test-application.ts'
 
-it('lets requests in flight finish, refuses later ones on open connections, and accepts no new connection', async () => {
+it('lets running requests finish, refuses later ones on open connections, and accepts no new connection', async () => {
   let finish: () => void = () => undefined
   const finished = new Promise<void>((resolve) => {
     finish = resolve

@@ -22,14 +22,14 @@ test.each([
   ['{"a":[{"__proto__":1}]}', '/a/0 name'],
   ['{"clinical_context":{"Ada":{"Example":"\\u0000"}}}', '/clinical_context text'],
   [`{"variables":${nested(65)}}`, '/variables too-deep'],
-])('%s cannot be stored, which is said of its place', (json, place) => {
+])('%s cannot be stored, and the error contains its place', (json, place) => {
   expect(refusalOf(json)).toEqual(['malformed-body', place])
 })
 
-test('of too many members no place is told', () => {
+test('an error about too many members contains no place', () => {
   expect(refusalOf(`[${'0,'.repeat(200_000)}0]`)).toEqual(['malformed-body'])
 })
 
-test('the deepest nesting and whole surrogate pairs can be stored', () => {
+test('accepts the deepest nesting and complete surrogate pairs', () => {
   for (const json of [nested(64), '"\\ud83d\\ude00"', '{"proto":1}', 'null']) expect(refusalOf(json)).toBe('taken')
 })

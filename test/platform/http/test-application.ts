@@ -49,7 +49,7 @@ const Thing = Type.Object(
 )
 const ThingParams = Type.Object({ id: Type.String({ format: 'uuid' }) })
 
-/** One route of each kind of access, so that every rule of the platform can be met over HTTP. */
+/** One route for each kind of access, so tests reach every rule of the platform over HTTP. */
 export const thingService: Service = {
   prefix: 'clinical-api',
   documentedAt: 'prefixed',

@@ -13,7 +13,7 @@ function moved() {
 }
 
 describe('a bucket', () => {
-  it('gives its burst at once and fills evenly', () => {
+  it('allows its burst at once and fills evenly', () => {
     const clock = moved()
     const buckets = createTokenBuckets({ perMinute: 600, burst: 100 }, clock.now)
     for (let left = 99; left >= 0; left -= 1) expect(buckets.take('a').remaining).toBe(left)
@@ -28,7 +28,7 @@ describe('a bucket', () => {
     expect(buckets.levelOf('a')).toEqual({ remaining: 100, nextInMs: 0, fullInMs: 0 })
   })
 
-  it('lets through what its policy says, whatever the rhythm', () => {
+  it('allows the rate of its policy, whatever the rhythm of requests', () => {
     const clock = moved()
     const buckets = createTokenBuckets({ perMinute: 60, burst: 7 }, clock.now)
     let taken = 0
@@ -42,14 +42,14 @@ describe('a bucket', () => {
     expect(taken).toBe(7 + 170 - 1)
   })
 
-  it('is one of its key', () => {
+  it('belongs to one key', () => {
     const clock = moved()
     const buckets = createTokenBuckets({ perMinute: 1, burst: 1 }, clock.now)
     buckets.take('a')
     expect([buckets.levelOf('a').remaining, buckets.levelOf('b').remaining]).toEqual([0, 1])
   })
 
-  it('is never overdrawn: what nobody refused counts down to nothing and no further', () => {
+  it('never goes below zero: without refusals it counts down to zero', () => {
     const clock = moved()
     const buckets = createTokenBuckets({ perMinute: 60, burst: 2 }, clock.now)
     for (let time = 0; time < 10; time += 1) buckets.take('a')
@@ -58,7 +58,7 @@ describe('a bucket', () => {
 })
 
 describe('failures', () => {
-  it('are free up to their number a minute, then each one doubles the wait', () => {
+  it('are free up to their number per minute, then each one doubles the delay', () => {
     const clock = moved()
     const delays = createFailureDelays(3, clock.now)
     for (let time = 0; time < 3; time += 1) delays.note('a')
@@ -73,7 +73,7 @@ describe('failures', () => {
     expect([waits, delays.waitMs('b')]).toEqual([[1000, 2000, 4000, 8000], 0])
   })
 
-  it('wait five minutes at most, and are forgotten ten minutes after the last', () => {
+  it('delay at most five minutes, and are forgotten ten minutes after the last', () => {
     const clock = moved()
     const delays = createFailureDelays(1, clock.now)
     let longest = 0
@@ -89,7 +89,7 @@ describe('failures', () => {
     expect(delays.waitMs('a')).toBe(1000)
   })
 
-  it('never wait where they are not counted', () => {
+  it('never delay if they are not counted', () => {
     const delays = createFailureDelays(0, () => 0)
     for (let time = 0; time < 100; time += 1) delays.note('a')
     expect(delays.waitMs('a')).toBe(0)

@@ -22,7 +22,7 @@ let address: string
 
 const Reply = Type.Object({ status: Type.String() }, { $id: 'WorkReply' })
 
-/** A record that ends when the test says so. */
+/** A record that the test ends. */
 const service: Service = {
   prefix: 'consent',
   documentedAt: 'bare',
@@ -95,13 +95,13 @@ const processing = { status: 200, etag: '"3"', body: { status: 'processing' } }
 const completed = { status: 200, etag: '"4"', body: { status: 'completed' } }
 
 describe('an answer with Prefer: wait', () => {
-  it('comes at once when the record is over, and says that the preference was honoured', async () => {
+  it('is sent at once if the record is final, with Preference-Applied', async () => {
     end()
     expect(await ask({ prefer: 'wait=20' })).toEqual({ ...completed, applied: 'wait=20' })
     expect(looks).toBe(1)
   })
 
-  it('comes when the record ends', async () => {
+  it('is sent when the record becomes final', async () => {
     onLook = (look) => {
       if (look === 4) end()
     }
@@ -109,7 +109,7 @@ describe('an answer with Prefer: wait', () => {
     expect(looks).toBe(4)
   })
 
-  it('comes after its time with the record as it is then', async () => {
+  it('is sent after the preferred time with the current record', async () => {
     onLook = (look) => {
       work.revision = BigInt(look)
     }
@@ -119,19 +119,19 @@ describe('an answer with Prefer: wait', () => {
     expect(answer.etag).toBe(`"${looks}"`)
   })
 
-  it('is held for 25 seconds at most, and says so', async () => {
+  it('waits 25 seconds at most, and reports that', async () => {
     onLook = (look) => {
       if (look === 2) end()
     }
     expect(await ask({ prefer: 'wait=9999' })).toEqual({ ...completed, applied: 'wait=25' })
   })
 
-  it.each([undefined, 'wait=x', 'wait=0', 'wait=-1', 'wait', 'foo', ''])('is not held for %s', async (prefer) => {
+  it.each([undefined, 'wait=x', 'wait=0', 'wait=-1', 'wait', 'foo', ''])('does not wait for %s', async (prefer) => {
     expect(await ask(prefer === undefined ? {} : { prefer })).toEqual({ ...processing, applied: null })
     expect(looks).toBe(1)
   })
 
-  it('is the last one that could be had where a later look fails', async () => {
+  it('contains the last known record if a later look fails', async () => {
     onLook = (look) => {
       if (look > 2) throw new Error('the database went away')
     }
@@ -139,7 +139,7 @@ describe('an answer with Prefer: wait', () => {
     expect(looks).toBe(3)
   })
 
-  it('is an error where the first look fails', async () => {
+  it('is an error if the first look fails', async () => {
     onLook = () => {
       throw new Error('the database is away')
     }
@@ -155,7 +155,7 @@ describe('an answer with Prefer: wait', () => {
     expect(looks).toBe(3)
   })
 
-  it('is looked for no more once its caller is gone', async () => {
+  it('stops polling after its caller has disconnected', async () => {
     const asked = httpRequest(`${address}/v1/work`, { headers: { prefer: 'wait=20', ...(await t.token()) } })
     asked.on('error', () => undefined)
     const isHeld = new Promise<void>((resolve) => {
@@ -170,18 +170,18 @@ describe('an answer with Prefer: wait', () => {
     })
     asked.destroy()
     await isOver
-    // Twenty seconds would have been some eighty looks.
+    // Twenty seconds would need about eighty looks.
     expect(looks).toBeLessThan(20)
   })
 
-  it('belongs to whoever asked: others are answered meanwhile', async () => {
+  it('delays only its own caller', async () => {
     const held = ask({ prefer: 'wait=20' })
     for (let time = 0; time < 20; time += 1) expect((await ask()).body).toEqual(processing.body)
     end()
     expect((await held).body).toEqual(completed.body)
   })
 
-  it('comes at once, without a word of the preference, on top of 50 of the same client or 200 of all', async () => {
+  it('answers immediately and ignores `Prefer: wait` when 50 requests of the client, or 200 in total, already wait', async () => {
     const asking = async (clientId: string) => ask({ prefer: 'wait=20', ...(await t.token({ clientId })) })
     const isHeld = (count: number) =>
       new Promise<void>((resolve) => {
@@ -208,7 +208,7 @@ describe('an answer with Prefer: wait', () => {
 })
 
 describe('with If-None-Match', () => {
-  it('another version than the known one is waited for', async () => {
+  it('waits for another version than the known one', async () => {
     onLook = (look) => {
       if (look === 3) work.revision = 8n
     }
@@ -220,12 +220,12 @@ describe('with If-None-Match', () => {
     expect(looks).toBe(3)
   })
 
-  it('a version that is not the known one comes at once', async () => {
+  it('returns a version other than the known one at once', async () => {
     expect(await ask({ prefer: 'wait=20', 'if-none-match': '"2"' })).toEqual({ ...processing, applied: 'wait=20' })
     expect(looks).toBe(1)
   })
 
-  it('the known version is a 304 once the time is over, and at once when the record is', async () => {
+  it('answers 304 for the known version after the time, and at once if the record is final', async () => {
     expect(await ask({ prefer: 'wait=1', 'if-none-match': 'W/"3"' })).toEqual({
       status: 304,
       etag: '"3"',
@@ -239,13 +239,13 @@ describe('with If-None-Match', () => {
   })
 })
 
-it('a write names both preferences that it honoured', async () => {
+it('a write lists both applied preferences', async () => {
   end()
   expect((await ask({ prefer: 'respond-async, wait=5' }, 'POST')).applied).toBe('wait=5, respond-async')
   expect(t.waits).toEqual([])
 })
 
-it('the document names the headers that a route honours, and 412 where it takes If-Match', async () => {
+it('the OpenAPI document lists the supported headers of a route, and 412 if it accepts If-Match', async () => {
   const document = (await t.app.inject({ url: '/openapi.json' })).json<{
     paths: Record<string, Record<string, { parameters?: { name: string }[]; responses: object }>>
   }>()

@@ -9,11 +9,11 @@ it('doubles up to its limit', () => {
   ])
 })
 
-it('leaves half of each wait to chance', () => {
+it('randomises half of each wait', () => {
   expect([0, 0.5].map((random) => backoffMs(backoff, 3, () => random))).toEqual([200, 300])
 })
 
-it('returns early, and without an error, when its signal is aborted', async () => {
+it('returns early, without an error, if its signal is aborted', async () => {
   const controller = new AbortController()
   const waiting = pause(3_600_000, controller.signal)
   controller.abort()

@@ -4,10 +4,10 @@ import { clientVersion } from '../../../platform/kit/event-store-client.ts'
 
 const require = createRequire(import.meta.url)
 
-test('the client is the version whose non-public parts are used', () => {
+test('the client has the version whose non-public parts are used', () => {
   const { version } = require('@eventstore/db-client/package.json') as { version: string }
   expect(
     version,
-    'Another version of the client. Look at each export of platform/kit/event-store-client.ts: parseConnectionString, unpackToCommandError, the messages under generated/, callArguments and GRPCStreamCreator. Then look at the service definitions of embedded/eventstore/, run its contract suite, and set clientVersion.',
+    'The client has another version. Check each export of platform/kit/event-store-client.ts: parseConnectionString, unpackToCommandError, the messages under generated/, callArguments and GRPCStreamCreator. Then check the service definitions of embedded/eventstore/, run its contract suite, and set clientVersion.',
   ).toBe(clientVersion)
 })

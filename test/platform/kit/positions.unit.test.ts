@@ -6,14 +6,14 @@ const late = { commit: 100n, prepare: 90n }
 const after = { commit: 101n, prepare: 1n }
 
 describe('positions', () => {
-  it('are told apart by both of their numbers, the commit position first', () => {
+  it('are compared by both numbers, the commit position first', () => {
     const shuffled = [after, late, startOfLog, early]
     expect(shuffled.toSorted(comparePositions)).toEqual([startOfLog, early, late, after])
     expect(comparePositions(early, { ...early })).toBe(0)
     expect(comparePositions(late, early)).toBeGreaterThan(0)
   })
 
-  it('come back from their text, and nothing else does', () => {
+  it('are parsed from their own text form only', () => {
     expect(parsePosition(formatPosition(late))).toEqual(late)
     for (const text of ['', '1', '1/', '/1', '-1/1', '1/1 ', '1/x', '123456789012345678901/1'])
       expect(parsePosition(text)).toBeUndefined()

@@ -6,7 +6,7 @@ const key = randomBytes(32)
 const place = 'raw-responses/org/review/1'
 const text = Buffer.from('what the provider said', 'utf8')
 
-it('opens what was sealed, with the same key at the same place only', () => {
+it('opens with the same key at the same place only', () => {
   const sealed = sealBytes(key, place, text)
   expect(openBytes(key, place, sealed)).toEqual(text)
   expect(sealed.includes(text)).toBe(false)
@@ -14,7 +14,7 @@ it('opens what was sealed, with the same key at the same place only', () => {
   expect(() => openBytes(key, `${place}0`, sealed)).toThrow()
 })
 
-it('opens nothing of which any byte was changed or is missing', () => {
+it('does not open if any byte was changed or is missing', () => {
   const sealed = sealBytes(key, place, text)
   for (let index = 0; index < sealed.length; index += 1) {
     const changed = Buffer.from(sealed)

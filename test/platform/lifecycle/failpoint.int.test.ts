@@ -23,10 +23,10 @@ function run(failpoint: string | undefined): Promise<{ output: string; signal: s
   return new Promise((resolve) => child.on('close', (_, signal) => resolve({ output, signal })))
 }
 
-it('kills exactly there', async () => {
+it('kills the process exactly at its place', async () => {
   expect(await run('here')).toEqual({ output: 'between ', signal: 'SIGKILL' })
 })
 
-it('is nothing unless configured', async () => {
+it('does nothing unless configured', async () => {
   expect(await run(undefined)).toEqual({ output: 'between after', signal: null })
 })

@@ -5,7 +5,7 @@ import { createLogger } from '../../../platform/observability/logging.ts'
 const logger = createLogger({ level: 'silent' })
 
 describe('a stop', () => {
-  it('ends reactions, intake, work, resources, servers in this order, within a stage the last first, each awaited', async () => {
+  it('ends reactions, intake, work, resources, servers in this order; the last of a stage first, each awaited', async () => {
     const graceful = createGracefulStop({ logger })
     const log: string[] = []
     const closer = (name: string) => async () => {
@@ -28,7 +28,7 @@ describe('a stop', () => {
     )
   })
 
-  it('happens once, whoever asks, and tells at once that it has begun', async () => {
+  it('happens once, whoever calls it, and reports its begin at once', async () => {
     const graceful = createGracefulStop({ logger })
     let closed = 0
     graceful.onStop('work', 'x', () => {
@@ -41,7 +41,7 @@ describe('a stop', () => {
     expect(closed).toBe(1)
   })
 
-  it('closes the rest when one fails or hangs, and says so by its code', async () => {
+  it('closes the rest if one fails or hangs, and returns exit code 1', async () => {
     const graceful = createGracefulStop({ logger, limitMs: 50 })
     let isClosed = false
     graceful.onStop('work', 'failing', () => {
@@ -54,7 +54,7 @@ describe('a stop', () => {
     expect([await graceful.stop(), isClosed]).toEqual([1, true])
   })
 
-  it('ends when its time is over', async () => {
+  it('ends at its time limit', async () => {
     const graceful = createGracefulStop({ logger, limitMs: 20 })
     for (const stage of ['reactions', 'intake', 'work', 'resources', 'servers'] as const)
       graceful.onStop(stage, stage, () => new Promise(() => undefined))
@@ -63,7 +63,7 @@ describe('a stop', () => {
 })
 
 it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
-  '%s stops and exits; what follows it changes nothing',
+  '%s stops and exits; later signals change nothing',
   async (signal) => {
     const graceful = createGracefulStop({ logger })
     const codes: number[] = []

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { createHealth } from '../../../platform/observability/health.ts'
 import { startApplication } from '../http/test-application.ts'
 
-it('is ok without checks and names the profile', async () => {
+it('is ok without checks and contains the profile', async () => {
   expect(await createHealth({ profile: 'production' }).report('full')).toEqual({
     status: 'ok',
     profile: 'production',
@@ -10,7 +10,7 @@ it('is ok without checks and names the profile', async () => {
   })
 })
 
-it('takes the worst of its checks, and only those that gate it for readiness', async () => {
+it('is the worst of its checks; for readiness, only of those that gate it', async () => {
   const health = createHealth({ profile: 'development' })
   health.register({ name: 'database', gatesReadiness: true, run: () => ({ status: 'warning', detail: 'slow' }) })
   health.register({
@@ -27,7 +27,7 @@ it('takes the worst of its checks, and only those that gate it for readiness', a
   expect(await health.report('live')).toMatchObject({ status: 'ok', checks: [] })
 })
 
-it('shows nothing of the error of a check', async () => {
+it('hides the error of a check', async () => {
   const health = createHealth({ profile: 'development' })
   health.register({
     name: 'database',
@@ -42,7 +42,7 @@ it('shows nothing of the error of a check', async () => {
   })
 })
 
-it('waits for no check longer than its limit', async () => {
+it('waits for a check no longer than the limit', async () => {
   const health = createHealth({ profile: 'development', limitMs: 5 })
   health.register({ name: 'hanging', gatesReadiness: true, run: () => new Promise(() => undefined) })
   expect(await health.report('ready')).toMatchObject({
@@ -68,7 +68,7 @@ it('answers 200 or 503, on the host and for a service with its own checks only',
   await t.app.close()
 })
 
-it('tells balancers that a server is stopping, and refuses new requests', async () => {
+it('answers 503 to balancers while a server stops, and refuses new requests', async () => {
   let isStopping = false
   const t = await startApplication({ isStopping: () => isStopping })
   isStopping = true

@@ -21,7 +21,7 @@ function capture() {
 }
 
 describe('a log line', () => {
-  it('carries allowed members only', () => {
+  it('contains allowed members only', () => {
     const { logger, lines } = capture()
     const given = {
       requestId: 'r-1',
@@ -38,14 +38,14 @@ describe('a log line', () => {
     ])
   })
 
-  it('drops values that are no plain texts or numbers, and overlong ones', () => {
+  it('drops values that are neither plain texts nor numbers, and overlong ones', () => {
     const { logger, text } = capture()
     const hidden: object = { code: { canary }, reason: canary.repeat(100), route: [canary] }
     logger.warn({ ...hidden }, 'odd')
     expect(text()).not.toContain('Canary')
   })
 
-  it('carries no message of a foreign error, wherever it stands', () => {
+  it('contains no message of a foreign error at any place', () => {
     const { logger, text, lines } = capture()
     const error = Object.assign(
       new TypeError(`${canary}\n    at ${canary} (file:///x.ts:1:2)`, { cause: new Error(canary) }),
@@ -66,11 +66,11 @@ describe('a log line', () => {
 })
 
 describe('an error', () => {
-  it('shows where it happened', () => {
+  it('shows its place in the code', () => {
     expect(describeError(new Error('x')).frames[0]).toMatch(/^at .*logging\.unit\.test\.ts:\d+:\d+/)
   })
 
-  it('of ours that is marked safe shows its message', () => {
+  it('of ours with the safe mark shows its message', () => {
     expect(describeError(problem('conflict'))).toMatchObject({
       type: 'Problem',
       code: 'conflict',
@@ -78,7 +78,7 @@ describe('an error', () => {
     })
   })
 
-  it('shows causes, to a depth', () => {
+  it('shows its causes, up to a depth', () => {
     let error = new Error('x')
     for (let depth = 0; depth < 10; depth += 1) error = new Error('x', { cause: error })
     expect(JSON.stringify(describeError(error)).match(/"cause"/g)).toHaveLength(3)

@@ -90,7 +90,7 @@ describe('the kind of an address', () => {
 })
 
 describe('an address', () => {
-  it('within the site is allowed in development only, metadata never', () => {
+  it('inside the site is allowed in development only, metadata never', () => {
     const allowed = (rules: OutboundRules) =>
       ['8.8.8.8', '127.0.0.1', '10.0.0.1', '169.254.169.254', '198.18.0.1', 'fe80::1'].map((address) =>
         isAddressAllowed(address, host, rules),
@@ -149,7 +149,7 @@ describe('a webhook address', () => {
     'https://a.localhost/',
     'https://a.localhost./',
     'https://local\u00adhost/',
-  ])('%s, which is loopback everywhere, cannot be written down in production', (url) => {
+  ])('%s, which always means loopback, is refused in production', (url) => {
     expect(checkOutboundUrl(url, production)).toHaveProperty('refused')
   })
 
@@ -163,7 +163,7 @@ describe('a webhook address', () => {
     expect(checkOutboundUrl(url, production)).toEqual({ url: new URL(url) })
   })
 
-  it('may be plain and within the site in development, but not a metadata service', () => {
+  it('may use http and be inside the site in development, but not be a metadata service', () => {
     expect(checkOutboundUrl('http://127.0.0.1:9999/hook', development)).toHaveProperty('url')
     expect(checkOutboundUrl('http://169.254.169.254/', development)).toEqual({ refused: 'address' })
   })

@@ -1,7 +1,10 @@
 import { createServer } from 'node:http'
 import { workerData } from 'node:worker_threads'
 
-/* A server on a thread of its own, which answers while the one that asks stands still. `flags`: 0 it has been asked, 1 it may answer, 2 it has, 3 its port. */
+/*
+ * A server on its own thread. It answers while the calling thread stands still. `flags`: 0 asked, 1 may answer, 2 has
+ * answered, 3 port.
+ */
 
 const flags = new Int32Array(workerData as SharedArrayBuffer)
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createCircuitBreaker } from '../../../platform/outbound/circuit-breaker.ts'
 
-it('tells how long a circuit is open without taking its trial', () => {
+it('reports how long a circuit is open without taking its trial', () => {
   let now = 0
   const breaker = createCircuitBreaker({ threshold: 2, openMs: 1000, now: () => now })
   breaker.report('a', 'failure')
@@ -14,7 +14,7 @@ it('tells how long a circuit is open without taking its trial', () => {
   expect([breaker.waitMs('a'), breaker.waitMs('a')]).toEqual([0, 1000])
 })
 
-it('is open for whoever asks while its trial is under way', () => {
+it('is open for other callers during its trial', () => {
   let now = 0
   const breaker = createCircuitBreaker({ threshold: 1, openMs: 1000, now: () => now })
   breaker.report('a', 'failure')

@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { Socket } from 'node:net'
 
-/** What this process has tried to connect to since the watch began, as `address port`: seen at the sockets themselves. */
+/** Connection attempts of this process since the watch began, as `address port`. Recorded at the sockets themselves. */
 export interface ConnectionAttempts {
   readonly made: readonly string[]
   stop(): void

@@ -57,14 +57,14 @@ async function outcomeOf(egress: Egress, url: string, purpose: EgressPurpose = '
   }
 }
 
-/** Every spelling that is not refused as it should be. */
+/** The spellings that are not refused as expected. */
 async function admitted(
   profile: 'development' | 'production',
   spellings: readonly ForbiddenSpelling[],
 ): Promise<readonly string[]> {
   const wrong: string[] = []
   for (const { url, resolvesTo } of spellings) {
-    // A name that the corpus does not know would be of the internet.
+    // A name outside the corpus would be on the internet.
     const egress = open({ APP_ENV: profile }, () => resolvesTo ?? ['8.8.8.8'])
     for (const purpose of ['webhook', 'image', 'service', 'provider'] as const) {
       const outcome = await outcomeOf(egress, url, purpose)
@@ -83,7 +83,7 @@ it('the corpus has its size, and no spelling twice', () => {
   expect(forbiddenEverywhere.flatMap(([, spellings]) => spellings).length).toBeGreaterThanOrEqual(100)
 })
 
-it('an attempt to connect is seen, so that none means none', async () => {
+it('the watch records a connection attempt, so no record means no attempt', async () => {
   const port = await serve((_, response) => response.end('ok'))
   expect(
     await outcomeOf(
@@ -94,22 +94,22 @@ it('an attempt to connect is seen, so that none means none', async () => {
   expect(attempts.made).toEqual([`127.0.0.1 ${port}`])
 })
 
-describe('production calls, and writes down, none of', () => {
+describe('production neither calls nor accepts', () => {
   it.each(forbiddenInProduction)('%s', async (_, spellings) => {
     expect(await admitted('production', spellings)).toEqual([])
     expect(attempts.made).toEqual([])
   })
 })
 
-describe('development calls, and writes down, none of', () => {
+describe('development neither calls nor accepts', () => {
   it.each(forbiddenEverywhere)('%s', async (_, spellings) => {
     expect(await admitted('development', spellings)).toEqual([])
     expect(attempts.made).toEqual([])
   })
 })
 
-it.each(forbiddenEverywhere)('EGRESS_ALLOW opens no way to %s', async (what, spellings) => {
-  // What is none of the internet can be allowed, where a site uses it.
+it.each(forbiddenEverywhere)('EGRESS_ALLOW never allows %s', async (what, spellings) => {
+  // A site may allow addresses outside the internet if it uses them.
   if (what.startsWith('addresses that are none')) expect(spellings.length).toBeGreaterThan(10)
   else {
     const outcomes = await Promise.all(
@@ -132,8 +132,8 @@ it.each(forbiddenEverywhere)('EGRESS_ALLOW opens no way to %s', async (what, spe
   expect(attempts.made).toEqual([])
 })
 
-/** 127.0.0.1 stands for the internet here, since it is what EGRESS_ALLOW names; 127.0.0.2 is within the site. */
-describe('a name that changes its mind', () => {
+/** 127.0.0.1 stands for the internet here, because EGRESS_ALLOW contains it; 127.0.0.2 is inside the site. */
+describe('a name that changes its addresses', () => {
   const allowing = { ...production, EGRESS_ALLOW: '127.0.0.1' }
 
   async function twoServers(): Promise<{ port: number; visits: string[] }> {
@@ -153,7 +153,7 @@ describe('a name that changes its mind', () => {
     return { port, visits }
   }
 
-  it('is resolved once for a connection, which goes where the check looked', async () => {
+  it('is resolved once per connection, and the connection goes to the checked address', async () => {
     const { port, visits } = await twoServers()
     let lookups = 0
     const egress = open(allowing, () => (++lookups === 1 ? ['127.0.0.1'] : ['127.0.0.2']))
@@ -161,7 +161,7 @@ describe('a name that changes its mind', () => {
     expect([lookups, visits, attempts.made]).toEqual([1, ['public'], [`127.0.0.1 ${port}`]])
   })
 
-  it('to an address within the site is refused at the next connection, and called again once it is back', async () => {
+  it('to an address inside the site is refused at the next connection, and called again after it changes back', async () => {
     const { port, visits } = await twoServers()
     const answers = [['127.0.0.1'], ['127.0.0.2'], ['127.0.0.1'], ['127.0.0.2']]
     const egress = open(allowing, () => answers.shift() ?? [])
@@ -192,7 +192,7 @@ describe('a name that changes its mind', () => {
     [['::ffff:127.0.0.2', '127.0.0.1']],
     [['127.0.0.1', 'fe80::1%eth0']],
     [['127.0.0.1', 'no address']],
-  ])('is refused as a whole where one of %j is forbidden', async (addresses) => {
+  ])('is refused completely if one of %j is forbidden', async (addresses) => {
     const { port, visits } = await twoServers()
     expect(
       await outcomeOf(
@@ -203,7 +203,7 @@ describe('a name that changes its mind', () => {
     expect([visits, attempts.made]).toEqual([[], []])
   })
 
-  it('with each lookup is never let in', async () => {
+  it('at each lookup is never called', async () => {
     const { port, visits } = await twoServers()
     let lookups = 0
     const egress = open(
@@ -217,7 +217,7 @@ describe('a name that changes its mind', () => {
   })
 })
 
-it.each([301, 302, 303, 307, 308])('a %i to a forbidden address is an answer, not a way', async (status) => {
+it.each([301, 302, 303, 307, 308])('a %i to a forbidden address is an answer and is not followed', async (status) => {
   const visits: string[] = []
   const inside = await serve((_, response) => {
     visits.push('inside')

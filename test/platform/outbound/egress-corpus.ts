@@ -1,7 +1,7 @@
-/** Addresses that no call may reach, in the spellings by which they have been smuggled past such checks. */
+/** Addresses that no call may reach, in spellings that have bypassed such checks. */
 export interface ForbiddenSpelling {
   readonly url: string
-  /** What the name resolves to; a host that is an address is never resolved. */
+  /** Addresses of the name. A host that is an address is never resolved. */
   readonly resolvesTo?: readonly string[]
 }
 
@@ -31,7 +31,7 @@ const local: readonly Group[] = [
     ],
   },
   {
-    what: 'loopback as one number or few',
+    what: 'loopback as one number or a few',
     spellings: [
       'http://2130706433/',
       'http://017700000001/',
@@ -108,7 +108,7 @@ const local: readonly Group[] = [
     ],
   },
   {
-    what: 'loopback beside what looks like another host',
+    what: 'loopback next to text that looks like another host',
     spellings: [
       'http://example.com@127.0.0.1/',
       'http://example.com:80@127.0.0.1/',

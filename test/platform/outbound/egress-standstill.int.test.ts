@@ -17,7 +17,7 @@ afterEach(async () => {
   await egress.close()
 })
 
-/** Asks a server that answers while this process stands still, for longer than `limitMs`. */
+/** Calls a server that answers while this process stands still for longer than `limitMs`. */
 async function askedOver<Answer>(ask: (url: string) => Promise<Answer>): Promise<Answer> {
   const shared = new SharedArrayBuffer(16)
   const flags = new Int32Array(shared)
@@ -46,12 +46,12 @@ async function statusOf(url: string, timeoutMs: number, signal?: AbortSignal): P
   return response.status
 }
 
-describe('an answer that came while the process stood still', () => {
-  it('counts, although the time limit of the call is over by then', async () => {
+describe('an answer that arrived while the process stood still', () => {
+  it('counts, although the time limit of the call has passed', async () => {
     expect(await askedOver((url) => statusOf(url, limitMs))).toBe(204)
   })
 
-  it('counts, although the time limit of the step is over by then', async () => {
+  it('counts, although the time limit of the step has passed', async () => {
     const todo = { key: 'k', step: 's', orgId: null, dueAt: new Date(0), payload: {} }
     const surroundings = { now: () => new Date(), leaseUntil: '2030-01-01T00:00:00.000Z' }
     const limits = { timeoutMs: limitMs, abandonMs: 50_000, signal: new AbortController().signal }

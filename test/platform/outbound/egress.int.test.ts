@@ -55,7 +55,7 @@ function* forever(): Generator<string> {
 }
 
 describe('a call', () => {
-  it('sends method, headers and body, streamed or not, and gives the answer', async () => {
+  it('sends method, headers and body, streamed or not, and returns the answer', async () => {
     const { origin } = await serve((request, response) => {
       const chunks: Buffer[] = []
       request.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -93,8 +93,8 @@ describe('a call', () => {
   })
 })
 
-describe('an answer of no interest', () => {
-  it('is dropped, so that its connection serves the next call', async () => {
+describe('an unwanted answer', () => {
+  it('is read and dropped, so the next call uses its connection', async () => {
     const ports = new Set<number | undefined>()
     const { origin } = await serve((request, response) => {
       ports.add(request.socket.remotePort)
@@ -104,13 +104,13 @@ describe('an answer of no interest', () => {
     const egress = open()
     for (let call = 0; call < 3; call += 1) {
       await (await egress.request(origin, limits)).discard()
-      // Its connection is given back to the pool right after the end of the answer.
+      // Its connection returns to the pool right after the end of the answer.
       await nextTurn()
     }
     expect(ports.size).toBe(1)
   })
 
-  it('ends its connection when it is long, announced or not, or does not end', async () => {
+  it('ends its connection if it is long, announced or not, or does not end', async () => {
     const ended: Promise<unknown>[] = []
     const { origin } = await serve((request, response) => {
       ended.push(new Promise((resolve) => response.once('close', resolve)))
@@ -143,7 +143,7 @@ describe('limits', () => {
     expect(await (await egress.request(`${origin}/announced`, { ...limits, maxBytes: 2000 })).text()).toHaveLength(2000)
   })
 
-  it('end a call whose answer does not come, or does not end', async () => {
+  it('end a call whose answer does not arrive or does not end', async () => {
     const { origin } = await serve((request, response) => {
       if (request.url === '/half') response.write('x')
     })
@@ -156,7 +156,7 @@ describe('limits', () => {
     expect((await failure(half.bytes())).code).toBe('timeout')
   })
 
-  it('give way to the caller', async () => {
+  it('end with the caller’s signal', async () => {
     const { origin } = await serve(() => undefined)
     const abort = new AbortController()
     const call = failure(open().request(origin, { ...limits, signal: abort.signal }))
@@ -164,7 +164,7 @@ describe('limits', () => {
     expect((await call).code).toBe('aborted')
   })
 
-  it('give way to the caller whatever the reason, which speaks against the server where it is a time limit only', async () => {
+  it('end with the caller’s signal for any reason; only a time limit counts against the server', async () => {
     const asked: (string | undefined)[] = []
     const { origin } = await serve((request) => asked.push(request.url))
     const egress = open({}, { breaker: { threshold: 1, openMs: 1000 } })
@@ -193,7 +193,7 @@ describe('limits', () => {
   })
 })
 
-describe('a call that has no connection yet', () => {
+describe('a call without a connection yet', () => {
   const never = (): Promise<LookupAddress[]> => new Promise(() => undefined)
   const silent = async (): Promise<string> => {
     const server = createTcpServer((socket) => socket.resume().on('error', () => undefined))
@@ -217,7 +217,7 @@ describe('a call that has no connection yet', () => {
     ['its name is being resolved', async () => 'http://hooks.test/'],
     ['its handshake is not answered', silent],
     ['it waits for the connection of another', busy],
-  ])('ends unsent at its limit, and when the caller says so, while %s', async (_, addressFor) => {
+  ])('ends unsent at its limit, and at the caller’s signal, while %s', async (_, addressFor) => {
     const egress = open({ WEBHOOK_WORKERS_PER_ENDPOINT: '1' }, { resolve: never })
     const url = await addressFor(egress)
     const abort = new AbortController()
@@ -231,7 +231,7 @@ describe('a call that has no connection yet', () => {
     expect(await patient).toMatchObject({ code: 'aborted', mayHaveBeenSent: false })
   })
 
-  it('is never sent once it has ended', async () => {
+  it('is never sent after its end', async () => {
     const asked: (string | undefined)[] = []
     const answers: (() => void)[] = []
     const { origin } = await serve((request, response) => {
@@ -253,7 +253,7 @@ describe('a call that has no connection yet', () => {
   })
 })
 
-describe('failures are told apart', () => {
+describe('kinds of failures', () => {
   it('connect, dns, tls', async () => {
     const { origin, port, server } = await serve((_, response) => response.end())
     const egress = open()
@@ -263,7 +263,7 @@ describe('failures are told apart', () => {
     expect((await failure(egress.request('http://nowhere.invalid/', limits))).code).toBe('dns')
   })
 
-  it('a connection that breaks in the middle may have been used', async () => {
+  it('a connection that breaks half-way may have been used', async () => {
     const breaking = createTcpServer((socket) => socket.once('data', () => socket.destroy()))
     await new Promise<void>((resolve) => breaking.listen(0, '127.0.0.1', resolve))
     closers.push(() => new Promise((resolve) => breaking.close(resolve)))
@@ -275,7 +275,7 @@ describe('failures are told apart', () => {
     })
   })
 
-  it('and say nothing of the address or the answer', async () => {
+  it('failures contain neither the address nor the answer', async () => {
     const error = await failure(open().request('http://nowhere.invalid/?identifier=Jane', limits))
     expect(error.message).toBe('dns')
   })
@@ -308,7 +308,7 @@ describe('guarded addresses', () => {
     expect(visited).toEqual([])
   })
 
-  it('are met by each new connection, so that a name cannot turn to them later', async () => {
+  it('are checked at each new connection, so a name cannot change to them later', async () => {
     const { port, server } = await serve(listener)
     let answer = '127.0.0.1'
     const egress = open(
@@ -324,13 +324,13 @@ describe('guarded addresses', () => {
     ).toBe('address_forbidden')
   })
 
-  it('are called where EGRESS_ALLOW names the host', async () => {
+  it('are called if EGRESS_ALLOW lists the host', async () => {
     const { port } = await serve(listener)
     const egress = open({ ...production, EGRESS_ALLOW: `hooks.test:${port}` }, { resolve: to('127.0.0.1') })
     expect(await (await egress.request(`http://hooks.test:${port}/`, limits)).text()).toBe('ok')
   })
 
-  it('are called where the configuration names them, for that purpose only', async () => {
+  it('are called if the configuration names them, for that purpose only', async () => {
     const { origin } = await serve(listener)
     const env = { ...production, PROVIDER_BASE_URL: `${origin}/base`, PROVIDER_LOGIN: 'x', PROVIDER_PASSWORD: 'y' }
     const egress = open(env)
@@ -342,7 +342,7 @@ describe('guarded addresses', () => {
 })
 
 describe('the circuit', () => {
-  it('opens after failures in a row, lets one trial through, and closes on its success', async () => {
+  it('opens after consecutive failures, lets one trial through, and closes on its success', async () => {
     const { origin, server } = await serve((_, response) => response.end('ok'))
     let now = 0
     const egress = open({}, { breaker: { threshold: 2, openMs: 1000 }, now: () => now })
@@ -371,7 +371,7 @@ describe('the circuit', () => {
     expect(await (await egress.request(origin, limits)).text()).toBe('ok')
   })
 
-  it('is one per purpose: what webhooks meet at a host keeps nobody else from calling it', async () => {
+  it('is separate per purpose: failures of webhooks at a host block no other call to it', async () => {
     const breaking = createTcpServer((socket) => socket.destroy())
     await new Promise<void>((resolve) => breaking.listen(0, '127.0.0.1', resolve))
     const address = breaking.address()
@@ -394,11 +394,11 @@ describe('the circuit', () => {
       expect(egress.openForMs(url, purpose)).toBe(0)
       expect(await (await egress.request(url, { ...limits, purpose })).text()).toBe('ok')
     }
-    // Their success does not close it either.
+    // Successes of webhooks do not close it either.
     expect(egress.openForMs(url, 'webhook')).toBe(1000)
   })
 
-  it('is one per lane: what one caller meets at a host keeps no other from calling it', async () => {
+  it('is separate per concurrency key: failures of one caller at a host block no other caller', async () => {
     const { origin } = await serve((request, response) => {
       if (request.url === '/dead') request.socket.destroy()
       else response.end('ok')
@@ -414,7 +414,7 @@ describe('the circuit', () => {
     expect(await (await egress.request(`${origin}/alive`, { ...limits, lane: 'b' })).text()).toBe('ok')
   })
 
-  it('leaves each lane its own connections, so that calls of one that hang queue nobody else', async () => {
+  it('has separate connections per concurrency key, so hanging calls of one block no other', async () => {
     const hanging: string[] = []
     const { origin } = await serve((request, response) => {
       if (request.url === '/hang') hanging.push(request.url)
@@ -434,7 +434,7 @@ describe('the circuit', () => {
     expect(hanging).toHaveLength(2)
   })
 
-  it('is asked about without taking the trial that it lets through', async () => {
+  it('can be queried without taking its trial', async () => {
     const { origin, server } = await serve((_, response) => response.end('ok'))
     let now = 0
     const egress = open({}, { breaker: { threshold: 1, openMs: 1000 }, now: () => now })
@@ -451,7 +451,7 @@ describe('the circuit', () => {
     expect(await (await egress.request(origin, limits)).text()).toBe('ok')
   })
 
-  it('stays closed for answers, whatever their status, and for refused addresses', async () => {
+  it('stays closed for answers of any status, and for refused addresses', async () => {
     const { origin } = await serve((_, response) => response.writeHead(500).end())
     const egress = open({}, { breaker: { threshold: 2, openMs: 1000 } })
     for (let index = 0; index < 4; index += 1) {

@@ -49,7 +49,7 @@ const databases = {
   VAULT_DATABASE_URL: 'postgres://127.0.0.1:5432/vault',
 }
 
-/** Each setting that names a server of ours, as one at the port. */
+/** Each setting with a server of ours, pointing at the port. */
 const settings: readonly (readonly [name: string, env: (port: number) => Environment])[] = [
   ['ESDB_URL', (port) => ({ ESDB_URL: `esdb://u:p@127.0.0.1:${port}` })],
   ['ESDB_URL of a cluster', (port) => ({ ESDB_URL: `esdb://u:p@127.0.0.1:2113,127.0.0.1:${port}` })],
@@ -74,7 +74,7 @@ const settings: readonly (readonly [name: string, env: (port: number) => Environ
   ['HOST and PORT', (port) => ({ HOST: '0.0.0.0', PORT: String(port), BASE_URL: 'https://clinic.test' })],
 ]
 
-/** Another address of this machine, where it has one. */
+/** Another address of this machine, if it has one. */
 const lanAddress =
   Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])
@@ -115,15 +115,15 @@ const production = {
 
 describe.each([
   ['development', development],
-  ['production, whatever EGRESS_ALLOW names', production],
+  ['production, whatever EGRESS_ALLOW contains', production],
 ])('in %s', (_, profile) => {
-  it.each(settings)('no webhook reaches the server of %s, under any name of it', async (_name, env) => {
+  it.each(settings)('no webhook reaches the server of %s, under any of its names', async (_name, env) => {
     const outcomes = await Promise.all(spellings(ownPort).map((url) => outcomeOf({ ...profile, ...env(ownPort) }, url)))
     expect(outcomes).toEqual(outcomes.map(() => 'address_forbidden'))
     expect([asked, attempts.made]).toEqual([[], []])
   })
 
-  it('neither does a presigned read, but one from the object store', async () => {
+  it('no presigned read reaches it, except from the object store', async () => {
     const env = {
       ...profile,
       ...s3,
@@ -143,7 +143,7 @@ describe.each([
 describe('the addresses of our servers', () => {
   const own = (env: Environment, resolve = resolver({})) => createOwnServers(loadConfiguration(env), { resolve })
 
-  it('within a site are closed on every port', async () => {
+  it('inside a site are closed on every port', async () => {
     const addresses = await own(
       { ESDB_URL: 'esdb://eventstore:2113?tls=false' },
       resolver({ eventstore: ['10.5.0.2', 'fd00:5::2'] }),
@@ -157,7 +157,7 @@ describe('the addresses of our servers', () => {
     expect(addresses.has('10.5.0.3', 2113)).toBe(false)
   })
 
-  it('of a cluster include every address within the site on its port: its other nodes are found through it', async () => {
+  it('of a cluster include every address inside the site on its port, because it discovers its other nodes', async () => {
     const addresses = await own(
       { ESDB_URL: 'esdb+discover://u:p@events.test:2114' },
       resolver({ 'events.test': ['10.5.0.2'] }),
@@ -169,7 +169,7 @@ describe('the addresses of our servers', () => {
     ]).toEqual([true, false, false])
   })
 
-  it('on the internet have the port of the server', async () => {
+  it('on the internet include the port of the server', async () => {
     const env = { ...databases, DATABASE_URL: 'postgres://u:p@db.test/platform?sslmode=verify-full' }
     const addresses = await own(env, resolver({ 'db.test': ['8.8.8.8'] })).resolved()
     expect([
@@ -179,7 +179,7 @@ describe('the addresses of our servers', () => {
     ]).toEqual([true, true, false])
   })
 
-  it('of HTTPS on the internet are known by name, as others share them', async () => {
+  it('of HTTPS servers on the internet are matched by name, because others share them', async () => {
     const servers = own({ BASE_URL: 'https://clinic.test' }, resolver({ 'clinic.test': ['8.8.8.8'] }))
     expect([
       servers.includes('clinic.test', 443),
@@ -189,7 +189,7 @@ describe('the addresses of our servers', () => {
     expect((await servers.resolved()).has('8.8.8.8', 443)).toBe(false)
   })
 
-  it('are resolved anew after a while, and stay the same while the name does not resolve', async () => {
+  it('are resolved again after a while, and stay the same while the name does not resolve', async () => {
     let now = 0
     let answered: LookupAddress[] | undefined = at('10.5.0.2')
     const resolve = async (): Promise<LookupAddress[]> => {
@@ -215,10 +215,10 @@ describe('the addresses of our servers', () => {
   })
 })
 
-describe('an address that a tenant writes down', () => {
+describe('an address from a tenant', () => {
   const rules = (env: Environment) => outboundRules(loadConfiguration(env))
 
-  it('is refused in development where it is that of a server of ours', () => {
+  it('is refused in development if it is one of our servers', () => {
     const own = rules({ ESDB_URL: 'esdb://eventstore:2113?tls=false', S3_ENDPOINT: 'http://127.0.0.1:9000', ...s3 })
     for (const url of [
       'http://eventstore:2113/',
@@ -233,7 +233,7 @@ describe('an address that a tenant writes down', () => {
     expect(checkOutboundUrl('http://127.0.0.1:9001/', own)).toHaveProperty('url')
   })
 
-  it('gets the same answer in production in both cases, so that a guess is not confirmed', () => {
+  it('gets the same answer in production in both cases, so a guess is not confirmed', () => {
     const own = rules({
       APP_ENV: 'production',
       BASE_URL: 'https://clinic.test',

@@ -14,7 +14,7 @@ const bucket = 'images'
 let folder: string
 let server: EmbeddedObjectStore
 let objects: ObjectStore
-/** A store that is away. */
+/** A store that does not answer. */
 let gone: ObjectStore
 
 beforeAll(async () => {
@@ -63,7 +63,7 @@ async function codeOf(work: Promise<unknown>): Promise<string> {
 
 const jpeg = { 'content-type': 'image/jpeg' }
 
-test('clients and services are given the address by which each reaches the store', async () => {
+test('clients and services get the address by which each one reaches the store', async () => {
   const byAnotherName = `http://localhost:${new URL(server.endpoint).port}`
   const both = connectObjectStore({
     endpoint: server.endpoint,
@@ -85,7 +85,7 @@ test('clients and services are given the address by which each reaches the store
   both.close()
 })
 
-test('an address to write to takes the signed type, again and again, without credentials', async () => {
+test('a write address accepts the signed type, repeatedly, without credentials', async () => {
   const { url } = await objects.presignWrite('uploads/a b/ü', 'image/jpeg', 60)
   expect(new URL(url).searchParams.get('X-Amz-SignedHeaders')).toBe('content-type;host')
   expect([...new URL(url).searchParams.keys()].filter((name) => /checksum/i.test(name))).toEqual([])
@@ -99,7 +99,7 @@ test('an address to write to takes the signed type, again and again, without cre
   expect(await objects.head('uploads/a b/ü')).toMatchObject({ bytes: 6 })
 })
 
-test('an address to write to that names a length takes bytes of that length only', async () => {
+test('a write address with a length accepts only that length', async () => {
   const { url } = await objects.presignWrite('uploads/sized', 'image/jpeg', 60, 5)
   expect(new URL(url).searchParams.get('X-Amz-SignedHeaders')).toBe('content-length;content-type;host')
   expect([await put(url, 'four', jpeg), await put(url, 'sixsix', jpeg), await put(url, 'fives', {})]).toEqual([
@@ -109,8 +109,8 @@ test('an address to write to that names a length takes bytes of that length only
   expect(await put(url, 'fives', jpeg)).toBe(200)
 })
 
-test('an address says when it ends, and is refused from then on', async () => {
-  // Signatures know whole seconds only: what is signed late in one does not live longer.
+test('an address contains its expiry, and is refused after it', async () => {
+  // Signatures have whole seconds. An address signed late in a second does not live longer.
   const signed = new Date('2026-03-01T10:00:07.999Z')
   for (const address of [
     await clientAt(signed).presignWrite('uploads/late', 'image/jpeg', 60),
@@ -125,7 +125,7 @@ test('an address says when it ends, and is refused from then on', async () => {
   expect(await put((await minuteAgo.presignWrite('uploads/late', 'image/jpeg', 3600)).url, 'in time', jpeg)).toBe(200)
 })
 
-test('a copy is made of the version that was looked at, and of no other', async () => {
+test('a copy is made only of the version that was read', async () => {
   await objects.put('uploads/one', Buffer.from('looked at'), 'image/png')
   const looked = await objects.head('uploads/one')
   const etag = looked?.etag ?? ''
@@ -137,7 +137,7 @@ test('a copy is made of the version that was looked at, and of no other', async 
   expect(await objects.head('images/two')).toBeUndefined()
 })
 
-test('a large object is read in chunks, and nothing is told of what is not there', async () => {
+test('a large object is read in chunks; a missing object is undefined', async () => {
   const bytes = randomBytes(5_000_000)
   await objects.put('images/large', bytes, 'image/jpeg')
   expect((await objects.head('images/large'))?.bytes).toBe(bytes.length)
@@ -153,7 +153,7 @@ async function* inChunks(bytes: Buffer, size = 100_000): AsyncGenerator<Buffer> 
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
 }
 
-test('bytes that come bit by bit are stored as if they had come at once', async () => {
+test('bytes in chunks are stored like bytes in one piece', async () => {
   for (const bytes of [randomBytes(5_000_001), randomBytes(1), Buffer.alloc(0)]) {
     const key = `images/streamed-${bytes.length}`
     expect(await objects.putStream(key, () => inChunks(bytes), known(bytes), 'image/png')).toEqual({
@@ -168,7 +168,7 @@ test('bytes that come bit by bit are stored as if they had come at once', async 
   expect(response.headers.get('content-type')).toBe('image/png')
 })
 
-test('bytes that are not what was announced are not stored, and not tried again', async () => {
+test('bytes that differ from the announcement are not stored, and not retried', async () => {
   const bytes = randomBytes(300_000)
   const wrong = [
     { ...known(bytes), sha256: known(Buffer.from('others')).sha256 },
@@ -190,7 +190,7 @@ test('bytes that are not what was announced are not stored, and not tried again'
   }
 })
 
-test('a source that breaks off is begun anew, twice at most', async () => {
+test('a source that breaks off is restarted at most twice', async () => {
   const bytes = randomBytes(300_000)
   const breaking = (often: number) => {
     let begun = 0
@@ -212,7 +212,7 @@ test('a source that breaks off is begun anew, twice at most', async () => {
   expect(await objects.head('images/broken')).toBeUndefined()
 })
 
-test('what begins alike is listed, page after page', async () => {
+test('objects with a common prefix are listed, page after page', async () => {
   const before = Date.now() - 1_000
   const keys = Array.from({ length: 1_005 }, (_, index) => `staging/part/0/${String(index).padStart(4, '0')}`)
   const waiting = [...keys]
@@ -228,7 +228,7 @@ test('what begins alike is listed, page after page', async () => {
   expect(await listed(objects, 'nothing/')).toEqual([])
 })
 
-test('a store that is away is told as such by every call', async () => {
+test('every call to an unavailable store reports it', async () => {
   const calls = [
     gone.head('a'),
     gone.read('a'),

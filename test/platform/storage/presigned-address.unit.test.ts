@@ -8,7 +8,7 @@ const example = {
 }
 const signedAt = new Date('2013-05-24T00:00:00.000Z')
 
-test('signs the example of the documentation of Signature Version 4 as it is signed there', () => {
+test('signs the documented example of Signature Version 4 exactly', () => {
   const signer = createAddressSigner({ endpoint: 'https://examplebucket.s3.amazonaws.com', ...example })
   const url = new URL(signer.presign({ method: 'GET', path: '/test.txt', signedAt, ttlSeconds: 86_400 }))
   expect(url.origin + url.pathname).toBe('https://examplebucket.s3.amazonaws.com/test.txt')
@@ -22,7 +22,7 @@ test('signs the example of the documentation of Signature Version 4 as it is sig
   })
 })
 
-test('keeps the path of the endpoint, and encodes what a key may hold', () => {
+test('keeps the path of the endpoint, and encodes all characters of a key', () => {
   const signer = createAddressSigner({ endpoint: 'http://127.0.0.1:9000/store/', ...example })
   const url = new URL(
     signer.presign({
@@ -37,7 +37,7 @@ test('keeps the path of the endpoint, and encodes what a key may hold', () => {
   expect(url.searchParams.get('X-Amz-SignedHeaders')).toBe('content-type;host')
 })
 
-test('signs anew with the key of another day', () => {
+test('signs with a new key on another day', () => {
   const signer = createAddressSigner({ endpoint: 'https://store.example', ...example })
   const signatureOf = (at: string) =>
     new URL(signer.presign({ method: 'GET', path: '/b/k', signedAt: new Date(at), ttlSeconds: 60 })).searchParams.get(

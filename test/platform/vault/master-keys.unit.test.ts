@@ -8,7 +8,7 @@ import { createMasterKeyFile, MasterKeyError, parseMasterKeys } from '../../../p
 const key = randomBytes(32).toString('base64')
 
 describe('MASTER_KEYS', () => {
-  test('the first key wraps, all of them open', () => {
+  test('the first key wraps, all keys unwrap', () => {
     const ring = parseMasterKeys(` new:${key} , old:${randomBytes(32).toString('base64')}\n`)
 
     expect(ring.wrapWith).toEqual({ id: 'new', key: new Uint8Array(Buffer.from(key, 'base64')) })
@@ -22,7 +22,7 @@ describe('MASTER_KEYS', () => {
     ['no base64', 'a:$canary$', /\(a\) is not base64/],
     ['a short key', `a:${randomBytes(16).toString('base64')}`, /16 bytes instead of 32/],
     ['a doubled id', `a:${key},a:${key}`, /same id/],
-  ])('%s is refused, by what is wrong and without the key', (_, text, message) => {
+  ])('refuses %s with the reason and without the key', (_, text, message) => {
     expect(() => parseMasterKeys(text)).toThrow(MasterKeyError)
     expect(() => parseMasterKeys(text)).toThrow(message)
     expect(() => parseMasterKeys(text)).not.toThrow(/canary/)
@@ -36,7 +36,7 @@ describe('the master key file', () => {
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
-  test('is made once, also when several processes start at once, and for its owner alone', async () => {
+  test('is created once, also by parallel processes, and for its owner only', async () => {
     const path = join(folder, 'master-keys')
     const rings = await Promise.all(Array.from({ length: 10 }, () => createMasterKeyFile(path)))
 
@@ -46,7 +46,7 @@ describe('the master key file', () => {
     expect(await readdir(folder)).toEqual(['master-keys'])
   })
 
-  test('is refused when others may read it', async () => {
+  test('is refused if others may read it', async () => {
     const path = join(folder, 'open-keys')
     await createMasterKeyFile(path)
     await chmod(path, 0o644)

@@ -38,7 +38,7 @@ async function rows(): Promise<readonly Record<string, unknown>[]> {
 }
 
 describe('subject keys', () => {
-  test('a key is made once, kept, and the same for every process', async () => {
+  test('a key is created once, stored, and the same for every process', async () => {
     await using one = await open()
     await using two = await open()
     const keys = await Promise.all(
@@ -53,7 +53,7 @@ describe('subject keys', () => {
     expect(later.cachedSubjectKey('org', 'p1')).toEqual(keys[0])
   })
 
-  test('each subject of each organisation has its own', async () => {
+  test('each subject of each organisation has its own key', async () => {
     await using vault = await open()
     const keys = await Promise.all([
       vault.subjectKeyForWriting('org', 'p2'),
@@ -63,7 +63,7 @@ describe('subject keys', () => {
     expect(new Set(keys.map((key) => Buffer.from(key).toString('hex'))).size).toBe(3)
   })
 
-  test('many keys asked for at once are read together', async () => {
+  test('many keys requested at once are read together', async () => {
     const ids = Array.from({ length: 200 }, (_, index) => `many-${index}`)
     await using writer = await open()
     const written = await Promise.all(ids.map((id) => writer.subjectKeyForWriting('org', id)))
@@ -81,12 +81,12 @@ describe('subject keys', () => {
     await pool.end()
   })
 
-  test('a key that was never made is missing, not destroyed', async () => {
+  test('a key that was never created is missing, not destroyed', async () => {
     await using vault = await open()
     await expect(vault.subjectKeyForReading('org', 'nobody')).rejects.toThrow(MissingKeyError)
   })
 
-  test('a destroyed key is wiped, stays destroyed and cannot be made again', async () => {
+  test('a destroyed key is wiped, stays destroyed and cannot be created again', async () => {
     await using vault = await open()
     await vault.subjectKeyForWriting('org', 'erased')
     await vault.destroySubject('org', 'erased')
@@ -104,7 +104,7 @@ describe('subject keys', () => {
 })
 
 describe('secrets', () => {
-  test('a secret is made on first use, with its kind’s length, and the same ever after', async () => {
+  test('a secret is created on first use, with its kind’s length, and never changes', async () => {
     await using one = await open()
     await using two = await open()
     const [webhook, again] = await Promise.all([one.secret('webhook', 's1'), two.secret('webhook', 's1')])
@@ -115,7 +115,7 @@ describe('secrets', () => {
     expect(await one.secret('webhook', 's2')).not.toEqual(webhook)
   })
 
-  test('a secret that was chosen elsewhere is kept, and can be replaced', async () => {
+  test('a secret from outside is stored, and can be replaced', async () => {
     await using vault = await open()
     await vault.putSecret('webhook', 'chosen', new Uint8Array([1, 2, 3]))
     await vault.putSecret('webhook', 'chosen', new Uint8Array([4, 5, 6]))
@@ -125,7 +125,7 @@ describe('secrets', () => {
     expect(await later.secret('webhook', 'chosen')).toEqual(new Uint8Array([4, 5, 6]))
   })
 
-  test('a secret that an event names is read and never made', async () => {
+  test('a secret in an event is read and never created', async () => {
     await using vault = await open()
     const stored = (await rows()).length
     for (let asked = 0; asked < 2; asked += 1)
@@ -139,7 +139,7 @@ describe('secrets', () => {
     ])
   })
 
-  test('a key pair for webhooks is a secret too, one for every process', async () => {
+  test('a key pair for webhooks is a secret too, the same for every process', async () => {
     await using one = await open()
     await using two = await open()
     const [made, again] = await Promise.all([
@@ -150,7 +150,7 @@ describe('secrets', () => {
     expect((await signingKeyOf(made)).publicJwk).toMatchObject({ kty: 'OKP', crv: 'Ed25519' })
   })
 
-  test('the event signing key and fingerprints outlive a restart', async () => {
+  test('the event signing key and fingerprints are the same after a restart', async () => {
     await using one = await open()
     await using two = await open()
 
@@ -176,7 +176,7 @@ describe('the copy of a secret in memory', () => {
     runInNewContext('gc')()
   }
 
-  /** Whether it is still held, after so long in which nobody asks for it. */
+  /** Whether it is still in memory after this time without a read. */
   async function isHeldAfter(ms: number): Promise<boolean> {
     const startedAtMs = performance.now()
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
@@ -195,7 +195,7 @@ describe('the copy of a secret in memory', () => {
     }
   }
 
-  test('is gone after half a minute, so that what another process has destroyed is nowhere', async () => {
+  test('is gone after half a minute, so a secret that another process destroyed remains nowhere', async () => {
     expect(await isHeldAfter(20_000)).toBe(true)
     expect(await isHeldAfter(31_000)).toBe(false)
   })
@@ -215,7 +215,7 @@ describe('signing keys', () => {
     expect(verify(null, Buffer.from('m'), publicKey, sign(null, Buffer.from('m'), key.privateKey))).toBe(true)
   })
 
-  test('after a rotation the newest signs and all are published; purposes share nothing', async () => {
+  test('after a rotation the newest key signs and all are published; purposes share no keys', async () => {
     await using vault = await open()
     const before = await vault.signingKey('receipt')
     const rotated = await vault.rotateSigningKey('receipt')
@@ -227,7 +227,7 @@ describe('signing keys', () => {
 })
 
 describe('master keys', () => {
-  test('a new first key wraps what is new while the old one still opens what it wrapped', async () => {
+  test('a new first key wraps new secrets, and the old one still unwraps older ones', async () => {
     await using old = await open()
     const secret = await old.secret('webhook', 'rotated')
     const ring = parseMasterKeys(`second:${randomBytes(32).toString('base64')},${firstKey}`)
@@ -239,11 +239,11 @@ describe('master keys', () => {
     await expect(old.secret('webhook', 'after-rotation')).rejects.toThrow(/needs master key second/)
   })
 
-  test('another key under the same id opens nothing', async () => {
+  test('another key with the same id unwraps nothing', async () => {
     await expect(open(parseMasterKeys(`first:${randomBytes(32).toString('base64')}`))).rejects.toThrow(/does not open/)
   })
 
-  test('rows cannot be exchanged for one another', async () => {
+  test('rows cannot be swapped', async () => {
     await using vault = await open()
     await vault.secret('webhook', 'mine')
     await vault.secret('webhook', 'yours')

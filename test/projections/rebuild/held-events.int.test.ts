@@ -14,7 +14,7 @@ const world = RebuildWorld.ofThisFile()
 const batchSize = 50
 const batches = 12
 
-/** The counts of tickets, and an eye on every event that their handlers were given. */
+/** The counts of tickets, with a weak reference to every event that their handlers got. */
 function watched(events: WeakRef<object>[]): Projector {
   const { TicketOpened, TicketRenamed } = ticketCounts.handlers
   const watch = (event: object): void => void events.push(new WeakRef(event))
@@ -41,7 +41,7 @@ function heldOf(events: readonly WeakRef<object>[]): number {
   return events.filter((event) => event.deref() !== undefined).length
 }
 
-it('a filling holds the events of a few batches, however long the log is', async () => {
+it('a fill keeps the events of a few batches in memory, however long the log is', async () => {
   const ticket = world.fresh()
   await say(world.store, `ticket-${ticket}`, opened(ticket))
   for (let batch = 0; batch < batches; batch += 1) {
@@ -57,9 +57,9 @@ it('a filling holds the events of a few batches, however long the log is', async
 
   expect(copy.failure).toBeUndefined()
   expect(seen).toHaveLength(1 + batches * batchSize)
-  // One that is written, one that is folded meanwhile, and what a promise in between may still hold.
+  // One batch is written, one is folded, and a promise may hold one in between.
   expect(Math.max(...held)).toBeLessThanOrEqual(3 * batchSize)
-  // What a weak reference was asked for stays until the turn is over.
+  // A weak reference that was read keeps its target until the end of the turn.
   await nextTurn()
   expect(heldOf(seen)).toBe(0)
 })

@@ -10,13 +10,13 @@ import { readRows } from '../../support/given-projector.ts'
 import { openTicketWorld, type TicketWorld } from '../runtime/ticket-world.ts'
 import { emptyDatabase, filter, silentLogger } from '../runtime/tickets.ts'
 
-/** A node, a database and the runners of one test file; every test begins with an empty database and a log that grows. */
+/** A node, a database and the runners of one test file. Every test starts with an empty database and a growing log. */
 export class RebuildWorld {
   readonly #runners: ProjectionRunner[] = []
   #world: TicketWorld | undefined
   #tickets = 0
 
-  /** Registers the set-up and the tidying up with the test file. */
+  /** Registers set-up and clean-up with the test file. */
   static ofThisFile(): RebuildWorld {
     const world = new RebuildWorld()
     beforeAll(async () => {
@@ -47,7 +47,7 @@ export class RebuildWorld {
     return this.#opened.database.url
   }
 
-  /** A ticket of one test's own. */
+  /** A ticket for one test. */
   fresh(): string {
     this.#tickets += 1
     return `r${this.#tickets}`
@@ -72,7 +72,7 @@ export class RebuildWorld {
     return runner
   }
 
-  /** Runs projectors until they have caught up, and ends. */
+  /** Runs projectors until they have caught up, then stops. */
   async filled(projectors: readonly Projector[]): Promise<void> {
     const runner = this.start(projectors)
     await runner.caughtUp()
@@ -98,7 +98,7 @@ export class RebuildWorld {
     return Object.fromEntries(rows.map((row: Row) => [String(row['ticket_id']), row['title']]))
   }
 
-  /** The schemas and rows that are there of a read model beside the serving one. */
+  /** The existing schemas and rows of a read model's copies. */
   async copies(name: string): Promise<string[]> {
     const { rows } = await this.pool.query<{ name: string }>(
       `select nspname as name from pg_namespace where nspname like $1 union select name from runtime.projectors where name like $1 order by 1`,

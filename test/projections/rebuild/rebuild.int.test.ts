@@ -23,7 +23,7 @@ import { eventually, RebuildWorld } from './rebuild-world.ts'
 
 const world = RebuildWorld.ofThisFile()
 
-/** Takes every event but the renaming of one ticket, until it is mended. */
+/** Processes every event except the renaming of one ticket, until it is fixed. */
 function picky(bad: string, isMended: boolean): Projector {
   return defineProjector<TicketEvent>()({
     name: 'picky_board',
@@ -48,7 +48,7 @@ function picky(bad: string, isMended: boolean): Projector {
   })
 }
 
-/** The board with another title: a handler that was changed without a new version. */
+/** The board with another title: a handler that changed without a new version. */
 const wrongBoard = defineProjector<TicketEvent>()({
   ...ticketBoard,
   handlers: {
@@ -66,7 +66,7 @@ const wrongBoard = defineProjector<TicketEvent>()({
 })
 
 describe('a rebuild', () => {
-  it('puts the same content at the same position in the place of what served, and keeps that', async () => {
+  it('replaces the serving copy by equal content at the same position, and keeps the old copy', async () => {
     const [one, other] = [world.fresh(), world.fresh()]
     await say(world.store, `ticket-${one}`, opened(one), renamed(one, 'a'))
     await say(world.store, `ticket-${other}`, opened(other), closed(other))
@@ -94,7 +94,7 @@ describe('a rebuild', () => {
     })
   })
 
-  it('fills several read models in one reading of the log, each as far as it has come', async () => {
+  it('fills several read models in one read of the log, each to its own position', async () => {
     const ticket = world.fresh()
     await say(world.store, `ticket-${ticket}`, opened(ticket))
     const runner = world.start([ticketBoard, ticketCounts])
@@ -115,7 +115,7 @@ describe('a rebuild', () => {
     expect((await world.titles(ticketBoard))[ticket]).toBe('later')
   })
 
-  it('finds a wrong projector, does not switch to it and leaves nothing behind', async () => {
+  it('detects a wrong projector, does not switch to it and leaves nothing behind', async () => {
     const ticket = world.fresh()
     await say(world.store, `ticket-${ticket}`, opened(ticket, 'secret title'))
     await world.filled([ticketBoard])
@@ -131,7 +131,7 @@ describe('a rebuild', () => {
     expect(await world.copies('ticket_board')).toEqual([])
   })
 
-  it('switches to other content where the operator accepts the difference', async () => {
+  it('switches to different content if the operator accepts the difference', async () => {
     const ticket = world.fresh()
     await say(world.store, `ticket-${ticket}`, opened(ticket))
     await world.filled([ticketBoard])
@@ -140,7 +140,7 @@ describe('a rebuild', () => {
     expect((await world.titles(ticketBoard))[ticket]).toBe('planted')
   })
 
-  it('takes a failed projector past its event with a mended handler, and the runner goes on', async () => {
+  it('takes a failed projector past its event with a fixed handler, and the runner continues', async () => {
     const [bad, later] = [world.fresh(), world.fresh()]
     await world.filled([picky(bad, false)])
     await say(world.store, `ticket-${bad}`, opened(bad), renamed(bad, 'mended'))
@@ -159,7 +159,7 @@ describe('a rebuild', () => {
     await eventually(async () => expect(await world.stored('picky_board')).toMatchObject({ status: 'running' }))
   })
 
-  it('names the event that it cannot take, switches nothing, and goes on with the others', async () => {
+  it('reports the event that it cannot process, switches nothing, and continues with the others', async () => {
     const bad = world.fresh()
     await say(world.store, `ticket-${bad}`, opened(bad, 'secret'), renamed(bad, 'secret too'))
     await world.filled([picky(bad, true), ticketCounts])
@@ -174,7 +174,7 @@ describe('a rebuild', () => {
     expect(await world.copies('picky_board')).toEqual([])
   })
 
-  it('passes over the events that an operator skipped', async () => {
+  it('skips the events that an operator skipped', async () => {
     const bad = world.fresh()
     await say(world.store, `ticket-${bad}`, opened(bad))
     const { position } = await say(world.store, `ticket-${bad}`, renamed(bad, 'skipped'))
@@ -189,7 +189,7 @@ describe('a rebuild', () => {
     expect((await world.titles(picky(bad, false)))[bad]).toBe(`title of ${bad}`)
   })
 
-  it('does not switch to a copy that was filled before an event was skipped', async () => {
+  it('does not switch to a copy that contains an event skipped since', async () => {
     const ticket = world.fresh()
     const { position } = await say(world.store, `ticket-${ticket}`, opened(ticket))
     await world.filled([ticketBoard])
@@ -205,7 +205,7 @@ describe('a rebuild', () => {
     expect((await world.titles(ticketBoard))[ticket]).toBe(`title of ${ticket}`)
   })
 
-  it('keeps a stopped projector stopped, at its place', async () => {
+  it('keeps a stopped projector stopped, at its position', async () => {
     const ticket = world.fresh()
     await world.filled([ticketBoard])
     await requestStop(world.pool, 'ticket_board')
@@ -216,7 +216,7 @@ describe('a rebuild', () => {
     expect(Object.keys(await world.titles(ticketBoard))).not.toContain(ticket)
   })
 
-  it('is refused where nothing was filled, where a newer version serves, and beside another one', async () => {
+  it('is refused without a filled read model, under a newer version, and during another rebuild', async () => {
     await world.filled([{ ...ticketBoard, version: 2 }])
     const outcomes = await rebuild(world.context(), [ticketCounts, ticketBoard])
     expect(outcomes).toMatchObject([
@@ -236,7 +236,7 @@ describe('a rebuild', () => {
     expect(both.flat().find(({ kind }) => kind === 'refused')).toMatchObject({ reason: 'under-way' })
   })
 
-  it('that is ended in the middle changes nothing, and another one can begin', async () => {
+  it('that is interrupted changes nothing, and another one can start', async () => {
     const ticket = world.fresh()
     await say(world.store, `ticket-${ticket}`, opened(ticket), renamed(ticket, 'a'), renamed(ticket, 'b'))
     await world.filled([ticketBoard])
@@ -248,7 +248,7 @@ describe('a rebuild', () => {
       }
       const ended = rebuild(world.context({ signal: ending.signal, onProgress, batchSize: 1 }), [ticketBoard])
       if (phase === 'switching') {
-        // Too late: what can be switched at once is.
+        // Too late to interrupt: an immediate switch is done.
         expect(await ended).toMatchObject([{ kind: 'switched', position: before?.position }])
         expect((await world.stored('ticket_board'))?.copyId).not.toBe(before?.copyId)
         expect(await world.copies('ticket_board')).toEqual(['ticket_board__previous'])
@@ -263,7 +263,7 @@ describe('a rebuild', () => {
     ])
   })
 
-  it('begins with an empty copy, whatever a killed one left', async () => {
+  it('starts with an empty copy, whatever a killed one left', async () => {
     const ticket = world.fresh()
     await say(world.store, `ticket-${ticket}`, opened(ticket))
     await world.filled([ticketBoard])
@@ -276,7 +276,7 @@ describe('a rebuild', () => {
     expect((await world.titles(ticketBoard))[ticket]).toBe(`title of ${ticket}`)
   })
 
-  it('of a newer version says what differs and switches, counting rows of both', async () => {
+  it('of a newer version reports the difference and switches, counting rows of both', async () => {
     const ticket = world.fresh()
     await say(world.store, `ticket-${ticket}`, opened(ticket))
     await world.filled([ticketBoard])
@@ -300,7 +300,7 @@ describe('a rebuild', () => {
     expect(await world.stored('ticket_board')).toMatchObject({ version: 2 })
   })
 
-  it('tells of every projector what became of it, whatever befell another one', async () => {
+  it('reports the outcome of every projector, whatever happened to another one', async () => {
     const ticket = world.fresh()
     const { position } = await say(world.store, `ticket-${ticket}`, opened(ticket))
     const others = ['one', 'two'].map((name) => ({ ...ticketCounts, name }))
@@ -326,13 +326,13 @@ describe('a rebuild', () => {
       },
       { name: 'ticket_counts', kind: 'switched' },
     ])
-    // What somebody else fills under that name by now is not this one's to drop.
+    // This rebuild must not drop a copy of that name that another process fills now.
     expect(await world.stored('one__next')).toMatchObject({ copyId: (await taking)?.copyId })
     expect(await world.copies('one')).toEqual(['one__next'])
     expect(await world.copies('two')).toEqual([])
   })
 
-  it('fills the others when one of its copies is lost, and says so at the end', async () => {
+  it('fills the others if one of its copies is lost, and reports that at the end', async () => {
     const ticket = world.fresh()
     await say(world.store, `ticket-${ticket}`, opened(ticket))
     const upTo = await world.store.head(filter)
@@ -347,12 +347,12 @@ describe('a rebuild', () => {
         { copy: lost, upTo },
         { copy: kept, upTo },
       ]),
-    ).rejects.toThrow('ticket_board__next is not this process')
+    ).rejects.toThrow('ticket_board__next no longer belongs to this process')
     expect(kept.position).toEqual(upTo)
     expect(await world.stored('ticket_counts__next')).toMatchObject({ position: upTo })
   })
 
-  it('by a newer program is refused while a runner of the older one is at work, and leaves it there', async () => {
+  it('by a newer program is refused while a runner of the older one is active, and leaves it active', async () => {
     const ticket = world.fresh()
     const runner = world.start([ticketBoard])
     await runner.caughtUp()
@@ -401,7 +401,7 @@ describe('a rebuild', () => {
     expect(copyRows).toBeLessThan(rows[0]?.served ?? 0)
   })
 
-  it('whose connections are cut again and again changes nothing that serves, and comes through once they hold', async () => {
+  it('with connections that break repeatedly changes nothing that serves, and succeeds once they hold', async () => {
     const ticket = world.fresh()
     await say(
       world.store,

@@ -20,7 +20,7 @@ async function refusal(work: Promise<unknown>): Promise<string> {
 }
 
 describe('a rollback', () => {
-  it('brings the previous copy to where the serving one is and puts it back, while the runner goes on', async () => {
+  it('fills the previous copy to the position of the serving one and puts it back, while the runner continues', async () => {
     const ticket = world.fresh()
     await say(world.store, `ticket-${ticket}`, opened(ticket, 'before'))
     const runner = world.start([ticketBoard])
@@ -31,7 +31,7 @@ describe('a rollback', () => {
     expect(await positions.waitFor(position, ['ticket_board'], 10_000)).toEqual({ caughtUp: true })
     const served = await world.stored('ticket_board')
     expect(await rollback(world.context(), ticketBoard)).toMatchObject({ kind: 'switched', status: 'running' })
-    // What a reader was told before holds for the copy that was put back.
+    // The copy that was put back contains everything that a reader saw before.
     expect(await positions.waitFor(position, ['ticket_board'], 10_000)).toEqual({ caughtUp: true })
     expect((await world.titles(ticketBoard))[ticket]).toBe('since the rebuild')
     const put = await world.stored('ticket_board')
@@ -43,7 +43,7 @@ describe('a rollback', () => {
     positions.close()
   })
 
-  it('takes the one before it back', async () => {
+  it('reverses the rollback before it', async () => {
     const ticket = world.fresh()
     await say(world.store, `ticket-${ticket}`, opened(ticket, 'as it was'))
     await world.filled([ticketBoard])
@@ -58,17 +58,17 @@ describe('a rollback', () => {
     await rollback(world.context(), ticketBoard)
     served.add((await world.stored('ticket_board'))?.copyId)
     expect((await world.titles(ticketBoard))[ticket]).toBe('as it was')
-    // A writer that saw none of this takes neither copy for the one that it wrote to last.
+    // A writer that missed both rollbacks takes neither copy for the one of its last write.
     expect(served.size).toBe(4)
     expect(await world.copies('ticket_board')).toEqual(['ticket_board__previous'])
   })
 
-  it('takes a failed serving copy out of the way, at no earlier place', async () => {
+  it('replaces a failed serving copy, at no earlier position', async () => {
     const ticket = world.fresh()
     await say(world.store, `ticket-${ticket}`, opened(ticket))
     await world.filled([ticketBoard])
     await rebuild(world.context(), [ticketBoard])
-    // The rebuilt copy is damaged, so that the next event cannot be taken.
+    // The rebuilt copy is damaged, so it cannot process the next event.
     await world.pool.query('delete from ticket_board.tickets where ticket_id = $1', [ticket])
     const runner = world.start([ticketBoard])
     await runner.caughtUp()
@@ -79,7 +79,7 @@ describe('a rollback', () => {
     await eventually(() => expect(runner.status()[0]?.state).toBe('live'))
   })
 
-  it('says where the previous copy cannot follow, and leaves all as it is', async () => {
+  it('reports the event that the previous copy cannot process, and changes nothing', async () => {
     const ticket = world.fresh()
     await say(world.store, `ticket-${ticket}`, opened(ticket))
     const runner = world.start([ticketBoard])
@@ -97,7 +97,7 @@ describe('a rollback', () => {
     expect((await world.titles(ticketBoard))[ticket]).toBe('kept')
   })
 
-  it('is refused where there is nothing to go back to, and across versions before anything is filled', async () => {
+  it('is refused without a previous copy, and across versions before anything is filled', async () => {
     await world.filled([ticketBoard])
     expect(await refusal(rollback(world.context(), ticketBoard))).toBe('nothing-to-roll-back-to')
     const next = { ...ticketBoard, version: 2 }
@@ -109,7 +109,7 @@ describe('a rollback', () => {
     for (const program of [next, ticketBoard]) {
       expect(await refusal(rollback(world.context(), program))).toBe('other-version')
       await expect(rollback(world.context(), program)).rejects.toThrow(
-        'a version cannot be taken back: deploy a program with a higher version',
+        'A version cannot be rolled back: deploy a program with a higher version',
       )
     }
     expect(await world.stored('ticket_board__previous')).toMatchObject({
@@ -128,7 +128,7 @@ describe('a rollback', () => {
     expect(await rollback(world.context(), ticketCounts)).toMatchObject({ kind: 'switched' })
   })
 
-  it('and a drop wait their turn behind a rebuild', async () => {
+  it('and a drop wait for a running rebuild', async () => {
     await world.filled([ticketBoard])
     await rebuild(world.context(), [ticketBoard])
     const locks = await OperatorLocks.open({ pool: world.pool })

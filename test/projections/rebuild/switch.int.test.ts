@@ -21,7 +21,7 @@ async function* readingAfter(check: () => Promise<void>, read: LogRead): ReturnT
   yield* world.store.readLog(read)
 }
 
-/** Appends and selects without a pause until it is ended; what was acknowledged, and every select that failed. */
+/** Appends and selects without a pause until it is stopped. Returns the acknowledged events and every failed select. */
 function startLoad(ticket: string) {
   const ending = new AbortController()
   const failures: unknown[] = []
@@ -69,7 +69,7 @@ async function waiting(query: string): Promise<void> {
 }
 
 describe('a switch', () => {
-  it('twenty times in a row under load fails no query, loses no row, and its writer goes on', async () => {
+  it('twenty times in a row under load fails no query, loses no row, and its writer continues', async () => {
     const ticket = world.fresh()
     await say(world.store, `ticket-${ticket}`, opened(ticket))
     const subscribing = vi.spyOn(world.store, 'subscribeToAll')
@@ -97,14 +97,14 @@ describe('a switch', () => {
       expect(rows).toHaveLength(appended + 1)
     })
     expect((await world.titles(ticketBoard))[ticket]).toBe(`title ${appended - 1}`)
-    // Nobody stood back, and the log is read by whoever read it before.
+    // No instance went on standby, and the same instance still reads the log.
     expect([...states]).toEqual(['live'])
     expect(subscribing).toHaveBeenCalledTimes(begun)
     subscribing.mockRestore()
     expect(await world.copies('ticket_counts')).toEqual(['ticket_counts__previous'])
   })
 
-  it('waits for a batch that is being written, and takes it along', async () => {
+  it('waits for a batch that is being written, and includes it', async () => {
     const ticket = world.fresh()
     await say(world.store, `ticket-${ticket}`, opened(ticket))
     await world.filled([ticketCounts])
@@ -137,7 +137,7 @@ describe('a switch', () => {
     expect(rows).toHaveLength(2)
   })
 
-  it('lets a writer that waits for it go on in the new copy', async () => {
+  it('lets a waiting writer continue in the new copy', async () => {
     const ticket = world.fresh()
     await say(world.store, `ticket-${ticket}`, opened(ticket))
     await world.filled([ticketCounts])
@@ -145,7 +145,8 @@ describe('a switch', () => {
     if (from === undefined) throw new TypeError('nothing was filled')
     const events = recorded([renamed(ticket, 'waits')])
     const to = { commit: from.commit + 1n, prepare: from.prepare + 1n }
-    // Somebody holds the row of the copy, so that the switch waits while it holds the one that serves: a writer that comes now has to wait.
+    // A held lock on the copy's row makes the switch wait while it holds the serving one. A writer that comes now must
+    // wait.
     const holder = await world.pool.connect()
     let reads = 0
     const skips = async (): Promise<ReadonlySet<string>> => {
@@ -167,7 +168,7 @@ describe('a switch', () => {
     expect(await world.stored('ticket_counts')).toMatchObject({ position: to })
   })
 
-  it('gives way to a lock that does not come, and is done when it does', async () => {
+  it('gives up on a lock that it does not get, and succeeds when it is free', async () => {
     await world.filled([ticketBoard])
     const before = await world.stored('ticket_board')
     const holder = await world.pool.connect()
@@ -179,7 +180,7 @@ describe('a switch', () => {
       return new Set()
     }
     const switching = rebuild(world.context({ skips }), [ticketBoard])
-    // The third reading belongs to the second try.
+    // The third read belongs to the second attempt.
     await eventually(() => expect(reads).toBeGreaterThan(2))
     expect((await world.stored('ticket_board'))?.copyId).toBe(before?.copyId)
     await holder.query('commit')
@@ -188,7 +189,7 @@ describe('a switch', () => {
     expect((await world.stored('ticket_board'))?.copyId).not.toBe(before?.copyId)
   })
 
-  it('ends a try that holds the checkpoint for too long, and fills outside what was slow', async () => {
+  it('ends an attempt that holds the checkpoint for too long, and fills the slow part without a lock', async () => {
     const ticket = world.fresh()
     await say(world.store, `ticket-${ticket}`, opened(ticket))
     await world.filled([ticketCounts])
@@ -213,7 +214,7 @@ describe('a switch', () => {
     expect(rows).toHaveLength(2)
   })
 
-  it('holds no lock while it asks the event store, where nobody writes meanwhile', async () => {
+  it('holds no lock during calls to the event store if nobody writes meanwhile', async () => {
     const ticket = world.fresh()
     await world.filled([ticketBoard])
     await say(world.store, `ticket-${ticket}`, opened(ticket))
@@ -246,7 +247,7 @@ describe('a switch', () => {
     expect(asked.slice(-3)).toEqual(['skips', 'head', 'readLog'])
   })
 
-  it('lets its lock go when the event store answers nothing under it, and is done at a later try', async () => {
+  it('releases its lock if the event store does not answer under it, and succeeds at a later attempt', async () => {
     const ticket = world.fresh()
     await say(world.store, `ticket-${ticket}`, opened(ticket))
     await world.filled([ticketCounts])
@@ -259,7 +260,7 @@ describe('a switch', () => {
     const released = Promise.withResolvers<void>()
     let to: Position | undefined
     const seen = { isUnderLock: false, isDue: false, tries: 0, begun: 0, ended: 0 }
-    // Heeds no signal, as a reading does that waits for a key of the vault.
+    // Ignores the signal, as a read does while it waits for a key of the vault.
     async function* hangs(read: LogRead): ReturnType<typeof world.store.readLog> {
       seen.begun += 1
       try {
@@ -273,7 +274,8 @@ describe('a switch', () => {
     const eventStore = {
       head: async (...given: Parameters<typeof world.store.head>) => {
         const head = await world.store.head(...given)
-        // The writer goes on after the switch has asked where the log ends, and before it locks; once more if the lock was gone before it was looked for.
+        // The writer continues after the switch has read the end of the log and before it locks; and once more if the
+        // lock was gone before the check.
         if (seen.tries > 0 && !seen.isUnderLock) {
           ;({ position: to } = await say(world.store, `ticket-${ticket}`, renamed(ticket, 'since')))
           await world.pool.query(
@@ -309,7 +311,7 @@ describe('a switch', () => {
     await eventually(() => expect(seen.ended).toBe(seen.begun))
   })
 
-  it('does not give a copy up for an answer of the event store that does not come', async () => {
+  it('does not abandon a copy for a missing answer of the event store', async () => {
     const ticket = world.fresh()
     await world.filled([ticketBoard])
     const before = await world.stored('ticket_board')
@@ -341,7 +343,7 @@ describe('a switch', () => {
     expect(Math.max(...Object.values(away))).toBeLessThanOrEqual(0)
   })
 
-  it('whose answer was lost is done, wherever its writer has gone since', async () => {
+  it('with a lost answer is done, whatever position its writer has reached since', async () => {
     const ticket = world.fresh()
     await world.filled([ticketBoard])
     const upTo = (await world.stored('ticket_board'))?.position
@@ -358,7 +360,7 @@ describe('a switch', () => {
     expect(await world.stored('ticket_board')).toMatchObject({ copyId: copy.copyId })
   })
 
-  it('gives way to a reader that holds the tables', async () => {
+  it('gives way to a reader that locks the tables', async () => {
     const ticket = world.fresh()
     await say(world.store, `ticket-${ticket}`, opened(ticket))
     await world.filled([ticketBoard])
@@ -374,7 +376,7 @@ describe('a switch', () => {
       [ticketBoard],
     )
     await eventually(() => expect(warn).toHaveBeenCalled())
-    // The switch is done; only what served before the previous copy waits for the reader.
+    // The switch is done. Only the drop of the oldest copy waits for the reader.
     expect((await world.stored('ticket_board'))?.copyId).not.toBe(before?.copyId)
     await reader.query('commit')
     reader.release()
@@ -383,7 +385,7 @@ describe('a switch', () => {
     expect(await world.copies('ticket_board')).toEqual(['ticket_board__previous'])
   })
 
-  it('never lets a reader be told of a write that the serving copy does not hold', async () => {
+  it('never reports a write to a reader that the serving copy does not contain', async () => {
     const ticket = world.fresh()
     await say(world.store, `ticket-${ticket}`, opened(ticket))
     const runner = world.start([ticketBoard, ticketCounts])

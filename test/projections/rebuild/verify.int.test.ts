@@ -23,7 +23,7 @@ const links = defineTable({
   primaryKey: ['ticket_id', 'number'],
 })
 
-/** Rows with an id for a key, and rows whose key is text and a number. */
+/** Rows with an id as key, and rows whose key is text and a number. */
 const register = defineProjector<TicketEvent>()({
   name: 'register',
   version: 1,
@@ -54,7 +54,7 @@ async function difference(projector: Projector = register): Promise<unknown> {
 }
 
 describe('a check of a read model', () => {
-  it('finds it equal, counts its rows and leaves nothing behind', async () => {
+  it('reports equality, counts its rows and leaves nothing behind', async () => {
     const ids = await filledRegister()
     const before = await world.stored('register')
     const [outcome] = await verify(world.context(), [register])
@@ -69,7 +69,7 @@ describe('a check of a read model', () => {
     expect(await world.copies('register')).toEqual([])
   })
 
-  it('names the first damaged row by its key, and the columns, never a value', async () => {
+  it('reports the first damaged row by its key, and the columns, never a value', async () => {
     const [first] = await filledRegister()
     await world.pool.query(`update register.entries set title = 'damaged secret', weight = 9 where entry_id = $1`, [
       first,
@@ -82,7 +82,7 @@ describe('a check of a read model', () => {
     })
   })
 
-  it('tells a null from an empty text', async () => {
+  it('distinguishes null from an empty text', async () => {
     await filledRegister()
     const { rows } = await world.pool.query<{ entry_id: string }>(
       `update register.entries set title = '' where title is null and entry_id = (select entry_id from register.entries where title is null order by entry_id limit 1) returning entry_id`,
@@ -95,7 +95,7 @@ describe('a check of a read model', () => {
     })
   })
 
-  it('finds a row that is missing, first, in the middle and last', async () => {
+  it('finds a missing row: the first, one in the middle, the last', async () => {
     const ids = await filledRegister()
     for (const id of [ids[0], ids[Math.floor(ids.length / 2)], ids.at(-1)]) {
       const { rows } = await world.pool.query('delete from register.entries where entry_id = $1 returning *', [id])
@@ -109,7 +109,7 @@ describe('a check of a read model', () => {
     expect(await verify(world.context(), [register])).toMatchObject([{ kind: 'equal' }])
   })
 
-  it('finds a row that is not in the log, first and last', async () => {
+  it('finds a row that is not in the log: the first and the last', async () => {
     await filledRegister()
     for (const id of ['00000000-0000-4000-8000-000000000000', 'ffffffff-ffff-4fff-bfff-ffffffffffff']) {
       await world.pool.query(`insert into register.entries values ($1, 'nobody', null, 1)`, [id])
@@ -146,7 +146,7 @@ describe('a check of a read model', () => {
     expect(tables[1]?.rows).toBe((tables[1]?.copyRows ?? 0) + 12_000)
   })
 
-  it('says that a table has gone', async () => {
+  it('reports a missing table', async () => {
     await filledRegister()
     await world.pool.query('drop table register.links')
     expect(await difference()).toEqual({ kind: 'shape', table: 'links', columns: [] })
@@ -161,7 +161,7 @@ describe('a check of a read model', () => {
     expect(begun).not.toHaveBeenCalled()
   })
 
-  it('compares at one position while events keep coming', async () => {
+  it('compares at one position while new events arrive', async () => {
     const ticket = world.fresh()
     await say(world.store, `ticket-${ticket}`, opened(ticket))
     const runner = world.start([ticketBoard, ticketCounts])
@@ -183,7 +183,7 @@ describe('a check of a read model', () => {
     expect(runner.status().map(({ state }) => state)).toEqual(['live', 'live'])
   })
 
-  it('keeps no connection when it cannot have both', async () => {
+  it('keeps no connection if it cannot have both', async () => {
     await filledRegister()
     const copy = await emptyCopy(world.context(), register, 'register__check')
     const pool = new Pool({ connectionString: world.databaseUrl, max: 1, connectionTimeoutMillis: 500 })

@@ -15,7 +15,7 @@ const columns: ColumnList = [
   ['a_jsonb', 'jsonb'],
 ]
 
-describe('rows as an array a column', () => {
+describe('rows as one array per column', () => {
   let database: FreshDatabase
   let pool: Pool
 
@@ -39,7 +39,7 @@ describe('rows as an array a column', () => {
     return answer.rows
   }
 
-  it('come back as the values that they were', async () => {
+  it('return with equal values', async () => {
     const full = {
       a_uuid: '00000000-0000-4000-8000-00000000000a',
       a_text: 'null',
@@ -69,7 +69,7 @@ describe('rows as an array a column', () => {
     expect(await readBack(columns, [])).toEqual([])
   })
 
-  it('hold any text and any JSON that Postgres can store', async () => {
+  it('accept any text and any JSON that Postgres can store', async () => {
     const text = string({ unit: 'binary' }).filter((value) => !value.includes('\0') && value.isWellFormed())
     const json = jsonValue({ stringUnit: 'grapheme', noUnicodeString: false }).filter(
       (value) => value !== null && !JSON.stringify(value).includes('\\u0000') && !JSON.stringify(value).includes('-0'),
@@ -91,7 +91,7 @@ describe('rows as an array a column', () => {
     )
   })
 
-  it('have a replacement for each character that Postgres cannot store', async () => {
+  it('replace each character that Postgres cannot store', async () => {
     const odd = 'a\0b\ud800c'
     const rows = await readBack(
       [

@@ -17,7 +17,7 @@ function member(name: string, position: Position): Member {
   return { projector: { ...ticketCounts, name }, position, isActive: true, copyId: 'one' }
 }
 
-/** What was written, per batch and member: how many events, and the move of its checkpoint. */
+/** The writes per batch and member: number of events, and the move of the checkpoint. */
 function written(batches: readonly (readonly MemberBatch[])[]): string[][] {
   return batches.map((batch) =>
     batch.map(
@@ -36,7 +36,7 @@ function listenerInto(batches: (readonly MemberBatch[])[]) {
 }
 
 describe('a feed', () => {
-  it('begins where the member that is furthest behind is, and passes over what others have', async () => {
+  it('starts at the member that is furthest behind, and skips events that other members have', async () => {
     const batches: (readonly MemberBatch[])[] = []
     const feed = new Feed(
       [member('ahead', at(1)), member('behind', startOfLog), member('far', at(3))],
@@ -54,7 +54,7 @@ describe('a feed', () => {
     ])
   })
 
-  it('moves checkpoints with the server’s, and gives a handler that throws no share', async () => {
+  it('moves checkpoints with the server’s, and returns no share for a handler that throws', async () => {
     const batches: (readonly MemberBatch[])[] = []
     const thrower = defineProjector<TicketEvent>()({
       ...ticketCounts,
@@ -78,7 +78,7 @@ describe('a feed', () => {
     ])
   })
 
-  it('hands over one batch while the one before it is being written, and not two', async () => {
+  it('hands over one batch while the previous one is written, and not two', async () => {
     const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     let begun = 0
     const feed = new Feed([member('counts', startOfLog)], {
@@ -99,7 +99,7 @@ describe('a feed', () => {
     await feed.settled()
   })
 
-  it('stands still, all written, between a pause and its end', async () => {
+  it('stands still with everything written during a pause', async () => {
     const batches: (readonly MemberBatch[])[] = []
     const feed = new Feed([member('counts', startOfLog)], listenerInto(batches))
     await feed.takeEvents(events.slice(0, 1))
@@ -114,8 +114,8 @@ describe('a feed', () => {
   })
 })
 
-describe('readings of the log', () => {
-  it('become one, that of the one behind, whichever is the live one', async () => {
+describe('reads of the log', () => {
+  it('merge into the one behind, whichever is the live one', async () => {
     for (const [live, late] of [
       [0, 2],
       [2, 0],

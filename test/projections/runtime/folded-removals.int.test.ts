@@ -64,7 +64,7 @@ async function contents(): Promise<unknown[]> {
   return (await pool.query('select * from folded.steps order by list, step')).rows
 }
 
-/** As the runtime does: one by one where the batch is refused, up to the first that is refused by itself. */
+/** As the runtime does: event by event after a refused batch, up to the first refused event. */
 async function outcomeOf(
   before: readonly RowChange[],
   batch: readonly RowChange[],
@@ -76,7 +76,7 @@ async function outcomeOf(
   return { taken, rows: await contents() }
 }
 
-it('removals of rows by their values leave in one batch what they leave one after the other', async () => {
+it('removals of rows by values leave the same rows in one batch as one after the other', async () => {
   await assert(
     asyncProperty(
       array(change, { maxLength: 6 }),
@@ -106,7 +106,7 @@ it('a row that the same event has removed by its values is not in the way of a n
   ])
 })
 
-it('what one event changes is taken as it is one after the other, or refused', async () => {
+it('the changes of one event are accepted or refused as one after the other', async () => {
   await assert(
     asyncProperty(
       array(change, { maxLength: 4 }),

@@ -28,16 +28,16 @@ const watched = (team: string, watcher: string): TicketEvent => ({ type: 'TeamWa
 const unwatched = (team: string, watcher: string): TicketEvent => ({ type: 'TeamUnwatched', data: { team, watcher } })
 const teamRenamed = (team: string, to: string): TicketEvent => ({ type: 'TeamRenamed', data: { team, to } })
 const place = (at: bigint) => ({ commit: at, prepare: at })
-/** Waits for the checkpoints, and for nothing else. */
+/** Only waits for the checkpoints. */
 const isWaiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%shape_id%'`
 
 let database: FreshDatabase
 let pool: Pool
 let other: Pool
 let queries: MockInstance<Client['query']>
-/** The connections of the writer under test. */
+/** The connections of the tested writer. */
 const writers = new Set<unknown>()
-/** What the writer knows: the copies that it wrote to, and where it left each projector. */
+/** The writer's memory: the copies of its last writes, and its position per projector. */
 const copies = new Map<string, string>()
 const reached = new Map<string, bigint>()
 
@@ -62,10 +62,10 @@ beforeEach(async () => {
 })
 afterEach(() => emptyDatabase(other))
 
-/** Events that no other batch of the file holds. */
+/** Events that no other batch of the file contains. */
 const batchOf = (events: readonly TicketEvent[]) => recorded(events.map((event) => ({ ...event, id: randomUUID() })))
 
-/** Writes the events as one batch behind what is written; `isJoinable: false` as one that knows no copies. */
+/** Writes the events as one batch after the earlier ones. `isJoinable: false` writes without known copies. */
 async function write(
   projectors: readonly Projector[],
   events: readonly TicketEvent[],
@@ -91,7 +91,7 @@ async function sentBy(work: () => Promise<unknown>): Promise<string[]> {
   })
 }
 
-/** Of each projector, where it is stored to be. */
+/** The stored position of each projector. */
 async function stored(): Promise<Record<string, number>> {
   const { rows } = await other.query<{ name: string; place: number }>(
     'select name, commit_position::int as place from runtime.projectors',
@@ -132,11 +132,11 @@ describe('a small batch', () => {
     expect(await stored()).toEqual({ ticket_board: 2, ticket_counts: 2 })
   })
 
-  it('tells of those tables only in which a row was written', async () => {
+  it('reports only tables with a written row', async () => {
     await write([ticketBoard, ticketCounts], [opened('1')])
     expect(
       await sentBy(async () => {
-        // Nobody watches, nothing is there to be removed, and the other one does not listen to it.
+        // Nobody watches, there is nothing to remove, and the other projector does not listen to it.
         expect(await write([ticketBoard, ticketCounts], [closed('1')])).toEqual(['ticket_board.tickets'])
         expect(await write([ticketBoard, ticketCounts], [closed('1')])).toEqual([])
         expect(await write([ticketBoard, ticketCounts], [teamRenamed('none', 'red')])).toEqual([])
@@ -146,7 +146,7 @@ describe('a small batch', () => {
     expect(await stored()).toEqual({ ticket_board: 4, ticket_counts: 5 })
   })
 
-  it('stays one statement where its projectors were only said to be alive while it waited for them', async () => {
+  it('stays one statement if only heartbeats changed its projectors while it waited', async () => {
     await write([ticketBoard], [opened('1')])
     const beating = await other.connect()
     await beating.query('begin')
@@ -163,7 +163,7 @@ describe('a small batch', () => {
   })
 })
 
-describe('small batches that are ever others', () => {
+describe('small batches that always differ', () => {
   it('are not all kept prepared', async () => {
     const counters = Array.from({ length: 7 }, (_, index) => ({ ...ticketCounts, name: `counts_${index}` }))
     for (const counter of counters) await inTransaction(other, (client) => prepareProjector(client, counter))
@@ -182,39 +182,32 @@ describe('small batches that are ever others', () => {
   })
 })
 
-describe('what cannot be taken of a small batch', () => {
+describe('a refused small batch', () => {
   it.each<[string, readonly TicketEvent[], string]>([
-    ['an insert of a row that is there', [opened('1')], 'Postgres 23505 tickets tickets_pkey'],
+    ['an insert of an existing row', [opened('1')], 'Postgres 23505 tickets tickets_pkey'],
+    ['a patch of a missing row', [renamed('nobody', 'x'), watched('red', 'ann')], 'patch of a missing row of tickets'],
     [
-      'a patch of a row that is not there',
-      [renamed('nobody', 'x'), watched('red', 'ann')],
-      'patch of a missing row of tickets',
-    ],
-    [
-      'an insert of a row that is there, and its removal',
+      'an insert of an existing row, and its removal',
       [opened('1'), closed('1')],
       'insert of an existing row of tickets',
     ],
-  ])(
-    '%s: nothing of it is written, and the error is the one of the writing step by step',
-    async (_name, events, reason) => {
-      await write([ticketBoard, ticketCounts], [opened('1'), opened('2')])
-      const before = [await readRows(other, ticketBoard), await readRows(other, ticketCounts), await stored()]
-      const reasons: string[] = []
-      const sent = await sentBy(async () => {
-        for (const isJoinable of [true, false])
-          reasons.push(reasonOf(await errorOf(write([ticketCounts, ticketBoard], events, { isJoinable }))))
-      })
-      expect(reasons).toEqual([reason, reason])
-      expect(sent.slice(0, 2)).toEqual([expect.stringMatching(/^with held as /), 'begin'])
-      expect([await readRows(other, ticketBoard), await readRows(other, ticketCounts), await stored()]).toEqual(before)
-    },
-  )
+  ])('%s: nothing is written, and the error equals the one of several statements', async (_name, events, reason) => {
+    await write([ticketBoard, ticketCounts], [opened('1'), opened('2')])
+    const before = [await readRows(other, ticketBoard), await readRows(other, ticketCounts), await stored()]
+    const reasons: string[] = []
+    const sent = await sentBy(async () => {
+      for (const isJoinable of [true, false])
+        reasons.push(reasonOf(await errorOf(write([ticketCounts, ticketBoard], events, { isJoinable }))))
+    })
+    expect(reasons).toEqual([reason, reason])
+    expect(sent.slice(0, 2)).toEqual([expect.stringMatching(/^with held as /), 'begin'])
+    expect([await readRows(other, ticketBoard), await readRows(other, ticketCounts), await stored()]).toEqual(before)
+  })
 
-  it('a checkpoint that another instance has moved, beside one that it has not', async () => {
+  it('a checkpoint that another instance has moved, next to one that it has not', async () => {
     await write([ticketBoard, ticketCounts], [opened('1')])
     await other.query(`update runtime.projectors set prepare_position = 7 where name = 'ticket_counts'`)
-    // Also where no count of rows would tell.
+    // Also if no row count would show it.
     for (const events of [[opened('2')], [watched('red', 'ann')], []]) {
       const error = await errorOf(write([ticketBoard, ticketCounts], events))
       expect(error).toEqual(new CheckpointLostError(['ticket_counts']))
@@ -239,7 +232,7 @@ describe('what cannot be taken of a small batch', () => {
     expect(await ticketsIn('ticket_board')).toEqual(['1'])
   })
 
-  it('its answer, when that is lost: the writer knows its own commit again', async () => {
+  it('its answer, if it is lost: the writer recognises its own commit', async () => {
     const impatient = createPool({ url: database.url, max: 2, statementTimeoutMs: 150 })
     const told = { written: vi.fn(), lost: vi.fn(), failed: vi.fn(), databaseGone: vi.fn() }
     const warn = vi.fn()
@@ -265,7 +258,7 @@ describe('what cannot be taken of a small batch', () => {
   })
 })
 
-describe('a small batch that waits while another copy takes the place', () => {
+describe('a small batch that waits while another copy takes its place', () => {
   it('goes to that copy, and so does the next one, as one statement again', async () => {
     await write([ticketBoard], [opened('1')])
     await write([ticketBoard], [opened('2')])
@@ -286,12 +279,12 @@ describe('a small batch that waits while another copy takes the place', () => {
   })
 })
 
-describe('a batch that is no small one', () => {
+describe('a larger batch', () => {
   it.each<[string, readonly TicketEvent[]]>([
     ['writes a table twice', [opened('2'), renamed('1', 'x')]],
     ['reads what it has written', [watched('red', 'ann'), opened('2')]],
     ['has many rows', Array.from({ length: 201 }, (_, index) => opened(`many ${index}`))],
-  ])('is written step by step: one that %s', async (_name, events) => {
+  ])('is written with several statements if it %s', async (_name, events) => {
     await write([ticketBoard], [opened('1')])
     const sent = await sentBy(() => write([ticketBoard], events))
     expect([sent.at(0), sent.at(-1)]).toEqual(['begin', 'commit'])
@@ -301,7 +294,7 @@ describe('a batch that is no small one', () => {
     await inTransaction(other, (client) => prepareProjector(client, ticketBoard))
     await write([ticketBoard], [opened('1')], { isJoinable: false })
     await write([ticketBoard], events, { isJoinable: false })
-    // News are keyed by events, which are others the second time.
+    // News are keyed by events, and the second time the events differ.
     const comparable = ({ news, ...tables }: typeof rows) => ({
       ...tables,
       news: news?.map(({ watcher, detail }) => ({ watcher, detail })),
@@ -326,7 +319,7 @@ describe('any batches', () => {
   const joined = { ...ticketBoard, name: 'joined' }
   const stepped = { ...ticketBoard, name: 'stepped' }
 
-  it('come to the same rows, the same tables told of and the same refusals, joined and step by step', async () => {
+  it('give the same rows, the same reported tables and the same refusals, joined or in several statements', async () => {
     for (const projector of [joined, stepped])
       await inTransaction(other, (client) => prepareProjector(client, projector))
     const outcomeOf = async (projector: Projector, batch: ReturnType<typeof batchOf>) => {

@@ -7,7 +7,7 @@ import { ensureRuntimeSchema, prepareProjector } from '../../../projections/runt
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { ticketBoard } from './tickets.ts'
 
-/* In the table the later name stands first: whatever takes rows as they come locks it first. */
+/* The later name comes first in the table: a statement without an order locks it first. */
 const later = { ...ticketBoard, name: 'zebra' }
 const earlier = { ...ticketBoard, name: 'adder' }
 const start = { commit: 0n, prepare: 0n }
@@ -43,8 +43,8 @@ const changes: Record<string, () => Promise<unknown>> = {
   },
 }
 
-describe('whoever waits for a projector', () => {
-  it.each(Object.entries(changes))('holds none of a later name: %s', async (_name, change) => {
+describe('a change that waits for a projector', () => {
+  it.each(Object.entries(changes))('holds no lock of a later name: %s', async (_name, change) => {
     const holder = await pool.connect()
     try {
       await holder.query('begin')

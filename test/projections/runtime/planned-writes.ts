@@ -5,28 +5,31 @@ import { RowPlan } from '../../../projections/runtime/row-plan.ts'
 import { rowsFrom, statementsOf, type Statement } from '../../../projections/runtime/row-statements.ts'
 import { RowConflictError } from '../../../projections/runtime/rows-step.ts'
 
-/** A table of a schema that a test has made. */
+/** A table in a schema of a test. */
 export interface PlannedTable {
   readonly schema: string
   readonly table: Table
 }
 
-/** What each event of a batch changes. */
+/** The changes of each event of a batch. */
 export type Batch = readonly (readonly RowChange[])[]
 
-/** A batch of which each change is an event's only one. */
+/** A batch with one change per event. */
 export function singly(changes: readonly RowChange[]): Batch {
   return changes.map((each) => [each])
 }
 
-/** What a batch comes to that changes one table. */
+/** The final writes of a batch that changes one table. */
 export function statementsFor({ schema, table }: PlannedTable, batch: Batch): Statement[] {
   const plan = new RowPlan(new Map([[table.name, table]]))
   for (const changes of batch) plan.add(changes)
   return plan.steps.flatMap((step) => statementsOf(schema, step))
 }
 
-/** Writes the changes in batches as they are given, over the pool's only connection; false where one is refused, and then nothing is written. */
+/**
+ * Writes the changes in the given batches, over the pool's only connection. False if one is refused; then nothing is
+ * written.
+ */
 export async function writePlanned(pool: Pool, planned: PlannedTable, batches: readonly Batch[]): Promise<boolean> {
   await pool.query('begin')
   try {

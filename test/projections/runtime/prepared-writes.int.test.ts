@@ -15,7 +15,7 @@ const reached = new Map<string, bigint>()
 
 beforeAll(async () => {
   database = await freshDatabase()
-  // One connection, which keeps what it has prepared.
+  // One connection, which keeps its prepared statements.
   pool = createPool({ url: database.url, max: 1 })
   other = createPool({ url: database.url, max: 2 })
   await ensureRuntimeSchema(pool)
@@ -26,7 +26,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** Writes the events as one batch behind what is written. */
+/** Writes the events as one batch after the earlier ones. */
 async function write(projector: Projector, ...events: readonly TicketEvent[]): Promise<void> {
   const at = reached.get(projector.name) ?? 0n
   await writeShares(pool, [
@@ -35,7 +35,7 @@ async function write(projector: Projector, ...events: readonly TicketEvent[]): P
   reached.set(projector.name, at + 1n)
 }
 
-/** How many statements like this one the connection has prepared. */
+/** Number of statements like this one that the connection has prepared. */
 async function preparedLike(text: string): Promise<number> {
   const {
     rows: [row],
@@ -47,7 +47,7 @@ async function preparedLike(text: string): Promise<number> {
 }
 
 describe('a prepared write', () => {
-  it('is one that needs no plan for the size of a table', async () => {
+  it('needs no plan for the size of a table', async () => {
     await write(ticketBoard, opened('0'))
     await write(ticketBoard, renamed('0', 'x'))
     expect(await preparedLike('insert into "ticket_board"."tickets" %')).toBe(1)
@@ -55,7 +55,7 @@ describe('a prepared write', () => {
     expect(await preparedLike('update "ticket_board"."tickets" %')).toBe(0)
   })
 
-  it('goes to the copy that takes the place of the one it was prepared on, also while it waits, and back', async () => {
+  it('goes to the copy that replaces the one it was prepared on, also while it waits, and back', async () => {
     const ticketsIn = async (schema: string) => {
       const { rows } = await other.query<{ ticket_id: string }>(
         `select ticket_id from ${schema}.tickets where ticket_id like 't%' order by ticket_id`,

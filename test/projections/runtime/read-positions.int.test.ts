@@ -71,7 +71,7 @@ async function countOf(ticket: string): Promise<number> {
 let nextTicket = 0
 
 describe.each([true, false])('reading one’s own writes, runner in the same process: %s', (isInProcess) => {
-  it('waits until the read models hold the write', async () => {
+  it('waits until the read models contain the write', async () => {
     await startRunner()
     const positions = reader({ isInProcess })
     for (let round = 0; round < 20; round += 1) {
@@ -82,7 +82,7 @@ describe.each([true, false])('reading one’s own writes, runner in the same pro
     }
   })
 
-  it('does not wait for stopped and failed projectors, nor for one that nobody has ever run', async () => {
+  it('does not wait for stopped and failed projectors, nor for one that never ran', async () => {
     await startRunner()
     const positions = reader({ isInProcess })
     await runner.stop('ticket_board')
@@ -94,7 +94,7 @@ describe.each([true, false])('reading one’s own writes, runner in the same pro
     expect(await countOf(String(nextTicket))).toBe(1)
   })
 
-  it('does not wait for a projector whose instance has gone silent', async () => {
+  it('does not wait for a projector whose instance is silent', async () => {
     await startRunner()
     await runner.close()
     const positions = reader({ isInProcess, silenceMs: 100 })
@@ -115,7 +115,7 @@ describe.each([true, false])('reading one’s own writes, runner in the same pro
 describe('the head that a consent check requires', () => {
   const head = () => store.head(filter)
 
-  it('is passed once everything that the log held has been projected', async () => {
+  it('is passed once everything in the log has been projected', async () => {
     await startRunner()
     nextTicket += 1
     await say(store, `ticket-${nextTicket}`, opened(String(nextTicket)), renamed(String(nextTicket), 'a'))
@@ -131,7 +131,7 @@ describe('the head that a consent check requires', () => {
     expect(await reader({ isInProcess: true }).requireHead(head, 'ticket_counts', 100)).toBe(false)
   })
 
-  it('is not passed by a read model that is being filled anew, whatever was told of it before', async () => {
+  it('is not passed by a read model during a rebuild, whatever was reported before', async () => {
     await startRunner()
     const positions = reader({ isInProcess: true })
     nextTicket += 1
@@ -143,7 +143,7 @@ describe('the head that a consent check requires', () => {
     expect(await positions.requireHead(head, 'ticket_counts', 50)).toBe(false)
   })
 
-  it('is not passed by a read model of another version, which may say other things in other tables', async () => {
+  it('is not passed by a read model of another version, because its tables may differ', async () => {
     await startRunner()
     const positions = reader({ isInProcess: false })
     expect(await positions.requireHead(head, 'ticket_counts', 10_000)).toBe(true)
@@ -151,7 +151,7 @@ describe('the head that a consent check requires', () => {
     expect(await positions.requireHead(head, 'ticket_counts', 10_000)).toBe(false)
   })
 
-  it('is that of what the projector listens to: others need not be there, and one that nobody knows has to', async () => {
+  it('concerns events that the projector listens to, and events of unknown types, but no others', async () => {
     await startRunner()
     await runner.close()
     const positions = reader({ isInProcess: false })
@@ -164,7 +164,7 @@ describe('the head that a consent check requires', () => {
     expect(await isCurrent('ticket_counts')).toBe(false)
   })
 
-  it('reads no further back than the projector has come', async () => {
+  it('is read no further back than the projector’s checkpoint', async () => {
     await startRunner()
     const asked: bigint[] = []
     const known = await head()
@@ -181,8 +181,8 @@ describe('the head that a consent check requires', () => {
     expect(asked).toEqual([known.commit])
   })
 
-  // The last one of the file: nobody gets past such an event.
-  it('is not passed before an event of a type that nobody knows', async () => {
+  // The last test of the file: no projector gets past such an event.
+  it('is not passed before an event of an unknown type', async () => {
     await startRunner()
     await runner.close()
     const newer = await openTicketStore(world.node.url, { TicketEaten: defineEvent('TicketEaten', Type.Object({})) })

@@ -30,8 +30,8 @@ const watched = (watcher: string) => ({ type: 'TeamWatched', data: { team: 'red'
 const opened = (ticketId: string) => ({ type: 'TicketOpened', data: { ticketId, title: 'x', team: 'red' } })
 const history = recorded([watched('ann'), opened('t1'), opened('t2'), watched('bob'), opened('t3')])
 
-describe('rows that an insert-select finds in its way', () => {
-  it('are replaced where the handler says so, the latest last, in one batch and one by one', async () => {
+describe('existing rows with the key of an insert-select', () => {
+  it('are replaced if the handler allows it, the latest last, in one batch and one by one', async () => {
     const { news: rows } = await rowsAfter(told({ existing: 'replace' }), history)
     expect(rows).toEqual([
       { key: 'ann', watcher: 'ann', detail: { ticket: 't3' } },

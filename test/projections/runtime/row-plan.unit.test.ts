@@ -30,7 +30,7 @@ function folded(...changes: RowChange[]) {
 }
 
 describe('the fold of row changes', () => {
-  it('makes one whole row of an insert and the patches after it', () => {
+  it('merges an insert and later patches into one whole row', () => {
     expect(
       folded(
         insertRow(tickets, ticket),
@@ -77,7 +77,7 @@ describe('the fold of row changes', () => {
     expect(() => planned(...changes)).toThrow(RowConflictError)
   })
 
-  it('refuses a column or a table that is not declared, and a row without its key', () => {
+  it('refuses an undeclared column or table, and a row without its key', () => {
     expect(() => planned({ op: 'upsert', table: 'tickets', row: { ...row, colour: 'red' } })).toThrow(
       'tickets has no column colour',
     )
@@ -131,7 +131,7 @@ describe('the order of a plan', () => {
         (step) => `${step.kind} ${step.table.name} ${step.kind === 'where' ? step.changes.length : step.rows.size}`,
       )
 
-    it('has all of them ahead of the changes by key', () => {
+    it('puts all of them before the changes by key', () => {
       expect(shapes(announce('1'), read('1'), announce('2'), read('2'), announce('3'))).toEqual([
         'where news 3',
         'rows news 2',
@@ -145,7 +145,7 @@ describe('the order of a plan', () => {
       ])
     })
 
-    it('keeps them behind changes of the table that they read', () => {
+    it('keeps them after changes of the table that they read', () => {
       expect(shapes(watch('a'), read('0'), announce('1'), watch('b'), announce('2'))).toEqual([
         'rows watchers 1',
         'where news 1',
@@ -173,7 +173,7 @@ describe('the order of a plan', () => {
       ])
     })
 
-    it('keeps them behind a change that reads their table', () => {
+    it('keeps them after a change that reads their table', () => {
       const copy = insertSelect(tickets, {
         from: news,
         where: { watcher: 'a' },
@@ -194,7 +194,7 @@ describe('the order of a plan', () => {
     })
   })
 
-  it('never joins patches, of which a later one may meet what an earlier one wrote', () => {
+  it('never joins patches, because a later one may match rows that an earlier one wrote', () => {
     const steps = planned(
       patchRows(tickets, { team: 'red' }, { team: 'blue' }),
       patchRows(tickets, { team: 'blue' }, { team: 'green' }),
@@ -206,7 +206,7 @@ describe('the order of a plan', () => {
     expect(planned(removeRows(tickets, { note: null }), removeRows(tickets, { note: 'x' }))).toHaveLength(2)
   })
 
-  it('takes a removal by the whole key for one of that row', () => {
+  it('treats a removal by the whole key as a removal of that row', () => {
     expect(
       folded(
         upsertRow(watchers, { team: 'a', watcher: 'b', tags: [] }),

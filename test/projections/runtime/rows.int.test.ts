@@ -6,7 +6,7 @@ const watch = (team: string, watcher: string) => ({ type: 'TeamWatched', data: {
 const unwatch = (team: string, watcher: string) => ({ type: 'TeamUnwatched', data: { team, watcher } })
 
 describe('rows of a projector', () => {
-  it('inserts, patches, removes and replaces rows the same in one batch and one by one', async () => {
+  it('inserts, patches, removes and replaces rows equally in one batch and one by one', async () => {
     const { tickets } = await rowsAfter(
       ticketBoard,
       recorded([
@@ -41,7 +41,7 @@ describe('rows of a projector', () => {
     ])
   })
 
-  it('fills rows from lookup rows as they stood at the event', async () => {
+  it('fills rows from lookup rows in their state at the event', async () => {
     const events = recorded([
       opened('t0'),
       watch('red', 'ann'),
@@ -93,7 +93,7 @@ describe('rows of a projector', () => {
     ])
   })
 
-  it('keeps any text that JSON holds, but for what Postgres cannot store', async () => {
+  it('keeps any text of JSON, except characters that Postgres cannot store', async () => {
     const odd = `'"\\ \u0001 \\u0000 😀 {"a":1}`
     const { tickets } = await rowsAfter(
       ticketBoard,
@@ -102,7 +102,7 @@ describe('rows of a projector', () => {
     expect(tickets?.map((row) => row['title'])).toEqual([odd, 'nul \uFFFD lone \uFFFD end'])
   })
 
-  it('refuses a patch of a row that is not there, and an insert of one that is', async () => {
+  it('refuses a patch of a missing row, and an insert of an existing one', async () => {
     await expect(rowsAfter(ticketBoard, recorded([renamed('t1', 'a')]))).rejects.toThrow(
       'patch of a missing row of tickets',
     )

@@ -56,7 +56,7 @@ function start(projectors: readonly Projector[], options: Partial<ProjectionRunn
 }
 
 let nextTicket = 0
-/** A ticket of this test's own, since all tests of the file share one log. */
+/** A ticket for this test only, because all tests of the file share one log. */
 function fresh(): string {
   nextTicket += 1
   return `k${nextTicket}`
@@ -90,7 +90,7 @@ describe('the projection runner', () => {
     })
   })
 
-  it('moves every projector with every event, also with those that it does not handle', async () => {
+  it('moves every projector with every event, also with events that it does not handle', async () => {
     const ticket = fresh()
     const runner = start([ticketBoard, ticketCounts])
     await runner.caughtUp()
@@ -101,14 +101,14 @@ describe('the projection runner', () => {
     })
   })
 
-  it('goes on exactly where it stopped', async () => {
+  it('continues exactly where it stopped', async () => {
     const ticket = fresh()
     const first = start([ticketCounts])
     await first.caughtUp()
     await say(store, `ticket-${ticket}`, opened(ticket))
     await first.close()
     await say(store, `ticket-${ticket}`, renamed(ticket, 'a'), renamed(ticket, 'b'))
-    // An insert of an event that is there already would stop the projector.
+    // A second insert of the same event would stop the projector.
     const second = start([ticketCounts])
     await second.caughtUp()
     const { counts = [] } = await readRows(pool, ticketCounts)
@@ -116,7 +116,7 @@ describe('the projection runner', () => {
     expect(second.status()[0]).toMatchObject({ state: 'live', failure: undefined })
   })
 
-  it('stops only the projector that cannot take an event, at that event, and says which', async () => {
+  it('stops only the projector that cannot process an event, at that event, and reports it', async () => {
     const [good, bad] = [fresh(), fresh()]
     const picky = defineProjector<TicketEvent>()({
       ...ticketBoard,
@@ -159,7 +159,7 @@ describe('the projection runner', () => {
     ])
   })
 
-  it('names the class and place of a handler that throws, not its message', async () => {
+  it('reports the class and place of a handler that throws, not its message', async () => {
     const ticket = fresh()
     const thrower = defineProjector<TicketEvent>()({
       ...ticketBoard,
@@ -177,7 +177,7 @@ describe('the projection runner', () => {
     expect(runner.status()[0]?.failure?.reason).toMatch(/^RangeError at runner\.int\.test\.ts:\d+$/)
   })
 
-  it('stops and resumes a projector for an operator, who may be elsewhere', async () => {
+  it('stops and resumes a projector on behalf of an operator on another instance', async () => {
     const ticket = fresh()
     const runner = start([ticketCounts])
     await runner.caughtUp()
@@ -195,7 +195,7 @@ describe('the projection runner', () => {
     expect(await runner.stop('unknown')).toBe(false)
   })
 
-  it('drops and fills anew a read model whose version has changed', async () => {
+  it('drops and refills a read model whose version has changed', async () => {
     const ticket = fresh()
     const first = start([ticketBoard, ticketCounts])
     await say(store, `ticket-${ticket}`, opened(ticket))
@@ -221,7 +221,7 @@ describe('the projection runner', () => {
     expect((await titles(next))[ticket]).toBe('second version')
   })
 
-  it('lets another instance stand by and take over', async () => {
+  it('lets another instance wait on standby and take over', async () => {
     const ticket = fresh()
     const first = start([ticketCounts])
     await first.caughtUp()
@@ -237,7 +237,7 @@ describe('the projection runner', () => {
     })
   })
 
-  it('takes each event once while its database connections are cut again and again', async () => {
+  it('processes each event once while its database connections break repeatedly', async () => {
     const ticket = fresh()
     const runner = start([ticketBoard, ticketCounts])
     await runner.caughtUp()
@@ -256,7 +256,7 @@ describe('the projection runner', () => {
     await eventually(() => expect(runner.status().map(({ state }) => state)).toEqual(['live', 'live']))
   })
 
-  it('says when its database has been dropped', async () => {
+  it('reports that its database has been dropped', async () => {
     const onDatabaseGone = vi.fn()
     const lost = await freshDatabase()
     const lostPool = createPool({ url: lost.url, max: 4 })
@@ -268,7 +268,7 @@ describe('the projection runner', () => {
     await lostPool.end()
   })
 
-  it('refuses names that Postgres would not take plainly, and two of one name', () => {
+  it('refuses names that need quotes in Postgres, and duplicate names', () => {
     expect(() =>
       createProjectionRunner({
         eventStore: store,
@@ -290,8 +290,8 @@ describe('the projection runner', () => {
   })
 })
 
-describe('a runner over a node that is killed', () => {
-  it('loses nothing and takes nothing twice', async () => {
+describe('a runner on a node that is killed', () => {
+  it('loses no event and processes none twice', async () => {
     const own = await freshEventStore()
     const ownStore = await openTicketStore(own.url)
     try {

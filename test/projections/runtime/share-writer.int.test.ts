@@ -46,10 +46,11 @@ function listener() {
 }
 
 describe('the writer of batches', () => {
-  it('takes a commit whose answer was lost for its own', async () => {
+  it('recognises its own commit if the answer was lost', async () => {
     const impatient = createPool({ url: database.url, max: 2, statementTimeoutMs: 100 })
     const batch = batchOf(ticketCounts)
-    // Somebody holds the checkpoint until the first try has given up, and has then moved it where that try would have.
+    // The checkpoint is locked until the first attempt has given up. Then it is moved to where that attempt would have
+    // moved it.
     const holder = await pool.connect()
     await holder.query('begin')
     await holder.query(
@@ -70,7 +71,7 @@ describe('the writer of batches', () => {
     expect(batch.member.isActive).toBe(true)
   })
 
-  it('stands back for an instance that moved the checkpoint, and writes the others', async () => {
+  it('gives way to an instance that moved the checkpoint, and writes the other shares', async () => {
     await pool.query(`update runtime.projectors set commit_position = 7 where name = 'ticket_counts'`)
     const told = listener()
     const [lost, kept] = [batchOf(ticketCounts), batchOf(ticketBoard)]
@@ -81,7 +82,7 @@ describe('the writer of batches', () => {
     expect((await readRows(pool, ticketCounts))['counts']).toEqual([])
   })
 
-  it('writes up to the event that a projector cannot take, and all of it for the others', async () => {
+  it('writes up to the event that a projector cannot process, and everything for the others', async () => {
     const given = recorded([opened('1'), renamed('1', 'a'), renamed('nobody', 'x'), renamed('1', 'b'), closed('1')])
     const told = listener()
     const [stopped, kept] = [batchOf(ticketBoard, given), batchOf(ticketCounts, given)]
@@ -101,7 +102,7 @@ describe('the writer of batches', () => {
     ])
   })
 
-  it('stands at the end of a batch that could be taken event by event only', async () => {
+  it('stands at the end of a batch that could only be written event by event', async () => {
     await pool.query(`create function ticket_counts.one_row() returns trigger language plpgsql as $$ begin
       if (select count(*) from added) > 1 then raise exception 'too many'; end if; return null; end $$;
       create trigger one_row after insert on ticket_counts.counts referencing new table as added for each statement execute function ticket_counts.one_row()`)
@@ -117,7 +118,7 @@ describe('the writer of batches', () => {
     expect(member.isActive).toBe(true)
   })
 
-  it('does not hold a failure against a copy that took the place of the one that it was met in', async () => {
+  it('records no failure for a copy that replaced the failed one', async () => {
     const given = recorded([renamed('nobody', 'x')])
     const batch = batchOf(ticketBoard, given)
     await pool.query(`update runtime.projectors set copy_id = gen_random_uuid() where name = 'ticket_board'`)
@@ -128,7 +129,7 @@ describe('the writer of batches', () => {
     expect((await readCheckpoints(pool, ['ticket_board'])).get('ticket_board')?.status).toBe('rebuilding')
   })
 
-  it('does not hold a failure against a copy that has passed the event', async () => {
+  it('records no failure for a copy that has passed the event', async () => {
     const [event] = recorded([renamed('nobody', 'x')])
     if (event === undefined) throw new TypeError('no event')
     const { member } = batchOf(ticketBoard)
@@ -141,7 +142,7 @@ describe('the writer of batches', () => {
     expect((await readCheckpoints(pool, ['ticket_board'])).get('ticket_board')?.status).toBe('rebuilding')
   })
 
-  it('writes nothing under a version or with tables that are not those that serve', async () => {
+  it('writes nothing under a version or with tables other than the serving ones', async () => {
     const [one, other] = [
       batchOf({ ...ticketBoard, version: 2 }),
       batchOf({

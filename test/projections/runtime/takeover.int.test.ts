@@ -42,13 +42,13 @@ async function rowsOf(projector: Projector): Promise<number> {
   return (await readRows(pool, projector))['counts']?.length ?? 0
 }
 
-/** Ticket counts under another name, so that several projectors lag differently. */
+/** Ticket counts under another name, so several projectors lag differently. */
 function counter(name: string): Projector {
   return { ...ticketCounts, name }
 }
 
 describe('a checkpoint', () => {
-  it('is moved only from where its writer left it, and with it the rows', async () => {
+  it('moves only from where its writer left it, together with the rows', async () => {
     await ensureRuntimeSchema(pool)
     const { position } = await inTransaction(pool, (client) => prepareProjector(client, ticketCounts))
     const events = recorded([opened('t1'), renamed('t1', 'a')])
@@ -64,7 +64,7 @@ describe('a checkpoint', () => {
     expect(await rowsOf(ticketCounts)).toBe(2)
   })
 
-  it('that another instance moved makes the runner stand back and go on from what is stored', async () => {
+  it('that another instance moved puts the runner on standby; it continues from the stored position', async () => {
     const runner = start([counter('moved')])
     await runner.caughtUp()
     await pool.query(`update runtime.projectors set commit_position = 0, prepare_position = 0 where name = 'moved'`)
@@ -92,7 +92,7 @@ async function countTouches(): Promise<number> {
 }
 
 describe('projectors that lag', () => {
-  it('catch up by themselves under load and join the live reading, each event once', async () => {
+  it('catch up by themselves under load and join the live read, each event once', async () => {
     const early = counter('early')
     const first = start([early])
     await first.caughtUp()
@@ -126,12 +126,12 @@ describe('projectors that lag', () => {
     for (const name of ['early', 'late', 'later']) {
       await vi.waitFor(async () => expect(await rowsOf(counter(name))).toBe(total), { timeout: 10_000 })
     }
-    // Two groups read for themselves; one reading is left.
+    // Two groups have their own reads; later one read remains.
     expect(subscriptions).toHaveLength(2)
     expect(subscriptions.filter(({ signal }) => !signal.aborted)).toHaveLength(1)
   })
 
-  it('are told apart: a failed one does not hold up a new one', async () => {
+  it('are separate: a failed one does not delay a new one', async () => {
     const runner = start([{ ...ticketBoard, name: 'board' }, counter('beside')])
     await runner.caughtUp()
     await say(store, 'ticket-x', renamed('x', 'never opened'))

@@ -4,7 +4,7 @@ import { freshEventStore, type TestEventStore } from '../../support/event-store.
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { openTicketStore } from './tickets.ts'
 
-/** A node, its store and a database of one test file's own. */
+/** A node, its store and a database for one test file. */
 export interface TicketWorld {
   readonly node: TestEventStore
   readonly store: EventStore

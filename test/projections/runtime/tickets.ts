@@ -17,7 +17,7 @@ import type { Appended, Fold } from '../../../streams/store/events.ts'
 import type { KeyVault } from '../../../platform/kit/key-vault.ts'
 import { defineEvent, type EventDefinition, type EventOf } from '../../../streams/store/schema.ts'
 
-/** A made-up aggregate, so that the runtime is tested without any service. */
+/** A sample aggregate, so the runtime is tested without any service. */
 export const ticketEvents = {
   opened: defineEvent(
     'TicketOpened',
@@ -111,7 +111,7 @@ export const ticketBoard = defineProjector<TicketEvent>()({
   },
 })
 
-/** How often each ticket was touched; patches nothing, so that it takes any history. */
+/** Counts the events of each ticket. It patches nothing, so it accepts any history. */
 const counts = defineTable({
   name: 'counts',
   columns: { event_id: 'uuid', ticket_id: 'text' },
@@ -129,12 +129,12 @@ export const ticketCounts = defineProjector<TicketEvent>()({
 
 /** Keys of a test run that stores no PHI. */
 const noSubjects: KeyVault = {
-  subjectKeyForWriting: () => Promise.reject(new Error('no event of these tests holds PHI')),
-  subjectKeyForReading: () => Promise.reject(new Error('no event of these tests holds PHI')),
+  subjectKeyForWriting: () => Promise.reject(new Error('no event of these tests contains PHI')),
+  subjectKeyForReading: () => Promise.reject(new Error('no event of these tests contains PHI')),
   eventSigningKey: () => Promise.resolve(new Uint8Array(32).fill(7)),
 }
 
-/** `newer` are event types of a later version of the program. */
+/** `newer` lists event types of a later version of the program. */
 export function openTicketStore(
   url: string,
   newer: Readonly<Record<string, EventDefinition>> = {},
@@ -145,7 +145,7 @@ export function openTicketStore(
 
 export const filter = { streamPrefixes: ['ticket-', 'noise-'] }
 
-/** Appends to a stream at its end, whatever that is. */
+/** Appends to the end of a stream, at any revision. */
 export async function say(store: EventStore, stream: string, ...events: TicketEvent[]): Promise<Appended> {
   const { revision } = await store.load({ fold: ticketFold, stream })
   return store.append({ fold: ticketFold, stream }, revision, events, {
@@ -169,7 +169,7 @@ export function closed(ticketId: string): TicketEvent {
   return { type: 'TicketClosed', data: { ticketId } }
 }
 
-/** Drops every schema that a runner made, so that the tests of a file share one database. */
+/** Drops every schema of a runner, so the tests of a file can share one database. */
 export async function emptyDatabase(pool: Pool): Promise<void> {
   const { rows } = await pool.query<{ name: string }>(
     `select nspname as name from pg_namespace where nspname not in ('public', 'information_schema') and nspname not like 'pg\\_%'`,
@@ -177,7 +177,7 @@ export async function emptyDatabase(pool: Pool): Promise<void> {
   if (rows.length > 0) await pool.query(`drop schema ${rows.map(({ name }) => `"${name}"`).join(', ')} cascade`)
 }
 
-/** Takes log messages and keeps none. */
+/** Discards log messages. */
 export const silentLogger = {
   debug: () => undefined,
   info: () => undefined,

@@ -42,7 +42,7 @@ let database: FreshDatabase
 let pool: Pool
 let runner: ProjectionRunner
 
-// Such an event stays in the log, so each test has a node of its own.
+// Such an event stays in the log, so each test has its own node.
 beforeEach(async () => {
   node = await freshEventStore()
   store = await openTicketStore(node.url)
@@ -85,8 +85,8 @@ async function ticketCount(): Promise<number> {
   return (await readRows(pool, openings))['tickets']?.length ?? 0
 }
 
-describe('an event that cannot be read', () => {
-  it('stops whoever listens to its type, after what came before it', async () => {
+describe('an event that cannot be decoded', () => {
+  it('stops the projectors that listen to its type, after the events before it', async () => {
     await say(store, 'ticket-1', opened('1'))
     await plant('ticket-2', 'TicketRenamed')
     await say(store, 'ticket-3', opened('3'))
@@ -100,7 +100,7 @@ describe('an event that cannot be read', () => {
     expect((await readRows(pool, ticketCounts))['counts']).toHaveLength(1)
   })
 
-  it('ends the rebuild of whoever listens to it, until it is skipped, and no other', async () => {
+  it('ends the rebuild of a projector that listens to it, until it is skipped, and of no other', async () => {
     await say(store, 'ticket-1', opened('1'))
     await plant('ticket-2', 'TicketRenamed')
     await say(store, 'ticket-3', opened('3'))
@@ -126,7 +126,7 @@ describe('an event that cannot be read', () => {
     expect((await readRows(pool, ticketCounts))['counts']).toHaveLength(2)
   })
 
-  it('of a type that only a newer program knows stops everyone', async () => {
+  it('of a type that only a newer program has stops every projector', async () => {
     const newer = await openTicketStore(node.url, { TicketEaten: defineEvent('TicketEaten', Type.Object({})) })
     const fold = { category: 'ticket', initialState: 0, evolve: (count: number) => count + 1 }
     await newer.append({ fold, stream: 'ticket-2' }, 'no_stream', [{ type: 'TicketEaten', data: {} }], {
@@ -141,7 +141,7 @@ describe('an event that cannot be read', () => {
     })
   })
 
-  it('on a channel, where others publish too, is passed over', async () => {
+  it('is skipped on a channel, where others publish too', async () => {
     await plant('ticket.events', 'foreign.news')
     await plant('ticket.events', 'ticket.opened')
     await say(store, 'ticket-1', opened('1'))

@@ -11,7 +11,7 @@ import { filter, opened, renamed, say, silentLogger, ticketBoard, tickets, type 
 
 const world = RebuildWorld.ofThisFile()
 
-/** The board of a later version, whose titles say so. */
+/** The board of a later version, marked in its titles. */
 function board(version: number, given: Partial<Projector> = {}): Projector {
   return defineProjector<TicketEvent>()({
     ...ticketBoard,
@@ -39,12 +39,12 @@ async function ticketNamed(title: string): Promise<string> {
 }
 
 describe('a newer version of a projector', () => {
-  it('fills its copy while the older one serves and is written, then takes its place', async () => {
+  it('fills its copy while the older one serves and is written, then replaces it', async () => {
     const ticket = await ticketNamed('a')
     const older = world.start([board(1)])
     await older.caughtUp()
     await eventually(() => expect(older.status()[0]?.state).toBe('live'))
-    // Somebody else works on the copies: the newer program has to wait, and the older one goes on.
+    // Another process works on the copies. The newer program must wait, and the older one continues.
     const operator = await OperatorLocks.open({ pool: world.pool })
     await operator.take('ticket_board')
     const newer = world.start([board(2)])
@@ -55,7 +55,7 @@ describe('a newer version of a projector', () => {
     await operator.close()
     await newer.caughtUp()
     expect((await world.titles(board(2)))[ticket]).toBe('v2 b')
-    // The older one stands back for good, without leaving the process, and hands over its lock.
+    // The older instance goes on standby for good within its process, and hands over its lock.
     await say(world.store, `ticket-${ticket}`, renamed(ticket, 'c'))
     await eventually(async () => expect((await world.titles(board(2)))[ticket]).toBe('v2 c'))
     await eventually(() => expect([older.status()[0]?.state, newer.status()[0]?.state]).toEqual(['standby', 'live']))
@@ -64,7 +64,7 @@ describe('a newer version of a projector', () => {
     )
   })
 
-  it('and an older one side by side never fight: the newer one serves, once', async () => {
+  it('and an older one in parallel never fight: the newer one takes over once', async () => {
     const ticket = await ticketNamed('a')
     const programs = [
       world.start([board(1)]),
@@ -87,7 +87,7 @@ describe('a newer version of a projector', () => {
     })
   })
 
-  it('is not touched by an older program that starts where nobody runs it', async () => {
+  it('is not changed by an older program that starts when no instance runs it', async () => {
     const ticket = await ticketNamed('a')
     await world.filled([board(2)])
     const before = await world.stored('ticket_board')
@@ -103,7 +103,7 @@ describe('a newer version of a projector', () => {
     expect(newer.status()[0]?.state).toBe('live')
   })
 
-  it('goes on with the copy that its killed program left half filled', async () => {
+  it('continues the copy that its killed program left half filled', async () => {
     const [first, second] = [await ticketNamed('first'), await ticketNamed('second')]
     await world.filled([board(1)])
     const taken: string[] = []
@@ -131,7 +131,7 @@ describe('a newer version of a projector', () => {
     })
   })
 
-  it('begins its copy anew where an event was skipped that the copy had taken already', async () => {
+  it('restarts its copy if the copy contains an event skipped since', async () => {
     const [kept, skipped] = [await ticketNamed('kept'), world.fresh()]
     await world.filled([board(1)])
     const { position } = await say(world.store, `ticket-${skipped}`, opened(skipped, 'skipped meanwhile'))
@@ -143,7 +143,7 @@ describe('a newer version of a projector', () => {
     expect(await world.titles(board(2))).not.toHaveProperty(skipped)
   })
 
-  it('that cannot take an event leaves the older one serving, says so, and tries again when it is let go on', async () => {
+  it('that cannot process an event leaves the older one serving, reports it, and tries again after a resume', async () => {
     const bad = await ticketNamed('bad')
     const older = world.start([board(1)])
     await older.caughtUp()
@@ -167,7 +167,7 @@ describe('a newer version of a projector', () => {
     await say(world.store, `ticket-${bad}`, renamed(bad, 'older goes on'))
     await eventually(async () => expect((await world.titles(board(1)))[bad]).toBe('v1 older goes on'))
     expect(await world.stored('ticket_board')).toMatchObject({ version: 1, status: 'running' })
-    // Who runs the older version is not replaced by one that cannot fill its own.
+    // The instances of the older version are not replaced by one that cannot fill its copy.
     await newer.caughtUp()
     expect([newer.isCaughtUp(), older.isCaughtUp()]).toEqual([false, true])
     isMended = true
@@ -176,7 +176,7 @@ describe('a newer version of a projector', () => {
     await eventually(() => expect(newer.status()[0]?.state).toBe('live'))
   })
 
-  it('that finds no room on the disk gives its copy up, and tries again only when it is let go on', async () => {
+  it('without room on the disk drops its copy, and tries again only after a resume', async () => {
     const ticket = await ticketNamed('a')
     await world.filled([board(1)])
     await world.pool
@@ -198,7 +198,7 @@ describe('a newer version of a projector', () => {
     await eventually(() => expect(older.status()[0]?.state).toBe('standby'))
   })
 
-  it('that is stopped and let go on begins when its earlier try has ended', async () => {
+  it('that is stopped and resumed starts after its earlier attempt has ended', async () => {
     await ticketNamed('a')
     await world.filled([board(1)])
     const gate = Promise.withResolvers<void>()
@@ -225,7 +225,7 @@ describe('a newer version of a projector', () => {
     expect(most).toBe(1)
   })
 
-  it('leaves a stopped one alone', async () => {
+  it('does not change a stopped one', async () => {
     await world.filled([board(1)])
     await requestStop(world.pool, 'ticket_board')
     const newer = world.start([board(2)])
@@ -238,7 +238,7 @@ describe('a newer version of a projector', () => {
     )
   })
 
-  it('takes an older one that had failed past its event', async () => {
+  it('takes a failed older one past its event', async () => {
     const ticket = world.fresh()
     const failing = board(1, {
       handlers: {
@@ -266,7 +266,7 @@ describe('other tables under the same version', () => {
     return board(1, { tables: [extra, ...ticketBoard.tables.slice(1)] })
   }
 
-  it('stand by while somebody runs what serves, and are filled once nobody does', async () => {
+  it('wait on standby while an instance runs the serving ones, and are filled after it stops', async () => {
     const ticket = await ticketNamed('a')
     const serving = world.start([board(1)])
     await serving.caughtUp()
@@ -286,7 +286,7 @@ describe('other tables under the same version', () => {
 })
 
 describe('other tables that cannot be filled', () => {
-  it('are tried once, and nobody is said to run what serves meanwhile', async () => {
+  it('are tried once, and the serving ones do not count as run by another instance meanwhile', async () => {
     const ticket = await ticketNamed('a')
     await world.filled([board(1)])
     let tries = 0
@@ -304,7 +304,7 @@ describe('other tables that cannot be filled', () => {
     const runner = world.start([picky])
     await eventually(() => expect(runner.status()[0]?.state).toBe('failed'))
     const before = [tries, (await world.stored('ticket_board'))?.heartbeatAgeMs ?? 0]
-    // Another one's looks tell that time enough for several more has passed.
+    // Rounds of another instance show that there was time for several more.
     const other = world.start([board(1, { name: 'other_board' })])
     for (let look = 0; look < 10; look += 1) {
       const since = (await world.pool.query<{ at: Date }>('select clock_timestamp() as at')).rows[0]?.at
@@ -322,8 +322,8 @@ describe('other tables that cannot be filled', () => {
   })
 })
 
-describe('what an older installation has', () => {
-  it('gets the columns that were added since, and keeps its place', async () => {
+describe('the state of an older installation', () => {
+  it('gets the columns that were added since, and keeps its position', async () => {
     await ticketNamed('a')
     await world.filled([board(1)])
     const before = await world.stored('ticket_board')
@@ -341,7 +341,7 @@ describe('what an older installation has', () => {
 })
 
 describe('a runner', () => {
-  it('takes a read model that was put back from its place, also where no event comes, and calls it running only then', async () => {
+  it('continues with a read model that was put back from its position, also without new events, and only then shows it as running', async () => {
     const ticket = await ticketNamed('a')
     const runner = world.start([board(1)])
     await runner.caughtUp()
@@ -352,7 +352,7 @@ describe('a runner', () => {
     expect((await world.titles(board(1)))[ticket]).toBe('v1 a')
   })
 
-  it('waits until it can read what was skipped', async () => {
+  it('waits until it can read the skipped events', async () => {
     const ticket = world.fresh()
     const { position } = await say(world.store, `ticket-${ticket}`, opened(ticket, 'never shown'))
     let isAway = true

@@ -24,7 +24,7 @@ const key = { parent: constantFrom(...parents), place: constantFrom(1, 2, 3) }
 const label = constantFrom('x', 'y', null)
 const weight = constantFrom(1, 2)
 
-/** One change; those by the parent alone are the wide ones, also under another spelling of its id. */
+/** One change. Changes by the parent alone are the wide ones, also with another spelling of its id. */
 const change: Arbitrary<RowChange> = oneof(
   record({ ...key, label }).map((row) => insertRow(parts, row)),
   record({ ...key, weight }).map((row) => upsertRow(parts, row)),
@@ -71,7 +71,7 @@ describe('patches of all rows of a parent', () => {
     return (await pool.query('select * from wide.parts order by parent, place')).rows
   }
 
-  it('leave in one batch what they leave one after the other', async () => {
+  it('leave the same rows in one batch as one after the other', async () => {
     await assert(
       asyncProperty(
         array(change, { maxLength: 12 }),
@@ -90,7 +90,7 @@ describe('patches of all rows of a parent', () => {
     )
   })
 
-  it('of many parents make one statement, whatever is done to single rows between them', async () => {
+  it('of many parents become one statement, with any changes of single rows between them', async () => {
     const [one, other] = parents
     const changes = [one, other].flatMap((parent) => [
       insertRow(parts, { parent, place: 1, label: 'x' }),

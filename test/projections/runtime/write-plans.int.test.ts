@@ -11,7 +11,7 @@ import { opened, renamed, ticketBoard, type TicketEvent } from './tickets.ts'
 const grown = 50_000
 
 let database: FreshDatabase
-/** One connection, whose reads can be counted and which keeps what it has prepared. */
+/** One connection with countable reads, which keeps its prepared statements. */
 let pool: Pool
 const copies = new Map<string, string>()
 let at = 0n
@@ -27,7 +27,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** Writes one event as a batch of its own. */
+/** Writes one event as its own batch. */
 async function write(event: TicketEvent): Promise<void> {
   const [from, to] = [
     { commit: at, prepare: at },
@@ -56,15 +56,18 @@ async function readsOf(work: () => Promise<void>): Promise<number> {
 }
 
 const kinds: Readonly<Record<string, (ticket: string) => TicketEvent>> = {
-  'a row that is there': (ticket) => renamed(ticket, 'new'),
-  'a row that goes': (ticketId) => ({ type: 'TicketClosed', data: { ticketId } }),
-  'rows that a lookup table names': (ticket) => opened(`${ticket}-new`, 'title', 'lonely'),
-  'a row that is there or not': (watcher) => ({ type: 'TeamWatched', data: { team: 'red', watcher } }),
+  'an existing row': (ticket) => renamed(ticket, 'new'),
+  'a removed row': (ticketId) => ({ type: 'TicketClosed', data: { ticketId } }),
+  'rows from a lookup table': (ticket) => opened(`${ticket}-new`, 'title', 'lonely'),
+  'a row that may exist': (watcher) => ({ type: 'TeamWatched', data: { team: 'red', watcher } }),
   'rows by their key': (watcher) => ({ type: 'TeamUnwatched', data: { team: 'red', watcher } }),
-  'rows by an index of theirs': (ticket) => ({ type: 'TeamRenamed', data: { team: `team of ${ticket}`, to: 'blue' } }),
+  'rows by one of their indexes': (ticket) => ({
+    type: 'TeamRenamed',
+    data: { team: `team of ${ticket}`, to: 'blue' },
+  }),
 }
 
-it('plans that were made while tables were empty read none of them whole once they have grown', async () => {
+it('plans for empty tables scan no table once it has grown', async () => {
   for (let round = 0; round < 8; round += 1) {
     await write(opened(`early-${round}`))
     for (const event of Object.values(kinds)) await write(event(`early-${round}`)).catch(() => undefined)

@@ -21,7 +21,7 @@ const quick = { catalogue, appendTimeoutMs: 100 }
 const patient = { catalogue, appendTimeoutMs: 60_000 }
 
 describe('a store without room', () => {
-  test('is full until it says that it has room, whatever else it answers', async () => {
+  test('is full until it reports room, whatever else it answers', async () => {
     let hasRoom = false
     await using server = await ScriptedServer.start({
       onAppend: (request, call, number) => {
@@ -45,7 +45,7 @@ describe('a store without room', () => {
     expect(server.appends.at(-1)).toMatchObject({ expected: 'any', ids: [] })
   })
 
-  test('is full also where only a repeat of an append met that', async () => {
+  test('is full also if only a repeat of an append met that', async () => {
     await using server = await ScriptedServer.start({
       onAppend: (request, call, number) => {
         if (number > 1) call.write(withoutRoom(request))
@@ -59,7 +59,7 @@ describe('a store without room', () => {
     expect(await store.isFull()).toBe(true)
   })
 
-  test('is asked for it by our timer, not by the clock of the server, and a lost answer ends', async () => {
+  test('is checked with our timer, not the server’s clock, and a lost answer ends the check', async () => {
     await using server = await ScriptedServer.start({
       onAppend: (request, call, number) => {
         if (number === 1) call.write(withoutRoom(request))
@@ -77,8 +77,8 @@ describe('a store without room', () => {
   })
 })
 
-describe('appends against a server that misbehaves', () => {
-  test('a transport error of another client leaves the appends of this one alone', async () => {
+describe('appends to a server that misbehaves', () => {
+  test('a transport error of another client does not affect the appends of this one', async () => {
     let late: (() => void) | undefined
     await using good = await ScriptedServer.start({
       onAppend: (request, call, number) => {
@@ -102,7 +102,7 @@ describe('appends against a server that misbehaves', () => {
     expect(good.appends).toHaveLength(1)
   })
 
-  test('a late answer to an append that nobody waits for does not take the process down', async () => {
+  test('a late answer to an abandoned append does not end the process', async () => {
     const logger = new RecordingLogger()
     let late: (() => void) | undefined
     await using server = await ScriptedServer.start({
@@ -116,14 +116,14 @@ describe('appends against a server that misbehaves', () => {
 
     await store.append({ fold, stream: stream() }, 'no_stream', [noted(1)], newContext())
     late?.()
-    await until(() => logger.lines.some((line) => line.includes('nobody waits for')))
+    await until(() => logger.lines.some((line) => line.includes('abandoned append')))
 
     expect(await store.append({ fold, stream: stream() }, 'no_stream', [noted(3)], newContext())).toHaveProperty(
       'revision',
     )
   })
 
-  test('a silent server makes the append repeat with the same ids and revision after a timer of its own', async () => {
+  test('a silent server makes the append repeat with the same ids and revision after our own timer', async () => {
     await using server = await ScriptedServer.start({ onAppend: answerFrom(3) })
     await using store = await openTestStore({ ...quick, url: server.url })
 
@@ -148,7 +148,7 @@ describe('appends against a server that misbehaves', () => {
     expect(server.appends).toHaveLength(2)
   })
 
-  test('data that JSON cannot encode without loss is refused before the client sees it', async () => {
+  test('data that JSON cannot encode without loss is refused before the client gets it', async () => {
     await using server = await ScriptedServer.start({ onAppend: answerFrom(1) })
     await using store = await openTestStore({ ...patient, url: server.url })
     const cycle: Record<string, unknown> = {}
@@ -167,7 +167,7 @@ describe('appends against a server that misbehaves', () => {
     })
   })
 
-  test('a conflict tells the revision that the server told', async () => {
+  test('a conflict contains the revision from the server', async () => {
     await using server = await ScriptedServer.start({
       onAppend: (request, call) => call.write(wrongVersion(request, 41)),
       onRead: (call) => call.end(),
@@ -179,7 +179,7 @@ describe('appends against a server that misbehaves', () => {
     await expect(appending).rejects.toMatchObject({ expected: 3n, actual: 41n })
   })
 
-  test('appends take the batch path, with credentials from the connection string', async () => {
+  test('appends use the batch path, with credentials from the connection string', async () => {
     const tls = selfSigned()
     const folder = await mkdtemp(join(tmpdir(), 'certificate-'))
     const file = join(folder, 'ca.pem')
@@ -201,7 +201,7 @@ describe('appends against a server that misbehaves', () => {
     }
   })
 
-  test('the deadline that the server is told outlasts a clock that is hours off', async () => {
+  test('the deadline for the server outlasts a clock that is hours off', async () => {
     await using server = await ScriptedServer.start({ onAppend: answerFrom(1) })
     await using store = await openTestStore({ ...quick, url: server.url })
     const before = Date.now()
@@ -222,7 +222,7 @@ describe('appends against a server that misbehaves', () => {
     expect(server.appends[1]).toMatchObject({ ids: server.appends[0]?.ids, expected: 'no_stream' })
   })
 
-  test('a server that goes away in the middle of an append is asked again', async () => {
+  test('an append is repeated if the server goes away half-way', async () => {
     await using server = await ScriptedServer.start({
       onAppend: (request, call, number) => (number === 1 ? unavailable(call) : call.write(appended(request, 0, 10))),
     })
@@ -234,7 +234,7 @@ describe('appends against a server that misbehaves', () => {
     expect(server.appends[1]?.ids).toEqual(server.appends[0]?.ids)
   })
 
-  test('an append that a follower refused goes to the leader it names', async () => {
+  test('an append that a follower refused goes to the leader in its answer', async () => {
     await using leader = await ScriptedServer.start({ onAppend: answerFrom(1) })
     await using follower = await ScriptedServer.start({ onAppend: (_, call) => notLeader(call, leader.port) })
     await using store = await openTestStore({ ...patient, url: follower.url })
@@ -245,7 +245,7 @@ describe('appends against a server that misbehaves', () => {
     expect(leader.appends[0]).toMatchObject({ ids: follower.appends[0]?.ids, expected: 'no_stream' })
   })
 
-  test('an append whose outcome stays unknown ends with an error that says so', async () => {
+  test('an append whose outcome stays unknown ends with that error', async () => {
     await using server = await ScriptedServer.start({})
     await using store = await openTestStore({ ...quick, url: server.url, appendBudgetMs: 250 })
 
@@ -265,7 +265,7 @@ describe('appends against a server that misbehaves', () => {
     )
   })
 
-  test('a first refusal is told as one', async () => {
+  test('a first refusal is reported as a refusal', async () => {
     await using server = await ScriptedServer.start({ onAppend: (request, call) => call.write(accessDenied(request)) })
     await using store = await openTestStore({ ...patient, url: server.url })
 
@@ -275,7 +275,7 @@ describe('appends against a server that misbehaves', () => {
     expect(server.appends).toHaveLength(1)
   })
 
-  test('after a conflict the append is a success when its own events stand at its place', async () => {
+  test('after a conflict the append is a success if its own events are at its place', async () => {
     const name = stream()
     await using server = await ScriptedServer.start({
       onAppend: (request, call) => call.write(wrongVersion(request, 6)),
@@ -315,7 +315,7 @@ describe('appends against a server that misbehaves', () => {
     expect(server.appends).toHaveLength(0)
   })
 
-  test('a server with a smaller limit of its own is believed', async () => {
+  test('a smaller limit of the server counts', async () => {
     await using server = await ScriptedServer.start({ onAppend: (request, call) => call.write(tooLarge(request)) })
     await using store = await openTestStore({ ...patient, url: server.url })
 
@@ -324,7 +324,7 @@ describe('appends against a server that misbehaves', () => {
     )
   })
 
-  test('every append names an exact revision', async () => {
+  test('every append contains an exact revision', async () => {
     await using server = await ScriptedServer.start({ onAppend: answerFrom(1) })
     await using store = await openTestStore({ ...patient, url: server.url })
 
@@ -334,7 +334,7 @@ describe('appends against a server that misbehaves', () => {
   })
 })
 
-/** Stays silent until the nth request, then answers as a server does that stored two events after revision 7. */
+/** Stays silent until the nth request, then answers as a server that stored two events after revision 7. */
 function answerFrom(first: number) {
   let rooms = 0
   return (request: BatchAppendReq, call: AppendCall, number: number) => {

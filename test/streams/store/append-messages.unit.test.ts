@@ -23,7 +23,7 @@ const append = {
 const decoded = (message: Buffer) => streams.BatchAppendReq.deserializeBinary(message)
 
 describe('an append', () => {
-  test('is what a server of the protocol reads', () => {
+  test('is readable by a server of the protocol', () => {
     const text = string({ unit: 'binary' }).map((value) => value.toWellFormed())
     const expected = oneof(
       constant('any' as const),
@@ -69,7 +69,7 @@ describe('an answer', () => {
     readAppendReply(Buffer.from(message.serializeBinary()), (id) => `stream of ${id}`)
   const request = decoded(appendMessage(append))
 
-  test('of success tells revision and place', () => {
+  test('of success contains revision and position', () => {
     for (const [revision, place] of [
       [0, 0],
       [127, 128],
@@ -90,14 +90,14 @@ describe('an answer', () => {
     })
   })
 
-  test('of refusal without any details is one all the same', () => {
+  test('of refusal without details is still a refusal', () => {
     const bare = wrongVersion(request, 41)
     bare.getError()?.clearDetails()
     bare.getError()?.setCode(14)
     expect(answer(bare)).toEqual({ correlationId, result: new Error('the event store refused an append: code 14') })
   })
 
-  test('is known by its id also in the form of two integers', () => {
+  test('is matched by its id also in the form of two integers', () => {
     const reply = appended(request, 3, 4096)
     const id = Buffer.from(correlationId.replaceAll('-', ''), 'hex')
     const structured = new shared.UUID.Structured()
@@ -109,7 +109,7 @@ describe('an answer', () => {
     expect(answer(reply)).toMatchObject({ correlationId, result: { revision: 3n } })
   })
 
-  test('that says nothing is none', () => {
-    expect(() => answer(new streams.BatchAppendResp())).toThrow('says nothing')
+  test('without content is an error', () => {
+    expect(() => answer(new streams.BatchAppendResp())).toThrow('is empty')
   })
 })

@@ -7,7 +7,7 @@ const name = Phi(Type.String())
 const Opened = defineEvent('VisitOpened', Type.Object({ patientId: Type.String(), name }), { subject: 'patientId' })
 
 describe('the catalogue', () => {
-  test('knows each type, its category and its PHI members', () => {
+  test('returns each type, its category and its PHI members', () => {
     const catalogue = createCatalogue([{ category: 'visit', events: { Opened } }])
 
     expect(catalogue.entry('VisitOpened')).toMatchObject({ category: 'visit', phiMembers: ['name'] })
@@ -76,7 +76,7 @@ describe('the catalogue', () => {
     expect(() => createCatalogue(definitions)).toThrow(message)
   })
 
-  test('takes PHI that is a whole member of any shape', () => {
+  test('accepts PHI that is a whole member of any shape', () => {
     const schema = Type.Object({
       id: Type.String(),
       contacts: Phi(Type.Array(Type.Object({ phone: Type.String() }))),
@@ -100,7 +100,7 @@ describe('the catalogue', () => {
     expect(entry?.refusals({ free: {}, open: {}, shut: { c: 3 } })[0]?.pointer).toBe('/shut/c')
   })
 
-  test('reads the category off a stream name', () => {
+  test('derives the category from a stream name', () => {
     expect(categoryOf('ai_review-org-1')).toBe('ai_review')
     expect(categoryOf('ai_review.events')).toBe('ai_review.events')
   })

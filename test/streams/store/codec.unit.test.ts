@@ -22,7 +22,7 @@ const VisitOpened = defineEvent(
   }),
   { subject: 'patientId' },
 )
-/** The same type without PHI, so that a test can sign a sealed member at another place. */
+/** The same type without PHI, so a test can sign a sealed member at another place. */
 const sealedAsData = defineEvent(
   'VisitOpened',
   Type.Object({ patientId: Type.String(), room: Type.Integer(), name: Type.Unknown(), contacts: Type.Unknown() }),
@@ -45,7 +45,7 @@ function dataOf({ text }: OutgoingEvent): unknown {
   return JSON.parse(text)
 }
 
-/** What a reader finds: the stored bytes and what they parse to. */
+/** An event as a reader gets it: the stored bytes and their parsed form. */
 function stored(event: OutgoingEvent, overrides: Partial<StoredEvent> = {}): StoredEvent {
   const { id, type, text, metadata = '' } = event
   const place = { streamId: stream, revision: 0n, created: new Date(0), position: { commit: 5n, prepare: 5n } }
@@ -70,7 +70,7 @@ async function roundTrip(codec: Codec, event: DomainEvent) {
 }
 
 describe('encoding', () => {
-  test('a round trip gives the data back and stores no PHI in the clear', async () => {
+  test('a round trip returns the data and stores no PHI unencrypted', async () => {
     const { codec } = await codecFor()
     const { encoded, decoded } = await roundTrip(codec, opened)
 
@@ -84,7 +84,7 @@ describe('encoding', () => {
     expect(dataOf(encoded)).toMatchObject({ patientId: 'p1', room: 3, name: { $phi: expect.any(String) } })
   })
 
-  test('what encode says will be read is what decode reads', async () => {
+  test('encode announces exactly the events that decode returns', async () => {
     const { codec } = await codecFor()
     const events = [opened, { type: 'VisitMoved', data: { to: { room: 4 }, ignored: undefined } }]
     const append = await codec.encode(events, newContext(), begin)
@@ -95,7 +95,7 @@ describe('encoding', () => {
     expect(read.map(({ type, data }) => ({ type, data }))).toEqual(append.decoded)
   })
 
-  test('ids follow from the command and the place in it', async () => {
+  test('ids derive from the command and the index in it', async () => {
     const { codec } = await codecFor()
     const context = newContext()
     const moved = { type: 'VisitMoved', data: { to: { room: 4 } } }
@@ -115,14 +115,10 @@ describe('encoding', () => {
       { type: 'VisitMoved', data: { to: { room: 1 }, nickname: 'canary' } },
       '/nickname',
     ],
-    [
-      'an undeclared member further down',
-      { type: 'VisitMoved', data: { to: { room: 1, note: 'canary' } } },
-      '/to/note',
-    ],
+    ['an undeclared nested member', { type: 'VisitMoved', data: { to: { room: 1, note: 'canary' } } }, '/to/note'],
     ['a type that no definition declares', { type: 'VisitLost', data: {} }, ''],
     ['data that is no object', { type: 'VisitMoved', data: ['canary'] }, ''],
-  ])('%s is refused by name and pointer, never by value', async (_, event, pointer) => {
+  ])('%s is refused with name and pointer, never with a value', async (_, event, pointer) => {
     const { codec } = await codecFor()
     const error: unknown = await codec.encode([event], newContext(), begin).catch((reason: unknown) => reason)
 
@@ -165,13 +161,16 @@ describe('decoding', () => {
 
   test.each<[string, (event: OutgoingEvent) => StoredEvent]>([
     ['its data is changed', (event) => stored({ ...event, text: event.text.replace('"room":3', '"room":4') })],
-    ['its data is spaced anew', (event) => stored({ ...event, text: event.text.replace('"room":3', '"room": 3') })],
+    [
+      'its data has other white space',
+      (event) => stored({ ...event, text: event.text.replace('"room":3', '"room": 3') }),
+    ],
     ['it has another id', (event) => stored(event, { id: crypto.randomUUID() })],
     ['it has another type', (event) => stored(event, { type: 'VisitMoved' })],
-    ['it stands in another stream', (event) => stored(event, { streamId: 'visit-org-2' })],
-    ['it stands at another revision', (event) => stored(event, { revision: 1n })],
+    ['it is in another stream', (event) => stored(event, { streamId: 'visit-org-2' })],
+    ['it is at another revision', (event) => stored(event, { revision: 1n })],
     [
-      'it has a signature of other letters',
+      'its signature has other letters',
       (event) => stored({ ...event, metadata: event.metadata?.replace(/.{43}"}$/, `${'A'.repeat(43)}"}`) }),
     ],
     [
@@ -192,13 +191,13 @@ describe('decoding', () => {
           }),
       ],
     ),
-  ])('an event is refused when %s', async (_, change) => {
+  ])('an event is refused if %s', async (_, change) => {
     const { codec, encoded } = await encodedOpened()
     expect(codec.decode(stored(encoded))).toBeDefined()
     expect(() => codec.decode(change(encoded))).toThrow(undecodable('signature'))
   })
 
-  test('the report names the event, its place and the reason, and nothing of its content', async () => {
+  test('the report contains the event, its place and the reason, and none of its content', async () => {
     const { codec, encoded } = await encodedOpened()
     expect(() => codec.decode(stored(encoded, { revision: 7n }))).toThrow(
       `VisitOpened ${encoded.id} at 7@visit-org-1 cannot be read: its signature does not match: it was altered, moved, replayed or renamed, ` +
@@ -206,7 +205,7 @@ describe('decoding', () => {
     )
   })
 
-  test('data and metadata do not run into each other, nor do the names of the place', async () => {
+  test('the signature separates data from metadata, and the names of the place from each other', async () => {
     const signer = createSigner(new Uint8Array(32))
     const place = { stream: 'a', revision: 1n, id: 'b', type: 'c' }
     const signatureOf = (text: string): string => text.slice(-45)
@@ -244,7 +243,7 @@ describe('decoding', () => {
     expect((await codec.decode(stored(encoded))).data).toEqual({ patientId: 'p1', room: 3, name: null, contacts: null })
   })
 
-  test('a type that no definition declares is an error of its own', async () => {
+  test('an undeclared type is a separate error', async () => {
     const keys = new MemoryKeys()
     const { codec } = await codecFor(undefined, keys)
     const { codec: later } = await codecFor(
@@ -256,7 +255,7 @@ describe('decoding', () => {
     expect(() => codec.decode(stored(encoded))).toThrow(UnknownEventTypeError)
   })
 
-  test('events without PHI decode without waiting, and so do those whose key is at hand', async () => {
+  test('events without PHI decode synchronously, and so do events with a cached key', async () => {
     class AtHand extends MemoryKeys {
       key: Uint8Array | 'destroyed' | undefined
       cachedSubjectKey() {
@@ -289,7 +288,7 @@ describe('versions', () => {
     },
   )
 
-  test('an old shape is brought to the newest, step by step', async () => {
+  test('an old shape is upcast to the newest, step by step', async () => {
     const { codec: old } = await codecFor([{ category: 'visit', events: { first } }], keys)
     const { codec: now } = await codecFor([{ category: 'visit', events: { third } }], keys)
     const { encoded } = await roundTrip(old, { type: 'VisitMoved', data: { room: 7 } })

@@ -8,11 +8,11 @@ import { defineEvent } from '../../../streams/store/schema.ts'
 import { MemoryKeys, newContext } from './fixtures.ts'
 import { wireEvent } from './wire-messages.ts'
 
-/** After somebody else's names, V8 reads names like these for theirs: https://github.com/nodejs/node/issues/63785. */
+/** After certain other names, V8 confuses names like these with them: https://github.com/nodejs/node/issues/63785. */
 const planted = ['{"room":0,"\\\\":1}', '{"\\\\":1}']
 const values: readonly Record<string, number>[] = [{ room: 0, '"': 2 }, { '"': 3 }]
 
-/** What `read` makes of each value, when the other names were read before. */
+/** The result of `read` for each value, after the other names were read. */
 function reading(read: (value: Record<string, number>) => unknown): unknown[] {
   return [1, 2, 3].map(() => {
     for (const text of planted) JSON.parse(text)
@@ -22,8 +22,8 @@ function reading(read: (value: Record<string, number>) => unknown): unknown[] {
 
 const untouched = [1, 2, 3].map(() => values.map((value) => Object.entries(value)))
 
-describe('names that are written with an escape', () => {
-  test('are what they are in stored events', () => {
+describe('names with an escape', () => {
+  test('stay unchanged in stored events', () => {
     const event = {
       id: '00000000-0000-4000-8000-000000000001',
       stream: 'visit-org-1',
@@ -40,13 +40,13 @@ describe('names that are written with an escape', () => {
     ).toEqual(untouched)
   })
 
-  test('are what they are in sealed members', () => {
+  test('stay unchanged in sealed members', () => {
     const key = new Uint8Array(32).fill(7)
     const place = memberPlace('visit-org-1', 'VisitOpened', 'name')
     expect(reading((value) => openMember(key, place, sealMember(key, place, value)))).toEqual(untouched)
   })
 
-  test('are what they are in events to be written', async () => {
+  test('stay unchanged in events to be written', async () => {
     const keys = new MemoryKeys()
     const visitMeasured = defineEvent('VisitMeasured', Type.Record(Type.String(), Type.Integer()))
     const catalogue = createCatalogue([{ category: 'visit', events: { visitMeasured } }])

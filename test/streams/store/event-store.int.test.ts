@@ -41,13 +41,13 @@ async function collected<Event extends DomainEvent>(
   return all
 }
 
-/** A fold of its own for each call, so that nothing is cached for it. */
+/** A new fold for each call, so nothing is cached for it. */
 function uncached(name: string): Target<typeof fold.initialState, VisitEvent> {
   return { fold: { ...fold }, stream: name }
 }
 
 describe('load and append', () => {
-  test('what was appended is loaded, from the cache and from the stream alike', async () => {
+  test('an appended event is loaded, from the cache and from the stream alike', async () => {
     const name = stream()
     const context = newContext()
     await store.append({ fold, stream: name }, 'no_stream', [opened('p1', 1, 'Ada'), noted(2)], context)
@@ -66,7 +66,7 @@ describe('load and append', () => {
     })
   })
 
-  test('cached state is answered as it was until a fresh load reads what others wrote', async () => {
+  test('the cached state stays unchanged until a fresh load reads the events of others', async () => {
     const name = stream()
     await using other = await openTestStore({ url: node.url, catalogue, vault })
     await store.append({ fold, stream: name }, 'no_stream', [noted(1)], newContext())
@@ -77,7 +77,7 @@ describe('load and append', () => {
     expect((await store.loadCached({ fold, stream: name })).revision).toBe(1n)
   })
 
-  test('a conflict brings the cached state up to date and tells where the stream stands', async () => {
+  test('a conflict updates the cached state and contains the current revision', async () => {
     const name = stream()
     await using other = await openTestStore({ url: node.url, catalogue, vault })
     await store.append({ fold, stream: name }, 'no_stream', [noted(1)], newContext())
@@ -89,7 +89,7 @@ describe('load and append', () => {
     expect(await store.loadCached({ fold, stream: name })).toMatchObject({ state: { rooms: [1, 2] }, revision: 1n })
   })
 
-  test('an append that was decided on newer events than the cache holds does not spoil it', async () => {
+  test('an append on newer events than the cached ones does not damage the cache', async () => {
     const name = stream()
     await using other = await openTestStore({ url: node.url, catalogue, vault })
     await store.append({ fold, stream: name }, 'no_stream', [noted(1)], newContext())
@@ -98,7 +98,7 @@ describe('load and append', () => {
     expect(await store.load({ fold, stream: name })).toMatchObject({ state: { rooms: [1, 2, 3] }, revision: 2n })
   })
 
-  test('the same command appended again is one append, also long after and by another process', async () => {
+  test('the same command appended again is one append, also much later and in another process', async () => {
     const name = stream()
     const context = newContext()
     const first = await store.append({ fold, stream: name }, 'no_stream', [noted(1), noted(2)], context)
@@ -110,7 +110,7 @@ describe('load and append', () => {
     expect((await store.load({ fold, stream: name })).state.rooms).toEqual([1, 2, 3])
   })
 
-  test('of fifty appends at once to one new stream exactly one succeeds', async () => {
+  test('exactly one of fifty parallel appends to one new stream succeeds', async () => {
     const name = stream()
     const outcomes = await Promise.allSettled(
       Array.from({ length: 50 }, (_, room) =>
@@ -124,7 +124,7 @@ describe('load and append', () => {
     expect((await store.load(uncached(name))).revision).toBe(0n)
   })
 
-  test('appends tell rising positions, the place where a reader finds their last event', async () => {
+  test('appends return rising positions: those at which a reader finds their last event', async () => {
     const name = stream()
     const first = await store.append({ fold, stream: name }, 'no_stream', [noted(1), noted(2)], newContext())
     const second = await store.append({ fold, stream: name }, 1n, [noted(3)], newContext())
@@ -134,11 +134,11 @@ describe('load and append', () => {
     expect(events.map(({ position }) => position).slice(1)).toEqual([first.position, second.position])
   })
 
-  test('an append to a soft-deleted stream fails by name, since the server keeps counting, and nobody reads what it wrote', async () => {
+  test('an append to a soft-deleted stream fails with its own error, because the server keeps counting and readers refuse the event', async () => {
     const name = stream()
     await store.append({ fold, stream: name }, 'no_stream', [noted(1), noted(2), noted(3)], newContext())
     await raw.deleteStream(name)
-    // For a moment a real server's writer goes by what was before the delete, and the stream would stay hidden.
+    // For a moment, a real server's writer uses the state before the delete, and the stream would stay hidden.
     if (node.isReal) await sleep(500)
 
     expect(await store.load(uncached(name))).toEqual({ state: fold.initialState, revision: 'no_stream' })
@@ -165,7 +165,7 @@ describe('load and append', () => {
     },
   )
 
-  test('a stream whose events are all hidden is refused by a reader that asks for the whole stream', async () => {
+  test('a stream whose events are all hidden is refused for a reader of the whole stream', async () => {
     const [name, deleted, absent] = [stream(), stream(), stream()]
     for (const each of [name, deleted])
       await store.append({ fold, stream: each }, 'no_stream', [noted(1)], newContext())
@@ -177,7 +177,7 @@ describe('load and append', () => {
     expect(await collected(store.readStream(absent, { isWhole: true }))).toEqual([])
   })
 
-  test('a tombstoned stream refuses reads and appends with an error of its own', async () => {
+  test('a tombstoned stream refuses reads and appends with its own error', async () => {
     const name = stream()
     await store.append({ fold, stream: name }, 'no_stream', [noted(1)], newContext())
     await raw.tombstoneStream(name)
@@ -188,7 +188,7 @@ describe('load and append', () => {
     await expect(store.load(uncached(name))).rejects.toThrow(StreamTombstonedError)
   })
 
-  test('an erased subject reads as null while the rest of its events stays', async () => {
+  test('an erased subject reads as null, and the rest of its events stays', async () => {
     const name = stream()
     await store.append({ fold, stream: name }, 'no_stream', [opened('erased', 1, 'Ada')], newContext())
     vault.destroy('org', 'erased')
@@ -203,7 +203,7 @@ describe('load and append', () => {
 })
 
 describe('reading', () => {
-  test('a stream is read in both directions, from any place and up to a count', async () => {
+  test('a stream is read in both directions, from any place and up to a limit', async () => {
     const name = stream()
     await store.append(
       { fold, stream: name },
@@ -224,7 +224,7 @@ describe('reading', () => {
     expect(await store.readLast(stream())).toBeUndefined()
   })
 
-  test('events carry who and why, and a signature', async () => {
+  test('events contain caller, cause and signature', async () => {
     const name = stream()
     const context = { ...newContext(), causationId: 'cause', traceparent: '00-trace' }
     await store.append({ fold, stream: name }, 'no_stream', [noted(1)], context)
@@ -243,7 +243,7 @@ describe('reading', () => {
     })
   })
 
-  test('channel events are appended under given ids with the place of their source', async () => {
+  test('channel events are appended with given ids and the position of their source', async () => {
     const id = crypto.randomUUID()
     const metadata = { commandId: id, $correlationId: id, orgId: 'org', source: '12/12' }
     const event = { id, type: `${category}.opened`, data: { visit_id: 'v' }, metadata }
@@ -253,7 +253,7 @@ describe('reading', () => {
     expect(await store.readLast(channel)).toMatchObject({ id, data: { visit_id: 'v' }, metadata: { source: '12/12' } })
   })
 
-  test('events that others put on a channel are passed over on demand, and errors otherwise', async () => {
+  test('foreign events on a channel are skipped on request, and errors otherwise', async () => {
     await raw.appendToStream(channel, {
       id: crypto.randomUUID(),
       type: 'alien',
@@ -266,7 +266,7 @@ describe('reading', () => {
     await expect(store.readLast(channel)).rejects.toThrow(UndecodableEventError)
   })
 
-  test('metadata is merged, since writing it replaces it', async () => {
+  test('a write of metadata keeps the other members', async () => {
     const name = stream()
     await store.append({ fold, stream: name }, 'no_stream', [noted(1), noted(2), noted(3)], newContext())
     await Promise.all([store.writeMetadata(name, { $maxCount: 2 }), store.writeMetadata(name, { source: '7/7' })])
@@ -278,7 +278,7 @@ describe('reading', () => {
     ).toEqual([3, 2])
   })
 
-  test('the head is the newest event that the filter lets through', async () => {
+  test('the head is the newest event that passes the filter', async () => {
     const { position } = await store.append({ fold, stream: stream('head') }, 'no_stream', [noted(1)], newContext())
     const filter = { streamPrefixes: [`${category}-org-head`] }
     let last: Position = position
@@ -293,7 +293,7 @@ describe('reading', () => {
     expect(await store.head(filter, { downTo: last })).toEqual(last)
   })
 
-  test('the head of what somebody wants is the newest event of those types, or of one that nobody knows', async () => {
+  test('the head of wanted types is the newest event of these types, or of an unknown type', async () => {
     const id = stream('wanted')
     const filter = { streamPrefixes: [id] }
     const { position: before } = await store.append({ fold, stream: stream() }, 'no_stream', [noted(1)], newContext())
@@ -317,7 +317,7 @@ describe('reading', () => {
     expect((await store.head(filter, { wants, downTo: first })).commit).toEqual(unknown.position?.commit)
   })
 
-  test('the head behind hundreds of events that nobody wants is the newest of them, for whoever has that has all before it', async () => {
+  test('the head behind hundreds of unwanted events is the newest of them, because it is behind all wanted ones', async () => {
     const id = stream('unwanted')
     const filter = { streamPrefixes: [id] }
     const wants = (type: string) => type === 'VisitOpened'
@@ -341,7 +341,7 @@ describe('reading', () => {
     expect(await store.head(filter, { wants, downTo: early })).toEqual(early)
   })
 
-  test('system events are nowhere in what is read', async () => {
+  test('no read returns system events', async () => {
     const name = stream()
     await store.append({ fold, stream: name }, 'no_stream', [noted(1)], newContext())
     const { position } = await store.append({ fold, stream: name }, 0n, [noted(2)], newContext())
@@ -351,7 +351,7 @@ describe('reading', () => {
     expect((await collected(store.readStream(name))).map(({ type }) => type)).toEqual(['VisitNoted', 'VisitNoted'])
   })
 
-  test('reads that were left early do not keep a store from closing', async () => {
+  test('abandoned reads do not keep a store from closing', async () => {
     const name = stream()
     const leaving = await openTestStore({ url: node.url, catalogue, vault })
     await store.append(

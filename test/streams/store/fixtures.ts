@@ -24,13 +24,13 @@ const visitEvents = {
 
 export type VisitEvent = EventOf<typeof visitEvents>
 
-/** Counts events and remembers rooms in order; `names` shows what was decrypted. */
+/** Counts events and stores rooms in order; `names` contains the decrypted members. */
 export interface VisitState {
   readonly rooms: readonly number[]
   readonly names: readonly (string | null)[]
 }
 
-/** Categories of their own for each test file, so that a shared real server can serve it. */
+/** Each test file has its own categories, so a shared real server can serve it. */
 export function visitCategory() {
   const category = `visit_${randomBytes(5).toString('hex')}`
   const channel = `${category}.events`
@@ -68,7 +68,7 @@ export function newContext(): CommandContext {
   }
 }
 
-/** Keys in memory, with the vault's rules; `destroy` erases a subject and `lose` drops a key that ought to exist. */
+/** Keys in memory, with the vault's rules. `destroy` erases a subject; `lose` drops a key that should exist. */
 export class MemoryKeys implements KeyVault {
   readonly #keys = new Map<string, Uint8Array | 'destroyed'>()
   readonly #signing = new Uint8Array(randomBytes(32))
@@ -101,7 +101,7 @@ export class MemoryKeys implements KeyVault {
   }
 }
 
-/** Lines that a test may look at. */
+/** Log lines for a test. */
 export class RecordingLogger implements StoreLogger {
   readonly lines: string[] = []
   info(_: Readonly<Record<string, unknown>>, message: string): void {
@@ -115,7 +115,7 @@ export class RecordingLogger implements StoreLogger {
   }
 }
 
-/** A store that is closed with the test's `await using`. */
+/** A store that closes with the test's `await using`. */
 export async function openTestStore(
   options: Omit<EventStoreOptions, 'vault'> & { readonly vault?: KeyVault },
 ): Promise<EventStore & AsyncDisposable> {
@@ -123,12 +123,12 @@ export async function openTestStore(
   return Object.assign(store, { [Symbol.asyncDispose]: () => store.close() })
 }
 
-/** Resolves when `isTrue` does, which is asked again after each turn of a short timer; a test's time limit bounds it. */
+/** Resolves when `isTrue` returns true; polls with a short timer. The test's time limit bounds it. */
 export async function until(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
-/** Resolves when a count has not moved for forty turns of a short timer. */
+/** Resolves when a count has not changed for forty turns of a short timer. */
 export async function untilItRests(count: () => number): Promise<void> {
   for (let [turns, before] = [0, count()]; turns < 40; turns = count() === before ? turns + 1 : 0) {
     before = count()

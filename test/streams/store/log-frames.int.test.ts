@@ -50,7 +50,7 @@ async function framesOf(read: RawCall, upTo: Position) {
   return found
 }
 
-test('a page of the log, links, bytes and emptiness included, is what the client hands over', async () => {
+test('a page of the log equals the client’s result, including links, bytes and empty content', async () => {
   const stream = `frames-${randomUUID()}`
   const first = await client.appendToStream(stream, jsonEvent({ type: 'Begun', data: {} }))
   await client.setStreamMetadata(stream, { maxCount: 1_000, truncateBefore: 0 })
@@ -68,7 +68,7 @@ test('a page of the log, links, bytes and emptiness included, is what the client
   expect(found).toEqual(expected)
 })
 
-test('a stream of links is what the client hands over', async () => {
+test('a stream of links equals the client’s result', async () => {
   const [source, links] = [`source-${randomUUID()}`, `links-${randomUUID()}`]
   await client.appendToStream(source, events())
   const last = await client.appendToStream(links, [

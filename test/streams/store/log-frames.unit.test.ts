@@ -40,8 +40,8 @@ function entriesOf(message: ReadResp): (readonly [string, string])[] {
   return entries
 }
 
-describe('events in the bytes that a server sends', () => {
-  test('an event comes out as it was put in', () => {
+describe('events in the bytes of a server', () => {
+  test('an event is decoded unchanged', () => {
     const found = frame(wireEvent(stored))
 
     expect([found.type, found.stream, found.position]).toEqual([
@@ -64,7 +64,7 @@ describe('events in the bytes that a server sends', () => {
     })
   })
 
-  test('whatever its text is, it is what was written', () => {
+  test('any text is decoded unchanged', () => {
     const text = string({ unit: 'binary', minLength: 1 }).map((value) => value.toWellFormed())
     assert(
       property(text, text, text, nat(), (type, stream, note, revision) => {
@@ -82,7 +82,7 @@ describe('events in the bytes that a server sends', () => {
   })
 
   test.each(['9007199254740991', '9007199254740993', '18446744073709551615', '562949953421311', '562949953421312'])(
-    'no digit of the position %s is lost',
+    'the position %s keeps all digits',
     (digits) => {
       const message = wireEvent(stored)
       message.getEvent()?.getEvent()?.setCommitPosition(digits)
@@ -100,8 +100,8 @@ describe('events in the bytes that a server sends', () => {
   )
 
   test.each<[string, (message: ReadResp) => void]>([
-    ['as ours are', () => undefined],
-    ['JSON that is none', (message) => recordedIn(message).setData(Buffer.from('{"room":').toString('base64'))],
+    ['like ours', () => undefined],
+    ['invalid JSON', (message) => recordedIn(message).setData(Buffer.from('{"room":').toString('base64'))],
     ['JSON null', (message) => recordedIn(message).setData(Buffer.from('null').toString('base64'))],
     ['no data', (message) => recordedIn(message).setData('')],
     ['bytes', (message) => recordedIn(message).getMetadataMap().set('content-type', 'application/octet-stream')],
@@ -141,7 +141,7 @@ describe('events in the bytes that a server sends', () => {
           map.set(key, value)
       },
     ],
-  ])('whatever comes, it is what the client makes of it: %s', (_, change) => {
+  ])('decodes as the client does: %s', (_, change) => {
     const message = wireEvent(stored)
     change(message)
     const { dataBytes, metadataBytes, ...found } = frame(message).open()
@@ -155,14 +155,14 @@ describe('events in the bytes that a server sends', () => {
     ])
   })
 
-  test('members that a later server adds are passed over', () => {
+  test('members of a later server are skipped', () => {
     const before = Buffer.from([
       0xc8, 0x01, 0x96, 0x01, 0xcd, 0x01, 1, 2, 3, 4, 0xd1, 0x01, 1, 2, 3, 4, 5, 6, 7, 8, 0xda, 0x01, 2, 9, 9,
     ])
     expect(frameOf(Buffer.concat([before, bytesOf(wireEvent(stored))]))?.type).toBe('VisitNoted')
   })
 
-  test('what is no event is none', () => {
+  test('a message without an event returns undefined', () => {
     for (const message of [confirmation(), caughtUp(), checkpoint(7), new streams.ReadResp()])
       expect(frameOf(bytesOf(message))).toBeUndefined()
   })

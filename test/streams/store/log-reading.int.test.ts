@@ -29,7 +29,7 @@ async function batchesOf(store: EventStore, read: Omit<LogRead, 'filter'>): Prom
 const eventsOf = (batches: readonly LogBatch[]): RecordedEvent[] => batches.flatMap(({ events }) => events)
 const all = (): boolean => true
 
-describe('a piece of the log', () => {
+describe('a range of the log', () => {
   let node: TestEventStore
   let store: EventStore
   let before: Position
@@ -62,7 +62,7 @@ describe('a piece of the log', () => {
     await node.stop()
   })
 
-  test('comes decoded as a stream does, in order, up to its end', async () => {
+  test('is decoded like a stream, in order, up to its end', async () => {
     const upTo = await store.head(filter)
     const batches = await batchesOf(store, { after: before, upTo, wants: all, batchSize: 10 })
     const events = eventsOf(batches)
@@ -76,7 +76,7 @@ describe('a piece of the log', () => {
     expect(batches.at(-1)?.position).toEqual(upTo)
   })
 
-  test('what nobody wants is passed over undecoded', async () => {
+  test('skips unwanted events without decoding them', async () => {
     const strangers = await openTestStore({ url: node.url, catalogue, vault: new MemoryKeys() })
     const upTo = await store.head(filter)
     const batches = await batchesOf(strangers, { after: before, upTo, wants: () => false, batchSize: 5 })
@@ -95,7 +95,7 @@ describe('a piece of the log', () => {
     expect(eventsOf(wanted)).toEqual(written.filter(({ type }) => type === 'VisitOpened'))
   })
 
-  test('what cannot be read is told in its place, and the others come', async () => {
+  test('reports undecodable events in their place, and returns the others', async () => {
     const keyless = await openTestStore({ url: node.url, catalogue, vault: withoutSubjects(vault) })
     const upTo = await store.head(filter)
     const read = { after: before, upTo, batchSize: 1_000 }
@@ -112,7 +112,7 @@ describe('a piece of the log', () => {
     ])
   })
 
-  test('begins behind its start and ends with its end', async () => {
+  test('starts after its start and ends at its end', async () => {
     const [first, second, third, fourth] = written
     if (first === undefined || second === undefined || third === undefined || fourth === undefined)
       throw new Error('four were written')
@@ -127,7 +127,7 @@ describe('a piece of the log', () => {
     ).toEqual([])
   })
 
-  test('an abort ends it with its reason', async () => {
+  test('ends with the reason of an abort', async () => {
     const abort = new AbortController()
     const upTo = await store.head(filter)
     const reading = store.readLog({ filter, after: before, upTo, wants: all, batchSize: 2, signal: abort.signal })
@@ -148,7 +148,7 @@ function withoutSubjects(whole: MemoryKeys): MemoryKeys {
   return bare
 }
 
-/** Writes events that stand at these places. */
+/** Writes events at these positions. */
 function writes(call: ReadCall, places: readonly number[]): void {
   for (const place of places) call.write(event(place))
 }
@@ -168,8 +168,8 @@ const isBackwards = (call: ReadCall): boolean =>
 const placesOf = (batches: readonly LogBatch[]): number[] =>
   eventsOf(batches).map(({ position }) => Number(position.commit))
 
-describe('a server that does not send the piece in one go', () => {
-  test('a reading that breaks goes on where it broke, each event once', async () => {
+describe('a server that sends a range in parts', () => {
+  test('a broken read resumes at the same place, each event once', async () => {
     await using server = await ScriptedServer.start({
       onRead: (call, number) => {
         if (number === 1) {
@@ -190,7 +190,7 @@ describe('a server that does not send the piece in one go', () => {
     expect(server.reads.length).toBeGreaterThan(1)
   })
 
-  test('an end of the call is not taken for the end of the piece while the log holds more of it', async () => {
+  test('the end of the call is not the end of the range while the log holds more of it', async () => {
     let forwards = 0
     await using server = await ScriptedServer.start({
       onRead: (call) => {
@@ -209,7 +209,7 @@ describe('a server that does not send the piece in one go', () => {
     expect(batches.at(-1)?.position).toEqual(at(6))
   })
 
-  test('a piece behind whose last event only the server writes is whole', async () => {
+  test('a range is complete if only the server writes after its last event', async () => {
     await using server = await ScriptedServer.start({
       onRead: (call) => {
         if (isBackwards(call)) {
@@ -229,7 +229,7 @@ describe('a server that does not send the piece in one go', () => {
     expect(batches.at(-1)).toMatchObject({ considered: 2, position: at(6) })
   })
 
-  test('a log that does not reach to the end of the piece is no whole piece, and its leader is asked for it', async () => {
+  test('a log that ends before the range is incomplete, and the read goes to the leader', async () => {
     await using server = await ScriptedServer.start({
       onRead: (call) => {
         writes(call, isBackwards(call) ? [2, 1] : [1, 2])
@@ -247,7 +247,7 @@ describe('a server that does not send the piece in one go', () => {
     expect(server.readsOfLeader).toBe(server.reads.length)
   })
 
-  test('a type that nobody knows is told, wanted or not', async () => {
+  test('an unknown type is returned, wanted or not', async () => {
     await using server = await ScriptedServer.start({
       onRead: (call) => {
         call.write(event(1, 'VisitDreamt'))
@@ -263,7 +263,7 @@ describe('a server that does not send the piece in one go', () => {
     expect(batch?.undecodable[0]?.head.position).toEqual(at(1))
   })
 
-  test('refusals and outages are told apart', async () => {
+  test('refusals and outages are separate errors', async () => {
     await using refusing = await ScriptedServer.start({ onRead: accessRefused })
     await using away = await ScriptedServer.start({ onRead: unavailable })
     await using refused = await openTestStore({ url: refusing.url, catalogue, vault })

@@ -7,7 +7,7 @@ const Room = Type.Object({ floor: Type.Integer(), number: Type.Optional(Type.Int
 const Desk = Type.Object({ row: Type.Integer(), number: Type.Integer() })
 const Place = Type.Union([Room, Desk, Type.Array(Room), Type.String()])
 
-/** As text: that alone shows the order. */
+/** As text, because only text shows the order. */
 function ordered(schema: TSchema, json: string): string {
   return JSON.stringify(orderingOf(closeObjects(schema))(JSON.parse(json)))
 }
@@ -29,8 +29,8 @@ describe('members follow the order of the schema', () => {
       '{"number":1,"floor":2}',
       '{"floor":2,"number":1}',
     ],
-    ['in the one of several shapes that the data has', Place, '{"number":1,"row":2}', '{"row":2,"number":1}'],
-    ['in a list beside other shapes', Place, '[{"number":1,"floor":2}]', '[{"floor":2,"number":1}]'],
+    ['in the matching one of several shapes', Place, '{"number":1,"row":2}', '{"row":2,"number":1}'],
+    ['in a list next to other shapes', Place, '[{"number":1,"floor":2}]', '[{"floor":2,"number":1}]'],
   ])('%s', (_, schema, given, expected) => {
     expect(ordered(schema, given)).toBe(expected)
   })
@@ -41,7 +41,7 @@ describe('nothing changes', () => {
     ['in a record', Type.Record(Type.String(), Type.Integer()), '{"b":1,"a":2,"__proto__":3}'],
     ['in a free-form member', Type.Object({ free: Type.Unknown() }), '{"free":{"b":1,"a":{"d":1,"c":2}}}'],
     ['in null', Type.Union([Room, Type.Null()]), 'null'],
-    ['in a scalar beside other shapes', Place, '"outside"'],
+    ['in a scalar next to other shapes', Place, '"outside"'],
   ])('%s', (_, schema, given) => {
     expect(ordered(schema, given)).toBe(given)
   })

@@ -9,7 +9,7 @@ const { catalogue, stream } = visitCategory()
 const vault = new MemoryKeys()
 const signer = createSigner(await vault.eventSigningKey())
 
-/** Sends three events of a stream that has more, and says nothing further. */
+/** Sends three events of a longer stream, and then nothing. */
 function beginning(name: string): (call: ReadCall) => void {
   return (call) => {
     for (const revision of [0, 1, 2]) {
@@ -28,8 +28,8 @@ async function firstRevision(store: EventStore, name: string): Promise<bigint | 
   return undefined
 }
 
-describe('reads that are left half-way', () => {
-  test('leaving a long read early holds no call on the server', async () => {
+describe('abandoned reads', () => {
+  test('leaving a long read early keeps no call on the server', async () => {
     const name = stream()
     await using server = await ScriptedServer.start({ onRead: beginning(name), mostCalls: 5 })
     await using store = await openTestStore({ url: server.url, catalogue, vault })

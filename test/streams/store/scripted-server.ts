@@ -14,28 +14,28 @@ import type { BatchAppendReq, BatchAppendResp, ReadReq, ReadResp } from '@events
 export type AppendCall = ServerDuplexStream<BatchAppendReq, BatchAppendResp>
 export type ReadCall = ServerWritableStream<ReadReq, ReadResp>
 
-/** What one append asked for. */
+/** The content of one append request. */
 export interface SeenAppend {
   readonly stream: string
   readonly expected: string
   readonly ids: readonly string[]
   readonly deadlineMs: number
   readonly peer: string
-  /** The Authorization header of the call that carried it. */
+  /** The Authorization header of its call. */
   readonly authorization: string | undefined
 }
 
-/** What the server does. Each handler decides alone what its caller gets, and when: nothing is answered by itself. */
+/** The server's behaviour. The handlers alone decide the answer and its time: nothing is answered automatically. */
 export interface Script {
   readonly onAppend?: (request: BatchAppendReq, call: AppendCall, number: number) => void
   readonly onRead?: (call: ReadCall, number: number) => void
-  /** Calls that one connection may hold at a time, as a real server limits them; unlimited unless said. */
+  /** Most calls per connection, as a real server limits them; unlimited by default. */
   readonly mostCalls?: number
-  /** Speaks TLS with this certificate. */
+  /** Uses TLS with this certificate. */
   readonly tls?: { readonly key: string; readonly certificate: string }
 }
 
-/** A gRPC server on the client's own service definitions that behaves as badly as a test wants. */
+/** A gRPC server on the client's own service definitions that misbehaves as a test requires. */
 export class ScriptedServer implements AsyncDisposable {
   readonly #server: Server
   readonly url: string
@@ -43,7 +43,7 @@ export class ScriptedServer implements AsyncDisposable {
   readonly appends: SeenAppend[] = []
   readonly reads: ReadReq.AsObject[] = []
   readonly readPeers: string[] = []
-  /** How many of the reads only the leader may answer. */
+  /** Number of reads that only the leader may answer. */
   readsOfLeader = 0
 
   private constructor(server: Server, port: number, hasTls: boolean) {
@@ -104,19 +104,19 @@ function credentialsOf({ tls }: Script): ServerCredentials {
 
 type Answer = (error: null, value: InstanceType<typeof features.SupportedMethods>) => void
 
-/** Ends a call as a server does that goes away. */
+/** Ends a call as a server that goes away. */
 export function unavailable(call: AppendCall | ReadCall): void {
   call.emit('error', { code: status.UNAVAILABLE, details: 'going away' })
 }
 
-/** Ends a call as a server does that asks for other rights. */
+/** Ends a call as a server that requires other rights. */
 export function accessRefused(call: ReadCall): void {
   const metadata = new Metadata()
   metadata.set('exception', 'access-denied')
   call.emit('error', { code: status.PERMISSION_DENIED, details: 'Access Denied', metadata })
 }
 
-/** Ends a call as a follower does: the leader is at `port`. */
+/** Ends a call as a follower: the leader is at `port`. */
 export function notLeader(call: AppendCall, port: number): void {
   const metadata = new Metadata()
   metadata.set('exception', 'not-leader')

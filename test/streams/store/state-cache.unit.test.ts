@@ -14,7 +14,7 @@ const at = (revision: bigint) => ({
   position: { commit: revision, prepare: revision },
 })
 
-it('keeps the newest state, whichever comes last', () => {
+it('keeps the newest state, whichever is stored last', () => {
   const cache = new StateCache(10)
   cache.advance(note('note-1'), at(5n))
   cache.advance(note('note-1'), at(4n))
@@ -23,7 +23,7 @@ it('keeps the newest state, whichever comes last', () => {
   expect(cache.get(note('note-1'))).toEqual(at(6n))
 })
 
-it('keeps the folds and the streams apart, and no more of them than its size', () => {
+it('separates folds and streams, and keeps no more entries than its size', () => {
   const cache = new StateCache(2)
   cache.advance(note('note-1'), at(1n))
   expect(cache.get({ fold: { ...fold }, stream: 'note-1' })).toBeUndefined()

@@ -19,7 +19,7 @@ describe('messages of a subscription', () => {
     expect(item(wireEvent(event))).toMatchObject({ type: 'VisitNoted', stream: 'visit-org-1' })
   })
 
-  test('what is told between events is told apart, places of any size among it', () => {
+  test('all markers between events are recognised, with positions of any size', () => {
     expect(item(confirmation())).toEqual(new Marker('confirmed'))
     expect(item(caughtUp())).toEqual(new Marker('caught-up'))
     expect(item(fellBehind())).toEqual(new Marker('fell-behind'))
@@ -30,7 +30,7 @@ describe('messages of a subscription', () => {
     }
   })
 
-  test('what brings nothing is passed over', () => {
+  test('messages without content are skipped', () => {
     expect([item(new streams.ReadResp()), itemOf(Buffer.from([0x7a, 0]))]).toEqual([undefined, undefined])
   })
 })

@@ -12,7 +12,7 @@ const vault = new MemoryKeys()
 const signer = createSigner(await vault.eventSigningKey())
 const filter = { streamPrefixes: [`${category}-`] }
 
-/** A well-formed event at a position of the log, of about as many bytes as its text has. */
+/** A well-formed event at a position of the log, with about as many bytes as its text. */
 function eventAt(
   position: number,
   overrides: { readonly data?: string; readonly metadata?: string } = {},
@@ -36,11 +36,11 @@ function script(...parts: readonly ((call: ReadCall) => void)[]) {
 }
 
 interface Following extends Partial<Pick<AllSubscription, 'from' | 'onUndecodable' | 'onCheckpoint' | 'onCaughtUp'>> {
-  /** Happens before the first event is handled. */
+  /** Runs before the first event is handled. */
   readonly first?: () => Promise<void>
 }
 
-/** Follows the whole category and notes everything that is told, in order. */
+/** Follows the whole category and records all callbacks in order. */
 function follow(store: EventStore, { first = async () => undefined, ...overrides }: Following = {}) {
   const told: string[] = []
   const ending = new AbortController()
@@ -67,7 +67,7 @@ function numbers(from: number, to: number): number[] {
 }
 
 describe('subscriptions to a server that misbehaves', () => {
-  test('a checkpoint and caught-up are told only after the events ahead of them were handled', async () => {
+  test('a checkpoint and caught-up are reported only after all earlier events were handled', async () => {
     await using server = await ScriptedServer.start(
       script((call) => {
         for (const position of numbers(1, 10)) call.write(eventAt(position))
@@ -77,7 +77,7 @@ describe('subscriptions to a server that misbehaves', () => {
       }),
     )
     await using store = await openTestStore({ url: server.url, catalogue, vault })
-    // Everything else has arrived, and waits, while the first event is handled.
+    // Everything else has arrived and waits while the first event is handled.
     const { told, subscription, stop } = follow(store, { first: () => untilItRests(() => server.reads.length) })
 
     await until(() => told.includes('event 12'))
@@ -91,7 +91,7 @@ describe('subscriptions to a server that misbehaves', () => {
     await subscription.ended
   })
 
-  test('a callback that throws ends the subscription with its error instead of hanging it', async () => {
+  test('a callback that throws ends the subscription with its error and does not hang it', async () => {
     await using server = await ScriptedServer.start(script((call) => call.write(checkpoint(1))))
     await using store = await openTestStore({ url: server.url, catalogue, vault })
     const failure = new Error('the read model is gone')
@@ -105,7 +105,7 @@ describe('subscriptions to a server that misbehaves', () => {
     expect(server.reads).toHaveLength(1)
   })
 
-  test('a handler that throws is told to onError, and nothing after its event is delivered', async () => {
+  test('onError receives the error of a handler, and nothing after its event is delivered', async () => {
     await using server = await ScriptedServer.start(
       script((call) => {
         for (const position of numbers(1, 3)) call.write(eventAt(position))
@@ -132,7 +132,7 @@ describe('subscriptions to a server that misbehaves', () => {
     expect(subscription.stats()).toMatchObject({ connected: false, position: { commit: 1n } })
   })
 
-  test('a subscription that the server ends without an error is begun again', async () => {
+  test('a subscription that the server ends without an error is restarted', async () => {
     await using server = await ScriptedServer.start(
       script(
         (call) => {
@@ -161,7 +161,7 @@ describe('subscriptions to a server that misbehaves', () => {
           setImmediate(() => unavailable(call))
         },
         (call) => {
-          // What it had already, once more: a server may be generous.
+          // An event that was delivered before: a server may repeat it.
           for (const position of numbers(3, 6)) call.write(eventAt(position))
         },
       ),
@@ -176,7 +176,7 @@ describe('subscriptions to a server that misbehaves', () => {
     await subscription.ended
   })
 
-  test('what a connection had delivered when it dropped, unhandled, is handled once', async () => {
+  test('events that a dropped connection delivered but nobody handled are handled once', async () => {
     const hold = Promise.withResolvers<void>()
     await using server = await ScriptedServer.start({
       onRead: (call, number) => {
@@ -210,7 +210,7 @@ describe('subscriptions to a server that misbehaves', () => {
     await subscription.ended
   })
 
-  test('caught-up is over when the server fell behind, and is told again', async () => {
+  test('caught-up ends if the server fell behind, and is reported again later', async () => {
     await using server = await ScriptedServer.start(
       script((call) => {
         call.write(caughtUp())
@@ -251,7 +251,7 @@ describe('subscriptions to a server that misbehaves', () => {
     await subscription.ended
   })
 
-  test('an undecodable event ends a subscription that says nothing about them', async () => {
+  test('an undecodable event ends a subscription without a callback for them', async () => {
     await using server = await ScriptedServer.start(script((call) => call.write(eventAt(1, { data: '[]' }))))
     await using store = await openTestStore({ url: server.url, catalogue, vault })
     const { subscription } = follow(store)
@@ -259,7 +259,7 @@ describe('subscriptions to a server that misbehaves', () => {
     await expect(subscription.ended).rejects.toThrow(UndecodableEventError)
   })
 
-  test('a subscription without the rights to read the log ends and says so', async () => {
+  test('a subscription without the rights to read the log ends with an error', async () => {
     await using server = await ScriptedServer.start({ onRead: (call) => accessRefused(call) })
     await using store = await openTestStore({ url: server.url, catalogue, vault })
     const { subscription } = follow(store)
@@ -268,13 +268,13 @@ describe('subscriptions to a server that misbehaves', () => {
     await expect(store.head(filter)).rejects.toThrow(EventStoreRefusedError)
   })
 
-  test('a slow handler leaves the rest of the log with the server', async () => {
+  test('with a slow handler, the rest of the log stays on the server', async () => {
     const log = numbers(1, 2_000)
     const big = 'x'.repeat(32_768)
     let sent = 0
     await using server = await ScriptedServer.start(
       script((call) => {
-        // As fast as the connection takes it, and no faster: what is sent is what somebody has made room for.
+        // As fast as the connection accepts it: the server sends only what the client has room for.
         const send = () => {
           while (sent < log.length) {
             sent += 1
@@ -310,11 +310,11 @@ describe('subscriptions to a server that misbehaves', () => {
 
     expect(handled).toEqual(log.map(BigInt))
     expect(held.handled).toBeLessThanOrEqual(50)
-    // Two buffers of 512, the batch in hand, and what the connection itself holds.
+    // Two buffers of 512, the current batch, and the content of the connection itself.
     expect(held.sent).toBeLessThan(1_200)
   })
 
-  test('subscriptions have a connection of their own and hold no place on the line of commands', async () => {
+  test('subscriptions have their own connection and use no place in the queue of commands', async () => {
     await using server = await ScriptedServer.start({
       mostCalls: 100,
       onRead: (call) => {
@@ -324,7 +324,7 @@ describe('subscriptions to a server that misbehaves', () => {
       onAppend: (request, call) => call.write(appended(request, 0, 10)),
     })
     await using store = await openTestStore({ url: server.url, catalogue, vault })
-    // One more than a connection holds: the last waits, and commands do not.
+    // One more than a connection allows: the last one waits, and commands do not.
     const followers = Array.from({ length: 101 }, () => follow(store))
     await until(() => followers.filter(({ told }) => told.length === 1).length === 100)
     await store.append({ fold, stream: stream() }, 'no_stream', [noted(1)], newContext())
@@ -335,7 +335,7 @@ describe('subscriptions to a server that misbehaves', () => {
     await Promise.all(followers.map(({ subscription }) => subscription.ended))
   })
 
-  test('a subscription asks the server to filter and to tell a checkpoint for every 1,000 events it considers', async () => {
+  test('a subscription lets the server filter, and send a checkpoint for every 1,000 considered events', async () => {
     await using server = await ScriptedServer.start(script((call) => call.write(eventAt(1))))
     await using store = await openTestStore({ url: server.url, catalogue, vault })
     const { told, subscription, stop } = follow(store)
@@ -369,7 +369,7 @@ describe('subscriptions to a server that misbehaves', () => {
   })
 })
 
-/** An event with a sealed member for a subject that was erased since. */
+/** An event with a sealed member for a subject that was erased later. */
 function sealedEvent() {
   const id = '00000000-0000-4000-8000-000000000001'
   const data = JSON.stringify({ patientId: 'gone', room: 1, name: { $phi: 'AAAA' } })

@@ -37,7 +37,7 @@ function followAll(from: Position | 'start') {
 }
 
 describe('subscriptions to a node', () => {
-  test('a subscription to the log gets what was and what comes, decrypted, in order', async () => {
+  test('a subscription to the log delivers old and new events, decrypted, in order', async () => {
     await store.append({ fold, stream: stream() }, 'no_stream', [opened('p1', 1, 'Ada')], newContext())
     const { seen, subscription, stop } = followAll('start')
     await until(() => subscription.stats().caughtUp)
@@ -50,7 +50,7 @@ describe('subscriptions to a node', () => {
     await subscription.ended
   })
 
-  test('resuming from a position begins after it', async () => {
+  test('resuming from a position starts after it', async () => {
     const first = await store.append({ fold, stream: stream() }, 'no_stream', [noted(10)], newContext())
     const second = await store.append({ fold, stream: stream() }, 'no_stream', [noted(11)], newContext())
     const { seen, subscription, stop } = followAll(first.position)
@@ -61,7 +61,7 @@ describe('subscriptions to a node', () => {
     await subscription.ended
   })
 
-  test('checkpoints pass over what other streams wrote, without an event of our own', async () => {
+  test('checkpoints pass the events of other streams, without an event of our own', async () => {
     const { position } = await store.append({ fold, stream: stream() }, 'no_stream', [noted(20)], newContext())
     const foreign = Array.from({ length: 2_500 }, (_, room) => noted(room))
     await store.append({ fold, stream: `${category}-other-1` }, 'no_stream', foreign, newContext())
@@ -75,7 +75,7 @@ describe('subscriptions to a node', () => {
     await subscription.ended
   })
 
-  test('a subscription without prefixes sees every stream but those of the server', async () => {
+  test('a subscription without prefixes delivers every stream except those of the server', async () => {
     const name = stream()
     const ending = new AbortController()
     const seen: string[] = []
@@ -97,7 +97,7 @@ describe('subscriptions to a node', () => {
     await subscription.ended
   })
 
-  test('a stream that does not exist yet can be followed, and resumed after a revision', async () => {
+  test('a missing stream can be followed, and resumed after a revision', async () => {
     const name = stream()
     const follow = (fromRevision: bigint | 'start') => {
       const ending = new AbortController()
@@ -124,7 +124,7 @@ describe('subscriptions to a node', () => {
     await Promise.all([early.subscription.ended, late.subscription.ended])
   })
 
-  test('ending a subscription waits for the handler in hand and delivers nothing after it', async () => {
+  test('ending a subscription waits for the running handler and delivers nothing after it', async () => {
     const ending = new AbortController()
     const hold = Promise.withResolvers<void>()
     const handled: bigint[] = []
@@ -163,7 +163,7 @@ describe('subscriptions to a node', () => {
   })
 })
 
-describe.runIf(!isRealEventStore)('a node that is killed and started again', () => {
+describe.runIf(!isRealEventStore)('a node that is killed and restarted', () => {
   test('loses no acknowledged append, stalls no subscription and delivers everything once and in order', async () => {
     const name = stream('restart')
     const { seen, subscription, stop } = followAll(await store.head({ streamPrefixes: [] }))
@@ -173,7 +173,7 @@ describe.runIf(!isRealEventStore)('a node that is killed and started again', () 
     let appended = 0
     const killing = new AbortController()
     const appending = (async () => {
-      // Goes on until the last kill, however long that takes: each waits for something to be delivered.
+      // Continues until the last kill, however long that takes: each one waits for a delivery.
       for (; !killing.signal.aborted || appended < 150; appended += 1) {
         revision = (await store.append({ fold, stream: name }, revision, [noted(appended)], newContext())).revision
       }
@@ -195,7 +195,7 @@ describe.runIf(!isRealEventStore)('a node that is killed and started again', () 
     await subscription.ended
   })
 
-  test('appends in flight settle truthfully', async () => {
+  test('running appends settle with the true outcome', async () => {
     const names = Array.from({ length: 40 }, () => stream())
     const appending = names.map((name, room) =>
       store.append({ fold, stream: name }, 'no_stream', [noted(room)], newContext()),
@@ -209,7 +209,7 @@ describe.runIf(!isRealEventStore)('a node that is killed and started again', () 
     expect(found).toEqual(names.map(() => 0n))
   })
 
-  test('a read goes on where the node left it', async () => {
+  test('a read continues where the node stopped it', async () => {
     const name = stream()
     await store.append(
       { fold, stream: name },

@@ -8,7 +8,7 @@ import { appended } from './wire-messages.ts'
 const messageBytes = 65_536
 const text = JSON.stringify({ text: 'x'.repeat(messageBytes) })
 
-/** Appends to a server that reads the first one, answers none of those, and stops reading until it is told to go on. */
+/** Appends to a server that reads the first message, answers nothing, and stops reading until it is resumed. */
 async function withUnread(
   work: (world: {
     readonly server: ScriptedServer
@@ -43,7 +43,7 @@ async function withUnread(
 }
 
 describe('appends that their server does not read', () => {
-  test('are written up to a bound, however often they are tried', async () => {
+  test('are written up to a limit, however often they are tried', async () => {
     await withUnread(async ({ server, send, stopped }) => {
       for (let round = 1; round <= 10; round += 1) {
         const tries = await Promise.allSettled(Array.from({ length: 60 }, () => send(20)))
@@ -54,7 +54,8 @@ describe('appends that their server does not read', () => {
       const last = send(60_000)
       stopped.resume()
       await last
-      // Of 601: what the channel keeps, 1 MiB; what the call keeps, 16 messages; and what the sockets and the server's side took in.
+      // Of 601: the channel keeps 1 MiB, the call keeps 16 messages, and the sockets and the server's side keep the
+      // rest.
       expect(server.appends.length).toBeLessThan(1_048_576 / messageBytes + 16 + 10)
     })
   })
@@ -68,7 +69,7 @@ describe('appends that their server does not read', () => {
     })
   })
 
-  test('end with their call, which nothing is written to any more', async () => {
+  test('end with their call, which accepts no more messages', async () => {
     await withUnread(async ({ server, send, stopped }) => {
       const sending = Promise.allSettled(Array.from({ length: 100 }, () => send(60_000)))
       await untilItRests(() => server.appends.length)

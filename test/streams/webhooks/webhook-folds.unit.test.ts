@@ -18,7 +18,7 @@ const other = subscriptionFact('WebhookSubscribed', { subscriptionId: ids.claim,
 const rotated = subscriptionFact('WebhookSecretRotated')
 
 describe('a subscription', () => {
-  it('has a revision of its own in the stream that it shares', () => {
+  it('has its own revision in the stream that it shares', () => {
     const { own, state } = foldOf(
       other,
       subscribed,
@@ -33,7 +33,7 @@ describe('a subscription', () => {
     })
   })
 
-  it('is another endpoint after another address and when enabled, not when disabled, described anew, rotated or warned', () => {
+  it('has a new endpoint after a change of address and when enabled, not when disabled, renamed, rotated or warned', () => {
     const changed = (isNewEndpoint: boolean) => subscriptionFact('WebhookSubscriptionChanged', { isNewEndpoint })
     const [disabled, enabled] = [
       subscriptionFact('WebhookSubscriptionDisabled'),
@@ -45,7 +45,7 @@ describe('a subscription', () => {
     expect(endpointAfter(disabled, enabled)).toBe(2)
   })
 
-  it('says why and since when it is disabled, and when enabled nothing of it is left', () => {
+  it('contains reason and time while disabled, and neither after it is enabled', () => {
     const disabled = subscriptionFact('WebhookSubscriptionDisabled', { reason: 'gone' })
     expect(foldOf(subscribed).own.disabledRevision).toBeNull()
     expect(foldOf(subscribed, disabled).own).toMatchObject({
@@ -70,7 +70,7 @@ describe('a subscription', () => {
     })
   })
 
-  it('a warning changes no revision', () => {
+  it('has the same revision after a warning', () => {
     const { own } = foldOf(subscribed, subscriptionFact('WebhookEndpointFailing', { percent: 70 }))
     expect(own).toMatchObject({
       revision: 0,
@@ -79,7 +79,7 @@ describe('a subscription', () => {
     })
   })
 
-  it('that is deleted is gone; its key is remembered', () => {
+  it('is gone after its deletion; its key is remembered', () => {
     const { state } = foldOf(
       subscribed,
       other,
@@ -94,7 +94,7 @@ describe('the secrets of a subscription', () => {
   const first = { secretId: ids.subscription, publicKey }
   const second = { secretId: nextSecret, publicKey: rotated.data.publicKey }
 
-  it('are both alive until the first has ended', () => {
+  it('are both valid until the first has ended', () => {
     const { own } = foldOf(subscribed, rotated)
     expect(own.secrets).toEqual([
       { ...second, validUntil: null },
@@ -108,7 +108,7 @@ describe('the secrets of a subscription', () => {
     expect(own).toMatchObject({ revision: 1, updatedAt: at(40) })
   })
 
-  it('are forgotten once ended, but not what their keys came to', () => {
+  it('are forgotten after their end, but the results of their keys are not', () => {
     const again = { secretId: ids.claim, publicKey: null, previousValidUntil: at(50), rotatedAt: at(50), request: null }
     const { own } = foldOf(subscribed, rotated, subscriptionFact('WebhookSecretRotated', again))
     expect(own.secrets).toEqual([
@@ -128,7 +128,7 @@ describe('a delivery', () => {
   const failed = deliveryFact('WebhookDeliveryAttemptFailed')
   const attempt = { attempt: 1, at: at(31), statusCode: 500, durationMs: 120, errorClass: 'http_status' }
 
-  it('tells its finished attempts from when they began, and when the next one is due', () => {
+  it('contains the start of its finished attempts, and the time of the next one', () => {
     expect(deliveryOf(...begun)).toMatchObject({ status: 'pending', attempts: [], nextAttemptAt: at(31) })
     expect(deliveryOf(...begun, failed)).toMatchObject({
       status: 'pending',
@@ -144,7 +144,7 @@ describe('a delivery', () => {
     })
   })
 
-  it('asked for again is pending in a new round, under numbers that go on', () => {
+  it('is pending in a new round after a repeat request; numbering continues', () => {
     const again = deliveryFact('WebhookRedeliveryRequested')
     for (const end of [
       deliveryFact('WebhookDeliveryFailed'),
@@ -160,7 +160,7 @@ describe('a delivery', () => {
     }
   })
 
-  it('says for which endpoint it was last asked for, and for which this round was', () => {
+  it('contains the endpoint of the last request, and the endpoint of this round', () => {
     const [asked, again] = [
       deliveryFact('WebhookRedeliveryUnneeded', { endpointRevision: 4 }),
       deliveryFact('WebhookRedeliveryRequested', { endpointRevision: 2 }),
@@ -174,7 +174,7 @@ describe('a delivery', () => {
     })
   })
 
-  it('cancelled amid an attempt keeps its lease, and is delivered when the receiver had taken it', () => {
+  it('cancelled during an attempt keeps its lease, and is delivered if the receiver accepted it', () => {
     const cancelled = deliveryFact('WebhookDeliveryCancelled')
     expect(deliveryOf(...begun, cancelled)).toMatchObject({
       status: 'cancelled',
@@ -187,7 +187,7 @@ describe('a delivery', () => {
     })
   })
 
-  it('keeps every key, and every recovery, that asked for it again, whether a round began or not', () => {
+  it('keeps every key and every recovery that requested it again, with or without a new round', () => {
     const requests = Array.from({ length: 22 }, (_, number) => ({
       key: String(number).padStart(64, '0'),
       fingerprint: hash('f'),
