@@ -13,7 +13,7 @@ function titleAfter(...changes: RowChange[]): unknown {
   return step?.kind === 'rows' ? [...step.rows.values()][0]?.values['title'] : undefined
 }
 
-it('the last change of a column in a batch is the one that stays', () => {
+it('the last change of a column in a batch wins', () => {
   const renamed = (title: string) => patchRow(tickets, { ticketId: 't1', title })
   expect(titleAfter(renamed('a'), renamed('b'))).toBe('b')
   expect(titleAfter(insertRow(tickets, ticket), renamed('a'), renamed('b'))).toBe('b')
