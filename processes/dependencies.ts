@@ -1,5 +1,5 @@
 import type { CommandDependencies } from '../commands/handling/dependencies.ts'
-import type { Failpoint } from '../platform/lifecycle/failpoint.ts'
+import type { Failpoint } from '../platform/lifecycle/graceful-stop.ts'
 import type { ObjectStore } from '../platform/storage/object-store.ts'
 import type { CaseLookup } from './adapters/case-lookup.ts'
 import type { ConsentCheck } from './adapters/consent-check.ts'

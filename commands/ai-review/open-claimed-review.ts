@@ -1,7 +1,7 @@
 import { v5 } from 'uuid'
 import type { SlotClaim } from '../../streams/ai-review-slot/aggregate.ts'
 import { aiReviews } from '../../streams/ai-review/aggregate.ts'
-import type { CommandContext } from '../../platform/kit/command-context.ts'
+import type { CommandContext } from '../../platform/kit/tenants.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { execute } from '../handling/execute.ts'

@@ -1,5 +1,5 @@
 import type { Position } from '../../platform/kit/positions.ts'
-import type { CommandContext } from '../../platform/kit/command-context.ts'
+import type { CommandContext } from '../../platform/kit/tenants.ts'
 import type { ProcessingAssessment } from '../../streams/assessment/aggregate.ts'
 import { cases } from '../../streams/case/aggregate.ts'
 import { openCase } from '../clinical/open-case.ts'

@@ -1,14 +1,13 @@
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
 import { assessments, type AssessmentState } from '../../streams/assessment/aggregate.ts'
 import type { StreamRevision } from '../../platform/kit/positions.ts'
-import type { CommandContext } from '../../platform/kit/command-context.ts'
+import type { CommandContext, TenantId } from '../../platform/kit/tenants.ts'
 import type { CausingRequest } from '../../streams/types.ts'
 import type { Executed } from '../handling/execute.ts'
 import type { AssessmentRouteDependencies } from '../handling/dependencies.ts'
 import { namedObjects } from './image-key.ts'
 import { meetSubmission, submitAssessment } from './submit-assessment.ts'
 import { takeUploads } from './take-uploads.ts'
-import type { TenantId } from '../../platform/kit/tenants.ts'
 
 export interface SubmitUploads {
   readonly orgId: TenantId

@@ -2,14 +2,13 @@ import { v5 } from 'uuid'
 import { problem } from '../../platform/http/problems.ts'
 import { AppendOutcomeUnknownError } from '../../streams/store/errors.ts'
 import type { StreamRevision } from '../../platform/kit/positions.ts'
-import type { CommandContext } from '../../platform/kit/command-context.ts'
+import type { CommandContext, TenantId } from '../../platform/kit/tenants.ts'
 import type { PatientEvent } from '../../streams/patient/events.ts'
 import { patients, type PatientState, type RegisteredPatient } from '../../streams/patient/aggregate.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { execute, type Executed } from '../handling/execute.ts'
 import { correctPatient, undoCorrection, type CorrectPatient } from './correct-patient.ts'
 import { identifierClaims, identifierConflict, vacateIdentifiers, without } from './identifier-claims.ts'
-import type { TenantId } from '../../platform/kit/tenants.ts'
 
 type Corrected = Omit<Executed<RegisteredPatient, PatientEvent>, 'state'> & { readonly state: RegisteredPatient }
 

@@ -1,6 +1,6 @@
 import { v5 } from 'uuid'
 import { problem, type Problem } from '../../platform/http/problems.ts'
-import type { CommandContext } from '../../platform/kit/command-context.ts'
+import type { CommandContext, TenantId } from '../../platform/kit/tenants.ts'
 import type { PatientIdentifier } from '../../streams/patient/events.ts'
 import { patients, type PatientState } from '../../streams/patient/aggregate.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
@@ -14,7 +14,6 @@ import {
   type OwnerState,
   type Reservations,
 } from '../handling/reservations.ts'
-import type { TenantId } from '../../platform/kit/tenants.ts'
 
 export interface ClaimingPatient {
   readonly orgId: TenantId

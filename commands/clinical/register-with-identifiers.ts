@@ -1,6 +1,6 @@
 import { v5 } from 'uuid'
 import { AppendOutcomeUnknownError } from '../../streams/store/errors.ts'
-import type { CommandContext } from '../../platform/kit/command-context.ts'
+import type { CommandContext, TenantId } from '../../platform/kit/tenants.ts'
 import type { PatientEvent } from '../../streams/patient/events.ts'
 import { patients, type RegisteredPatient } from '../../streams/patient/aggregate.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
@@ -8,7 +8,6 @@ import { execute, type Executed } from '../handling/execute.ts'
 import { answeringRefusals } from '../handling/refusals.ts'
 import { identifierClaims, identifierConflict } from './identifier-claims.ts'
 import { registerPatient, revokeRegistration, type RegisterPatient } from './register-patient.ts'
-import type { TenantId } from '../../platform/kit/tenants.ts'
 
 const answering = answeringRefusals({
   'registration-revoked': {

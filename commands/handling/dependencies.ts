@@ -1,5 +1,5 @@
 import type { Configuration } from '../../platform/configuration/configuration.ts'
-import type { Failpoint } from '../../platform/lifecycle/failpoint.ts'
+import type { Failpoint } from '../../platform/lifecycle/graceful-stop.ts'
 import type { ObjectStore } from '../../platform/storage/object-store.ts'
 import type { Vault } from '../../platform/vault/vault.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'

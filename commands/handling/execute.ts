@@ -4,7 +4,7 @@ import { RevisionConflictError } from '../../streams/store/errors.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
 import type { DomainEvent, Target } from '../../streams/store/events.ts'
 import type { StreamRevision, Position } from '../../platform/kit/positions.ts'
-import type { CommandContext } from '../../platform/kit/command-context.ts'
+import type { CommandContext } from '../../platform/kit/tenants.ts'
 import { isRefusal } from './decision.ts'
 import type { AnsweredDecision } from './refusals.ts'
 

@@ -1,9 +1,8 @@
 import { problem, Problem } from '../../platform/http/problems.ts'
-import type { CommandContext } from '../../platform/kit/command-context.ts'
+import type { CommandContext, TenantId } from '../../platform/kit/tenants.ts'
 import type { CommandDependencies } from './dependencies.ts'
 import type { KeyedRequest } from './keyed-request.ts'
 import { claim, reservationsOf } from './reservations.ts'
-import type { TenantId } from '../../platform/kit/tenants.ts'
 
 export interface KeyOwner {
   readonly orgId: TenantId

@@ -1,12 +1,11 @@
 import type { EventStore } from '../../streams/store/event-store.ts'
-import type { CommandContext } from '../../platform/kit/command-context.ts'
+import type { CommandContext, TenantId } from '../../platform/kit/tenants.ts'
 import type { ReservationEvent } from '../../streams/reservation/events.ts'
 import { reservations as reservationStreams, type ReservationState } from '../../streams/reservation/aggregate.ts'
 import { v5 } from 'uuid'
 import type { Decision } from './decision.ts'
 import type { CommandDependencies } from './dependencies.ts'
 import { execute } from './execute.ts'
-import type { TenantId } from '../../platform/kit/tenants.ts'
 
 /** How long an unconfirmed claim is left alone while its owner, or what the owner claimed it for, is nowhere to be seen. */
 const graceMs = 30_000

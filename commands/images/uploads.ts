@@ -1,6 +1,6 @@
 import { problem } from '../../platform/http/problems.ts'
 import type { StreamRevision } from '../../platform/kit/positions.ts'
-import type { CommandContext } from '../../platform/kit/command-context.ts'
+import type { CommandContext, TenantId } from '../../platform/kit/tenants.ts'
 import type { ImageEvent } from '../../streams/image/events.ts'
 import { images, type AwaitedImage, type ImageState } from '../../streams/image/aggregate.ts'
 import type { CausingRequest } from '../../streams/types.ts'
@@ -9,7 +9,6 @@ import { takeUploads } from '../assessments/take-uploads.ts'
 import type { UploadWindow } from '../assessments/uploads.ts'
 import type { Executed } from '../handling/execute.ts'
 import { meetImageSubmission, receiveImage } from './image-decisions.ts'
-import type { TenantId } from '../../platform/kit/tenants.ts'
 
 /** The key of the stored bytes that an image names: whatever else was stored for it may be removed. */
 export function keysOfImage(state: ImageState): ReadonlySet<string> {

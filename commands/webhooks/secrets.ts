@@ -1,7 +1,7 @@
 import { problem } from '../../platform/http/problems.ts'
 import { signingKeyOf } from '../../platform/vault/signing-keys.ts'
 import type { Vault } from '../../platform/vault/vault.ts'
-import type { CommandContext } from '../../platform/kit/command-context.ts'
+import type { CommandContext } from '../../platform/kit/tenants.ts'
 import type {
   PublicKey,
   SignatureScheme,

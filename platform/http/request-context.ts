@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
-import type { CommandContext } from '../kit/command-context.ts'
-import type { TenantId } from '../kit/tenants.ts'
+import type { CommandContext, TenantId } from '../kit/tenants.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -6,7 +6,7 @@ import { recordOutcome, type CallOutcome } from '../../commands/ai-review/record
 import { successorOf } from '../../commands/ai-review/slot-holder.ts'
 import { startReview } from '../../commands/ai-review/open-review.ts'
 import { execute, stateToPlanOn } from '../../commands/handling/execute.ts'
-import type { CommandContext } from '../../platform/kit/command-context.ts'
+import type { CommandContext } from '../../platform/kit/tenants.ts'
 import { aiReviews, type AiReviewState, type StartingReview } from '../../streams/ai-review/aggregate.ts'
 import type { Classification } from '../../streams/ai-review/events.ts'
 import type { FetchedImage } from '../adapters/image-fetch.ts'

@@ -1,7 +1,6 @@
 import { Type, type Static, type TObject } from 'typebox'
 import { Compile } from 'typebox/compile'
-import type { CommandContext } from '../../platform/kit/command-context.ts'
-import { tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
+import { type CommandContext, tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
 import type { Handler, Projector, RowChange, Table } from '../../projections/runtime/projector.ts'
 import type { DomainEvent, RecordedEvent } from '../../streams/store/events.ts'
 import type { Process, Step, StepContext, StepOutcome } from './process.ts'

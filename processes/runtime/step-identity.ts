@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Type, type Static } from 'typebox'
 import { v5, v7 } from 'uuid'
-import type { CommandContext } from '../../platform/kit/command-context.ts'
+import type { CommandContext } from '../../platform/kit/tenants.ts'
 import type { RecordedEvent } from '../../streams/store/events.ts'
 
 /** The event that makes a step due. The payload of every to-do row contains it. */

@@ -9,6 +9,10 @@ import { ShareWriter } from '../runtime/share-writer.ts'
 import { reportOfUndecodable, stopsAt } from '../runtime/undecodable.ts'
 import type { RebuildContext } from './context.ts'
 import type { Copy } from './copies.ts'
+import { inTransaction } from '../../platform/database/transaction.ts'
+import type { Pool } from 'pg'
+import type { Projector } from '../runtime/projector.ts'
+import { quoted } from '../runtime/row-statements.ts'
 
 /** The exact target of a fill. The log must have reached this position. */
 export interface FillTarget {
@@ -220,5 +224,15 @@ async function* ahead(batches: AsyncGenerator<LogBatch, void, undefined>): Async
     }
   } finally {
     await batches.return()
+  }
+}
+
+/** Gives the planner statistics of a copy. Otherwise its first readers get plans for an empty table. */
+export async function analyze(pool: Pool, { name, tables }: Projector): Promise<void> {
+  for (const table of tables) {
+    await inTransaction(pool, async (client) => {
+      await client.query('set local statement_timeout = 0')
+      await client.query(`analyze ${quoted(name)}.${quoted(table.name)}`)
+    })
   }
 }

@@ -15,9 +15,8 @@ import { compareWithServing } from './compare.ts'
 import type { Comparison } from './content.ts'
 import { RebuildRefusedError, type RebuildContext, type RefusalReason } from './context.ts'
 import { copyNames, dropOwnCopies, emptyCopy, type Copy } from './copies.ts'
-import { CopyLostError, fill } from './fill.ts'
+import { CopyLostError, fill, analyze } from './fill.ts'
 import { OperatorLocks } from './operator-locks.ts'
-import { analyze } from './analyze.ts'
 import { switchOver } from './switch.ts'
 
 export type RebuildOutcome =
@@ -195,4 +194,17 @@ async function requireServed(
       `${name} is served in version ${stored.version} with its tables, and is run by that program now: start this one, which fills its own copy and puts it in place`,
     )
   }
+}
+
+export type VerifyOutcome =
+  | { readonly name: string; readonly kind: 'equal' | 'differs'; readonly comparison: Comparison }
+  | Unable
+
+/** Fills a copy of each read model, compares it with the serving one at the same position, and drops it again. */
+export async function verify(context: RebuildContext, projectors: readonly Projector[]): Promise<VerifyOutcome[]> {
+  return withCopies<VerifyOutcome>(context, projectors, 'check', async (copy) => {
+    const comparison = await compareWithServing(context, copy)
+    if (copy.failure !== undefined) return failedAt(copy)
+    return { name: copy.serving.name, kind: comparison.isEqual ? 'equal' : 'differs', comparison }
+  })
 }

@@ -1,4 +1,4 @@
-import type { Pool, PoolClient } from 'pg'
+import type { PoolClient } from 'pg'
 import { prepared } from '../../platform/database/prepared.ts'
 import { inTransaction } from '../../platform/database/transaction.ts'
 import type { RecordedEvent } from '../../streams/store/events.ts'
@@ -10,6 +10,7 @@ import { RowPlan } from './row-plan.ts'
 import { RowConflictError } from './rows-step.ts'
 import { columnArrays } from './column-arrays.ts'
 import { rowsFrom, statementsOf } from './row-statements.ts'
+import { createPool, type Pool, type PoolOptions } from '../../platform/database/database.ts'
 
 /** The checkpoints of these projectors differ from what this instance wrote: another instance has taken over. */
 export class CheckpointLostError extends Error {
@@ -125,4 +126,19 @@ function tablesOf(projector: Projector): ReadonlyMap<string, Table> {
   const tables = new Map(projector.tables.map((table) => [table.name, table]))
   tableMaps.set(projector, tables)
   return tables
+}
+
+/**
+ * Connections for the batches of projectors. Prepared statements are planned once, for tables of any size: from the
+ * given rows to the rows of a named index. A free planner may choose a full scan while a table is empty, and keep that
+ * plan after the table has grown.
+ */
+export function createWritePool(options: Pick<PoolOptions, 'url' | 'max' | 'logger'>): Pool {
+  const settings = {
+    plan_cache_mode: 'force_generic_plan',
+    enable_seqscan: 'off',
+    enable_hashjoin: 'off',
+    enable_mergejoin: 'off',
+  }
+  return createPool({ max: 4, ...options, name: 'projections', settings })
 }

@@ -3,10 +3,9 @@ import { inTransaction } from '../../platform/database/transaction.ts'
 import { nextCopyOf, readCheckpoints, type ProjectionFailure } from './checkpoints.ts'
 import { createProjector, fitOf } from './schema.ts'
 import type { Projector } from './projector.ts'
-import { analyze } from '../rebuild/analyze.ts'
+import { analyze, fill } from '../rebuild/fill.ts'
 import type { RebuildContext } from '../rebuild/context.ts'
 import { continuedCopy } from '../rebuild/copies.ts'
-import { fill } from '../rebuild/fill.ts'
 import { switchOver } from '../rebuild/switch.ts'
 
 /**

@@ -10,7 +10,7 @@ import {
   type RecordedEvent,
 } from './events.ts'
 import { nextRevision, type StreamRevision } from '../../platform/kit/positions.ts'
-import type { CommandContext } from '../../platform/kit/command-context.ts'
+import type { CommandContext } from '../../platform/kit/tenants.ts'
 import { readJsonText } from '../../platform/kit/json-reading.ts'
 import { memberPlace, sealMember } from './phi-encryption.ts'
 import type { KeyVault } from '../../platform/kit/key-vault.ts'

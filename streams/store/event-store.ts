@@ -8,8 +8,8 @@ import {
 import type { Catalogue } from './catalogue.ts'
 import { createCodec, type Codec, type EncodedAppend, type RawEvent } from './codec.ts'
 import { connectEventStore, type EventStoreConnection } from './connection.ts'
-import type { StoreLogger } from './errors.ts'
 import {
+  type StoreLogger,
   AppendTooLargeError,
   EventStoreClosedError,
   EventStoreUnavailableError,
@@ -28,7 +28,7 @@ import {
   type Target,
 } from './events.ts'
 import { nextRevision, type StreamRevision, startOfLog, type Position } from '../../platform/kit/positions.ts'
-import type { CommandContext } from '../../platform/kit/command-context.ts'
+import type { CommandContext } from '../../platform/kit/tenants.ts'
 import { newestOf, placesBackwards, type HeadQuestion } from './log-head.ts'
 import { readLogPiece, type LogBatch, type LogRead } from './log-reading.ts'
 import type { KeyVault } from '../../platform/kit/key-vault.ts'

@@ -8,7 +8,7 @@ import { startObjectStore } from '../../embedded/object-store/start-object-store
 import { startProvider } from '../../embedded/provider/start-provider.ts'
 import { loadConfiguration, type Configuration } from '../../platform/configuration/configuration.ts'
 import { createEgress, type Egress, type EgressPurpose } from '../../platform/outbound/egress.ts'
-import { createFailpoint } from '../../platform/lifecycle/failpoint.ts'
+import { createFailpoint } from '../../platform/lifecycle/graceful-stop.ts'
 import { connectObjectStore, type ObjectStore } from '../../platform/storage/object-store.ts'
 import { createCaseLookup } from '../../processes/adapters/case-lookup.ts'
 import { createConsentCheck } from '../../processes/adapters/consent-check.ts'

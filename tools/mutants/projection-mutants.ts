@@ -10,7 +10,7 @@ export const projectionMutants: readonly Mutant[] = [
   {
     name: 'plans-of-empty-tables',
     fault: 'a batch that was planned on empty tables reads them completely after they have grown',
-    file: 'projections/runtime/write-pool.ts',
+    file: 'projections/runtime/batch-writer.ts',
     text: ", enable_seqscan: 'off', enable_hashjoin: 'off', enable_mergejoin: 'off'",
     replacement: '',
     caughtBy: [

@@ -7,10 +7,9 @@ import { openVault } from '../../../platform/vault/vault.ts'
 import { catalogue } from '../../../streams/catalogue.ts'
 import type { Catalogue } from '../../../streams/store/catalogue.ts'
 import { openEventStore, type EventStore } from '../../../streams/store/event-store.ts'
-import type { CommandContext } from '../../../platform/kit/command-context.ts'
+import { type CommandContext, tenantOfFact, type TenantId } from '../../../platform/kit/tenants.ts'
 import { embeddedEventStore, freshEventStore } from '../../support/event-store.ts'
 import { freshDatabase } from '../../support/postgres.ts'
-import { tenantOfFact, type TenantId } from '../../../platform/kit/tenants.ts'
 
 /** What commands are given: a node, a vault, a clock that stands still until a test moves it. */
 export interface DecisionWorld extends CommandDependencies {

@@ -4,13 +4,17 @@ import { Client } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi, type MockInstance } from 'vitest'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { inTransaction } from '../../../platform/database/transaction.ts'
-import { CheckpointLostError, shareOf, writeShares } from '../../../projections/runtime/batch-writer.ts'
+import {
+  CheckpointLostError,
+  shareOf,
+  writeShares,
+  createWritePool,
+} from '../../../projections/runtime/batch-writer.ts'
 import { beat } from '../../../projections/runtime/checkpoints.ts'
 import { reasonOf } from '../../../projections/runtime/database-errors.ts'
 import type { Projector } from '../../../projections/runtime/projector.ts'
 import { createProjector, ensureRuntimeSchema, prepareProjector } from '../../../projections/runtime/schema.ts'
 import { ShareWriter } from '../../../projections/runtime/share-writer.ts'
-import { createWritePool } from '../../../projections/runtime/write-pool.ts'
 import { readRows, recorded } from '../../support/given-projector.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import {

@@ -4,7 +4,7 @@ import { createCatalogue } from '../../../streams/store/catalogue.ts'
 import { MissingKeyError, type KeyVault } from '../../../platform/kit/key-vault.ts'
 import { openEventStore, type EventStore, type EventStoreOptions } from '../../../streams/store/event-store.ts'
 import type { Fold } from '../../../streams/store/events.ts'
-import type { CommandContext } from '../../../platform/kit/command-context.ts'
+import type { CommandContext } from '../../../platform/kit/tenants.ts'
 import type { StoreLogger } from '../../../streams/store/errors.ts'
 import { defineEvent, Phi, type EventOf } from '../../../streams/store/schema.ts'
 

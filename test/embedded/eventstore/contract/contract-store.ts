@@ -6,6 +6,7 @@ import {
   type AppendExpectedRevision,
   type JSONEventType,
   type ResolvedEvent,
+  binaryEvent,
 } from '@eventstore/db-client'
 import { afterAll, beforeAll } from 'vitest'
 import { freshEventStore, type TestEventStore } from '../../../support/event-store.ts'
@@ -102,4 +103,9 @@ export function emitted(emitter: { once(name: string, listener: () => void): unk
   return new Promise((resolve) => {
     emitter.once(name, () => resolve())
   })
+}
+
+/** A link event with the data `revision@stream`. */
+export function link(target: string): ReturnType<typeof binaryEvent> {
+  return binaryEvent({ type: '$>', data: Buffer.from(target) })
 }

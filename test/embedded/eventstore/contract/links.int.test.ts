@@ -1,7 +1,6 @@
 import { BACKWARDS, END, jsonEvent, streamNameFilter, type ResolvedEvent } from '@eventstore/db-client'
 import { describe, expect, test } from 'vitest'
-import { collect, contractStore, counted, emitted, takeUntil } from './contract-store.ts'
-import { link } from './written-links.ts'
+import { collect, contractStore, counted, emitted, takeUntil, link } from './contract-store.ts'
 
 const { client, stream, append } = contractStore()
 

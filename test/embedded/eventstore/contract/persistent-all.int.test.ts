@@ -9,9 +9,8 @@ import {
   type PersistentSubscriptionToAllSettings,
 } from '@eventstore/db-client'
 import { afterEach, describe, expect, test } from 'vitest'
-import { collect, contractStore, counted, failure } from './contract-store.ts'
+import { collect, contractStore, counted, failure, link } from './contract-store.ts'
 import { SOON, TestConsumer } from './persistent-consumer.ts'
-import { link } from './written-links.ts'
 
 const { client, stream, append } = contractStore()
 const made: string[] = []

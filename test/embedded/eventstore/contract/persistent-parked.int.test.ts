@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { collect, contractStore, failure } from './contract-store.ts'
+import { collect, contractStore, failure, link } from './contract-store.ts'
 import { SOON, consumer, settings, type TestConsumer } from './persistent-consumer.ts'
-import { link } from './written-links.ts'
 
 const { client, stream, append } = contractStore()
 

@@ -5,9 +5,8 @@ import { PersistentSubscriptionsClient } from '@eventstore/db-client/generated/p
 import persistent from '@eventstore/db-client/generated/persistent_pb.js'
 import shared from '@eventstore/db-client/generated/shared_pb.js'
 import { describe, expect, test } from 'vitest'
-import { contractStore, failure } from './contract-store.ts'
+import { contractStore, failure, link } from './contract-store.ts'
 import { SOON, consumer, settings, type TestConsumer } from './persistent-consumer.ts'
-import { link } from './written-links.ts'
 
 const { client, store, stream, append } = contractStore()
 

@@ -12,10 +12,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { startEventStoreNode, type EventStoreNode } from '../../../../embedded/eventstore/start.ts'
-import { collect, counted, failure, revisions } from '../contract/contract-store.ts'
+import { collect, counted, failure, revisions, link } from '../contract/contract-store.ts'
 import { SOON, TestConsumer, consumer, settings } from '../contract/persistent-consumer.ts'
 import { batchRequest, rawStreams } from '../contract/raw-append.ts'
-import { link } from '../contract/written-links.ts'
 
 // The node differs from the server here on purpose. The contract suite cannot contain these tests, because it also runs
 // on servers.
