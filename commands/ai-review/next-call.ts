@@ -5,7 +5,7 @@ import {
   type AwaitingReview,
   type StartingReview,
 } from '../../streams/ai-review/aggregate.ts'
-import { openUntil } from '../handling/decision.ts'
+import { openLeaseEnd } from '../handling/decision.ts'
 
 /** A provider call with what it depends on: two that are alike ask the provider for the same thing. */
 export type PlannedCall =
@@ -35,7 +35,7 @@ export function isAwaiting(state: AiReviewState): state is AwaitingReview {
 export function nextCall(state: AiReviewState, now: Date): NextCall {
   if (!isStarting(state) && !isAwaiting(state)) return { kind: 'nothing' }
   const { openAttempt } = state
-  const until = openUntil(openAttempt?.leaseUntil, now)
+  const until = openLeaseEnd(openAttempt?.leaseUntil, now)
   if (until !== null) return { kind: 'wait', until }
   if (isAwaiting(state)) return { kind: 'call', call: 'result', nextPollAt: state.nextPollAt }
 

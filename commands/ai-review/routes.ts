@@ -10,7 +10,7 @@ import { aiReviews, type AiReviewState } from '../../streams/ai-review/aggregate
 import { accepted, changed } from '../handling/command-replies.ts'
 import { commandRoute } from '../handling/command-route.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
-import { holdForEnd } from '../handling/hold-for-end.ts'
+import { longPoll } from '../handling/long-poll.ts'
 import { CancelAiReviewReply, SupersedeAiReviewBody, SupersedeAiReviewReply } from './bodies.ts'
 import { cancelReview, isSameRequest } from './cancel-review.ts'
 import { imageErrors, toReviewImages } from './image-addresses.ts'
@@ -105,7 +105,7 @@ export function aiReviewWriteRoutes(app: ServiceApp, deps: CommandDependencies):
       const opened =
         aiReviewId === claim.aiReviewId ? await openClaimedReview(deps, claim, openingOf(context)) : undefined
       // Without `Prefer: wait` the answer shows how the review begins, at each repeat.
-      const held = await holdForEnd(store, reply, aiReviews.of(tenant, aiReviewId), aiReviews.initialState, hasEnded)
+      const held = await longPoll(store, reply, aiReviews.of(tenant, aiReviewId), aiReviews.initialState, hasEnded)
       const status = held.state.status === 'absent' ? 'pending' : held.state.status
       return {
         ...done,

@@ -26,9 +26,9 @@ import type { Position } from '../../platform/kit/positions.ts'
 import { birthErrors, freeFormErrors } from '../clinical/bodies.ts'
 import { isRefusal, repeated } from '../handling/decision.ts'
 import { execute, type Executed } from '../handling/execute.ts'
-import { holdForEnd } from '../handling/hold-for-end.ts'
+import { longPoll } from '../handling/long-poll.ts'
 import { keyedRequest, keyProblems, type KeyedRequest } from '../handling/keyed-request.ts'
-import { createTurns } from '../handling/turns.ts'
+import { createKeyedLock } from '../handling/keyed-lock.ts'
 import { CreateAssessmentBody } from './bodies.ts'
 import { createInlineAssessment, createSlotAssessment, type RequestedAssessment } from './create-assessment.ts'
 import type { AssessmentRouteDependencies } from '../handling/dependencies.ts'
@@ -66,7 +66,7 @@ function addRoute(
   stagedFor: (request: FastifyRequest) => StagedImages | undefined,
 ): void {
   const { store, vault, configuration, now } = deps
-  const inTurn = createTurns()
+  const withLock = createKeyedLock()
 
   app.post(
     '/assessments',
@@ -105,7 +105,7 @@ function addRoute(
       // Nothing but the append changes anything then, and that tells a repeat by itself.
       const isOneAppend = mode === 'slot' && body.patient_id !== undefined && errors.length === 0
       // Who comes while another call takes the same request finds it recorded; no image is stored twice for one key.
-      return answer(keyed.isKeyed && !isOneAppend ? await inTurn(target.stream, takeUnlessKnown) : await take())
+      return answer(keyed.isKeyed && !isOneAppend ? await withLock(target.stream, takeUnlessKnown) : await take())
 
       async function takeUnlessKnown(): Promise<Taken> {
         const { state, position } = await store.load(target)
@@ -169,7 +169,7 @@ function addRoute(
         const open = { ...context, commandId: v5('open-case', context.commandId) }
         const opened =
           taken.state.status === 'processing' ? await openAssessmentCase(deps, taken.state, open) : undefined
-        const { state, position } = await holdForEnd(
+        const { state, position } = await longPoll(
           store,
           reply,
           target,

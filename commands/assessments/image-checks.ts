@@ -28,7 +28,7 @@ export interface InspectedImage {
   readonly height: number | null
 }
 
-/** Looks at an image as its bytes pass by; keeps no more than its head. */
+/** Inspects an image while its bytes pass by; keeps no more than its head. */
 export interface ImageInspection {
   push(chunk: Buffer): void
   /** Once, after the last chunk; judged by the type that it should have. */

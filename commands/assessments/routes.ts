@@ -11,8 +11,8 @@ import { assessments } from '../../streams/assessment/aggregate.ts'
 import { changed } from '../handling/command-replies.ts'
 import { commandRoute } from '../handling/command-route.ts'
 import type { AssessmentDependencies } from '../handling/dependencies.ts'
-import { holdForEnd } from '../handling/hold-for-end.ts'
-import { createTurns } from '../handling/turns.ts'
+import { longPoll } from '../handling/long-poll.ts'
+import { createKeyedLock } from '../handling/keyed-lock.ts'
 import { createRoute } from './create-route.ts'
 import { openAssessmentCase } from './open-assessment-case.ts'
 import { areUploadsOpen, isSubmittedBy } from './submit-assessment.ts'
@@ -26,7 +26,7 @@ const scope = 'assessments:write'
 export function assessmentWriteRoutes(app: ServiceApp, given: AssessmentDependencies): void {
   const deps = { ...given, newId: () => v7(), randomPart: () => randomBytes(12).toString('hex') }
   const { store, objects, failpoint, now: clock } = deps
-  const inTurn = createTurns()
+  const withLock = createKeyedLock()
 
   createRoute(app, deps)
 
@@ -50,7 +50,7 @@ export function assessmentWriteRoutes(app: ServiceApp, given: AssessmentDependen
     handle: async ({ tenant, params: { id: assessmentId }, keyed: { causing }, context, request, reply }) => {
       const submit = { orgId: tenant, assessmentId, request: causing }
       // A request that waits for another one's turn finds the uploads submitted: nothing is read and copied twice.
-      const done = await inTurn(`${tenant} ${assessmentId}`, () =>
+      const done = await withLock(`${tenant} ${assessmentId}`, () =>
         submitUploads(deps, { ...submit, requireRevision: (revision) => requireMatch(request, revision) }, context),
       )
       const { state, events, reached } = done
@@ -60,7 +60,7 @@ export function assessmentWriteRoutes(app: ServiceApp, given: AssessmentDependen
       const opened = state.status === 'processing' ? await openAssessmentCase(deps, state, open) : undefined
       if (events.length > 0) await removeUploads(objects, state)
       const target = assessments.of(tenant, assessmentId)
-      const held = await holdForEnd(store, reply, target, state, ({ status }) => status !== 'processing')
+      const held = await longPoll(store, reply, target, state, ({ status }) => status !== 'processing')
       if (held.state.status === 'absent') throw problem('internal-error')
       const record = await recordOf(deps, held.state)
       const isReplayed = events.length === 0 && isSubmittedBy(causing, state)

@@ -16,7 +16,7 @@ import {
   consentTypeIdOf,
   consentTypes,
   isDefined,
-  made,
+  existingType,
   type ConsentTypeState,
 } from '../../streams/consent-type/aggregate.ts'
 import { consents, keyedDecision } from '../../streams/consent/aggregate.ts'
@@ -117,7 +117,7 @@ export function consentWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
       const effectiveFrom = body.effectiveFrom === undefined ? null : new Date(body.effectiveFrom)
       const command = { ...ids, ...body, locale: canonicalLocale(body.locale), contentHash, effectiveFrom, now }
       const done = await run(consentTypes.of(tenant, params.typeId), (state) => publishTextVersion(command, state))
-      const version = made(done.state).textVersions.find(({ textVersionId }) => textVersionId === keyed.id)
+      const version = existingType(done.state).textVersions.find(({ textVersionId }) => textVersionId === keyed.id)
       if (version === undefined) throw problem('internal-error')
       const record = { ...version, id: version.textVersionId, consentTypeId: params.typeId }
       return { ...done, record: toRecord(ConsentTextVersionRecord, record) }
@@ -200,6 +200,6 @@ function canonicalLocale(locale: string): string {
 }
 
 function typeRecord(state: ConsentTypeState): ConsentTypeRecord {
-  const type = made(state)
+  const type = existingType(state)
   return toRecord(ConsentTypeRecord, { ...type, id: type.consentTypeId })
 }

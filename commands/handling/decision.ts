@@ -36,7 +36,7 @@ const longestMs = 120_000
  * none, or its lease has ended: then whoever began it is taken for dead. One that no clock of now can have given has ended
  * too: an attempt that is begun twice for that is one attempt to whoever it calls.
  */
-export function openUntil(leaseUntil: string | null | undefined, now: Date): Date | null {
+export function openLeaseEnd(leaseUntil: string | null | undefined, now: Date): Date | null {
   if (leaseUntil === null || leaseUntil === undefined) return null
   const until = new Date(leaseUntil)
   const leftMs = until.getTime() - now.getTime()

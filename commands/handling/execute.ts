@@ -93,7 +93,7 @@ export async function execute<State, Event extends DomainEvent>(
  * something to do, else read afresh. What is kept may be older than what another instance has written; `execute` then decides
  * once more on what there is, so the decision has to be told the plan and to come to nothing where it does not hold any more.
  */
-export async function stateToPlanOn<State, Event extends DomainEvent>(
+export async function loadForPlan<State, Event extends DomainEvent>(
   store: Pick<EventStore, 'load' | 'loadCached'>,
   { fold, stream }: Target<State, Event>,
   isToDo: (state: State) => boolean,

@@ -11,7 +11,7 @@ import { uploadUrlRoute } from '../assessments/upload-url-route.ts'
 import { signUpload, uploadKey } from '../assessments/uploads.ts'
 import { changed, created } from '../handling/command-replies.ts'
 import { commandRoute } from '../handling/command-route.ts'
-import { createTurns } from '../handling/turns.ts'
+import { createKeyedLock } from '../handling/keyed-lock.ts'
 import { declarationErrors, DeclareImageBody } from './bodies.ts'
 import { declareImage, isReceivedBy, isUploadOpen } from './image-decisions.ts'
 import { patientOfImage } from './patient-of-image.ts'
@@ -23,7 +23,7 @@ const access = { scopes: [scope] } as const
 export function imageWriteRoutes(app: ServiceApp, given: AssessmentDependencies): void {
   const deps = { ...given, newId: () => v7(), randomPart: () => randomBytes(12).toString('hex') }
   const { store, objects, configuration, now: clock } = deps
-  const inTurn = createTurns()
+  const withLock = createKeyedLock()
 
   commandRoute(app, deps, {
     method: 'POST',
@@ -90,7 +90,7 @@ export function imageWriteRoutes(app: ServiceApp, given: AssessmentDependencies)
     handle: async ({ tenant, params: { id: imageId }, keyed: { causing }, context, request }) => {
       const submit = { orgId: tenant, imageId, request: causing }
       // A request that waits for another one's turn finds the image submitted: nothing is read and copied twice.
-      const done = await inTurn(`${tenant} ${imageId}`, () =>
+      const done = await withLock(`${tenant} ${imageId}`, () =>
         receiveUpload(deps, { ...submit, requireRevision: (revision) => requireMatch(request, revision) }, context),
       )
       const { state, events } = done

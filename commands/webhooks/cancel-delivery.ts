@@ -1,6 +1,6 @@
 import type { WebhookDeliveryEvent } from '../../streams/webhook-delivery/events.ts'
 import type { WebhookDeliveryState } from '../../streams/webhook-delivery/aggregate.ts'
-import { openUntil, type Decision } from '../handling/decision.ts'
+import { openLeaseEnd, type Decision } from '../handling/decision.ts'
 import type { NewDelivery } from './deliver-webhook.ts'
 
 export type CancelReason = Extract<WebhookDeliveryEvent, { type: 'WebhookDeliveryCancelled' }>['data']['reason']
@@ -31,7 +31,7 @@ export function cancelDelivery(
   }
   if (state.status === 'absent')
     return [{ type: 'WebhookDeliveryScheduled', data: { ...delivery, scheduledAt: at } }, cancelled]
-  const isOpen = openUntil(state.openLeaseUntil, now) !== null
+  const isOpen = openLeaseEnd(state.openLeaseUntil, now) !== null
   const { roundOf, askedOf, eventType, assessmentId } = state
   if (state.status !== 'pending' || isOpen || isSince(roundOf, disabledRevision)) return []
   if (!isSince(askedOf, disabledRevision)) return [cancelled]

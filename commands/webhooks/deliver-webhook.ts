@@ -1,6 +1,6 @@
 import type { DeliveryErrorClass, FailedEndpoint, WebhookDeliveryEvent } from '../../streams/webhook-delivery/events.ts'
 import type { WebhookDeliveryState } from '../../streams/webhook-delivery/aggregate.ts'
-import { openUntil, type Decision } from '../handling/decision.ts'
+import { openLeaseEnd, type Decision } from '../handling/decision.ts'
 
 type Scheduled = Extract<WebhookDeliveryEvent, { type: 'WebhookDeliveryScheduled' }>['data']
 
@@ -39,7 +39,7 @@ export function attemptDelivery(command: AttemptDelivery, state: WebhookDelivery
 
 /** The end of an open attempt's lease, or the time of the next attempt. Null when an attempt may begin now. */
 export function waitsUntil({ openLeaseUntil, nextAttemptAt }: Pending, now: Date): Date | null {
-  const until = openUntil(openLeaseUntil, now)
+  const until = openLeaseEnd(openLeaseUntil, now)
   if (until !== null) return until
   const dueAt = nextAttemptAt === null ? now : new Date(nextAttemptAt)
   return dueAt.getTime() > now.getTime() ? dueAt : null

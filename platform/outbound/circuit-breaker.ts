@@ -10,7 +10,7 @@ export interface CircuitBreaker {
 
 interface Circuit {
   failures: number
-  openUntil: number
+  openLeaseEnd: number
   isTrialRunning: boolean
 }
 
@@ -32,7 +32,7 @@ export function createCircuitBreaker({ threshold, openMs, now }: CircuitBreakerO
     waitMs(key) {
       const circuit = circuits.get(key)
       if (circuit === undefined || circuit.failures < threshold) return 0
-      const remaining = circuit.openUntil - now()
+      const remaining = circuit.openLeaseEnd - now()
       if (remaining > 0) return Math.ceil(remaining)
       if (circuit.isTrialRunning) return openMs
       circuit.isTrialRunning = true
@@ -42,18 +42,18 @@ export function createCircuitBreaker({ threshold, openMs, now }: CircuitBreakerO
       const circuit = circuits.get(key)
       if (circuit === undefined || circuit.failures < threshold) return 0
       if (circuit.isTrialRunning) return openMs
-      return Math.max(0, Math.ceil(circuit.openUntil - now()))
+      return Math.max(0, Math.ceil(circuit.openLeaseEnd - now()))
     },
     report(key, outcome) {
       if (outcome === 'success') {
         circuits.delete(key)
         return
       }
-      const circuit = circuits.get(key) ?? { failures: 0, openUntil: 0, isTrialRunning: false }
+      const circuit = circuits.get(key) ?? { failures: 0, openLeaseEnd: 0, isTrialRunning: false }
       circuit.isTrialRunning = false
       if (outcome === 'failure') {
         circuit.failures += 1
-        circuit.openUntil = now() + openMs
+        circuit.openLeaseEnd = now() + openMs
       }
       circuits.set(key, circuit)
     },

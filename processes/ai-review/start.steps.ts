@@ -5,7 +5,7 @@ import { nextPollAt, pollScheduleOf } from '../../commands/ai-review/polling.ts'
 import { recordOutcome, type CallOutcome } from '../../commands/ai-review/record-outcome.ts'
 import { successorOf } from '../../commands/ai-review/slot-holder.ts'
 import { startReview } from '../../commands/ai-review/open-review.ts'
-import { execute, stateToPlanOn } from '../../commands/handling/execute.ts'
+import { execute, loadForPlan } from '../../commands/handling/execute.ts'
 import type { CommandContext } from '../../platform/kit/tenants.ts'
 import { aiReviews, type AiReviewState, type StartingReview } from '../../streams/ai-review/aggregate.ts'
 import type { Classification } from '../../streams/ai-review/events.ts'
@@ -41,7 +41,7 @@ interface Run {
 export async function start(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
   const { orgId } = todo
   const target = aiReviews.of(orgId, todo.key)
-  const loaded = await stateToPlanOn(deps.store, target, (state) => nextCall(state, step.now()).kind === 'call')
+  const loaded = await loadForPlan(deps.store, target, (state) => nextCall(state, step.now()).kind === 'call')
   const planned = nextCall(loaded, step.now())
   if (!isStarting(loaded) || planned.kind === 'nothing') return { kind: 'done' }
   if (planned.kind === 'wait') return planned
@@ -246,7 +246,7 @@ async function settle(run: Run, attempted: CommandContext | null, outcome: CallO
   const command = { of, outcome, now: step.now() }
   const { position } = await execute(deps.store, target, (state) => recordOutcome(command, state), context)
   // Where nothing was recorded, the attempt does not count any more, and somebody else is at it.
-  return { kind: 'done', position, goesOn: position !== undefined && hasNextCall(outcome) }
+  return { kind: 'done', position, continues: position !== undefined && hasNextCall(outcome) }
 }
 
 function hasNextCall({ kind }: CallOutcome): boolean {

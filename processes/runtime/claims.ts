@@ -18,7 +18,7 @@ export interface Claimed {
 }
 
 /** How a claim ends. `fence`: not claimable again before the list has passed it. */
-export interface Settlement {
+export interface Completion {
   readonly key: string
   readonly step: string
   readonly notBefore: Date
@@ -103,12 +103,12 @@ export class Claims {
    * each other's, and have given back their own in the same transaction, would wait for ever.
    */
   async claim(limit: number, now: Date, leaseUntil: Date, lanes?: LaneShares): Promise<Claimed[]> {
-    return this.settleAndClaim([], limit, now, leaseUntil, lanes)
+    return this.completeAndClaim([], limit, now, leaseUntil, lanes)
   }
 
   /** The same after giving other rows back, for lists with lanes in one transaction. */
-  async settleAndClaim(
-    settlements: readonly Settlement[],
+  async completeAndClaim(
+    completions: readonly Completion[],
     limit: number,
     now: Date,
     leaseUntil: Date,
@@ -116,11 +116,11 @@ export class Claims {
   ): Promise<Claimed[]> {
     const claiming = (via: Pick<Pool, 'query'>) => this.#claim(via, limit, now, leaseUntil, lanes)
     if (lanes === undefined) {
-      await this.settle(settlements)
+      await this.settle(completions)
       return claiming(this.#pool)
     }
     return inTransaction(this.#pool, async (client) => {
-      await this.settle(settlements, client)
+      await this.settle(completions, client)
       return claiming(client)
     })
   }
@@ -151,7 +151,7 @@ export class Claims {
     const { rows } = await query<ClaimedRow>(
       via,
       text,
-      lanes === undefined ? values : [...values, ...laneValues(lanes), lanes.ill],
+      lanes === undefined ? values : [...values, ...laneValues(lanes), lanes.unhealthy],
     )
     return rows.map(({ key, step, org_id, due_ms, payload, lane, failures }) => ({
       todo: { key, step, orgId: org_id, dueAt: new Date(due_ms), payload },
@@ -174,9 +174,9 @@ export class Claims {
    * Gives rows back, unless somebody else has taken them over meanwhile. A claim whose list has passed its fence
    * says nothing any more, and is forgotten.
    */
-  async settle(settlements: readonly Settlement[], via: Pick<Pool, 'query'> = this.#pool): Promise<void> {
-    if (settlements.length === 0) return
-    const rows = settlements.map(({ key, step, notBefore, fence, failures }) => ({
+  async settle(completions: readonly Completion[], via: Pick<Pool, 'query'> = this.#pool): Promise<void> {
+    if (completions.length === 0) return
+    const rows = completions.map(({ key, step, notBefore, fence, failures }) => ({
       key,
       step,
       not_before: notBefore,

@@ -10,7 +10,7 @@ function lanesOf(todo: string, known: string): string {
       union all
       select (select t.lane from ${todo} t where t.lane > lanes.lane order by t.lane limit 1) from lanes where lanes.lane is not null
     ), known as (
-      select * from unnest(${known}) with ordinality as known (lane, room, is_ill, in_hand, turn)
+      select * from unnest(${known}) with ordinality as known (lane, room, is_unhealthy, in_hand, turn)
     )`
 }
 
@@ -21,11 +21,11 @@ function lanesOf(todo: string, known: string): string {
  * turns: by age, those that have piled up most would have the whole share of all of them, and none else would get well.
  * That a row is due is asked again of the row that is locked: its list may have moved it after the statement began.
  * `claimable` is the condition on `c`, the claim of a row `t`. Parameters: $3 now, $4 steps, $5 limit, from $9 `laneValues`, $14 the share
- * of all ill lanes.
+ * of all unhealthy lanes.
  */
 export function dueByLane(todo: string, claimable: string): string {
   return `${lanesOf(todo, '$9::text[], $10::integer[], $11::boolean[], $12::integer[]')}, offered as (
-      select due.*, coalesce(known.is_ill, false) as is_ill, known.turn,
+      select due.*, coalesce(known.is_unhealthy, false) as is_unhealthy, known.turn,
         coalesce(known.in_hand, 0) + row_number() over (partition by lanes.lane order by due.due_at) as load
       from list cross join lanes left join known on known.lane = lanes.lane cross join lateral (
         select t.key, t.step, t.due_at, c.key is not null as has_claim from ${todo} t
@@ -34,8 +34,8 @@ export function dueByLane(todo: string, claimable: string): string {
         order by t.due_at limit coalesce(known.room, $13::integer)
       ) due
     ), admitted as (
-      select key, step, has_claim from (select offered.*, row_number() over (partition by is_ill order by turn, due_at, key, step) as place from offered) ranked
-      where not is_ill or place <= $14::integer
+      select key, step, has_claim from (select offered.*, row_number() over (partition by is_unhealthy order by turn, due_at, key, step) as place from offered) ranked
+      where not is_unhealthy or place <= $14::integer
       order by load, due_at limit $5
     ), due as (
       select t.key, t.step, t.org_id, t.payload, t.lane, (extract(epoch from t.due_at) * 1000)::float8 as due_ms, admitted.has_claim
@@ -62,7 +62,7 @@ export function laneValues({ known, others }: LaneShares): unknown[] {
   return [
     known.map(({ lane }) => lane),
     known.map(({ room }) => room),
-    known.map(({ isIll }) => isIll),
+    known.map(({ isUnhealthy }) => isUnhealthy),
     known.map(({ inHand }) => inHand),
     others,
   ]

@@ -12,9 +12,9 @@ export interface LaneVerdict {
 export interface LaneShares {
   /** Of each lane that `known` does not name. */
   readonly others: number
-  /** Of all ill lanes together. */
-  readonly ill: number
-  /** Whose last step began longest ago comes first: in this order ill lanes get their share. */
+  /** Of all unhealthy lanes together. */
+  readonly unhealthy: number
+  /** Whose last step began longest ago comes first: in this order unhealthy lanes get their share. */
   readonly known: readonly LaneShare[]
 }
 
@@ -23,13 +23,13 @@ export interface LaneShare {
   readonly room: number
   /** Under way now: of what is due, lanes with little under way come first. */
   readonly inHand: number
-  readonly isIll: boolean
+  readonly isUnhealthy: boolean
 }
 
 interface Lane {
   inHand: number
   limit: number
-  isIll: boolean
+  isUnhealthy: boolean
   /** Times in a row that the receiver could not be reached. */
   unreachable: number
   /** Milliseconds since the epoch. */
@@ -47,8 +47,8 @@ const mostKnown = 2_000
 
 /**
  * Who gets the workers of a process with lanes. A new lane may have two steps at a time, one more after each that goes
- * well, up to the limit of a lane; after one that does not, it is ill and may have one until one goes well again. The
- * ill ones together never get more than a quarter of the workers, in turn. In memory: what is forgotten is learnt again.
+ * well, up to the limit of a lane; after one that does not, it is unhealthy and may have one until one is healthy again. The
+ * unhealthy ones together never get more than a quarter of the workers, in turn. In memory: what is forgotten is learnt again.
  */
 export class Lanes {
   readonly #budget: Pick<LaneBudget, 'slots' | 'perLane'>
@@ -66,7 +66,7 @@ export class Lanes {
     const lane = this.#lanes.get(name)
     if (lane === undefined) {
       this.#forgetSome(now)
-      this.#lanes.set(name, { inHand: 1, limit: this.#newLimit, isIll: false, unreachable: 0, pausedUntil: 0 })
+      this.#lanes.set(name, { inHand: 1, limit: this.#newLimit, isUnhealthy: false, unreachable: 0, pausedUntil: 0 })
     } else {
       lane.inHand += 1
       this.#lanes.delete(name)
@@ -79,9 +79,9 @@ export class Lanes {
     if (lane === undefined) return
     lane.inHand -= 1
     if (health === 'good') {
-      Object.assign(lane, { isIll: false, unreachable: 0, limit: Math.min(this.#budget.perLane, lane.limit + 1) })
+      Object.assign(lane, { isUnhealthy: false, unreachable: 0, limit: Math.min(this.#budget.perLane, lane.limit + 1) })
     } else if (health !== undefined || pauseMs !== undefined) {
-      Object.assign(lane, { isIll: true, limit: 1 })
+      Object.assign(lane, { isUnhealthy: true, limit: 1 })
     }
     if (health === 'bad') lane.unreachable = 0
     const restMs = health === 'unreachable' ? this.#restAfterFailure(lane, now) : 0
@@ -90,17 +90,17 @@ export class Lanes {
 
   shares(now: Date): LaneShares {
     const { slots } = this.#budget
-    let illInHand = 0
-    for (const { isIll, inHand } of this.#lanes.values()) if (isIll) illInHand += inHand
-    const ill = Math.max(0, Math.max(1, Math.floor(slots / 4)) - illInHand)
-    const known: LaneShare[] = [{ lane: freeLane, room: slots, inHand: 0, isIll: false }]
+    let unhealthyInHand = 0
+    for (const { isUnhealthy, inHand } of this.#lanes.values()) if (isUnhealthy) unhealthyInHand += inHand
+    const unhealthy = Math.max(0, Math.max(1, Math.floor(slots / 4)) - unhealthyInHand)
+    const known: LaneShare[] = [{ lane: freeLane, room: slots, inHand: 0, isUnhealthy: false }]
     for (const [name, lane] of this.#lanes) {
-      const isClosed = isPaused(lane, now) || (lane.isIll && ill === 0)
+      const isClosed = isPaused(lane, now) || (lane.isUnhealthy && unhealthy === 0)
       const room = isClosed ? 0 : Math.max(0, lane.limit - lane.inHand)
-      const { isIll, inHand } = lane
-      if (isIll || inHand > 0 || room !== this.#newLimit) known.push({ lane: name, room, inHand, isIll })
+      const { isUnhealthy, inHand } = lane
+      if (isUnhealthy || inHand > 0 || room !== this.#newLimit) known.push({ lane: name, room, inHand, isUnhealthy })
     }
-    return { others: this.#newLimit, ill, known }
+    return { others: this.#newLimit, unhealthy, known }
   }
 
   /** When the first of the pauses ends; undefined when no lane pauses. */
@@ -132,12 +132,12 @@ export class Lanes {
 }
 
 /** Whether more rows of some lane may be due than a claim with these shares took, which were of `taken` lanes. */
-export function isAnyLaneFull({ known, others, ill }: LaneShares, taken: readonly string[]): boolean {
+export function isAnyLaneFull({ known, others, unhealthy }: LaneShares, taken: readonly string[]): boolean {
   const counts = new Map<string, number>()
   for (const lane of taken) counts.set(lane, (counts.get(lane) ?? 0) + 1)
   const shares = new Map(known.map((share) => [share.lane, share]))
-  const illTaken = taken.filter((lane) => shares.get(lane)?.isIll === true).length
-  if (illTaken >= ill || known.some(({ room }) => room === 0)) return true
+  const unhealthyTaken = taken.filter((lane) => shares.get(lane)?.isUnhealthy === true).length
+  if (unhealthyTaken >= unhealthy || known.some(({ room }) => room === 0)) return true
   return [...counts].some(([lane, count]) => count >= (shares.get(lane)?.room ?? others))
 }
 

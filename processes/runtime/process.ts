@@ -25,7 +25,7 @@ export type LaneHealth = 'good' | 'bad' | 'unreachable'
 /**
  * How a step ended.
  * - `done`: the streams say so. `position` is that of the step's last append: the row is claimable again only once the
- *   list has passed it. Without a position nothing was appended, since the stream no longer wants the step. `goesOn`: the
+ *   list has passed it. Without a position nothing was appended, since the stream no longer wants the step. `continues`: the
  *   row wants the step again at once, which needs no news of the list: it is run again under the same claim, with its
  *   whole time limit and a lease that covers it, unless the workers stop or the claim is lost.
  * - `wait`: another attempt's lease is open until then.
@@ -39,7 +39,7 @@ export type StepOutcome =
   | {
       readonly kind: 'done'
       readonly position?: Position | undefined
-      readonly goesOn?: boolean | undefined
+      readonly continues?: boolean | undefined
       readonly health?: LaneHealth | undefined
       readonly pauseMs?: number | undefined
     }

@@ -1,6 +1,6 @@
 import { EgressError } from '../../platform/outbound/egress-error.ts'
 import { backoffMs } from '../../platform/kit/backoff.ts'
-import type { Claimed, Settlement } from './claims.ts'
+import type { Claimed, Completion } from './claims.ts'
 import type { StepContext, StepOutcome, TodoRow } from './process.ts'
 
 export type BoundStep = (todo: TodoRow, context: StepContext) => Promise<StepOutcome>
@@ -71,12 +71,12 @@ export async function runStep(
 }
 
 /** When the row may be claimed again, and what its list must have seen before. */
-export function settlementOf(
+export function completionOf(
   { todo, failures }: Claimed,
   result: StepResult,
   now: Date,
   random: () => number,
-): Settlement {
+): Completion {
   const row = { key: todo.key, step: todo.step }
   const after = (ms: number): Date => new Date(now.getTime() + ms)
   if ('error' in result) {

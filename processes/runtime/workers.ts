@@ -8,10 +8,10 @@ import type { EventStore } from '../../streams/store/event-store.ts'
 import { comparePositions, type Position } from '../../platform/kit/positions.ts'
 import type { EventFilter } from '../../streams/store/subscription-options.ts'
 import type { BoundProcess } from './bound-process.ts'
-import { Crew } from './crew.ts'
-import { Desk } from './desk.ts'
+import { WorkerPool } from './worker-pool.ts'
+import { ProcessWorker } from './process-worker.ts'
 import { longestLeaseMs } from './step-timing.ts'
-import { persistently } from './persistently.ts'
+import { retryUntilDone } from './retry-until-done.ts'
 import { changedLists, listenForLists, type ListWord } from './wake-ups.ts'
 
 export interface WorkersOptions {
@@ -31,7 +31,7 @@ export interface WorkersOptions {
   readonly stepTimeoutMs?: number
   /** Longer than the time limit, at most 60,000. Default 20,000. */
   readonly stepLeaseMs?: number
-  /** Milliseconds between two looks when nothing wakes the workers. Default 1,000. */
+  /** Milliseconds between two schedule when nothing wakes the workers. Default 1,000. */
   readonly pollMs?: number
   readonly random?: () => number
 }
@@ -43,7 +43,7 @@ export function createWorkers(options: WorkersOptions): Workers {
 
 export class Workers {
   readonly #options: WorkersOptions
-  readonly #crews: readonly Crew[]
+  readonly #workerPools: readonly WorkerPool[]
   readonly #closing = new AbortController()
   readonly #aborting = new AbortController()
   #unsubscribe: (() => void) | undefined
@@ -53,7 +53,7 @@ export class Workers {
     const { stepTimeoutMs = 15_000, stepLeaseMs = 20_000 } = options
     if (stepTimeoutMs >= stepLeaseMs) throw new RangeError('the time limit of a step must be shorter than its lease')
     this.#options = options
-    this.#crews = this.#crewsOf(stepTimeoutMs, stepLeaseMs)
+    this.#workerPools = this.#workerPoolsOf(stepTimeoutMs, stepLeaseMs)
   }
 
   /** Begins; nothing is claimed of a list before it has reached the head of the log as of now. */
@@ -67,17 +67,21 @@ export class Workers {
       logger,
       this.#closing.signal,
     )
-    this.#loops = Promise.all([this.#untilReady(), ...this.#crews.map((crew) => crew.work()), listening])
+    this.#loops = Promise.all([
+      this.#untilReady(),
+      ...this.#workerPools.map((workerPool) => workerPool.work()),
+      listening,
+    ])
   }
 
   /** Looks for work now. */
   wake(): void {
-    for (const crew of this.#crews) crew.wake()
+    for (const workerPool of this.#workerPools) workerPool.wake()
   }
 
   /** True once every list has reached the head that was read at the start. */
   isReady(): boolean {
-    return this.#desks.every((desk) => desk.isReady)
+    return this.#processWorkers.every((worker) => worker.isReady)
   }
 
   /** Waits for the steps in hand, aborts those that take longer, and gives their claims back. */
@@ -87,10 +91,10 @@ export class Workers {
     this.wake()
     await this.#loops
     const timer = setTimeout(() => this.#aborting.abort(), limitMs)
-    await Promise.all(this.#desks.map((desk) => desk.finish()))
+    await Promise.all(this.#processWorkers.map((worker) => worker.finish()))
     clearTimeout(timer)
     // Claims that cannot be given back end with their lease.
-    const settled = await Promise.allSettled(this.#crews.map((crew) => crew.settle()))
+    const settled = await Promise.allSettled(this.#workerPools.map((workerPool) => workerPool.settle()))
     for (const result of settled) {
       if (result.status === 'rejected')
         this.#options.logger.warn(
@@ -102,27 +106,30 @@ export class Workers {
 
   #written(advance: Advance): void {
     const changed = new Set(changedLists(advance))
-    for (const crew of this.#crews) {
-      const concerned = crew.desks.filter(({ process }) => advance.projectors.includes(process.list.name))
-      for (const desk of concerned) desk.listWritten(advance.position, changed.has(desk.process.list.name))
-      if (concerned.length > 0) crew.ring()
+    for (const workerPool of this.#workerPools) {
+      const concerned = workerPool.processWorkers.filter(({ process }) =>
+        advance.projectors.includes(process.list.name),
+      )
+      for (const worker of concerned) worker.listWritten(advance.position, changed.has(worker.process.list.name))
+      if (concerned.length > 0) workerPool.wakeStirred()
     }
   }
 
   #told(words: readonly ListWord[]): void {
-    for (const crew of this.#crews) {
+    for (const workerPool of this.#workerPools) {
       for (const { list, position } of words)
-        for (const desk of crew.desks) if (desk.process.list.name === list) desk.listChanged(position)
-      crew.ring()
+        for (const worker of workerPool.processWorkers)
+          if (worker.process.list.name === list) worker.listChanged(position)
+      workerPool.wakeStirred()
     }
   }
 
-  get #desks(): readonly Desk[] {
-    return this.#crews.flatMap(({ desks }) => desks)
+  get #processWorkers(): readonly ProcessWorker[] {
+    return this.#workerPools.flatMap(({ processWorkers }) => processWorkers)
   }
 
-  /** One crew for all processes, and one of its own for each that has lanes. */
-  #crewsOf(stepTimeoutMs: number, stepLeaseMs: number): Crew[] {
+  /** One workerPool for all processes, and one of its own for each that has lanes. */
+  #workerPoolsOf(stepTimeoutMs: number, stepLeaseMs: number): WorkerPool[] {
     const {
       pool,
       processes,
@@ -133,12 +140,13 @@ export class Workers {
       random = Math.random,
     } = this.#options
     const workerId = randomUUID()
-    const found = (size: number) => new Crew({ workers: size, pollMs, now, logger, closing: this.#closing.signal })
+    const found = (size: number) =>
+      new WorkerPool({ workers: size, pollMs, now, logger, closing: this.#closing.signal })
     const everyones = found(workers)
-    const own: Crew[] = []
+    const own: WorkerPool[] = []
     for (const process of processes) {
       const { lanes } = process
-      const crew = lanes === undefined ? everyones : found(lanes.slots)
+      const workerPool = lanes === undefined ? everyones : found(lanes.slots)
       const timeoutMs = lanes?.stepTimeoutMs ?? stepTimeoutMs
       const leaseMs = Math.min(longestLeaseMs, timeoutMs + stepLeaseMs - stepTimeoutMs)
       if (timeoutMs >= leaseMs) throw new RangeError(`steps of ${process.name} may take longer than any lease`)
@@ -148,19 +156,29 @@ export class Workers {
         closing: this.#closing.signal,
         aborting: this.#aborting.signal,
       }
-      crew.add(new Desk(process, { pool, workerId, logger, now, random, ...limits, onStepEnd: () => crew.ring() }))
-      if (crew !== everyones) own.push(crew)
+      workerPool.add(
+        new ProcessWorker(process, {
+          pool,
+          workerId,
+          logger,
+          now,
+          random,
+          ...limits,
+          onStepEnd: () => workerPool.wakeStirred(),
+        }),
+      )
+      if (workerPool !== everyones) own.push(workerPool)
     }
-    return [everyones, ...own].filter(({ desks }) => desks.length > 0)
+    return [everyones, ...own].filter(({ processWorkers }) => processWorkers.length > 0)
   }
 
   async #untilReady(): Promise<void> {
     const { eventStore, filter, logger } = this.#options
     const closing = this.#closing.signal
-    const head = await persistently(() => eventStore.head(filter), logger, closing)
+    const head = await retryUntilDone(() => eventStore.head(filter), logger, closing)
     if (head === undefined) return
     while (!this.isReady() && !closing.aborted) {
-      await persistently(() => this.#admit(head), logger, closing)
+      await retryUntilDone(() => this.#admit(head), logger, closing)
       if (!this.isReady()) await pause(25, closing)
     }
   }
@@ -168,13 +186,13 @@ export class Workers {
   async #admit(head: Position): Promise<void> {
     const checkpoints = await readCheckpoints(
       this.#options.pool,
-      this.#desks.map(({ process }) => process.list.name),
+      this.#processWorkers.map(({ process }) => process.list.name),
     )
-    for (const desk of this.#desks) {
-      const { name, version } = desk.process.list
+    for (const worker of this.#processWorkers) {
+      const { name, version } = worker.process.list
       const checkpoint = checkpoints.get(name)
-      if (desk.isReady || checkpoint?.version !== version || comparePositions(checkpoint.position, head) < 0) continue
-      desk.isReady = true
+      if (worker.isReady || checkpoint?.version !== version || comparePositions(checkpoint.position, head) < 0) continue
+      worker.isReady = true
       this.wake()
     }
   }

@@ -26,7 +26,7 @@ export function isDefined(state: ConsentTypeState): state is DefinedConsentType 
 }
 
 /** The type, deleted or not, after a decision accepted it. */
-export function made(state: ConsentTypeState): MadeConsentType {
+export function existingType(state: ConsentTypeState): MadeConsentType {
   if (state.status === 'absent') throw new Error('a consent type was decided on that was never made')
   return state
 }

@@ -23,7 +23,7 @@ export const laneMutants: readonly Mutant[] = [
     file: 'processes/runtime/lane-claims.ts',
     text: 'place <= $14::integer',
     replacement: '$14::integer >= 0',
-    caughtBy: [{ file: claims, test: 'takes of all ill lanes together what they may have' }],
+    caughtBy: [{ file: claims, test: 'takes of all unhealthy lanes together what they may have' }],
   },
   {
     name: 'ill-lanes-by-age',
@@ -31,7 +31,7 @@ export const laneMutants: readonly Mutant[] = [
     file: 'processes/runtime/lane-claims.ts',
     text: 'order by turn, due_at, key, step',
     replacement: 'order by due_at, key, step',
-    caughtBy: [{ file: claims, test: 'lets ill lanes take turns, whatever some of them have piled up' }],
+    caughtBy: [{ file: claims, test: 'lets unhealthy lanes take turns, whatever some of them have piled up' }],
   },
   {
     name: 'oldest-rows-first',
@@ -64,8 +64,8 @@ export const laneMutants: readonly Mutant[] = [
     name: 'lanes-share-workers',
     fault: 'deliveries that hang take the workers of other processes',
     file: 'processes/runtime/workers.ts',
-    text: 'const crew = lanes === undefined ? everyones : found(lanes.slots)',
-    replacement: 'const crew = lanes === undefined ? everyones : everyones',
+    text: 'const workerPool = lanes === undefined ? everyones : found(lanes.slots)',
+    replacement: 'const workerPool = lanes === undefined ? everyones : everyones',
     caughtBy: [{ file: shares, test: 'lanes that hang one and all leave the workers of other processes alone' }],
   },
   {

@@ -1,7 +1,7 @@
 import type { Mutant } from './mutant.ts'
 
 const workers = 'test/processes/runtime/workers.int.test.ts'
-const goingOn = 'test/processes/runtime/going-on.int.test.ts'
+const goingOn = 'test/processes/runtime/continued-steps.int.test.ts'
 const pure = 'test/processes/runtime/pure.unit.test.ts'
 const startStep = 'test/processes/ai-review/start-step.int.test.ts'
 const deliverStep = 'test/processes/webhooks/deliver-step.int.test.ts'
@@ -29,7 +29,7 @@ export const processMutants: readonly Mutant[] = [
   {
     name: 'claim-without-lease',
     fault: 'a claim is free again immediately',
-    file: 'processes/runtime/desk.ts',
+    file: 'processes/runtime/process-worker.ts',
     text: 'limit, now, new Date(lease), shares)',
     replacement: 'limit, now, now, shares)',
     caughtBy: [{ file: workers, test: 'share a list between instances without working anything off twice' }],
@@ -37,7 +37,7 @@ export const processMutants: readonly Mutant[] = [
   {
     name: 'lease-outlived',
     fault: 'a step whose claim waited for the database is still in its call when another worker makes the same call',
-    file: 'processes/runtime/desk.ts',
+    file: 'processes/runtime/process-worker.ts',
     text: 'limitsWithin(Date.parse(until) - this.#options.now().getTime(), this.#options)',
     replacement: 'limitsWithin(this.#options.stepLeaseMs, this.#options)',
     caughtBy: [
@@ -51,7 +51,7 @@ export const processMutants: readonly Mutant[] = [
   {
     name: 'goes-on-under-a-short-lease',
     fault: 'a step makes its next call with the rest of its lease from before',
-    file: 'processes/runtime/desk.ts',
+    file: 'processes/runtime/process-worker.ts',
     text: 'if (term?.limits.timeoutMs === stepTimeoutMs) return term',
     replacement: 'if (term !== undefined) return term',
     caughtBy: [{ file: goingOn, test: 'has the lease made longer once that leaves it less than its time limit' }],
@@ -67,7 +67,7 @@ export const processMutants: readonly Mutant[] = [
   {
     name: 'goes-on-while-stopping',
     fault: 'a step makes its next call although the workers are stopping',
-    file: 'processes/runtime/desk.ts',
+    file: 'processes/runtime/process-worker.ts',
     text: 'if (closing.aborted) return undefined',
     replacement: '',
     caughtBy: [{ file: goingOn, test: 'is given back by workers that are to stop' }],
@@ -75,7 +75,7 @@ export const processMutants: readonly Mutant[] = [
   {
     name: 'goes-on-once-prolonged',
     fault: 'a step makes its next call although the workers were stopped during the extension of its lease',
-    file: 'processes/runtime/desk.ts',
+    file: 'processes/runtime/process-worker.ts',
     text: 'return isOurs && !closing.aborted ?',
     replacement: 'return isOurs ?',
     caughtBy: [
@@ -85,7 +85,7 @@ export const processMutants: readonly Mutant[] = [
   {
     name: 'throws-before-going-on-count',
     fault: 'a step that throws after an answered call backs off as if no call was made',
-    file: 'processes/runtime/desk.ts',
+    file: 'processes/runtime/process-worker.ts',
     text: '      failures = 0\n',
     replacement: '',
     caughtBy: [
@@ -350,7 +350,7 @@ export const processMutants: readonly Mutant[] = [
     replacement: 'where due.has_claim for update of c',
     caughtBy: [
       {
-        file: 'test/processes/runtime/late-settlements.int.test.ts',
+        file: 'test/processes/runtime/late-completions.int.test.ts',
         test: 'is passed over by one who gives back and claims',
       },
     ],

@@ -23,7 +23,7 @@ const PLACES = 256
 const PAGE = 128
 const PAGE_BYTES = 512 << 10
 
-/** Looks a stream up as readers see it. */
+/** Looks up a stream as readers see it. */
 export function viewStream(store: StreamStore, stream: string): StreamView {
   if (isHeldInMemory(stream)) return { kind: 'missing' }
   const head = store.index.head(stream)

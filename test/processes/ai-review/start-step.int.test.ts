@@ -36,7 +36,7 @@ it('makes one provider call per run, each after a consent check of its own', asy
     expect(await start(review, { deps })).toEqual({
       kind: 'done',
       position: expect.anything(),
-      goesOn: story.length < 3,
+      continues: story.length < 3,
     })
     expect((await world.provider.calls()).map(({ call }) => call)).toEqual(['login', ...story])
   }
@@ -57,7 +57,7 @@ it('makes one provider call per run, each after a consent check of its own', asy
 it('logs in once more within its attempt when the first login is refused', async () => {
   const review = await newReview()
   await world.provider.fault({ call: 'login', status: 401 })
-  expect(await start(review, { deps: world.rewired({}) })).toMatchObject({ kind: 'done', goesOn: true })
+  expect(await start(review, { deps: world.rewired({}) })).toMatchObject({ kind: 'done', continues: true })
   expect(await world.provider.story()).toEqual(['login 401', 'login 200', 'case 200'])
   const types = await recordedTypes(world, review)
   expect(types.slice(-2)).toEqual(['AiReviewCallAttempted', 'AiReviewProviderCaseCreated'])

@@ -45,10 +45,15 @@ async function fill(lane: string, count: number, until = at(-1)): Promise<void> 
   )
 }
 
-function sharesOf(known: LaneShares['known'], { others = 2, ill = 4 } = {}): LaneShares {
-  return { others, ill, known }
+function sharesOf(known: LaneShares['known'], { others = 2, unhealthy = 4 } = {}): LaneShares {
+  return { others, unhealthy, known }
 }
-const room = (lane: string, steps: number, isIll = false, inHand = 0) => ({ lane, room: steps, inHand, isIll })
+const room = (lane: string, steps: number, isUnhealthy = false, inHand = 0) => ({
+  lane,
+  room: steps,
+  inHand,
+  isUnhealthy,
+})
 
 async function claimedOf(shares: LaneShares, { limit = 16, claims = claimsOf() } = {}): Promise<string[]> {
   const claimed = await claims.claim(limit, now, lease, shares)
@@ -116,21 +121,21 @@ describe('a claim by lanes', () => {
     expect([countOf(keys, freeLane), countOf(keys, 'a')]).toEqual([10, 2])
   })
 
-  it('takes of all ill lanes together what they may have', async () => {
-    const ill = Array.from({ length: 10 }, (_, index) => `ill${index}`)
-    for (const lane of ill) await fill(lane, 3, at(-1_000))
+  it('takes of all unhealthy lanes together what they may have', async () => {
+    const unhealthy = Array.from({ length: 10 }, (_, index) => `unhealthy${index}`)
+    for (const lane of unhealthy) await fill(lane, 3, at(-1_000))
     await fill('well', 3)
     const keys = await claimedOf(
       sharesOf(
-        ill.map((lane) => room(lane, 1, true)),
-        { ill: 4 },
+        unhealthy.map((lane) => room(lane, 1, true)),
+        { unhealthy: 4 },
       ),
     )
     expect([keys.length, countOf(keys, 'well')]).toEqual([6, 2])
     expect(new Set(keys.slice(0, 4).map((key) => key.split('-')[0])).size).toBe(4)
   })
 
-  it('lets ill lanes take turns, whatever some of them have piled up', async () => {
+  it('lets unhealthy lanes take turns, whatever some of them have piled up', async () => {
     const hogs = ['hog0', 'hog1']
     for (const lane of hogs) await fill(lane, 100, at(-60_000))
     await fill('recovering', 2)
@@ -206,9 +211,13 @@ describe('the next due row', () => {
   it('is that of a lane with room', async () => {
     await fill('full', 3, at(10))
     await fill('open', 1, at(5_000))
-    await fill('ill', 1, at(2_000))
-    expect(await claimsOf().nextDueByLane(now, sharesOf([room('full', 0), room('ill', 1, true)]))).toEqual(at(2_000))
-    expect(await claimsOf().nextDueByLane(now, sharesOf([room('full', 0), room('ill', 0, true)]))).toEqual(at(5_000))
+    await fill('unhealthy', 1, at(2_000))
+    expect(await claimsOf().nextDueByLane(now, sharesOf([room('full', 0), room('unhealthy', 1, true)]))).toEqual(
+      at(2_000),
+    )
+    expect(await claimsOf().nextDueByLane(now, sharesOf([room('full', 0), room('unhealthy', 0, true)]))).toEqual(
+      at(5_000),
+    )
     expect(await claimsOf().nextDueByLane(at(5_000), sharesOf([room('full', 0)]))).toBeUndefined()
     expect(await claimsOf({ version: 2 }).nextDueByLane(now, sharesOf([]))).toBeUndefined()
   })
@@ -221,7 +230,7 @@ describe('a lane that stands still', () => {
     await fill('b', 3)
     await fill('dead-later', 1, at(60_000))
     const paused = sharesOf([room('dead', 0)])
-    const ill = sharesOf([room('dead', 1, true)])
+    const unhealthy = sharesOf([room('dead', 1, true)])
     let keys: string[] = []
     expect(
       await readsOf(async () => {
@@ -231,7 +240,7 @@ describe('a lane that stands still', () => {
     expect(keys.toSorted()).toEqual(['a-1', 'a-2', 'b-1', 'b-2'])
     expect(
       await readsOf(async () => {
-        keys = await claimedOf(ill)
+        keys = await claimedOf(unhealthy)
       }),
     ).toBeLessThan(60)
     expect(keys).toEqual(['dead-1', 'a-3', 'b-3'])

@@ -121,15 +121,15 @@ it('keeps no pause that a clock began which has been set back since', () => {
   expect([room('a'), room('a', after(1_000))]).toEqual([0, 1])
 })
 
-it('lets all ill lanes together have a quarter of the workers', () => {
+it('lets all unhealthy lanes together have a quarter of the workers', () => {
   const { lanes, begin, step, room } = lanesOf()
   for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) step(name, { health: 'bad' })
-  expect([lanes.shares(start).ill, room('f')]).toEqual([4, 1])
+  expect([lanes.shares(start).unhealthy, room('f')]).toEqual([4, 1])
   for (const name of ['a', 'b', 'c', 'd']) begin(name)
-  expect([lanes.shares(start).ill, room('e'), room('well')]).toEqual([0, 0, 2])
+  expect([lanes.shares(start).unhealthy, room('e'), room('well')]).toEqual([0, 0, 2])
   lanes.end('a', {}, start)
-  expect([lanes.shares(start).ill, room('e')]).toEqual([1, 1])
-  expect(lanesOf({ slots: 1 }).lanes.shares(start).ill).toBe(1)
+  expect([lanes.shares(start).unhealthy, room('e')]).toEqual([1, 1])
+  expect(lanesOf({ slots: 1 }).lanes.shares(start).unhealthy).toBe(1)
 })
 
 it('says how many steps of a lane are under way', () => {
@@ -139,20 +139,20 @@ it('says how many steps of a lane are under way', () => {
   begin('a', 6)
   begin('b')
   expect(lanes.shares(start).known).toEqual([
-    { lane: freeLane, room: 16, inHand: 0, isIll: false },
-    { lane: 'a', room: 2, inHand: 6, isIll: false },
-    { lane: 'b', room: 1, inHand: 1, isIll: false },
+    { lane: freeLane, room: 16, inHand: 0, isUnhealthy: false },
+    { lane: 'a', room: 2, inHand: 6, isUnhealthy: false },
+    { lane: 'b', room: 1, inHand: 1, isUnhealthy: false },
   ])
 })
 
-it('names ill lanes in the order of their last steps, so that they take turns', () => {
+it('names unhealthy lanes in the order of their last steps, so that they take turns', () => {
   const { lanes, begin, step } = lanesOf()
   for (const name of ['a', 'b', 'c']) step(name, { health: 'bad' })
-  const ill = () => lanes.shares(start).known.flatMap(({ lane, isIll }) => (isIll ? [lane] : []))
-  expect(ill()).toEqual(['a', 'b', 'c'])
+  const unhealthy = () => lanes.shares(start).known.flatMap(({ lane, isUnhealthy }) => (isUnhealthy ? [lane] : []))
+  expect(unhealthy()).toEqual(['a', 'b', 'c'])
   begin('a')
   lanes.end('a', { health: 'bad' }, start)
-  expect(ill()).toEqual(['b', 'c', 'a'])
+  expect(unhealthy()).toEqual(['b', 'c', 'a'])
 })
 
 it('never limits or pauses the lane of steps that call nobody', () => {
@@ -183,7 +183,7 @@ it('tells a claim that may have left rows from one that took all', () => {
     isFull(...Array.from({ length: 15 }, () => freeLane)),
   ]).toEqual([false, false, false, false])
   expect([isFull('new', 'new'), isFull('grown', 'grown', 'grown')]).toEqual([true, true])
-  for (const ill of ['ill0', 'ill1', 'ill2', 'ill3']) step(ill, { health: 'bad' })
+  for (const unhealthy of ['ill0', 'ill1', 'ill2', 'ill3']) step(unhealthy, { health: 'bad' })
   expect([isFull(), isFull('ill0'), isFull('ill0', 'ill1', 'ill2', 'ill3')]).toEqual([false, true, true])
   begin('full', 2)
   expect(isFull()).toBe(true)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { jittered, leaseUntil, nextDelay } from '../../../processes/runtime/step-timing.ts'
 import { stepCommand } from '../../../processes/runtime/step-identity.ts'
-import { settlementOf } from '../../../processes/runtime/step-run.ts'
+import { completionOf } from '../../../processes/runtime/step-run.ts'
 
 const now = new Date('2026-03-01T10:00:00.000Z')
 
@@ -47,7 +47,7 @@ describe('the command of a step', () => {
 
 describe('what becomes of a claim', () => {
   const claimed = { todo: { key: 'k', step: 's', orgId: null, dueAt: now, payload: {} }, failures: 2 }
-  const settled = (result: Parameters<typeof settlementOf>[1]) => settlementOf(claimed, result, now, () => 1)
+  const settled = (result: Parameters<typeof completionOf>[1]) => completionOf(claimed, result, now, () => 1)
 
   it('fences a step that appended behind its append', () => {
     const position = { commit: 5n, prepare: 5n }
@@ -60,7 +60,7 @@ describe('what becomes of a claim', () => {
     })
   })
 
-  it('looks less and less often at a row that its stream no longer wants, or whose step throws', () => {
+  it('schedule less and less often at a row that its stream no longer wants, or whose step throws', () => {
     expect(settled({ kind: 'done' })).toMatchObject({
       notBefore: new Date(now.getTime() + 400),
       fence: undefined,

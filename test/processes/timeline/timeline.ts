@@ -161,13 +161,13 @@ function hasReached(position: Position | undefined, wanted: Position): boolean {
   return comparePositions(position ?? { commit: 0n, prepare: 0n }, wanted) >= 0
 }
 
-interface Desk {
+interface ProcessWorker {
   readonly name: string
   readonly list: string
 }
 
 /** Rows that are due, or that a worker has in hand. */
-async function openWork(desks: readonly Desk[], pool: Pool, now: Date): Promise<number> {
+async function openWork(desks: readonly ProcessWorker[], pool: Pool, now: Date): Promise<number> {
   let open = 0
   for (const { name, list } of desks) {
     const { rows } = await pool.query<{ count: number }>(
@@ -181,7 +181,7 @@ async function openWork(desks: readonly Desk[], pool: Pool, now: Date): Promise<
   return open
 }
 
-async function rowsOf(desks: readonly Desk[], pool: Pool): Promise<unknown[]> {
+async function rowsOf(desks: readonly ProcessWorker[], pool: Pool): Promise<unknown[]> {
   const found: unknown[] = []
   for (const { list } of desks) found.push(...(await pool.query(`select key, step, due_at from ${list}.todo`)).rows)
   return found

@@ -1,5 +1,5 @@
 import { comparePositions, type Position } from '../../platform/kit/positions.ts'
-import type { Settlement } from './claims.ts'
+import type { Completion } from './claims.ts'
 
 /** Milliseconds for which a claim waits to be forgotten rather than kept with a fence. */
 const mostHeldMs = 250
@@ -7,7 +7,7 @@ const mostHeldMs = 250
 const leaseMarginMs = 1_000
 
 interface Held {
-  readonly settlement: Settlement
+  readonly completion: Completion
   /** On the monotonic clock. */
   readonly untilMs: number
 }
@@ -16,16 +16,16 @@ interface Held {
  * How steps have ended that are not given back yet. What has appended keeps its claim, which its lease covers, for the
  * moment that its list takes to see it: then the claim is forgotten at once, and no fence has to be written.
  */
-export class Settlements {
-  #ready: Settlement[] = []
+export class Completions {
+  #ready: Completion[] = []
   #held: Held[] = []
   #reached: Position | undefined
 
   /** `leaseMs`: what is left of the claim's lease. */
-  add(settlement: Settlement, leaseMs: number, nowMs: number): void {
-    const heldMs = settlement.fence === undefined ? 0 : Math.min(mostHeldMs, leaseMs - leaseMarginMs)
-    if (heldMs <= 0) this.#ready.push(settlement)
-    else this.#held.push({ settlement, untilMs: nowMs + heldMs })
+  add(completion: Completion, leaseMs: number, nowMs: number): void {
+    const heldMs = completion.fence === undefined ? 0 : Math.min(mostHeldMs, leaseMs - leaseMarginMs)
+    if (heldMs <= 0) this.#ready.push(completion)
+    else this.#held.push({ completion, untilMs: nowMs + heldMs })
   }
 
   /** The list is stored up to there. */
@@ -34,12 +34,12 @@ export class Settlements {
   }
 
   /** Takes out what can be given back now. */
-  take(nowMs: number): Settlement[] {
+  take(nowMs: number): Completion[] {
     const ripe = this.#ready
     this.#ready = []
     const held: Held[] = []
     for (const one of this.#held) {
-      if (one.untilMs <= nowMs || this.#isSeen(one.settlement)) ripe.push(one.settlement)
+      if (one.untilMs <= nowMs || this.#isSeen(one.completion)) ripe.push(one.completion)
       else held.push(one)
     }
     this.#held = held
@@ -47,12 +47,12 @@ export class Settlements {
   }
 
   /** Takes out all. */
-  takeAll(): Settlement[] {
+  takeAll(): Completion[] {
     return this.take(Number.POSITIVE_INFINITY)
   }
 
-  putBack(settlements: readonly Settlement[]): void {
-    this.#ready.push(...settlements)
+  putBack(completions: readonly Completion[]): void {
+    this.#ready.push(...completions)
   }
 
   /** When something can be given back at the latest, on the monotonic clock; undefined when there is nothing. */
@@ -61,7 +61,7 @@ export class Settlements {
     return this.#held.length === 0 ? undefined : Math.min(...this.#held.map(({ untilMs }) => untilMs))
   }
 
-  #isSeen({ fence }: Settlement): boolean {
+  #isSeen({ fence }: Completion): boolean {
     return fence === undefined || (this.#reached !== undefined && comparePositions(fence, this.#reached) <= 0)
   }
 }

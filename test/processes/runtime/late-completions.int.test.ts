@@ -3,7 +3,7 @@ import type { PoolClient } from 'pg'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { inTransaction } from '../../../platform/database/transaction.ts'
 import { createProjector, ensureRuntimeSchema } from '../../../projections/runtime/schema.ts'
-import { Claims, type Settlement } from '../../../processes/runtime/claims.ts'
+import { Claims, type Completion } from '../../../processes/runtime/claims.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { errands } from './errands.ts'
 
@@ -28,7 +28,7 @@ afterAll(async () => {
 
 const now = new Date('2030-01-01T00:00:00.000Z')
 const at = (ms: number) => new Date(now.getTime() + ms)
-const shares = { others: 16, ill: 4, known: [] }
+const shares = { others: 16, unhealthy: 4, known: [] }
 
 beforeEach(async () => {
   await inTransaction(pool, (client) => createProjector(client, errands.list, 'running'))
@@ -44,7 +44,7 @@ beforeEach(async () => {
   await pool.query(`update runtime.claims set worker = case key when 'our-late' then 'ours' else 'theirs' end`)
 })
 
-const settlementOf = (key: string): Settlement => ({
+const completionOf = (key: string): Completion => ({
   key,
   step: 'run',
   notBefore: at(60_000),
@@ -55,7 +55,7 @@ const settlementOf = (key: string): Settlement => ({
 /** They give back a row whose lease is over, and have not committed it. */
 async function whileTheySettle(work: (client: PoolClient) => Promise<unknown>): Promise<void> {
   await inTransaction(pool, async (client) => {
-    await theirs.settle([settlementOf('their-late')], client)
+    await theirs.settle([completionOf('their-late')], client)
     await work(client)
   })
 }
@@ -68,9 +68,9 @@ describe('a claim whose lease is over and which is just being given back', () =>
     ['without', undefined],
   ])('is passed over by one who gives back and claims, %s', async (_, lanes) => {
     await whileTheySettle(async () => {
-      expect(await keysOf(ours.settleAndClaim([settlementOf('our-late')], 16, at(30_000), at(50_000), lanes))).toEqual([
-        'fresh',
-      ])
+      expect(
+        await keysOf(ours.completeAndClaim([completionOf('our-late')], 16, at(30_000), at(50_000), lanes)),
+      ).toEqual(['fresh'])
     })
     expect(await keysOf(ours.claim(16, at(60_000), at(80_000), lanes))).toEqual(
       expect.arrayContaining(['our-late', 'their-late']),

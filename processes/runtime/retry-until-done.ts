@@ -7,7 +7,7 @@ const backoff = { firstMs: 200, mostMs: 5_000 }
  * Does work of the workers until it succeeds, with growing pauses: the event store or the database may be away.
  * Undefined once the signal aborts.
  */
-export async function persistently<Result>(
+export async function retryUntilDone<Result>(
   work: () => Promise<Result>,
   logger: Logger,
   signal: AbortSignal,

@@ -14,7 +14,7 @@ export interface Held<State> {
  * Holds the answer of a write back for callers who prefer to wait until what it set in motion is over (`Prefer: wait`).
  * The stream is asked, not a read model: what has been acknowledged is never missing there.
  */
-export async function holdForEnd<State, Event extends DomainEvent>(
+export async function longPoll<State, Event extends DomainEvent>(
   store: EventStore,
   reply: ReplyHead,
   { fold, stream }: Target<State, Event>,

@@ -1,8 +1,8 @@
 /** Runs work under a name when all earlier work under that name is over. */
-export type InTurn = <Result>(name: string, work: () => Promise<Result>) => Promise<Result>
+export type KeyedLock = <Result>(name: string, work: () => Promise<Result>) => Promise<Result>
 
 /** Turns within this process: they save work, and decide nothing, since other instances have turns of their own. */
-export function createTurns(): InTurn {
+export function createKeyedLock(): KeyedLock {
   const last = new Map<string, Promise<unknown>>()
   return async (name, work) => {
     const before = last.get(name)

@@ -2,21 +2,21 @@
 const putOffGrain = 50
 /** Milliseconds without news until the list is asked when its next row is due. */
 const quietMs = 20
-/** Milliseconds from one look to the next while news come one after the other, unless a quarter of the steps ends sooner. */
+/** Milliseconds from one poll to the next while news come one after the other, unless a quarter of the steps ends sooner. */
 const restMs = 10
 const longestRestMs = 100
 /** How far one step moves what is taken for their usual time. */
 const drift = 1.1
 
 /**
- * When a desk looks for rows: with news of its list, when a step that may have kept a row from being taken is over, and
- * when the time of a row has come. The first news after a quiet time are looked after at once; those that come one after the
- * other share a look. Names in `Ms` are on the monotonic clock.
+ * When a process worker polls for rows: on news of its list, after a step that may have held a row back, and at the time of
+ * a row. The first news after a quiet time starts a poll at once. Later news in quick succession share a poll. Names in `Ms`
+ * are on the monotonic clock.
  */
-export class Looks {
+export class PollSchedule {
   #isStirred = true
   #isHungry = false
-  /** When the last look began, by both clocks. */
+  /** When the last poll began, on both clocks. */
   #lookedAt = new Date(0)
   #lookedMs = Number.NEGATIVE_INFINITY
   /** When the list has its next row after that; `unknown` until it is asked. */

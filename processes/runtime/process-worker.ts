@@ -5,12 +5,12 @@ import type { BoundProcess } from './bound-process.ts'
 import { Claims, type Claimed } from './claims.ts'
 import { isAnyLaneFull, Lanes, type LaneVerdict } from './lanes.ts'
 import { leaseUntil } from './step-timing.ts'
-import { Looks } from './looks.ts'
+import { PollSchedule } from './poll-schedule.ts'
 import type { TodoRow } from './process.ts'
-import { Settlements } from './settlements.ts'
-import { limitsWithin, runStep, settlementOf, type BoundStep, type StepLimits, type StepResult } from './step-run.ts'
+import { Completions } from './completions.ts'
+import { limitsWithin, runStep, completionOf, type BoundStep, type StepLimits, type StepResult } from './step-run.ts'
 
-export interface DeskOptions {
+export interface ProcessWorkerOptions {
   readonly pool: Pool
   readonly workerId: string
   readonly logger: Logger
@@ -33,20 +33,20 @@ interface Term {
 }
 
 /** The work of one process in this instance: what it has claimed, and what is to be given back. */
-export class Desk {
+export class ProcessWorker {
   readonly process: BoundProcess
   /** Whether its list has reached where the log ended when the workers began. */
   isReady = false
-  readonly #options: DeskOptions
+  readonly #options: ProcessWorkerOptions
   readonly #claims: Claims
   readonly #lanes: Lanes | undefined
-  readonly #looks = new Looks()
+  readonly #schedule = new PollSchedule()
   readonly #inHand = new Set<Promise<void>>()
-  readonly #settlements = new Settlements()
+  readonly #completions = new Completions()
   /** Of its list, as far as it was written here. */
   #writtenTo: Position | undefined
 
-  constructor(process: BoundProcess, options: DeskOptions) {
+  constructor(process: BoundProcess, options: ProcessWorkerOptions) {
     this.process = process
     this.#options = options
     this.#claims = new Claims(
@@ -63,30 +63,30 @@ export class Desk {
 
   /** Whether there may be rows to be claimed. */
   get isStirred(): boolean {
-    return this.#looks.isStirred
+    return this.#schedule.isStirred
   }
 
   /** Until when it is left alone although it is stirred, so that one look serves many wakes; on the monotonic clock. */
   get restsUntilMs(): number {
-    return this.#looks.restsUntilMs
+    return this.#schedule.restsUntilMs
   }
 
   /** There may be new rows. */
   stir(): void {
-    this.#looks.stir()
+    this.#schedule.stir()
   }
 
   /** Its list is stored up to there, by a projector of this instance. */
   listWritten(to: Position, isChanged: boolean): void {
     this.#writtenTo = to
-    this.#settlements.reached(to)
+    this.#completions.reached(to)
     if (isChanged) this.stir()
   }
 
   /** Its list has changed, by word of some instance; where a projector of this one wrote it, that is known. */
   listChanged(to: Position | undefined): void {
     if (to !== undefined && this.#writtenTo !== undefined && comparePositions(to, this.#writtenTo) <= 0) return
-    if (to !== undefined) this.#settlements.reached(to)
+    if (to !== undefined) this.#completions.reached(to)
     this.stir()
   }
 
@@ -101,13 +101,13 @@ export class Desk {
     const now = this.#options.now()
     const lease = leaseUntil(now, this.#options.stepLeaseMs)
     const shares = this.#lanes?.shares(now)
-    this.#looks.begin(performance.now())
-    const settlements = this.#settlements.take(performance.now())
+    this.#schedule.begin(performance.now())
+    const completions = this.#completions.take(performance.now())
     let claimed: Claimed[]
     try {
-      claimed = await this.#claims.settleAndClaim(settlements, limit, now, new Date(lease), shares)
+      claimed = await this.#claims.completeAndClaim(completions, limit, now, new Date(lease), shares)
     } catch (error) {
-      this.#settlements.putBack(settlements)
+      this.#completions.putBack(completions)
       this.stir()
       throw error
     }
@@ -120,16 +120,16 @@ export class Desk {
           shares,
           claimed.flatMap(({ lane }) => lane ?? []),
         ))
-    this.#looks.end(now, mayHaveMore, this.inHand)
+    this.#schedule.end(now, mayHaveMore, this.inHand)
     return hasMore
   }
 
   /** Asks the list when its next row is due, unless that is known, or there were news lately. */
   async lookAhead(): Promise<void> {
-    const after = this.#looks.asksAfter(performance.now())
+    const after = this.#schedule.asksAfter(performance.now())
     if (after === undefined) return
     const shares = this.#lanes?.shares(this.#options.now())
-    this.#looks.listed(
+    this.#schedule.listed(
       after,
       shares === undefined ? await this.#claims.nextDue(after) : await this.#claims.nextDueByLane(after, shares),
     )
@@ -138,7 +138,7 @@ export class Desk {
   /** Milliseconds until it is to be looked at again, as far as that is a matter of time. */
   nextLookMs(): number | undefined {
     if (this.isStirred) return undefined
-    const { asksAtMs } = this.#looks
+    const { asksAtMs } = this.#schedule
     const next = this.#nextAt()
     const waits = asksAtMs === undefined ? [] : [asksAtMs - performance.now()]
     if (next !== undefined) waits.push(next.getTime() - this.#options.now().getTime())
@@ -147,18 +147,18 @@ export class Desk {
 
   /** Milliseconds until something is to be given back at the latest. */
   nextSettlementMs(): number | undefined {
-    const nextMs = this.#settlements.nextMs()
+    const nextMs = this.#completions.nextMs()
     return nextMs === undefined ? undefined : nextMs - performance.now()
   }
 
   /** Gives back what is done, but for what waits for its list to see it; `all` has that go, too. */
   async settle(which: 'ripe' | 'all'): Promise<void> {
-    const settlements = which === 'all' ? this.#settlements.takeAll() : this.#settlements.take(performance.now())
-    if (settlements.length === 0) return
+    const completions = which === 'all' ? this.#completions.takeAll() : this.#completions.take(performance.now())
+    if (completions.length === 0) return
     try {
-      await this.#claims.settle(settlements)
+      await this.#claims.settle(completions)
     } catch (error) {
-      this.#settlements.putBack(settlements)
+      this.#completions.putBack(completions)
       throw error
     }
   }
@@ -179,7 +179,7 @@ export class Desk {
     for (const claim of claimed) {
       if (term !== undefined) this.#begin(claim, term)
       else
-        this.#settlements.add(
+        this.#completions.add(
           {
             key: claim.todo.key,
             step: claim.todo.step,
@@ -204,7 +204,7 @@ export class Desk {
     const begunMs = performance.now()
     const working = this.#work(claimed, term).finally(() => {
       this.#inHand.delete(working)
-      this.#looks.stepEnded(performance.now() - begunMs)
+      this.#schedule.stepEnded(performance.now() - begunMs)
       this.#options.onStepEnd()
     })
     this.#inHand.add(working)
@@ -228,10 +228,10 @@ export class Desk {
         'a step is put off',
       )
     }
-    const settlement = settlementOf({ todo, failures }, result, now(), random)
-    this.#settlements.add(settlement, leftMs, performance.now())
+    const completion = completionOf({ todo, failures }, result, now(), random)
+    this.#completions.add(completion, leftMs, performance.now())
     if (lane !== undefined) this.#lanes?.end(lane, verdictOf(result), now())
-    if (settlement.notBefore > now()) this.#looks.putOff(settlement.notBefore)
+    if (completion.notBefore > now()) this.#schedule.putOff(completion.notBefore)
   }
 
   /**
@@ -249,7 +249,7 @@ export class Desk {
     for (;;) {
       const begunMs = performance.now()
       const result = await runStep(step, todo, { now, leaseUntil: term.until }, { ...term.limits, signal: aborting })
-      const next = goesOn(result) ? await this.#prolonged(todo, term.until) : undefined
+      const next = continues(result) ? await this.#prolonged(todo, term.until) : undefined
       if (next === undefined) return { result, failures, leftMs: term.limits.abandonMs - (performance.now() - begunMs) }
       failures = 0
       term = next
@@ -269,12 +269,12 @@ export class Desk {
   }
 
   #nextAt(): Date | undefined {
-    return this.#looks.nextAt((since) => this.#lanes?.nextPauseEnd(since))
+    return this.#schedule.nextAt((since) => this.#lanes?.nextPauseEnd(since))
   }
 }
 
-function goesOn(result: StepResult): boolean {
-  return !('error' in result) && result.kind === 'done' && result.goesOn === true
+function continues(result: StepResult): boolean {
+  return !('error' in result) && result.kind === 'done' && result.continues === true
 }
 
 /** A step that throws has said nothing of its receiver, but what made it throw is likely to meet the rest of its lane. */

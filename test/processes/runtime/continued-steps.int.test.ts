@@ -98,7 +98,7 @@ async function leasesOf(
   return leases
 }
 
-const goesOn: StepOutcome = { kind: 'done', goesOn: true }
+const continues: StepOutcome = { kind: 'done', continues: true }
 const isRenamed = (key: string) =>
   vi.waitFor(async () => expect((await world.store.readLast(`ticket-${key}`))?.type).toBe('TicketRenamed'), {
     timeout: 15_000,
@@ -114,7 +114,7 @@ const later = (ms: number) => new Date(begunAt + ms)
 it('a step that goes on is run again at once, under the same lease, though its list stands still', async () => {
   const leases = await leasesOf('on', (run) => {
     at += 1_000
-    return run < 3 ? goesOn : undefined
+    return run < 3 ? continues : undefined
   })
   await isRenamed('on')
   expect(leases).toEqual(Array.from({ length: 3 }, () => later(60_000).toISOString()))
@@ -125,7 +125,7 @@ it('has the lease made longer once that leaves it less than its time limit', asy
   const leases = await leasesOf('long', async (run) => {
     kept.push((await claims())[0]?.lease_until)
     at += run === 1 ? 50_000 : 0
-    return run === 1 ? goesOn : undefined
+    return run === 1 ? continues : undefined
   })
   await isRenamed('long')
   expect(leases).toEqual([later(60_000).toISOString(), later(110_000).toISOString()])
@@ -139,7 +139,7 @@ it('is left to whoever has taken its claim over', async () => {
     at += 58_000
     await world.pool.query(`update runtime.claims set worker = 'another', lease_until = $1`, [later(118_000)])
     taken.resolve()
-    return goesOn
+    return continues
   })
   await taken.promise
   await new Promise((resolve) => setTimeout(resolve, 300))
@@ -153,7 +153,7 @@ it('is given back by workers that are to stop', async () => {
   const leases = await leasesOf('stop', (run) => {
     if (run > 1) return undefined
     void workers.close(5_000).then(closed.resolve)
-    return goesOn
+    return continues
   })
   await closed.promise
   expect(leases).toHaveLength(1)
@@ -167,7 +167,7 @@ it('is given back by workers that are told to stop while its lease is made longe
     await other.query('begin')
     await other.query('select from runtime.claims for update')
     at += 50_000
-    return goesOn
+    return continues
   })
   const prolonging = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like 'update runtime.claims set lease_until%'`
   await vi.waitFor(async () => expect((await world.pool.query(prolonging)).rowCount).toBe(1), { timeout: 15_000 })
@@ -193,7 +193,7 @@ describe('what threw before a run that went on counts no more', () => {
   ] satisfies [string, number, () => StepOutcome | Promise<StepOutcome>][])('%s', async (_to, failures, last) => {
     await leasesOf(`past-${failures}`, (run) => {
       if (run <= 2) throw new Error('of these tests')
-      return run === 3 ? goesOn : last()
+      return run === 3 ? continues : last()
     })
     for (const thrown of [1, 2]) {
       await vi.waitFor(async () => expect(await settled()).toEqual([{ failures: thrown }]), { timeout: 15_000 })

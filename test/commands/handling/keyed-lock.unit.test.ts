@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest'
-import { createTurns } from '../../../commands/handling/turns.ts'
+import { createKeyedLock } from '../../../commands/handling/keyed-lock.ts'
 
 const pause = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 it('lets one in at a time per name, in order, and hands each its own result', async () => {
-  const inTurn = createTurns()
+  const withLock = createKeyedLock()
   const told: string[] = []
   const work = (name: string, what: string) =>
-    inTurn(name, async () => {
+    withLock(name, async () => {
       told.push(`${what} begins`)
       await pause()
       told.push(`${what} ends`)
@@ -28,13 +28,13 @@ it('lets one in at a time per name, in order, and hands each its own result', as
 })
 
 it('goes on after a failure, which only its own caller hears of', async () => {
-  const inTurn = createTurns()
-  const failing = inTurn('a', async () => {
+  const withLock = createKeyedLock()
+  const failing = withLock('a', async () => {
     await pause()
     throw new Error('planted')
   })
-  const next = inTurn('a', async () => 'done')
+  const next = withLock('a', async () => 'done')
   await expect(failing).rejects.toThrow('planted')
   expect(await next).toBe('done')
-  expect(await inTurn('a', async () => 'again')).toBe('again')
+  expect(await withLock('a', async () => 'again')).toBe('again')
 })
