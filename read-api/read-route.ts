@@ -160,11 +160,12 @@ function idsOf(members: Members = {}): readonly string[] {
   )
 }
 
-function inLowerCase(values: unknown, names: readonly string[]): unknown {
-  const lowered: Record<string, unknown> = { ...(typeof values === 'object' ? values : {}) }
+/** The values themselves if their ids are in lower case already. */
+function inLowerCase(values: unknown, names: readonly string[]): object {
+  let lowered = typeof values === 'object' && values !== null ? values : {}
   for (const name of names) {
-    const value = lowered[name]
-    if (typeof value === 'string') lowered[name] = value.toLowerCase()
+    const id: unknown = Reflect.get(lowered, name)
+    if (typeof id === 'string' && id !== id.toLowerCase()) lowered = { ...lowered, [name]: id.toLowerCase() }
   }
   return lowered
 }

@@ -108,7 +108,7 @@ export async function viewsOf<View extends object>(pool: Pool, rows: Rows<View>)
 export function viewByIds<Ids extends readonly string[], View extends object>(
   build: (tenant: TenantId, ...ids: Ids) => Rows<View>,
 ) {
-  let compiled: { readonly text: string; readonly bindings: readonly unknown[] } | undefined
+  let compiled: { readonly text: string; readonly valuesOf: (given: readonly string[]) => unknown[] } | undefined
 
   /** The ids as they are bound at the first use: markers that no query contains as a constant. */
   const markers = Array.from({ length: build.length }, (_, place) => `:${place}`)
@@ -119,17 +119,15 @@ export function viewByIds<Ids extends readonly string[], View extends object>(
     const { sql, bindings } = build(tenantOfFact(tenant), ...(ids as readonly string[] as Ids))
       .toSQL()
       .toNative()
-    return { text: sql, bindings }
+    const places = bindings.map((bound) => markers.findIndex((marker) => marker === bound))
+    const valuesOf = (given: readonly string[]) =>
+      places.map((place, index) => (place === -1 ? bindings[index] : given[place]))
+    return { text: sql, valuesOf }
   }
 
   return async (pool: Pool, tenant: TenantId, ...ids: Ids): Promise<View> => {
     compiled ??= compile()
-    const given = [tenant, ...ids]
-    const values = compiled.bindings.map((bound) => {
-      const place = markers.findIndex((marker) => marker === bound)
-      return place === -1 ? bound : given[place]
-    })
-    const [row] = (await queryPrepared<View>(pool, compiled.text, values)).rows
+    const [row] = (await queryPrepared<View>(pool, compiled.text, compiled.valuesOf([tenant, ...ids]))).rows
     if (row === undefined) throw problem('not-found')
     return viewOf(row)
   }
