@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 
-const module = fileURLToPath(new URL('../../../platform/lifecycle/failpoint.ts', import.meta.url))
+const module = fileURLToPath(new URL('../../../platform/lifecycle/graceful-stop.ts', import.meta.url))
 
 function run(failpoint: string | undefined): Promise<{ output: string; signal: string | null }> {
   const program = `
