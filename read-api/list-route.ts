@@ -8,6 +8,7 @@ import {
   pageMembers,
   pageRequest,
   type CursorPlace,
+  type ListIdentity,
   type PageRequest,
 } from '../platform/http/cursors.ts'
 import type { ServiceApp } from '../platform/http/service.ts'
@@ -86,12 +87,13 @@ export function listRoute<
 }
 
 /** Parameters by their members. Those that are left out are undefined, which counts as absent. */
-function filtersOf(values: object, names: readonly string[], idOf = 'id'): Record<string, string> {
+function filtersOf(values: object, names: readonly string[], idOf = 'id'): ListIdentity['filters'] {
   const given = new Map<string, unknown>(Object.entries(values))
   return Object.fromEntries(
     names.flatMap((name) => {
       const value = given.get(name)
-      return typeof value === 'string' ? [[name === 'id' ? idOf : memberName(name), value]] : []
+      const isGiven = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+      return isGiven ? [[name === 'id' ? idOf : memberName(name), value]] : []
     }),
   )
 }

@@ -4,6 +4,7 @@ import type { TSchema } from 'typebox'
 interface Shape {
   readonly format?: string
   readonly items?: Shape
+  readonly anyOf?: readonly Shape[]
   readonly properties?: Readonly<Record<string, Shape>>
 }
 
@@ -17,11 +18,16 @@ export function lowerCaseIds(schema: TSchema | undefined): <Value>(value: Value)
 }
 
 /** Undefined where the schema has no ids. */
-function rewriteOf({ format, items, properties }: Shape): Rewrite | undefined {
+function rewriteOf({ format, items, anyOf, properties }: Shape): Rewrite | undefined {
   if (format === 'uuid') return (value) => (typeof value === 'string' ? value.toLowerCase() : value)
   if (items !== undefined) {
     const item = rewriteOf(items)
     return item && ((value) => (Array.isArray(value) ? value.map(item) : value))
+  }
+  if (anyOf !== undefined) {
+    const alternatives = anyOf.map(rewriteOf).filter((rewrite) => rewrite !== undefined)
+    if (alternatives.length === 0) return undefined
+    return (value) => alternatives.reduce((rewritten, rewrite) => rewrite(rewritten), value)
   }
   const members = Object.entries(properties ?? {}).flatMap(([name, shape]) => {
     const member = rewriteOf(shape)
@@ -29,7 +35,8 @@ function rewriteOf({ format, items, properties }: Shape): Rewrite | undefined {
   })
   if (members.length === 0) return undefined
   return (value) => {
-    const rewritten: Record<string, unknown> = { ...Object(value) }
+    if (typeof value !== 'object' || value === null) return value
+    const rewritten: Record<string, unknown> = { ...value }
     for (const { name, member } of members) {
       if (name in rewritten) rewritten[name] = member(rewritten[name])
     }

@@ -18,7 +18,8 @@ export function publicEvents<Deps>(
   source: RecordedEvent,
   outputs: readonly PublicEvent[],
 ): RawEvent[] {
-  const { orgId, $correlationId, traceparent } = source.metadata
+  const { $correlationId, traceparent } = source.metadata
+  const orgId = source.metadata.orgId ?? organisationOf(source.stream)
   return outputs.map((output, index) => {
     const id = publicEventId(channel.stream, source.id, index)
     return {
@@ -45,6 +46,11 @@ export function publicEvents<Deps>(
       },
     }
   })
+}
+
+/** The organisation that owns a stream (`<category>-<orgId>`, `<category>-<orgId>-<id>`), if one does. */
+function organisationOf(stream: string): string | undefined {
+  return /^[^-]+-([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})(?:-|$)/.exec(stream)?.[1]
 }
 
 function publicationId(channel: string, sourceEventId: string): string {

@@ -211,6 +211,13 @@ describe('the AI-review channel', () => {
     }
   })
 
+  it('takes the organisation from the stream where the metadata lacks it', async () => {
+    const started = stored(reviewFact('AiReviewStarted'), aiReviews.of(ids.org, ids.review).stream)
+    const { orgId: _, ...metadata } = started.metadata
+    const [event] = await published(aiReviewChannel, { ...started, metadata }, deps)
+    expect(event?.data).toMatchObject({ orgId: ids.org })
+  })
+
   it('stops at an event of a review that was never requested', async () => {
     const orphan = stored(reviewFact('AiReviewStarted'), aiReviews.of(ids.org, ids.event).stream)
     await expect(published(aiReviewChannel, orphan, deps)).rejects.toThrow('never requested')

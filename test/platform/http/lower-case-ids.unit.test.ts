@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { describe, expect, it } from 'vitest'
 import { lowerCaseIds } from '../../../platform/http/lower-case-ids.ts'
-import { Text, Uuid } from '../../../platform/http/members.ts'
+import { Nullable, Text, Uuid } from '../../../platform/http/members.ts'
 
 const upper = '0190B0A0-0000-7000-8000-00000000000A'
 const lower = upper.toLowerCase()
@@ -20,6 +20,12 @@ describe('the ids of a valid body', () => {
     const given = { name: upper, case_id: upper, site: { id: upper, label: upper }, images: [{ imageId: upper }] }
     const rewritten = { name: upper, case_id: lower, site: { id: lower, label: upper }, images: [{ imageId: lower }] }
     expect(rewrite({ ...given, tags: [upper] })).toEqual({ ...rewritten, tags: [upper] })
+  })
+
+  it('are lower-cased in members that may be null', () => {
+    const schema = Type.Object({ owner: Nullable(Uuid), site: Nullable(Type.Object({ id: Uuid })) })
+    expect(lowerCaseIds(schema)({ owner: upper, site: { id: upper } })).toEqual({ owner: lower, site: { id: lower } })
+    expect(lowerCaseIds(schema)({ owner: null, site: null })).toEqual({ owner: null, site: null })
   })
 
   it('may be left out, and the members keep their order', () => {
