@@ -27,9 +27,12 @@ export function upsertRow<T extends Table>(table: T, values: InsertOf<T>): RowCh
 
 /** Sets columns of the row with this primary key, which must exist. An event may be spread into the values as for `insertRow`. */
 export function patchRow<T extends Table>(table: T, values: ChangeOf<T>): RowChange {
-  const set: Record<string, unknown> = columnsIn(table, values)
-  const key = keyIn(table, set)
-  for (const name of table.primaryKey) delete set[name]
+  const key: Record<string, unknown> = {}
+  const set: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(columnsIn(table, values))) {
+    if (table.primaryKey.includes(name)) key[name] = value
+    else set[name] = value
+  }
   return { op: 'patch', table: table.name, key, set }
 }
 
