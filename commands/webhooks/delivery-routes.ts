@@ -35,7 +35,7 @@ export function deliveryWriteRoutes(app: ServiceApp, deps: DeliveryRouteDependen
     operationId: 'testWebhookSubscription',
     summary: 'Send a test to a webhook subscription',
     description:
-      'Signed as any other webhook, its type `webhook.test`, its body `{"test":true}`. Sent once, whatever comes of it.',
+      'Signed like every other webhook, with the type `webhook.test` and the body `{"test":true}`. Sent once, without a retry.',
     hasEtag: true,
     reply,
     problems: ['webhook-subscription-disabled'],
