@@ -11,10 +11,13 @@ import { consents } from './consent/aggregate.ts'
 import { consentTypes } from './consent-type/aggregate.ts'
 import { images } from './image/aggregate.ts'
 import { oauthClients } from './oauth-client/aggregate.ts'
+import { organisationRoles } from './organisation-roles/aggregate.ts'
 import { patients } from './patient/aggregate.ts'
+import { permissions } from './permission/aggregate.ts'
 import { projections } from './projection/aggregate.ts'
 import { reservations } from './reservation/aggregate.ts'
 import { createCatalogue } from './store/catalogue.ts'
+import { users } from './user/aggregate.ts'
 import { webhookDeliveries } from './webhook-delivery/aggregate.ts'
 import { webhookRecoveries } from './webhook-recovery/aggregate.ts'
 import { webhookSubscriptions } from './webhook-subscriptions/aggregate.ts'
@@ -29,9 +32,12 @@ export const catalogue = createCatalogue([
   consentTypes,
   images,
   oauthClients,
+  organisationRoles,
   patients,
+  permissions,
   projections,
   reservations,
+  users,
   webhookDeliveries,
   webhookRecoveries,
   webhookSubscriptions,

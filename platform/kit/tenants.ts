@@ -11,6 +11,12 @@ export function tenantOfFact(orgId: string): TenantId {
   return orgId as TenantId
 }
 
+/**
+ * Stands for no organisation: the nil UUID. Users belong to none, so their keys and the reservations of their addresses
+ * are kept under it.
+ */
+export const noOrganisation = tenantOfFact('00000000-0000-0000-0000-000000000000')
+
 /** The cause of an append. It becomes the metadata of every event of that append. */
 export interface CommandContext {
   /** UUID. Event ids are v5(commandId, index): two appends of the same command are one append. */

@@ -13,6 +13,7 @@ import { nextRevision, type StreamRevision } from '../../platform/kit/positions.
 import type { CommandContext } from '../../platform/kit/tenants.ts'
 import { readJsonText } from '../../platform/kit/json-reading.ts'
 import { memberPlace, sealMember } from './phi-encryption.ts'
+import { keyOrganisationOf } from './schema.ts'
 import type { KeyVault } from '../../platform/kit/key-vault.ts'
 import { createSigner, type SignedPlace, type Signer } from './signature.ts'
 
@@ -81,7 +82,8 @@ export function createCodec(catalogue: Catalogue, vault: KeyVault, signingKey: U
         events.map(async (event, index) => {
           const entry = entryFor(catalogue, event.type, stream)
           const plain = plainData(entry, event)
-          const protectedData = await protect(entry, vault, plain, context.orgId, stream)
+          const orgId = keyOrganisationOf(entry.definition, context.orgId)
+          const protectedData = await protect(entry, vault, plain, orgId, stream)
           const head = {
             id: eventIdOf(context.commandId, index),
             type: event.type,

@@ -2,6 +2,7 @@ import type { Catalogue, CatalogueEntry } from './catalogue.ts'
 import { UndecodableEventError, UnknownEventTypeError, type EventHead } from './errors.ts'
 import { MissingKeyError, type KeyVault } from '../../platform/kit/key-vault.ts'
 import { isJsonObject, type EventMetadata, type JsonObject, type RecordedEvent } from './events.ts'
+import { keyOrganisationOf } from './schema.ts'
 import { isSealed, memberPlace, openMember } from './phi-encryption.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 import type { Signer } from './signature.ts'
@@ -64,7 +65,7 @@ export function decodeWith(catalogue: Catalogue, vault: KeyVault, signer: Signer
     const subject = entry.definition.subject
     if (subject === undefined || !Object.values(data).some(isSealed)) return finish(data)
     const subjectId = data[subject]
-    const { orgId } = metadata
+    const orgId = keyOrganisationOf(entry.definition, metadata.orgId)
     if (typeof subjectId !== 'string' || orgId === undefined) throw new UndecodableEventError(head, 'malformed')
     const cached = vault.cachedSubjectKey?.(orgId, subjectId)
     if (cached !== undefined) return finish(opened(head, data, cached))

@@ -1,4 +1,5 @@
 import { Type, type Static, type TSchema } from 'typebox'
+import { noOrganisation } from '../../platform/kit/tenants.ts'
 
 /** Marks a member of an event's data as personal health information: stored encrypted, `null` after its subject is erased. */
 export function Phi<Schema extends TSchema>(schema: Schema) {
@@ -13,11 +14,13 @@ export interface EventDefinition<Name extends string = string, Schema extends TS
   readonly version: number
   /** Member of the data that names the subject (a patient id) whose key encrypts the PHI members. */
   readonly subject?: string
+  /** Owner of the subject's key: the organisation of the event's metadata (default), or the platform. */
+  readonly keyOwner?: 'organisation' | 'platform'
   /** `upcasters[n]` turns data of version n into data of version n + 1. Pure. */
   readonly upcasters?: Readonly<Record<number, (data: unknown) => unknown>>
 }
 
-type DefinitionOptions = Pick<EventDefinition, 'subject' | 'upcasters'> & { readonly version?: number }
+type DefinitionOptions = Pick<EventDefinition, 'subject' | 'keyOwner' | 'upcasters'> & { readonly version?: number }
 
 /** Declares an event type. `subject` is required if a member of the schema is PHI (the catalogue checks it). */
 export function defineEvent<Name extends string, Schema extends TSchema>(
@@ -35,3 +38,8 @@ export type EventOf<Definitions extends Readonly<Record<string, EventDefinition>
     readonly data: Static<Definitions[Key]['schema']>
   }
 }[keyof Definitions]
+
+/** The organisation under which the vault keeps the key of an event's subject. */
+export function keyOrganisationOf({ keyOwner }: EventDefinition, orgId: string | undefined): string | undefined {
+  return keyOwner === 'platform' ? noOrganisation : orgId
+}

@@ -1,0 +1,152 @@
+import { defineAggregate } from '../aggregate.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
+import { userEvents, type UserEvent } from './events.ts'
+
+type DataOf<Type extends UserEvent['type']> = Extract<UserEvent, { type: Type }>['data']
+
+export type AccountState = DataOf<'UserAccountAligned'>['account']
+
+export interface UserMembership {
+  readonly membershipId: string
+  readonly organisationId: TenantId
+  readonly addedAt: string
+  /** By product id. */
+  readonly products: ReadonlyMap<string, { readonly productAccessId: string; readonly grantedAt: string }>
+}
+
+export interface PasswordReset {
+  readonly requestId: string
+  readonly attempts: number
+  /** The attempt whose outcome is not recorded yet. */
+  readonly open: { readonly attemptId: string; readonly leaseUntil: string } | null
+}
+
+export interface User extends Omit<DataOf<'UserCreated'>, 'changedBy'> {
+  readonly status: 'active' | 'suspended' | 'deactivated' | 'erased'
+  readonly updatedAt: string
+  /** By membership id. */
+  readonly memberships: ReadonlyMap<string, UserMembership>
+  /** Last known state of the account at the identity provider. */
+  readonly account: AccountState
+  readonly passwordReset: PasswordReset | null
+  /** Organisations of the user when it was erased. */
+  readonly formerOrganisationIds: readonly TenantId[]
+}
+
+export type UserState =
+  | { readonly status: 'absent' }
+  /** The identity provider is about to create the account. Readers see no user yet. */
+  | (DataOf<'UserRegistrationStarted'> & { readonly status: 'registering' })
+  | {
+      readonly status: 'abandoned'
+      readonly userId: string
+      readonly fingerprint: string | null
+      readonly isCleared: boolean
+    }
+  | User
+
+/** A user that was created and not erased. */
+export function isUser(state: UserState): state is User & { readonly status: 'active' | 'suspended' | 'deactivated' } {
+  return 'externalId' in state && state.status !== 'erased'
+}
+
+function evolve(state: UserState, event: UserEvent): UserState {
+  switch (event.type) {
+    case 'UserRegistrationStarted':
+      return { ...event.data, status: 'registering' }
+    case 'UserRegistrationAbandoned':
+      return state.status === 'registering'
+        ? { status: 'abandoned', userId: state.userId, fingerprint: state.fingerprint, isCleared: false }
+        : state
+    case 'UserRegistrationCleared':
+      return state.status === 'abandoned' ? { ...state, isCleared: true } : state
+    case 'UserCreated': {
+      const { changedBy: _, ...data } = event.data
+      return {
+        ...data,
+        status: 'active',
+        updatedAt: data.createdAt,
+        memberships: new Map(),
+        account: 'enabled',
+        passwordReset: null,
+        formerOrganisationIds: [],
+      }
+    }
+  }
+  return 'externalId' in state ? changed(state, event) : state
+}
+
+type Change = Exclude<UserEvent, { type: `UserRegistration${string}` | 'UserCreated' }>
+
+function changed(user: User, event: Change): User {
+  switch (event.type) {
+    case 'UserChanged': {
+      const { changedBy: _, changedAt, members: __, ...data } = event.data
+      return { ...user, ...data, updatedAt: changedAt }
+    }
+    case 'UserSuspended':
+      return { ...user, status: 'suspended', updatedAt: event.data.changedAt }
+    case 'UserDeactivated':
+      return { ...user, status: 'deactivated', updatedAt: event.data.changedAt }
+    case 'UserReactivated':
+      return { ...user, status: 'active', updatedAt: event.data.changedAt }
+    case 'UserErased': {
+      const { changedAt, organisationIds } = event.data
+      const erased = { email: null, displayName: null, practitionerProfile: null, patientAccount: null }
+      return { ...user, ...erased, status: 'erased', updatedAt: changedAt, formerOrganisationIds: organisationIds }
+    }
+    case 'UserMembershipAdded': {
+      const { membershipId, organisationId, addedAt } = event.data
+      // The organisation's stream allows one membership, so an older one is only left over from a removal.
+      const others = [...user.memberships].filter(([, other]) => other.organisationId !== organisationId)
+      const added = { membershipId, organisationId, addedAt, products: new Map() }
+      return { ...user, memberships: new Map([...others, [membershipId, added]]) }
+    }
+    case 'UserMembershipRemoved': {
+      const memberships = new Map(user.memberships)
+      memberships.delete(event.data.membershipId)
+      return { ...user, memberships }
+    }
+    case 'UserProductAccessGranted': {
+      const { productId, productAccessId, grantedAt } = event.data
+      return withProducts(user, event.data.membershipId, (products) =>
+        products.set(productId, { productAccessId, grantedAt }),
+      )
+    }
+    case 'UserProductAccessRevoked':
+      return withProducts(user, event.data.membershipId, (products) => {
+        products.delete(event.data.productId)
+        return products
+      })
+    case 'UserPasswordResetRequested':
+      return { ...user, passwordReset: { requestId: event.data.requestId, attempts: 0, open: null } }
+    case 'UserPasswordResetAttempted': {
+      const { requestId, attempt, attemptId, leaseUntil } = event.data
+      return { ...user, passwordReset: { requestId, attempts: attempt, open: { attemptId, leaseUntil } } }
+    }
+    case 'UserPasswordResetPostponed':
+      return { ...user, passwordReset: user.passwordReset && { ...user.passwordReset, open: null } }
+    case 'UserPasswordResetEnded':
+      return { ...user, passwordReset: null }
+    case 'UserAccountAligned':
+      return { ...user, account: event.data.account }
+  }
+}
+
+type Products = Map<string, { readonly productAccessId: string; readonly grantedAt: string }>
+
+function withProducts(user: User, membershipId: string, change: (products: Products) => Products): User {
+  const membership = user.memberships.get(membershipId)
+  if (membership === undefined) return user
+  const products = change(new Map(membership.products))
+  return { ...user, memberships: new Map(user.memberships).set(membershipId, { ...membership, products }) }
+}
+
+/** No organisation owns a user's stream: a user may belong to several. */
+export const users = defineAggregate({
+  category: 'user',
+  id: (userId: string) => userId,
+  events: userEvents,
+  initialState: { status: 'absent' },
+  evolve,
+})

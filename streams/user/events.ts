@@ -1,0 +1,155 @@
+import { Type, type Static } from 'typebox'
+import { ChangedBy } from '../organisation-roles/events.ts'
+import { defineEvent, Phi, type EventOf } from '../store/schema.ts'
+import { Fingerprint, Id, Instant, Nullable, OrgId } from '../types.ts'
+
+export const UserType = Type.Enum(['clinician', 'admin', 'patient'])
+export type UserType = Static<typeof UserType>
+
+/** Professional details of a clinician. */
+export const PractitionerProfile = Type.Object({
+  professionalId: Nullable(Type.String()),
+  professionalIdType: Nullable(Type.String()),
+  speciality: Nullable(Type.String()),
+  credentials: Nullable(Type.String()),
+})
+export type PractitionerProfile = Static<typeof PractitionerProfile>
+
+/** Link of a patient's user to the clinical record, and how the patient wants to be contacted. */
+export const PatientAccount = Type.Object({
+  clinicalPatientId: Nullable(Type.String()),
+  /** True or false for each channel. */
+  contactPreferences: Nullable(Type.Record(Type.String(), Type.Boolean())),
+})
+export type PatientAccount = Static<typeof PatientAccount>
+
+const profile = {
+  email: Phi(Type.String()),
+  displayName: Phi(Type.String()),
+  /** BCP 47. */
+  locale: Nullable(Type.String()),
+  /** Null unless the user is a clinician. */
+  practitionerProfileId: Nullable(Id),
+  practitionerProfile: Phi(Nullable(PractitionerProfile)),
+  /** Null unless the user is a patient. */
+  patientAccountId: Nullable(Id),
+  patientAccount: Phi(Nullable(PatientAccount)),
+}
+/** A user belongs to no organisation, so the platform owns the key of the user's personal data. */
+const personal = { subject: 'userId', keyOwner: 'platform' } as const
+const ofStatus = {
+  userId: Id,
+  externalId: Type.String(),
+  organisationIds: Type.Array(OrgId),
+  changedAt: Instant,
+  changedBy: ChangedBy,
+}
+const membership = { userId: Id, membershipId: Id, organisationId: OrgId }
+const product = { ...membership, productAccessId: Id, productId: Type.String() }
+const reset = { userId: Id, requestId: Id }
+
+export const userEvents = {
+  /** Comes before the call that creates the account at the identity provider. Another attempt starts after `leaseUntil`. */
+  UserRegistrationStarted: defineEvent(
+    'UserRegistrationStarted',
+    Type.Object({
+      userId: Id,
+      fingerprint: Fingerprint,
+      startedAt: Instant,
+      leaseUntil: Instant,
+      changedBy: ChangedBy,
+    }),
+  ),
+  /** The identity provider may still have an account for this user. A process removes it. */
+  UserRegistrationAbandoned: defineEvent(
+    'UserRegistrationAbandoned',
+    Type.Object({
+      userId: Id,
+      reason: Type.Enum(['lease-ended', 'provider-unavailable', 'provider-rejected', 'address-in-use']),
+      abandonedAt: Instant,
+    }),
+  ),
+  /** The identity provider has no account for this user. */
+  UserRegistrationCleared: defineEvent('UserRegistrationCleared', Type.Object({ userId: Id, clearedAt: Instant })),
+  UserCreated: defineEvent(
+    'UserCreated',
+    Type.Object({
+      userId: Id,
+      /** Subject of the account at the identity provider. */
+      externalId: Type.String(),
+      userType: UserType,
+      ...profile,
+      createdAt: Instant,
+      changedBy: ChangedBy,
+      fingerprint: Fingerprint,
+    }),
+    personal,
+  ),
+  /** The whole profile after the change. */
+  UserChanged: defineEvent(
+    'UserChanged',
+    Type.Object({
+      userId: Id,
+      ...profile,
+      /** Names of the changed members. */
+      members: Type.Array(Type.String()),
+      changedAt: Instant,
+      changedBy: ChangedBy,
+    }),
+    personal,
+  ),
+  UserSuspended: defineEvent('UserSuspended', Type.Object(ofStatus)),
+  UserDeactivated: defineEvent('UserDeactivated', Type.Object(ofStatus)),
+  UserReactivated: defineEvent('UserReactivated', Type.Object(ofStatus)),
+  /** The key of the personal data is destroyed after this event. */
+  UserErased: defineEvent('UserErased', Type.Object(ofStatus)),
+  /** The organisation's stream assigned the role before. */
+  UserMembershipAdded: defineEvent(
+    'UserMembershipAdded',
+    Type.Object({ ...membership, roleId: Id, addedAt: Instant, changedBy: ChangedBy }),
+  ),
+  /** The organisation's stream revoked the membership before. */
+  UserMembershipRemoved: defineEvent(
+    'UserMembershipRemoved',
+    Type.Object({ ...membership, removedAt: Instant, changedBy: ChangedBy }),
+  ),
+  UserProductAccessGranted: defineEvent(
+    'UserProductAccessGranted',
+    Type.Object({ ...product, grantedAt: Instant, changedBy: ChangedBy }),
+  ),
+  UserProductAccessRevoked: defineEvent(
+    'UserProductAccessRevoked',
+    Type.Object({ ...product, revokedAt: Instant, changedBy: ChangedBy }),
+  ),
+  UserPasswordResetRequested: defineEvent(
+    'UserPasswordResetRequested',
+    Type.Object({ ...reset, requestedAt: Instant, changedBy: ChangedBy }),
+  ),
+  /** Comes before the call to the identity provider. */
+  UserPasswordResetAttempted: defineEvent(
+    'UserPasswordResetAttempted',
+    Type.Object({
+      ...reset,
+      attemptId: Id,
+      attempt: Type.Integer({ minimum: 1 }),
+      attemptedAt: Instant,
+      leaseUntil: Instant,
+    }),
+  ),
+  UserPasswordResetPostponed: defineEvent(
+    'UserPasswordResetPostponed',
+    Type.Object({ ...reset, attemptId: Id, nextAttemptAt: Instant, postponedAt: Instant }),
+  ),
+  /** The identity provider sent the message, or will not send it. */
+  UserPasswordResetEnded: defineEvent(
+    'UserPasswordResetEnded',
+    Type.Object({ ...reset, outcome: Type.Enum(['sent', 'rejected', 'unavailable', 'unknown']), endedAt: Instant }),
+  ),
+  /** The account at the identity provider has this state now. */
+  UserAccountAligned: defineEvent(
+    'UserAccountAligned',
+    Type.Object({ userId: Id, account: Type.Enum(['enabled', 'disabled', 'deleted']), alignedAt: Instant }),
+  ),
+} as const
+
+export type UserEvent = EventOf<typeof userEvents>
