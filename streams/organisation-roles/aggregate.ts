@@ -31,6 +31,8 @@ export interface OrganisationRolesState {
   readonly deletedRoles: GrowingMap<string | null>
   /** By membership id. */
   readonly assignments: ReadonlyMap<string, RoleAssignment>
+  /** Memberships that were revoked. A repeat of their key creates nothing. */
+  readonly revoked: GrowingMap<true>
 }
 
 function evolve(state: OrganisationRolesState, event: OrganisationRolesEvent): OrganisationRolesState {
@@ -77,10 +79,11 @@ function changed(state: OrganisationRolesState, event: OrganisationRolesEvent): 
     case 'MembershipHolderActivated':
       return withAssignment(state, event.data.membershipId, () => ({ isHolderActive: true }))
     case 'MembershipReleased':
+      return { ...state, assignments: withoutAssignment(state, event.data.membershipId) }
     case 'MembershipRevoked': {
-      const assignments = new Map(state.assignments)
-      assignments.delete(event.data.membershipId)
-      return { ...state, assignments }
+      const { membershipId } = event.data
+      const revoked = state.revoked.with(membershipId, true)
+      return { ...state, assignments: withoutAssignment(state, membershipId), revoked }
     }
   }
 }
@@ -108,6 +111,12 @@ function withAssignment(
   return { ...state, assignments: new Map(state.assignments).set(membershipId, { ...before, ...change(before) }) }
 }
 
+function withoutAssignment({ assignments }: OrganisationRolesState, membershipId: string) {
+  const left = new Map(assignments)
+  left.delete(membershipId)
+  return left
+}
+
 /**
  * One stream for each organisation. It decides role names, the default role, the use of a role, the one membership of a
  * user and the last administrator.
@@ -116,6 +125,12 @@ export const organisationRoles = defineAggregate({
   category: 'role',
   id: (orgId: TenantId) => orgId,
   events: organisationRolesEvents,
-  initialState: { applied: 0, roles: new Map(), deletedRoles: new GrowingMap<string | null>(), assignments: new Map() },
+  initialState: {
+    applied: 0,
+    roles: new Map(),
+    deletedRoles: new GrowingMap<string | null>(),
+    assignments: new Map(),
+    revoked: new GrowingMap<true>(),
+  },
   evolve,
 })

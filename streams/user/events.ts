@@ -54,6 +54,8 @@ export const userEvents = {
     'UserRegistrationStarted',
     Type.Object({
       userId: Id,
+      /** A later attempt has another id, so a slow one cannot complete it. */
+      attemptId: Id,
       fingerprint: Fingerprint,
       startedAt: Instant,
       leaseUntil: Instant,

@@ -1,0 +1,68 @@
+import type { TenantId } from '../../platform/kit/tenants.ts'
+import { isUser, type UserState } from '../../streams/user/aggregate.ts'
+import type { UserEvent } from '../../streams/user/events.ts'
+import { refused, type Decision } from '../handling/decision.ts'
+
+interface Command {
+  readonly membershipId: string
+  readonly changedBy: string
+  readonly now: Date
+}
+
+export interface AddMembership extends Command {
+  readonly organisationId: TenantId
+  readonly roleId: string
+}
+
+/** The organisation's stream has decided already (`role-assignments.ts`). */
+export function addMembership({ now, ...command }: AddMembership, state: UserState): Decision<UserEvent, 'not-found'> {
+  if (!isUser(state)) return refused('not-found')
+  if (state.memberships.has(command.membershipId)) return []
+  return [{ type: 'UserMembershipAdded', data: { ...command, userId: state.userId, addedAt: now.toISOString() } }]
+}
+
+/** The organisation's stream has revoked the membership already. */
+export function removeMembership({ membershipId, changedBy, now }: Command, state: UserState): Decision<UserEvent> {
+  const membership = 'externalId' in state ? state.memberships.get(membershipId) : undefined
+  if (membership === undefined || !('externalId' in state)) return []
+  const { organisationId } = membership
+  const data = { userId: state.userId, membershipId, organisationId, removedAt: now.toISOString(), changedBy }
+  return [{ type: 'UserMembershipRemoved', data }]
+}
+
+export interface GrantProduct extends Command {
+  readonly productAccessId: string
+  readonly productId: string
+}
+
+/** A product that was granted already is no event. */
+export function grantProduct({ now, ...command }: GrantProduct, state: UserState): Decision<UserEvent, 'not-found'> {
+  const membership = isUser(state) ? state.memberships.get(command.membershipId) : undefined
+  if (membership === undefined || !isUser(state)) return refused('not-found')
+  if (membership.products.has(command.productId)) return []
+  const { organisationId } = membership
+  const data = { ...command, organisationId, userId: state.userId, grantedAt: now.toISOString() }
+  return [{ type: 'UserProductAccessGranted', data }]
+}
+
+export function revokeProduct(
+  { membershipId, productId, changedBy, now }: Command & { readonly productId: string },
+  state: UserState,
+): Decision<UserEvent, 'not-found'> {
+  const membership = isUser(state) ? state.memberships.get(membershipId) : undefined
+  const access = membership?.products.get(productId)
+  if (membership === undefined || access === undefined || !isUser(state)) return refused('not-found')
+  const { userId } = state
+  const { organisationId } = membership
+  const { productAccessId } = access
+  const data = {
+    userId,
+    membershipId,
+    organisationId,
+    productAccessId,
+    productId,
+    revokedAt: now.toISOString(),
+    changedBy,
+  }
+  return [{ type: 'UserProductAccessRevoked', data }]
+}

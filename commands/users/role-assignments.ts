@@ -1,0 +1,130 @@
+import type { TenantId } from '../../platform/kit/tenants.ts'
+import type { OrganisationRolesState, RoleAssignment } from '../../streams/organisation-roles/aggregate.ts'
+import type { OrganisationRolesEvent } from '../../streams/organisation-roles/events.ts'
+import { refused, repeated, type Decision } from '../handling/decision.ts'
+import { administers, isLastAdministrator } from './administrators.ts'
+import { defaultRoleOf } from './roles.ts'
+
+export interface AssignRole {
+  readonly membershipId: string
+  readonly userId: string
+  readonly organisationId: TenantId
+  /** Undefined: the default role of the organisation. */
+  readonly roleId: string | undefined
+  readonly fingerprint: string | null
+  readonly changedBy: string
+  readonly now: Date
+}
+
+/** Comes before the user's own append, so that the organisation's stream decides on the role and on the one membership. */
+export function assignRole(
+  { now, ...command }: AssignRole,
+  state: OrganisationRolesState,
+): Decision<
+  OrganisationRolesEvent,
+  'membership-exists' | 'membership-ended' | 'no-default-role' | 'role-organisation-mismatch' | 'idempotency-key-reused'
+> {
+  const existing = state.assignments.get(command.membershipId)
+  if (existing !== undefined) return repeated(command, existing)
+  if (state.revoked.has(command.membershipId)) return refused('membership-ended')
+  if (assignmentOf(state, command.userId) !== undefined) return refused('membership-exists')
+  const roleId = command.roleId ?? defaultRoleOf(state)?.roleId
+  if (roleId === undefined) return refused('no-default-role')
+  if (!state.roles.has(roleId)) return refused('role-organisation-mismatch')
+  return [{ type: 'MembershipRoleAssigned', data: { ...command, roleId, assignedAt: now.toISOString() } }]
+}
+
+export interface MembershipCommand {
+  readonly membershipId: string
+  readonly organisationId: TenantId
+  readonly now: Date
+}
+
+/** After the user's own append. `isHolderActive` is the status at that append. */
+export function confirmMembership(
+  { now, isHolderActive, ...command }: MembershipCommand & { readonly isHolderActive: boolean },
+  state: OrganisationRolesState,
+): Decision<OrganisationRolesEvent> {
+  const claim = state.assignments.get(command.membershipId)
+  if (claim === undefined || claim.isConfirmed) return []
+  return [
+    {
+      type: 'MembershipConfirmed',
+      data: { ...ofUser(command, claim), isHolderActive, confirmedAt: now.toISOString() },
+    },
+  ]
+}
+
+/** Ends an assignment whose membership the user's stream does not have. */
+export function releaseMembership(
+  { now, ...command }: MembershipCommand,
+  state: OrganisationRolesState,
+): Decision<OrganisationRolesEvent> {
+  const claim = state.assignments.get(command.membershipId)
+  if (claim === undefined || claim.isConfirmed) return []
+  return [{ type: 'MembershipReleased', data: { ...ofUser(command, claim), releasedAt: now.toISOString() } }]
+}
+
+export interface ChangeMembershipRole extends MembershipCommand {
+  readonly roleId: string
+  readonly changedBy: string
+}
+
+export function changeMembershipRole(
+  { now, roleId, changedBy, ...command }: ChangeMembershipRole,
+  state: OrganisationRolesState,
+): Decision<OrganisationRolesEvent, 'not-found' | 'role-organisation-mismatch' | 'last-administrator'> {
+  const before = state.assignments.get(command.membershipId)
+  if (before === undefined || !before.isConfirmed) return refused('not-found')
+  const role = state.roles.get(roleId)
+  if (role === undefined) return refused('role-organisation-mismatch')
+  if (before.roleId === roleId) return []
+  if (!administers(role) && isLastAdministrator(state, before.membershipId)) return refused('last-administrator')
+  const data = { ...ofUser(command, before), previousRoleId: before.roleId, roleId, changedBy }
+  return [{ type: 'MembershipRoleChanged', data: { ...data, changedAt: now.toISOString() } }]
+}
+
+/**
+ * Ends the membership. The user's stream follows. An erased user leaves even if it was the last administrator: it was
+ * deactivated before, so it does not count as one.
+ */
+export function revokeMembership(
+  { now, changedBy, ...command }: MembershipCommand & { readonly changedBy: string },
+  state: OrganisationRolesState,
+): Decision<OrganisationRolesEvent, 'last-administrator'> {
+  const before = state.assignments.get(command.membershipId)
+  if (before === undefined) return []
+  if (isLastAdministrator(state, before.membershipId)) return refused('last-administrator')
+  const data = { ...ofUser(command, before), roleId: before.roleId, revokedAt: now.toISOString(), changedBy }
+  return [{ type: 'MembershipRevoked', data }]
+}
+
+/** Comes before the event that suspends or deactivates the user. */
+export function deactivateHolder(
+  { now, ...command }: MembershipCommand,
+  state: OrganisationRolesState,
+): Decision<OrganisationRolesEvent, 'last-administrator'> {
+  const before = state.assignments.get(command.membershipId)
+  if (before === undefined || !before.isHolderActive) return []
+  if (isLastAdministrator(state, before.membershipId)) return refused('last-administrator')
+  const data = { ...ofUser(command, before), deactivatedAt: now.toISOString() }
+  return [{ type: 'MembershipHolderDeactivated', data }]
+}
+
+export function activateHolder(
+  { now, ...command }: MembershipCommand,
+  state: OrganisationRolesState,
+): Decision<OrganisationRolesEvent> {
+  const before = state.assignments.get(command.membershipId)
+  if (before === undefined || before.isHolderActive) return []
+  return [{ type: 'MembershipHolderActivated', data: { ...ofUser(command, before), activatedAt: now.toISOString() } }]
+}
+
+/** The one assignment of a user in the organisation. */
+export function assignmentOf(state: OrganisationRolesState, userId: string): RoleAssignment | undefined {
+  return [...state.assignments.values()].find((one) => one.userId === userId)
+}
+
+function ofUser({ membershipId, organisationId }: Omit<MembershipCommand, 'now'>, { userId }: RoleAssignment) {
+  return { membershipId, userId, organisationId }
+}

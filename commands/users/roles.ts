@@ -1,0 +1,103 @@
+import type { OrganisationRolesState, Role } from '../../streams/organisation-roles/aggregate.ts'
+import type { OrganisationRolesEvent } from '../../streams/organisation-roles/events.ts'
+import { refused, repeated, type Decision } from '../handling/decision.ts'
+import { administers, administratorsOf } from './administrators.ts'
+
+type DataOf<Type extends OrganisationRolesEvent['type']> = Extract<OrganisationRolesEvent, { type: Type }>['data']
+
+export interface CreateRole extends Omit<DataOf<'RoleCreated'>, 'previousDefaultRoleId' | 'createdAt'> {
+  readonly now: Date
+}
+
+/** The organisation's one stream decides names and the default role. */
+export function createRole(
+  { now, ...role }: CreateRole,
+  state: OrganisationRolesState,
+): Decision<OrganisationRolesEvent, 'role-name-in-use' | 'role-deleted' | 'idempotency-key-reused'> {
+  const existing = state.roles.get(role.roleId)
+  if (existing !== undefined) return repeated(role, existing)
+  if (state.deletedRoles.has(role.roleId)) return refused('role-deleted')
+  if (isNameTaken(role.name, state)) return refused('role-name-in-use')
+  const previousDefaultRoleId = role.isDefault ? (defaultRoleOf(state)?.roleId ?? null) : null
+  const permissions = sortedOnce(role.permissions)
+  return [{ type: 'RoleCreated', data: { ...role, permissions, previousDefaultRoleId, createdAt: now.toISOString() } }]
+}
+
+export interface ChangeRole {
+  readonly roleId: string
+  /** Undefined members stay as they are. */
+  readonly name?: string | undefined
+  readonly description?: string | null | undefined
+  readonly isDefault?: boolean | undefined
+  readonly permissions?: readonly string[] | undefined
+  readonly changedBy: string
+  readonly now: Date
+}
+
+/** Taking `users:admin` from a role is refused while only its holders administer the organisation. */
+export function changeRole(
+  command: ChangeRole,
+  state: OrganisationRolesState,
+): Decision<OrganisationRolesEvent, 'not-found' | 'role-name-in-use' | 'last-administrator'> {
+  const before = state.roles.get(command.roleId)
+  if (before === undefined) return refused('not-found')
+  const { name = before.name, description = before.description, isDefault = before.isDefault } = command
+  const permissions = sortedOnce(command.permissions ?? before.permissions)
+  const addedPermissions = permissions.filter((one) => !before.permissions.includes(one))
+  const removedPermissions = before.permissions.filter((one) => !permissions.includes(one))
+  const isSame =
+    name === before.name &&
+    description === before.description &&
+    isDefault === before.isDefault &&
+    addedPermissions.length + removedPermissions.length === 0
+  if (isSame) return []
+  if (name !== before.name && isNameTaken(name, state)) return refused('role-name-in-use')
+  if (administers(before) && !permissions.includes('users:admin')) {
+    const isHeld = administratorsOf(state).some((one) => one.roleId === before.roleId)
+    if (isHeld && administratorsOf(state).every((one) => one.roleId === before.roleId))
+      return refused('last-administrator')
+  }
+  const previous = isDefault && !before.isDefault ? defaultRoleOf(state) : undefined
+  const { roleId, organisationId } = before
+  const { changedBy, now } = command
+  const data = {
+    roleId,
+    organisationId,
+    name,
+    description,
+    isDefault,
+    permissions,
+    addedPermissions,
+    removedPermissions,
+  }
+  return [
+    {
+      type: 'RoleChanged',
+      data: { ...data, previousDefaultRoleId: previous?.roleId ?? null, changedAt: now.toISOString(), changedBy },
+    },
+  ]
+}
+
+/** An assignment that is not confirmed yet uses the role too. */
+export function deleteRole(
+  { roleId, changedBy, now }: { readonly roleId: string; readonly changedBy: string; readonly now: Date },
+  state: OrganisationRolesState,
+): Decision<OrganisationRolesEvent, 'not-found' | 'role-in-use'> {
+  const role = state.roles.get(roleId)
+  if (role === undefined) return refused('not-found')
+  if ([...state.assignments.values()].some((one) => one.roleId === roleId)) return refused('role-in-use')
+  const { organisationId } = role
+  return [{ type: 'RoleDeleted', data: { roleId, organisationId, deletedAt: now.toISOString(), changedBy } }]
+}
+
+export function defaultRoleOf(state: OrganisationRolesState): Role | undefined {
+  return [...state.roles.values()].find((role) => role.isDefault)
+}
+
+function isNameTaken(name: string, state: OrganisationRolesState): boolean {
+  return [...state.roles.values()].some((role) => role.name === name)
+}
+
+function sortedOnce(permissions: readonly string[]): string[] {
+  return [...new Set(permissions)].toSorted()
+}
