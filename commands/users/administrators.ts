@@ -13,7 +13,7 @@ export function administers(role: Pick<Role, 'permissions'> | undefined): boolea
  */
 export function administratorsOf({ roles, assignments }: OrganisationRolesState): readonly RoleAssignment[] {
   return [...assignments.values()].filter(
-    ({ isConfirmed, isHolderActive, roleId }) => isConfirmed && isHolderActive && administers(roles.get(roleId)),
+    ({ isConfirmed, holds, roleId }) => isConfirmed && holds.size === 0 && administers(roles.get(roleId)),
   )
 }
 

@@ -40,19 +40,14 @@ export interface MembershipCommand {
   readonly now: Date
 }
 
-/** After the user's own append. `isHolderActive` is the status at that append. */
+/** After the user's own append. `holdId` is the hold that the user had at that append. */
 export function confirmMembership(
-  { now, isHolderActive, ...command }: MembershipCommand & { readonly isHolderActive: boolean },
+  { now, holdId, ...command }: MembershipCommand & { readonly holdId: string | null },
   state: OrganisationRolesState,
 ): Decision<OrganisationRolesEvent> {
   const claim = state.assignments.get(command.membershipId)
   if (claim === undefined || claim.isConfirmed) return []
-  return [
-    {
-      type: 'MembershipConfirmed',
-      data: { ...ofUser(command, claim), isHolderActive, confirmedAt: now.toISOString() },
-    },
-  ]
+  return [{ type: 'MembershipConfirmed', data: { ...ofUser(command, claim), holdId, confirmedAt: now.toISOString() } }]
 }
 
 /** Ends an assignment whose membership the user's stream does not have. */
@@ -100,24 +95,23 @@ export function revokeMembership(
 }
 
 /** Comes before the event that suspends or deactivates the user. */
-export function deactivateHolder(
-  { now, ...command }: MembershipCommand,
+export function holdMembership(
+  { now, holdId, ...command }: MembershipCommand & { readonly holdId: string },
   state: OrganisationRolesState,
 ): Decision<OrganisationRolesEvent, 'last-administrator'> {
   const before = state.assignments.get(command.membershipId)
-  if (before === undefined || !before.isHolderActive) return []
+  if (before === undefined || before.holds.has(holdId)) return []
   if (isLastAdministrator(state, before.membershipId)) return refused('last-administrator')
-  const data = { ...ofUser(command, before), deactivatedAt: now.toISOString() }
-  return [{ type: 'MembershipHolderDeactivated', data }]
+  return [{ type: 'MembershipHeld', data: { ...ofUser(command, before), holdId, heldAt: now.toISOString() } }]
 }
 
-export function activateHolder(
-  { now, ...command }: MembershipCommand,
+export function endHold(
+  { now, holdId, ...command }: MembershipCommand & { readonly holdId: string },
   state: OrganisationRolesState,
 ): Decision<OrganisationRolesEvent> {
   const before = state.assignments.get(command.membershipId)
-  if (before === undefined || before.isHolderActive) return []
-  return [{ type: 'MembershipHolderActivated', data: { ...ofUser(command, before), activatedAt: now.toISOString() } }]
+  if (before === undefined || !before.holds.has(holdId)) return []
+  return [{ type: 'MembershipHoldEnded', data: { ...ofUser(command, before), holdId, endedAt: now.toISOString() } }]
 }
 
 /** The one assignment of a user in the organisation. */

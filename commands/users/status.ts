@@ -6,6 +6,8 @@ export type UserStatus = 'active' | 'suspended' | 'deactivated'
 
 export interface ChangeStatus {
   readonly to: UserStatus
+  /** The hold that the organisations of an active user got for this change (`organisation-membership.ts`). */
+  readonly holdId: string
   readonly changedBy: string
   readonly now: Date
 }
@@ -14,29 +16,39 @@ const eventOf = { active: 'UserReactivated', suspended: 'UserSuspended', deactiv
 
 /** The moves of contract section 3, line 258. The same status again is no event. */
 export function changeStatus(
-  { to, changedBy, now }: ChangeStatus,
+  { to, holdId, changedBy, now }: ChangeStatus,
   state: UserState,
-): Decision<UserEvent, 'not-found' | 'invalid-status-transition'> {
+): Decision<UserEvent, 'not-found' | 'invalid-status-transition' | 'hold-expired'> {
   if (!isUser(state)) return refused('not-found')
   if (state.status === to) return []
   if (state.status === 'deactivated' && to === 'suspended') return refused('invalid-status-transition')
-  return [{ type: eventOf[to], data: statusData(state, changedBy, now) }]
+  if (state.expiredHolds.includes(holdId)) return refused('hold-expired')
+  return [{ type: eventOf[to], data: statusData(state, state.holdId ?? holdId, changedBy, now) }]
+}
+
+/** A change of status that never happened loses its hold. Afterwards it cannot happen any more. */
+export function expireHold(
+  { holdId, now }: { readonly holdId: string; readonly now: Date },
+  state: UserState,
+): Decision<UserEvent> {
+  if (!('externalId' in state) || state.holdId === holdId || state.expiredHolds.includes(holdId)) return []
+  return [{ type: 'UserHoldExpired', data: { userId: state.userId, holdId, expiredAt: now.toISOString() } }]
 }
 
 /** Only a deactivated user is erased: a mistake is noticed while it can be undone. Erased again, nothing changes. */
 export function eraseUser(
-  { changedBy, now }: Omit<ChangeStatus, 'to'>,
+  { changedBy, now }: Pick<ChangeStatus, 'changedBy' | 'now'>,
   state: UserState,
 ): Decision<UserEvent, 'not-found' | 'user-not-deactivated'> {
   if (state.status === 'erased') return []
   if (!isUser(state)) return refused('not-found')
-  if (state.status !== 'deactivated') return refused('user-not-deactivated')
-  return [{ type: 'UserErased', data: statusData(state, changedBy, now) }]
+  if (state.status !== 'deactivated' || state.holdId === null) return refused('user-not-deactivated')
+  return [{ type: 'UserErased', data: statusData(state, state.holdId, changedBy, now) }]
 }
 
-function statusData({ userId, externalId, memberships }: User, changedBy: string, now: Date) {
+function statusData({ userId, externalId, memberships }: User, holdId: string, changedBy: string, now: Date) {
   const organisationIds = [...memberships.values()].map((one) => one.organisationId)
-  return { userId, externalId, organisationIds, changedAt: now.toISOString(), changedBy }
+  return { userId, externalId, organisationIds, holdId, changedAt: now.toISOString(), changedBy }
 }
 
 /** After the identity provider has given the account this state. */

@@ -93,6 +93,21 @@ export const problems = {
     'The text version belongs to another consent type',
     'Use a text version of the same consent type.',
   ),
+  'role-organisation-mismatch': refusal(
+    400,
+    'The role is not one of the organisation',
+    'The role does not exist in the organisation of the membership. Use one of its roles.',
+  ),
+  'no-default-role': refusal(
+    400,
+    'The organisation has no default role',
+    'Name a role in `roleId`, or make one the default role of the organisation.',
+  ),
+  'unknown-permission': refusal(
+    400,
+    'A permission is not registered',
+    'A role contains registered permissions only. `errors` points at each other one. Register it first.',
+  ),
   'token-missing': refusal(401, 'An access token is required', 'Send `Authorization: Bearer <access token>`.'),
   'token-invalid': refusal(401, 'The access token is not valid', 'Request a new access token.'),
   'token-expired': refusal(401, 'The access token has expired', 'Request a new access token.'),
@@ -137,6 +152,7 @@ export const problems = {
     'The actor context is of another organisation',
     "The org_id of the actor context differs from the token's organisation.",
   ),
+  'user-not-active': refusal(403, 'The user is not active', 'A suspended or deactivated user has no permissions.'),
   'not-found': refusal(
     404,
     'Not found',
@@ -207,6 +223,48 @@ export const problems = {
     409,
     'The text version exists',
     'A text version of this locale has the same effectiveFrom.',
+  ),
+  'email-in-use': refusal(
+    409,
+    'The e-mail address is in use',
+    'Another user has this address. Addresses are compared without case.',
+  ),
+  'role-name-in-use': refusal(409, 'The role name is in use', 'Another role of the organisation has this name.'),
+  'role-in-use': refusal(
+    409,
+    'The role is in use',
+    'Members of the organisation have this role. Give them another one first.',
+  ),
+  'membership-exists': refusal(
+    409,
+    'The user is a member already',
+    'A user has one membership in an organisation. Change its role.',
+  ),
+  'last-administrator': refusal(
+    409,
+    'The organisation would have no administrator',
+    'The change would take `users:admin` from the last active member of an organisation that has it. Give it to another member first.',
+  ),
+  'invalid-status-transition': refusal(
+    409,
+    'The status cannot change like this',
+    'A deactivated user can only become active.',
+  ),
+  'user-shared': refusal(
+    409,
+    'The user is also a member of another organisation',
+    'Only a platform client changes such a user as a whole. Remove the membership instead.',
+  ),
+  'user-not-deactivated': refusal(409, 'The user is not deactivated', 'Deactivate the user before you erase it.'),
+  'permission-owned-by-other-service': refusal(
+    409,
+    'Another service owns the permission',
+    'The first service that registers a permission owns its first segment. Use a segment of your own.',
+  ),
+  'service-owned-by-other-client': refusal(
+    409,
+    'Another client registers for the service',
+    'The first registration binds the service to its client. Use that client, or another `serviceId`.',
   ),
   'subscription-limit': refusal(
     409,
@@ -289,6 +347,11 @@ export const problems = {
     'The record cannot be read',
     'A stored event of the record was not written there by the platform, or cannot be decrypted. Nothing was recorded. The log contains the event under the request_id. An operator must examine the event store and the vault.',
   ),
+  'identity-provider-rejected': refusal(
+    502,
+    'The identity provider refused',
+    'The identity provider does not accept the account. Nothing was created. Check the address and the configuration of the provider.',
+  ),
   'read-model-behind': passing(
     503,
     'The answer would not be up to date',
@@ -309,6 +372,16 @@ export const problems = {
     503,
     'The object store cannot be reached',
     'Try again after Retry-After, with the same Idempotency-Key.',
+  ),
+  'identity-provider-unavailable': passing(
+    503,
+    'The identity provider cannot be reached',
+    'Nothing was created. Try again after Retry-After, with the same Idempotency-Key.',
+  ),
+  'registration-under-way': passing(
+    503,
+    'The user is being created',
+    'An earlier attempt with the same Idempotency-Key has not ended. Try again after Retry-After.',
   ),
   'shutting-down': passing(503, 'The server is stopping', 'Try again after Retry-After. Another instance will answer.'),
 } as const satisfies Record<string, ProblemDefinition>

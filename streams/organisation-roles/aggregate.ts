@@ -20,7 +20,8 @@ export interface RoleAssignment {
   readonly fingerprint: string | null
   /** The user's stream contains the membership. Before, it counts as a use of the role, but not as an administrator. */
   readonly isConfirmed: boolean
-  readonly isHolderActive: boolean
+  /** Each change of status that makes the user inactive has a hold of its own. Without any, the user counts as active. */
+  readonly holds: ReadonlySet<string>
 }
 
 export interface OrganisationRolesState {
@@ -61,23 +62,36 @@ function changed(state: OrganisationRolesState, event: OrganisationRolesEvent): 
     }
     case 'MembershipRoleAssigned': {
       const { membershipId, userId, roleId, assignedAt, fingerprint } = event.data
-      const claim = { membershipId, userId, roleId, assignedAt, fingerprint, isConfirmed: false, isHolderActive: true }
+      const claim = {
+        membershipId,
+        userId,
+        roleId,
+        assignedAt,
+        fingerprint,
+        isConfirmed: false,
+        holds: new Set<string>(),
+      }
       return { ...state, assignments: new Map(state.assignments).set(membershipId, claim) }
     }
     case 'MembershipConfirmed': {
-      // A deactivation between the assignment and its confirmation counts.
-      const { membershipId, isHolderActive } = event.data
-      return withAssignment(state, membershipId, (before) => ({
+      const { membershipId, holdId } = event.data
+      return withAssignment(state, membershipId, ({ holds }) => ({
         isConfirmed: true,
-        isHolderActive: isHolderActive && before.isHolderActive,
+        holds: holdId === null ? holds : new Set(holds).add(holdId),
       }))
     }
     case 'MembershipRoleChanged':
       return withAssignment(state, event.data.membershipId, () => ({ roleId: event.data.roleId }))
-    case 'MembershipHolderDeactivated':
-      return withAssignment(state, event.data.membershipId, () => ({ isHolderActive: false }))
-    case 'MembershipHolderActivated':
-      return withAssignment(state, event.data.membershipId, () => ({ isHolderActive: true }))
+    case 'MembershipHeld': {
+      const { membershipId, holdId } = event.data
+      return withAssignment(state, membershipId, ({ holds }) => ({ holds: new Set(holds).add(holdId) }))
+    }
+    case 'MembershipHoldEnded': {
+      const { membershipId, holdId } = event.data
+      return withAssignment(state, membershipId, ({ holds }) => ({
+        holds: new Set([...holds].filter((one) => one !== holdId)),
+      }))
+    }
     case 'MembershipReleased':
       return { ...state, assignments: withoutAssignment(state, event.data.membershipId) }
     case 'MembershipRevoked': {

@@ -43,10 +43,10 @@ export const organisationRolesEvents = {
     'MembershipRoleAssigned',
     Type.Object({ ...membership, roleId: Id, assignedAt: Instant, changedBy: ChangedBy, fingerprint: Fingerprint }),
   ),
-  /** The user's stream contains the membership. */
+  /** The user's stream contains the membership. `holdId` is the hold of a user who is not active, else null. */
   MembershipConfirmed: defineEvent(
     'MembershipConfirmed',
-    Type.Object({ ...membership, isHolderActive: Type.Boolean(), confirmedAt: Instant }),
+    Type.Object({ ...membership, holdId: Nullable(Id), confirmedAt: Instant }),
   ),
   /** The user's stream never contained the membership. */
   MembershipReleased: defineEvent('MembershipReleased', Type.Object({ ...membership, releasedAt: Instant })),
@@ -59,15 +59,10 @@ export const organisationRolesEvents = {
     'MembershipRevoked',
     Type.Object({ ...membership, roleId: Id, revokedAt: Instant, changedBy: ChangedBy }),
   ),
-  /** Comes before the event that suspends or deactivates the user. */
-  MembershipHolderDeactivated: defineEvent(
-    'MembershipHolderDeactivated',
-    Type.Object({ ...membership, deactivatedAt: Instant }),
-  ),
-  MembershipHolderActivated: defineEvent(
-    'MembershipHolderActivated',
-    Type.Object({ ...membership, activatedAt: Instant }),
-  ),
+  /** Comes before the event that suspends or deactivates the user. A member with a hold is no active administrator. */
+  MembershipHeld: defineEvent('MembershipHeld', Type.Object({ ...membership, holdId: Id, heldAt: Instant })),
+  /** The user is active again, or the change of status that needed the hold did not happen. */
+  MembershipHoldEnded: defineEvent('MembershipHoldEnded', Type.Object({ ...membership, holdId: Id, endedAt: Instant })),
 } as const
 
 export type OrganisationRolesEvent = EventOf<typeof organisationRolesEvents>

@@ -29,6 +29,10 @@ export interface User extends Omit<DataOf<'UserCreated'>, 'changedBy'> {
   /** Last known state of the account at the identity provider. */
   readonly account: AccountState
   readonly passwordReset: PasswordReset | null
+  /** The hold of a user who is not active; null for an active one. */
+  readonly holdId: string | null
+  /** Holds whose change of status can no longer happen. */
+  readonly expiredHolds: readonly string[]
   /** Organisations of the user when it was erased. */
   readonly formerOrganisationIds: readonly TenantId[]
 }
@@ -69,6 +73,8 @@ function evolve(state: UserState, event: UserEvent): UserState {
         memberships: new Map(),
         account: 'enabled',
         passwordReset: null,
+        holdId: null,
+        expiredHolds: [],
         formerOrganisationIds: [],
       }
     }
@@ -85,11 +91,13 @@ function changed(user: User, event: Change): User {
       return { ...user, ...data, updatedAt: changedAt }
     }
     case 'UserSuspended':
-      return { ...user, status: 'suspended', updatedAt: event.data.changedAt }
+      return { ...user, status: 'suspended', updatedAt: event.data.changedAt, holdId: event.data.holdId }
     case 'UserDeactivated':
-      return { ...user, status: 'deactivated', updatedAt: event.data.changedAt }
+      return { ...user, status: 'deactivated', updatedAt: event.data.changedAt, holdId: event.data.holdId }
     case 'UserReactivated':
-      return { ...user, status: 'active', updatedAt: event.data.changedAt }
+      return { ...user, status: 'active', updatedAt: event.data.changedAt, holdId: null }
+    case 'UserHoldExpired':
+      return { ...user, expiredHolds: [...user.expiredHolds, event.data.holdId] }
     case 'UserErased': {
       const { changedAt, organisationIds } = event.data
       const erased = { email: null, displayName: null, practitionerProfile: null, patientAccount: null }

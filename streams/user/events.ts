@@ -41,6 +41,8 @@ const ofStatus = {
   userId: Id,
   externalId: Type.String(),
   organisationIds: Type.Array(OrgId),
+  /** The hold by which the user's organisations do not count it as an active administrator. */
+  holdId: Id,
   changedAt: Instant,
   changedBy: ChangedBy,
 }
@@ -103,6 +105,8 @@ export const userEvents = {
   UserSuspended: defineEvent('UserSuspended', Type.Object(ofStatus)),
   UserDeactivated: defineEvent('UserDeactivated', Type.Object(ofStatus)),
   UserReactivated: defineEvent('UserReactivated', Type.Object(ofStatus)),
+  /** A change of status that placed this hold took too long. It can no longer happen, so the hold may end. */
+  UserHoldExpired: defineEvent('UserHoldExpired', Type.Object({ userId: Id, holdId: Id, expiredAt: Instant })),
   /** The key of the personal data is destroyed after this event. */
   UserErased: defineEvent('UserErased', Type.Object(ofStatus)),
   /** The organisation's stream assigned the role before. */

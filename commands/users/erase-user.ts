@@ -1,0 +1,51 @@
+import type { CommandContext } from '../../platform/kit/tenants.ts'
+import { noOrganisation } from '../../platform/kit/tenants.ts'
+import { users, type UserState } from '../../streams/user/aggregate.ts'
+import type { UserEvent } from '../../streams/user/events.ts'
+import type { CommandDependencies } from '../handling/dependencies.ts'
+import { execute, type Executed } from '../handling/execute.ts'
+import { answeringRefusals, type AnsweredDecision } from '../handling/refusals.ts'
+import { endOrganisationMembership } from './organisation-membership.ts'
+import { eraseUser } from './status.ts'
+
+const answering = answeringRefusals({})
+
+/**
+ * Erases a deactivated user. The event comes first, so that a crash leaves work and never a user without a key. The process
+ * `users` repeats what follows, and deletes the account at the identity provider.
+ *
+ * @param permit the refusal by the caller's rights, if there is one
+ * @throws Problem `user-not-deactivated`, `not-found`
+ */
+export async function eraseUserEverywhere(
+  deps: CommandDependencies,
+  userId: string,
+  changedBy: string,
+  context: CommandContext,
+  permit: (state: UserState) => AnsweredDecision<UserEvent> | undefined,
+): Promise<Executed<UserState, UserEvent>> {
+  const now = deps.now()
+  const done = await execute(
+    deps.store,
+    users.of(userId),
+    (state) => permit(state) ?? answering(eraseUser({ changedBy, now }, state)),
+    context,
+  )
+  await completeErasure(deps, done.state, changedBy, context)
+  return done
+}
+
+/** May be repeated. */
+export async function completeErasure(
+  deps: CommandDependencies,
+  user: UserState,
+  changedBy: string,
+  context: CommandContext,
+): Promise<void> {
+  if (user.status !== 'erased') return
+  const { userId } = user
+  await deps.vault.destroySubject(noOrganisation, userId)
+  deps.store.forgetStates()
+  for (const { membershipId, organisationId } of user.memberships.values())
+    await endOrganisationMembership(deps, { membershipId, userId, organisationId }, changedBy, context)
+}

@@ -1,0 +1,160 @@
+import { v5 } from 'uuid'
+import type { CommandContext, TenantId } from '../../platform/kit/tenants.ts'
+import { organisationRoles } from '../../streams/organisation-roles/aggregate.ts'
+import { users, type UserState } from '../../streams/user/aggregate.ts'
+import type { CommandDependencies } from '../handling/dependencies.ts'
+import { execute } from '../handling/execute.ts'
+import { answeringRefusals } from '../handling/refusals.ts'
+import { addMembership, removeMembership } from './memberships.ts'
+import {
+  assignRole,
+  confirmMembership,
+  endHold,
+  holdMembership,
+  releaseMembership,
+  revokeMembership,
+  type AssignRole,
+} from './role-assignments.ts'
+
+/**
+ * A membership is in two streams. The organisation's stream decides: it has the membership first, and loses it first. The
+ * user's stream follows, and the process `users` completes it after a crash.
+ */
+export interface MembershipOf {
+  readonly membershipId: string
+  readonly userId: string
+  readonly organisationId: TenantId
+}
+
+const answering = answeringRefusals({
+  'membership-ended': { code: 'not-found' },
+  'role-organisation-mismatch': {
+    code: 'role-organisation-mismatch',
+    member: 'roleId',
+    detail: 'is no role of the organisation',
+  },
+})
+
+/** One request makes several appends; each has a command id of its own. */
+function named(context: CommandContext, name: string, { organisationId, membershipId }: Omit<MembershipOf, 'userId'>) {
+  return {
+    ...context,
+    orgId: organisationId,
+    commandId: v5(`${name} ${organisationId} ${membershipId}`, context.commandId),
+  }
+}
+
+/** @throws Problem `membership-exists`, `no-default-role`, `role-organisation-mismatch` */
+export async function assignRoleFirst(
+  { store }: CommandDependencies,
+  command: AssignRole,
+  context: CommandContext,
+): Promise<{ readonly roleId: string }> {
+  const { organisationId, membershipId } = command
+  const target = organisationRoles.of(organisationId)
+  const { state } = await execute(
+    store,
+    target,
+    (before) => answering(assignRole(command, before)),
+    named(context, 'assign', command),
+  )
+  const roleId = state.assignments.get(membershipId)?.roleId
+  if (roleId === undefined) throw new Error('an accepted assignment is missing')
+  return { roleId }
+}
+
+/** Confirms the assignment if the user's stream has the membership, and releases it otherwise. */
+export async function settleMembership(
+  { store, now }: CommandDependencies,
+  membership: Omit<MembershipOf, 'userId'>,
+  user: UserState,
+  context: CommandContext,
+): Promise<void> {
+  const { membershipId, organisationId } = membership
+  const command = { membershipId, organisationId, now: now() }
+  const isMember = 'externalId' in user && user.memberships.has(membershipId)
+  const holdId = isMember ? user.holdId : null
+  await execute(
+    store,
+    organisationRoles.of(organisationId),
+    (state) => (isMember ? confirmMembership({ ...command, holdId }, state) : releaseMembership(command, state)),
+    named(context, isMember ? 'confirm' : 'release', membership),
+  )
+}
+
+/** Adds a membership to an existing user. @throws Problem the refusals of `assignRoleFirst`, `not-found` */
+export async function addOrganisationMembership(
+  deps: CommandDependencies,
+  command: AssignRole,
+  context: CommandContext,
+) {
+  const { userId, membershipId, organisationId, changedBy, now } = command
+  const { roleId } = await assignRoleFirst(deps, command, context)
+  const target = users.of(userId)
+  try {
+    const added = { membershipId, organisationId, roleId, changedBy, now }
+    const done = await execute(
+      deps.store,
+      target,
+      (state) => answering(addMembership(added, state)),
+      named(context, 'add', command),
+    )
+    await settleMembership(deps, command, done.state, context)
+    return done
+  } catch (error) {
+    const { state } = await deps.store.load(target)
+    await settleMembership(deps, command, state, context)
+    throw error
+  }
+}
+
+/** Ends a membership; repeated, it completes what is left. @throws Problem `last-administrator` */
+export async function endOrganisationMembership(
+  { store, now }: CommandDependencies,
+  { userId, ...membership }: MembershipOf,
+  changedBy: string,
+  context: CommandContext,
+) {
+  const command = { ...membership, changedBy, now: now() }
+  await execute(
+    store,
+    organisationRoles.of(membership.organisationId),
+    (state) => answering(revokeMembership(command, state)),
+    named(context, 'revoke', membership),
+  )
+  return execute(
+    store,
+    users.of(userId),
+    (state) => removeMembership(command, state),
+    named(context, 'remove', membership),
+  )
+}
+
+/** Holds a membership: its organisation no longer counts the user as active. @throws Problem `last-administrator` */
+export async function holdMemberships(
+  { store, now }: CommandDependencies,
+  memberships: readonly Omit<MembershipOf, 'userId'>[],
+  holdId: string,
+  context: CommandContext,
+): Promise<void> {
+  for (const { membershipId, organisationId } of memberships) {
+    const command = { membershipId, organisationId, holdId, now: now() }
+    const target = organisationRoles.of(organisationId)
+    const of = named(context, `hold ${holdId}`, command)
+    await execute(store, target, (state) => answering(holdMembership(command, state)), of)
+  }
+}
+
+/** Ends a hold where it is. Nothing is refused. */
+export async function endHolds(
+  { store, now }: Pick<CommandDependencies, 'store' | 'now'>,
+  memberships: Iterable<Omit<MembershipOf, 'userId'>>,
+  holdId: string,
+  context: CommandContext,
+): Promise<void> {
+  for (const { membershipId, organisationId } of memberships) {
+    const command = { membershipId, organisationId, holdId, now: now() }
+    const of = named(context, `end hold ${holdId}`, command)
+    await execute(store, organisationRoles.of(organisationId), (state) => endHold(command, state), of)
+  }
+}

@@ -1,0 +1,40 @@
+import { v5 } from 'uuid'
+import { noOrganisation, type CommandContext } from '../../platform/kit/tenants.ts'
+import { isUser, users, type UserState } from '../../streams/user/aggregate.ts'
+import type { CommandDependencies } from '../handling/dependencies.ts'
+import { claim, reservationsOf, type ClaimResult, type OwnerState } from '../handling/reservations.ts'
+
+/** Addresses are compared without case, after NFC. */
+export function addressKey(email: string): string {
+  return `email\0${email.normalize('NFC').toLowerCase().normalize('NFC')}`
+}
+
+export function subjectKey(externalId: string): string {
+  return `subject\0${externalId}`
+}
+
+/** Reserves an e-mail address or an identity-provider subject for a user, across all organisations. */
+export async function reserveForUser(
+  deps: CommandDependencies,
+  { userId, key, fingerprint }: { readonly userId: string; readonly key: string; readonly fingerprint: string | null },
+  context: CommandContext,
+): Promise<ClaimResult> {
+  const reservations = reservationsOf(deps, async (ownerStream, claimed) => {
+    const { state } = await deps.store.load(users.at(ownerStream))
+    return ownerStateOf(state, claimed)
+  })
+  const target = users.of(userId)
+  const request = { orgId: noOrganisation, key, ownerId: userId, ownerStream: target.stream, fingerprint }
+  // A user may have given the key up and want it again, so an older claim of the same user is renewed.
+  const named = { ...context, commandId: v5(`reserve ${userId}`, context.commandId) }
+  return claim(reservations, { ...request, isRenewing: true }, named)
+}
+
+/** While the account is created, the user has what it reserved. */
+function ownerStateOf(state: UserState, key: string): OwnerState {
+  if (state.status === 'absent') return 'absent'
+  if (state.status === 'registering') return 'present'
+  if (!isUser(state)) return 'revoked'
+  const holds = key === subjectKey(state.externalId) || (state.email !== null && key === addressKey(state.email))
+  return holds ? 'present' : 'lacking'
+}

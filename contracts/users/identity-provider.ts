@@ -1,0 +1,35 @@
+/** The operations of the external identity provider that users need (specification 4.3). Each may be repeated. */
+export interface IdentityProvider {
+  /**
+   * The account of the user: the one that has our user id as its attribute, or a new one.
+   * @throws IdentityProviderUnavailableError, IdentityProviderRejectedError
+   */
+  create(account: NewAccount, signal: AbortSignal): Promise<{ readonly externalId: string }>
+  /** The account that has our user id as its attribute; null if there is none. */
+  get(userId: string, signal: AbortSignal): Promise<{ readonly externalId: string; readonly isEnabled: boolean } | null>
+  disable(externalId: string, signal: AbortSignal): Promise<void>
+  enable(externalId: string, signal: AbortSignal): Promise<void>
+  /** An account that does not exist counts as deleted. */
+  delete(externalId: string, signal: AbortSignal): Promise<void>
+  /** Sends the user a message, so each call counts. */
+  resetPassword(externalId: string, signal: AbortSignal): Promise<void>
+}
+
+export interface NewAccount {
+  readonly userId: string
+  readonly email: string
+  readonly displayName: string
+  readonly locale: string | null
+}
+
+/** The provider did not answer, or answered with a passing error. The operation may have happened. */
+export class IdentityProviderUnavailableError extends Error {
+  override readonly name = 'IdentityProviderUnavailableError'
+  readonly isSafeToLog = true
+}
+
+/** The provider refused the operation. It did not happen. The message contains no personal data. */
+export class IdentityProviderRejectedError extends Error {
+  override readonly name = 'IdentityProviderRejectedError'
+  readonly isSafeToLog = true
+}
