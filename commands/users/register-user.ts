@@ -118,10 +118,7 @@ export async function registerUser(
   ) {
     const command = { attemptId, reason, now: now() }
     await execute(store, target, (state) => abandonRegistration(command, state), named('abandon'))
-    return problem(
-      code,
-      code === 'identity-provider-unavailable' ? { headers: { 'retry-after': String(retryAfterSeconds) } } : {},
-    )
+    return problem(code, code === 'identity-provider-unavailable' ? { retryAfterSeconds } : {})
   }
 
   /** The answer to a repeat of the same key. */
