@@ -1,0 +1,204 @@
+import { describe, expect, test } from 'vitest'
+import {
+  assignRole,
+  changeMembershipRole,
+  confirmMembership,
+  endHold,
+  holdMembership,
+  releaseMembership,
+  revokeMembership,
+} from '../../../commands/users/role-assignments.ts'
+import { changeRole, createRole, deleteRole } from '../../../commands/users/roles.ts'
+import { organisationRoles } from '../../../streams/organisation-roles/aggregate.ts'
+import { at, hash, ids } from '../../streams/facts.ts'
+import { roleFact, userIds } from '../../streams/user-facts.ts'
+import { given } from '../../support/given-decider.ts'
+
+const now = new Date(at(60))
+const changedBy = ids.client
+const organisationId = ids.org
+const { role: roleId, adminRole, membership: membershipId, user: userId, otherUser } = userIds
+const otherMembership = '00000000-0000-4000-8000-000000000091'
+
+const administrators = roleFact('RoleCreated', {
+  roleId: adminRole,
+  name: 'Administrator',
+  isDefault: false,
+  permissions: ['users:admin'],
+})
+const assigned = (changes = {}) => roleFact('MembershipRoleAssigned', changes)
+const asAdministrator = assigned({ roleId: adminRole })
+const other = { membershipId: otherMembership, userId: otherUser }
+const confirmed = roleFact('MembershipConfirmed')
+const oneAdministrator = [roleFact('RoleCreated'), administrators, asAdministrator, confirmed]
+const twoAdministrators = [
+  ...oneAdministrator,
+  assigned({ ...other, roleId: adminRole }),
+  roleFact('MembershipConfirmed', other),
+]
+const membership = { membershipId, organisationId, now }
+
+describe('roles', () => {
+  const { createdAt: _, previousDefaultRoleId: __, ...data } = roleFact('RoleCreated').data
+  const create = { ...data, now }
+
+  test('a role is created with sorted permissions, each once', () => {
+    given(organisationRoles)
+      .when(createRole, { ...create, permissions: ['b:c:d', 'a:b:c', 'b:c:d'] })
+      .thenEvents([roleFact('RoleCreated', { permissions: ['a:b:c', 'b:c:d'], createdAt: at(60) })])
+  })
+
+  test('a new default role replaces the previous one', () => {
+    const after = given(organisationRoles, roleFact('RoleCreated'))
+      .when(createRole, { ...create, roleId: adminRole, name: 'Other' })
+      .thenEvents([
+        roleFact('RoleCreated', {
+          roleId: adminRole,
+          name: 'Other',
+          previousDefaultRoleId: roleId,
+          createdAt: at(60),
+        }),
+      ])
+    expect([...after.roles.values()].map((role) => [role.name, role.isDefault, role.revision])).toEqual([
+      ['Clinician', false, 1],
+      ['Other', true, 1],
+    ])
+  })
+
+  test('a name is unique in the organisation', () => {
+    given(organisationRoles, roleFact('RoleCreated'))
+      .when(createRole, { ...create, roleId: adminRole, fingerprint: null })
+      .thenRefused('role-name-in-use')
+    given(organisationRoles, roleFact('RoleCreated'), administrators)
+      .when(changeRole, { roleId: adminRole, name: 'Clinician', changedBy, now })
+      .thenRefused('role-name-in-use')
+  })
+
+  test('the same key with another body is refused, and so is the key of a deleted role', () => {
+    given(organisationRoles, roleFact('RoleCreated'))
+      .when(createRole, { ...create, fingerprint: hash('e') })
+      .thenRefused('idempotency-key-reused')
+    given(organisationRoles, roleFact('RoleCreated'), roleFact('RoleDeleted'))
+      .when(createRole, create)
+      .thenRefused('role-deleted')
+  })
+
+  test('a change names the added and the removed permissions', () => {
+    given(organisationRoles, roleFact('RoleCreated'))
+      .when(changeRole, { roleId, permissions: ['users:admin'], changedBy, now })
+      .thenEvents([
+        roleFact('RoleChanged', {
+          permissions: ['users:admin'],
+          addedPermissions: ['users:admin'],
+          removedPermissions: ['clinic:patients:read'],
+          changedAt: at(60),
+        }),
+      ])
+  })
+
+  test('a role in use is not deleted, also before the membership is confirmed', () => {
+    given(organisationRoles, roleFact('RoleCreated'), assigned())
+      .when(deleteRole, { roleId, changedBy, now })
+      .thenRefused('role-in-use')
+    given(organisationRoles, roleFact('RoleCreated'), assigned(), roleFact('MembershipReleased'))
+      .when(deleteRole, { roleId, changedBy, now })
+      .thenEvents([roleFact('RoleDeleted', { deletedAt: at(60) })], 'not-found')
+  })
+})
+
+describe('memberships', () => {
+  const assign = { membershipId, userId, organisationId, roleId: undefined, fingerprint: hash('f'), changedBy, now }
+
+  test('without a named role, the default role is assigned', () => {
+    given(organisationRoles, roleFact('RoleCreated'))
+      .when(assignRole, assign)
+      .thenEvents([assigned({ assignedAt: at(60) })])
+    given(organisationRoles, administrators).when(assignRole, assign).thenRefused('no-default-role')
+  })
+
+  test('a role of another organisation is refused as an unknown one', () => {
+    given(organisationRoles, roleFact('RoleCreated'))
+      .when(assignRole, { ...assign, roleId: adminRole })
+      .thenRefused('role-organisation-mismatch')
+  })
+
+  test('a user has one membership in an organisation, also before it is confirmed', () => {
+    given(organisationRoles, roleFact('RoleCreated'), assigned())
+      .when(assignRole, { ...assign, membershipId: otherMembership })
+      .thenRefused('membership-exists')
+  })
+
+  test('an ended membership does not come back by its key', () => {
+    given(organisationRoles, roleFact('RoleCreated'), assigned(), confirmed, roleFact('MembershipRevoked'))
+      .when(assignRole, assign)
+      .thenRefused('membership-ended')
+  })
+
+  test('a confirmed membership is not released', () => {
+    given(organisationRoles, roleFact('RoleCreated'), assigned(), confirmed)
+      .when(releaseMembership, membership)
+      .thenNothing()
+  })
+})
+
+describe('the last administrator', () => {
+  const toClinician = { ...membership, roleId, changedBy }
+  const hold = { ...membership, holdId: userIds.hold }
+
+  test('keeps its role, its membership and its status', () => {
+    given(organisationRoles, ...oneAdministrator)
+      .when(changeMembershipRole, toClinician)
+      .thenRefused('last-administrator')
+    given(organisationRoles, ...oneAdministrator)
+      .when(revokeMembership, { ...membership, changedBy })
+      .thenRefused('last-administrator')
+    given(organisationRoles, ...oneAdministrator)
+      .when(holdMembership, hold)
+      .thenRefused('last-administrator')
+  })
+
+  test('keeps `users:admin` in its role', () => {
+    given(organisationRoles, ...oneAdministrator)
+      .when(changeRole, { roleId: adminRole, permissions: [], changedBy, now })
+      .thenRefused('last-administrator')
+  })
+
+  test('is not the last one while another active member administers', () => {
+    given(organisationRoles, ...twoAdministrators)
+      .when(changeMembershipRole, toClinician)
+      .thenEvents([roleFact('MembershipRoleChanged', { previousRoleId: adminRole, roleId, changedAt: at(60) })])
+  })
+
+  test('is the last one if the other is not confirmed or has a hold', () => {
+    given(organisationRoles, ...oneAdministrator, assigned({ ...other, roleId: adminRole }))
+      .when(changeMembershipRole, toClinician)
+      .thenRefused('last-administrator')
+    given(organisationRoles, ...twoAdministrators, roleFact('MembershipHeld', other))
+      .when(changeMembershipRole, toClinician)
+      .thenRefused('last-administrator')
+  })
+})
+
+describe('holds', () => {
+  const hold = { ...membership, holdId: userIds.hold }
+  const second = '00000000-0000-4000-8000-000000000092'
+
+  test('the end of one hold leaves the others', () => {
+    const after = given(
+      organisationRoles,
+      ...twoAdministrators,
+      roleFact('MembershipHeld'),
+      roleFact('MembershipHeld', { holdId: second }),
+    )
+      .when(endHold, hold)
+      .thenEvents([roleFact('MembershipHoldEnded', { endedAt: at(60) })])
+    expect([...(after.assignments.get(membershipId)?.holds ?? [])]).toEqual([second])
+  })
+
+  test('a hold that comes before the confirmation stays', () => {
+    const after = given(organisationRoles, roleFact('RoleCreated'), assigned(), roleFact('MembershipHeld'))
+      .when(confirmMembership, { ...membership, holdId: null })
+      .thenEvents([roleFact('MembershipConfirmed', { confirmedAt: at(60) })])
+    expect(after.assignments.get(membershipId)).toMatchObject({ isConfirmed: true, holds: new Set([userIds.hold]) })
+  })
+})

@@ -1,0 +1,242 @@
+import { describe, expect, test } from 'vitest'
+import { addMembership, grantProduct, removeMembership, revokeProduct } from '../../../commands/users/memberships.ts'
+import { changeProfile } from '../../../commands/users/profile.ts'
+import { registerPermissions } from '../../../commands/users/permissions.ts'
+import {
+  abandonRegistration,
+  clearRegistration,
+  createUser,
+  startRegistration,
+} from '../../../commands/users/registration.ts'
+import { changeStatus, eraseUser, expireHold, wantedAccount } from '../../../commands/users/status.ts'
+import { permissions } from '../../../streams/permission/aggregate.ts'
+import { users } from '../../../streams/user/aggregate.ts'
+import { at, hash, ids } from '../../streams/facts.ts'
+import { permissionFact, userFact, userIds } from '../../streams/user-facts.ts'
+import { given } from '../../support/given-decider.ts'
+
+const now = new Date(at(60))
+const changedBy = ids.client
+const { user: userId, attempt: attemptId, membership: membershipId, hold: holdId } = userIds
+const created = userFact('UserCreated')
+const member = userFact('UserMembershipAdded')
+
+describe('registration', () => {
+  const start = {
+    userId,
+    attemptId,
+    fingerprint: hash('f'),
+    changedBy,
+    now: new Date(at(0)),
+    leaseUntil: new Date(at(25)),
+  }
+  const started = userFact('UserRegistrationStarted')
+  const abandoned = userFact('UserRegistrationAbandoned')
+
+  test('an attempt is recorded before the call to the identity provider', () => {
+    const decided = given(users).when(startRegistration, start)
+    decided.thenEvents([started], 'registration-under-way')
+  })
+
+  test('a repeat waits until an abandoned attempt is cleared, and then starts again', () => {
+    given(users, started, abandoned).when(startRegistration, start).thenRefused('registration-under-way')
+    given(users, started, abandoned, userFact('UserRegistrationCleared'))
+      .when(startRegistration, { ...start, attemptId: userIds.reset })
+      .thenEvents([userFact('UserRegistrationStarted', { attemptId: userIds.reset })], 'registration-under-way')
+    given(users, started, abandoned, userFact('UserRegistrationCleared'))
+      .when(startRegistration, { ...start, fingerprint: hash('e') })
+      .thenRefused('idempotency-key-reused')
+  })
+
+  test('a repeat of a completed registration creates nothing', () => {
+    given(users, started, created).when(startRegistration, start).thenNothing()
+    given(users, started, created)
+      .when(startRegistration, { ...start, fingerprint: hash('e') })
+      .thenRefused('idempotency-key-reused')
+  })
+
+  test('the user and its membership are one append', () => {
+    const { createdAt: _, ...data } = created.data
+    const { membershipId, organisationId, roleId } = member.data
+    const membership = { membershipId, organisationId, roleId }
+    given(users, started)
+      .when(createUser, { ...data, attemptId, membership, now: new Date(at(1)) })
+      .thenEvents([created, member], 'registration-under-way')
+  })
+
+  test('an abandoned attempt cannot create the user', () => {
+    const { createdAt: _, ...data } = created.data
+    given(users, started, abandoned)
+      .when(createUser, { ...data, attemptId, membership: null, now })
+      .thenRefused('registration-under-way')
+  })
+
+  test('another process abandons an attempt only after its lease', () => {
+    const abandon = { attemptId: null, reason: 'lease-ended' as const }
+    given(users, started)
+      .when(abandonRegistration, { ...abandon, now: new Date(at(24)) })
+      .thenNothing()
+    given(users, started)
+      .when(abandonRegistration, { ...abandon, now: new Date(at(26)) })
+      .thenEvents([abandoned])
+    given(users, started, abandoned)
+      .when(clearRegistration, { now: new Date(at(27)) })
+      .thenEvents([userFact('UserRegistrationCleared')])
+  })
+})
+
+describe('the profile', () => {
+  const change = { newProfileId: userIds.reset, changedBy, now: new Date(at(5)) }
+
+  test('a change names the changed members', () => {
+    given(users, created)
+      .when(changeProfile, { ...change, displayName: 'canary-new-name' })
+      .thenEvents([userFact('UserChanged')])
+  })
+
+  test('undefined members of a professional profile stay', () => {
+    const after = given(users, created)
+      .when(changeProfile, { ...change, practitionerProfile: { credentials: 'MD' } })
+      .thenEvents([
+        userFact('UserChanged', {
+          displayName: created.data.displayName,
+          members: ['practitionerProfile'],
+          practitionerProfile: { ...created.data.practitionerProfile!, credentials: 'MD' },
+        }),
+      ])
+    expect(after).toMatchObject({ practitionerProfileId: userIds.profile })
+  })
+
+  test('a profile must fit the type of the user', () => {
+    given(users, created)
+      .when(changeProfile, { ...change, patientAccount: { contactPreferences: { email: true } } })
+      .thenRefused('not-a-patient')
+    given(users, userFact('UserCreated', { userType: 'admin' }))
+      .when(changeProfile, { ...change, practitionerProfile: { credentials: null } })
+      .thenRefused('not-a-clinician')
+  })
+})
+
+describe('status', () => {
+  const to = (status: 'active' | 'suspended' | 'deactivated', changes = {}) =>
+    ({ to: status, holdId, changedBy, now: new Date(at(10)), ...changes }) as const
+  const suspended = userFact('UserSuspended')
+  const deactivated = userFact('UserDeactivated', { changedAt: at(10) })
+
+  test.each([
+    ['active', [], 'suspended', suspended],
+    ['active', [], 'deactivated', deactivated],
+    ['suspended', [suspended], 'active', userFact('UserReactivated', { changedAt: at(10) })],
+    ['suspended', [suspended], 'deactivated', deactivated],
+    ['deactivated', [deactivated], 'active', userFact('UserReactivated', { changedAt: at(10) })],
+  ] as const)('%s changes to another status: %#', (_, before, status, event) => {
+    given(users, created, member, ...before)
+      .when(changeStatus, to(status))
+      .thenEvents([event])
+  })
+
+  test('a deactivated user is not suspended', () => {
+    given(users, created, deactivated).when(changeStatus, to('suspended')).thenRefused('invalid-status-transition')
+  })
+
+  test('an inactive user keeps its hold when its status changes again', () => {
+    given(users, created, member, suspended)
+      .when(changeStatus, to('deactivated', { holdId: userIds.reset }))
+      .thenEvents([deactivated])
+  })
+
+  test('a change whose hold has expired is refused, so the hold may end', () => {
+    given(users, created)
+      .when(expireHold, { holdId, now: new Date(at(40)) })
+      .thenEvents([userFact('UserHoldExpired')])
+    given(users, created, userFact('UserHoldExpired')).when(changeStatus, to('suspended')).thenRefused('hold-expired')
+    given(users, created, suspended).when(expireHold, { holdId, now }).thenNothing()
+  })
+
+  test('only a deactivated user is erased', () => {
+    const erase = { changedBy, now: new Date(at(50)) }
+    given(users, created).when(eraseUser, erase).thenRefused('user-not-deactivated')
+    const after = given(users, created, member, deactivated)
+      .when(eraseUser, erase)
+      .thenEvents([userFact('UserErased')])
+    expect(after).toMatchObject({ email: null, displayName: null, formerOrganisationIds: [ids.org] })
+  })
+
+  test('the account at the identity provider follows the status', () => {
+    const states = [[created], [created, suspended], [created, deactivated, userFact('UserErased')]].map(
+      (events) => given(users, ...events).state,
+    )
+    expect(states.map((state) => ('externalId' in state ? wantedAccount(state) : null))).toEqual([
+      'enabled',
+      'disabled',
+      'deleted',
+    ])
+  })
+})
+
+describe('memberships of a user', () => {
+  test('the user has what its organisation assigned, and loses what it revoked', () => {
+    const { membershipId, organisationId, roleId } = member.data
+    given(users, created)
+      .when(addMembership, { membershipId, organisationId, roleId, changedBy, now: new Date(at(1)) })
+      .thenEvents([member])
+    given(users, created, member)
+      .when(removeMembership, { membershipId, changedBy, now: new Date(at(20)) })
+      .thenEvents([userFact('UserMembershipRemoved')])
+  })
+
+  test('a left-over membership of the same organisation is replaced', () => {
+    const state = given(users, created, member, userFact('UserMembershipAdded', { membershipId: userIds.reset })).state
+    expect('memberships' in state && [...state.memberships.keys()]).toEqual([userIds.reset])
+  })
+
+  test('access to a product is granted once', () => {
+    const { productAccessId, productId } = userFact('UserProductAccessGranted').data
+    const grant = { membershipId, productAccessId, productId, changedBy, now: new Date(at(2)) }
+    given(users, created, member)
+      .when(grantProduct, grant)
+      .thenEvents([userFact('UserProductAccessGranted')])
+    given(users, created).when(grantProduct, grant).thenRefused('not-found')
+    given(users, created, member, userFact('UserProductAccessGranted'))
+      .when(revokeProduct, { membershipId, productId, changedBy, now: new Date(at(3)) })
+      .thenEvents([userFact('UserProductAccessRevoked')], 'not-found')
+  })
+})
+
+describe('permissions', () => {
+  const register = {
+    serviceId: 'clinic',
+    clientId: ids.client,
+    permissions: [{ permission: 'clinic:patients:read', description: 'Read patients' }],
+    changedBy,
+    now,
+  }
+
+  test('the first registration binds the service to its client', () => {
+    given(permissions, permissionFact('PermissionsRegistered'))
+      .when(registerPermissions, { ...register, clientId: userIds.reset })
+      .thenRefused('service-owned-by-other-client')
+  })
+
+  test('the first segment belongs to the first service', () => {
+    given(permissions, permissionFact('PermissionsRegistered'))
+      .when(registerPermissions, { ...register, serviceId: 'other' })
+      .thenRefused('permission-owned-by-other-service')
+  })
+
+  test('a new description updates, and the same one changes nothing', () => {
+    given(permissions, permissionFact('PermissionsRegistered')).when(registerPermissions, register).thenNothing()
+    const described = { permission: 'clinic:patients:read', description: 'Read all patients' }
+    const after = given(permissions, permissionFact('PermissionsRegistered'))
+    const { thenEvents } = after.when(registerPermissions, { ...register, permissions: [described] })
+    const { permissionId } = after.state.permissions.get(described.permission) ?? {}
+    expect(permissionId).toBe(userIds.permission)
+    thenEvents([
+      permissionFact('PermissionsRegistered', {
+        created: [],
+        updated: [{ ...described, permissionId: userIds.permission }],
+        registeredAt: at(60),
+      }),
+    ])
+  })
+})

@@ -1,0 +1,153 @@
+import { organisationRoles } from '../../streams/organisation-roles/aggregate.ts'
+import type { OrganisationRolesEvent } from '../../streams/organisation-roles/events.ts'
+import { permissions } from '../../streams/permission/aggregate.ts'
+import type { PermissionEvent } from '../../streams/permission/events.ts'
+import { users } from '../../streams/user/aggregate.ts'
+import type { UserEvent } from '../../streams/user/events.ts'
+import { at, factsOf, hash, ids } from './facts.ts'
+
+const id = (digits: string) => `00000000-0000-4000-8000-${digits.padStart(12, '0')}`
+
+/** A clinician of the organisation, the role that the membership has, and a second role. */
+export const userIds = {
+  user: id('81'),
+  otherUser: id('82'),
+  role: id('83'),
+  adminRole: id('84'),
+  membership: id('85'),
+  productAccess: id('86'),
+  profile: id('87'),
+  attempt: id('88'),
+  hold: id('89'),
+  reset: id('8a'),
+  /** Derives from the text of the permission. */
+  permission: 'c1e39006-53bb-5589-a20a-f2920fe0a7a7',
+} as const
+
+const { user: userId, role: roleId, membership: membershipId } = userIds
+const organisationId = ids.org
+const changedBy = ids.client
+const externalId = 'provider-subject-1'
+const profile = {
+  email: 'canary-address@example.org',
+  displayName: 'canary-name',
+  locale: 'en-GB',
+  practitionerProfileId: userIds.profile,
+  practitionerProfile: {
+    professionalId: 'canary-professional-id',
+    professionalIdType: 'GMC',
+    speciality: 'canary-speciality',
+    credentials: null,
+  },
+  patientAccountId: null,
+  patientAccount: null,
+}
+const membership = { userId, membershipId, organisationId }
+const product = { ...membership, productAccessId: userIds.productAccess, productId: ids.product, changedBy }
+const status = { userId, externalId, organisationIds: [organisationId], holdId: userIds.hold, changedBy }
+const reset = { userId, requestId: userIds.reset }
+
+export const userFact = factsOf<UserEvent>({
+  UserRegistrationStarted: {
+    userId,
+    attemptId: userIds.attempt,
+    fingerprint: hash('f'),
+    startedAt: at(0),
+    leaseUntil: at(25),
+    changedBy,
+  },
+  UserRegistrationAbandoned: { userId, reason: 'lease-ended', abandonedAt: at(26) },
+  UserRegistrationCleared: { userId, clearedAt: at(27) },
+  UserCreated: {
+    userId,
+    externalId,
+    userType: 'clinician',
+    ...profile,
+    createdAt: at(1),
+    changedBy,
+    fingerprint: hash('f'),
+  },
+  UserChanged: {
+    userId,
+    ...profile,
+    displayName: 'canary-new-name',
+    members: ['displayName'],
+    changedAt: at(5),
+    changedBy,
+  },
+  UserSuspended: { ...status, changedAt: at(10) },
+  UserDeactivated: { ...status, changedAt: at(11) },
+  UserReactivated: { ...status, changedAt: at(12) },
+  UserHoldExpired: { userId, holdId: userIds.hold, expiredAt: at(40) },
+  UserErased: { ...status, changedAt: at(50) },
+  UserMembershipAdded: { ...membership, roleId, addedAt: at(1), changedBy },
+  UserMembershipRemoved: { ...membership, removedAt: at(20), changedBy },
+  UserProductAccessGranted: { ...product, grantedAt: at(2) },
+  UserProductAccessRevoked: { ...product, revokedAt: at(3) },
+  UserPasswordResetRequested: { ...reset, requestedAt: at(6), changedBy },
+  UserPasswordResetAttempted: {
+    ...reset,
+    attemptId: userIds.attempt,
+    attempt: 1,
+    attemptedAt: at(7),
+    leaseUntil: at(27),
+  },
+  UserPasswordResetPostponed: { ...reset, attemptId: userIds.attempt, nextAttemptAt: at(30), postponedAt: at(8) },
+  UserPasswordResetEnded: { ...reset, outcome: 'sent', endedAt: at(8) },
+  UserAccountAligned: { userId, account: 'disabled', alignedAt: at(13) },
+})
+
+const role = {
+  roleId,
+  organisationId,
+  name: 'Clinician',
+  description: 'Sees patients',
+  isDefault: true,
+  permissions: ['clinic:patients:read'],
+  previousDefaultRoleId: null,
+}
+
+export const roleFact = factsOf<OrganisationRolesEvent>({
+  RoleCreated: { ...role, createdAt: at(0), changedBy, fingerprint: hash('f') },
+  RoleChanged: {
+    ...role,
+    permissions: ['clinic:patients:read', 'users:admin'],
+    addedPermissions: ['users:admin'],
+    removedPermissions: [],
+    changedAt: at(4),
+    changedBy,
+  },
+  RoleDeleted: { roleId, organisationId, deletedAt: at(30), changedBy },
+  MembershipRoleAssigned: { ...membership, roleId, assignedAt: at(0), changedBy, fingerprint: hash('f') },
+  MembershipConfirmed: { ...membership, holdId: null, confirmedAt: at(2) },
+  MembershipReleased: { ...membership, releasedAt: at(2) },
+  MembershipRoleChanged: {
+    ...membership,
+    previousRoleId: roleId,
+    roleId: userIds.adminRole,
+    changedAt: at(8),
+    changedBy,
+  },
+  MembershipRevoked: { ...membership, roleId, revokedAt: at(19), changedBy },
+  MembershipHeld: { ...membership, holdId: userIds.hold, heldAt: at(9) },
+  MembershipHoldEnded: { ...membership, holdId: userIds.hold, endedAt: at(13) },
+})
+
+export const permissionFact = factsOf<PermissionEvent>({
+  PermissionsRegistered: {
+    serviceId: 'clinic',
+    clientId: ids.client,
+    created: [{ permissionId: userIds.permission, permission: 'clinic:patients:read', description: 'Read patients' }],
+    updated: [],
+    registeredAt: at(0),
+    changedBy,
+  },
+})
+
+/** A fact in the stream of the story. */
+export const ofUser = (event: UserEvent) => ({ ...event, stream: users.of(userId).stream })
+export const ofRoles = (event: OrganisationRolesEvent) => ({
+  ...event,
+  stream: organisationRoles.of(organisationId).stream,
+})
+export const ofPermissions = (event: PermissionEvent) => ({ ...event, stream: permissions.of().stream })
