@@ -11,6 +11,7 @@ import { consents } from './consent/aggregate.ts'
 import { consentTypes } from './consent-type/aggregate.ts'
 import { images } from './image/aggregate.ts'
 import { oauthClients } from './oauth-client/aggregate.ts'
+import { oauthScopes } from './oauth-scope/aggregate.ts'
 import { patients } from './patient/aggregate.ts'
 import { projections } from './projection/aggregate.ts'
 import { reservations } from './reservation/aggregate.ts'
@@ -29,6 +30,7 @@ export const catalogue = createCatalogue([
   consentTypes,
   images,
   oauthClients,
+  oauthScopes,
   patients,
   projections,
   reservations,
