@@ -1,15 +1,19 @@
 import { randomBytes } from 'node:crypto'
-import { v4, v5 } from 'uuid'
-import { grantScopes } from '../commands/auth/register-client.ts'
-import { registerClient } from '../commands/auth/register-client.ts'
+import { v4 } from 'uuid'
+import { grantScopes, registerFirstClient } from '../commands/auth/register-client.ts'
 import { serviceScopes } from '../commands/auth/scopes.ts'
 import { execute } from '../commands/handling/execute.ts'
 import { catalogue } from '../streams/catalogue.ts'
-import { oauthClients, type RegisteredOauthClient } from '../streams/oauth-client/aggregate.ts'
+import {
+  isRegistered,
+  liveSecrets,
+  oauthClients,
+  type RegisteredOauthClient,
+} from '../streams/oauth-client/aggregate.ts'
 import { openEventStore, type EventStore } from '../streams/store/event-store.ts'
 import type { Configuration } from '../platform/configuration/configuration.ts'
 import { ensureDatabase } from '../platform/database/database.ts'
-import { tenantOfFact } from '../platform/kit/tenants.ts'
+import { tenantOfFact, type CommandContext } from '../platform/kit/tenants.ts'
 import { isUuid } from '../platform/http/formats.ts'
 import type { Logger } from '../platform/observability/logging.ts'
 import { ConfigurationError } from '../platform/configuration/profile-rules.ts'
@@ -29,16 +33,31 @@ export interface NewClient {
   readonly trustedActorContext: boolean
 }
 
-/**
- * Namespace of the commands that register a client. It allows any UUID as a client's id, not only those that v5 accepts
- * as a namespace.
- */
-const commands = 'b7d3a0a4-2f7e-5c0c-8a53-0f5d1c5c9e21'
+/** Registers a client. One that exists stays as administrators have left it since. */
+export async function registerFirst(store: EventStore, vault: Vault, client: NewClient, now: Date): Promise<void> {
+  const { secret, ...data } = client
+  const command = {
+    ...data,
+    orgId: client.orgId === null ? null : tenantOfFact(client.orgId),
+    authMethod: 'client_secret',
+    secret: { secretId: v4(), hash: vault.fingerprint(secret), expiresAt: null },
+    jwks: null,
+    jwksUri: null,
+    fingerprint: null,
+    now,
+  } as const
+  await execute(
+    store,
+    oauthClients.of(client.clientId),
+    (state) => registerFirstClient(command, state),
+    contextOf(client),
+  )
+}
 
 /**
  * Registers a client, or finds the one with its id and adds missing scopes. Resolves to the client as stored.
- * @throws ClientTakenError if the id belongs to another organisation's client or has another secret; that client gets
- * no scopes
+ * @throws ClientTakenError if the id belongs to another organisation's client, or if the client does not accept the
+ * secret; that client gets no scopes
  */
 export async function registerOnce(
   store: EventStore,
@@ -46,36 +65,27 @@ export async function registerOnce(
   client: NewClient,
   now: Date,
 ): Promise<RegisteredOauthClient> {
-  const { secret, ...data } = client
-  const target = oauthClients.of(client.clientId)
-  const owner = client.orgId === null ? null : tenantOfFact(client.orgId)
-  const command = { ...data, orgId: owner, secretHash: vault.fingerprint(secret), now }
-  const contextOf = (name: string) => {
-    const commandId = v5(`${name} ${client.clientId}`, commands)
-    return { commandId, correlationId: commandId, ...(client.orgId === null ? {} : { orgId: client.orgId }) }
-  }
-  // Instances that start together send the same event id, and the server acknowledges all of them. Only the stream
-  // shows the first one.
-  const standing = async (): Promise<RegisteredOauthClient> => {
-    const { state } = await store.load(target)
-    if (state.status !== 'registered') throw new Error('the event store lost the client that it had just stored')
-    return state
-  }
-  await execute(store, target, (state) => registerClient(command, state), contextOf('register'))
-  const { orgId, secretHash } = await standing()
-  if (orgId !== client.orgId)
+  await registerFirst(store, vault, client, now)
+  const { clientId, orgId, scopes } = client
+  const target = oauthClients.of(clientId)
+  const secretHash = vault.fingerprint(client.secret)
+  const { state: standing } = await store.load(target)
+  if (standing.status !== 'active') throw new ClientTakenError(`${clientId} is disabled or deleted: choose another id`)
+  if (standing.orgId !== orgId)
     throw new ClientTakenError(
-      `${client.clientId} names the client of ${orgId === null ? 'the services' : 'an organisation'}: choose another id`,
+      `${clientId} names the client of ${standing.orgId === null ? 'the services' : 'an organisation'}: choose another id`,
     )
-  if (secretHash !== command.secretHash)
-    throw new ClientTakenError(`${client.clientId} is registered with another secret: set that one, or choose a new id`)
-  await execute(
-    store,
-    target,
-    (state) => grantScopes(command, state),
-    contextOf(`grant ${client.scopes.toSorted().join(' ')}`),
-  )
-  return standing()
+  if (!liveSecrets(standing, now).some(({ hash }) => hash === secretHash))
+    throw new ClientTakenError(`${clientId} is registered with another secret: set that one, or choose a new id`)
+  const command = { clientId, orgId, secretHash, scopes, now }
+  const { state } = await execute(store, target, (found) => grantScopes(command, found), contextOf(client))
+  return isRegistered(state) ? state : standing
+}
+
+/** The start of a platform acts here, and no caller. */
+function contextOf({ orgId }: NewClient): CommandContext {
+  const commandId = v4()
+  return { commandId, correlationId: commandId, clientId: 'platform', ...(orgId === null ? {} : { orgId }) }
 }
 
 /**
@@ -142,7 +152,7 @@ export async function registerOrdered(
         scopes: order.scopes,
         trustedActorContext: order.trustedActorContext,
       }
-      await clearly('VAULT_DATABASE_URL', () => registerOnce(store, vault, client, new Date()))
+      await clearly('VAULT_DATABASE_URL', () => registerFirst(store, vault, client, new Date()))
       const { clientId, secret, orgId, productId, scopes, trustedActorContext } = client
       return {
         client_id: clientId,

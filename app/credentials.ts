@@ -8,7 +8,7 @@ import { writeDurably } from '../embedded/children/durable-file.ts'
 import type { EventStore } from '../streams/store/event-store.ts'
 import type { Configuration } from '../platform/configuration/configuration.ts'
 import type { Vault } from '../platform/vault/vault.ts'
-import { registerOnce } from './client-registration.ts'
+import { registerFirst, registerOnce } from './client-registration.ts'
 import { Credentials } from './credentials-file.ts'
 
 const file = (dataDir: string) => join(dataDir, 'credentials.json')
@@ -54,7 +54,10 @@ export function serviceClientOf({ clients }: Credentials): Credentials['clients'
   return client
 }
 
-/** Registers the clients of the credentials. Registered clients get missing scopes. */
+/**
+ * Registers the clients of the credentials. The services' client gets missing scopes; administrators decide about the
+ * others.
+ */
 export async function registerClients(
   store: EventStore,
   vault: Vault,
@@ -71,7 +74,7 @@ export async function registerClients(
       scopes: client.scopes,
       trustedActorContext: client.trusted_actor_context,
     }
-    await registerOnce(store, vault, registered, now)
+    await (client.org_id === null ? registerOnce : registerFirst)(store, vault, registered, now)
   }
 }
 

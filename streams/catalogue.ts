@@ -12,6 +12,7 @@ import { consentTypes } from './consent-type/aggregate.ts'
 import { images } from './image/aggregate.ts'
 import { oauthClients } from './oauth-client/aggregate.ts'
 import { organisationRoles } from './organisation-roles/aggregate.ts'
+import { oauthScopes } from './oauth-scope/aggregate.ts'
 import { patients } from './patient/aggregate.ts'
 import { permissions } from './permission/aggregate.ts'
 import { projections } from './projection/aggregate.ts'
@@ -33,6 +34,7 @@ export const catalogue = createCatalogue([
   images,
   oauthClients,
   organisationRoles,
+  oauthScopes,
   patients,
   permissions,
   projections,

@@ -1,6 +1,7 @@
+import { isRegistered, type OauthClientState } from '../../streams/oauth-client/aggregate.ts'
 import type { OauthClientEvent } from '../../streams/oauth-client/events.ts'
-import type { OauthClientState } from '../../streams/oauth-client/aggregate.ts'
-import type { Decision } from '../handling/decision.ts'
+import { refused, repeated, type Decision } from '../handling/decision.ts'
+import { descriptionOf } from './change-client.ts'
 
 type Registered = Extract<OauthClientEvent, { type: 'OauthClientRegistered' }>['data']
 
@@ -9,30 +10,46 @@ export interface RegisterClient extends Omit<Registered, 'registeredAt' | 'scope
   readonly now: Date
 }
 
-/** The start of a platform registers its first clients; started again, they are there. */
-export function registerClient(command: RegisterClient, state: OauthClientState): Decision<OauthClientEvent> {
-  if (state.status === 'registered') return []
-  const { now, scopes, ...data } = command
-  return [{ type: 'OauthClientRegistered', data: { ...data, scopes: [...scopes], registeredAt: now.toISOString() } }]
+/** The key of the request fixes the id, so a repeat meets the client that the first request registered. */
+export function registerClient(
+  command: RegisterClient,
+  state: OauthClientState,
+): Decision<OauthClientEvent, 'client-deleted' | 'idempotency-key-reused'> {
+  if (state.status === 'deleted') return refused('client-deleted')
+  return state.status === 'absent' ? [registration(command)] : repeated(command, state)
+}
+
+/** The start of a platform registers its first clients. At a later start they exist, whatever state they are in. */
+export function registerFirstClient(command: RegisterClient, state: OauthClientState): Decision<OauthClientEvent> {
+  return state.status === 'absent' ? [registration(command)] : []
+}
+
+function registration({ now, scopes, ...data }: RegisterClient): OauthClientEvent {
+  const sorted = [...new Set(scopes)].toSorted()
+  return { type: 'OauthClientRegistered', data: { ...data, scopes: sorted, registeredAt: now.toISOString() } }
 }
 
 export interface GrantScopes {
   readonly clientId: string
   readonly orgId: string | null
   readonly secretHash: string
-  /** All that the client should have; it keeps what it has beyond them. */
+  /** All scopes that the client should have. It keeps its other scopes. */
   readonly scopes: readonly string[]
   readonly now: Date
 }
 
 /**
- * Gives a registered client the scopes that it lacks: a newer platform may need more of itself than the one that
- * registered its client. Only the same client is given any, which its secret and its organisation tell.
+ * Gives a registered client missing scopes: a newer platform may need more of itself than the one that registered its
+ * client. Nothing is granted to a client of another organisation, or without this secret.
  */
 export function grantScopes(command: GrantScopes, state: OauthClientState): Decision<OauthClientEvent> {
   const { clientId, orgId, secretHash, now } = command
-  if (state.status === 'absent' || state.orgId !== orgId || state.secretHash !== secretHash) return []
-  const scopes = command.scopes.filter((scope) => !state.scopes.includes(scope))
-  if (scopes.length === 0) return []
-  return [{ type: 'OauthClientScopesGranted', data: { clientId, scopes, grantedAt: now.toISOString() } }]
+  if (!isRegistered(state) || state.orgId !== orgId) return []
+  if (!state.secrets.some(({ hash }) => hash === secretHash)) return []
+  const missing = command.scopes.filter((scope) => !state.scopes.includes(scope))
+  if (missing.length === 0) return []
+  const scopes = [...state.scopes, ...missing].toSorted()
+  return [
+    { type: 'OauthClientChanged', data: { ...descriptionOf(state), clientId, scopes, changedAt: now.toISOString() } },
+  ]
 }

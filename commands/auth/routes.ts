@@ -1,13 +1,16 @@
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { answers } from '../../platform/http/answers.ts'
+import { commandContext } from '../../platform/http/request-context.ts'
 import { isUuid } from '../../platform/http/formats.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { TokenEndpointError, tokenEndpointError } from '../../platform/http/token-endpoint-errors.ts'
 import type { TokenIssuer } from '../../platform/http/tokens.ts'
 import { areEqualSecrets } from '../../platform/kit/sealed-bytes.ts'
-import { oauthClients, type RegisteredOauthClient } from '../../streams/oauth-client/aggregate.ts'
+import { liveSecrets, oauthClients, type RegisteredOauthClient } from '../../streams/oauth-client/aggregate.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
+import { execute } from '../handling/execute.ts'
+import { useSecret } from './change-client.ts'
 import { readCredentials, type ClientCredentials } from './credentials.ts'
 
 export const TokenBody = Type.Object(
@@ -53,7 +56,7 @@ export interface AuthDependencies extends CommandDependencies {
   readonly tokens: TokenIssuer
 }
 
-export function authRoutes(app: ServiceApp, { store, vault, tokens }: AuthDependencies): void {
+export function authRoutes(app: ServiceApp, { store, vault, tokens, now }: AuthDependencies): void {
   app.post(
     '/oauth/token',
     {
@@ -73,10 +76,13 @@ export function authRoutes(app: ServiceApp, { store, vault, tokens }: AuthDepend
     async (request, reply) => {
       const { body } = request
       if (body.grant_type !== 'client_credentials') throw tokenEndpointError('unsupported_grant_type')
-      const client = await admit(request, readCredentials(request.headers.authorization, body))
+      const { client, secretId } = await admit(request, readCredentials(request.headers.authorization, body))
       app.rateLimits.admitToken(reply, client.clientId)
       const { clientId, orgId, productId, trustedActorContext } = client
       const scopes = grantedScopes(client, body.scope)
+      const used = { secretId, now: now() }
+      const context = { ...commandContext(request, { orgId: orgId ?? undefined }), clientId }
+      await execute(store, oauthClients.of(clientId), (state) => useSecret(used, state), context)
       reply.header('pragma', 'no-cache')
       const issued = await tokens.issue({ clientId, orgId, productId, trustedActorContext, scopes })
       return reply.send(issued)
@@ -101,7 +107,7 @@ export function authRoutes(app: ServiceApp, { store, vault, tokens }: AuthDepend
     },
   )
 
-  async function admit(request: FastifyRequest, credentials: ClientCredentials): Promise<RegisteredOauthClient> {
+  async function admit(request: FastifyRequest, credentials: ClientCredentials): Promise<AuthenticatedClient> {
     try {
       return await authenticate(credentials)
     } catch (error) {
@@ -110,15 +116,23 @@ export function authRoutes(app: ServiceApp, { store, vault, tokens }: AuthDepend
     }
   }
 
-  /** An unknown client takes the same comparison, so that its answer tells nothing. */
-  async function authenticate({ clientId, clientSecret }: ClientCredentials): Promise<RegisteredOauthClient> {
+  /** An unknown client takes the same comparison, so the time of the answer shows nothing. */
+  async function authenticate({ clientId, clientSecret }: ClientCredentials): Promise<AuthenticatedClient> {
     const id = clientId.toLowerCase()
     const state = isUuid(id) ? (await store.load(oauthClients.of(id))).state : oauthClients.initialState
-    const expected = state.status === 'registered' ? state.secretHash : vault.fingerprint('no such client')
-    const isRight = areEqualSecrets(vault.fingerprint(clientSecret), expected)
-    if (state.status === 'absent' || !isRight) throw tokenEndpointError('invalid_client')
-    return state
+    const secrets = state.status === 'active' ? liveSecrets(state, now()) : []
+    const given = vault.fingerprint(clientSecret)
+    const nobodys = vault.fingerprint('no such client')
+    const matches = [0, 1].map((place) => areEqualSecrets(given, secrets[place]?.hash ?? nobodys))
+    const right = secrets[matches.indexOf(true)]
+    if (state.status !== 'active' || right === undefined) throw tokenEndpointError('invalid_client')
+    return { client: state, secretId: right.secretId }
   }
+}
+
+interface AuthenticatedClient {
+  readonly client: RegisteredOauthClient
+  readonly secretId: string
 }
 
 /** All scopes of the client unless it asks for some; one that is unknown, repeated or not its own is refused. */

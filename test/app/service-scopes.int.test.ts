@@ -51,10 +51,7 @@ it('adds missing scopes to the service client of an older data folder once, and 
     ])
     const written = JSON.parse(await readFile(join(dataDir, 'credentials.json'), 'utf8')) as Credentials
     expect(written).toEqual(kept)
-    expect(await typesOf(serviceClientOf(kept).client_id)).toEqual([
-      'OauthClientRegistered',
-      'OauthClientScopesGranted',
-    ])
+    expect(await typesOf(serviceClientOf(kept).client_id)).toEqual(['OauthClientRegistered', 'OauthClientChanged'])
     expect(await typesOf(kept.clients[0]?.client_id ?? '')).toEqual(['OauthClientRegistered'])
   }
 })
@@ -81,7 +78,7 @@ it('adds them to the client of separate roles, whichever instances start at once
   )
   const granted = await registerOnce(world.store, world.vault, former, world.now())
   expect(granted.scopes.toSorted()).toEqual([...serviceScopes])
-  expect(await typesOf(clientId)).toEqual(['OauthClientRegistered', 'OauthClientScopesGranted'])
+  expect(await typesOf(clientId)).toEqual(['OauthClientRegistered', 'OauthClientChanged'])
 })
 
 it('adds nothing to an organisation’s client that is configured as the service client by mistake', async () => {

@@ -4,6 +4,7 @@ import type { CaseEvent } from '../../streams/case/events.ts'
 import type { ConsentTypeEvent } from '../../streams/consent-type/events.ts'
 import type { ConsentEvent } from '../../streams/consent/events.ts'
 import type { OauthClientEvent } from '../../streams/oauth-client/events.ts'
+import type { OauthScopeEvent } from '../../streams/oauth-scope/events.ts'
 import type { PatientEvent } from '../../streams/patient/events.ts'
 
 type Fact = { readonly type: string; readonly data: object }
@@ -42,6 +43,8 @@ export const ids = {
   event: id('33'),
   claim: id('41'),
   client: id('51'),
+  clientSecret: id('52'),
+  secondClientSecret: id('53'),
   bodySite: id('61'),
   /** The review's first lesion; its ids derive from the review. */
   finding: '197558c0-ae04-5538-8d90-be547a02c73d',
@@ -260,13 +263,54 @@ export const consentTypeFact = factsOf<ConsentTypeEvent>({
 export const clientFact = factsOf<OauthClientEvent>({
   OauthClientRegistered: {
     clientId: ids.client,
-    name: 'Demo clinic',
     orgId: ids.org,
+    authMethod: 'client_secret',
+    name: 'Demo clinic',
     productId: ids.product,
-    scopes: ['assessments:read', 'assessments:write'],
-    secretHash: hash('c'),
     trustedActorContext: true,
+    scopes: ['assessments:read', 'assessments:write'],
+    jwks: null,
+    jwksUri: null,
+    secret: { secretId: ids.clientSecret, hash: hash('c'), expiresAt: null },
+    fingerprint: null,
     registeredAt: at(0),
   },
-  OauthClientScopesGranted: { clientId: ids.client, scopes: ['webhooks:write'], grantedAt: at(5) },
+  OauthClientChanged: {
+    clientId: ids.client,
+    name: 'Demo clinic',
+    productId: ids.product,
+    trustedActorContext: true,
+    scopes: ['assessments:read', 'assessments:write', 'webhooks:write'],
+    jwks: null,
+    jwksUri: null,
+    changedAt: at(5),
+  },
+  OauthClientNarrowed: { clientId: ids.client, narrowedAt: at(6) },
+  OauthClientSecretAdded: {
+    clientId: ids.client,
+    secretId: ids.secondClientSecret,
+    hash: hash('d'),
+    expiresAt: at(600),
+    addedAt: at(7),
+    fingerprint: hash('f'),
+  },
+  OauthClientSecretRemoved: { clientId: ids.client, secretId: ids.clientSecret, removedAt: at(8) },
+  OauthClientSecretUsed: { clientId: ids.client, secretId: ids.clientSecret, usedAt: at(9) },
+  OauthClientDisabled: { clientId: ids.client, disabledAt: at(10) },
+  OauthClientEnabled: { clientId: ids.client, enabledAt: at(11) },
+  OauthClientDeleted: { clientId: ids.client, deletedAt: at(12) },
+  OauthTokenRevoked: {
+    clientId: ids.client,
+    jti: '019510a0-0000-7000-8000-000000000001',
+    expiresAt: at(3600),
+    revokedAt: at(13),
+  },
+})
+
+export const scopeFact = factsOf<OauthScopeEvent>({
+  OauthScopesRegistered: {
+    serviceId: 'recall-service',
+    scopes: [{ scope: 'recalls:read', description: 'Read recalls' }],
+    registeredAt: at(0),
+  },
 })

@@ -1,14 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { registerClient } from '../../../commands/auth/register-client.ts'
 import { birthErrors, freeFormErrors } from '../../../commands/clinical/bodies.ts'
 import { correctPatient, undoCorrection } from '../../../commands/clinical/correct-patient.ts'
 import { openCase } from '../../../commands/clinical/open-case.ts'
 import { registerPatient, revokeRegistration } from '../../../commands/clinical/register-patient.ts'
 import { cases } from '../../../streams/case/aggregate.ts'
-import { oauthClients } from '../../../streams/oauth-client/aggregate.ts'
 import type { PatientEvent } from '../../../streams/patient/events.ts'
 import { patients } from '../../../streams/patient/aggregate.ts'
-import { at, caseFact, clientFact, hash, ids, patientFact } from '../../streams/facts.ts'
+import { at, caseFact, hash, ids, patientFact } from '../../streams/facts.ts'
 import { given } from '../../support/given-decider.ts'
 
 const {
@@ -178,15 +176,6 @@ describe('opening a case', () => {
       .when(openCase, { ...keyed, fingerprint: hash('e') })
       .thenRefused('idempotency-key-reused')
     given(cases, own).when(openCase, command).thenRefused('idempotency-key-reused')
-  })
-})
-
-describe('registering a client', () => {
-  it('happens at the first start only', () => {
-    const { registeredAt: _, ...data } = clientFact('OauthClientRegistered').data
-    given(oauthClients)
-      .when(registerClient, { ...data, now: new Date(at(0)) })
-      .thenEvents([clientFact('OauthClientRegistered')])
   })
 })
 
