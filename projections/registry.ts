@@ -6,6 +6,7 @@ import { consentRecordsProjector } from './consent/consent-records.projector.ts'
 import { consentTypesProjector } from './consent/consent-types.projector.ts'
 import { imagesProjector } from './images/images.projector.ts'
 import type { Projector } from './runtime/projector.ts'
+import { usersProjector } from './users/users.projector.ts'
 import { webhookDeliveriesProjector } from './webhooks/webhook-deliveries.projector.ts'
 import { webhookSubscriptionsProjector } from './webhooks/webhook-subscriptions.projector.ts'
 
@@ -18,6 +19,7 @@ export const readModels: readonly Projector[] = [
   consentTypesProjector,
   imagesProjector,
   patientsProjector,
+  usersProjector,
   webhookDeliveriesProjector,
   webhookSubscriptionsProjector,
 ]

@@ -8,13 +8,16 @@ type Profile = Omit<
   'userId' | 'members' | 'changedAt' | 'changedBy'
 >
 
+type PractitionerValues = Omit<PractitionerProfile, keyof Part>
+type PatientValues = Omit<PatientAccount, keyof Part>
+
 export interface ChangeProfile {
   /** Undefined members stay as they are, also those inside of a profile. */
   readonly email?: string | undefined
   readonly displayName?: string | undefined
   readonly locale?: string | null | undefined
-  readonly practitionerProfile?: Partial<PractitionerProfile> | undefined
-  readonly patientAccount?: Partial<PatientAccount> | undefined
+  readonly practitionerProfile?: Partial<PractitionerValues> | undefined
+  readonly patientAccount?: Partial<PatientValues> | undefined
   /** Id of a profile that the user does not have yet. */
   readonly newProfileId: string
   readonly changedBy: string
@@ -32,7 +35,7 @@ export function changeProfile(
   const before = profileOf(state)
   const after = changedProfile(command, before)
   const members = (Object.keys(after) as (keyof Profile)[]).filter(
-    (member) => !member.endsWith('Id') && !isDeepStrictEqual(after[member], before[member]),
+    (member) => !isDeepStrictEqual(after[member], before[member]),
   )
   if (members.length === 0) return []
   const { changedBy, now } = command
@@ -41,33 +44,59 @@ export function changeProfile(
 }
 
 function changedProfile(command: ChangeProfile, before: Profile): Profile {
-  const { email = before.email, displayName = before.displayName, locale = before.locale, newProfileId } = command
-  const profile = { ...before, email, displayName, locale }
-  if (command.practitionerProfile !== undefined) {
-    profile.practitionerProfileId ??= newProfileId
-    profile.practitionerProfile = {
-      ...emptyPractitioner,
-      ...before.practitionerProfile,
-      ...command.practitionerProfile,
-    }
+  const { email = before.email, displayName = before.displayName, locale = before.locale } = command
+  const { practitionerProfile: practitioner, patientAccount: patient } = command
+  return {
+    email,
+    displayName,
+    locale,
+    practitionerProfile:
+      practitioner === undefined
+        ? before.practitionerProfile
+        : changedPart(command, { ...emptyPractitioner, ...before.practitionerProfile }, practitioner),
+    patientAccount:
+      patient === undefined
+        ? before.patientAccount
+        : changedPart(command, { ...emptyAccount, ...before.patientAccount }, patient),
   }
-  if (command.patientAccount !== undefined) {
-    profile.patientAccountId ??= newProfileId
-    profile.patientAccount = { ...emptyAccount, ...before.patientAccount, ...command.patientAccount }
-  }
-  return profile
 }
 
-export const emptyPractitioner: PractitionerProfile = {
+interface Part {
+  readonly id?: string
+  readonly createdAt?: string
+  readonly updatedAt?: string
+}
+
+/** The part keeps its id and its times unless something changes. */
+function changedPart<Values extends object>(
+  { newProfileId, now }: ChangeProfile,
+  before: Values & Part,
+  changes: Partial<Values>,
+) {
+  const { id = newProfileId, createdAt = now.toISOString(), updatedAt = createdAt } = before
+  const after = { ...before, ...changes, id, createdAt, updatedAt }
+  return isDeepStrictEqual(after, before) ? after : { ...after, updatedAt: now.toISOString() }
+}
+
+const emptyPractitioner: PractitionerValues = {
   professionalId: null,
   professionalIdType: null,
   speciality: null,
   credentials: null,
 }
-export const emptyAccount: PatientAccount = { clinicalPatientId: null, contactPreferences: null }
+const emptyAccount: PatientValues = { clinicalPatientId: null, contactPreferences: null }
 
-function profileOf(user: User): Profile {
-  const { email, displayName, locale } = user
-  const { practitionerProfileId, practitionerProfile, patientAccountId, patientAccount } = user
-  return { email, displayName, locale, practitionerProfileId, practitionerProfile, patientAccountId, patientAccount }
+/** The profiles of a new user. */
+export function newProfiles(
+  { practitionerProfile, patientAccount }: Pick<ChangeProfile, 'practitionerProfile' | 'patientAccount'>,
+  by: Pick<ChangeProfile, 'newProfileId' | 'now'>,
+): Pick<Profile, 'practitionerProfile' | 'patientAccount'> {
+  const command = { ...by, changedBy: '', practitionerProfile, patientAccount }
+  const none = { email: null, displayName: null, locale: null, practitionerProfile: null, patientAccount: null }
+  const profile = changedProfile(command, none)
+  return { practitionerProfile: profile.practitionerProfile, patientAccount: profile.patientAccount }
+}
+
+function profileOf({ email, displayName, locale, practitionerProfile, patientAccount }: User): Profile {
+  return { email, displayName, locale, practitionerProfile, patientAccount }
 }

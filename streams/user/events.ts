@@ -6,20 +6,26 @@ import { Fingerprint, Id, Instant, Nullable, OrgId } from '../types.ts'
 export const UserType = Type.Enum(['clinician', 'admin', 'patient'])
 export type UserType = Static<typeof UserType>
 
+const ownTimes = { createdAt: Instant, updatedAt: Instant }
+
 /** Professional details of a clinician. */
 export const PractitionerProfile = Type.Object({
+  id: Id,
   professionalId: Nullable(Type.String()),
   professionalIdType: Nullable(Type.String()),
   speciality: Nullable(Type.String()),
   credentials: Nullable(Type.String()),
+  ...ownTimes,
 })
 export type PractitionerProfile = Static<typeof PractitionerProfile>
 
 /** Link of a patient's user to the clinical record, and how the patient wants to be contacted. */
 export const PatientAccount = Type.Object({
+  id: Id,
   clinicalPatientId: Nullable(Type.String()),
   /** True or false for each channel. */
   contactPreferences: Nullable(Type.Record(Type.String(), Type.Boolean())),
+  ...ownTimes,
 })
 export type PatientAccount = Static<typeof PatientAccount>
 
@@ -29,10 +35,8 @@ const profile = {
   /** BCP 47. */
   locale: Nullable(Type.String()),
   /** Null unless the user is a clinician. */
-  practitionerProfileId: Nullable(Id),
   practitionerProfile: Phi(Nullable(PractitionerProfile)),
   /** Null unless the user is a patient. */
-  patientAccountId: Nullable(Id),
   patientAccount: Phi(Nullable(PatientAccount)),
 }
 /** A user belongs to no organisation, so the platform owns the key of the user's personal data. */

@@ -32,14 +32,15 @@ const profile = {
   email: 'canary-address@example.org',
   displayName: 'canary-name',
   locale: 'en-GB',
-  practitionerProfileId: userIds.profile,
   practitionerProfile: {
+    id: userIds.profile,
     professionalId: 'canary-professional-id',
     professionalIdType: 'GMC',
     speciality: 'canary-speciality',
     credentials: null,
+    createdAt: at(1),
+    updatedAt: at(1),
   },
-  patientAccountId: null,
   patientAccount: null,
 }
 const membership = { userId, membershipId, organisationId }

@@ -1,0 +1,195 @@
+import { Type } from 'typebox'
+import type { OrganisationRolesEvent } from '../../streams/organisation-roles/events.ts'
+import type { PermissionEvent } from '../../streams/permission/events.ts'
+import { PatientAccount, PractitionerProfile, UserType, type UserEvent } from '../../streams/user/events.ts'
+import { defineProjector, defineTable } from '../runtime/projector.ts'
+import { insertRow, patchRow, removeRow, removeRows } from '../runtime/row-changes.ts'
+
+/** Users belong to no organisation. Their memberships say which organisations see them. */
+export const usersTable = defineTable({
+  name: 'users',
+  columns: {
+    user_id: 'uuid',
+    external_id: 'text',
+    email: { type: 'text', nullable: true },
+    display_name: { type: 'text', nullable: true },
+    locale: { type: 'text', nullable: true },
+    user_type: { type: 'text', values: UserType.enum },
+    status: { type: 'text', values: ['active', 'suspended', 'deactivated', 'erased'] },
+    practitioner_profile: { type: 'jsonb', schema: PractitionerProfile, nullable: true },
+    patient_account: { type: 'jsonb', schema: PatientAccount, nullable: true },
+    /** Organisations of the user when it was erased. */
+    former_org_ids: { type: 'jsonb', schema: Type.Array(Type.String()) },
+    created_at: 'timestamptz',
+    updated_at: 'timestamptz',
+    stream_revision: 'bigint',
+  },
+  primaryKey: ['user_id'],
+  indexes: [{ columns: ['external_id'] }, { columns: ['created_at', 'user_id'] }],
+})
+
+/** A row is complete when both the organisation's stream and the user's stream have the membership. */
+export const membershipsTable = defineTable({
+  name: 'user_memberships',
+  columns: {
+    membership_id: 'uuid',
+    org_id: 'uuid',
+    user_id: 'uuid',
+    role_id: 'uuid',
+    created_at: 'timestamptz',
+    is_added: 'boolean',
+  },
+  primaryKey: ['membership_id'],
+  indexes: [{ columns: ['user_id'] }, { columns: ['org_id', 'user_id'] }, { columns: ['role_id'] }],
+})
+
+export const productAccessTable = defineTable({
+  name: 'user_product_access',
+  columns: {
+    membership_id: 'uuid',
+    product_id: 'text',
+    org_id: 'uuid',
+    user_id: 'uuid',
+    product_access_id: 'uuid',
+    granted_at: 'timestamptz',
+  },
+  primaryKey: ['membership_id', 'product_id'],
+})
+
+export const rolesTable = defineTable({
+  name: 'user_roles',
+  columns: {
+    role_id: 'uuid',
+    org_id: 'uuid',
+    name: 'text',
+    description: { type: 'text', nullable: true },
+    is_default: 'boolean',
+    permissions: { type: 'jsonb', schema: Type.Array(Type.String()) },
+    created_at: 'timestamptz',
+    updated_at: 'timestamptz',
+    stream_revision: 'bigint',
+  },
+  primaryKey: ['role_id'],
+  indexes: [{ columns: ['org_id', 'created_at', 'role_id'] }],
+})
+
+export const permissionsTable = defineTable({
+  name: 'registered_permissions',
+  columns: {
+    permission_id: 'uuid',
+    permission: 'text',
+    service_id: 'text',
+    description: { type: 'text', nullable: true },
+    created_at: 'timestamptz',
+    updated_at: 'timestamptz',
+  },
+  primaryKey: ['permission_id'],
+  indexes: [{ columns: ['permission'], unique: true }],
+})
+
+function ofStatus(status: 'active' | 'suspended' | 'deactivated') {
+  return ({ data, revision }: { data: { userId: string; changedAt: string }; revision: bigint }) => [
+    patchRow(usersTable, { userId: data.userId, status, updatedAt: data.changedAt, streamRevision: revision }),
+  ]
+}
+
+/** The default role that another one replaces. */
+function withoutDefault(roleId: string | null, updatedAt: string, streamRevision: bigint) {
+  return roleId === null ? [] : [patchRow(rolesTable, { roleId, isDefault: false, updatedAt, streamRevision })]
+}
+
+/** Users, memberships, roles and permissions. One projector, because an actor's permissions need all of them at once. */
+export const usersProjector = defineProjector<UserEvent | OrganisationRolesEvent | PermissionEvent>()({
+  name: 'users',
+  version: 1,
+  tables: [usersTable, membershipsTable, productAccessTable, rolesTable, permissionsTable],
+  handlers: {
+    UserCreated: ({ data, revision }) => [
+      insertRow(usersTable, {
+        ...data,
+        status: 'active',
+        formerOrgIds: [],
+        updatedAt: data.createdAt,
+        streamRevision: revision,
+      }),
+    ],
+    UserChanged: ({ data, revision }) => [
+      patchRow(usersTable, { ...data, updatedAt: data.changedAt, streamRevision: revision }),
+    ],
+    UserSuspended: ofStatus('suspended'),
+    UserDeactivated: ofStatus('deactivated'),
+    UserReactivated: ofStatus('active'),
+    UserErased: ({ data, revision }) => [
+      patchRow(usersTable, {
+        userId: data.userId,
+        status: 'erased',
+        email: null,
+        displayName: null,
+        locale: null,
+        practitionerProfile: null,
+        patientAccount: null,
+        formerOrgIds: data.organisationIds,
+        updatedAt: data.changedAt,
+        streamRevision: revision,
+      }),
+    ],
+    UserMembershipAdded: ({ data, revision }) => [
+      patchRow(membershipsTable, { membershipId: data.membershipId, isAdded: true, createdAt: data.addedAt }),
+      patchRow(usersTable, { userId: data.userId, streamRevision: revision }),
+    ],
+    UserMembershipRemoved: ({ data, revision }) => [
+      removeRow(membershipsTable, { membershipId: data.membershipId }),
+      removeRows(productAccessTable, { membershipId: data.membershipId }),
+      patchRow(usersTable, { userId: data.userId, streamRevision: revision }),
+    ],
+    UserProductAccessGranted: ({ data, revision }) => [
+      insertRow(productAccessTable, { ...data, orgId: data.organisationId }),
+      patchRow(usersTable, { userId: data.userId, streamRevision: revision }),
+    ],
+    UserProductAccessRevoked: ({ data, revision }) => [
+      removeRow(productAccessTable, { membershipId: data.membershipId, productId: data.productId }),
+      patchRow(usersTable, { userId: data.userId, streamRevision: revision }),
+    ],
+    RoleCreated: ({ data, revision }) => [
+      insertRow(rolesTable, {
+        ...data,
+        orgId: data.organisationId,
+        updatedAt: data.createdAt,
+        streamRevision: revision,
+      }),
+      ...withoutDefault(data.previousDefaultRoleId, data.createdAt, revision),
+    ],
+    RoleChanged: ({ data, revision }) => [
+      patchRow(rolesTable, { ...data, updatedAt: data.changedAt, streamRevision: revision }),
+      ...withoutDefault(data.previousDefaultRoleId, data.changedAt, revision),
+    ],
+    RoleDeleted: ({ data }) => [removeRow(rolesTable, { roleId: data.roleId })],
+    MembershipRoleAssigned: ({ data }) => [
+      insertRow(membershipsTable, {
+        ...data,
+        orgId: data.organisationId,
+        createdAt: data.assignedAt,
+        isAdded: false,
+      }),
+    ],
+    MembershipRoleChanged: ({ data }) => [
+      patchRow(membershipsTable, { membershipId: data.membershipId, roleId: data.roleId }),
+    ],
+    MembershipReleased: ({ data }) => [removeRow(membershipsTable, { membershipId: data.membershipId })],
+    MembershipRevoked: ({ data }) => [
+      removeRow(membershipsTable, { membershipId: data.membershipId }),
+      removeRows(productAccessTable, { membershipId: data.membershipId }),
+    ],
+    PermissionsRegistered: ({ data }) => [
+      ...data.created.map((one) =>
+        insertRow(permissionsTable, {
+          ...one,
+          serviceId: data.serviceId,
+          createdAt: data.registeredAt,
+          updatedAt: data.registeredAt,
+        }),
+      ),
+      ...data.updated.map((one) => patchRow(permissionsTable, { ...one, updatedAt: data.registeredAt })),
+    ],
+  },
+})
