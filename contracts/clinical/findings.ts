@@ -1,13 +1,13 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
-import { DiagnosisStatus } from '../../streams/case/events.ts'
+import { DiagnosisStatus, FindingSource } from '../../streams/case/events.ts'
 import { toRecord, type ValuesOf } from '../records.ts'
 
 const nullableText = Nullable(Type.String())
 const CodedTerm = Type.Object({ code: nullableText, term: nullableText })
 
 /** `clinician` comes with the services that let one record findings. */
-const source = Type.Enum(['ai', 'clinician'])
+const source = Type.Enum([...FindingSource.enum, 'clinician'])
 
 /** Contract section 3, line 472. */
 export const FindingRecord = Type.Object(

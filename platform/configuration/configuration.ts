@@ -1,5 +1,5 @@
 import { isAddressRange, isEgressEntry } from '../outbound/addresses.ts'
-import { type Profile, ConfigurationError, checkProfile, deepFreeze, isLoopbackHost } from './profile-rules.ts'
+import { type Profile, ConfigurationError, checkProfile, deepFreeze, isLoopbackHost, profiles } from './profile-rules.ts'
 import {
   address,
   databaseAddress,
@@ -21,7 +21,7 @@ const daySeconds = 86_400
 
 /** All environment variables of the platform, by their member of `Configuration`. */
 const settings = {
-  appEnv: optional('APP_ENV', oneOf('development', 'production'), {
+  appEnv: optional('APP_ENV', oneOf(...profiles), {
     meaning: 'Profile: which rules for addresses, images, actor contexts and secrets apply',
     shownDefault: 'development on a loopback HOST',
   }),
@@ -267,7 +267,6 @@ const settings = {
 
 type Parsed = { [Key in keyof typeof settings]: (typeof settings)[Key] extends Setting<infer Value> ? Value : never }
 
-export type ActorContextMode = 'trust' | 'signed' | 'resolve'
 
 /** The platform's configuration: frozen, checked, with all defaults. Names contain the units. */
 export type Configuration = Readonly<
@@ -277,7 +276,7 @@ export type Configuration = Readonly<
   > & {
     /** The active profile (contract section 4). */
     profile: Profile
-    actorContextMode: ActorContextMode
+    actorContextMode: NonNullable<Parsed['actorContextMode']>
     baseUrl: string
     authBaseUrl: string
     clinicalBaseUrl: string

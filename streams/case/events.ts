@@ -1,15 +1,16 @@
-import { Type } from 'typebox'
+import { Type, type Static } from 'typebox'
 import { Coordinates } from '../ai-review/events.ts'
 import { defineEvent, Phi, type EventOf } from '../store/schema.ts'
 import { CodedTerm, Count, Fingerprint, Id, Instant, Nullable, OrgId } from '../types.ts'
 
-/** Source of the finding. */
-const source = Type.Literal('ai')
+/** Source of a finding and of its diagnosis. */
+export const FindingSource = Type.Enum(['ai'])
 /** Number, from 1, among the findings of one review. The last one ends the review's to-do row. */
 const ordinal = Type.Integer({ minimum: 1, maximum: 2_147_483_647 })
 
 /** A superseded diagnosis came from an AI review that another review has replaced. */
 export const DiagnosisStatus = Type.Enum(['active', 'superseded'])
+export type DiagnosisStatus = Static<typeof DiagnosisStatus>
 
 export const caseEvents = {
   CaseOpened: defineEvent(
@@ -35,7 +36,7 @@ export const caseEvents = {
     Type.Object({
       caseId: Id,
       findingId: Id,
-      source,
+      source: FindingSource,
       aiReviewId: Id,
       lesionNumber: Count,
       recordedAt: Instant,
@@ -52,7 +53,7 @@ export const caseEvents = {
     Type.Object({
       caseId: Id,
       findingId: Id,
-      source,
+      source: FindingSource,
       aiReviewId: Id,
       lesionNumber: Count,
       recordedAt: Instant,
