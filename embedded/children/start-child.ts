@@ -1,5 +1,6 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { createInterface } from 'node:readline'
+import { jsonOf } from '../../platform/kit/json-reading.ts'
 
 export type ChildOptions = {
   /** Names the child in errors, for example `embedded postgres`. */
@@ -141,12 +142,8 @@ function readyLine(
 }
 
 function parseReadyLine(line: string): ReadyLine | undefined {
-  try {
-    const value: unknown = JSON.parse(line)
-    return isReadyLine(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value = jsonOf(line)
+  return isReadyLine(value) ? value : undefined
 }
 
 function isReadyLine(value: unknown): value is ReadyLine {

@@ -1,5 +1,12 @@
 import { isAddressRange, isEgressEntry } from '../outbound/addresses.ts'
-import { type Profile, ConfigurationError, checkProfile, deepFreeze, isLoopbackHost, profiles } from './profile-rules.ts'
+import {
+  type Profile,
+  ConfigurationError,
+  checkProfile,
+  deepFreeze,
+  isLoopbackHost,
+  profiles,
+} from './profile-rules.ts'
 import {
   address,
   databaseAddress,
@@ -266,7 +273,6 @@ const settings = {
 } as const satisfies Record<string, Setting>
 
 type Parsed = { [Key in keyof typeof settings]: (typeof settings)[Key] extends Setting<infer Value> ? Value : never }
-
 
 /** The platform's configuration: frozen, checked, with all defaults. Names contain the units. */
 export type Configuration = Readonly<
