@@ -12,6 +12,15 @@ const ordinal = Type.Integer({ minimum: 1, maximum: 2_147_483_647 })
 export const DiagnosisStatus = Type.Enum(['active', 'superseded'])
 export type DiagnosisStatus = Static<typeof DiagnosisStatus>
 
+const found = {
+  caseId: Id,
+  findingId: Id,
+  source: FindingSource,
+  aiReviewId: Id,
+  lesionNumber: Count,
+  recordedAt: Instant,
+}
+
 export const caseEvents = {
   CaseOpened: defineEvent(
     'CaseOpened',
@@ -34,12 +43,7 @@ export const caseEvents = {
   CaseFindingRecorded: defineEvent(
     'CaseFindingRecorded',
     Type.Object({
-      caseId: Id,
-      findingId: Id,
-      source: FindingSource,
-      aiReviewId: Id,
-      lesionNumber: Count,
-      recordedAt: Instant,
+      ...found,
       /** The body site from the assessment that opened the case. */
       bodySiteId: Nullable(Id),
       coordinates: Nullable(Coordinates),
@@ -51,12 +55,7 @@ export const caseEvents = {
   CaseDiagnosisRecorded: defineEvent(
     'CaseDiagnosisRecorded',
     Type.Object({
-      caseId: Id,
-      findingId: Id,
-      source: FindingSource,
-      aiReviewId: Id,
-      lesionNumber: Count,
-      recordedAt: Instant,
+      ...found,
       diagnosisId: Id,
       icd10: CodedTerm,
       snomed: CodedTerm,
