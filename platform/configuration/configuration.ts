@@ -1,6 +1,8 @@
 import { isAddressRange, isEgressEntry } from '../outbound/addresses.ts'
 import {
+  type ActorContextMode,
   type Profile,
+  actorContextModes,
   ConfigurationError,
   checkProfile,
   deepFreeze,
@@ -51,7 +53,7 @@ const settings = {
     text({ minLength: 32, pattern: '^[\\x21-\\x7e]+$' }, 'at least 32 visible ASCII characters'),
     { meaning: 'Admits to admin routes by X-Admin-Api-Secret; off unless set', isSecret: true },
   ),
-  actorContextMode: optional('ACTOR_CONTEXT_MODE', oneOf('trust', 'signed', 'resolve'), {
+  actorContextMode: optional('ACTOR_CONTEXT_MODE', oneOf(...actorContextModes), {
     meaning: 'How X-Actor-Context is believed',
     shownDefault: 'trust in development, resolve in production',
   }),
@@ -282,7 +284,7 @@ export type Configuration = Readonly<
   > & {
     /** The active profile (contract section 4). */
     profile: Profile
-    actorContextMode: NonNullable<Parsed['actorContextMode']>
+    actorContextMode: ActorContextMode
     baseUrl: string
     authBaseUrl: string
     clinicalBaseUrl: string

@@ -1,5 +1,4 @@
 import { isIP } from 'node:net'
-import type { Configuration } from './configuration.ts'
 import { readEventStoreAddress } from './event-store-address.ts'
 import { readDatabaseAddress, type DatabaseAddress } from '../database/database.ts'
 
@@ -12,10 +11,37 @@ export class ConfigurationError extends Error {
 export const profiles = ['development', 'production'] as const
 export type Profile = (typeof profiles)[number]
 
+export const actorContextModes = ['trust', 'signed', 'resolve'] as const
+export type ActorContextMode = (typeof actorContextModes)[number]
+
 /** The input of the rules between settings. */
-type CheckedSettings = Omit<Configuration, 'warnings'> & {
+export interface CheckedSettings {
+  readonly profile: Profile
+  readonly host: string
+  readonly baseUrl: string
+  readonly actorContextMode: ActorContextMode
+  readonly adminApiSecret?: string | undefined
+  readonly databaseUrl?: string | undefined
+  readonly vaultDatabaseUrl?: string | undefined
+  readonly esdbUrl?: string | undefined
+  readonly authBaseUrl: string
+  readonly clinicalBaseUrl: string
+  readonly consentBaseUrl: string
+  readonly aiReviewBaseUrl: string
   /** False if Node.js is set to accept any certificate. */
   readonly isTlsVerified: boolean
+  readonly s3Endpoint?: string | undefined
+  readonly s3PublicEndpoint?: string | undefined
+  readonly s3AccessKeyId?: string | undefined
+  readonly s3SecretAccessKey?: string | undefined
+  readonly serviceClientId?: string | undefined
+  readonly serviceClientSecret?: string | undefined
+  readonly providerBaseUrl?: string | undefined
+  readonly providerLogin?: string | undefined
+  readonly providerPassword?: string | undefined
+  readonly failpoint?: string | undefined
+  readonly stepTimeoutMs: number
+  readonly stepLeaseMs: number
 }
 
 /**
