@@ -1,4 +1,4 @@
-import type { ConsentAnswer } from '../../contracts/consent/client.ts'
+import type { ConsentAnswer } from '../../contracts/consent/record.ts'
 import { memberOf } from './outside-answers.ts'
 import { getFromService, type ServiceCalls } from './service-call.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
