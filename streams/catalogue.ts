@@ -6,6 +6,7 @@ import { aiReviewChannelStream } from './channels/ai-review.ts'
 import { assessmentChannelStream } from './channels/assessment.ts'
 import { clinicalChannelStream } from './channels/clinical.ts'
 import { consentChannelStream } from './channels/consent.ts'
+import { usersChannelStream } from './channels/users.ts'
 import { webhookChannelStream } from './channels/webhook.ts'
 import { consents } from './consent/aggregate.ts'
 import { consentTypes } from './consent-type/aggregate.ts'
@@ -47,5 +48,6 @@ export const catalogue = createCatalogue([
   assessmentChannelStream,
   clinicalChannelStream,
   consentChannelStream,
+  usersChannelStream,
   webhookChannelStream,
 ])

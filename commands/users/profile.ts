@@ -5,7 +5,7 @@ import { refused, type Decision } from '../handling/decision.ts'
 
 type Profile = Omit<
   Extract<UserEvent, { type: 'UserChanged' }>['data'],
-  'userId' | 'members' | 'changedAt' | 'changedBy'
+  'userId' | 'members' | 'organisationIds' | 'changedAt' | 'changedBy'
 >
 
 type PractitionerValues = Omit<PractitionerProfile, keyof Part>
@@ -39,7 +39,8 @@ export function changeProfile(
   )
   if (members.length === 0) return []
   const { changedBy, now } = command
-  const data = { ...after, userId: state.userId, members, changedAt: now.toISOString(), changedBy }
+  const organisationIds = [...state.memberships.values()].map((one) => one.organisationId)
+  const data = { ...after, userId: state.userId, members, organisationIds, changedAt: now.toISOString(), changedBy }
   return [{ type: 'UserChanged', data }]
 }
 

@@ -32,7 +32,7 @@ export interface Channel<Deps> {
   /** Stream prefixes of the categories that it draws on, `ai_review-`. */
   readonly sources: readonly string[]
   /** How the payload names the organisation, which the relay adds. */
-  readonly organisationMember: string
+  readonly organisationMember: string | null
   /** By domain event type. */
   readonly translate: Readonly<Record<string, Translation<Deps>>>
 }
@@ -45,18 +45,23 @@ export type Recorded<Event extends DomainEvent> = Event extends DomainEvent ? Re
 type EventsOf<Source extends CategoryDefinition> = Source extends CategoryDefinition ? EventOf<Source['events']> : never
 
 /** The payload of the specification, without what the relay adds: the envelope and the organisation. */
-type PayloadOf<Data, OrganisationMember extends string> = Data extends unknown
-  ? Omit<Data, keyof typeof envelope | OrganisationMember>
+type PayloadOf<Data, OrganisationMember extends string | null> = Data extends unknown
+  ? Omit<Data, keyof typeof envelope | NonNullable<OrganisationMember>>
   : never
 
 /** Makes an event of the channel. `occurredAt` is the instant of the domain event. */
-type Publish<Event extends DomainEvent, OrganisationMember extends string> = <Type extends Event['type']>(
+type Publish<Event extends DomainEvent, OrganisationMember extends string | null> = <Type extends Event['type']>(
   type: Type,
   occurredAt: string,
   payload: PayloadOf<Extract<Event, { type: Type }>['data'], OrganisationMember>,
 ) => PublicEvent
 
-interface Definition<Source extends CategoryDefinition, Events extends Definitions, Member extends string, Deps> {
+interface Definition<
+  Source extends CategoryDefinition,
+  Events extends Definitions,
+  Member extends string | null,
+  Deps,
+> {
   readonly stream: ChannelStream<Events, Member>
   /** Aggregates whose events it publishes. */
   readonly sources: readonly Source[]
@@ -70,7 +75,7 @@ interface Definition<Source extends CategoryDefinition, Events extends Definitio
 }
 
 /** Declared as a method so that the translation of one event type is a translation of the table without a cast. */
-type AnyTranslation<Events extends Definitions, Member extends string, Deps> = {
+type AnyTranslation<Events extends Definitions, Member extends string | null, Deps> = {
   translate(event: RecordedEvent, publish: Publish<EventOf<Events>, Member>, deps: Deps): Translated
 }['translate']
 
@@ -78,7 +83,7 @@ type AnyTranslation<Events extends Definitions, Member extends string, Deps> = {
 export function defineChannel<
   Source extends CategoryDefinition,
   Events extends Definitions,
-  Member extends string,
+  Member extends string | null,
   Deps,
 >({ stream, sources, translate }: Definition<Source, Events, Member, Deps>): Channel<Deps> {
   const { name, organisationMember } = stream
@@ -96,7 +101,7 @@ function publicEvent(type: string, occurredAt: string, data: object): PublicEven
 /** The event that a to-do row stands for. Rows contain its place on the channel, so payloads stay out of the list. */
 export async function readChannelEvent<Events extends Definitions, Type extends EventOf<Events>['type']>(
   store: Pick<EventStore, 'readStream'>,
-  { name }: ChannelStream<Events, string>,
+  { name }: ChannelStream<Events, string | null>,
   revision: string,
   types: readonly Type[],
 ): Promise<Recorded<Extract<EventOf<Events>, { type: Type }>>> {

@@ -19,14 +19,15 @@ export function publicEvents<Deps>(
   outputs: readonly PublicEvent[],
 ): RawEvent[] {
   const { $correlationId, traceparent } = source.metadata
-  const orgId = source.metadata.orgId ?? organisationOf(source.stream)
+  const member = channel.organisationMember
+  const orgId = member === null ? undefined : (source.metadata.orgId ?? organisationOf(source.stream))
   return outputs.map((output, index) => {
     const id = publicEventId(channel.stream, source.id, index)
     return {
       id,
       type: output.type,
       data: {
-        ...(orgId === undefined ? {} : { [channel.organisationMember]: orgId }),
+        ...(orgId === undefined || member === null ? {} : { [member]: orgId }),
         ...output.data,
         event_id: id,
         event_type: output.type,

@@ -26,16 +26,16 @@ type Definitions = CategoryDefinition['events']
 /** The stream of a public channel: what is published there. It is its own entry in the catalogue. */
 export interface ChannelStream<
   Events extends Definitions,
-  OrganisationMember extends string,
+  OrganisationMember extends string | null,
 > extends CategoryDefinition {
   /** Exactly `<domain>.events`. */
   readonly name: string
   readonly events: Events
-  /** How a payload names the organisation. */
+  /** The member of each payload for the organisation, which the relay adds. Null: the translation names organisations. */
   readonly organisationMember: OrganisationMember
 }
 
-export function defineChannelStream<Events extends Definitions, OrganisationMember extends 'org_id' | 'orgId'>(
+export function defineChannelStream<Events extends Definitions, OrganisationMember extends 'org_id' | 'orgId' | null>(
   definition: Omit<ChannelStream<Events, OrganisationMember>, 'category'>,
 ): ChannelStream<Events, OrganisationMember> {
   return { ...definition, category: definition.name }

@@ -87,7 +87,7 @@ type Change = Exclude<UserEvent, { type: `UserRegistration${string}` | 'UserCrea
 function changed(user: User, event: Change): User {
   switch (event.type) {
     case 'UserChanged': {
-      const { changedBy: _, changedAt, members: __, ...data } = event.data
+      const { changedBy: _, changedAt, members: __, organisationIds: ___, ...data } = event.data
       return { ...user, ...data, updatedAt: changedAt }
     }
     case 'UserSuspended':

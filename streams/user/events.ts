@@ -101,6 +101,7 @@ export const userEvents = {
       ...profile,
       /** Names of the changed members. */
       members: Type.Array(Type.String()),
+      organisationIds: Type.Array(OrgId),
       changedAt: Instant,
       changedBy: ChangedBy,
     }),

@@ -73,6 +73,7 @@ export const userFact = factsOf<UserEvent>({
     ...profile,
     displayName: 'canary-new-name',
     members: ['displayName'],
+    organisationIds: [organisationId],
     changedAt: at(5),
     changedBy,
   },

@@ -89,13 +89,13 @@ describe('the profile', () => {
   const change = { newProfileId: userIds.reset, changedBy, now: new Date(at(5)) }
 
   test('a change names the changed members', () => {
-    given(users, created)
+    given(users, created, member)
       .when(changeProfile, { ...change, displayName: 'canary-new-name' })
       .thenEvents([userFact('UserChanged')])
   })
 
   test('undefined members of a professional profile stay', () => {
-    const after = given(users, created)
+    const after = given(users, created, member)
       .when(changeProfile, { ...change, practitionerProfile: { credentials: 'MD' } })
       .thenEvents([
         userFact('UserChanged', {
