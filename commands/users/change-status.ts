@@ -1,4 +1,4 @@
-import { v5, v7 } from 'uuid'
+import { v5 } from 'uuid'
 import { problem, Problem } from '../../platform/http/problems.ts'
 import type { CommandContext } from '../../platform/kit/tenants.ts'
 import { isUser, users, type UserState } from '../../streams/user/aggregate.ts'
@@ -23,15 +23,15 @@ const attempts = 10
 export async function changeUserStatus(
   deps: CommandDependencies,
   userId: string,
-  { to, changedBy, now }: Omit<ChangeStatus, 'holdId'>,
+  command: ChangeStatus,
   context: CommandContext,
   permit: (state: UserState) => AnsweredDecision<UserEvent> | undefined,
 ): Promise<Executed<UserState, UserEvent>> {
   const { store } = deps
   const target = users.of(userId)
-  const holdId = v7()
+  const { to, holdId } = command
   const held = new Map<string, Parameters<typeof holdMemberships>[1][number]>()
-  const decide = (state: UserState) => permit(state) ?? answering(changeStatus({ to, holdId, changedBy, now }, state))
+  const decide = (state: UserState) => permit(state) ?? answering(changeStatus(command, state))
   const withoutHold = (state: UserState) =>
     isUser(state) && state.status === 'active' && to !== 'active'
       ? [...state.memberships.values()].filter(({ membershipId }) => !held.has(membershipId))

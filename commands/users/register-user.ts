@@ -1,4 +1,4 @@
-import { v5, v7 } from 'uuid'
+import { v5 } from 'uuid'
 import {
   IdentityProviderRejectedError,
   IdentityProviderUnavailableError,
@@ -20,7 +20,7 @@ export interface UserDependencies extends CommandDependencies {
   readonly identityProvider: IdentityProvider
 }
 
-export interface RegisterUser extends Omit<CreateUser, 'attemptId' | 'externalId' | 'membership' | 'now'> {
+export interface RegisterUser extends Omit<CreateUser, 'externalId' | 'membership' | 'now'> {
   readonly email: string
   readonly displayName: string
   readonly membership: {
@@ -52,7 +52,7 @@ export async function registerUser(
   context: CommandContext,
 ): Promise<Registered> {
   const { store, now } = deps
-  const { userId, fingerprint, changedBy, membership } = command
+  const { userId, attemptId, fingerprint, changedBy, membership } = command
   const target = users.of(userId)
   const named = (name: string) => ({ ...context, commandId: v5(name, context.commandId) })
 
@@ -63,7 +63,6 @@ export async function registerUser(
     membership === null
       ? null
       : await assignRoleFirst(deps, { ...membership, userId, fingerprint, changedBy, now: now() }, context)
-  const attemptId = v7()
   try {
     const address = await reserve(addressKey(command.email), 'address')
     const leaseUntil = new Date(now().getTime() + leaseMs)
@@ -84,7 +83,7 @@ export async function registerUser(
       membership === null || roleId === undefined
         ? null
         : { membershipId: membership.membershipId, organisationId: membership.organisationId, roleId }
-    const create = { ...command, externalId, attemptId, membership: added, now: now() }
+    const create = { ...command, externalId, membership: added, now: now() }
     const done = await execute(store, target, (state) => answering(createUser(create, state)), named('create'))
     return { ...done, state: createdUser(done.state) }
   }
