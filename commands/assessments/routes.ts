@@ -49,7 +49,7 @@ export function assessmentWriteRoutes(app: ServiceApp, given: AssessmentDependen
     ],
     handle: async ({ tenant, params: { id: assessmentId }, keyed: { causing }, context, request, reply }) => {
       const submit = { orgId: tenant, assessmentId, request: causing }
-      // A request that waits for another one's turn finds the uploads submitted: nothing is read and copied twice.
+      // A request that waited for another one finds the uploads submitted, so nothing is read or copied twice.
       const done = await withLock(`${tenant} ${assessmentId}`, () =>
         submitUploads(deps, { ...submit, requireRevision: (revision) => requireMatch(request, revision) }, context),
       )
@@ -71,7 +71,7 @@ export function assessmentWriteRoutes(app: ServiceApp, given: AssessmentDependen
   uploadUrlRoute(app, deps, {
     path: '/assessments/:id/images/:imageId/upload-url',
     operationId: 'signUploadUrl',
-    summary: 'A fresh upload address for an image that is awaited',
+    summary: 'Get a new upload address for an image that awaits its upload',
     scope,
     notAwaiting: 'assessment-not-awaiting-images',
     find: async (tenant, idOf) => {

@@ -6,7 +6,7 @@ import { toRecord, type ValuesOf } from '../records.ts'
 const nullableText = Nullable(Type.String())
 const CodedTerm = Type.Object({ code: nullableText, term: nullableText })
 
-/** `clinician` comes with the services that let one record findings. */
+/** `clinician` follows with services in which clinicians record findings. */
 const source = Type.Enum(['ai', 'clinician'])
 
 /** Contract section 3, line 472. */
