@@ -24,7 +24,7 @@ export const commandMutants: readonly Mutant[] = [
     text: "(owner === 'lacking' && status === 'confirmed')",
     replacement: "owner === 'lacking'",
     caughtBy: [
-      { file: corrections, test: 'a claim that is about to be used is ended by nobody' },
+      { file: corrections, test: 'no other request ends a claim that is about to be used' },
       { file: reservations, test: 'is left alone for 30 s, since the owner may be about to take the key' },
     ],
   },
@@ -42,7 +42,7 @@ export const commandMutants: readonly Mutant[] = [
     file: 'commands/clinical/correct-with-identifiers.ts',
     text: 'if (lost.length > 0) {',
     replacement: 'if (lost.length < 0) {',
-    caughtBy: [{ file: corrections, test: 'is undone when another patient took one of them' }],
+    caughtBy: [{ file: corrections, test: 'is undone when another patient took an identifier' }],
   },
   {
     name: 'stale-revision-refused',
