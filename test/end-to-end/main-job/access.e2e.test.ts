@@ -295,7 +295,7 @@ test('a platform client names the organisation for which it asks', async () => {
   expect((await service.call('/v1/clinical-api/patients', { body: {} })).status).toBe(403)
 })
 
-test('every answer was one that the document allows', async () => {
+test('every answer is documented', async () => {
   expect(await watched.seen()).toContain('issueToken 401')
   expect(await watched.undocumented()).toEqual([])
 })

@@ -525,7 +525,7 @@ test('an inline patient is registered, and found again by an identifier', async 
   expect(at(await endOf(api, textAt(made.body, 'id')), 'error', 'code')).toBe('CONSENT_MISSING')
 })
 
-test('every answer was one that the document allows', async () => {
+test('every answer is documented', async () => {
   expect(await watched.seen()).toContain('createAssessment 415')
   expect(await watched.undocumented()).toEqual([])
 })

@@ -597,7 +597,7 @@ test('a harmless X-Request-Id is echoed, another is replaced', async () => {
   for (const id of ['x'.repeat(129), 'a b', '<script>']) expect(await sent(id)).toMatch(/^[0-9a-f-]{36}$/)
 })
 
-test('every answer was one that the document allows', async () => {
+test('every answer is documented', async () => {
   expect(await watched.seen()).toContain('listAiReviews 400')
   expect(await watched.undocumented()).toEqual([])
 })

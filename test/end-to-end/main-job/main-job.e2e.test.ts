@@ -433,7 +433,7 @@ test('what is finished stays as it is', async () => {
   expect(withoutSignatures(body)).toEqual(withoutSignatures(completed))
 })
 
-test('every answer was one that the document allows', async () => {
+test('every answer is documented', async () => {
   expect(await watched.seen()).toContain('createAssessment 202')
   expect(await watched.undocumented()).toEqual([])
 })

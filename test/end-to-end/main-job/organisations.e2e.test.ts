@@ -108,7 +108,9 @@ beforeAll(async () => {
 
 afterAll(() => platform.stop())
 
-/** Whether a patient exists is not for the consent service to know: these say the same of all that are not the caller's. */
+/**
+ * Whether a patient exists is not for the consent service to know: these say the same of all that are not the caller's.
+ */
 const answersAnyPatient = ['checkConsents', 'recordConsentDecision', 'listConsents', 'listConsentHistory']
 
 const textVersion = { locale: 'en-GB', text: 'Another text.' }
@@ -166,7 +168,10 @@ function ask(
   })
 }
 
-/** The answer as bytes, but for the number of the occurrence; and every header but those that name time, trace and what is left to ask. */
+/**
+ * The answer as bytes, but for the number of the occurrence; and every header but those that name time, trace and what
+ * is left to ask.
+ */
 function formOf({ status, headers, body }: ApiAnswer): string {
   const kept = [...headers].filter(([name]) => !['date', 'traceparent', 'ratelimit'].includes(name))
   return JSON.stringify([status, kept, body]).replace(/urn:uuid:[0-9a-f-]{36}/, 'urn:uuid:')
@@ -355,7 +360,7 @@ test('codes and patient identifiers are unique in an organisation only', async (
   expect([again.status, at(again.body, 'code')]).toEqual([409, 'patient-identifier-conflict'])
 })
 
-test('every answer was one that the document allows', async () => {
+test('every answer is documented', async () => {
   expect(await watched.seen()).toContain('getAssessment 404')
   expect(await watched.undocumented()).toEqual([])
 })

@@ -191,7 +191,7 @@ test('a client gets so many tokens a minute; whoever does not know its secret us
   await platform.connect()
 })
 
-test('every answer was one that the document allows', async () => {
+test('every answer is documented', async () => {
   expect(await watched.seen()).toContain('subscribeWebhook 400')
   expect(await watched.undocumented()).toEqual([])
 })

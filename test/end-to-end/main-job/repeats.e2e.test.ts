@@ -300,7 +300,7 @@ test('the three mounts answer alike and share the scope of a key', async () => {
   }
 })
 
-test('every answer was one that the document allows', async () => {
+test('every answer is documented', async () => {
   expect(await watched.seen()).toContain('createAssessment 409')
   expect(await watched.undocumented()).toEqual([])
 })

@@ -423,7 +423,8 @@ describe('what is refused', () => {
   })
 })
 
-// Six processes take half a minute to start again, and what a key made stands in streams, which no process keeps for itself.
+// Six processes take half a minute to start again, and what a key made stands in streams, which no process keeps for
+// itself.
 if (!areRolesApart) {
   test('keys count over a restart and a new token', async () => {
     const [toCancel, toSupersede] = [await running('awaiting_result'), await running('awaiting_result')]
@@ -444,7 +445,7 @@ if (!areRolesApart) {
   })
 }
 
-test('every answer was one that the document allows', async () => {
+test('every answer is documented', async () => {
   expect(await watched.seen()).toEqual(
     expect.arrayContaining([
       'cancelAiReview 409',

@@ -455,7 +455,7 @@ test('an assessment whose images came in the body is answered to a submit as it 
   expect(refusalOf(await submit(api, unknownId))).toEqual([404, 'not-found', undefined])
 })
 
-test('every answer was one that the document allows', async () => {
+test('every answer is documented', async () => {
   expect(await watched.seen()).toEqual(
     expect.arrayContaining([
       'signUploadUrl 200',

@@ -351,7 +351,7 @@ test('a subscription to failures hears of no success', async () => {
   }
 })
 
-test('every answer was one that the document allows', async () => {
+test('every answer is documented', async () => {
   expect(await watched.seen()).toContain('getAiReview 200')
   expect(await watched.undocumented()).toEqual([])
 })
