@@ -18,7 +18,7 @@ export async function descendantsOf(pid: number): Promise<readonly ChildProcess[
   return below(pid)
 }
 
-/** Resolves when none of them runs any more. */
+/** Resolves when all have ended. */
 export async function untilGone(children: readonly ChildProcess[]): Promise<void> {
   await waitFor(`the end of ${children.map(({ command }) => command).join(', ')}`, async () => {
     const running = await runningProcesses()

@@ -170,8 +170,8 @@ function ask(
 }
 
 /**
- * The answer as bytes, but for the number of the occurrence; and every header but those that name time, trace and what
- * is left to ask.
+ * The status, headers and body of an answer, without the id of the occurrence and the headers of time, trace and
+ * remaining limits.
  */
 function formOf({ status, headers, body }: ApiAnswer): string {
   const kept = [...headers].filter(([name]) => !['date', 'traceparent', 'ratelimit'].includes(name))
