@@ -36,14 +36,14 @@ import { checkInlineImages, imageMode, withHashes } from './inline-images.ts'
 import { namedObjects } from './image-key.ts'
 import { openAssessmentCase } from './open-assessment-case.ts'
 import { patientOfRequest } from './patient-of-request.ts'
-import { recordOf } from './views.ts'
+import { recordWithAddresses } from './views.ts'
 import { stageImages, type StagedImages } from './staged-image.ts'
 import { storeImages } from './store-images.ts'
 import { areUploadsOpen } from './submit-assessment.ts'
 import { signUploads } from './uploads.ts'
 
 /** A recorded request, from this call or an earlier one. */
-interface Taken {
+interface RecordedRequest {
   readonly state: ExistingAssessment
   readonly isReplayed: boolean
   readonly position: Position | undefined
@@ -107,7 +107,7 @@ function addRoute(
       // A concurrent call with the same key waits and finds the request recorded. So no key stores its images twice.
       return answer(keyed.isKeyed && !isOneAppend ? await withLock(target.stream, takeUnlessKnown) : await take())
 
-      async function takeUnlessKnown(): Promise<Taken> {
+      async function takeUnlessKnown(): Promise<RecordedRequest> {
         const { state, position } = await store.load(target)
         if (state.status === 'absent') return take()
         const decision = repeated(keyed, state)
@@ -115,7 +115,7 @@ function addRoute(
         return { state, isReplayed: true, position }
       }
 
-      async function take(): Promise<Taken> {
+      async function take(): Promise<RecordedRequest> {
         requireValid(errors)
         const requested = {
           assessmentId: keyed.id,
@@ -162,7 +162,7 @@ function addRoute(
         }
       }
 
-      async function answer(taken: Taken): Promise<AssessmentRecord> {
+      async function answer(taken: RecordedRequest): Promise<AssessmentRecord> {
         // Free the bytes before the answer is held back.
         await staged?.discard()
         // The process may have died before it opened the case. A repeat opens it, so its answer names an existing case.
@@ -182,7 +182,7 @@ function addRoute(
         const retryAfter = state.status === 'processing' ? { retryAfterSeconds: pollAfterMs / 1000 } : {}
         return answerWrite(reply, {
           status: 202,
-          body: await recordOf(deps, state, uploadUrls),
+          body: await recordWithAddresses(deps, state, uploadUrls),
           location: `/assessments/${keyed.id}`,
           readBy: [assessmentsProjector, casesProjector, imagesProjector],
           isReplayed: taken.isReplayed,

@@ -32,13 +32,13 @@ export interface AwaitedUploads {
 }
 
 /** One declared image, and the key of its upload. */
-interface Slot {
+interface UploadPlace {
   readonly image: DeclaredImage
   readonly key: string
   readonly pointer: string
 }
 
-type Upload = readonly [slot: Slot, version: ObjectVersion]
+type Upload = readonly [place: UploadPlace, version: ObjectVersion]
 
 /** Attempts to copy an upload that is overwritten meanwhile. */
 const copyAttempts = 3
@@ -89,26 +89,26 @@ async function findUploads(
   objects: ObjectStore,
   { organisationId, ownerId, images, pointerOf = pointerByPlace }: AwaitedUploads,
 ): Promise<Upload[]> {
-  const slots = images.map((image, index): Slot => {
+  const places = images.map((image, index): UploadPlace => {
     return { image, key: uploadKey(organisationId, ownerId, image.imageId), pointer: pointerOf(index) }
   })
-  const versions = await Promise.all(slots.map(({ key }) => objects.head(key)))
-  const missing = slots.filter((_, index) => versions[index] === undefined)
+  const versions = await Promise.all(places.map(({ key }) => objects.head(key)))
+  const missing = places.filter((_, index) => versions[index] === undefined)
   if (missing.length > 0) throw incomplete(missing)
-  return slots.flatMap((slot, index) => {
+  return places.flatMap((place, index) => {
     const version = versions[index]
-    return version === undefined ? [] : [[slot, version] as const]
+    return version === undefined ? [] : [[place, version] as const]
   })
 }
 
 /** Copies and checks one image. Returns the kept image, or its errors. */
 async function freeze(
   { objects, requiresDimensions }: FreezeOptions,
-  [slot, version]: Upload,
+  [place, version]: Upload,
   key: string,
 ): Promise<ReceivedImage | MemberError[]> {
-  const { image, pointer } = slot
-  const tooLarge = await copyUpload(objects, slot, version, key)
+  const { image, pointer } = place
+  const tooLarge = await copyUpload(objects, place, version, key)
   if (tooLarge.length > 0) return tooLarge
   const copy = await objects.read(key)
   if (copy === undefined) throw problem('object-store-unavailable')
@@ -124,17 +124,17 @@ async function freeze(
 /** Copies exactly the version whose size was checked. Does not copy a version that is too large. */
 async function copyUpload(
   objects: ObjectStore,
-  slot: Slot,
+  place: UploadPlace,
   version: ObjectVersion,
   key: string,
 ): Promise<MemberError[]> {
   let current: ObjectVersion | undefined = version
   for (let attempt = 1; attempt <= copyAttempts; attempt++) {
-    if (current === undefined) throw incomplete([slot])
-    const tooLarge = sizeErrors(current.bytes, slot.pointer)
+    if (current === undefined) throw incomplete([place])
+    const tooLarge = sizeErrors(current.bytes, place.pointer)
     if (tooLarge.length > 0) return tooLarge
-    if (await objects.copy({ key: slot.key, etag: current.etag }, key)) return []
-    current = await objects.head(slot.key)
+    if (await objects.copy({ key: place.key, etag: current.etag }, key)) return []
+    current = await objects.head(place.key)
   }
   throw problem('conflict')
 }
@@ -145,6 +145,6 @@ function refuse(errors: readonly MemberError[]): void {
   throw problem(isInvalid ? 'image-invalid' : 'image-too-large', { errors })
 }
 
-function incomplete(missing: readonly Slot[]): Problem {
+function incomplete(missing: readonly UploadPlace[]): Problem {
   return problem('uploads-incomplete', { extensions: { missing_image_ids: missing.map(({ image }) => image.imageId) } })
 }

@@ -29,7 +29,7 @@ export function viewOf(state: ExistingAssessment): AssessmentView {
 }
 
 /** The record in the answer of a write, with newly signed download addresses, and upload addresses if there are any. */
-export async function recordOf(
+export async function recordWithAddresses(
   { objects, configuration }: AssessmentDependencies,
   state: ExistingAssessment,
   uploadUrls?: ReadonlyMap<string, string>,

@@ -122,8 +122,8 @@ export function authRoutes(app: ServiceApp, { store, vault, tokens }: AuthDepend
 }
 
 /** All scopes of the client, or those it requests. An unknown, repeated or foreign scope is refused. */
-function grantedScopes(client: RegisteredOauthClient, asked: string | undefined): readonly string[] {
-  const wanted = asked?.split(' ').filter((scope) => scope !== '') ?? []
+function grantedScopes(client: RegisteredOauthClient, requested: string | undefined): readonly string[] {
+  const wanted = requested?.split(' ').filter((scope) => scope !== '') ?? []
   if (wanted.length === 0) return client.scopes
   const isGranted = wanted.every((scope) => client.scopes.includes(scope))
   if (!isGranted || new Set(wanted).size !== wanted.length) throw tokenEndpointError('invalid_scope')

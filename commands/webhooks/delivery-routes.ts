@@ -64,9 +64,9 @@ export function deliveryWriteRoutes(app: ServiceApp, deps: DeliveryRouteDependen
     handle: async ({ tenant, params: { id: subscriptionId, deliveryId }, keyed, now, run }) => {
       const { status, ...subscription } = await ownSubscription(store, tenant, subscriptionId)
       const { endpointRevision, disabledRevision } = subscription
-      const asked = { isActive: status === 'active', endpointRevision, disabledRevision, recoveryId: null }
+      const found = { isActive: status === 'active', endpointRevision, disabledRevision, recoveryId: null }
       const due = await dueDelivery(tenant, subscriptionId, deliveryId)
-      const command = { subscriptionId, due, ...asked, request: keyed.causing, now }
+      const command = { subscriptionId, due, ...found, request: keyed.causing, now }
       const done = await run(webhookDeliveries.of(tenant, deliveryId), (state) => redeliver(command, state))
       const isReplayed = done.events.length === 0 && isRepeatedRedelivery(command, done.state)
       return { ...handled(done), isReplayed }

@@ -54,10 +54,10 @@ export function webhookWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
       checkUrl(body.url)
       const { payload_mode: payloadMode = 'full', signature_schemes: signatureSchemes = ['v1', 'v1a'] } = body
       const { url, event_types: eventTypes, description = null } = body
-      const asked = { url, eventTypes, description, payloadMode, signatureSchemes }
+      const requested = { url, eventTypes, description, payloadMode, signatureSchemes }
       // The first secret has the subscription's id, so a repeat after a crash between vault and stream finds it.
       const ids = { subscriptionId: keyed.id, secretId: keyed.id, organisationId: tenant }
-      const command = { ...ids, ...asked, now, fingerprint: keyed.fingerprint }
+      const command = { ...ids, ...requested, now, fingerprint: keyed.fingerprint }
       const decide = (publicKey: PublicKey | null) => (state: WebhookSubscriptionsState) =>
         answering(subscribeWebhook({ ...command, publicKey }, state))
       const target = webhookSubscriptions.of(tenant)
@@ -99,8 +99,8 @@ export function webhookWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
     handle: async ({ tenant, params, body, now, run, request }) => {
       const { url, event_types: eventTypes, description, payload_mode: payloadMode, status } = body
       if (url !== undefined) checkUrl(url)
-      const asked = { url, eventTypes, description, payloadMode, status, admitted: admittedRevisions(request) }
-      const command = { subscriptionId: params.id, ...asked, now }
+      const requested = { url, eventTypes, description, payloadMode, status, admitted: admittedRevisions(request) }
+      const command = { subscriptionId: params.id, ...requested, now }
       const done = await run(webhookSubscriptions.of(tenant), (state) => changeSubscription(command, state))
       const own = done.state.subscriptions.get(params.id)
       if (own === undefined) throw problem('internal-error')
