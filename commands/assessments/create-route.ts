@@ -36,7 +36,7 @@ import { checkInlineImages, imageMode, withHashes } from './inline-images.ts'
 import { namedObjects } from './image-key.ts'
 import { openAssessmentCase } from './open-assessment-case.ts'
 import { patientOfRequest } from './patient-of-request.ts'
-import { recordOf } from './views.ts'
+import { answeredRecord } from './views.ts'
 import { stageImages, type StagedImages } from './staged-image.ts'
 import { storeImages } from './store-images.ts'
 import { areUploadsOpen } from './submit-assessment.ts'
@@ -182,7 +182,7 @@ function addRoute(
         const retryAfter = state.status === 'processing' ? { retryAfterSeconds: pollAfterMs / 1000 } : {}
         return answerWrite(reply, {
           status: 202,
-          body: await recordOf(deps, state, uploadUrls),
+          body: await answeredRecord(deps, state, uploadUrls),
           location: `/assessments/${keyed.id}`,
           readBy: [assessmentsProjector, casesProjector, imagesProjector],
           isReplayed: taken.isReplayed,

@@ -19,7 +19,7 @@ import { areUploadsOpen, isSubmittedBy } from './submit-assessment.ts'
 import { submitUploads } from './submit-uploads.ts'
 import { uploadUrlRoute } from './upload-url-route.ts'
 import { removeUploads, windowOf } from './uploads.ts'
-import { recordOf } from './views.ts'
+import { answeredRecord } from './views.ts'
 
 const scope = 'assessments:write'
 
@@ -62,7 +62,7 @@ export function assessmentWriteRoutes(app: ServiceApp, given: AssessmentDependen
       const target = assessments.of(tenant, assessmentId)
       const held = await longPoll(store, reply, target, state, ({ status }) => status !== 'processing')
       if (held.state.status === 'absent') throw problem('internal-error')
-      const record = await recordOf(deps, held.state)
+      const record = await answeredRecord(deps, held.state)
       const isReplayed = events.length === 0 && isSubmittedBy(causing, state)
       return { ...done, record, reached: latest(reached, opened, held.position), isReplayed }
     },

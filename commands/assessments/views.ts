@@ -29,7 +29,7 @@ export function viewOf(state: ExistingAssessment): AssessmentView {
 }
 
 /** The record as a write answers it, with download addresses signed now; upload addresses where there are any to give. */
-export async function recordOf(
+export async function answeredRecord(
   { objects, configuration }: AssessmentDependencies,
   state: ExistingAssessment,
   uploadUrls?: ReadonlyMap<string, string>,

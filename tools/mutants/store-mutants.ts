@@ -85,15 +85,15 @@ export const storeMutants: readonly Mutant[] = [
     name: 'key-for-any-request',
     fault: 'an Idempotency-Key returns the answer of another request',
     file: 'commands/handling/once-by-key.ts',
-    text: `if (claimed.kind === 'held' || claimed.fingerprint !== keyed.fingerprint) throw`,
-    replacement: `if (claimed.kind === 'held') throw`,
+    text: `if (reserved.kind === 'held' || reserved.fingerprint !== keyed.fingerprint) throw`,
+    replacement: `if (reserved.kind === 'held') throw`,
     caughtBy: [{ file: execute, test: 'is taken by the first request; its repeat is answered, another one refused' }],
   },
   {
     name: 'key-given-back-by-repeat',
     fault: 'a refused repeat releases the key of the request before it',
     file: 'commands/handling/once-by-key.ts',
-    text: 'if (claimed.isNew && error instanceof Problem)',
+    text: 'if (reserved.isNew && error instanceof Problem)',
     replacement: 'if (error instanceof Problem)',
     caughtBy: [
       { file: execute, test: 'is not given back by a refused repeat while it is unknown what became of the first' },
