@@ -5,7 +5,7 @@ import { WebhookEventType } from '../webhook-subscriptions/events.ts'
 
 export const DeliveryStatus = Type.Enum(['pending', 'delivered', 'failed', 'cancelled'])
 
-/** What a delivery tells: an event that was subscribed to, or that a test was asked for. */
+/** Type of the delivered message: an event of the subscription, or a test. */
 export const DeliveredEventType = Type.Enum([...WebhookEventType.enum, 'webhook.test'])
 export type DeliveredEventType = Static<typeof DeliveredEventType>
 
