@@ -1,5 +1,14 @@
 import { isAddressRange, isEgressEntry } from '../outbound/addresses.ts'
-import { type Profile, ConfigurationError, checkProfile, deepFreeze, isLoopbackHost } from './profile-rules.ts'
+import {
+  type ActorContextMode,
+  type Profile,
+  actorContextModes,
+  ConfigurationError,
+  checkProfile,
+  deepFreeze,
+  isLoopbackHost,
+  profiles,
+} from './profile-rules.ts'
 import {
   address,
   databaseAddress,
@@ -21,7 +30,7 @@ const daySeconds = 86_400
 
 /** All environment variables of the platform, by their member of `Configuration`. */
 const settings = {
-  appEnv: optional('APP_ENV', oneOf('development', 'production'), {
+  appEnv: optional('APP_ENV', oneOf(...profiles), {
     meaning: 'Profile. It selects the rules for addresses, images, actor contexts and secrets',
     shownDefault: 'development on a loopback HOST',
   }),
@@ -47,7 +56,7 @@ const settings = {
       isSecret: true,
     },
   ),
-  actorContextMode: optional('ACTOR_CONTEXT_MODE', oneOf('trust', 'signed', 'resolve'), {
+  actorContextMode: optional('ACTOR_CONTEXT_MODE', oneOf(...actorContextModes), {
     meaning: 'Check of X-Actor-Context: `trust` accepts any, `signed` verifies the signature, `resolve` accepts none',
     shownDefault: 'trust in development, resolve in production',
   }),
@@ -273,8 +282,6 @@ const settings = {
 } as const satisfies Record<string, Setting>
 
 type Parsed = { [Key in keyof typeof settings]: (typeof settings)[Key] extends Setting<infer Value> ? Value : never }
-
-export type ActorContextMode = 'trust' | 'signed' | 'resolve'
 
 /** The platform's configuration: frozen, checked, with all defaults. Names contain the units. */
 export type Configuration = Readonly<
