@@ -20,7 +20,7 @@ export const TokenBody = Type.Object(
     client_secret: Type.Optional(Type.String({ maxLength: 1024 })),
     scope: Type.Optional(Type.String({ maxLength: 4096 })),
   },
-  // RFC 6749, 3.2: parameters that the server does not know must be ignored; clients send `audience` and the like.
+  // RFC 6749, 3.2: unknown parameters must be ignored. Clients send `audience`, for example.
   { $id: 'TokenBody', additionalProperties: true },
 )
 
@@ -95,7 +95,7 @@ export function authRoutes(app: ServiceApp, { store, vault, tokens, now }: AuthD
       schema: {
         operationId: 'getTokenKeys',
         summary: 'Keys that verify access tokens and consent receipts',
-        description: 'Keys that sign no more stay, so that what they signed can be verified for good.',
+        description: 'Retired keys stay in the list, so that older signatures can always be verified.',
         response: answers({ 200: JsonWebKeySet }),
       },
       config: { access: 'public' },

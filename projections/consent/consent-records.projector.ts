@@ -2,7 +2,7 @@ import { ConsentDecision, type ConsentEvent } from '../../streams/consent/events
 import { defineProjector, defineTable } from '../runtime/projector.ts'
 import { insertRow } from '../runtime/row-changes.ts'
 
-/** Every decision ever recorded; the latest of a patient and a type is the current one. */
+/** Every recorded decision. The latest of a patient and a type is the current one. */
 export const consentRecordsTable = defineTable({
   name: 'consent_records',
   columns: {

@@ -26,7 +26,7 @@ export function isSkipped({ skipped }: Member, { position }: { readonly position
   return skipped !== undefined && skipped.size > 0 && skipped.has(formatPosition(position))
 }
 
-/** One member's part of a batch. Without a part if its handlers threw; then each event is tried alone. */
+/** One member's events of a batch. `part` is undefined if a handler threw. Then each event is tried alone. */
 export interface MemberBatch {
   readonly member: Member
   readonly events: readonly RecordedEvent[]

@@ -41,7 +41,7 @@ function toDecisionRecord(view: DecisionView): ConsentDecisionRecord {
   return toConsentDecisionRecord({ ...view, organisationId: view.orgId })
 }
 
-/** Every decision that a patient ever made, one by one, the proof of each, and the one that counts now. */
+/** The decisions of a patient: all, one, its receipt, and the current one. */
 export function decisionReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
   const { pool, configuration, vault, now } = deps
 
@@ -66,7 +66,7 @@ export function decisionReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     path: '/patients/:patientId/consents/:id',
     operationId: 'getConsentDecision',
     summary: 'One decision of a patient',
-    description: 'As the POST that recorded it answered. A decision never changes.',
+    description: 'The same record that the POST returned. A decision never changes.',
     params: { patientId: Uuid, id: Uuid },
     reply: ConsentDecisionRecord,
     access,
@@ -95,12 +95,12 @@ export function decisionReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     },
   })
 
-  // What others decide on: certain to be current, or no answer at all (T24).
+  // Other services decide on this answer. So it is current, or there is none (T24).
   readRoute(app, {
     path: '/consent-records',
     operationId: 'getConsentRecords',
-    summary: "A patient's current decision, certain to be up to date",
-    description: 'Answers only when the read model contains everything recorded before the request; else 503.',
+    summary: "A patient's current decision, always up to date",
+    description: 'Answers 503 unless the read model contains everything recorded before the request.',
     query: { patientId: Uuid, consentTypeCode: code },
     reply: ConsentRecordsReply,
     access,

@@ -14,9 +14,9 @@ export type AiReviewSlotState =
   | { readonly status: 'free' }
   | {
       readonly status: 'taken'
-      /** Claim of the review that holds the slot. */
+      /** The review that holds the slot, with the data for its first event. */
       readonly holder: SlotHolder
-      /** Request events that the slot has answered, or to which it gave itself. */
+      /** Request events that got the slot, or an answer with its holder. */
       readonly answeredRequests: readonly string[]
       /** By the HMAC of their key. Includes reviews that were superseded later. */
       readonly keyedOutcomes: ReadonlyMap<string, KeyedOutcome>

@@ -16,7 +16,7 @@ export interface ReadTables {
   close(): Promise<void>
 }
 
-/** The tables of every read model as these facts leave them. */
+/** The tables of every read model after these facts. */
 export async function openReadTables(events: readonly GivenEvent[]): Promise<ReadTables> {
   const database = await freshDatabase()
   const pool = createPool({ url: database.url, max: 4 })
@@ -35,7 +35,7 @@ export async function openReadTables(events: readonly GivenEvent[]): Promise<Rea
   }
 }
 
-/** The problem that a query is refused with, or `null`. */
+/** The code of the problem that a query throws, or `null`. */
 export async function problemOf(query: Promise<unknown>): Promise<ProblemCode | null> {
   try {
     await query

@@ -157,7 +157,7 @@ export const projectionMutants: readonly Mutant[] = [
     caughtBy: [
       {
         file: 'test/projections/runtime/folded-removals.int.test.ts',
-        test: 'a row that the same event has removed by its values',
+        test: 'a row that the same event removed by its values',
       },
     ],
   },

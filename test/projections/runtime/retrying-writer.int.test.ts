@@ -102,7 +102,7 @@ describe('the writer of batches', () => {
     ])
   })
 
-  it('stands at the end of a batch that could only be written event by event', async () => {
+  it('reaches the end of a batch that could only be written event by event', async () => {
     await pool.query(`create function ticket_counts.one_row() returns trigger language plpgsql as $$ begin
       if (select count(*) from added) > 1 then raise exception 'too many'; end if; return null; end $$;
       create trigger one_row after insert on ticket_counts.counts referencing new table as added for each statement execute function ticket_counts.one_row()`)
