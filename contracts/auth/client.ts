@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
-import { ClientKey } from '../../streams/oauth-client/events.ts'
+import type { ClientKey } from '../../streams/oauth-client/events.ts'
 import { toRecord, type ValuesOf } from '../records.ts'
 
 /** Shown once, in the answer of the request that made it. */
@@ -11,6 +11,19 @@ const SecretOfClient = Type.Object({
   created_at: Instant,
   expires_at: Nullable(Instant),
   last_used_at: Nullable(Instant),
+})
+
+const member = Type.Optional(Type.String())
+
+/** RFC 7517: `n` and `e` of an RSA key, `crv`, `x` and `y` of an EC key. */
+const PublicKey = Type.Object({
+  kid: Type.String(),
+  kty: Type.Enum(['RSA', 'EC']),
+  n: member,
+  e: member,
+  crv: member,
+  x: member,
+  y: member,
 })
 
 export const OauthClientRecord = Type.Object(
@@ -25,7 +38,7 @@ export const OauthClientRecord = Type.Object(
     token_endpoint_auth_method: Type.Enum(['client_secret_basic', 'private_key_jwt'], {
       description: 'A client with a secret may also send it in the form (client_secret_post)',
     }),
-    jwks: Nullable(Type.Object({ keys: Type.Array(ClientKey) })),
+    jwks: Nullable(Type.Object({ keys: Type.Array(PublicKey) })),
     jwks_uri: Nullable(Type.String()),
     secrets: Type.Array(SecretOfClient),
     created_at: Instant,
