@@ -10,8 +10,9 @@ import { areEqualSecrets } from '../../platform/kit/sealed-bytes.ts'
 import { liveSecrets, oauthClients, type RegisteredOauthClient } from '../../streams/oauth-client/aggregate.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { execute } from '../handling/execute.ts'
-import { useSecret } from './change-client.ts'
+import { useSecret } from './client-secrets.ts'
 import { readCredentials, type ClientCredentials } from './credentials.ts'
+import { isCovered } from './scopes.ts'
 
 export const TokenBody = Type.Object(
   {
@@ -139,7 +140,7 @@ interface AuthenticatedClient {
 function grantedScopes(client: RegisteredOauthClient, asked: string | undefined): readonly string[] {
   const wanted = asked?.split(' ').filter((scope) => scope !== '') ?? []
   if (wanted.length === 0) return client.scopes
-  const isGranted = wanted.every((scope) => client.scopes.includes(scope))
+  const isGranted = wanted.every((scope) => isCovered(scope, client.scopes))
   if (!isGranted || new Set(wanted).size !== wanted.length) throw tokenEndpointError('invalid_scope')
   return wanted
 }

@@ -31,7 +31,12 @@ export interface KeyedRequest {
  * @param body the content of the fingerprint, with hash and length in place of image bytes
  * @throws Problem `idempotency-key-invalid`
  */
-export function keyedRequest(request: FastifyRequest, orgId: TenantId, vault: Vault, body: unknown): KeyedRequest {
+export function keyedRequest(
+  request: FastifyRequest,
+  orgId: TenantId | null,
+  vault: Vault,
+  body: unknown,
+): KeyedRequest {
   const idempotency = idempotencyOf(request, orgId)
   if (idempotency === null) return unkeyedRequest()
   const reservedKey = `idempotency\0${idempotency.scopeId}\0${idempotency.key}`
