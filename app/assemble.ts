@@ -12,6 +12,7 @@ import { openEventStore, type EventStore } from '../streams/store/event-store.ts
 import type { Configuration } from '../platform/configuration/configuration.ts'
 import { areSameDatabase, createPool, ensureDatabase } from '../platform/database/database.ts'
 import { createFailpoint, createGracefulStop, type GracefulStop } from '../platform/lifecycle/graceful-stop.ts'
+import { createEgress, type Egress } from '../platform/outbound/egress.ts'
 import { createHealth } from '../platform/observability/health.ts'
 import { createApplication } from '../platform/http/application.ts'
 import { createCursors } from '../platform/http/cursors.ts'
@@ -23,6 +24,7 @@ import { openVault, type Vault } from '../platform/vault/vault.ts'
 import type { MasterKeyRing } from '../platform/vault/master-keys.ts'
 import { errorCode } from '../platform/kit/error-codes.ts'
 import { requireBucket } from './bucket-check.ts'
+import { openActorReader } from './actor-contexts.ts'
 import { addHealthChecks } from './health-checks.ts'
 import { startProcessor } from './processor.ts'
 import { projectedStreams } from './projections/projected-streams.ts'
@@ -161,6 +163,8 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   })
   const isCurrentWithin = (waitMs: number) => (projector: string) =>
     reads.requireHead((asked) => store.head(filter, asked), projector, waitMs)
+  const egress = runsApi ? openEgress(options, stop) : undefined
+  const isCurrent = isCurrentWithin(decisiveWaitMs)
   const services =
     runsApi && objects !== undefined
       ? servicesOf({
@@ -173,7 +177,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
           tokens,
           pool,
           cursors: createCursors({ key: await vault.secret('cursor', 'current'), now }),
-          isCurrent: isCurrentWithin(decisiveWaitMs),
+          isCurrent,
         })
       : []
   const app = await createApplication({
@@ -181,8 +185,8 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     logger,
     services,
     health,
-    now,
     verifyToken: (token) => tokens.verify(token),
+    actors: await openActorReader({ configuration, store, vault, now, pool, isCurrent, egress, stop }),
     translateError: translateStageError,
     pseudonymOf: (text) => vault.fingerprint(text),
     readYourWrites: (position, names, timeoutMs) => reads.waitFor(position, names, timeoutMs),
@@ -219,6 +223,12 @@ async function openObjectStore(
   stop.onStop('resources', 'object store', () => objects.close())
   await requireBucket(configuration)
   return objects
+}
+
+function openEgress({ configuration, logger }: PlatformOptions, stop: GracefulStop): Egress {
+  const egress = createEgress({ configuration, logger })
+  stop.onStop('resources', 'egress of the API', () => egress.close())
+  return egress
 }
 
 async function listen(app: FastifyInstance, { host, port }: Configuration): Promise<void> {

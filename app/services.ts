@@ -18,6 +18,9 @@ import { clinicalReadRoutes } from '../read-api/clinical/routes.ts'
 import { consentReadRoutes } from '../read-api/consent/routes.ts'
 import { imageReadRoutes } from '../read-api/images/routes.ts'
 import { requireCurrent, type ReadDependencies } from '../read-api/read-route.ts'
+import { ownReadRoutes } from '../read-api/users/own-routes.ts'
+import { roleReadRoutes } from '../read-api/users/role-routes.ts'
+import { userReadRoutes } from '../read-api/users/user-routes.ts'
 import { getDueDelivery, listUndelivered } from '../read-api/webhooks/queries.ts'
 import { deliveryReadRoutes, webhookReadRoutes } from '../read-api/webhooks/routes.ts'
 import type { Service } from '../platform/http/service.ts'
@@ -63,6 +66,15 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
       routes: (app) => {
         consentWriteRoutes(app, deps)
         consentReadRoutes(app, deps)
+      },
+    },
+    {
+      prefix: 'user-management',
+      documentedAt: 'bare',
+      routes: (app) => {
+        ownReadRoutes(app, deps)
+        userReadRoutes(app, deps)
+        roleReadRoutes(app, deps)
       },
     },
     {

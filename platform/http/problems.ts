@@ -140,7 +140,7 @@ export const problems = {
   'actor-context-invalid': refusal(
     403,
     'The actor context is not valid',
-    'X-Actor-Context must be a compact JWT of at most 8 KiB with the claims of an actor context. In the mode `signed`, it must also be signed with a configured key, have the type actor-context+jwt, and be at most five minutes old.',
+    'X-Actor-Context must be a compact JWT of at most 8 KiB with the claims of an actor context. In the mode `signed`, it must also be signed with a known key, have the type actor-context+jwt, and be at most five minutes old. In the mode `resolve`, its user must be a member of its organisation.',
   ),
   'actor-context-not-accepted': refusal(
     403,
@@ -157,10 +157,10 @@ export const problems = {
     'Only platform callers grant this',
     '`auth:admin`, `ai-review:read-raw`, `users:contact`, `trusted_actor_context`, a client without organisation, and the registration of scopes need a platform client with `auth:admin`.',
   ),
-  'actor-context-unsupported': refusal(
+  'platform-client-required': refusal(
     403,
-    'Actor contexts cannot be checked yet',
-    'ACTOR_CONTEXT_MODE is `resolve`, and there are no users yet to check an actor context against; or it is `signed`, and ACTOR_CONTEXT_JWKS contains no keys. Use X-Admin-Api-Secret.',
+    'Only platform clients may do this',
+    'The client belongs to an organisation. Use a platform client.',
   ),
   'org-mismatch': refusal(
     403,
@@ -338,8 +338,8 @@ export const problems = {
   ),
   'subject-erased': refusal(
     410,
-    'The data of the patient was erased',
-    'The identity of the patient is no longer known, and nothing can be added to the record. Register the person as another patient.',
+    'The data of the person was erased',
+    'The identity of the patient or user is no longer known, and nothing can be added to the record. Register the person again under another id.',
   ),
   'precondition-failed': refusal(
     412,
@@ -391,6 +391,11 @@ export const problems = {
     503,
     'The answer would not be up to date',
     'This answer must be current, and the read model is behind. Try again after Retry-After.',
+  ),
+  'actor-context-unavailable': passing(
+    503,
+    'The actor context cannot be checked now',
+    'The present permissions of the user are not known. Try again after Retry-After.',
   ),
   'event-store-unavailable': passing(
     503,

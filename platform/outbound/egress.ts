@@ -256,12 +256,21 @@ function exemptOrigins(configuration: EgressConfiguration): Readonly<Record<Egre
     clinicalBaseUrl,
     consentBaseUrl,
     aiReviewBaseUrl,
+    usersBaseUrl,
   } = configuration
   return {
     webhook: new Set(),
     image: originsOf(s3Endpoint, s3PublicEndpoint),
     provider: originsOf(providerBaseUrl),
-    service: originsOf(baseUrl, authBaseUrl, clinicalBaseUrl, consentBaseUrl, aiReviewBaseUrl, s3Endpoint),
+    service: originsOf(
+      baseUrl,
+      authBaseUrl,
+      clinicalBaseUrl,
+      consentBaseUrl,
+      aiReviewBaseUrl,
+      usersBaseUrl,
+      s3Endpoint,
+    ),
   }
 }
 

@@ -23,6 +23,7 @@ export type OwnServerSettings = Pick<
   | 'clinicalBaseUrl'
   | 'consentBaseUrl'
   | 'aiReviewBaseUrl'
+  | 'usersBaseUrl'
   | 's3Endpoint'
   | 's3PublicEndpoint'
   | 'providerBaseUrl'
@@ -118,6 +119,7 @@ function serversOf(settings: OwnServerSettings): OwnServer[] {
     clinicalBaseUrl,
     consentBaseUrl,
     aiReviewBaseUrl,
+    usersBaseUrl,
   } = settings
   const { s3Endpoint, s3PublicEndpoint, providerBaseUrl } = settings
   const store = esdbUrl === undefined ? undefined : readEventStoreAddress(esdbUrl)
@@ -127,6 +129,7 @@ function serversOf(settings: OwnServerSettings): OwnServer[] {
     clinicalBaseUrl,
     consentBaseUrl,
     aiReviewBaseUrl,
+    usersBaseUrl,
     s3Endpoint,
     s3PublicEndpoint,
     providerBaseUrl,

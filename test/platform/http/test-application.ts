@@ -6,6 +6,8 @@ import { loadConfiguration, type Environment } from '../../../platform/configura
 import { createHealth, type Health } from '../../../platform/observability/health.ts'
 import { answers } from '../../../platform/http/answers.ts'
 import { tenantOf } from '../../../platform/http/access.ts'
+import { createActorReader, type ActorReaderOptions } from '../../../platform/http/actor-readers.ts'
+import { problem } from '../../../platform/http/problems.ts'
 import { createApplication } from '../../../platform/http/application.ts'
 import { idempotencyOf, idempotentId } from '../../../platform/http/idempotency.ts'
 import { answerWrite, found, requireMatch, type ReadYourWrites } from '../../../platform/http/replies.ts'
@@ -128,7 +130,7 @@ export const thingService: Service = {
         return found(reply, {
           body: { id: request.params.id, name: `${orgId} ${typeof request.query.limit}` },
           revision: 3n,
-          signingWindow: 44,
+          variant: 44,
         })
       },
     )
@@ -212,6 +214,9 @@ export async function startApplication(
     services?: readonly Service[]
     checkReplies?: boolean
     clockMs?: () => number
+    now?: () => Date
+    ownKeys?: ActorReaderOptions['ownKeys']
+    resolve?: ActorReaderOptions['resolve']
   } = {},
 ): Promise<TestApplication> {
   const configuration = loadConfiguration(options.env ?? {})
@@ -237,6 +242,12 @@ export async function startApplication(
     health,
     services: options.services ?? [thingService],
     verifyToken: (token) => issuer.verify(token),
+    actors: createActorReader({
+      configuration,
+      now: options.now ?? (() => new Date()),
+      ownKeys: options.ownKeys ?? (async () => []),
+      resolve: options.resolve ?? (() => Promise.reject(problem('actor-context-unavailable'))),
+    }),
     translateError: translateStageError,
     pseudonymOf: (text) => createHash('sha256').update(text).digest('hex'),
     readYourWrites:
