@@ -338,9 +338,10 @@ export const problems = {
   ),
   'subject-erased': refusal(
     410,
-    'The data of the person was erased',
-    'The identity of the patient or user is no longer known, and nothing can be added to the record. Register the person again under another id.',
+    'The data of the patient was erased',
+    'The identity of the patient is no longer known, and nothing can be added to the record. Register the person as another patient.',
   ),
+  'user-erased': refusal(410, 'The user was erased', 'The data of the user no longer exists. Nothing can be changed.'),
   'precondition-failed': refusal(
     412,
     'The resource has changed',

@@ -29,7 +29,7 @@ async function seenUser(find: () => Promise<UserView>): Promise<UserView | undef
   try {
     return await find()
   } catch (error) {
-    if (error instanceof Problem && (error.code === 'not-found' || error.code === 'subject-erased')) return undefined
+    if (error instanceof Problem && (error.code === 'not-found' || error.code === 'user-erased')) return undefined
     throw error
   }
 }

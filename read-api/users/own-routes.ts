@@ -24,7 +24,7 @@ export function ownReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     summary: 'The user of X-Actor-Context, with memberships, roles and permissions',
     description: "`permissions` are those of the actor's organisation.",
     reply: OwnUserRecord,
-    problems: ['actor-context-missing', 'subject-erased'],
+    problems: ['actor-context-missing', 'user-erased'],
     find: async ({ tenant, caller: { actor } }) => {
       if (actor === null) throw problem('actor-context-missing')
       if (!isUuid(actor.userId)) throw problem('not-found')
@@ -44,7 +44,7 @@ export function ownReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
       'The answer is current, or a 503. Without `org_id` it is the organisation of the token, or the only one of the user. `token` has the type actor-context+jwt and is signed with a key of /v1/auth/.well-known/jwks.json.',
     params: { id: Uuid },
     reply: ActorContextRecord,
-    problems: ['subject-erased', 'user-not-active'],
+    problems: ['user-erased', 'user-not-active'],
     handle: async ({ tenant, params }) => {
       await requireCurrent(deps, usersProjector)
       const user = await getUser(pool, tenant, params.id)

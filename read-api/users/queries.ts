@@ -61,15 +61,15 @@ function usersWithin(tenant: TenantId | null): Rows<UserRow> {
   return rows.whereRaw(`(${isMember} or ${wasMember})`, [u.userId, tenant, u.status, u.formerOrgIds, tenant])
 }
 
-/** Throws Problem `subject-erased`. */
+/** Throws Problem `user-erased`. */
 function present({ status, memberships, ...row }: UserRow): UserView {
-  if (status === 'erased') throw problem('subject-erased')
+  if (status === 'erased') throw problem('user-erased')
   // Postgres writes instants in JSON in a form of its own.
   const readable = memberships.map((one) => ({ ...one, createdAt: new Date(one.createdAt).toISOString() }))
   return { ...row, status, memberships: readable }
 }
 
-/** Throws Problem `not-found`, or `subject-erased` for callers that could see the user before. */
+/** Throws Problem `not-found`, or `user-erased` for callers that could see the user before. */
 export async function getUser(pool: Pool, tenant: TenantId | null, id: string): Promise<UserView> {
   return present(await oneView(pool, usersWithin(tenant).where(u.userId, id)))
 }

@@ -66,7 +66,7 @@ export function userReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     description: `${visibility} The ETag is \`"<revision of the user>.<revision of the roles>"\`; If-Match compares the first.`,
     params: { id: Uuid },
     reply: UserDetailRecord,
-    problems: ['subject-erased'],
+    problems: ['user-erased'],
     find: async ({ tenant, params }) => {
       const user = await getUser(pool, tenant, params.id)
       return versioned(user, toDetail(user))
@@ -82,7 +82,7 @@ export function userReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     description: visibility,
     params: { externalId: Type.String({ minLength: 1, maxLength: 255 }) },
     reply: UserDetailRecord,
-    problems: ['subject-erased'],
+    problems: ['user-erased'],
     find: async ({ tenant, params }) => {
       const user = await getUserByExternalId(pool, tenant, params.externalId)
       return versioned(user, toDetail(user))
@@ -98,7 +98,7 @@ export function userReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     description: 'For platform clients only.',
     params: { id: Uuid },
     reply: UserContactRecord,
-    problems: ['subject-erased', 'platform-client-required'],
+    problems: ['user-erased', 'platform-client-required'],
     handle: async ({ tenant, params, caller }) => {
       if (caller.orgId !== null) throw problem('platform-client-required')
       return toRecord(UserContactRecord, await getUser(pool, tenant, params.id))
