@@ -101,7 +101,13 @@ export async function seedScopes(store: EventStore, now: Date): Promise<void> {
 
 /** The permissions of the platform, so that roles can have them before anyone registers. Every start does this. */
 export async function seedPermissions(store: EventStore, now: Date): Promise<void> {
-  const command = { serviceId: 'platform', clientId: null, permissions: platformPermissions, changedBy: 'platform', now }
+  const command = {
+    serviceId: 'platform',
+    clientId: null,
+    permissions: platformPermissions,
+    changedBy: 'platform',
+    now,
+  }
   await execute(
     store,
     permissions.of(),
