@@ -13,6 +13,7 @@ import { connectObjectStore } from '../../../platform/storage/object-store.ts'
 import { usersChannel } from '../../../processes/users/users.channel.ts'
 import { createRelay } from '../../../processes/relay/relay.ts'
 import { readModels } from '../../../projections/registry.ts'
+import { usersProjector } from '../../../projections/users/users.projector.ts'
 import { createReadPositions } from '../../../projections/runtime/read-positions.ts'
 import { createProjectionRunner } from '../../../projections/runtime/runner.ts'
 import { ensureRuntimeSchema } from '../../../projections/runtime/schema.ts'
@@ -54,6 +55,7 @@ export interface UsersProcess {
 /** The users service over one log, one read model and the relay of its channel. */
 export interface UsersApi {
   readonly world: DecisionWorld
+  /** Appends events, and waits until the read model contains them. */
   tell<State, Event extends DomainEvent>(
     target: CommandTarget<State, Event>,
     ...events: readonly Event[]
@@ -154,7 +156,8 @@ export async function openUsersApi(): Promise<UsersApi> {
   return {
     world,
     async tell(target, ...events) {
-      await execute(world.store, target, () => events, contextOf(world))
+      const { position } = await execute(world.store, target, () => events, contextOf(world))
+      if (position !== undefined) await reads.waitFor(position, [usersProjector.name], 15_000)
     },
     startProcess,
     listen: ({ t }) => t.app.listen({ host: '127.0.0.1', port: 0 }),
