@@ -38,7 +38,7 @@ export interface IdentifierClaims {
   readonly giveBack: () => Promise<void>
 }
 
-export interface TakeOptions {
+interface TakeOptions {
   /** The turn of a correction, which claims anew what the patient had claimed before (`ClaimRequest.isRenewing`). */
   readonly turn: number
 }

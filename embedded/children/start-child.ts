@@ -21,7 +21,7 @@ export type ChildOptions = {
   stopTimeoutMs?: number
 }
 
-export type ReadyLine = Readonly<Record<string, unknown>> & { ready: true; port: number }
+type ReadyLine = Readonly<Record<string, unknown>> & { ready: true; port: number }
 
 export type Child = {
   ready: ReadyLine

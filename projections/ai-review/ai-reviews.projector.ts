@@ -41,7 +41,7 @@ export const aiReviewsTable = defineTable({
 })
 
 /** No address of an image stands here: addresses are credentials (T30). */
-export const aiReviewImagesTable = defineTable({
+const aiReviewImagesTable = defineTable({
   name: 'ai_review_images',
   columns: {
     ai_review_id: 'uuid',
@@ -71,7 +71,7 @@ export const aiReviewResultsTable = defineTable({
   primaryKey: ['ai_review_id'],
 })
 
-export const aiReviewLesionsTable = defineTable({
+const aiReviewLesionsTable = defineTable({
   name: 'ai_review_lesions',
   columns: {
     ai_review_id: 'uuid',

@@ -17,7 +17,7 @@ import { defineProjector, defineTable, insertSelect, type RowChange } from '../r
 import { insertRow, patchRow, removeRow, upsertRow } from '../runtime/row-changes.ts'
 
 /** Subscriptions as they stand at an event's place in `$all`: an event is due to those that are active and name its type. */
-export const webhookRecipientsTable = defineTable({
+const webhookRecipientsTable = defineTable({
   name: 'recipients',
   columns: {
     subscription_id: 'uuid',
@@ -55,7 +55,7 @@ export const webhookDeliveriesTable = defineTable({
 })
 
 /** An attempt without an outcome has no duration. */
-export const webhookAttemptsTable = defineTable({
+const webhookAttemptsTable = defineTable({
   name: 'attempts',
   columns: {
     delivery_id: 'uuid',

@@ -5,7 +5,7 @@ import { aiReviewSlotEvents, type AiReviewSlotEvent } from './events.ts'
 export type SlotClaim = Extract<AiReviewSlotEvent, { type: 'AiReviewSlotClaimed' }>['data']
 
 /** The outcome of a keyed request to supersede. */
-export interface KeyedClaim {
+interface KeyedClaim {
   readonly fingerprint: string
   readonly aiReviewId: string
 }

@@ -15,7 +15,7 @@ import {
 } from '../types.ts'
 
 export const CaptureType = Type.Enum(['dermoscopic', 'macroscopic', 'other'])
-export const FindingType = Type.Enum(['lesion', 'rash', 'patch', 'blemish', 'other'])
+const FindingType = Type.Enum(['lesion', 'rash', 'patch', 'blemish', 'other'])
 
 export const AssessmentStatus = Type.Enum(['awaiting_images', 'processing', 'completed', 'failed'])
 

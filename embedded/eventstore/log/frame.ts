@@ -23,7 +23,7 @@ import type { ProposedEvent } from '../wire/append-request.ts'
  */
 
 export const FRAME_OVERHEAD = 8
-export const ENTRY_HEADER = 28
+const ENTRY_HEADER = 28
 const BODY_HEADER = 4 + 8 + 8 + 4
 const FLAG_JSON = 1
 
