@@ -15,7 +15,11 @@ import {
 } from '../types.ts'
 
 export const CaptureType = Type.Enum(['dermoscopic', 'macroscopic', 'other'])
-const FindingType = Type.Enum(['lesion', 'rash', 'patch', 'blemish', 'other'])
+export const FindingType = Type.Enum(['lesion', 'rash', 'patch', 'blemish', 'other'])
+
+/** `inline`: the request contains the images. `slot`: the client uploads them afterwards. */
+export const SubmissionMode = Type.Enum(['inline', 'slot'])
+export type SubmissionMode = Static<typeof SubmissionMode>
 
 export const AssessmentStatus = Type.Enum(['awaiting_images', 'processing', 'completed', 'failed'])
 
@@ -94,7 +98,7 @@ export const assessmentEvents = {
       clinicalContext: Phi(Nullable(Type.Record(Type.String(), Type.Unknown()))),
       customFields: Phi(Nullable(Type.Record(Type.String(), Type.String()))),
       fingerprint: Fingerprint,
-      mode: Type.Union([Type.Literal('inline'), Type.Literal('slot')]),
+      mode: SubmissionMode,
       images: Type.Array(DeclaredImage),
       requestedAt: Instant,
     }),
