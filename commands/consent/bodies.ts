@@ -16,7 +16,7 @@ export const CreateConsentTypeBody = Type.Object(
   { $id: 'CreateConsentTypeBody', additionalProperties: false },
 )
 
-/** Code and legal basis are no members: a type that stands on another basis is another type. */
+/** Code and legal basis cannot change: another legal basis makes another type. */
 export const UpdateConsentTypeBody = Type.Object(
   { displayName: Type.Optional(Text(255)), description, required: Type.Optional(Type.Boolean()) },
   { $id: 'UpdateConsentTypeBody', additionalProperties: false },
