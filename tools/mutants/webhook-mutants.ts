@@ -2,7 +2,7 @@ import type { Mutant } from './mutant.ts'
 
 const signatures = 'test/processes/adapters/webhook-signatures.unit.test.ts'
 const changed = 'test/processes/webhooks/changed-subscription.int.test.ts'
-const list = 'test/processes/webhooks/webhooks-list.int.test.ts'
+const list = 'test/processes/webhooks/webhooks-list.unit.test.ts'
 const endpointDecisions = 'test/commands/webhooks/endpoint-decisions.unit.test.ts'
 const deliveryDecisions = 'test/commands/webhooks/delivery-decisions.unit.test.ts'
 
