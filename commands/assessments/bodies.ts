@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Uuid } from '../../platform/http/members.ts'
+import { CaptureType, FindingType } from '../../streams/assessment/events.ts'
 import { freeForm, InlinePatient } from '../clinical/bodies.ts'
 import { limits } from './image-checks.ts'
 
@@ -24,7 +25,7 @@ export const CreateAssessmentBody = Type.Object(
     patient_id: Type.Optional(Uuid),
     finding: Type.Object(
       {
-        finding_type: Type.Enum(['lesion', 'rash', 'patch', 'blemish', 'other']),
+        finding_type: FindingType,
         body_site_id: Type.Optional(Uuid),
       },
       { additionalProperties: false },
@@ -32,7 +33,7 @@ export const CreateAssessmentBody = Type.Object(
     images: Type.Array(
       Type.Object(
         {
-          capture_type: Type.Enum(['dermoscopic', 'macroscopic', 'other']),
+          capture_type: CaptureType,
           ...declaredUpload,
           data: Type.Optional(Type.String({ description: 'Base64 of the image, at most 20 MiB decoded' })),
         },

@@ -3,6 +3,7 @@ import { isBodySite } from '../../contracts/clinical/body-sites.ts'
 import type { Configuration } from '../../platform/configuration/configuration.ts'
 import { Uuid } from '../../platform/http/members.ts'
 import type { MemberError } from '../../platform/http/problems.ts'
+import { CaptureType } from '../../streams/assessment/events.ts'
 import { declaredUpload } from '../assessments/bodies.ts'
 import { declaredTypeErrors } from '../assessments/image-checks.ts'
 
@@ -11,7 +12,7 @@ export const DeclareImageBody = Type.Object(
   {
     case_id: Type.Optional(Uuid),
     patient_id: Type.Optional(Uuid),
-    capture_type: Type.Enum(['dermoscopic', 'macroscopic', 'other']),
+    capture_type: CaptureType,
     ...declaredUpload,
     body_site_id: Type.Optional(Uuid),
   },

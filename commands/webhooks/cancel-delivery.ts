@@ -1,9 +1,7 @@
-import type { WebhookDeliveryEvent } from '../../streams/webhook-delivery/events.ts'
+import type { CancelReason, WebhookDeliveryEvent } from '../../streams/webhook-delivery/events.ts'
 import type { WebhookDeliveryState } from '../../streams/webhook-delivery/aggregate.ts'
 import { openLeaseEnd, type Decision } from '../handling/decision.ts'
 import type { NewDelivery } from './deliver-webhook.ts'
-
-export type CancelReason = Extract<WebhookDeliveryEvent, { type: 'WebhookDeliveryCancelled' }>['data']['reason']
 
 export interface CancelDelivery {
   readonly delivery: NewDelivery

@@ -1,5 +1,6 @@
 import type {
   PayloadMode,
+  SubscriptionStatus,
   WebhookEventType,
   WebhookSubscriptionEvent,
 } from '../../streams/webhook-subscriptions/events.ts'
@@ -14,7 +15,7 @@ export interface ChangeSubscription {
   readonly eventTypes: readonly WebhookEventType[] | undefined
   readonly description: string | null | undefined
   readonly payloadMode: PayloadMode | undefined
-  readonly status: 'active' | 'disabled' | undefined
+  readonly status: SubscriptionStatus | undefined
   /** Revisions that If-Match names. */
   readonly admitted: readonly bigint[] | undefined
   readonly now: Date

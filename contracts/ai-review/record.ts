@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
-import { AiReviewStatus, CancellationReason, type Classification } from '../../streams/ai-review/events.ts'
+import { AiReviewStatus, CancellationReason, Coordinates, type Classification } from '../../streams/ai-review/events.ts'
 import { ImageType } from '../../streams/types.ts'
 
 const text = Nullable(Type.String())
@@ -19,32 +19,31 @@ const review = {
   caseId: Uuid,
   productId: Uuid,
   orgId: Uuid,
-  patientId: Type.Union([Uuid, Type.Null()], { description: 'Additive (T24).' }),
+  patientId: Nullable(Uuid, { description: 'Additive (T24).' }),
   status: AiReviewStatus,
   attemptCount: Type.Integer({ description: 'Result polls.' }),
   correlationId: text,
   providerCaseId: integer,
   providerChecksum: text,
-  providerVersion: Type.Union([Type.String(), Type.Null()], {
+  providerVersion: Nullable(Type.String(), {
     description: 'Of a processed case, also when the review failed.',
   }),
-  analysisResult: Type.Union([Type.String(), Type.Null()], {
+  analysisResult: Nullable(Type.String(), {
     description: 'Additive: the verdict of the provider on a processed case, also when the review failed.',
   }),
-  cancelReason: Type.Union([CancellationReason, Type.Null()], {
+  cancelReason: Nullable(CancellationReason, {
     description: 'Additive (T28): why the review was cancelled, also once it is superseded.',
   }),
   supersededById: Nullable(Uuid),
   supersededAt: instant,
-  error: Type.Union([
+  error: Nullable(
     Type.Object({
       code: Type.String(),
       message: Type.String(),
       classification: Type.String(),
       upstreamStatus: integer,
     }),
-    Type.Null(),
-  ]),
+  ),
   errorClassification: text,
   createdAt: Instant,
   updatedAt: Instant,
@@ -71,7 +70,7 @@ export const AiReviewDetails = Type.Object(
         createdAt: Instant,
       }),
     ),
-    result: Type.Union([
+    result: Nullable(
       Type.Object({
         id: Uuid,
         aiReviewId: Uuid,
@@ -83,18 +82,14 @@ export const AiReviewDetails = Type.Object(
         reportDate: instant,
         createdAt: Instant,
       }),
-      Type.Null(),
-    ]),
+    ),
     lesions: Type.Array(
       Type.Object({
         id: Uuid,
         aiReviewId: Uuid,
         lesionNumber: Type.Integer(),
         providerLesionId: Type.Integer(),
-        coordinates: Type.Union([
-          Type.Object({ x1: Type.Number(), y1: Type.Number(), x2: Type.Number(), y2: Type.Number() }),
-          Type.Null(),
-        ]),
+        coordinates: Nullable(Coordinates),
         classification: text,
         category: text,
         priority: integer,

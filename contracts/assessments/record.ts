@@ -3,6 +3,7 @@ import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
 import type { ObjectStore } from '../../platform/storage/object-store.ts'
 import { AssessmentStatus, CaptureType, type FailureCode } from '../../streams/assessment/events.ts'
 import { ImageStatus } from '../../streams/image/events.ts'
+import { CodedTerm } from '../../streams/types.ts'
 import { toRecord, type ValuesOf } from '../records.ts'
 
 /** Milliseconds that a client waits between two polls of a processing assessment. */
@@ -10,7 +11,6 @@ export const pollAfterMs = 5000
 
 const optionalText = Type.Optional(Type.String())
 const nullableText = Nullable(Type.String())
-const CodedTerm = Type.Object({ code: nullableText, term: nullableText })
 
 const AssessmentImage = Type.Object({
   id: Type.String(),
@@ -29,7 +29,7 @@ export const AssessmentRecord = Type.Object(
     case_id: Nullable(Uuid),
     external_reference: optionalText,
     images: Type.Array(AssessmentImage),
-    result: Type.Union([
+    result: Nullable(
       Type.Object({
         ai_provider: Type.String(),
         outcome: Type.Object({
@@ -57,12 +57,8 @@ export const AssessmentRecord = Type.Object(
         }),
         completed_at: Instant,
       }),
-      Type.Null(),
-    ]),
-    error: Type.Union([
-      Type.Object({ code: Type.String(), message: Type.String(), retriable: Type.Boolean() }),
-      Type.Null(),
-    ]),
+    ),
+    error: Nullable(Type.Object({ code: Type.String(), message: Type.String(), retriable: Type.Boolean() })),
     next_poll_after_ms: Type.Optional(Type.Integer()),
   },
   { $id: 'AssessmentRecord' },

@@ -1,8 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { EventStore } from '../../streams/store/event-store.ts'
 import type { RecordedEvent } from '../../streams/store/events.ts'
-
-export type ConsentAnswer = 'granted' | 'not-granted' | 'unavailable'
+import type { ConsentAnswer } from './record.ts'
 
 export interface ConsentQuestion {
   readonly orgId: string

@@ -1,12 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
-import {
-  openConsentClient,
-  type ConsentAnswer,
-  type ConsentClient,
-  type ConsentQuestion,
-} from '../../../contracts/consent/client.ts'
+import { openConsentClient, type ConsentClient, type ConsentQuestion } from '../../../contracts/consent/client.ts'
+import type { ConsentAnswer } from '../../../contracts/consent/record.ts'
 import { parseMasterKeys } from '../../../platform/vault/master-keys.ts'
 import { openVault, type Vault } from '../../../platform/vault/vault.ts'
 import { catalogue } from '../../../streams/catalogue.ts'
