@@ -1,4 +1,4 @@
-import { Decision, type ConsentEvent } from '../../streams/consent/events.ts'
+import { ConsentDecision, type ConsentEvent } from '../../streams/consent/events.ts'
 import { defineProjector, defineTable } from '../runtime/projector.ts'
 import { insertRow } from '../runtime/row-changes.ts'
 
@@ -13,7 +13,7 @@ export const consentRecordsTable = defineTable({
     consent_type_code: 'text',
     text_version_id: 'uuid',
     text_sha256: 'text',
-    decision: { type: 'text', values: Decision.enum },
+    decision: { type: 'text', values: ConsentDecision.enum },
     recorded_at: 'timestamptz',
     recorded_by: { type: 'text', nullable: true },
     created_at: 'timestamptz',

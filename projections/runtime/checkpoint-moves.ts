@@ -5,7 +5,7 @@ import type { Projector, Table } from './projector.ts'
 import type { Statement } from './row-statements.ts'
 
 /** One projector's part of a batch: its writes, and its checkpoint's move (exclusive start, inclusive end). */
-export interface Share {
+export interface BatchPart {
   readonly projector: Projector
   readonly writes: readonly Write[]
   readonly from: Position
@@ -20,8 +20,8 @@ export interface Write {
 }
 
 /** Old and new checkpoints of a batch, for `checkpointsMove`. */
-export function checkpointRows(shares: readonly Share[], copies?: ReadonlyMap<string, string>) {
-  return shares.map(({ projector, from, to }) => ({
+export function checkpointRows(parts: readonly BatchPart[], copies?: ReadonlyMap<string, string>) {
+  return parts.map(({ projector, from, to }) => ({
     name: projector.name,
     version: projector.version,
     shape_id: shapeIdOf(projector),

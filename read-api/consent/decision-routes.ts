@@ -37,7 +37,7 @@ const ConsentRecordsReply = Type.Object(
   { $id: 'ConsentRecordsReply' },
 )
 
-function recordOf(view: DecisionView): ConsentDecisionRecord {
+function toDecisionRecord(view: DecisionView): ConsentDecisionRecord {
   return toConsentDecisionRecord({ ...view, organisationId: view.orgId })
 }
 
@@ -59,7 +59,7 @@ export function decisionReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     item: ConsentDecisionRecord,
     rows: ({ tenant, params, query: { type } }, page) => listDecisions(pool, tenant, params.patientId, { type, page }),
     placeOf: placeOfDecision,
-    toItem: recordOf,
+    toItem: toDecisionRecord,
   })
 
   readRoute(app, {
@@ -73,7 +73,7 @@ export function decisionReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     servedBy: [consentRecordsProjector],
     find: async ({ tenant, params }) => {
       const decision = await getDecision(pool, tenant, params.patientId, params.id)
-      return { body: recordOf(decision), revision: BigInt(decision.streamRevision) }
+      return { body: toDecisionRecord(decision), revision: BigInt(decision.streamRevision) }
     },
   })
 
@@ -90,7 +90,7 @@ export function decisionReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     handle: async ({ tenant, params }) => {
       const decision = await getDecisionWithLocale(pool, tenant, params.patientId, params.id)
       const issuer = `${configuration.baseUrl}/v1/consent`
-      const facts = { issuer, record: recordOf(decision), locale: decision.locale, now: now() }
+      const facts = { issuer, record: toDecisionRecord(decision), locale: decision.locale, now: now() }
       return { receipt: await signReceipt(vault, facts) }
     },
   })
@@ -109,7 +109,7 @@ export function decisionReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     handle: async ({ tenant, query: { patientId, consentTypeCode } }) => {
       await requireCurrent(deps, consentRecordsProjector)
       const latest = (await latestDecisions(pool, tenant, patientId, [consentTypeCode])).get(consentTypeCode)
-      const record = latest === undefined ? null : recordOf(latest)
+      const record = latest === undefined ? null : toDecisionRecord(latest)
       return {
         status: record?.decision ?? ('none' as const),
         granted: record?.decision === 'granted',

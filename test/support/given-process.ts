@@ -15,7 +15,7 @@ export function todosAfter<Deps>(process: Process<Deps>, events: readonly Record
   }))
 }
 
-/** Of those, what is due at an instant. */
+/** The rows that are due at an instant. */
 export function dueAt(todos: readonly TodoRow[], now: Date): TodoRow[] {
   return todos.filter((todo) => todo.dueAt.getTime() <= now.getTime())
 }

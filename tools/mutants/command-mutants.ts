@@ -6,8 +6,8 @@ export const commandMutants: readonly Mutant[] = [
   {
     name: 'repeat-before-its-review',
     fault: 'a repeated superseding request returns the position of the claim, before the review exists',
-    file: 'commands/ai-review/open-claimed-review.ts',
-    at: 'openClaimedReview / reached',
+    file: 'commands/ai-review/open-slot-holder.ts',
+    at: 'openSlotHolder / reached',
     becomes: 'position: $value',
     caughtBy: {
       'test/end-to-end/main-job/review-ends.e2e.test.ts': 'two hundred times at once with one key has one successor',
@@ -20,18 +20,18 @@ export const commandMutants: readonly Mutant[] = [
     at: 'judge / &&',
     becomes: '$left',
     caughtBy: {
-      [corrections]: 'a claim that is about to be used is ended by nobody',
+      [corrections]: 'no other request ends a claim that is about to be used',
       'test/commands/handling/reservations.int.test.ts':
-        'is left alone for 30 s, since the owner may be about to take the key',
+        'stays for 30 s, because the owner may be about to use it, but does not count as held',
     },
   },
   {
     name: 'claim-not-renewed',
     fault: 'an identifier that was taken back is still freed by a caller that saw it dropped',
     file: 'commands/handling/reservations.ts',
-    at: 'claimFor / ||',
+    at: 'reserveFor / ||',
     becomes: '$left',
-    caughtBy: { [corrections]: 'what is dropped and taken back' },
+    caughtBy: { [corrections]: 'an identifier that is removed and added back before it is freed stays' },
   },
   {
     name: 'lost-identifier-kept',
@@ -39,7 +39,7 @@ export const commandMutants: readonly Mutant[] = [
     file: 'commands/clinical/correct-with-identifiers.ts',
     at: 'correctWithIdentifiers / > 1',
     becomes: 'false',
-    caughtBy: { [corrections]: 'is undone when another patient took one of them' },
+    caughtBy: { [corrections]: 'is undone when another patient took an identifier' },
   },
   {
     name: 'stale-revision-refused',
@@ -47,6 +47,9 @@ export const commandMutants: readonly Mutant[] = [
     file: 'commands/handling/execute.ts',
     at: "execute / 'precondition-failed'",
     becomes: 'not-found',
-    caughtBy: { 'test/commands/handling/execute.int.test.ts': 'takes a revision that another process wrote' },
+    caughtBy: {
+      'test/commands/handling/execute.int.test.ts':
+        'accepts an expected revision that another process wrote, and no other',
+    },
   },
 ]

@@ -26,7 +26,7 @@ export const imageMutants: readonly Mutant[] = [
     file: 'commands/assessments/take-uploads.ts',
     at: 'takeUploads / instanceof 2',
     becomes: 'false',
-    caughtBy: { [receive]: 'refuses when the window closes while the upload is read, and leaves nothing behind' },
+    caughtBy: { [receive]: 'refuses when the window closes while the upload is read, and leaves no copy behind' },
   },
   {
     name: 'unknown-copy-removed',
@@ -34,7 +34,7 @@ export const imageMutants: readonly Mutant[] = [
     file: 'commands/assessments/take-uploads.ts',
     at: 'takeUploads / instanceof 2',
     becomes: 'true',
-    caughtBy: { [receive]: 'keeps the copy when nobody knows whether the event was written' },
+    caughtBy: { [receive]: 'keeps the copy when the outcome of the append is unknown' },
   },
   {
     name: 'image-taken-late',
@@ -44,7 +44,7 @@ export const imageMutants: readonly Mutant[] = [
     becomes: 'true',
     caughtBy: {
       'test/commands/images/image-decisions.unit.test.ts':
-        'is refused once the window has closed, but for bytes that are there',
+        'is refused after the window has closed, except for bytes already received',
     },
   },
   {

@@ -10,9 +10,8 @@ export const inlineImageMutants: readonly Mutant[] = [
     at: 'openImage / discard / allSettled()',
     becomes: 'undefined',
     caughtBy: {
-      'test/commands/assessments/staged-image.int.test.ts':
-        'removes what it stored when it is discarded, however often',
-      [create]: 'leaves nothing behind of a request that is refused once its images are there',
+      'test/commands/assessments/staged-image.int.test.ts': 'removes its objects when it is discarded, also repeatedly',
+      [create]: 'leaves no object behind when a request is refused after its images were staged',
     },
   },
   {
@@ -21,7 +20,7 @@ export const inlineImageMutants: readonly Mutant[] = [
     file: 'commands/assessments/create-route.ts',
     at: 'addRoute / instanceof',
     becomes: 'false',
-    caughtBy: { [create]: 'removes what it stored for a key that another request has taken meanwhile' },
+    caughtBy: { [create]: 'removes its objects when another request has used the key meanwhile' },
   },
   {
     name: 'case-of-a-repeat-unopened',
@@ -29,7 +28,7 @@ export const inlineImageMutants: readonly Mutant[] = [
     file: 'commands/assessments/create-route.ts',
     at: 'addRoute / answer / ? 1',
     becomes: '$test && !$test.left.object.object.isReplayed ? $consequent : $alternate',
-    caughtBy: { [create]: 'opens the case before a repeat is answered when the first answer was never given' },
+    caughtBy: { [create]: 'opens the case before it answers a repeat, if the first request ended without an answer' },
   },
   {
     name: 'padding-anywhere',

@@ -154,7 +154,8 @@ export const processMutants: readonly Mutant[] = [
     at: 'openLeaseEnd / >',
     becomes: '$left >= $right',
     caughtBy: {
-      'test/commands/handling/decision.unit.test.ts': 'holds back whoever meets an attempt until its lease ends',
+      'test/commands/handling/decision.unit.test.ts':
+        'waits for an open attempt until its lease ends, and not at that instant',
     },
   },
   {

@@ -103,11 +103,11 @@ export const projectionMutants: readonly Mutant[] = [
   {
     name: 'lost-commit-foreign',
     fault: 'a lost answer of a commit is taken as a commit of another instance',
-    file: 'projections/runtime/share-writer.ts',
-    at: 'ShareWriter / #attempt / = 2',
+    file: 'projections/runtime/retrying-writer.ts',
+    at: 'RetryingWriter / #attempt / = 2',
     becomes: 'undefined',
     caughtBy: {
-      'test/projections/runtime/share-writer.int.test.ts': 'recognises its own commit if the answer was lost',
+      'test/projections/runtime/retrying-writer.int.test.ts': 'recognises its own commit if the answer was lost',
     },
   },
   {

@@ -81,7 +81,7 @@ export const storeMutants: readonly Mutant[] = [
     file: 'commands/handling/once-by-key.ts',
     at: 'onceByKey / ||',
     becomes: '$left',
-    caughtBy: { [execute]: 'is taken by the first request; its repeat is answered, another one refused' },
+    caughtBy: { [execute]: 'is claimed by the first request, answers its repeat, and refuses another request' },
   },
   {
     name: 'key-given-back-by-repeat',
@@ -89,7 +89,7 @@ export const storeMutants: readonly Mutant[] = [
     file: 'commands/handling/once-by-key.ts',
     at: 'onceByKey / && 3',
     becomes: '$right',
-    caughtBy: { [execute]: 'is not given back by a refused repeat while it is unknown what became of the first' },
+    caughtBy: { [execute]: 'is not released by a refused repeat while the outcome of the first request is unknown' },
   },
   {
     name: 'refused-on-stale-state',

@@ -17,7 +17,7 @@ export const subscriptionMutants: readonly Mutant[] = [
     file: 'commands/webhooks/subscribe-webhook.ts',
     at: 'subscribeWebhook / has()',
     becomes: 'false',
-    caughtBy: { [decisions]: 'with a key whose subscription was deleted is refused: it creates nothing a second time' },
+    caughtBy: { [decisions]: 'with the key of a deleted subscription is refused' },
   },
   {
     name: 'rotated-by-each-repeat',
@@ -25,7 +25,7 @@ export const subscriptionMutants: readonly Mutant[] = [
     file: 'streams/webhook-subscriptions/aggregate.ts',
     at: 'rotated / ?',
     becomes: '$consequent',
-    caughtBy: { [decisions]: 'happens once for a key, also when its secret has ended since' },
+    caughtBy: { [decisions]: 'happens once for a key, also after its secret has ended' },
   },
   {
     name: 'replaced-secret-told',
@@ -35,7 +35,7 @@ export const subscriptionMutants: readonly Mutant[] = [
     becomes: 'true',
     caughtBy: {
       'test/commands/webhooks/subscription-routes.int.test.ts':
-        'with the same key is answered with its secret, until that was replaced',
+        'with the same key gets its secret, until it was replaced',
     },
   },
   {

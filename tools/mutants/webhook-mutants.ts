@@ -15,7 +15,7 @@ export const webhookMutants: readonly Mutant[] = [
     becomes: 'false',
     caughtBy: {
       'test/commands/webhooks/webhook-decisions.unit.test.ts':
-        'begins none before it is due, whatever the list of a worker says',
+        'begins none before it is due, also with a list that is behind',
     },
   },
   {
@@ -98,7 +98,7 @@ export const webhookMutants: readonly Mutant[] = [
     file: 'commands/webhooks/review-endpoint.ts',
     at: 'warnedOf / ?',
     becomes: '$consequent',
-    caughtBy: { [endpointDecisions]: 'does not count the warnings of an earlier row of failures' },
+    caughtBy: { [endpointDecisions]: 'does not count the warnings of an earlier series of failures' },
   },
   {
     name: 'outage-of-ours-counts',
@@ -106,7 +106,7 @@ export const webhookMutants: readonly Mutant[] = [
     file: 'commands/webhooks/review-endpoint.ts',
     at: 'reviewEndpoint / >',
     becomes: 'false',
-    caughtBy: { [endpointDecisions]: 'gives the last part of its time anew where nobody looked at its end' },
+    caughtBy: { [endpointDecisions]: 'begins the last tenth again if the last review is late' },
   },
   {
     name: 'cancelled-attempt-open',
@@ -114,7 +114,7 @@ export const webhookMutants: readonly Mutant[] = [
     file: 'commands/webhooks/deliver-webhook.ts',
     at: 'recordDelivery / && 1',
     becomes: '$left',
-    caughtBy: { [endpointDecisions]: 'has the attempt that was under way recorded, whatever it came to' },
+    caughtBy: { [endpointDecisions]: 'records the attempt that was under way, with any outcome' },
   },
   {
     name: 'key-of-pending-forgotten',
@@ -122,7 +122,7 @@ export const webhookMutants: readonly Mutant[] = [
     file: 'commands/webhooks/redeliver.ts',
     at: 'redeliver / || 3',
     becomes: '$left.right || $right',
-    caughtBy: { [deliveryDecisions]: 'begins nothing of what is pending, and remembers the key that asked' },
+    caughtBy: { [deliveryDecisions]: 'begins no round of a pending delivery, and records the key' },
   },
   {
     name: 'asked-for-and-cancelled',
@@ -131,8 +131,7 @@ export const webhookMutants: readonly Mutant[] = [
     at: 'cancelDelivery / isSince() 2',
     becomes: 'false',
     caughtBy: {
-      [endpointDecisions]:
-        'has another round begin where it was asked for since the subscription was disabled, by whomever',
+      [endpointDecisions]: 'begins another round if any request came after the disabling',
       [changed]: 'has what was pending then, and asked for again ',
     },
   },
@@ -143,7 +142,8 @@ export const webhookMutants: readonly Mutant[] = [
     at: 'redeliver / && 3',
     becomes: 'false',
     caughtBy: {
-      [deliveryDecisions]: 'for a recovery begins nothing of what was delivered meanwhile, and says so once',
+      [deliveryDecisions]:
+        'for a recovery begins no round of a delivery that succeeded meanwhile, and records this once',
     },
   },
 ]
