@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { FailureCode } from '../assessment/events.ts'
-import { defineEvent } from '../store/schema.ts'
+import { defineEvent, type EventOf } from '../store/schema.ts'
 import { Id, Instant, Nullable } from '../types.ts'
 import { defineChannelStream, publicData } from './channel.ts'
 
@@ -36,3 +36,5 @@ export const assessmentChannelStream = defineChannelStream({
     ),
   },
 })
+
+export type AssessmentChannelEvent = EventOf<typeof assessmentChannelStream.events>

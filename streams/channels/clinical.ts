@@ -1,4 +1,4 @@
-import { defineEvent } from '../store/schema.ts'
+import { defineEvent, type EventOf } from '../store/schema.ts'
 import { Count, Id, Instant, Nullable } from '../types.ts'
 import { defineChannelStream, publicData } from './channel.ts'
 
@@ -62,3 +62,5 @@ export const clinicalChannelStream = defineChannelStream({
     ),
   },
 })
+
+export type ClinicalChannelEvent = EventOf<typeof clinicalChannelStream.events>

@@ -1,4 +1,4 @@
-import { defineEvent } from '../store/schema.ts'
+import { defineEvent, type EventOf } from '../store/schema.ts'
 import { Id, Instant } from '../types.ts'
 import { DisabledReason, FailingPercent } from '../webhook-subscriptions/events.ts'
 import { defineChannelStream, publicData } from './channel.ts'
@@ -20,3 +20,5 @@ export const webhookChannelStream = defineChannelStream({
     ),
   },
 })
+
+export type WebhookChannelEvent = EventOf<typeof webhookChannelStream.events>
