@@ -58,7 +58,7 @@ export interface RouteDeclaration<Params extends Members, Query extends Members,
 }
 
 /** A record with its version, and headers of its answer. */
-export interface VersionedRecord<Body> extends FoundRecord<Body> {
+interface VersionedRecord<Body> extends FoundRecord<Body> {
   readonly headers?: Readonly<Record<string, string>>
 }
 

@@ -14,7 +14,7 @@ import { useSecret } from './client-secrets.ts'
 import { readCredentials, type ClientCredentials } from './credentials.ts'
 import { isCovered } from './scopes.ts'
 
-export const TokenBody = Type.Object(
+const TokenBody = Type.Object(
   {
     grant_type: Type.String({ maxLength: 255 }),
     client_id: Type.Optional(Type.String({ maxLength: 255 })),
@@ -25,7 +25,7 @@ export const TokenBody = Type.Object(
   { $id: 'TokenBody', additionalProperties: true },
 )
 
-export const TokenReply = Type.Object(
+const TokenReply = Type.Object(
   {
     access_token: Type.String(),
     token_type: Type.Literal('Bearer'),
@@ -36,7 +36,7 @@ export const TokenReply = Type.Object(
 )
 
 /** RFC 6749, 5.2, with the members of a problem document beside them. */
-export const TokenErrorReply = Type.Object(
+const TokenErrorReply = Type.Object(
   {
     error: Type.String(),
     error_description: Type.String(),
@@ -48,7 +48,7 @@ export const TokenErrorReply = Type.Object(
   { $id: 'TokenErrorReply' },
 )
 
-export const JsonWebKeySet = Type.Object(
+const JsonWebKeySet = Type.Object(
   { keys: Type.Array(Type.Record(Type.String(), Type.Unknown())) },
   { $id: 'JsonWebKeySet' },
 )

@@ -70,7 +70,7 @@ export interface CommandRoute<
 type MemberOf<Body extends TObject> = Extract<keyof Static<Body>, string>
 
 /** One request of a command route. */
-export interface Command<Params, Body, Name extends string, Kind extends Tenancy = 'required'> {
+interface Command<Params, Body, Name extends string, Kind extends Tenancy = 'required'> {
   readonly tenant: TenantFor<Kind>
   /** The caller acts for every organisation, whichever one the request names. */
   readonly isPlatformWide: boolean
@@ -96,7 +96,7 @@ export interface Command<Params, Body, Name extends string, Kind extends Tenancy
 }
 
 /** The parts of the answer: `{ ...await run(…), record }`. */
-export interface Handled<Reply> extends Pick<Executed<unknown, DomainEvent>, 'events'> {
+interface Handled<Reply> extends Pick<Executed<unknown, DomainEvent>, 'events'> {
   readonly record: Reply
   /** Position of the write, or of the events that a repeat found. */
   readonly reached: Position | undefined

@@ -4,7 +4,8 @@ import type { CaseEvent } from '../../../streams/case/events.ts'
 import { cases } from '../../../streams/case/aggregate.ts'
 import { aiReviewChannelStream } from '../../../streams/channels/ai-review.ts'
 import { todosAfter } from '../../support/given-process.ts'
-import { recorded, rowsAfter, type GivenEvent } from '../../support/given-projector.ts'
+import { recorded, type GivenEvent } from '../../support/given-projector.ts'
+import { rowsInMemory } from '../../support/rows-in-memory.ts'
 import { lesion } from '../../streams/ai-review-facts.ts'
 import { reviewPublicFact as published } from '../../streams/channel-facts.ts'
 import { at, caseFact, ids } from '../../streams/facts.ts'
@@ -21,8 +22,8 @@ const replaced = (ordinal: number) =>
   own(caseFact('CaseDiagnosisSuperseded', { lesionNumber: ordinal, ordinal, diagnosisCount: 2 }))
 const diagnosed = own(caseFact('CaseDiagnosisRecorded'))
 
-async function steps(...given: GivenEvent[]) {
-  return (await todosAfter(clinicalProcess, recorded(given))).map(({ key, step, orgId, dueAt }) => ({
+function steps(...given: GivenEvent[]) {
+  return todosAfter(clinicalProcess, recorded(given)).map(({ key, step, orgId, dueAt }) => ({
     key,
     step,
     orgId,
@@ -34,51 +35,51 @@ const record = { key: ids.review, step: 'record-findings', orgId: ids.org, due: 
 const supersede = { key: ids.review, step: 'supersede-diagnoses', orgId: ids.org, due: at(15) }
 
 describe('what is made of an AI review', () => {
-  it('is its findings, until the last of them is recorded', async () => {
-    expect(await steps(completed)).toEqual([record])
-    expect(await steps(completed, found(1), diagnosed)).toEqual([record])
-    expect(await steps(completed, found(1), found(2))).toEqual([])
+  it('is its findings, until the last of them is recorded', () => {
+    expect(steps(completed)).toEqual([record])
+    expect(steps(completed, found(1), diagnosed)).toEqual([record])
+    expect(steps(completed, found(1), found(2))).toEqual([])
   })
 
-  it('is superseded diagnoses once another review takes its place, until the last of them is', async () => {
-    expect(await steps(completed, found(1), found(2), superseded)).toEqual([supersede])
-    expect(await steps(completed, found(1), found(2), superseded, replaced(1))).toEqual([supersede])
-    expect(await steps(completed, found(1), found(2), superseded, replaced(1), replaced(2))).toEqual([])
+  it('is superseded diagnoses once another review takes its place, until the last of them is', () => {
+    expect(steps(completed, found(1), found(2), superseded)).toEqual([supersede])
+    expect(steps(completed, found(1), found(2), superseded, replaced(1))).toEqual([supersede])
+    expect(steps(completed, found(1), found(2), superseded, replaced(1), replaced(2))).toEqual([])
   })
 
-  it('is both where the findings are not recorded yet, each settled by itself', async () => {
-    expect(await steps(completed, superseded)).toEqual([record, supersede])
-    expect(await steps(completed, superseded, found(1), found(2))).toEqual([supersede])
-    expect(await steps(completed, superseded, replaced(1), replaced(2))).toEqual([record])
+  it('is both where the findings are not recorded yet, each settled by itself', () => {
+    expect(steps(completed, superseded)).toEqual([record, supersede])
+    expect(steps(completed, superseded, found(1), found(2))).toEqual([supersede])
+    expect(steps(completed, superseded, replaced(1), replaced(2))).toEqual([record])
   })
 
   it.each(['ai_review.requested', 'ai_review.started', 'ai_review.failed', 'ai_review.cancelled'] as const)(
     'is nothing after %s',
-    async (type) => {
-      expect(await steps(channel(published(type)))).toEqual([])
-      expect(await steps(channel(published(type)), superseded)).toEqual([])
+    (type) => {
+      expect(steps(channel(published(type)))).toEqual([])
+      expect(steps(channel(published(type)), superseded)).toEqual([])
     },
   )
 
-  it('is nothing where no lesion was found, also once it is superseded', async () => {
+  it('is nothing where no lesion was found, also once it is superseded', () => {
     const empty = channel(published('ai_review.completed', { lesions: [] }))
-    expect(await steps(empty)).toEqual([])
-    expect(await steps(empty, superseded)).toEqual([])
+    expect(steps(empty)).toEqual([])
+    expect(steps(empty, superseded)).toEqual([])
   })
 
-  it('is nothing of a review of another organisation', async () => {
+  it('is nothing of a review of another organisation', () => {
     const foreign = channel(published('ai_review.superseded', { orgId: ids.otherOrg }))
-    expect(await steps(completed, found(1), found(2), foreign)).toEqual([])
+    expect(steps(completed, found(1), found(2), foreign)).toEqual([])
   })
 
-  it('is the findings of its successor', async () => {
+  it('is the findings of its successor', () => {
     const next = channel(published('ai_review.completed', { aiReviewId: ids.newReview, occurred_at: at(40) }))
-    expect(await steps(completed, found(1), found(2), superseded, replaced(1), replaced(2), next)).toEqual([
+    expect(steps(completed, found(1), found(2), superseded, replaced(1), replaced(2), next)).toEqual([
       { ...record, key: ids.newReview, due: at(40) },
     ])
   })
 
-  it('names the events of the channel by their place and cause, and keeps no lesion', async () => {
+  it('names the events of the channel by their place and cause, and keeps no lesion', () => {
     const events = recorded([
       { ...completed, revision: 41n, metadata: { $correlationId: ids.event } },
       { ...superseded, revision: 52n },
@@ -87,17 +88,16 @@ describe('what is made of an AI review', () => {
       eventId: events[index]?.id,
       correlationId: events[index]?.metadata.$correlationId,
     })
-    const payloads = (await todosAfter(clinicalProcess, events)).map(({ payload }) => payload)
+    const payloads = todosAfter(clinicalProcess, events).map(({ payload }) => payload)
     expect(payloads).toEqual([
       { cause: { eventId: events[0]?.id, correlationId: ids.event }, channelRevision: '41' },
       { cause: cause(1), channelRevision: '41', supersededById: ids.newReview },
     ])
   })
 
-  it('keeps no row of a review that was superseded', async () => {
-    const looked = async (...given: GivenEvent[]) =>
-      (await rowsAfter(clinicalProcess.list, recorded(given)))['analysed_reviews']
-    expect(await looked(completed)).toEqual([{ ai_review_id: ids.review, org_id: ids.org, channel_revision: '0' }])
-    expect(await looked(completed, superseded)).toEqual([])
+  it('keeps no row of a review that was superseded', () => {
+    const looked = (...given: GivenEvent[]) => rowsInMemory(clinicalProcess.list, recorded(given))['analysed_reviews']
+    expect(looked(completed)).toEqual([{ ai_review_id: ids.review, org_id: ids.org, channel_revision: '0' }])
+    expect(looked(completed, superseded)).toEqual([])
   })
 })

@@ -41,8 +41,8 @@ const ends = [
   review(reviewFact('AiReviewSuperseded')),
 ]
 
-async function steps(...given: GivenEvent[]) {
-  return (await todosAfter(aiReviewProcess, recorded(given))).map(({ key, step, orgId, dueAt }) => ({
+function steps(...given: GivenEvent[]) {
+  return todosAfter(aiReviewProcess, recorded(given)).map(({ key, step, orgId, dueAt }) => ({
     key,
     step,
     orgId,
@@ -53,23 +53,23 @@ async function steps(...given: GivenEvent[]) {
 const todo = (step: string, due: string, key: string = ids.review) => ({ key, step, orgId: ids.org, due })
 
 describe('what a requested review needs', () => {
-  it('is the slot, then its first event, then its start', async () => {
-    expect(await steps(asked)).toEqual([todo('claim', at(1), ids.requestEvent)])
+  it('is the slot, then its first event, then its start', () => {
+    expect(steps(asked)).toEqual([todo('claim', at(1), ids.requestEvent)])
     // Whoever claims the slot opens the review; somebody else only where that is cut off.
-    expect(await steps(asked, claimed)).toEqual([todo('open', at(4))])
-    expect(await steps(asked, claimed, requested)).toEqual([todo('start', at(2))])
+    expect(steps(asked, claimed)).toEqual([todo('open', at(4))])
+    expect(steps(asked, claimed, requested)).toEqual([todo('start', at(2))])
   })
 
-  it('is nothing when the slot was taken', async () => {
+  it('is nothing when the slot was taken', () => {
     const answered = slot(slotFact('AiReviewRequestAnswered', { requestEventId: ids.requestEvent }))
-    expect(await steps(asked, answered)).toEqual([])
+    expect(steps(asked, answered)).toEqual([])
   })
 
-  it('is its first event when a client asked for it', async () => {
-    expect(await steps(slot(slotFact('AiReviewSlotClaimed', { requestEventId: null })))).toEqual([todo('open', at(4))])
+  it('is its first event when a client asked for it', () => {
+    expect(steps(slot(slotFact('AiReviewSlotClaimed', { requestEventId: null })))).toEqual([todo('open', at(4))])
   })
 
-  it('is its first event when it supersedes another, which needs nothing any more once it is told', async () => {
+  it('is its first event when it supersedes another, which needs nothing any more once it is told', () => {
     const supersedes = { aiReviewId: ids.review, reason: null }
     const claimedAnew = slot(
       slotFact('AiReviewSlotClaimed', {
@@ -82,50 +82,46 @@ describe('what a requested review needs', () => {
     const told = review(reviewFact('AiReviewSuperseded'))
     const opened = review(reviewFact('AiReviewRequested', { requestedAt: at(15) }), ids.newReview)
     const open = todo('open', at(17), ids.newReview)
-    expect(await steps(asked, claimed, requested, claimedAnew)).toEqual([todo('start', at(2)), open])
-    expect(await steps(asked, claimed, requested, claimedAnew, told)).toEqual([open])
-    expect(await steps(asked, claimed, requested, claimedAnew, told, opened)).toEqual([
-      todo('start', at(15), ids.newReview),
-    ])
+    expect(steps(asked, claimed, requested, claimedAnew)).toEqual([todo('start', at(2)), open])
+    expect(steps(asked, claimed, requested, claimedAnew, told)).toEqual([open])
+    expect(steps(asked, claimed, requested, claimedAnew, told, opened)).toEqual([todo('start', at(15), ids.newReview)])
   })
 
-  it('names the request by its place on the channel, and copies nothing of it', async () => {
-    const [claim] = await todosAfter(aiReviewProcess, recorded([asked]))
+  it('names the request by its place on the channel, and copies nothing of it', () => {
+    const [claim] = todosAfter(aiReviewProcess, recorded([asked]))
     expect(claim?.payload).toEqual({
       channelRevision: '7',
       cause: { eventId: ids.requestEvent, correlationId: expect.any(String) },
     })
-    const all = await todosAfter(aiReviewProcess, recorded([asked, claimed, requested]))
+    const all = todosAfter(aiReviewProcess, recorded([asked, claimed, requested]))
     expect(JSON.stringify(all)).not.toContain('https://')
   })
 })
 
 describe('when a review is due again', () => {
-  it('is at once after each answer of the provider, and later after a failure or an open circuit', async () => {
-    expect(await steps(requested, started)).toEqual([todo('start', at(2))])
-    expect(await steps(requested, started, caseCreated)).toEqual([todo('start', at(5))])
-    expect(await steps(requested, started, caseCreated, review(reviewFact('AiReviewImageSent')))).toEqual([
+  it('is at once after each answer of the provider, and later after a failure or an open circuit', () => {
+    expect(steps(requested, started)).toEqual([todo('start', at(2))])
+    expect(steps(requested, started, caseCreated)).toEqual([todo('start', at(5))])
+    expect(steps(requested, started, caseCreated, review(reviewFact('AiReviewImageSent')))).toEqual([
       todo('start', at(6)),
     ])
-    expect(await steps(requested, review(reviewFact('AiReviewStartDeferred')))).toEqual([todo('start', at(7))])
-    expect(await steps(requested, review(reviewFact('AiReviewCallPostponed')))).toEqual([todo('start', at(6))])
+    expect(steps(requested, review(reviewFact('AiReviewStartDeferred')))).toEqual([todo('start', at(7))])
+    expect(steps(requested, review(reviewFact('AiReviewCallPostponed')))).toEqual([todo('start', at(6))])
   })
 
-  it('is at each poll', async () => {
+  it('is at each poll', () => {
     const awaiting = [requested, started, caseCreated, accepted]
-    expect(await steps(...awaiting)).toEqual([todo('poll', at(13))])
-    expect(await steps(...awaiting, review(reviewFact('AiReviewPollDeferred')))).toEqual([todo('poll', at(18))])
+    expect(steps(...awaiting)).toEqual([todo('poll', at(13))])
+    expect(steps(...awaiting, review(reviewFact('AiReviewPollDeferred')))).toEqual([todo('poll', at(18))])
     expect(
-      await steps(...awaiting, review(reviewFact('AiReviewCallPostponed', { call: 'result', retryAt: at(20) }))),
+      steps(...awaiting, review(reviewFact('AiReviewCallPostponed', { call: 'result', retryAt: at(20) }))),
     ).toEqual([todo('poll', at(20))])
   })
 
-  it.each(ends)('is never after $type', async (end) => {
-    expect(await steps(requested, started, end)).toEqual([])
-    expect(await steps(requested, caseCreated, accepted, end)).toEqual([])
-    expect(await steps(requested, caseCreated, accepted, consent(consentPublicFact('consent.withdrawn')), end)).toEqual(
-      [],
-    )
+  it.each(ends)('is never after $type', (end) => {
+    expect(steps(requested, started, end)).toEqual([])
+    expect(steps(requested, caseCreated, accepted, end)).toEqual([])
+    expect(steps(requested, caseCreated, accepted, consent(consentPublicFact('consent.withdrawn')), end)).toEqual([])
   })
 })
 
@@ -136,9 +132,9 @@ describe('a consent that is withdrawn or denied (T24)', () => {
   it.each([
     ['consent.withdrawn', at(14)],
     ['consent.denied', at(10)],
-  ] as const)('%s ends each open review of that patient', async (type, due) => {
+  ] as const)('%s ends each open review of that patient', (type, due) => {
     const other = review(reviewFact('AiReviewRequested'), ids.event)
-    expect(await steps(requested, other, consent(consentPublicFact(type)))).toEqual([
+    expect(steps(requested, other, consent(consentPublicFact(type)))).toEqual([
       start,
       withdrawal(due),
       todo('start', at(2), ids.event),
@@ -146,57 +142,57 @@ describe('a consent that is withdrawn or denied (T24)', () => {
     ])
   })
 
-  it('twice before the first is worked off is one withdrawal, the latest', async () => {
+  it('twice before the first is worked off is one withdrawal, the latest', () => {
     const [denied, withdrawn] = [
       consent(consentPublicFact('consent.denied')),
       consent(consentPublicFact('consent.withdrawn')),
     ]
-    expect(await steps(requested, denied, withdrawn, withdrawn)).toEqual([start, withdrawal(at(14))])
+    expect(steps(requested, denied, withdrawn, withdrawn)).toEqual([start, withdrawal(at(14))])
     const later = review(reviewFact('AiReviewRequested'), ids.event)
-    expect(await steps(requested, denied, later, withdrawn)).toEqual([
+    expect(steps(requested, denied, later, withdrawn)).toEqual([
       start,
       withdrawal(at(14)),
       todo('start', at(2), ids.event),
       withdrawal(at(14), ids.event),
     ])
-    const [, todoOfLatest] = await todosAfter(
+    const [, todoOfLatest] = todosAfter(
       aiReviewProcess,
       recorded([requested, denied, { ...withdrawn, id: ids.attempt }]),
     )
     expect(todoOfLatest?.payload).toMatchObject({ cause: { eventId: ids.attempt } })
   })
 
-  it('that a later decision overrides is looked at no more; one that came meanwhile still is', async () => {
+  it('that a later decision overrides is looked at no more; one that came meanwhile still is', () => {
     const [denied, withdrawn] = [
       consent(consentPublicFact('consent.denied')),
       consent(consentPublicFact('consent.withdrawn')),
     ]
     const confirmed = review(reviewFact('AiReviewConsentConfirmed', { checkedAt: at(10) }))
-    expect(await steps(requested, denied, confirmed)).toEqual([start])
-    expect(await steps(requested, denied, withdrawn, confirmed)).toEqual([start, withdrawal(at(14))])
-    expect(await steps(requested, denied, confirmed, withdrawn)).toEqual([start, withdrawal(at(14))])
+    expect(steps(requested, denied, confirmed)).toEqual([start])
+    expect(steps(requested, denied, withdrawn, confirmed)).toEqual([start, withdrawal(at(14))])
+    expect(steps(requested, denied, confirmed, withdrawn)).toEqual([start, withdrawal(at(14))])
   })
 
-  it('of another patient, organisation or consent type, or given again, ends none', async () => {
+  it('of another patient, organisation or consent type, or given again, ends none', () => {
     const others = [
       consentPublicFact('consent.withdrawn', { patient_id: ids.otherPatient }),
       consentPublicFact('consent.withdrawn', { org_id: ids.otherOrg }),
       consentPublicFact('consent.withdrawn', { consent_type_code: 'marketing' }),
       consentPublicFact('consent.granted'),
     ]
-    expect(await steps(requested, ...others.map(consent))).toEqual([start])
+    expect(steps(requested, ...others.map(consent))).toEqual([start])
   })
 
-  it('ends no review that has ended, or that came later', async () => {
+  it('ends no review that has ended, or that came later', () => {
     const withdrawn = consent(consentPublicFact('consent.withdrawn'))
-    for (const end of ends) expect(await steps(requested, end, withdrawn)).toEqual([])
-    expect(await steps(withdrawn, requested)).toEqual([start])
+    for (const end of ends) expect(steps(requested, end, withdrawn)).toEqual([])
+    expect(steps(withdrawn, requested)).toEqual([start])
   })
 
-  it('finds a review whose patient became known when it started, and none before', async () => {
+  it('finds a review whose patient became known when it started, and none before', () => {
     const unknown = review(reviewFact('AiReviewRequested', { patientId: null }))
     const withdrawn = consent(consentPublicFact('consent.withdrawn'))
-    expect(await steps(unknown, withdrawn)).toEqual([start])
-    expect(await steps(unknown, started, withdrawn)).toEqual([start, withdrawal(at(14))])
+    expect(steps(unknown, withdrawn)).toEqual([start])
+    expect(steps(unknown, started, withdrawn)).toEqual([start, withdrawal(at(14))])
   })
 })
