@@ -10,10 +10,10 @@ import { aiReviewSlots, type SlotClaim } from '../../streams/ai-review-slot/aggr
 import { aiReviewChannelStream } from '../../streams/channels/ai-review.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import { readChannelEvent } from '../relay/channel.ts'
+import { callOutside } from '../runtime/attempt.ts'
 import type { Todo } from '../runtime/define-process.ts'
 import type { StepContext, StepOutcome } from '../runtime/process.ts'
 import { derivedV7 } from '../runtime/step-identity.ts'
-import { throwIfStopping } from '../runtime/step-timing.ts'
 import { requiredConsentCode } from './start.steps.ts'
 
 /** Where the request stands on the channel. */
@@ -87,11 +87,11 @@ export async function withdraw(
   const context = todo.command('ai-review.withdraw', todo.key)
   const { state: review } = await store.load(target)
   if (review.status !== 'absent' && (await successorOf(store, review)) !== null) return { kind: 'done' }
+  const patientId = review.status === 'absent' ? null : review.patientId
   const isConfirmed =
-    review.status !== 'absent' &&
-    review.patientId !== null &&
-    (await consent.check({ orgId, patientId: review.patientId, code: requiredConsentCode }, step.signal)) === 'granted'
-  throwIfStopping(step.signal)
+    patientId !== null &&
+    (await callOutside(step, (signal) => consent.check({ orgId, patientId, code: requiredConsentCode }, signal))) ===
+      'granted'
   const decide = isConfirmed ? confirmConsent : withdrawConsent
   const confirmation = { ...context, commandId: v5('confirmed', context.commandId) }
   const { position } = await execute(

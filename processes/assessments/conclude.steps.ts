@@ -9,9 +9,9 @@ import { aiReviewChannelStream, type AiReviewChannelEvent } from '../../streams/
 import { signedImages } from '../ai-review/signed-images.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import { readChannelEvent, type Recorded } from '../relay/channel.ts'
+import { callOutside } from '../runtime/attempt.ts'
 import type { Todo } from '../runtime/define-process.ts'
 import type { StepContext, StepOutcome } from '../runtime/process.ts'
-import { throwIfStopping } from '../runtime/step-timing.ts'
 
 /** The event that ended the review: where it stands on the channel, and whose end it is. */
 export const ConcludePayload = Type.Object({ channelRevision: Type.String(), aiReviewId: Type.String() })
@@ -70,8 +70,7 @@ async function renew(
 
   const images = await signedImages(deps, orgId, reviewImagesOf(state))
   const request = { orgId, aiReviewId, images, reason: 'expired addresses', idempotencyKey: data.event_id }
-  const answer = await deps.reviews.supersede(request, step.signal)
-  throwIfStopping(step.signal)
+  const answer = await callOutside(step, (signal) => deps.reviews.supersede(request, signal))
   // Tried again, later and later, until the deadline ends the assessment.
   if (answer.kind === 'unavailable')
     throw new Error(`the AI-review service takes no supersede: ${answer.status ?? 'no answer'}`)

@@ -1,13 +1,12 @@
 import { attemptDelivery, recordDelivery, type DeliveryOutcome } from '../../commands/webhooks/deliver-webhook.ts'
-import { execute } from '../../commands/handling/execute.ts'
 import { webhookDeliveries, type WebhookDeliveryState } from '../../streams/webhook-delivery/aggregate.ts'
 import type { WebhookSubscription } from '../../streams/webhook-subscriptions/aggregate.ts'
 import type { SendResult } from '../adapters/webhook-sender.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
+import { openAttempt } from '../runtime/attempt.ts'
 import type { Todo } from '../runtime/define-process.ts'
 import type { LaneHealth, StepContext, StepOutcome } from '../runtime/process.ts'
-import { outcomeCommand } from '../runtime/step-identity.ts'
-import { jittered, nextDelay, throwIfStopping } from '../runtime/step-timing.ts'
+import { jittered, nextDelay } from '../runtime/step-timing.ts'
 import { cancelled } from './cancel.steps.ts'
 import { deliveryOf, unsettled, type DeliverPayload } from './delivery-target.ts'
 
@@ -19,7 +18,6 @@ export async function deliver(
   deps: ProcessDependencies,
   step: StepContext,
 ): Promise<StepOutcome> {
-  const { store } = deps
   const { orgId, payload } = todo
   const subscription = await deps.subscriptions.read(orgId, payload.subscriptionId)
   if (subscription === undefined)
@@ -41,12 +39,11 @@ export async function deliver(
     deps.bodies.of({ orgId, assessmentId: payload.assessmentId, mode: subscription.payloadMode }),
     deps.signatures.signerOf(subscription, step.now()),
   ])
-  const begin = { delivery, now: step.now(), leaseUntil: new Date(step.leaseUntil) }
-  const attempt = todo.attempt()
-  const begun = await execute(store, target, (state) => attemptDelivery(begin, state), attempt)
-  if (begun.events.length === 0 || begun.state.status !== 'pending') {
-    return unsettled(begun.state, step.now())
-  }
+  const attempt = await openAttempt({ todo, step, store: deps.store }, target, (opening, state) =>
+    attemptDelivery({ ...opening, delivery }, state),
+  )
+  const { state: pending } = attempt
+  if (!attempt.isOpen || pending.status !== 'pending') return unsettled(pending, step.now())
 
   const sentAt = step.now()
   const startedAtMs = performance.now()
@@ -60,16 +57,18 @@ export async function deliver(
     signature,
     sentAt,
   }
-  const result = await deps.webhooks.send(message, step.signal)
+  const result = await attempt.call(async (signal) => {
+    const answer = await deps.webhooks.send(message, signal)
+    deps.failpoint('webhook-sent')
+    return answer
+  })
   const durationMs = Math.round(performance.now() - startedAtMs)
-  deps.failpoint('webhook-sent')
-  throwIfStopping(step.signal)
   if (result.kind === 'not-sent') return putOff(result.afterMs)
   const now = step.now()
-  const outcome = outcomeOf(result, begun.state, subscription, deps, now)
-  const record = { attempt: begun.state.finishedAttempts + 1, outcome, durationMs, now }
-  const recorded = await execute(store, target, (state) => recordDelivery(record, state), outcomeCommand(attempt))
-  return { kind: 'done', position: recorded.position ?? begun.position, ...verdictOf(result) }
+  const outcome = outcomeOf(result, pending, subscription, deps, now)
+  const record = { attempt: pending.finishedAttempts + 1, outcome, durationMs, now }
+  const { position } = await attempt.record((state) => recordDelivery(record, state))
+  return { kind: 'done', position, ...verdictOf(result) }
 }
 
 type Sent = Exclude<SendResult, { kind: 'not-sent' }>

@@ -223,18 +223,19 @@ export const processMutants: readonly Mutant[] = [
     name: 'call-before-attempt',
     fault: 'the provider is called before the attempt is in the stream',
     file: 'processes/ai-review/start.steps.ts',
-    text: `  const begun = await execute(deps.store, target, (state) => attemptCall(begin, state), context)
-  // As it is with the attempt: another instance may have used up a retry since the call was planned.
-  const review = begun.state
-  if (begun.events.length === 0 || !isStarting(review)) return unclaimed(review, step.now())
-  const answer = await answerOf(run, review, context, call)
-  throwIfStopping(step.signal)
+    text: `  const opened = await openAttempt({ todo, step, store: deps.store }, target, (opening, state) =>
+    attemptCall({ ...opening, next, consentCheckedAt }, state),
+  )
+  const { state: review } = opened
+  if (!opened.isOpen || !isStarting(review)) return unclaimed(review, step.now())
+  const answer = await answerOf(run, review, opened, call)
 `,
-    replacement: `  const answer = await answerOf(run, run.loaded, context, call)
-  throwIfStopping(step.signal)
-  const begun = await execute(deps.store, target, (state) => attemptCall(begin, state), context)
-  const review = begun.state
-  if (begun.events.length === 0 || !isStarting(review)) return unclaimed(review, step.now())
+    replacement: `  const answer = await callOutside(step, call)
+  const opened = await openAttempt({ todo, step, store: deps.store }, target, (opening, state) =>
+    attemptCall({ ...opening, next, consentCheckedAt }, state),
+  )
+  const { state: review } = opened
+  if (!opened.isOpen || !isStarting(review)) return unclaimed(review, step.now())
 `,
     caughtBy: [{ file: startStep, test: 'by a stop has no outcome: its attempt stays open for whoever comes next' }],
   },
@@ -250,8 +251,8 @@ export const processMutants: readonly Mutant[] = [
     name: 'loser-sends-too',
     fault: 'a worker that lost the race for an attempt still sends',
     file: 'processes/webhooks/deliver.steps.ts',
-    text: `if (begun.events.length === 0 || begun.state.status !== 'pending') {`,
-    replacement: `if (begun.state.status !== 'pending') {`,
+    text: `if (!attempt.isOpen || pending.status !== 'pending')`,
+    replacement: `if (pending.status !== 'pending')`,
     caughtBy: [{ file: deliverStep, test: 'is sent by one of several workers that are at it at once' }],
   },
   {
