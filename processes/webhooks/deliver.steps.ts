@@ -5,7 +5,7 @@ import type { SendResult } from '../adapters/webhook-sender.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import { openAttempt } from '../runtime/attempt.ts'
 import type { Todo } from '../runtime/define-process.ts'
-import type { LaneHealth, StepContext, StepOutcome } from '../runtime/process.ts'
+import type { ReceiverHealth, StepContext, StepOutcome } from '../runtime/process.ts'
 import { jittered, nextDelay } from '../runtime/step-timing.ts'
 import { cancelled } from './cancel.steps.ts'
 import { deliveryOf, unsettled, type DeliverPayload } from './delivery-target.ts'
@@ -109,7 +109,7 @@ function putOff(ms: number): StepOutcome {
 const unreachable: ReadonlySet<string> = new Set(['timeout', 'connect', 'dns', 'tls', 'connection_failed'])
 
 /** What the attempt says of its receiver: how many more may be under way to it, and when. */
-function verdictOf(result: Sent): { readonly health: LaneHealth; readonly pauseMs?: number } {
+function verdictOf(result: Sent): { readonly health: ReceiverHealth; readonly pauseMs?: number } {
   if (result.kind === 'delivered') return { health: 'good' }
   if (unreachable.has(result.errorClass)) return { health: 'unreachable' }
   return result.retryAfterMs > 0 ? { health: 'bad', pauseMs: result.retryAfterMs } : { health: 'bad' }

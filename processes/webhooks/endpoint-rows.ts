@@ -2,7 +2,7 @@ import type { CancelReason } from '../../commands/webhooks/cancel-delivery.ts'
 import { defineTable, type RowChange, type WhereOf } from '../../projections/runtime/projector.ts'
 import { patchRows, type Members } from '../../projections/runtime/row-changes.ts'
 import type { FailedEndpoint } from '../../streams/webhook-delivery/events.ts'
-import { freeLane } from '../runtime/todo-tables.ts'
+import { noConcurrencyKey } from '../runtime/todo-tables.ts'
 import type { WebhookTodos } from './webhooks.steps.ts'
 
 /** The endpoints of subscriptions as they stand at an event's place in `$all`. */
@@ -88,12 +88,12 @@ export function forgetReviews(subscriptionId: string, todo: WebhookTodos): RowCh
 /** Nobody wants the deliveries of a subscription that are pending: each is to be cancelled, whatever becomes of the subscription then. */
 export function unwanted(subscriptionId: string, reason: CancelReason, at: string, todo: WebhookTodos): RowChange[] {
   return [
-    ...todo.replaceWhere('deliver', { lane: subscriptionId }, 'cancel', (delivery) => ({
+    ...todo.replaceWhere('deliver', { concurrencyKey: subscriptionId }, 'cancel', (delivery) => ({
       at,
       existing: 'replace',
       payload: { reason, delivery },
     })),
-    todo.clearWhere('redeliver', { lane: freeLane, payload: { subscriptionId } }),
+    todo.clearWhere('redeliver', { concurrencyKey: noConcurrencyKey, payload: { subscriptionId } }),
     ...forgetReviews(subscriptionId, todo),
   ]
 }

@@ -11,8 +11,8 @@ import { destroySecretsLater, endpoints, failing, forgetReviews, gone, succeedin
 import { steps, type WebhookTodos } from './webhooks.steps.ts'
 
 /**
- * A delivery per subscription and event, due now and again after each failed attempt, in the lane of its subscription;
- * and beside them what is to become of those of a subscription that is disabled, and of endpoints that fail.
+ * One delivery for each subscription and event, due at once and again after each failed attempt. Its concurrency key is the
+ * subscription. Other steps end the deliveries of a disabled subscription and review endpoints that fail.
  */
 export const webhooksProcess = defineProcess<
   AssessmentEvent | WebhookSubscriptionEvent | WebhookDeliveryEvent | WebhookRecoveryEvent,
@@ -21,9 +21,9 @@ export const webhooksProcess = defineProcess<
   name: 'webhooks',
   version: 3,
   lookups: [endpoints],
-  lanes: ({ configuration }) => ({
-    slots: configuration.webhookWorkers,
-    perLane: configuration.webhookWorkersPerEndpoint,
+  concurrency: ({ configuration }) => ({
+    workers: configuration.webhookWorkers,
+    perKey: configuration.webhookWorkersPerEndpoint,
     stepTimeoutMs: configuration.webhookTimeoutMs + 3_000,
   }),
   steps,
@@ -130,7 +130,7 @@ function deliverAgain(
   const { subscriptionId, eventId, eventType, assessmentId } = delivery
   return todo.schedule('deliver', keyOf(delivery), {
     at,
-    lane: subscriptionId,
+    concurrencyKey: subscriptionId,
     existing: 'replace',
     payload: { subscriptionId, eventId, eventType, assessmentId, occurredAt: null },
   })
@@ -151,7 +151,7 @@ function deliverToAll(
     (endpoint) => ({
       key: [endpoint('subscriptionId'), `.${eventId}`],
       at: occurredAt,
-      lane: endpoint('subscriptionId'),
+      concurrencyKey: endpoint('subscriptionId'),
       payload: { subscriptionId: endpoint('subscriptionId'), eventId, eventType, assessmentId, occurredAt },
     }),
   )

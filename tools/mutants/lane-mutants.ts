@@ -1,45 +1,45 @@
 import type { Mutant } from './mutant.ts'
 
-const lanes = 'test/processes/runtime/lanes.unit.test.ts'
-const claims = 'test/processes/runtime/lane-claims.int.test.ts'
-const shares = 'test/processes/runtime/lane-shares.int.test.ts'
+const keys = 'test/processes/runtime/concurrency-keys.unit.test.ts'
+const claims = 'test/processes/runtime/keyed-claims.int.test.ts'
+const shares = 'test/processes/runtime/receiver-shares.int.test.ts'
 const egress = 'test/platform/outbound/egress.int.test.ts'
 
 export const laneMutants: readonly Mutant[] = [
   {
     name: 'lane-cap-ignored',
     fault: 'one concurrency key gets a worker for each of its rows',
-    file: 'processes/runtime/lane-claims.ts',
+    file: 'processes/runtime/claim-statements.ts',
     text: 'limit coalesce(known.room, $13::integer)',
     replacement: 'limit greatest($5::integer, coalesce(known.room, $13::integer))',
     caughtBy: [
-      { file: claims, test: 'takes of each lane what it may have, its oldest first' },
-      { file: shares, test: 'a lane that hangs holds up no other, nor any other process' },
+      { file: claims, test: 'takes the oldest rows of each key, as many as the key may have' },
+      { file: shares, test: 'a receiver that hangs holds up no other receiver and no other process' },
     ],
   },
   {
     name: 'ill-lanes-unlimited',
     fault: 'unhealthy endpoints take the workers of healthy ones',
-    file: 'processes/runtime/lane-claims.ts',
+    file: 'processes/runtime/claim-statements.ts',
     text: 'place <= $14::integer',
     replacement: '$14::integer >= 0',
-    caughtBy: [{ file: claims, test: 'takes of all unhealthy lanes together what they may have' }],
+    caughtBy: [{ file: claims, test: 'takes from all unhealthy keys together no more than their share' }],
   },
   {
     name: 'ill-lanes-by-age',
     fault: 'unhealthy endpoints with long queues keep all other unhealthy endpoints from recovering',
-    file: 'processes/runtime/lane-claims.ts',
+    file: 'processes/runtime/claim-statements.ts',
     text: 'order by turn, due_at, key, step',
     replacement: 'order by due_at, key, step',
-    caughtBy: [{ file: claims, test: 'lets unhealthy lanes take turns, whatever some of them have piled up' }],
+    caughtBy: [{ file: claims, test: 'lets unhealthy keys take turns, however long their queues are' }],
   },
   {
     name: 'oldest-rows-first',
     fault: 'a few slow receivers get every worker that becomes free',
-    file: 'processes/runtime/lane-claims.ts',
+    file: 'processes/runtime/claim-statements.ts',
     text: 'order by load, due_at limit',
     replacement: 'order by due_at limit',
-    caughtBy: [{ file: claims, test: 'takes first of the lanes that have the fewest under way' }],
+    caughtBy: [{ file: claims, test: 'takes first the rows of the keys with the fewest running steps' }],
   },
   {
     name: 'dead-lane-read-whole',
@@ -47,26 +47,26 @@ export const laneMutants: readonly Mutant[] = [
     file: 'processes/runtime/claims-pool.ts',
     text: `, enable_sort: 'off'`,
     replacement: '',
-    caughtBy: [{ file: claims, test: 'costs the same whatever it has piled up' }],
+    caughtBy: [{ file: claims, test: 'costs the same however long its queue is' }],
   },
   {
     name: 'lane-never-pauses',
     fault: 'an unreachable receiver is called without pause',
-    file: 'processes/runtime/lanes.ts',
-    text: 'const isClosed = isPaused(lane, now) || ',
+    file: 'processes/runtime/concurrency-keys.ts',
+    text: 'const isClosed = isPaused(key, now) || ',
     replacement: 'const isClosed = ',
     caughtBy: [
-      { file: lanes, test: 'pauses a lane from the third time in a row that its receiver is not reached' },
-      { file: shares, test: 'a lane whose receiver cannot be reached pauses' },
+      { file: keys, test: 'pauses a key when its receiver is unreachable three times in a row' },
+      { file: shares, test: 'an unreachable receiver pauses' },
     ],
   },
   {
     name: 'lanes-share-workers',
     fault: 'deliveries that hang take the workers of other processes',
     file: 'processes/runtime/workers.ts',
-    text: 'const workerPool = lanes === undefined ? everyones : found(lanes.slots)',
-    replacement: 'const workerPool = lanes === undefined ? everyones : everyones',
-    caughtBy: [{ file: shares, test: 'lanes that hang one and all leave the workers of other processes alone' }],
+    text: 'concurrency === undefined ? shared : new WorkerBudget(concurrency.workers)',
+    replacement: 'shared',
+    caughtBy: [{ file: shares, test: 'receivers that all hang take no workers of other processes' }],
   },
   {
     name: 'circuit-shared-by-lanes',

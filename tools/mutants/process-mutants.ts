@@ -16,7 +16,7 @@ export const processMutants: readonly Mutant[] = [
     file: 'processes/runtime/wake-ups.ts',
     text: '    if (signal.aborted) resolve()\n',
     replacement: '',
-    caughtBy: [{ file: workers, test: 'end when they are closed while they connect' }],
+    caughtBy: [{ file: workers, test: 'end when they close while they connect' }],
   },
   {
     name: 'claim-unfenced',
@@ -24,15 +24,15 @@ export const processMutants: readonly Mutant[] = [
     file: 'processes/runtime/claims.ts',
     text: 'fence_commit = coalesce(x.fence_commit, c.fence_commit), fence_prepare = coalesce(x.fence_prepare, c.fence_prepare)',
     replacement: 'fence_commit = c.fence_commit',
-    caughtBy: [{ file: workers, test: 'do not run a step again before its list has seen what it appended' }],
+    caughtBy: [{ file: workers, test: 'do not run a step again before its list contains the event that it appended' }],
   },
   {
     name: 'claim-without-lease',
     fault: 'a claim is free again immediately',
     file: 'processes/runtime/process-worker.ts',
-    text: 'limit, now, new Date(lease), shares)',
-    replacement: 'limit, now, now, shares)',
-    caughtBy: [{ file: workers, test: 'share a list between instances without working anything off twice' }],
+    text: 'limit, at, new Date(lease), ',
+    replacement: 'limit, at, at, ',
+    caughtBy: [{ file: workers, test: 'of two instances work off each row once' }],
   },
   {
     name: 'lease-outlived',
@@ -41,10 +41,10 @@ export const processMutants: readonly Mutant[] = [
     text: 'limitsWithin(Date.parse(until) - this.#options.now().getTime(), this.#options)',
     replacement: 'limitsWithin(this.#options.stepLeaseMs, this.#options)',
     caughtBy: [
-      { file: 'test/processes/runtime/slow-claims.int.test.ts', test: 'has no more time than its lease has left' },
+      { file: 'test/processes/runtime/slow-claims.int.test.ts', test: 'has only the time that its lease has left' },
       {
         file: 'test/processes/runtime/slow-claims.int.test.ts',
-        test: 'is claimed anew where its lease is as good as over',
+        test: 'is claimed again if its lease has almost ended',
       },
     ],
   },
@@ -54,7 +54,7 @@ export const processMutants: readonly Mutant[] = [
     file: 'processes/runtime/process-worker.ts',
     text: 'if (term?.limits.timeoutMs === stepTimeoutMs) return term',
     replacement: 'if (term !== undefined) return term',
-    caughtBy: [{ file: goingOn, test: 'has the lease made longer once that leaves it less than its time limit' }],
+    caughtBy: [{ file: goingOn, test: 'a step that continues extends a lease that has less left than the time limit' }],
   },
   {
     name: 'goes-on-without-its-claim',
@@ -62,7 +62,7 @@ export const processMutants: readonly Mutant[] = [
     file: 'processes/runtime/claims.ts',
     text: 'where process = $1 and worker = $2 and key = $3 and step = $4 and lease_until = $5',
     replacement: 'where process = $1 and worker <> $2 and key = $3 and step = $4 and lease_until <> $5',
-    caughtBy: [{ file: goingOn, test: 'is left to whoever has taken its claim over' }],
+    caughtBy: [{ file: goingOn, test: 'a step does not continue if another worker has taken over its claim' }],
   },
   {
     name: 'goes-on-while-stopping',
@@ -70,7 +70,7 @@ export const processMutants: readonly Mutant[] = [
     file: 'processes/runtime/process-worker.ts',
     text: 'if (closing.aborted) return undefined',
     replacement: '',
-    caughtBy: [{ file: goingOn, test: 'is given back by workers that are to stop' }],
+    caughtBy: [{ file: goingOn, test: 'a step does not continue if the workers stop, and its row is given back' }],
   },
   {
     name: 'goes-on-once-prolonged',
@@ -79,7 +79,10 @@ export const processMutants: readonly Mutant[] = [
     text: 'return isOurs && !closing.aborted ?',
     replacement: 'return isOurs ?',
     caughtBy: [
-      { file: goingOn, test: 'is given back by workers that are told to stop while its lease is made longer' },
+      {
+        file: goingOn,
+        test: 'a step does not continue if the workers stop while its lease is extended, and its row is given back',
+      },
     ],
   },
   {
@@ -89,8 +92,8 @@ export const processMutants: readonly Mutant[] = [
     text: '      failures = 0\n',
     replacement: '',
     caughtBy: [
-      { file: goingOn, test: 'to a run that throws after it' },
-      { file: goingOn, test: 'to a run that waits after it' },
+      { file: goingOn, test: 'when a later run throws' },
+      { file: goingOn, test: 'when a later run waits' },
     ],
   },
   {
@@ -199,8 +202,8 @@ export const processMutants: readonly Mutant[] = [
     name: 'waiting-is-success',
     fault: 'a wait for a lease resets the count of failures',
     file: 'processes/runtime/step-run.ts',
-    text: 'notBefore: result.until, fence: undefined, failures }',
-    replacement: 'notBefore: result.until, fence: undefined, failures: 0 }',
+    text: 'notBefore: result.until, failures }',
+    replacement: 'notBefore: result.until, failures: 0 }',
     caughtBy: [{ file: pure, test: 'waits for an open attempt, which is no success' }],
   },
   {
@@ -346,13 +349,13 @@ export const processMutants: readonly Mutant[] = [
   {
     name: 'claims-crosswise',
     fault: "two instances with expired leases wait for each other's claims while each gives its claims back",
-    file: 'processes/runtime/claims.ts',
+    file: 'processes/runtime/claim-statements.ts',
     text: 'where due.has_claim for update of c skip locked',
     replacement: 'where due.has_claim for update of c',
     caughtBy: [
       {
         file: 'test/processes/runtime/late-completions.int.test.ts',
-        test: 'is passed over by one who gives back and claims',
+        test: 'is passed over by a claim',
       },
     ],
   },
