@@ -16,7 +16,7 @@ import type { StepContext, StepOutcome } from '../runtime/process.ts'
 import { derivedV7 } from '../runtime/step-identity.ts'
 import { requiredConsentCode } from './start.steps.ts'
 
-/** Where the request stands on the channel. */
+/** The place of the request on the channel. */
 export const ClaimPayload = Type.Object({ channelRevision: Type.String() })
 export type ClaimPayload = Static<typeof ClaimPayload>
 
@@ -51,8 +51,8 @@ export async function claim(todo: Todo<ClaimPayload>, deps: ProcessDependencies)
 }
 
 /**
- * Tells the superseded review and writes the new one's first event where a crash came between the claim and either. A
- * review that does not hold the slot any more was opened: only an open one can be superseded.
+ * After a crash that followed the claim: ends the superseded review and writes the first event of the new one. A review
+ * that no longer holds the slot was opened, because only an open review can be superseded.
  */
 export async function open(todo: Todo<OpenPayload>, deps: ProcessDependencies): Promise<StepOutcome> {
   const { caseId, productId } = todo.payload
@@ -73,9 +73,9 @@ async function openClaimed(
 }
 
 /**
- * Ends a review whose consent was withdrawn or denied (T24), unless a later decision overrides that one: a backdated
- * withdrawal never does. Where that cannot be told, the review ends. A call in flight meets this when it records its outcome.
- * A review that lost its slot has no end of its own. One decision may end several reviews of its patient.
+ * Ends a review whose consent was withdrawn or denied (T24), unless a later decision overrides this. A backdated withdrawal
+ * never overrides. If the consent service does not answer, the review ends. A running call finds this when it records its
+ * outcome. A review without its slot has no end of its own. One decision may end several reviews of its patient.
  */
 export async function withdraw(
   todo: Todo,

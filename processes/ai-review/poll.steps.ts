@@ -16,7 +16,7 @@ import type { StepContext, StepOutcome } from '../runtime/process.ts'
 import { readProviderResult } from './provider-result.ts'
 import { storeRawResponse } from './raw-response.ts'
 
-/** One result poll. A poll that fell due during an outage is still made once after the deadline (T29). */
+/** One poll for the result. A poll that was due during an outage is made once, also after the deadline (T29). */
 export async function poll(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
   const { store } = deps
   const target = aiReviews.of(todo.orgId, todo.key)
@@ -55,7 +55,7 @@ export async function poll(todo: Todo, deps: ProcessDependencies, step: StepCont
     if (recorded.events.length === 0) await dropUnnamed(outcome, deps)
     return { kind: 'done', position: recorded.position }
   } catch (error) {
-    // The provider's result cannot be recorded, now or later: the review ends, and its raw response contains the result.
+    // This result can never be recorded. The review ends, and its raw response contains the result.
     const hasResult = outcome.kind === 'completed' || (outcome.kind === 'failed' && outcome.providerOutcome !== null)
     if (!hasResult || !isUnrecordable(error)) throw error
     const end = failed('provider_processing_failed', null, { rawResponse: outcome.rawResponse })
@@ -67,7 +67,7 @@ function isUnrecordable(error: unknown): boolean {
   return error instanceof AppendTooLargeError || error instanceof InvalidEventError
 }
 
-/** A result that came after its review had ended is not kept (T24). */
+/** Removes a result that came after the end of its review (T24). */
 async function dropUnnamed(outcome: CallOutcome, { objects }: ProcessDependencies): Promise<void> {
   if ((outcome.kind === 'completed' || outcome.kind === 'failed') && outcome.rawResponse !== null) {
     await objects.remove(outcome.rawResponse.key)
@@ -104,7 +104,7 @@ async function outcomeOf(
   })
 }
 
-/** Not processed, or not to be had: counts as a poll (T4), and the last one is at the deadline (T3). */
+/** A result that is not ready or not available counts as a poll (T4). The last poll is at the deadline (T3). */
 function again(
   review: AwaitingReview,
   { configuration }: ProcessDependencies,
@@ -119,7 +119,7 @@ function again(
     : { kind: 'poll-deferred', upstreamStatus, nextPollAt: at }
 }
 
-/** `processed`: of a case that the provider processed. */
+/** `processed` is set if the provider has processed the case. */
 function failed(
   classification: Classification,
   upstreamStatus: number | null,

@@ -30,15 +30,15 @@ interface Run {
   readonly step: StepContext
   readonly todo: Todo
   readonly target: ReturnType<typeof aiReviews.of>
-  /** The review as it was when the run began, maybe as it was kept: what is appended is decided on the state of then. */
+  /** The review when the run began, maybe from the cache. Each append decides on the state of its own time. */
   readonly loaded: StartingReview
-  /** The call that it needed then. */
+  /** The call that the review needed when the run began. */
   readonly planned: PlannedCall
 }
 
 /**
- * One run of the start job: checks consent afresh, then makes the one provider call that is next, under an attempt that
- * fences it. The row stays due until the review awaits its result, and goes on to the next call at once.
+ * One run of the start job. It checks consent again, then makes the next provider call under an attempt. The row stays due
+ * until the review awaits its result. The step continues with the next call at once.
  */
 export async function start(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
   const { orgId } = todo
@@ -103,7 +103,7 @@ async function askForProcessing(
   })
 }
 
-/** The image is opened before the attempt: an address that cannot be read leaves nothing open at the provider. */
+/** Opens the image before the attempt, so an unreadable address leaves nothing open at the provider. */
 async function sendImage(
   run: Run,
   review: StartingReview,
@@ -125,7 +125,7 @@ async function sendImage(
     return settle(run, null, deferred(run, review, 'provider_upstream_transient', fetched.status))
   }
   const { body, contentType, bytes } = fetched
-  // A body that nobody reads may still break: that must not end the process.
+  // An unread body may still fail. This must not end the process.
   body.on('error', () => undefined)
   const { imageType, deviceManufacturer, deviceModel } = image
   const upload = {
@@ -149,7 +149,7 @@ async function sendImage(
   }
 }
 
-/** The open body for the first try, a fresh one after a new login. */
+/** Returns the open body for the first try, and a new one after a new login. */
 function once(body: Readable, reopen: () => Promise<FetchedImage>): () => Promise<Readable> {
   let isTaken = false
   return async () => {

@@ -12,7 +12,7 @@ import { deliveryOf, unsettled, type DeliverPayload } from './delivery-target.ts
 
 const jitterRatio = 0.2
 
-/** Sends what is due to the address that the subscription has now, signed with the secrets that it has now. */
+/** Sends a due delivery to the present address of the subscription, signed with its present secrets. */
 export async function deliver(
   todo: Todo<DeliverPayload>,
   deps: ProcessDependencies,
@@ -50,7 +50,7 @@ export async function deliver(
   const signature = sign({ id: delivery.deliveryId, sentAt, body })
   const message = {
     url,
-    lane: subscription.subscriptionId,
+    concurrencyKey: subscription.subscriptionId,
     id: delivery.deliveryId,
     eventType: payload.eventType,
     body,
@@ -74,7 +74,7 @@ export async function deliver(
 type Sent = Exclude<SendResult, { kind: 'not-sent' }>
 type Pending = Extract<WebhookDeliveryState, { status: 'pending' }>
 
-/** The next place in the schedule counts the attempts of this round whose outcome is known; the first delay is that before the first one. */
+/** The place in the retry schedule counts the finished attempts of this round. The first delay is before the first attempt. */
 function outcomeOf(
   result: Sent,
   state: Pending,
@@ -108,7 +108,7 @@ function putOff(ms: number): StepOutcome {
 
 const unreachable: ReadonlySet<string> = new Set(['timeout', 'connect', 'dns', 'tls', 'connection_failed'])
 
-/** What the attempt says of its receiver: how many more may be under way to it, and when. */
+/** The verdict about the receiver: it decides how many steps it may have, and when. */
 function verdictOf(result: Sent): { readonly health: ReceiverHealth; readonly pauseMs?: number } {
   if (result.kind === 'delivered') return { health: 'good' }
   if (unreachable.has(result.errorClass)) return { health: 'unreachable' }

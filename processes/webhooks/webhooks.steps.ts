@@ -7,7 +7,7 @@ import { destroyOldSecrets } from './destroy-secrets.steps.ts'
 import { disable, DisablePayload, watch, WatchPayload } from './endpoint.steps.ts'
 import { redeliver, RedeliverPayload } from './redeliver.steps.ts'
 
-/** `deliver`, `cancel` and `redeliver` are keyed by the delivery, every other step by the subscription. */
+/** The row key of `deliver`, `cancel` and `redeliver` is the delivery. For every other step it is the subscription. */
 export const steps = {
   deliver: keyedStep(DeliverPayload, deliver),
   cancel: step(CancelPayload, cancel),
