@@ -143,7 +143,9 @@ export function createProvider(egress: Egress, configuration: ProviderConfigurat
     loggingOut.add(ending)
   }
 
-  /** Best effort: otherwise the provider ends the session after a time. A failure here opens no circuit for other calls. */
+  /**
+   * Best effort: otherwise the provider ends the session after a time. A failure here opens no circuit for other calls.
+   */
   async function logout(old: Session): Promise<void> {
     old.hasEnded = true
     try {
@@ -162,7 +164,10 @@ export function createProvider(egress: Egress, configuration: ProviderConfigurat
     }
   }
 
-  /** Uses the present session. After the first 401, also of the login, there is one new login and one repeat (specification 4.5, rule 4). */
+  /**
+   * Uses the present session. After the first 401, also of the login, there is one new login and one repeat
+   * (specification 4.5, rule 4).
+   */
   async function call<Value>(asked: Call, signal: AbortSignal, read: Read<Value>): Promise<ProviderAnswer<Value>> {
     const first = await callOnce(asked, signal, read)
     const isRefused = first.kind === 'failed' && first.classification === 'provider_auth_failed'

@@ -34,8 +34,8 @@ export async function getFromService(calls: ServiceCalls, url: URL, signal: Abor
 }
 
 /**
- * A call between services with a platform token. A refused token is renewed once: it has expired (401), or its client has
- * received a scope since (403). Null if no answer came: the other side may have acted on the call anyway.
+ * A call between services with a platform token. A refused token is renewed once: it has expired (401), or its client
+ * has received a scope since (403). Null if no answer came: the other side may have acted on the call anyway.
  */
 export async function callService(
   { egress, token }: ServiceCalls,

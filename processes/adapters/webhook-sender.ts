@@ -40,7 +40,10 @@ const mostAnswerBytes = 64 * 1024
 
 type ConnectionError = Exclude<EgressErrorCode, 'circuit_open'>
 
-/** One class for an unknown name, a refused and a forbidden connection. Separate classes would show our network to tenants. */
+/**
+ * One class for an unknown name, a refused and a forbidden connection. Separate classes would show our network to
+ * tenants.
+ */
 function classForTenants(code: ConnectionError): DeliveryErrorClass {
   return code === 'dns' || code === 'connect' || code === 'address_forbidden' ? 'connection_failed' : code
 }

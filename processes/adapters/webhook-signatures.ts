@@ -14,7 +14,10 @@ export interface SignedContent {
   readonly body: string
 }
 
-/** The value of `webhook-signature`: for each secret that is valid at `sentAt`, newest first, one signature of each scheme. */
+/**
+ * The value of `webhook-signature`: for each secret that is valid at `sentAt`, newest first, one signature of each
+ * scheme.
+ */
 export type SignWebhook = (content: SignedContent) => string
 
 /** Signatures of Standard Webhooks 1.0.0 over `id.timestamp.body`: `v1` HMAC-SHA-256, `v1a` Ed25519. */

@@ -13,8 +13,8 @@ import { poll } from './poll.steps.ts'
 import { requiredConsentCode, start } from './start.steps.ts'
 
 /**
- * The step that claims a slot also opens the review. After so many milliseconds another worker opens it, in case the first
- * one crashed. A request that waited longer may be opened by both at once. A repeat appends nothing.
+ * The step that claims a slot also opens the review. After so many milliseconds another worker opens it, in case the
+ * first one crashed. A request that waited longer may be opened by both at once. A repeat appends nothing.
  */
 const openGraceMs = 2_000
 
@@ -38,8 +38,8 @@ const steps = {
 type Todos = TodoList<typeof steps>
 
 /**
- * The work that a review still needs: its slot (`claim`), its first event (`open`), its start job (`start`), its next poll
- * (`poll`), its end after a withdrawn consent (`withdraw`).
+ * The work that a review still needs: its slot (`claim`), its first event (`open`), its start job (`start`), its next
+ * poll (`poll`), its end after a withdrawn consent (`withdraw`).
  */
 export const aiReviewProcess = defineProcess<
   AiReviewChannelEvent | ConsentChannelEvent | AiReviewSlotEvent | AiReviewEvent,

@@ -37,8 +37,8 @@ interface Run {
 }
 
 /**
- * One run of the start job. It checks consent again, then makes the next provider call under an attempt. The row stays due
- * until the review awaits its result. The step continues with the next call at once.
+ * One run of the start job. It checks consent again, then makes the next provider call under an attempt. The row stays
+ * due until the review awaits its result. The step continues with the next call at once.
  */
 export async function start(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
   const { orgId } = todo
@@ -187,7 +187,9 @@ async function attempt(run: Run, consentCheckedAt: Date, call: Call): Promise<St
   return settle(run, opened, deferred(run, review, classification, status, abandons))
 }
 
-/** A call that throws counts as a try before its error goes on. Otherwise a call that always throws repeats for ever. */
+/**
+ * A call that throws counts as a try before its error goes on. Otherwise a call that always throws repeats for ever.
+ */
 async function answerOf(
   run: Run,
   review: StartingReview,

@@ -27,8 +27,9 @@ const steps = {
 type Todos = TodoList<typeof steps>
 
 /**
- * The work that an assessment still needs. It ends if its uploads are not submitted in time. After the submission it needs a
- * review, the result of the review, and an end when the deadline passes. The row key is the id of the assessment.
+ * The work that an assessment still needs. It ends if its uploads are not submitted in time. After the submission it
+ * needs a review, the result of the review, and an end when the deadline passes. The row key is the id of the
+ * assessment.
  */
 export const assessmentsProcess = defineProcess<AssessmentEvent | AiReviewChannelEvent, ProcessDependencies>()({
   name: 'assessments',

@@ -47,9 +47,9 @@ function hasExpired(ended: Recorded<ReviewEnded>): boolean {
 }
 
 /**
- * A review failed because the addresses from its caller had expired. Replaces it once per assessment by a review that reads
- * the images of the assessment (T30). False if the failure stands. `ai_review.superseded` removes the row, even if the
- * answer was lost.
+ * A review failed because the addresses from its caller had expired. Replaces it once per assessment by a review that
+ * reads the images of the assessment (T30). False if the failure stands. `ai_review.superseded` removes the row, even
+ * if the answer was lost.
  */
 async function renew(
   todo: Todo,

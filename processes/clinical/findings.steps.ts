@@ -38,8 +38,8 @@ export async function recordFindingsOfReview(
 }
 
 /**
- * Both rows of a review may be worked off at once, and this one first. So it also records the findings, under the same ids,
- * before it supersedes. The second step appends nothing.
+ * Both rows of a review may be worked off at once, and this one first. So it also records the findings, under the same
+ * ids, before it supersedes. The second step appends nothing.
  */
 export async function supersedeDiagnosesOfReview(
   todo: Todo<SupersedePayload>,
@@ -77,7 +77,9 @@ async function recordOnce(completed: Completed, deps: ProcessDependencies): Prom
   )
 }
 
-/** One append for each share of the review's lesions, under ids that follow from the cause; the position of the last. */
+/**
+ * One append for each share of the review's lesions, under ids that follow from the cause; the position of the last.
+ */
 async function appendShares(
   { store }: ProcessDependencies,
   { data: { orgId, caseId, lesions } }: Completed,

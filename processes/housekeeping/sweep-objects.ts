@@ -37,8 +37,8 @@ const sweptDays = 3
  * - `images/<yyyy-mm-dd>/<org>/<owner>/…`: removed where no event names them, on each of three settled days once.
  * - `uploads/<org>/<owner>/<image>`: removed a day after they came, unless they can still be submitted.
  *
- * The sweep rejects with what the object store or the event store throws; what it has removed is gone then. An object that
- * cannot be removed keeps no other: the sweep goes to its end and rejects with the first refusal.
+ * The sweep rejects with the error of the object store or the event store. Objects that it removed before stay removed.
+ * If one object cannot be removed, the sweep removes the others and rejects with the first error.
  */
 export function createSweep({
   store,
@@ -131,8 +131,8 @@ async function keysNamedBy(
 }
 
 /**
- * Past the cache of states: commands need that for what is in use. A stream with hidden events is refused: the objects that
- * those name would look unnamed, and would be removed.
+ * Does not use the cache of states: commands need it. A stream with hidden events is refused: the objects that hidden
+ * events name would look unnamed, and would be removed.
  */
 async function readThrough<State, Event extends DomainEvent>(
   store: SweepOptions['store'],

@@ -11,8 +11,8 @@ export interface PublicEvent {
   /** The specification's payload, flat. */
   readonly data: object
   /**
-   * The instant of the domain event, by our clock. Without it the instant of storage, by the clock of the event store. That
-   * clock may be ahead of ours, so no due time may use it.
+   * The instant of the domain event, by our clock. Without it the instant of storage, by the clock of the event store.
+   * That clock may be ahead of ours, so no due time may use it.
    */
   readonly occurredAt?: string
   /** Version of the payload. Default 1. */

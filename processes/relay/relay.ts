@@ -33,7 +33,9 @@ export interface RelayOptions<Deps> {
 
 export interface RelayStatus {
   readonly channel: string
-  /** `blocked`: an event cannot be translated, read or published. It is tried again, and holds back the events after it. */
+  /**
+   * `blocked`: an event cannot be translated, read or published. It is tried again, and holds back the events after it.
+   */
   readonly state: 'standby' | 'running' | 'blocked' | 'closed'
   /** The channel contains everything of the sources up to here. */
   readonly position: Position | undefined

@@ -3,8 +3,8 @@ import type { EventStore } from '../../streams/store/event-store.ts'
 import { type StreamRevision, comparePositions, parsePosition, type Position } from '../../platform/kit/positions.ts'
 
 /**
- * The member of the channel's stream metadata for the source position after a long stretch without output. It is signed: a
- * foreign position would make a relay skip all events before it.
+ * The member of the channel's stream metadata for the source position after a long stretch without output. It is
+ * signed: a foreign position would make a relay skip all events before it.
  */
 export const sourceMember = 'relaySource'
 
@@ -18,8 +18,8 @@ export interface ResumePoint {
 type ChannelReader = Pick<EventStore, 'readStream' | 'readLast' | 'readMark'>
 
 /**
- * The place where a relay continues. The revision is read before the newest event of our own. If another instance appends in
- * between, the next append conflicts. In the other order it would publish an event twice.
+ * The place where a relay continues. The revision is read before the newest event of our own. If another instance
+ * appends in between, the next append conflicts. In the other order it would publish an event twice.
  *
  * @param conflicting the revision from a conflict, for a channel whose events are all truncated
  */

@@ -27,7 +27,8 @@ export interface Attempt<State, Event extends DomainEvent> {
 /**
  * Every call outside that changes something there goes this way: open the attempt, call, record. The append that opens
  * the attempt is the fence: of several workers one appends, and only this one calls. It also records the end of the
- * lease, until which others wait. After a crash between the call and its record, the next worker finds the attempt open.
+ * lease, until which others wait. After a crash between the call and its record, the next worker finds the attempt
+ * open.
  */
 export async function openAttempt<State, Event extends DomainEvent>(
   { todo, step, store }: { readonly todo: Todo; readonly step: StepContext; readonly store: EventStore },
@@ -50,8 +51,9 @@ export async function openAttempt<State, Event extends DomainEvent>(
 }
 
 /**
- * A call within the time limit of the step. It throws if the worker stops meanwhile, so that the step records no outcome:
- * a call that a stop cuts off is not a try. A call that took too long returns, because a time-out is an outcome.
+ * A call within the time limit of the step. It throws if the worker stops meanwhile, so that the step records no
+ * outcome: a call that a stop cuts off is not a try. A call that took too long returns, because a time-out is an
+ * outcome.
  */
 export async function callOutside<Answer>(
   { signal }: Pick<StepContext, 'signal'>,

@@ -2,8 +2,8 @@ import type { KeyShares } from './concurrency-keys.ts'
 import { noConcurrencyKey } from './todo-tables.ts'
 
 /**
- * Whether the lease of a claim `c` has ended. A lease that ends too far in the future came from a clock that has been set
- * back. It counts as ended. A second attempt does no harm: its events and calls have the same ids.
+ * Whether the lease of a claim `c` has ended. A lease that ends too far in the future came from a clock that has been
+ * set back. It counts as ended. A second attempt does no harm: its events and calls have the same ids.
  */
 export function isOver(now: string): string {
   return `(c.lease_until <= ${now}::timestamptz or c.lease_until > ${now}::timestamptz + interval '2 minutes')`
@@ -31,15 +31,16 @@ function lanesOf(todo: string, lane: string, first: number): string {
 
 /**
  * Claims due rows. It reads no more of a key's oldest rows than the key may have, so the queue of a dead receiver costs
- * nothing. Of these rows it takes first those of the keys with the fewest steps: otherwise slow receivers would get every
- * worker that becomes free. Unhealthy keys take turns: by age, the longest queue would keep the others from recovering.
+ * nothing. Of these rows it takes first those of the keys with the fewest steps: otherwise slow receivers would get
+ * every worker that becomes free. Unhealthy keys take turns: by age, the longest queue would keep the others from
+ * recovering.
  *
  * The conditions are tested twice. The row may have moved since the statement began, so its due time is tested again on
  * the locked row. Another worker may have committed a claim meanwhile, so the conflict clause tests the claim again. A
  * locked claim is passed over: two workers that give back and claim each other's rows would otherwise wait for ever.
  *
- * Parameters: $1 list, $2 process, $3 now, $4 steps, $5 limit, $6 worker, $7 end of the lease, $8 version, from $9 shares,
- * $14 the share of all unhealthy keys.
+ * Parameters: $1 list, $2 process, $3 now, $4 steps, $5 limit, $6 worker, $7 end of the lease, $8 version, from $9
+ * shares, $14 the share of all unhealthy keys.
  */
 export function claimStatement(todo: string, isKeyed: boolean): string {
   const lane = keyColumn(isKeyed)
@@ -81,8 +82,8 @@ export function claimStatement(todo: string, isKeyed: boolean): string {
 }
 
 /**
- * The first instant after $3 at which a row may become claimable by time alone: a row of a key with room becomes due, or a
- * claim of a due row ends. Parameters: $1 list, $2 process, $3 now, $4 steps, $5 version, from $6 shares.
+ * The first instant after $3 at which a row may become claimable by time alone: a row of a key with room becomes due,
+ * or a claim of a due row ends. Parameters: $1 list, $2 process, $3 now, $4 steps, $5 version, from $6 shares.
  */
 export function nextDueStatement(todo: string, isKeyed: boolean): string {
   const lane = keyColumn(isKeyed)

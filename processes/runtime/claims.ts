@@ -38,8 +38,8 @@ interface ClaimedRow {
 type Connection = Pick<Pool, 'query'>
 
 /**
- * The claims of one process: which worker is at which row of its to-do list. They are outside the schema of the list, so
- * they outlive a list that is filled again. A list of another version is left alone: its rows may mean other things.
+ * The claims of one process: which worker is at which row of its to-do list. They are outside the schema of the list,
+ * so they outlive a list that is filled again. A list of another version is left alone: its rows may mean other things.
  */
 export class Claims {
   readonly #pool: Connection

@@ -46,9 +46,10 @@ const longestPauseMs = 300_000
 const mostKnown = 2_000
 
 /**
- * Divides the workers of a process among its receivers. A new key may run two steps at a time. Each healthy step adds one,
- * up to the limit of a key. After an unhealthy step the key may run one step, until a healthy one. All unhealthy keys
- * together get at most a quarter of the workers, in turn. All this is in memory: after a restart it is learnt again.
+ * Divides the workers of a process among its receivers. A new key may run two steps at a time. Each healthy step adds
+ * one, up to the limit of a key. After an unhealthy step the key may run one step, until a healthy one. All unhealthy
+ * keys together get at most a quarter of the workers, in turn. All this is in memory: after a restart it is learnt
+ * again.
  */
 export class ConcurrencyKeys {
   readonly #limits: Pick<ConcurrencyLimits, 'workers' | 'perKey'>

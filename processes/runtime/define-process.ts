@@ -101,7 +101,9 @@ type Reaction<Steps extends Readonly<Record<string, ListedStep>>> = {
   react(event: RecordedEvent, todo: TodoList<Steps>): readonly RowChange[]
 }['react']
 
-/** `defineProcess<Events, Deps>()({ … })`: the work that follows each event. Its list is the projector `<name>_todo`. */
+/**
+ * `defineProcess<Events, Deps>()({ … })`: the work that follows each event. Its list is the projector `<name>_todo`.
+ */
 export function defineProcess<Events extends DomainEvent, Deps>() {
   return <Steps extends Readonly<Record<string, StepDefinition<TObject, boolean, Deps>>>>(
     definition: Definition<Events, Steps, Deps>,

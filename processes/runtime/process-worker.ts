@@ -34,7 +34,9 @@ interface Term {
   readonly limits: Omit<StepLimits, 'signal'>
 }
 
-/** Milliseconds between two claims. News within this time share the next claim; the first after a quiet time starts one. */
+/**
+ * Milliseconds between two claims. News within this time share the next claim; the first after a quiet time starts one.
+ */
 const gatherMs = 10
 /** Milliseconds without news after a claim until the worker reads when the next row is due. */
 const quietMs = 20
@@ -226,7 +228,10 @@ export class ProcessWorker implements BudgetMember {
     }
   }
 
-  /** A term with the whole time limit. Extends the lease if necessary. Undefined if the workers close or the claim is lost. */
+  /**
+   * A term with the whole time limit. Extends the lease if necessary. Undefined if the workers close or the claim is
+   * lost.
+   */
   async #prolonged({ key, step }: TodoRow, until: string): Promise<Term | undefined> {
     const { closing, stepTimeoutMs, stepLeaseMs, now } = this.#options
     if (closing.aborted) return undefined
@@ -243,7 +248,9 @@ function continues(result: StepResult): boolean {
   return !('error' in result) && result.kind === 'done' && result.continues === true
 }
 
-/** A step that throws reports nothing about its receiver, but other rows of the same key are likely to throw as well. */
+/**
+ * A step that throws reports nothing about its receiver, but other rows of the same key are likely to throw as well.
+ */
 function verdictOf(result: StepResult): ReceiverVerdict {
   if ('error' in result) return { health: 'bad' }
   if (result.kind === 'wait') return {}

@@ -26,11 +26,11 @@ export type ReceiverHealth = 'good' | 'bad' | 'unreachable'
  * How a step ended.
  * - `done`: the streams contain the result. `position` is that of the last append of the step. The row is not claimed
  *   again before the list has passed it. Without a position the step appended nothing: the stream no longer needs it.
- *   `continues`: the step runs again at once under the same claim, with its whole time limit and a lease that covers it.
- *   It does not continue if the workers stop or the claim is lost.
+ *   `continues`: the step runs again at once under the same claim, with its whole time limit and a lease that covers
+ *   it. It does not continue if the workers stop or the claim is lost.
  * - `wait`: another attempt has an open lease until then.
- * - `retry`: a server between is away (event store, open circuit). This is not a try, and no stream records it.
- *   `after` is in milliseconds. `reason` is a code, never text from outside.
+ * - `retry`: a server between is away (event store, open circuit). This is not a try, and no stream records it. `after`
+ *   is in milliseconds. `reason` is a code, never text from outside.
  *
  * `health` and `pauseMs` (the receiver asked for a pause, or its circuit is open) are about the receiver of the row. A
  * receiver that is unreachable several times in a row pauses by itself.

@@ -106,7 +106,9 @@ export class TodoList<Steps extends ListedSteps> {
     return existing === 'replace' ? upsertRow(this.#table, row) : insertRow(this.#table, row)
   }
 
-  /** One row for each row of the lookup that matches, if there are any. The organisation is that of the lookup's row. */
+  /**
+   * One row for each row of the lookup that matches, if there are any. The organisation is that of the lookup's row.
+   */
   scheduleForEach<Name extends keyof Steps & string, From extends Table>(
     step: Name,
     lookup: From,

@@ -15,8 +15,8 @@ export const todoTable = defineTable({
 })
 
 /**
- * The to-do list of a process whose steps call many receivers, each of which may hang. `lane` is the concurrency key: the
- * receiver of a row. Receivers share the workers, so a receiver that does not answer holds up no other.
+ * The to-do list of a process whose steps call many receivers, each of which may hang. `lane` is the concurrency key:
+ * the receiver of a row. Receivers share the workers, so a receiver that does not answer holds up no other.
  */
 export const keyedTodoTable = defineTable({
   name: 'todo',

@@ -18,8 +18,8 @@ export function changedLists(advance: Advance): string[] {
 }
 
 /**
- * Wakes workers of other instances, on a connection of its own: `NOTIFY` in a transaction takes a lock of the whole server
- * at commit. Lists that change during a notification share the next one. Returns how to stop.
+ * Wakes workers of other instances, on a connection of its own: `NOTIFY` in a transaction takes a lock of the whole
+ * server at commit. Lists that change during a notification share the next one. Returns how to stop.
  */
 export function notifyWorkers(runner: AdvanceSource, pool: Pool, logger: Logger): () => Promise<void> {
   const waiting = new Set<string>()

@@ -20,8 +20,8 @@ export class WorkerBudget {
   }
 
   /**
-   * How many more steps a process may begin. Half of an equal share stays free for each of the others, so a process whose
-   * steps all hang never holds up another one.
+   * How many more steps a process may begin. Half of an equal share stays free for each of the others, so a process
+   * whose steps all hang never holds up another one.
    */
   roomFor(member: BudgetMember): number {
     const kept = Math.max(1, Math.floor(this.#workers / this.#members.length / 2))

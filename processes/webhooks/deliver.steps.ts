@@ -74,7 +74,10 @@ export async function deliver(
 type Sent = Exclude<SendResult, { kind: 'not-sent' }>
 type Pending = Extract<WebhookDeliveryState, { status: 'pending' }>
 
-/** The place in the retry schedule counts the finished attempts of this round. The first delay is before the first attempt. */
+/**
+ * The place in the retry schedule counts the finished attempts of this round. The first delay is before the first
+ * attempt.
+ */
 function outcomeOf(
   result: Sent,
   state: Pending,

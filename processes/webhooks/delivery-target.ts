@@ -35,7 +35,10 @@ export function deliveryOf(
   }
 }
 
-/** The outcome of a step that appended nothing: another attempt is open or none is due (wait), or the delivery has ended. */
+/**
+ * The outcome of a step that appended nothing: another attempt is open or none is due (wait), or the delivery has
+ * ended.
+ */
 export function unsettled(state: WebhookDeliveryState, now: Date): StepOutcome {
   const until = state.status === 'pending' ? waitsUntil(state, now) : null
   return until === null ? { kind: 'done' } : { kind: 'wait', until }

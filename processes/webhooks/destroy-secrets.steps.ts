@@ -10,8 +10,8 @@ import type { Todo } from '../runtime/define-process.ts'
 import type { StepContext, StepOutcome } from '../runtime/process.ts'
 
 /**
- * Destroys all secrets that a deleted subscription ever had, when no earlier attempt can need them. Pending deliveries are
- * cancelled, and need no signature.
+ * Destroys all secrets that a deleted subscription ever had, when no earlier attempt can need them. Pending deliveries
+ * are cancelled, and need no signature.
  */
 export async function destroyOldSecrets(
   todo: Todo,

@@ -33,7 +33,9 @@ function activeEndpoint(subscriptionId: string, endpointRevision: number): Membe
   return { subscriptionId, endpointRevision, status: 'active' }
 }
 
-/** The first failure in a row starts the watch of the endpoint. Failures of an older address or of a test do not count. */
+/**
+ * The first failure in a row starts the watch of the endpoint. Failures of an older address or of a test do not count.
+ */
 export function failing({ subscriptionId, endpoint, failedAt }: Failure, todo: WebhookTodos): RowChange[] {
   if (endpoint === null) return []
   const active = activeEndpoint(subscriptionId, endpoint.revision)

@@ -11,8 +11,8 @@ import { destroySecretsLater, endpoints, failing, forgetReviews, gone, succeedin
 import { steps, type WebhookTodos } from './webhooks.steps.ts'
 
 /**
- * One delivery for each subscription and event, due at once and again after each failed attempt. Its concurrency key is the
- * subscription. Other steps end the deliveries of a disabled subscription and review endpoints that fail.
+ * One delivery for each subscription and event, due at once and again after each failed attempt. Its concurrency key is
+ * the subscription. Other steps end the deliveries of a disabled subscription and review endpoints that fail.
  */
 export const webhooksProcess = defineProcess<
   AssessmentEvent | WebhookSubscriptionEvent | WebhookDeliveryEvent | WebhookRecoveryEvent,

@@ -48,7 +48,10 @@ afterEach(async () => {
   await emptyDatabase(world.pool)
 })
 
-/** Runs the step of one row, from the second run on without its list. `act` decides how each run ends. Returns the leases of the runs. */
+/**
+ * Runs the step of one row, from the second run on without its list. `act` decides how each run ends. Returns the
+ * leases of the runs.
+ */
 async function leasesOf(
   key: string,
   act: (run: number) => StepOutcome | undefined | Promise<StepOutcome | undefined>,

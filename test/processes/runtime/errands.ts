@@ -16,7 +16,10 @@ export interface ErrandDeps {
   readonly run: (todo: TodoRow, context: StepContext) => Promise<StepOutcome>
 }
 
-/** A process with concurrency keys: an errand per ticket, with its team as key. A title `at <instant>` contains its due time. */
+/**
+ * A process with concurrency keys: an errand per ticket, with its team as key. A title `at <instant>` contains its due
+ * time.
+ */
 export const errands: Process<ErrandDeps> = {
   name: 'errands',
   list: defineProjector<TicketEvent>()({

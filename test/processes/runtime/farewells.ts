@@ -9,7 +9,10 @@ export interface FarewellDeps {
   readonly told: (todo: TodoRow) => void
 }
 
-/** Another process beside `reminders`, with its own list: one step for each closed ticket, put off for an hour each time. */
+/**
+ * Another process beside `reminders`, with its own list: one step for each closed ticket, put off for an hour each
+ * time.
+ */
 export const farewells: Process<FarewellDeps> = {
   name: 'farewells',
   list: defineProjector<TicketEvent>()({

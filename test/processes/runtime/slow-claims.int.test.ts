@@ -22,7 +22,10 @@ afterEach(async () => {
   await emptyDatabase(world.pool)
 })
 
-/** Runs a step whose claim waits for the database for so long, by the clock of the workers. Its lease is 60 s, its time limit 55 s. */
+/**
+ * Runs a step whose claim waits for the database for so long, by the clock of the workers. Its lease is 60 s, its time
+ * limit 55 s.
+ */
 async function claimedFor(ms: number, act: (context: StepContext) => Promise<void>): Promise<void> {
   const { store, pool } = world
   const key = `slow-${ms}`

@@ -39,7 +39,7 @@ const redescribed = ofSubscription('WebhookSubscriptionChanged', {
 })
 const attemptFailed = ofDelivery('WebhookDeliveryAttemptFailed')
 
-/** What is due in which lane, and when; ordered by key and step. */
+/** What is due in which concurrency key, and when; ordered by key and step. */
 async function steps(...given: GivenEvent[]) {
   const { todo = [] } = await rowsAfter(webhooksProcess.list, recorded(given))
   return todo.map(({ key, step, org_id, lane, due_at }) => ({ key, step, org: org_id, lane, due: due_at }))
