@@ -21,6 +21,7 @@ import { connectObjectStore, type ObjectStore } from '../platform/storage/object
 import { ConfigurationError } from '../platform/configuration/profile-rules.ts'
 import { openVault, type Vault } from '../platform/vault/vault.ts'
 import type { MasterKeyRing } from '../platform/vault/master-keys.ts'
+import { errorCode } from '../platform/kit/error-codes.ts'
 import { requireBucket } from './bucket-check.ts'
 import { addHealthChecks } from './health-checks.ts'
 import { startProcessor } from './processor.ts'
@@ -224,7 +225,7 @@ async function listen(app: FastifyInstance, { host, port }: Configuration): Prom
   try {
     await app.listen({ host, port })
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    const code = errorCode(error)
     if (code === 'EADDRINUSE')
       throw new Error(`port ${port} of ${host} is taken: set PORT to another one`, { cause: error })
     if (code === 'EACCES')

@@ -1,6 +1,10 @@
+import { join } from 'node:path'
 import { Type, type Static } from 'typebox'
+import { Check } from 'typebox/value'
+import { Nullable } from '../platform/http/members.ts'
+import { readJsonFile } from '../platform/kit/json-reading.ts'
 
-const nullableText = Type.Union([Type.String(), Type.Null()])
+const nullableText = Nullable(Type.String())
 
 const Client = Type.Object({
   client_id: Type.String(),
@@ -26,3 +30,13 @@ export const Credentials = Type.Object({
   chat_url: nullableText,
 })
 export type Credentials = Static<typeof Credentials>
+
+export function credentialsFile(dataDir: string): string {
+  return join(dataDir, 'credentials.json')
+}
+
+/** Undefined if the folder has no credentials yet. */
+export async function readCredentials(dataDir: string): Promise<Credentials | undefined> {
+  const remedy = 'restore it, or remove the data folder to start again'
+  return readJsonFile(credentialsFile(dataDir), (value) => Check(Credentials, value), remedy)
+}

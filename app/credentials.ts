@@ -1,7 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { Check } from 'typebox/value'
 import { v4 } from 'uuid'
 import { clientScopes, serviceScopes } from '../commands/auth/scopes.ts'
 import { writeDurably } from '../embedded/children/durable-file.ts'
@@ -9,9 +6,7 @@ import type { EventStore } from '../streams/store/event-store.ts'
 import type { Configuration } from '../platform/configuration/configuration.ts'
 import type { Vault } from '../platform/vault/vault.ts'
 import { registerOnce } from './client-registration.ts'
-import { Credentials } from './credentials-file.ts'
-
-const file = (dataDir: string) => join(dataDir, 'credentials.json')
+import { credentialsFile, readCredentials, type Credentials } from './credentials-file.ts'
 
 /**
  * The credentials of this data folder, created at the first start: a client of the demo organisation, one of a second
@@ -22,8 +17,7 @@ export async function keepCredentials(
   configuration: Configuration,
   controlSecret: string | null = null,
 ): Promise<Credentials> {
-  const path = file(configuration.dataDir)
-  const kept = withServiceScopes((await readCredentials(path)) ?? newIdentities())
+  const kept = withServiceScopes((await readCredentials(configuration.dataDir)) ?? newIdentities())
   const credentials: Credentials = {
     ...kept,
     base_url: configuration.baseUrl,
@@ -35,7 +29,7 @@ export async function keepCredentials(
     mailbox_url: null,
     chat_url: null,
   }
-  await writeDurably(path, `${JSON.stringify(credentials, null, 2)}\n`, 0o600)
+  await writeDurably(credentialsFile(configuration.dataDir), `${JSON.stringify(credentials, null, 2)}\n`, 0o600)
   return credentials
 }
 
@@ -72,28 +66,6 @@ export async function registerClients(
       trustedActorContext: client.trusted_actor_context,
     }
     await registerOnce(store, vault, registered, now)
-  }
-}
-
-async function readCredentials(path: string): Promise<Credentials | undefined> {
-  let text: string
-  try {
-    text = await readFile(path, 'utf8')
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
-    throw error
-  }
-  const value = parsed(text)
-  if (!Check(Credentials, value))
-    throw new Error(`${path} is damaged: restore it, or remove the data folder to start again`)
-  return value
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }
 

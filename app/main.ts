@@ -1,6 +1,6 @@
 import { tolerateClosedOutput } from '../embedded/children/parent-watch.ts'
 import { loadConfiguration } from '../platform/configuration/configuration.ts'
-import { createGracefulStop, type GracefulStop } from '../platform/lifecycle/graceful-stop.ts'
+import { createGracefulStop, stopSignals, type GracefulStop } from '../platform/lifecycle/graceful-stop.ts'
 import { createLogger, type Logger } from '../platform/observability/logging.ts'
 import { readCommand, usage, type ClientOrder } from './command-line.ts'
 import type { ProjectionsOrder } from './projections/orders.ts'
@@ -115,8 +115,7 @@ async function projections(order: ProjectionsOrder): Promise<void> {
   const interrupted = new AbortController()
   // Short commands end at once on a signal. A second signal ends any command at once.
   if (order.action === 'rebuild' || order.action === 'verify') {
-    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-      process.once(name, () => interrupted.abort(new Error(`interrupted by ${name}`)))
+    for (const name of stopSignals) process.once(name, () => interrupted.abort(new Error(`interrupted by ${name}`)))
   }
   const { runProjections } = await import('./projections/run.ts')
   process.exitCode = await runProjections(order, process.env, {

@@ -1,9 +1,10 @@
-import { readFile, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Type, type Static } from 'typebox'
 import { Check } from 'typebox/value'
 import { writeDurably } from '../embedded/children/durable-file.ts'
 import type { Configuration } from '../platform/configuration/configuration.ts'
+import { readJsonFile } from '../platform/kit/json-reading.ts'
 
 /**
  * `<data dir>/servers.json`: addresses of the servers of a running `platform up`, for commands next to it. Contains
@@ -34,21 +35,5 @@ export async function keepServers({
 
 /** The content from `keepServers`; undefined if no platform runs on this data folder. */
 export async function readServers(dataDir: string): Promise<Servers | undefined> {
-  const file = serversFile(dataDir)
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
-    throw error
-  })
-  if (text === undefined) return undefined
-  const value = parsed(text)
-  if (!Check(Servers, value)) throw new Error(`${file} is damaged: start the platform again`)
-  return value
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  return readJsonFile(serversFile(dataDir), (value) => Check(Servers, value), 'start the platform again')
 }

@@ -1,5 +1,6 @@
 import { isDatabaseFull, isDatabaseUnavailable } from '../platform/database/database.ts'
 import { EventStoreUnavailableError, UndecodableEventError } from '../streams/store/errors.ts'
+import { errorCode } from '../platform/kit/error-codes.ts'
 
 /**
  * Names the variable of the server that does not answer or refuses us. A driver's own message may be empty, or contain
@@ -26,7 +27,7 @@ function eventStoreProblem(error: unknown): string | undefined {
 function databaseProblem(variable: string, error: unknown): string | undefined {
   // A host with several addresses fails with one error per address.
   const [first] = error instanceof AggregateError ? error.errors : [error]
-  const code = first instanceof Error && 'code' in first && typeof first.code === 'string' ? first.code : undefined
+  const code = errorCode(first)
   if (isDatabaseFull(first)) return `the server of ${variable} has no room on its disk (${code})`
   if (isDatabaseUnavailable(first)) return `the server of ${variable} does not answer (${code ?? 'no connection'})`
   // Class 28 of Postgres: invalid authorization.

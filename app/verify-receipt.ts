@@ -3,6 +3,7 @@ import type { JWK } from 'jose'
 import { Type } from 'typebox'
 import { Check } from 'typebox/value'
 import { ReceiptRejectedError, verifyReceipt, type ReceiptRejection } from '../contracts/consent/receipt.ts'
+import { jsonOf } from '../platform/kit/json-reading.ts'
 
 export interface VerifyReceiptOrder {
   /** A compact JWS, or an answer of the receipt route that contains one. */
@@ -51,12 +52,4 @@ function receiptIn(text: string | undefined): string | undefined {
 function keysIn(text: string | undefined): readonly JWK[] | undefined {
   const set = text === undefined ? undefined : jsonOf(text)
   return Check(KeySet, set) ? set.keys : undefined
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -1,10 +1,7 @@
 import { spawn } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { Check } from 'typebox/value'
-import { Credentials } from '../credentials-file.ts'
+import { readCredentials, type Credentials } from '../credentials-file.ts'
 
 const main = fileURLToPath(new URL('../main.ts', import.meta.url))
 const startLimitMs = 60_000
@@ -59,8 +56,10 @@ export async function startPlatformProcess(
     }
     await sleep(50)
   }
+  const credentials = await readCredentials(dataDir)
+  if (credentials === undefined) throw new Error('the platform is ready without credentials.json')
   return {
-    credentials: await readCredentials(dataDir),
+    credentials,
     pid: child.pid ?? 0,
     output: () => output,
     exited,
@@ -70,10 +69,4 @@ export async function startPlatformProcess(
       await exited
     },
   }
-}
-
-async function readCredentials(dataDir: string): Promise<Credentials> {
-  const credentials: unknown = JSON.parse(await readFile(join(dataDir, 'credentials.json'), 'utf8'))
-  if (!Check(Credentials, credentials)) throw new Error('credentials.json does not have the expected form')
-  return credentials
 }

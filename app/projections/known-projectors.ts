@@ -21,7 +21,8 @@ export function projectorNamed(name: string): Projector {
 }
 
 /** A rebuild fills `next`, a comparison fills `check`; `previous` served before the last switch. */
-export type CopyKind = 'next' | 'previous' | 'check'
+const copyKinds = ['next', 'previous', 'check'] as const
+export type CopyKind = (typeof copyKinds)[number]
 
 /** `catching-up`: on its way to the head. `unseen`: no instance has ever run it. */
 export type ShownStatus = 'running' | 'failed' | 'catching-up' | 'stopped' | 'unseen'
@@ -105,7 +106,7 @@ async function readRows(pool: Pool): Promise<readonly ProjectorRow[]> {
 
 function shown(name: string, programVersion: number | undefined, rows: readonly ProjectorRow[]): ShownProjector {
   const row = rows.find((one) => one.name === name)
-  const copies = (['next', 'previous', 'check'] as const).flatMap((kind) => {
+  const copies = copyKinds.flatMap((kind) => {
     const copy = rows.find((one) => one.name === `${name}__${kind}`)
     return copy === undefined
       ? []

@@ -95,7 +95,7 @@ async function start(): Promise<RunningServer> {
       error === null ? resolve(bound) : reject(error),
     )
   })
-  return { ready: { port }, stop: async () => server.forceShutdown() }
+  return { port, stop: async () => server.forceShutdown() }
 }
 
 await liveAsChild({ exitWithParent: true, start })

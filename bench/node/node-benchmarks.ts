@@ -44,7 +44,7 @@ async function measureNode(
     const empty = await started(startEventStoreNode({ dataDir: join(folder, 'empty'), port: 0 }))
     const full = await started(startEventStoreNode({ dataDir: join(folder, 'full'), port: 0 }))
     const lastTenth = await fill(full.url, events)
-    const cannedUrl = `esdb://127.0.0.1:${canned.ready.port}?tls=false`
+    const cannedUrl = `esdb://127.0.0.1:${canned.port}?tls=false`
     // This comes first, while the empty node is almost empty.
     await compare(
       single({

@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Uuid } from '../../platform/http/members.ts'
 import { AiReviewStatus } from '../../streams/ai-review/events.ts'
+import { ImageType } from '../../streams/types.ts'
 
 const maxReviewImages = 10
 
@@ -17,7 +18,7 @@ export const SupersedeAiReviewBody = Type.Object(
       Type.Object(
         {
           imageId: Uuid,
-          imageType: Type.Enum(['DERMOSCOPIC', 'MACROSCOPIC']),
+          imageType: ImageType,
           presignedUrl: Type.String({ minLength: 1, maxLength: maxPresignedUrlLength }),
           presignedUrlExpiresAt: Instant,
           deviceManufacturer: Type.Optional(device),

@@ -7,7 +7,7 @@ export interface ClaimSlot extends Omit<SlotClaim, 'claimedAt' | 'requestEventId
   readonly now: Date
 }
 
-/** The check and the claim are one append. A request that finds the slot taken is answered with its holder, once. */
+/** One append checks and claims the slot. A request for a taken slot gets the holder as its answer, recorded once. */
 export function claimSlot(command: ClaimSlot, state: AiReviewSlotState): Decision<AiReviewSlotEvent> {
   const { now, ...claim } = command
   const at = now.toISOString()

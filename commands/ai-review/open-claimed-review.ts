@@ -8,17 +8,18 @@ import { execute } from '../handling/execute.ts'
 import { openReview } from './open-review.ts'
 import { supersedeReview } from './supersede-review.ts'
 
-/** Who appends, one command for each of the two streams. */
+/** The contexts of the two appends. Each stream gets a command of its own. */
 export interface OpeningContexts {
   readonly supersede: CommandContext
   readonly open: CommandContext
 }
 
 /**
- * What follows from a claim: the superseded review is told first, then the new one begins, so that no two of a slot are
- * ever open together. By whoever made the claim just now (`isNew`), and by the process after a crash.
+ * Completes a claim: first records in the old review that it is superseded, then begins the new one. So a slot never
+ * has two open reviews. The request that made the claim calls this (`isNew`); after a crash, the process does.
  *
- * @returns where the new review's first event stands, or when it had happened, its last: what holds that holds the review
+ * @returns the position of the new review's first event, or for a repeat of its last. A read model at this position
+ * contains the review
  */
 export async function openClaimedReview(
   { store }: Pick<CommandDependencies, 'store'>,
@@ -36,7 +37,7 @@ export async function openClaimedReview(
   return reached
 }
 
-/** The appends that follow from a claim, beside the request's own. */
+/** The contexts of the appends that follow the claim of a request. */
 export function openingOf(context: CommandContext): OpeningContexts {
   const part = (name: string) => ({ ...context, commandId: v5(name, context.commandId) })
   return { supersede: part('supersede'), open: part('open') }

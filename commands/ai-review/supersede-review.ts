@@ -10,8 +10,8 @@ export interface SupersedeSlot extends Omit<SlotClaim, 'claimedAt' | 'requestEve
 }
 
 /**
- * Gives the slot to a new review in place of the one that holds it. Of two requests that supersede one review the first
- * has it; the second is refused, since it decided on a review that is not the active one any more.
+ * Gives the slot to a new review. Of two requests that supersede the same review, the first wins. The second is
+ * refused, because the review of its request is no longer active.
  */
 export function supersedeSlot(
   command: SupersedeSlot,
@@ -26,12 +26,12 @@ export function supersedeSlot(
   return [{ type: 'AiReviewSlotClaimed', data: { ...claim, requestEventId: null, claimedAt: now.toISOString() } }]
 }
 
-/** What the same Idempotency-Key came to before. */
+/** The claim that an earlier request with the same Idempotency-Key made. */
 export function keyedClaimOf({ request }: Pick<SlotClaim, 'request'>, state: AiReviewSlotState) {
   return request === null || state.status === 'free' ? undefined : state.keyedClaims.get(request.key)
 }
 
-/** Tells a review, whatever its status, that another one holds its slot. Says what the claim says, however often. */
+/** Records in a review of any status that another one holds its slot. A repeat changes nothing. */
 export function supersedeReview({ claim }: { claim: SlotClaim }, state: AiReviewState): Decision<AiReviewEvent> {
   if (state.status === 'absent' || state.status === 'superseded' || claim.supersedes === null) return []
   const { aiReviewId, reason } = claim.supersedes

@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Uuid } from '../../platform/http/members.ts'
+import { CaptureType, FindingType } from '../../streams/assessment/events.ts'
 import { freeForm, InlinePatient } from '../clinical/bodies.ts'
 import { limits } from './image-checks.ts'
 
@@ -12,19 +13,19 @@ export const declaredUpload = {
     Type.Integer({
       minimum: 1,
       maximum: limits.imageBytes,
-      description: 'Length of the upload. The upload_url then takes no other',
+      description: 'Length of the upload. The upload_url then accepts no other length',
     }),
   ),
 }
 
-/** Specification 2.1. Exactly one of `patient` and `patient_id`; every image with `data`, or none. */
+/** Specification 2.1. Exactly one of `patient` and `patient_id`. Either all images have `data`, or none has. */
 export const CreateAssessmentBody = Type.Object(
   {
     patient: Type.Optional(InlinePatient),
     patient_id: Type.Optional(Uuid),
     finding: Type.Object(
       {
-        finding_type: Type.Enum(['lesion', 'rash', 'patch', 'blemish', 'other']),
+        finding_type: FindingType,
         body_site_id: Type.Optional(Uuid),
       },
       { additionalProperties: false },
@@ -32,7 +33,7 @@ export const CreateAssessmentBody = Type.Object(
     images: Type.Array(
       Type.Object(
         {
-          capture_type: Type.Enum(['dermoscopic', 'macroscopic', 'other']),
+          capture_type: CaptureType,
           ...declaredUpload,
           data: Type.Optional(Type.String({ description: 'Base64 of the image, at most 20 MiB decoded' })),
         },

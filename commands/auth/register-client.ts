@@ -9,7 +9,7 @@ export interface RegisterClient extends Omit<Registered, 'registeredAt' | 'scope
   readonly now: Date
 }
 
-/** The start of a platform registers its first clients; started again, they are there. */
+/** The first start of a platform registers its first clients. Later starts change nothing. */
 export function registerClient(command: RegisterClient, state: OauthClientState): Decision<OauthClientEvent> {
   if (state.status === 'registered') return []
   const { now, scopes, ...data } = command
@@ -20,14 +20,14 @@ export interface GrantScopes {
   readonly clientId: string
   readonly orgId: string | null
   readonly secretHash: string
-  /** All that the client should have; it keeps what it has beyond them. */
+  /** The scopes that the client must have. It keeps any other scopes. */
   readonly scopes: readonly string[]
   readonly now: Date
 }
 
 /**
- * Gives a registered client the scopes that it lacks: a newer platform may need more of itself than the one that
- * registered its client. Only the same client is given any, which its secret and its organisation tell.
+ * Grants a registered client the scopes that it lacks. A newer version of the platform may need more scopes than the
+ * version that registered the client. The client must match by organisation and secret.
  */
 export function grantScopes(command: GrantScopes, state: OauthClientState): Decision<OauthClientEvent> {
   const { clientId, orgId, secretHash, now } = command

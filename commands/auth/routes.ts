@@ -17,7 +17,7 @@ export const TokenBody = Type.Object(
     client_secret: Type.Optional(Type.String({ maxLength: 1024 })),
     scope: Type.Optional(Type.String({ maxLength: 4096 })),
   },
-  // RFC 6749, 3.2: parameters that the server does not know must be ignored; clients send `audience` and the like.
+  // RFC 6749, 3.2: unknown parameters must be ignored. Clients send `audience`, for example.
   { $id: 'TokenBody', additionalProperties: true },
 )
 
@@ -89,7 +89,7 @@ export function authRoutes(app: ServiceApp, { store, vault, tokens }: AuthDepend
       schema: {
         operationId: 'getTokenKeys',
         summary: 'Keys that verify access tokens and consent receipts',
-        description: 'Keys that sign no more stay, so that what they signed can be verified for good.',
+        description: 'Retired keys stay in the list, so that older signatures can always be verified.',
         response: answers({ 200: JsonWebKeySet }),
       },
       config: { access: 'public' },
@@ -110,7 +110,7 @@ export function authRoutes(app: ServiceApp, { store, vault, tokens }: AuthDepend
     }
   }
 
-  /** An unknown client takes the same comparison, so that its answer tells nothing. */
+  /** An unknown client takes the same comparison, so that its answer reveals nothing. */
   async function authenticate({ clientId, clientSecret }: ClientCredentials): Promise<RegisteredOauthClient> {
     const id = clientId.toLowerCase()
     const state = isUuid(id) ? (await store.load(oauthClients.of(id))).state : oauthClients.initialState
@@ -121,9 +121,9 @@ export function authRoutes(app: ServiceApp, { store, vault, tokens }: AuthDepend
   }
 }
 
-/** All scopes of the client unless it asks for some; one that is unknown, repeated or not its own is refused. */
-function grantedScopes(client: RegisteredOauthClient, asked: string | undefined): readonly string[] {
-  const wanted = asked?.split(' ').filter((scope) => scope !== '') ?? []
+/** All scopes of the client, or those it requests. An unknown, repeated or foreign scope is refused. */
+function grantedScopes(client: RegisteredOauthClient, requested: string | undefined): readonly string[] {
+  const wanted = requested?.split(' ').filter((scope) => scope !== '') ?? []
   if (wanted.length === 0) return client.scopes
   const isGranted = wanted.every((scope) => client.scopes.includes(scope))
   if (!isGranted || new Set(wanted).size !== wanted.length) throw tokenEndpointError('invalid_scope')

@@ -1,6 +1,6 @@
 /**
- * Scopes that a client of an organisation may hold: those of specification section 5 and the additive ones, but
- * `ai-review:read-raw` and `auth:admin`, which are for administrative clients only.
+ * Scopes that a client of an organisation may have: those of specification section 5 and the additive ones, except
+ * `ai-review:read-raw` and `auth:admin`, which are only for administrative clients.
  */
 export const clientScopes = [
   'ai-review:cancel',
@@ -27,5 +27,5 @@ export const clientScopes = [
   'webhooks:write',
 ] as const
 
-/** What the platform's own services need of each other. */
+/** Scopes that the platform's services need for calls to each other. */
 export const serviceScopes = ['ai-review:supersede', 'cases:read', 'consents:read'] as const

@@ -18,28 +18,31 @@ import {
 export interface ClaimingPatient {
   readonly orgId: TenantId
   readonly patientId: string
-  /** Of the keyed request that claims, if it is one. */
+  /** Fingerprint of the keyed request that claims. Null without a key. */
   readonly fingerprint: string | null
   /** All identifiers as the request lists them, so that a refusal can point at one. */
   readonly listed: readonly PatientIdentifier[]
 }
 
-/** The identifiers that one command claims for a patient: each (organisation, scheme, value) belongs to one patient. */
+/** The identifiers that one command claims for a patient. Each (organisation, scheme, value) belongs to one patient. */
 export interface IdentifierClaims {
   /**
-   * Claims them, in an order that two patients who share some never hold crosswise.
+   * Claims the identifiers in a fixed order, so that two requests never each hold a key that the other needs.
    *
-   * @throws Problem `patient-identifier-conflict` when one is another patient's
+   * @throws Problem `patient-identifier-conflict` if one belongs to another patient
    */
   readonly take: (identifiers: readonly PatientIdentifier[], options?: TakeOptions) => Promise<void>
-  /** After the patient's own append: confirms what the patient holds now, and answers what went to another one meanwhile. */
+  /**
+   * To be called after the append to the patient. Confirms the claims, and returns the identifiers lost to another
+   * patient.
+   */
   readonly keep: () => Promise<readonly PatientIdentifier[]>
-  /** After a refusal: ends the claims made here, but for those of what the patient turns out to hold. */
+  /** To be called after a refusal. Ends the claims made here, except those of identifiers that the patient has. */
   readonly giveBack: () => Promise<void>
 }
 
 export interface TakeOptions {
-  /** The turn of a correction, which claims anew what the patient had claimed before (`ClaimRequest.isRenewing`). */
+  /** Number of the attempt of a correction. It renews earlier claims of the patient (`ClaimRequest.isRenewing`). */
   readonly turn: number
 }
 
@@ -62,7 +65,7 @@ export function identifierClaims(
     return { orgId, key, ownerId: patientId, ownerStream: target.stream, fingerprint, isRenewing }
   }
 
-  /** Until the claim is confirmed under an id of our own, whoever saw an older one may still end it. */
+  /** Until the claim is confirmed under our own id, another request that read an older claim may still end it. */
   const isKept = async (key: string, claimed: Claimed): Promise<boolean> => {
     if (await claimed.confirm()) return true
     for (let attempt = 1; attempt <= attempts; attempt++) {
@@ -99,7 +102,9 @@ export function identifierClaims(
   }
 }
 
-/** Points at those of a request's list that are another patient's, or at the list where it is not known which. Never says whose. */
+/**
+ * The problem points at the taken identifiers, or at the list if they are unknown. It never names the other patient.
+ */
 export function identifierConflict(listed: readonly PatientIdentifier[], taken: readonly PatientIdentifier[]): Problem {
   const keys = new Set(taken.map(keyOf))
   const places = listed.flatMap((identifier, place) => (keys.has(keyOf(identifier)) ? [`/identifiers/${place}`] : []))
@@ -109,7 +114,7 @@ export function identifierConflict(listed: readonly PatientIdentifier[], taken: 
   })
 }
 
-/** The patients of the organisation that hold any of the identifiers, and which of them each holds. */
+/** The patients of the organisation that have any of the identifiers, each with those it has. */
 export async function patientsHolding(
   deps: CommandDependencies,
   orgId: TenantId,
@@ -123,7 +128,9 @@ export async function patientsHolding(
   return holders
 }
 
-/** Frees identifiers that a patient has no more. Where this does not happen, whoever wants one finds out that it is free. */
+/**
+ * Frees identifiers that a patient no longer has. If this does not run, the next request for one finds that it is free.
+ */
 export async function vacateIdentifiers(
   deps: CommandDependencies,
   orgId: TenantId,
@@ -139,7 +146,7 @@ export async function vacateIdentifiers(
   }
 }
 
-/** Those of the first that are not among the second. */
+/** The identifiers of the first list that are not in the second. */
 export function without(
   identifiers: readonly PatientIdentifier[],
   others: readonly PatientIdentifier[],
@@ -155,15 +162,15 @@ function reservationsOfIdentifiers(deps: CommandDependencies): Reservations {
   })
 }
 
-/** A revoked registration holds none of the identifiers that it had confirmed before it met the one that it lost. */
+/** A revoked registration holds no identifier, not even one that it had confirmed. */
 function ownerStateOf(state: PatientState, key: string): OwnerState {
   if (state.status !== 'registered') return state.status
-  // Null after an erasure: what the patient held is not free for others.
+  // Null after an erasure. The identifiers of an erased patient stay taken.
   const holds = state.identifiers === null || state.identifiers.some((identifier) => keyOf(identifier) === key)
   return holds ? 'present' : 'lacking'
 }
 
-/** Sorted, so that two registrations that share identifiers meet at the first one and not crosswise. */
+/** Sorted, so that two registrations with common identifiers compete for the same one first. */
 function uniqueIdentifiers(identifiers: readonly PatientIdentifier[]): PatientIdentifier[] {
   return [...new Map(identifiers.map((each) => [keyOf(each), each])).entries()]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))

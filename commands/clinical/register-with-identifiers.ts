@@ -13,7 +13,7 @@ const answering = answeringRefusals({
   'registration-revoked': {
     code: 'patient-identifier-conflict',
     member: 'identifiers',
-    detail: 'holds one that belongs to another patient',
+    detail: 'contains an identifier of another patient',
     rule: 'other-patient',
   },
 })
@@ -21,8 +21,8 @@ const answering = answeringRefusals({
 type Registered = Omit<Executed<RegisteredPatient, PatientEvent>, 'state'> & { readonly state: RegisteredPatient }
 
 /**
- * Registers a patient; each (organisation, scheme, value) belongs to one patient by reservation: claimed before the
- * registration, confirmed after it, released when it is refused.
+ * Registers a patient. Reservations keep each (organisation, scheme, value) unique: claimed before the registration,
+ * confirmed after it, released when it is refused.
  *
  * @throws Problem `patient-identifier-conflict`, `idempotency-key-reused`
  */
@@ -35,7 +35,7 @@ export async function registerWithIdentifiers(
   const { patientId, fingerprint, identifiers } = command
   const target = { ...patients.of(orgId, patientId), isNew: true }
   const claims = identifierClaims(deps, { orgId, patientId, fingerprint, listed: identifiers }, context)
-  // Whoever was registered before claims nothing again; without identifiers there is nothing to claim.
+  // A repeat of a registration claims nothing. Without identifiers there is nothing to claim.
   const isClaiming = identifiers.length > 0 && (await deps.store.loadCached(target)).state.status === 'absent'
   try {
     if (isClaiming) await claims.take(identifiers)
@@ -47,7 +47,7 @@ export async function registerWithIdentifiers(
     await execute(deps.store, target, (state) => revokeRegistration(command, state), revoke)
     throw identifierConflict(identifiers, lost)
   } catch (error) {
-    // The registration may have happened: the claims stay, and whoever meets them looks for the patient.
+    // After an unknown outcome the claims stay. A later request for such an identifier checks the patient.
     if (!(error instanceof AppendOutcomeUnknownError)) await claims.giveBack()
     throw error
   }

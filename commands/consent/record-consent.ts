@@ -20,7 +20,7 @@ export type ConsentRefusal =
   | 'idempotency-key-reused'
 
 /**
- * Any decision may be recorded at any time: a withdrawal is never refused, and facts may arrive from paper. Only
+ * Any decision may be recorded at any time: a withdrawal is never refused, and decisions on paper may arrive late. Only
  * `granted` needs a text that was in effect (contract section 3, line 261).
  */
 export function recordConsent(command: RecordConsent, state: ConsentState): Decision<ConsentEvent, ConsentRefusal> {

@@ -38,14 +38,14 @@ export interface CommandRoute<
   readonly summary: string
   readonly description?: string
   readonly access: Access
-  /** Without it the route refuses a body with members. */
+  /** If omitted, the route refuses a body with members. */
   readonly body?: Body
-  /** The casing of the schema's members, for a body that is read in both. */
+  /** The casing of the schema's members, if the route accepts both casings. */
   readonly casing?: Casing
   readonly reply: CommandReply<Reply, NoInfer<IdParams<Path>>>
-  /** The projectors whose tables serve the record: the answer waits until they show the write. */
+  /** The projectors of the tables that serve the record. The answer waits until they contain the write. */
   readonly readBy: readonly ServingProjector[]
-  /** The problem that answers each refusal whose name is no problem code. */
+  /** The problem for each refusal whose name is not a problem code. */
   readonly refusals?: { readonly [Refused in Name]: RefusalAnswer<MemberOf<NoInfer<Body>>> }
   /** Further problems of the route, and refusals with the name of a problem. OpenAPI lists them. */
   readonly problems?: readonly Code[]
@@ -66,11 +66,11 @@ export interface Command<Params, Body, Name extends string> {
   readonly params: Params
   /** Its ids are in lower case. */
   readonly body: Body
-  /** The fingerprint covers the body as it came. */
+  /** The fingerprint covers the body as it was sent. */
   readonly keyed: KeyedRequest
   readonly now: Date
   readonly context: CommandContext
-  /** Executes a decision in the name of the request; answers its refusals as the route declares. */
+  /** Executes a decision for the request, and maps its refusals as the route declares. */
   readonly run: <State, Event extends DomainEvent>(
     target: CommandTarget<State, Event>,
     decide: (state: State) => Decision<Event, Name>,
@@ -82,21 +82,23 @@ export interface Command<Params, Body, Name extends string> {
   readonly reply: ReplyHead
 }
 
-/** What the answer consists of: `{ ...await run(…), record }`. */
+/** The parts of the answer: `{ ...await run(…), record }`. */
 export interface Handled<Reply> extends Pick<Executed<unknown, DomainEvent>, 'events'> {
   readonly record: Reply
-  /** Where the write, or what a repeat found, stands. */
+  /** Position of the write, or of the events that a repeat found. */
   readonly reached: Position | undefined
-  /** Of the record, for the ETag. */
+  /** Revision of the record, for the ETag. */
   readonly revision: StreamRevision
-  /** Whether a keyed request was seen before; if left out, a POST without events was. */
+  /** Whether the keyed request is a repeat. Default: a POST without events is one. */
   readonly isReplayed?: boolean
   /** A create found an equal record instead. */
   readonly isFound?: boolean
   readonly retryAfterSeconds?: number | undefined
 }
 
-/** Registers the route of a command. It does what all of them repeat; `handle` builds the command and runs it. */
+/**
+ * Registers the route of a command. It does the work that all routes share. `handle` builds the command and runs it.
+ */
 export function commandRoute<
   const Path extends string,
   Body extends TObject,
@@ -134,7 +136,7 @@ export function commandRoute<
     },
     config: { access: route.access, hasEtag, takesWait, mayLackBody, takesIfMatch: ifMatch !== undefined },
     handler: async (request, reply) => {
-      // The schemas above have checked these; their types are lost on the way through fastify.
+      // The schemas above have validated these. Their types are lost in fastify.
       const given = request.body as Static<Body>
       const params = lowerCased(request.params as IdParams<Path>)
       const tenant = tenantOf(request.caller, namedOrg(request.query, namesOrg ? organisationOf(given) : undefined))
@@ -165,8 +167,8 @@ export function commandRoute<
               await beforeAppend?.()
             },
           )
-          // A caller that expects another revision cannot know that nothing changes. The repeat of a POST may expect
-          // the revision that the first request changed.
+          // Also compare the revision if nothing changes: the caller may have another version. The repeat of a POST may
+          // expect the revision before its first request.
           if (ifMatch === 'stream' && !isKeyed && done.events.length === 0) requireMatch(request, done.revision)
           return done
         },

@@ -6,22 +6,27 @@ import { invalidMember } from '../../platform/http/problems.ts'
 import { checkOutboundUrl } from '../../platform/outbound/addresses.ts'
 import { outboundRules } from '../../platform/outbound/own-servers.ts'
 import { mostRecovered } from '../../streams/webhook-recovery/events.ts'
+import {
+  PayloadMode,
+  SignatureScheme,
+  SubscriptionStatus,
+  WebhookEventType,
+} from '../../streams/webhook-subscriptions/events.ts'
 
 const url = Type.String({ minLength: 1, maxLength: 2048 })
-const eventTypes = DistinctList(Type.Enum(['assessment.completed', 'assessment.failed']), { minItems: 1, maxItems: 20 })
+const eventTypes = DistinctList(WebhookEventType, { minItems: 1, maxItems: 20 })
 const description = Nullable(Type.String({ maxLength: 255 }))
-const payloadMode = Type.Enum(['full', 'thin'])
 
 export const SubscribeWebhookBody = Type.Object(
   {
     url,
     event_types: eventTypes,
     description: Type.Optional(description),
-    payload_mode: Type.Optional(payloadMode),
+    payload_mode: Type.Optional(PayloadMode),
     signature_schemes: Type.Optional(
-      DistinctList(Type.Enum(['v1', 'v1a']), {
+      DistinctList(SignatureScheme, {
         minItems: 1,
-        maxItems: 2,
+        maxItems: SignatureScheme.enum.length,
         description: 'Default: both. They never change.',
       }),
     ),
@@ -34,8 +39,8 @@ export const ChangeWebhookSubscriptionBody = Type.Object(
     url: Type.Optional(url),
     event_types: Type.Optional(eventTypes),
     description: Type.Optional(description),
-    payload_mode: Type.Optional(payloadMode),
-    status: Type.Optional(Type.Enum(['active', 'disabled'])),
+    payload_mode: Type.Optional(PayloadMode),
+    status: Type.Optional(SubscriptionStatus),
   },
   { $id: 'ChangeWebhookSubscriptionBody', additionalProperties: false },
 )
@@ -46,7 +51,7 @@ export const RotateWebhookSecretBody = Type.Object(
       Type.Integer({
         minimum: 0,
         maximum: 604_800,
-        description: 'How long the secret before goes on signing too; 86400 unless it is said',
+        description: 'Time for which the previous secret also signs. Default: 86400',
       }),
     ),
   },
@@ -61,14 +66,14 @@ export const RecoverWebhooksBody = Type.Object(
 export const RecoverWebhooksReply = Type.Object(
   {
     deliveries: Type.Integer({
-      description: `How many were found, at most ${mostRecovered}; what is delivered before its turn comes is not sent again`,
+      description: `Number of deliveries found, at most ${mostRecovered}. A delivery that succeeds before its turn is not sent again`,
     }),
     has_more: Type.Boolean(),
   },
   { $id: 'RecoverWebhooksReply' },
 )
 
-/** The check of an address that deliveries are to go to, as the profile and EGRESS_ALLOW have it. It throws `webhook-url-forbidden`. */
+/** Checks the address of a receiver against the profile and EGRESS_ALLOW. It throws `webhook-url-forbidden`. */
 export function receiverUrlCheck(configuration: Configuration): (url: string) => void {
   const outbound = outboundRules(configuration)
   return (url) => {

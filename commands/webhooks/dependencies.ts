@@ -12,7 +12,7 @@ export interface RecoveryPeriod {
 /**
  * Finds the failed and cancelled deliveries of events of the period, oldest first.
  *
- * @throws Problem `read-model-behind` where the read model may lack some
+ * @throws Problem `read-model-behind` if the read model may lack some
  */
 export type DeliveriesToRecover = (
   org: TenantId,
@@ -21,7 +21,7 @@ export type DeliveriesToRecover = (
   limit: number,
 ) => Promise<readonly { readonly deliveryId: string; readonly eventId: string }[]>
 
-/** A delivery that is due to a subscription and whose stream has not begun. */
+/** A due delivery of a subscription, without a stream yet. */
 export interface DueDelivery {
   readonly eventId: string
   readonly eventType: WebhookEventType
@@ -33,9 +33,9 @@ export interface DueDelivery {
 }
 
 /**
- * Finds a due delivery by its id. Null where its stream has begun.
+ * Finds a due delivery by its id. Null if its stream has begun.
  *
- * @throws Problem `not-found`, or `read-model-behind` where the read model may lack it
+ * @throws Problem `not-found`, or `read-model-behind` if the read model may lack it
  */
 export type FindDueDelivery = (org: TenantId, subscriptionId: string, deliveryId: string) => Promise<DueDelivery | null>
 

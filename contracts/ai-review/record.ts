@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
-import { AiReviewStatus, CancellationReason, type Classification } from '../../streams/ai-review/events.ts'
+import { AiReviewStatus, CancellationReason, Coordinates, type Classification } from '../../streams/ai-review/events.ts'
 import { ImageType } from '../../streams/types.ts'
 
 const text = Nullable(Type.String())
@@ -9,7 +9,7 @@ const instant = Nullable(Instant)
 
 const over: ReadonlySet<string> = new Set<AiReviewStatus>(['completed', 'failed', 'cancelled', 'superseded'])
 
-/** Whether nothing more becomes of a review; also where it holds its slot still. */
+/** Whether a review has ended. It may still hold its slot. */
 export function isOver(status: AiReviewStatus): boolean {
   return over.has(status)
 }
@@ -19,39 +19,38 @@ const review = {
   caseId: Uuid,
   productId: Uuid,
   orgId: Uuid,
-  patientId: Type.Union([Uuid, Type.Null()], { description: 'Additive (T24).' }),
+  patientId: Nullable(Uuid, { description: 'Additive (T24).' }),
   status: AiReviewStatus,
   attemptCount: Type.Integer({ description: 'Result polls.' }),
   correlationId: text,
   providerCaseId: integer,
   providerChecksum: text,
-  providerVersion: Type.Union([Type.String(), Type.Null()], {
-    description: 'Of a processed case, also when the review failed.',
+  providerVersion: Nullable(Type.String(), {
+    description: 'Of a processed case, also if the review failed.',
   }),
-  analysisResult: Type.Union([Type.String(), Type.Null()], {
-    description: 'Additive: the verdict of the provider on a processed case, also when the review failed.',
+  analysisResult: Nullable(Type.String(), {
+    description: 'Additive: the verdict of the provider on a processed case, also if the review failed.',
   }),
-  cancelReason: Type.Union([CancellationReason, Type.Null()], {
-    description: 'Additive (T28): why the review was cancelled, also once it is superseded.',
+  cancelReason: Nullable(CancellationReason, {
+    description: 'Additive (T28): why the review was cancelled. It stays after the review is superseded.',
   }),
   supersededById: Nullable(Uuid),
   supersededAt: instant,
-  error: Type.Union([
+  error: Nullable(
     Type.Object({
       code: Type.String(),
       message: Type.String(),
       classification: Type.String(),
       upstreamStatus: integer,
     }),
-    Type.Null(),
-  ]),
+  ),
   errorClassification: text,
   createdAt: Instant,
   updatedAt: Instant,
   completedAt: instant,
 }
 
-/** Specification 2.6, as lists show it: no lesions, no addresses. */
+/** Specification 2.6, in the form for lists: without lesions and addresses. */
 export const AiReviewRecord = Type.Object(review, { $id: 'AiReviewRecord' })
 export type AiReviewRecord = Static<typeof AiReviewRecord>
 
@@ -71,7 +70,7 @@ export const AiReviewDetails = Type.Object(
         createdAt: Instant,
       }),
     ),
-    result: Type.Union([
+    result: Nullable(
       Type.Object({
         id: Uuid,
         aiReviewId: Uuid,
@@ -83,18 +82,14 @@ export const AiReviewDetails = Type.Object(
         reportDate: instant,
         createdAt: Instant,
       }),
-      Type.Null(),
-    ]),
+    ),
     lesions: Type.Array(
       Type.Object({
         id: Uuid,
         aiReviewId: Uuid,
         lesionNumber: Type.Integer(),
         providerLesionId: Type.Integer(),
-        coordinates: Type.Union([
-          Type.Object({ x1: Type.Number(), y1: Type.Number(), x2: Type.Number(), y2: Type.Number() }),
-          Type.Null(),
-        ]),
+        coordinates: Nullable(Coordinates),
         classification: text,
         category: text,
         priority: integer,
@@ -114,10 +109,10 @@ export const AiReviewDetails = Type.Object(
 )
 export type AiReviewDetails = Static<typeof AiReviewDetails>
 
-/** When a caller should look at a new review again. */
+/** Seconds until a caller should poll a new review. */
 export const pollAfterSeconds = 2
 
-/** Fixed texts: a provider's own words never reach an error (T27). */
+/** Fixed texts: no error contains text of the provider (T27). */
 export const aiReviewFailures = {
   provider_auth_failed: { message: 'The provider refused the session after a new login.', retriable: false },
   provider_upstream_transient: { message: 'The provider kept failing or timing out.', retriable: true },

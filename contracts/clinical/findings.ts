@@ -1,13 +1,12 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
-import { DiagnosisStatus } from '../../streams/case/events.ts'
+import { Coordinates } from '../../streams/ai-review/events.ts'
+import { DiagnosisStatus, FindingSource } from '../../streams/case/events.ts'
+import { CodedTerm } from '../../streams/types.ts'
 import { toRecord, type ValuesOf } from '../records.ts'
 
-const nullableText = Nullable(Type.String())
-const CodedTerm = Type.Object({ code: nullableText, term: nullableText })
-
-/** `clinician` comes with the services that let one record findings. */
-const source = Type.Enum(['ai', 'clinician'])
+/** `clinician` follows with services in which clinicians record findings. */
+const source = Type.Enum([...FindingSource.enum, 'clinician'])
 
 /** Contract section 3, line 472. */
 export const FindingRecord = Type.Object(
@@ -18,10 +17,7 @@ export const FindingRecord = Type.Object(
     ai_review_id: Nullable(Uuid),
     lesion_number: Nullable(Type.Integer()),
     body_site_id: Nullable(Uuid),
-    coordinates: Type.Union([
-      Type.Object({ x1: Type.Number(), y1: Type.Number(), x2: Type.Number(), y2: Type.Number() }),
-      Type.Null(),
-    ]),
+    coordinates: Nullable(Coordinates),
     created_at: Instant,
   },
   { $id: 'FindingRecord' },
@@ -43,7 +39,7 @@ export const DiagnosisRecord = Type.Object(
     status: DiagnosisStatus,
     icd10: CodedTerm,
     snomed: CodedTerm,
-    category: nullableText,
+    category: Nullable(Type.String()),
     created_at: Instant,
   },
   { $id: 'DiagnosisRecord' },

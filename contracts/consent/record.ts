@@ -59,3 +59,6 @@ type DecisionValues = Omit<ValuesOf<typeof ConsentDecisionRecord>, 'id'> & { rea
 export function toConsentDecisionRecord(decision: DecisionValues): ConsentDecisionRecord {
   return toRecord(ConsentDecisionRecord, { ...decision, id: decision.consentId })
 }
+
+/** The answer to a check of a consent. `unavailable` is not a permission. */
+export type ConsentAnswer = 'granted' | 'not-granted' | 'unavailable'

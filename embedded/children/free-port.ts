@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto'
 import { createSocket } from 'node:dgram'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { errorCode } from '../../platform/kit/error-codes.ts'
 
 const HOST = '127.0.0.1'
 const POLL_MS = 100
@@ -41,7 +42,7 @@ export async function portFreed(part: string, port: number, waitMs: number = DYI
       return
     } catch (error) {
       if (performance.now() >= deadline) {
-        const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+        const code = errorCode(error) ?? 'unknown'
         throw new Error(`${part} cannot start: port ${port} on ${HOST} is taken (${code})`, { cause: error })
       }
       await sleep(POLL_MS)

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, readFile } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { readJsonFile } from '../../platform/kit/json-reading.ts'
 import { writeDurably } from './durable-file.ts'
 import { freePort } from './free-port.ts'
 
@@ -12,6 +13,7 @@ export type LastingSettings<Port extends string, Secret extends string> = {
 type Stored = { ports: Record<string, number>; secrets: Record<string, string> }
 
 const SECRET_BYTES = 32
+const DAMAGE_REMEDY = 'restore it from a backup, or remove the data folder to start with an empty one'
 
 /**
  * Returns the ports and secrets of the embedded servers. The first start chooses them and keeps them in `<data
@@ -25,7 +27,7 @@ export async function lastingSettings<Port extends string, Secret extends string
 ): Promise<LastingSettings<Port, Secret>> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   const file = join(dataDir, 'embedded.json')
-  const stored = await readStored(file)
+  const stored = await readJsonFile(file, isStored, DAMAGE_REMEDY)
   const ports: Record<string, number> = { ...stored?.ports }
   const secrets: Record<string, string> = { ...stored?.secrets }
   const newPorts = wanted.ports.filter((name) => ports[name] === undefined)
@@ -43,27 +45,6 @@ async function unusedPort(taken: readonly number[]): Promise<number> {
   for (;;) {
     const port = await freePort()
     if (!taken.includes(port)) return port
-  }
-}
-
-async function readStored(file: string): Promise<Stored | undefined> {
-  let text: string
-  try {
-    text = await readFile(file, 'utf8')
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
-    throw error
-  }
-  const value = parseJson(text)
-  if (isStored(value)) return value
-  throw new Error(`${file} is damaged: restore it from a backup, or remove the data folder to start with an empty one`)
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }
 

@@ -1,8 +1,7 @@
 import { exitWhenParentGone, tolerateClosedOutput } from './parent-watch.ts'
 
 export type RunningServer = {
-  /** Members of the ready line. The server listens on `port`. */
-  ready: { port: number } & Readonly<Record<string, string | number | boolean>>
+  port: number
   /** Ends the work in hand and releases everything. Called once, for every reason to stop. */
   stop: () => Promise<void>
 }
@@ -28,7 +27,7 @@ export async function liveAsChild(options: {
   })
   try {
     const server = await options.start()
-    process.stdout.write(`${JSON.stringify({ ready: true, ...server.ready })}\n`)
+    process.stdout.write(`${JSON.stringify({ ready: true, port: server.port })}\n`)
     await stopAsked
     setTimeout(() => process.exit(1), STOP_LIMIT_MS).unref()
     await server.stop()

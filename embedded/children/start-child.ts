@@ -1,5 +1,6 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { createInterface } from 'node:readline'
+import { jsonOf } from '../../platform/kit/json-reading.ts'
 
 export type ChildOptions = {
   /** Names the child in errors, for example `embedded postgres`. */
@@ -21,10 +22,11 @@ export type ChildOptions = {
   stopTimeoutMs?: number
 }
 
-export type ReadyLine = Readonly<Record<string, unknown>> & { ready: true; port: number }
+type ReadyLine = { ready: true; port: number }
 
-export type Child = {
-  ready: ReadyLine
+/** An embedded server in its own process. */
+export type ChildServer = {
+  port: number
   pid: number
   /** Resolves with the exit code, or with 128 + signal number as in a shell. Never rejects. */
   exited: Promise<number>
@@ -50,7 +52,7 @@ const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'TEMP', 'TMP', 'LANG', 'TZ', 'Syste
  * process. Rejects with the child's last log lines when it exits, or when it prints no ready line within
  * `readyTimeoutMs`.
  */
-export async function startChild(options: ChildOptions): Promise<Child> {
+export async function startChild(options: ChildOptions): Promise<ChildServer> {
   const child = spawn(
     options.nodePath ?? process.execPath,
     [...(options.nodeArgs ?? []), options.script, ...withParentFlag(options.args ?? [])],
@@ -66,7 +68,7 @@ export async function startChild(options: ChildOptions): Promise<Child> {
   const exited = exitCode(child)
   const kill = (): void => killGroup(child)
 
-  const ready = await readyLine(child, options, exited).catch(async (error: unknown) => {
+  const { port } = await readyLine(child, options, exited).catch(async (error: unknown) => {
     kill()
     await exited
     const reason = error instanceof Error ? error.message : String(error)
@@ -75,7 +77,7 @@ export async function startChild(options: ChildOptions): Promise<Child> {
   if (child.pid === undefined) throw new Error(`${options.name} has no process id`)
 
   return {
-    ready,
+    port,
     pid: child.pid,
     exited,
     kill,
@@ -141,12 +143,8 @@ function readyLine(
 }
 
 function parseReadyLine(line: string): ReadyLine | undefined {
-  try {
-    const value: unknown = JSON.parse(line)
-    return isReadyLine(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value = jsonOf(line)
+  return isReadyLine(value) ? value : undefined
 }
 
 function isReadyLine(value: unknown): value is ReadyLine {

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { writeDurably } from '../children/durable-file.ts'
-import { startChild } from '../children/start-child.ts'
+import { startChild, type ChildServer } from '../children/start-child.ts'
 import { CERTIFICATE_FILE } from './access/tls-files.ts'
 import { userLine } from './access/users.ts'
 
@@ -21,17 +21,9 @@ export type EventStoreNodeOptions = {
   env?: Readonly<Record<string, string>>
 }
 
-export type EventStoreNode = {
+export type EventStoreNode = ChildServer & {
   /** Connection string for the official client. */
   url: string
-  port: number
-  pid: number
-  /** Resolves when the process has ended, for any reason. */
-  exited: Promise<number>
-  /** Stops the node cleanly. */
-  stop(): Promise<void>
-  /** Ends the node with SIGKILL. */
-  kill(): void
 }
 
 const MAIN = fileURLToPath(new URL('main.ts', import.meta.url))
@@ -64,14 +56,9 @@ export async function startEventStoreNode(options: EventStoreNodeOptions): Promi
     ...(options.env === undefined ? {} : { env: options.env }),
     ...(options.nodePath === undefined ? {} : { nodePath: options.nodePath }),
   })
-  const { port } = child.ready
   return {
-    url: connectionString(dataDir, port, options.account, usersFile !== undefined),
-    port,
-    pid: child.pid,
-    exited: child.exited,
-    stop: () => child.stop(),
-    kill: () => child.kill(),
+    url: connectionString(dataDir, child.port, options.account, usersFile !== undefined),
+    ...child,
   }
 }
 

@@ -34,7 +34,7 @@ async function start(): Promise<RunningServer> {
     process.stderr.write(`request failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)
   })
   const port = await listenOnLoopback(server, 'embedded object store', Number(values.port ?? 0))
-  return { ready: { port }, stop: () => stopListening(server) }
+  return { port, stop: () => stopListening(server) }
 }
 
 await liveAsChild({ exitWithParent: values['exit-with-parent'], start })

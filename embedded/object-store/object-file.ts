@@ -3,6 +3,7 @@ import { createWriteStream } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { jsonOf } from '../../platform/kit/json-reading.ts'
 import { S3Error } from './errors.ts'
 
 export type ObjectMeta = {
@@ -119,12 +120,8 @@ async function* checked(chunks: AsyncIterable<Buffer>, etag: string): AsyncGener
 }
 
 function parseMeta(text: string): ObjectMeta | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && 'etag' in value ? (value as ObjectMeta) : undefined
-  } catch {
-    return undefined
-  }
+  const value = jsonOf(text)
+  return typeof value === 'object' && value !== null && 'etag' in value ? (value as ObjectMeta) : undefined
 }
 
 function damaged(): S3Error {

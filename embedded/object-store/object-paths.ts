@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { ifPresent } from '../../platform/kit/error-codes.ts'
 import { S3Error } from './errors.ts'
 
 /** Percent-encoding never produces these suffixes. So the object `a` and the folder of `a/b` never collide. */
@@ -36,10 +37,7 @@ export async function* keysInOrder(bucketDir: string, prefix: string, after: str
 }
 
 async function* walk(folder: string, base: string, prefix: string, after: string): AsyncGenerator<string> {
-  const names = await readdir(folder).catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
-    throw error
-  })
+  const names = (await ifPresent(readdir(folder))) ?? []
   const entries = names
     .filter((name) => name.endsWith(FOLDER) || name.endsWith(OBJECT))
     .map((name) => ({ name, isFolder: name.endsWith(FOLDER), path: `${base}${decodeURIComponent(name.slice(0, -1))}` }))

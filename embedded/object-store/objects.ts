@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type FileHandle, link, mkdir, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
+import { errorCode } from '../../platform/kit/error-codes.ts'
 import { syncFolder } from '../children/durable-file.ts'
 import { S3Error } from './errors.ts'
 import { type BodyDigests, type ObjectMeta, readObjectBytes, readObjectMeta, writeObjectFile } from './object-file.ts'
@@ -153,8 +154,4 @@ async function placeIfAbsent(draft: string, file: string): Promise<void> {
     if (errorCode(error) !== 'EEXIST') throw error
     throw new S3Error('PreconditionFailed', 'At least one of the pre-conditions you specified did not hold')
   }
-}
-
-function errorCode(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { startChild } from '../children/start-child.ts'
+import { startChild, type ChildServer } from '../children/start-child.ts'
 
 export type ObjectStoreOptions = {
   dataDir: string
@@ -12,13 +12,9 @@ export type ObjectStoreOptions = {
   onLog?: (line: string) => void
 }
 
-export type EmbeddedObjectStore = {
+export type EmbeddedObjectStore = ChildServer & {
   /** For `@aws-sdk/client-s3`, with `forcePathStyle` and any region. */
   endpoint: string
-  port: number
-  pid: number
-  exited: Promise<number>
-  stop(): Promise<void>
 }
 
 const SERVER = fileURLToPath(new URL('./main.ts', import.meta.url))
@@ -35,11 +31,5 @@ export async function startObjectStore(options: ObjectStoreOptions): Promise<Emb
     env: { S3_ACCESS_KEY_ID: options.accessKeyId, S3_SECRET_ACCESS_KEY: options.secretAccessKey },
     ...(options.onLog === undefined ? {} : { onLog: options.onLog }),
   })
-  return {
-    endpoint: `http://127.0.0.1:${child.ready.port}`,
-    port: child.ready.port,
-    pid: child.pid,
-    exited: child.exited,
-    stop: () => child.stop(),
-  }
+  return { endpoint: `http://127.0.0.1:${child.port}`, ...child }
 }

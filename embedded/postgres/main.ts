@@ -65,7 +65,7 @@ async function start(): Promise<RunningServer> {
     await stop()
     throw error
   }
-  return { ready: { port }, stop }
+  return { port, stop }
 }
 
 await liveAsChild({ exitWithParent: values['exit-with-parent'], start })

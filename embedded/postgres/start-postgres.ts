@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { startChild } from '../children/start-child.ts'
+import { startChild, type ChildServer } from '../children/start-child.ts'
 import { databaseUrl, type RolePasswords } from './databases.ts'
 
 export type PostgresOptions = {
@@ -19,14 +19,10 @@ export type PostgresOptions = {
   onLog?: (line: string) => void
 }
 
-export type EmbeddedPostgres = {
+/** `pid` is the holder. PostgreSQL ends with it. */
+export type EmbeddedPostgres = ChildServer & {
   /** Connection string of a database for the role that owns it. `postgres` is for administration. */
   url(database: string): string
-  port: number
-  /** Process id of the holder. PostgreSQL ends with it. */
-  pid: number
-  exited: Promise<number>
-  stop(): Promise<void>
 }
 
 const HOLDER = fileURLToPath(new URL('./main.ts', import.meta.url))
@@ -61,9 +57,6 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
         ? databaseUrl(options.port, options.password, database)
         : databaseUrl(options.port, ofRole, database, database)
     },
-    port: options.port,
-    pid: child.pid,
-    exited: child.exited,
-    stop: () => child.stop(),
+    ...child,
   }
 }

@@ -1,4 +1,5 @@
 import { Ajv, type ErrorObject } from 'ajv'
+import { jsonOf } from '../../platform/kit/json-reading.ts'
 import type { Lesion } from './findings.ts'
 
 export const FAULTY_CALLS = ['login', 'case', 'image', 'process', 'result'] as const
@@ -103,11 +104,9 @@ export function parseResults(body: string): ResultControl[] {
 }
 
 function parseJson(body: string): unknown {
-  try {
-    return JSON.parse(body)
-  } catch {
-    throw new InvalidControl('the body is not JSON')
-  }
+  const value = jsonOf(body)
+  if (value === undefined) throw new InvalidControl('the body is not JSON')
+  return value
 }
 
 function invalid(errors: ErrorObject[] | null | undefined): InvalidControl {

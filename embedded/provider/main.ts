@@ -44,7 +44,7 @@ async function start(): Promise<RunningServer> {
     await stopListening(server)
     memory.close()
   }
-  return { ready: { port }, stop }
+  return { port, stop }
 }
 
 function isBlank(value: string | undefined): value is undefined | '' {

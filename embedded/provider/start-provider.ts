@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { startChild } from '../children/start-child.ts'
+import { startChild, type ChildServer } from '../children/start-child.ts'
 
 export type ProviderOptions = {
   dataDir: string
@@ -14,13 +14,9 @@ export type ProviderOptions = {
   onLog?: (line: string) => void
 }
 
-export type EmbeddedProvider = {
+export type EmbeddedProvider = ChildServer & {
   /** Base address: the session API is below `/api5`, the remote control below `/control`. */
   url: string
-  port: number
-  pid: number
-  exited: Promise<number>
-  stop(): Promise<void>
 }
 
 const SERVER = fileURLToPath(new URL('./main.ts', import.meta.url))
@@ -47,11 +43,5 @@ export async function startProvider(options: ProviderOptions): Promise<EmbeddedP
     },
     ...(options.onLog === undefined ? {} : { onLog: options.onLog }),
   })
-  return {
-    url: `http://127.0.0.1:${child.ready.port}`,
-    port: child.ready.port,
-    pid: child.pid,
-    exited: child.exited,
-    stop: () => child.stop(),
-  }
+  return { url: `http://127.0.0.1:${child.port}`, ...child }
 }

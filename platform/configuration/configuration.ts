@@ -1,5 +1,14 @@
 import { isAddressRange, isEgressEntry } from '../outbound/addresses.ts'
-import { type Profile, ConfigurationError, checkProfile, deepFreeze, isLoopbackHost } from './profile-rules.ts'
+import {
+  type ActorContextMode,
+  type Profile,
+  actorContextModes,
+  ConfigurationError,
+  checkProfile,
+  deepFreeze,
+  isLoopbackHost,
+  profiles,
+} from './profile-rules.ts'
 import {
   address,
   databaseAddress,
@@ -21,7 +30,7 @@ const daySeconds = 86_400
 
 /** All environment variables of the platform, by their member of `Configuration`. */
 const settings = {
-  appEnv: optional('APP_ENV', oneOf('development', 'production'), {
+  appEnv: optional('APP_ENV', oneOf(...profiles), {
     meaning: 'Profile: which rules for addresses, images, actor contexts and secrets apply',
     shownDefault: 'development on a loopback HOST',
   }),
@@ -44,7 +53,7 @@ const settings = {
     text({ minLength: 32, pattern: '^[\\x21-\\x7e]+$' }, 'at least 32 visible ASCII characters'),
     { meaning: 'Admits to admin routes by X-Admin-Api-Secret; off unless set', isSecret: true },
   ),
-  actorContextMode: optional('ACTOR_CONTEXT_MODE', oneOf('trust', 'signed', 'resolve'), {
+  actorContextMode: optional('ACTOR_CONTEXT_MODE', oneOf(...actorContextModes), {
     meaning: 'How X-Actor-Context is believed',
     shownDefault: 'trust in development, resolve in production',
   }),
@@ -266,8 +275,6 @@ const settings = {
 } as const satisfies Record<string, Setting>
 
 type Parsed = { [Key in keyof typeof settings]: (typeof settings)[Key] extends Setting<infer Value> ? Value : never }
-
-export type ActorContextMode = 'trust' | 'signed' | 'resolve'
 
 /** The platform's configuration: frozen, checked, with all defaults. Names contain the units. */
 export type Configuration = Readonly<

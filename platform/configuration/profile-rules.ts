@@ -8,14 +8,18 @@ export class ConfigurationError extends Error {
   readonly isSafeToLog = true
 }
 
-export type Profile = 'development' | 'production'
+export const profiles = ['development', 'production'] as const
+export type Profile = (typeof profiles)[number]
+
+export const actorContextModes = ['trust', 'signed', 'resolve'] as const
+export type ActorContextMode = (typeof actorContextModes)[number]
 
 /** The input of the rules between settings. */
 export interface CheckedSettings {
   readonly profile: Profile
   readonly host: string
   readonly baseUrl: string
-  readonly actorContextMode: 'trust' | 'signed' | 'resolve'
+  readonly actorContextMode: ActorContextMode
   readonly adminApiSecret?: string | undefined
   readonly databaseUrl?: string | undefined
   readonly vaultDatabaseUrl?: string | undefined

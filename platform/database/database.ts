@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { Client, Pool, types, type ClientConfig, type CustomTypesConfig, type PoolClient } from 'pg'
 import { readJsonText } from '../kit/json-reading.ts'
 import type { Logger } from '../observability/logging.ts'
+import { errorCode } from '../kit/error-codes.ts'
 
 export type { Pool, PoolClient }
 
@@ -157,7 +158,7 @@ export async function ensureDatabase(url: string): Promise<boolean> {
     await client.query(`create database ${client.escapeIdentifier(name)}`)
     return true
   } catch (error) {
-    if (codeOf(error) === duplicateDatabase || codeOf(error) === uniqueViolation) return false
+    if (errorCode(error) === duplicateDatabase || errorCode(error) === uniqueViolation) return false
     throw error
   } finally {
     await client.end()
@@ -194,7 +195,7 @@ async function inShortTransaction<Result>(url: string, work: (client: Client) =>
 
 /** The server answers, but the database itself does not exist. */
 export function isDatabaseMissing(error: unknown): boolean {
-  return codeOf(error) === missingDatabase
+  return errorCode(error) === missingDatabase
 }
 
 /**
@@ -202,7 +203,7 @@ export function isDatabaseMissing(error: unknown): boolean {
  * may be tried again on another connection.
  */
 export function isDatabaseUnavailable(error: unknown): boolean {
-  const code = codeOf(error)
+  const code = errorCode(error)
   if (isDatabaseFull(error)) return true
   if (code === undefined)
     return (
@@ -223,7 +224,7 @@ const internalError = 'XX000'
 
 /** The server has no room for the write. For a quota and for its largest file, only the error's text shows it. */
 export function isDatabaseFull(error: unknown): boolean {
-  const code = codeOf(error)
+  const code = errorCode(error)
   return (
     code === diskFull ||
     (code === internalError && error instanceof Error && /: (File too large|Disk quota exceeded)$/.test(error.message))
@@ -232,7 +233,7 @@ export function isDatabaseFull(error: unknown): boolean {
 
 /** The database has no such table: no instance has started to fill this read model. */
 export function isTableMissing(error: unknown): boolean {
-  return ['42P01', '3F000'].includes(codeOf(error) ?? '')
+  return ['42P01', '3F000'].includes(errorCode(error) ?? '')
 }
 
 const featureNotSupported = '0A000'
@@ -240,13 +241,9 @@ const featureNotSupported = '0A000'
 /** A statement was prepared on tables whose columns have changed. The pool does not keep this connection. */
 export function isPlanOutdated(error: unknown): boolean {
   return (
-    codeOf(error) === featureNotSupported &&
+    errorCode(error) === featureNotSupported &&
     error instanceof Error &&
     'routine' in error &&
     error.routine === 'RevalidateCachedQuery'
   )
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { Type } from 'typebox'
-import type { Health } from '../observability/health.ts'
+import type { Health, HealthKind } from '../observability/health.ts'
 import { answers, serverProblems } from './answers.ts'
 import type { Schemas } from './schemas.ts'
 import type { ServicePrefix } from './service.ts'
@@ -56,7 +56,7 @@ export function addHealthRoutes(
     }
   }
 
-  async function answer(reply: FastifyReply, kind: 'live' | 'ready' | 'full', service: ServicePrefix | undefined) {
+  async function answer(reply: FastifyReply, kind: HealthKind, service: ServicePrefix | undefined) {
     const report = await health.report(kind, service)
     const isAway = kind !== 'live' && isStopping()
     reply.statusCode = isAway || report.status === 'failing' ? 503 : 200

@@ -1,4 +1,4 @@
-import { Type, type TSchema } from 'typebox'
+import { Type, type TSchema, type TSchemaOptions } from 'typebox'
 
 /** Format name of `isVisible`. A pattern would need Unicode properties, which clients in some languages cannot read. */
 export const visibleFormat = 'visible-text'
@@ -30,6 +30,6 @@ export function Text(maxLength: number) {
   })
 }
 
-export function Nullable<Schema extends TSchema>(schema: Schema) {
-  return Type.Union([schema, Type.Null()])
+export function Nullable<Schema extends TSchema>(schema: Schema, options: TSchemaOptions = {}) {
+  return Type.Union([schema, Type.Null()], options)
 }

@@ -49,7 +49,7 @@ export class TokenRejectedError extends Error {
   readonly isSafeToLog = true
   readonly reason: 'invalid' | 'expired'
 
-  constructor(reason: 'invalid' | 'expired') {
+  constructor(reason: TokenRejectedError['reason']) {
     super(`access token ${reason}`)
     this.reason = reason
   }

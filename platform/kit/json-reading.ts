@@ -1,3 +1,6 @@
+import { readFile } from 'node:fs/promises'
+import { ifPresent } from './error-codes.ts'
+
 /** An object or list that is still open. */
 interface Open {
   readonly value: Record<string, unknown> | unknown[]
@@ -16,6 +19,31 @@ const token = /"|[^\s,:[\]{}"]+|[[\]{}]/g
 export function readJsonText(json: string): unknown {
   const value: unknown = JSON.parse(json)
   return hasEscapedName(json) ? assemble(json) : value
+}
+
+/** Parses like `readJsonText`. Undefined if the text is not JSON. */
+export function jsonOf(text: string): unknown {
+  try {
+    return readJsonText(text)
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * The value in a file of JSON. Undefined if there is no file. Throws if the file contains something else; the message
+ * contains the remedy.
+ */
+export async function readJsonFile<Value>(
+  file: string,
+  isExpected: (value: unknown) => value is Value,
+  remedy: string,
+): Promise<Value | undefined> {
+  const text = await ifPresent(readFile(file, 'utf8'))
+  if (text === undefined) return undefined
+  const value = jsonOf(text)
+  if (!isExpected(value)) throw new Error(`${file} is damaged: ${remedy}`)
+  return value
 }
 
 /** @param json well-formed: a backslash occurs only in strings, and the first one of a string starts an escape */

@@ -2,9 +2,8 @@ import type { Logger } from '../observability/logging.ts'
 import { limited } from '../kit/time-limits.ts'
 
 /** The order of a stop: no new step begins, no new request enters, running work ends, then its resources close. */
-export type StopStage = 'reactions' | 'intake' | 'work' | 'resources' | 'servers'
-
-const order: readonly StopStage[] = ['reactions', 'intake', 'work', 'resources', 'servers']
+const order = ['reactions', 'intake', 'work', 'resources', 'servers'] as const
+export type StopStage = (typeof order)[number]
 
 export interface GracefulStop {
   /**
@@ -25,7 +24,8 @@ export interface GracefulStop {
   listen(exit?: (code: number) => void): () => void
 }
 
-const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+/** The signals that end a program: Ctrl-C, the service manager, a closed terminal. */
+export const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /** A closer that hangs is abandoned, so the others can still close in time. */
 const closerShare = 0.4

@@ -17,6 +17,9 @@ export interface HealthCheck {
   readonly run: () => CheckResult | Promise<CheckResult>
 }
 
+/** `live`: no checks. `ready`: checks that gate readiness. `full`: all checks. */
+export type HealthKind = 'live' | 'ready' | 'full'
+
 export interface HealthReport {
   readonly status: CheckStatus
   readonly profile: Profile
@@ -28,11 +31,8 @@ export interface HealthReport {
 export interface Health {
   readonly profile: Profile
   register(check: HealthCheck): void
-  /**
-   * `live`: no checks. `ready`: checks that gate readiness. `full`: all checks. Waits at most `limitMs` (2000) per
-   * check.
-   */
-  report(kind: 'live' | 'ready' | 'full', service?: string): Promise<HealthReport>
+  /** Waits at most `limitMs` (2000) per check. */
+  report(kind: HealthKind, service?: string): Promise<HealthReport>
 }
 
 export function createHealth(options: {
@@ -53,7 +53,7 @@ export function createHealth(options: {
   }
 }
 
-function concerns(check: HealthCheck, kind: 'live' | 'ready' | 'full', service: string | undefined): boolean {
+function concerns(check: HealthCheck, kind: HealthKind, service: string | undefined): boolean {
   if (kind === 'live' || (kind === 'ready' && !check.gatesReadiness)) return false
   return service === undefined || check.services === undefined || check.services.includes(service)
 }

@@ -1,3 +1,5 @@
+import { errorCode } from '../kit/error-codes.ts'
+
 export type EgressErrorCode =
   | 'timeout'
   | 'connect'
@@ -60,8 +62,7 @@ export function toEgressError(error: unknown): EgressError {
 }
 
 function codeOf(error: unknown): string {
-  const found = findCause(error, (one) => 'code' in one && typeof one.code === 'string')
-  return found !== undefined && 'code' in found && typeof found.code === 'string' ? found.code : ''
+  return errorCode(findCause(error, (one) => errorCode(one) !== undefined)) ?? ''
 }
 
 /** Happy Eyeballs collects the failures of all addresses in an AggregateError. */

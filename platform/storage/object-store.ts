@@ -113,7 +113,7 @@ export function connectObjectStore(options: ObjectStoreOptions): ObjectStore {
 
   function sign(
     by: AddressSigner,
-    method: 'GET' | 'PUT',
+    method: PresignedRequest['method'],
     key: string,
     ttlSeconds: number,
     body: Pick<PresignedRequest, 'contentType' | 'contentLength'> = {},

@@ -1,8 +1,7 @@
+import type { ConsentAnswer } from '../../contracts/consent/record.ts'
 import { memberOf } from './outside-answers.ts'
 import { getFromService, type ServiceCalls } from './service-call.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
-
-export type ConsentAnswer = 'granted' | 'not-granted' | 'unavailable'
 
 /** Reads the consent service each time, never a cache (T24). No answer is no permission. */
 export interface ConsentCheck {

@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox'
 import { cancelDelivery, type CancelDelivery } from '../../commands/webhooks/cancel-delivery.ts'
 import { execute } from '../../commands/handling/execute.ts'
 import { webhookDeliveries } from '../../streams/webhook-delivery/aggregate.ts'
+import { CancelReason } from '../../streams/webhook-delivery/events.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import type { Todo } from '../runtime/define-process.ts'
 import type { StepContext, StepOutcome } from '../runtime/process.ts'
@@ -9,7 +10,7 @@ import { deliveryOf, DeliverPayload, unsettled } from './delivery-target.ts'
 
 /** The subscription was disabled or deleted before the delivery. */
 export const CancelPayload = Type.Object({
-  reason: Type.Enum(['subscription_disabled', 'subscription_deleted']),
+  reason: CancelReason,
   /** The payload of the `deliver` row. */
   delivery: DeliverPayload,
 })

@@ -1,7 +1,7 @@
-import type { CancelReason } from '../../commands/webhooks/cancel-delivery.ts'
 import { defineTable, type RowChange, type WhereOf } from '../../projections/runtime/projector.ts'
 import { patchRows, type Members } from '../../projections/runtime/row-changes.ts'
-import type { FailedEndpoint } from '../../streams/webhook-delivery/events.ts'
+import type { CancelReason, FailedEndpoint } from '../../streams/webhook-delivery/events.ts'
+import { SubscriptionStatus } from '../../streams/webhook-subscriptions/events.ts'
 import { noConcurrencyKey } from '../runtime/todo-tables.ts'
 import type { WebhookTodos } from './webhooks.steps.ts'
 
@@ -11,7 +11,7 @@ export const endpoints = defineTable({
   columns: {
     subscription_id: 'text',
     org_id: 'text',
-    status: { type: 'text', values: ['active', 'disabled'] },
+    status: { type: 'text', values: SubscriptionStatus.enum },
     event_types: 'jsonb',
     /** The revision of the event that set this endpoint. Earlier failures belong to another endpoint. */
     endpoint_revision: 'integer',

@@ -1,5 +1,5 @@
 import { Coordinates } from '../../streams/ai-review/events.ts'
-import { DiagnosisStatus, type CaseEvent } from '../../streams/case/events.ts'
+import { DiagnosisStatus, FindingSource, type CaseEvent } from '../../streams/case/events.ts'
 import { parseOwnedStream } from '../../streams/aggregate.ts'
 import { CodedTerm } from '../../streams/types.ts'
 import { defineProjector, defineTable } from '../runtime/projector.ts'
@@ -30,7 +30,7 @@ export const findingsTable = defineTable({
     finding_id: 'uuid',
     org_id: 'uuid',
     case_id: 'uuid',
-    source: { type: 'text', values: ['ai'] },
+    source: { type: 'text', values: FindingSource.enum },
     ai_review_id: { type: 'uuid', nullable: true },
     lesion_number: { type: 'integer', nullable: true },
     body_site_id: { type: 'uuid', nullable: true },
@@ -49,7 +49,7 @@ export const diagnosesTable = defineTable({
     org_id: 'uuid',
     case_id: 'uuid',
     finding_id: 'uuid',
-    source: { type: 'text', values: ['ai'] },
+    source: { type: 'text', values: FindingSource.enum },
     status: { type: 'text', values: DiagnosisStatus.enum },
     icd10: { type: 'jsonb', schema: CodedTerm },
     snomed: { type: 'jsonb', schema: CodedTerm },

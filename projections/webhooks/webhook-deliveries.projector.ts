@@ -5,6 +5,7 @@ import { parseOwnedStream } from '../../streams/aggregate.ts'
 import {
   DeliveredEventType,
   DeliveryErrorClass,
+  DeliveryOrigin,
   DeliveryStatus,
   type WebhookDeliveryEvent,
 } from '../../streams/webhook-delivery/events.ts'
@@ -39,7 +40,7 @@ export const webhookDeliveriesTable = defineTable({
     event_type: { type: 'text', values: DeliveredEventType.enum },
     assessment_id: { type: 'uuid', nullable: true },
     /** Only deliveries of events are recovered. */
-    origin: { type: 'text', values: ['event', 'test'] },
+    origin: { type: 'text', values: DeliveryOrigin.enum },
     status: { type: 'text', values: DeliveryStatus.enum },
     /** When the event happened, or the test was requested. */
     created_at: 'timestamptz',
@@ -180,7 +181,7 @@ function outcome(
 
 function ended(
   { deliveryId }: Pick<Settled, 'deliveryId'>,
-  status: 'delivered' | 'failed' | 'cancelled',
+  status: Exclude<DeliveryStatus, 'pending'>,
   streamRevision: bigint,
 ): RowChange {
   return patchRow(webhookDeliveriesTable, { deliveryId, status, nextAttemptAt: null, streamRevision })

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { defineEvent, type EventOf } from '../store/schema.ts'
-import { CausingRequest, Id, Instant, Nullable, OrgId } from '../types.ts'
-import { GivenAddresses, ReviewImage } from '../ai-review/review-image.ts'
+import { CausingRequest, Id, Instant, Nullable } from '../types.ts'
+import { reviewRequest } from '../ai-review/review-image.ts'
 
 /** Version 1 of `AiReviewSlotClaimed` covered first claims from events only. */
 const claimedUpcasters = { 1: (data: unknown) => ({ ...Object(data), supersedes: null, request: null }) }
@@ -14,14 +14,7 @@ export const aiReviewSlotEvents = {
   AiReviewSlotClaimed: defineEvent(
     'AiReviewSlotClaimed',
     Type.Object({
-      aiReviewId: Id,
-      caseId: Id,
-      productId: Id,
-      orgId: OrgId,
-      patientId: Nullable(Id),
-      correlationId: Nullable(Type.String()),
-      images: Type.Array(ReviewImage),
-      addresses: GivenAddresses,
+      ...reviewRequest,
       /** The `ai_review.requested` event that caused it; null if a client caused it. */
       requestEventId: Nullable(Id),
       /** The previous holder of the slot. The caller declares that the reason contains no personal data. */

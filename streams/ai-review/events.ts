@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { defineEvent, type EventOf } from '../store/schema.ts'
-import { CausingRequest, Count, Id, Instant, Int32, Nullable, StoredObject, OrgId } from '../types.ts'
-import { GivenAddresses, ReviewImage } from './review-image.ts'
+import { CausingRequest, Count, Id, Instant, Int32, Nullable, StoredObject } from '../types.ts'
+import { reviewRequest } from './review-image.ts'
 
 export const AiReviewStatus = Type.Enum([
   'pending',
@@ -71,21 +71,9 @@ export type ProviderOutcome = Static<typeof ProviderOutcome>
 const cancelledUpcasters = { 1: (data: unknown) => ({ ...Object(data), request: null }) }
 
 export const aiReviewEvents = {
-  AiReviewRequested: defineEvent(
-    'AiReviewRequested',
-    Type.Object({
-      aiReviewId: Id,
-      caseId: Id,
-      productId: Id,
-      orgId: OrgId,
-      patientId: Nullable(Id),
-      correlationId: text,
-      images: Type.Array(ReviewImage),
-      addresses: GivenAddresses,
-      requestedAt: Instant,
-    }),
-    { subject: 'patientId' },
-  ),
+  AiReviewRequested: defineEvent('AiReviewRequested', Type.Object({ ...reviewRequest, requestedAt: Instant }), {
+    subject: 'patientId',
+  }),
   /** The start job began, and the case supplied the patient. */
   AiReviewStarted: defineEvent('AiReviewStarted', Type.Object({ aiReviewId: Id, patientId: Id, startedAt: Instant })),
   /**

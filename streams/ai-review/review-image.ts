@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Phi } from '../store/schema.ts'
-import { Id, ImageType, Instant, Nullable } from '../types.ts'
+import { Id, ImageType, Instant, Nullable, OrgId } from '../types.ts'
 
 const described = {
   imageId: Id,
@@ -29,6 +29,18 @@ export type GivenAddress = Static<typeof GivenAddress>
  * after the patient's erasure.
  */
 export const GivenAddresses = Phi(Nullable(Type.Array(GivenAddress)))
+
+/** The request for a review, as the claim of the slot and the review's first event contain it. */
+export const reviewRequest = {
+  aiReviewId: Id,
+  caseId: Id,
+  productId: Id,
+  orgId: OrgId,
+  patientId: Nullable(Id),
+  correlationId: Nullable(Type.String()),
+  images: Type.Array(ReviewImage),
+  addresses: GivenAddresses,
+}
 
 /** An image in the public request. `presignedUrl` contains no signature, so it opens nothing by itself. */
 export const RequestedImage = Type.Object({

@@ -17,6 +17,10 @@ import {
 export const CaptureType = Type.Enum(['dermoscopic', 'macroscopic', 'other'])
 export const FindingType = Type.Enum(['lesion', 'rash', 'patch', 'blemish', 'other'])
 
+/** `inline`: the request contains the images. `slot`: the client uploads them afterwards. */
+export const SubmissionMode = Type.Enum(['inline', 'slot'])
+export type SubmissionMode = Static<typeof SubmissionMode>
+
 export const AssessmentStatus = Type.Enum(['awaiting_images', 'processing', 'completed', 'failed'])
 
 /** Why an assessment failed; each has a fixed message (`contracts/assessments/record.ts`), so that no free text is stored. */
@@ -94,7 +98,7 @@ export const assessmentEvents = {
       clinicalContext: Phi(Nullable(Type.Record(Type.String(), Type.Unknown()))),
       customFields: Phi(Nullable(Type.Record(Type.String(), Type.String()))),
       fingerprint: Fingerprint,
-      mode: Type.Union([Type.Literal('inline'), Type.Literal('slot')]),
+      mode: SubmissionMode,
       images: Type.Array(DeclaredImage),
       requestedAt: Instant,
     }),

@@ -1,12 +1,12 @@
 import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
-import { caseEvents, type CaseEvent } from './events.ts'
+import { caseEvents, type CaseEvent, type DiagnosisStatus } from './events.ts'
 
 type Opened = Extract<CaseEvent, { type: 'CaseOpened' }>['data']
 
 export interface Diagnosis {
   readonly diagnosisId: string
   readonly findingId: string
-  readonly status: 'active' | 'superseded'
+  readonly status: DiagnosisStatus
 }
 
 /** The results of one AI review, by lesion number. */
@@ -40,7 +40,7 @@ function evolve(state: CaseState, event: CaseEvent): CaseState {
 function withDiagnosis(
   state: OpenCase,
   of: Omit<Diagnosis, 'status'> & { readonly aiReviewId: string; readonly lesionNumber: number },
-  status: Diagnosis['status'],
+  status: DiagnosisStatus,
   updatedAt: string,
 ): OpenCase {
   const { aiReviewId, lesionNumber, diagnosisId, findingId } = of

@@ -1,15 +1,25 @@
-import { Type } from 'typebox'
+import { Type, type Static } from 'typebox'
 import { Coordinates } from '../ai-review/events.ts'
 import { defineEvent, Phi, type EventOf } from '../store/schema.ts'
 import { CodedTerm, Count, Fingerprint, Id, Instant, Nullable, OrgId } from '../types.ts'
 
-/** Source of the finding. */
-const source = Type.Literal('ai')
+/** Source of a finding and of its diagnosis. */
+export const FindingSource = Type.Enum(['ai'])
 /** Number, from 1, among the findings of one review. The last one ends the review's to-do row. */
 const ordinal = Type.Integer({ minimum: 1, maximum: 2_147_483_647 })
 
 /** A superseded diagnosis came from an AI review that another review has replaced. */
 export const DiagnosisStatus = Type.Enum(['active', 'superseded'])
+export type DiagnosisStatus = Static<typeof DiagnosisStatus>
+
+const found = {
+  caseId: Id,
+  findingId: Id,
+  source: FindingSource,
+  aiReviewId: Id,
+  lesionNumber: Count,
+  recordedAt: Instant,
+}
 
 export const caseEvents = {
   CaseOpened: defineEvent(
@@ -33,12 +43,7 @@ export const caseEvents = {
   CaseFindingRecorded: defineEvent(
     'CaseFindingRecorded',
     Type.Object({
-      caseId: Id,
-      findingId: Id,
-      source,
-      aiReviewId: Id,
-      lesionNumber: Count,
-      recordedAt: Instant,
+      ...found,
       /** The body site from the assessment that opened the case. */
       bodySiteId: Nullable(Id),
       coordinates: Nullable(Coordinates),
@@ -50,12 +55,7 @@ export const caseEvents = {
   CaseDiagnosisRecorded: defineEvent(
     'CaseDiagnosisRecorded',
     Type.Object({
-      caseId: Id,
-      findingId: Id,
-      source,
-      aiReviewId: Id,
-      lesionNumber: Count,
-      recordedAt: Instant,
+      ...found,
       diagnosisId: Id,
       icd10: CodedTerm,
       snomed: CodedTerm,

@@ -32,7 +32,7 @@ import type { CommandContext } from '../../platform/kit/tenants.ts'
 import { newestOf, placesBackwards, type HeadQuestion } from './log-head.ts'
 import { readLogPiece, type LogBatch, type LogRead } from './log-reading.ts'
 import type { KeyVault } from '../../platform/kit/key-vault.ts'
-import { openRawLogSubscription, openRawStreamSubscription } from './raw-calls.ts'
+import { openRawLogSubscription, openRawStreamSubscription, type ReadDirection, type StreamPlace } from './raw-calls.ts'
 import { readRawStream, type ReadTiming } from './reading.ts'
 import { StateCache } from './state-cache.ts'
 import { mergeMetadata, readMetadata, type StreamMetadata } from './stream-metadata.ts'
@@ -64,8 +64,8 @@ export interface EventStoreOptions {
 
 export interface ReadStreamOptions {
   /** The first event of the answer. Default: the start of the stream; backwards, its end. */
-  readonly from?: bigint | 'start' | 'end'
-  readonly direction?: 'forwards' | 'backwards'
+  readonly from?: StreamPlace
+  readonly direction?: ReadDirection
   readonly limit?: number
   /** Skips events with a foreign signature or an unknown type. For channels where others may write too. */
   readonly skipForeign?: boolean

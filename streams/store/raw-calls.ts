@@ -10,10 +10,14 @@ const checkpointWindow = 1_000
 /** A call whose messages are the bytes as they arrived. */
 export type RawCall = ClientReadableStream<Buffer>
 
+/** The first event of a read: a revision, or an end of the stream. */
+export type StreamPlace = bigint | 'start' | 'end'
+export type ReadDirection = 'forwards' | 'backwards'
+
 /** Selects the events of a stream for one read. */
 export interface StreamRange {
-  readonly from: bigint | 'start' | 'end'
-  readonly direction: 'forwards' | 'backwards'
+  readonly from: StreamPlace
+  readonly direction: ReadDirection
   readonly limit: number
 }
 
@@ -115,7 +119,7 @@ function placeInLog(from: Position | 'end'): streams.ReadReq.Options.AllOptions 
   return all
 }
 
-function placeInStream(name: string, from: bigint | 'start' | 'end'): streams.ReadReq.Options.StreamOptions {
+function placeInStream(name: string, from: StreamPlace): streams.ReadReq.Options.StreamOptions {
   const identifier = new shared.StreamIdentifier()
   identifier.setStreamName(Buffer.from(name, 'utf8'))
   const stream = new streams.ReadReq.Options.StreamOptions()

@@ -4,6 +4,12 @@ import { CausingRequest, Id, Instant, Nullable, OrgId } from '../types.ts'
 import { WebhookEventType } from '../webhook-subscriptions/events.ts'
 
 export const DeliveryStatus = Type.Enum(['pending', 'delivered', 'failed', 'cancelled'])
+export type DeliveryStatus = Static<typeof DeliveryStatus>
+
+export const DeliveryOrigin = Type.Enum(['event', 'test'])
+
+export const CancelReason = Type.Enum(['subscription_disabled', 'subscription_deleted'])
+export type CancelReason = Static<typeof CancelReason>
 
 /** What a delivery tells: an event that was subscribed to, or that a test was asked for. */
 export const DeliveredEventType = Type.Enum([...WebhookEventType.enum, 'webhook.test'])
@@ -80,7 +86,7 @@ export const webhookDeliveryEvents = {
       ...named,
       organisationId: OrgId,
       /** `eventId` is the delivered domain event; a test has an id of its own. */
-      origin: Type.Enum(['event', 'test']),
+      origin: DeliveryOrigin,
       eventType: DeliveredEventType,
       /** Null for a test. */
       assessmentId: Nullable(Id),
@@ -122,7 +128,7 @@ export const webhookDeliveryEvents = {
     'WebhookDeliveryCancelled',
     Type.Object({
       ...named,
-      reason: Type.Enum(['subscription_disabled', 'subscription_deleted']),
+      reason: CancelReason,
       cancelledAt: Instant,
     }),
   ),

@@ -7,6 +7,7 @@ import {
   type DisabledReason,
   type FailingPercent,
   type PublicKey,
+  type SubscriptionStatus,
   type WebhookSubscriptionEvent,
 } from './events.ts'
 
@@ -27,7 +28,7 @@ export interface KeyedRotation {
 }
 
 export interface WebhookSubscription extends Omit<Subscribed, 'secretId' | 'publicKey'> {
-  readonly status: 'active' | 'disabled'
+  readonly status: SubscriptionStatus
   readonly disabledReason: DisabledReason | null
   readonly disabledAt: string | null
   readonly updatedAt: string

@@ -6,6 +6,7 @@ export const WebhookEventType = Type.Enum(['assessment.completed', 'assessment.f
 export type WebhookEventType = Static<typeof WebhookEventType>
 
 export const SubscriptionStatus = Type.Enum(['active', 'disabled'])
+export type SubscriptionStatus = Static<typeof SubscriptionStatus>
 
 export const PayloadMode = Type.Enum(['full', 'thin'])
 export type PayloadMode = Static<typeof PayloadMode>

@@ -24,8 +24,11 @@ export const commandMutants: readonly Mutant[] = [
     text: "(owner === 'lacking' && status === 'confirmed')",
     replacement: "owner === 'lacking'",
     caughtBy: [
-      { file: corrections, test: 'a claim that is about to be used is ended by nobody' },
-      { file: reservations, test: 'is left alone for 30 s, since the owner may be about to take the key' },
+      { file: corrections, test: 'no other request ends a claim that is about to be used' },
+      {
+        file: reservations,
+        test: 'stays for 30 s, because the owner may be about to use it, but does not count as held',
+      },
     ],
   },
   {
@@ -34,7 +37,7 @@ export const commandMutants: readonly Mutant[] = [
     file: 'commands/handling/reservations.ts',
     text: '(isRenewing && state.claim.ownerId === ownerId && state.claim.claimId !== claimId)',
     replacement: 'isRenewing === undefined',
-    caughtBy: [{ file: corrections, test: 'what is dropped and taken back' }],
+    caughtBy: [{ file: corrections, test: 'an identifier that is removed and added back before it is freed stays' }],
   },
   {
     name: 'lost-identifier-kept',
@@ -42,7 +45,7 @@ export const commandMutants: readonly Mutant[] = [
     file: 'commands/clinical/correct-with-identifiers.ts',
     text: 'if (lost.length > 0) {',
     replacement: 'if (lost.length < 0) {',
-    caughtBy: [{ file: corrections, test: 'is undone when another patient took one of them' }],
+    caughtBy: [{ file: corrections, test: 'is undone when another patient took an identifier' }],
   },
   {
     name: 'stale-revision-refused',
@@ -51,7 +54,10 @@ export const commandMutants: readonly Mutant[] = [
     text: "error.code === 'precondition-failed'",
     replacement: "error.code === 'not-found'",
     caughtBy: [
-      { file: 'test/commands/handling/execute.int.test.ts', test: 'takes a revision that another process wrote' },
+      {
+        file: 'test/commands/handling/execute.int.test.ts',
+        test: 'accepts an expected revision that another process wrote, and no other',
+      },
     ],
   },
 ]

@@ -29,7 +29,7 @@ export const imageMutants: readonly Mutant[] = [
     text: 'if (error instanceof Problem) await frozen.discard(',
     replacement: 'if (error instanceof Problem) void (',
     caughtBy: [
-      { file: receive, test: 'refuses when the window closes while the upload is read, and leaves nothing behind' },
+      { file: receive, test: 'refuses when the window closes while the upload is read, and leaves no copy behind' },
     ],
   },
   {
@@ -38,7 +38,7 @@ export const imageMutants: readonly Mutant[] = [
     file: 'commands/assessments/take-uploads.ts',
     text: 'if (error instanceof Problem) await frozen.discard(',
     replacement: 'if (error !== undefined) await frozen.discard(',
-    caughtBy: [{ file: receive, test: 'keeps the copy when nobody knows whether the event was written' }],
+    caughtBy: [{ file: receive, test: 'keeps the copy when the outcome of the append is unknown' }],
   },
   {
     name: 'image-taken-late',
@@ -46,7 +46,7 @@ export const imageMutants: readonly Mutant[] = [
     file: 'commands/images/image-decisions.ts',
     text: "isUploadOpen(now, state) ? 'upload'",
     replacement: "state.closesAt !== '' || isUploadOpen(now, state) ? 'upload'",
-    caughtBy: [{ file: decisions, test: 'is refused once the window has closed, but for bytes that are there' }],
+    caughtBy: [{ file: decisions, test: 'is refused after the window has closed, except for bytes already received' }],
   },
   {
     name: 'images-of-everybody',

@@ -13,8 +13,8 @@ export const inlineImageMutants: readonly Mutant[] = [
     text: 'await Promise.allSettled(pieces.splice(0).map((key) => objects.remove(key)))',
     replacement: 'pieces.splice(0)',
     caughtBy: [
-      { file: staged, test: 'removes what it stored when it is discarded, however often' },
-      { file: create, test: 'leaves nothing behind of a request that is refused once its images are there' },
+      { file: staged, test: 'removes its objects when it is discarded, also repeatedly' },
+      { file: create, test: 'leaves no object behind when a request is refused after its images were staged' },
     ],
   },
   {
@@ -23,7 +23,7 @@ export const inlineImageMutants: readonly Mutant[] = [
     file: 'commands/assessments/create-route.ts',
     text: 'if (error instanceof Problem) await stored.discard(',
     replacement: 'if (error instanceof Problem) void (',
-    caughtBy: [{ file: create, test: 'removes what it stored for a key that another request has taken meanwhile' }],
+    caughtBy: [{ file: create, test: 'removes its objects when another request has used the key meanwhile' }],
   },
   {
     name: 'case-of-a-repeat-unopened',
@@ -32,7 +32,7 @@ export const inlineImageMutants: readonly Mutant[] = [
     text: "taken.state.status === 'processing' ? await openAssessmentCase",
     replacement: "taken.state.status === 'processing' && !taken.isReplayed ? await openAssessmentCase",
     caughtBy: [
-      { file: create, test: 'opens the case before a repeat is answered when the first answer was never given' },
+      { file: create, test: 'opens the case before it answers a repeat, if the first request ended without an answer' },
     ],
   },
   {

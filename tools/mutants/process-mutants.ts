@@ -175,7 +175,7 @@ export const processMutants: readonly Mutant[] = [
     caughtBy: [
       {
         file: 'test/commands/handling/decision.unit.test.ts',
-        test: 'holds back whoever meets an attempt until its lease ends',
+        test: 'waits for an open attempt until its lease ends, and not at that instant',
       },
     ],
   },

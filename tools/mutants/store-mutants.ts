@@ -87,7 +87,9 @@ export const storeMutants: readonly Mutant[] = [
     file: 'commands/handling/once-by-key.ts',
     text: `if (claimed.kind === 'held' || claimed.fingerprint !== keyed.fingerprint) throw`,
     replacement: `if (claimed.kind === 'held') throw`,
-    caughtBy: [{ file: execute, test: 'is taken by the first request; its repeat is answered, another one refused' }],
+    caughtBy: [
+      { file: execute, test: 'is claimed by the first request, answers its repeat, and refuses another request' },
+    ],
   },
   {
     name: 'key-given-back-by-repeat',
@@ -96,7 +98,7 @@ export const storeMutants: readonly Mutant[] = [
     text: 'if (claimed.isNew && error instanceof Problem)',
     replacement: 'if (error instanceof Problem)',
     caughtBy: [
-      { file: execute, test: 'is not given back by a refused repeat while it is unknown what became of the first' },
+      { file: execute, test: 'is not released by a refused repeat while the outcome of the first request is unknown' },
     ],
   },
   {

@@ -21,7 +21,7 @@ export const subscriptionMutants: readonly Mutant[] = [
     caughtBy: [
       {
         file: decisions,
-        test: 'with a key whose subscription was deleted is refused: it creates nothing a second time',
+        test: 'with the key of a deleted subscription is refused',
       },
     ],
   },
@@ -31,7 +31,7 @@ export const subscriptionMutants: readonly Mutant[] = [
     file: 'streams/webhook-subscriptions/aggregate.ts',
     text: 'request === null ? before.keyedRotations : before',
     replacement: 'request !== undefined ? before.keyedRotations : before',
-    caughtBy: [{ file: decisions, test: 'happens once for a key, also when its secret has ended since' }],
+    caughtBy: [{ file: decisions, test: 'happens once for a key, also after its secret has ended' }],
   },
   {
     name: 'replaced-secret-told',
@@ -39,7 +39,7 @@ export const subscriptionMutants: readonly Mutant[] = [
     file: 'commands/webhooks/routes.ts',
     text: 'own.secrets[0].secretId === keyed.id',
     replacement: 'own.secrets.length > 0',
-    caughtBy: [{ file: routes, test: 'with the same key is answered with its secret, until that was replaced' }],
+    caughtBy: [{ file: routes, test: 'with the same key gets its secret, until it was replaced' }],
   },
   {
     name: 'key-gone-with-its-secret',

@@ -15,7 +15,7 @@ export const webhookMutants: readonly Mutant[] = [
     caughtBy: [
       {
         file: 'test/commands/webhooks/webhook-decisions.unit.test.ts',
-        test: 'begins none before it is due, whatever the list of a worker says',
+        test: 'begins none before it is due, also with a list that is behind',
       },
     ],
   },
@@ -100,7 +100,7 @@ export const webhookMutants: readonly Mutant[] = [
     caughtBy: [
       {
         file: 'test/commands/webhooks/endpoint-decisions.unit.test.ts',
-        test: 'does not count the warnings of an earlier row of failures',
+        test: 'does not count the warnings of an earlier series of failures',
       },
     ],
   },
@@ -113,7 +113,7 @@ export const webhookMutants: readonly Mutant[] = [
     caughtBy: [
       {
         file: 'test/commands/webhooks/endpoint-decisions.unit.test.ts',
-        test: 'gives the last part of its time anew where nobody looked at its end',
+        test: 'begins the last tenth again if the last review is late',
       },
     ],
   },
@@ -126,7 +126,7 @@ export const webhookMutants: readonly Mutant[] = [
     caughtBy: [
       {
         file: 'test/commands/webhooks/endpoint-decisions.unit.test.ts',
-        test: 'has the attempt that was under way recorded, whatever it came to',
+        test: 'records the attempt that was under way, with any outcome',
       },
     ],
   },
@@ -139,7 +139,7 @@ export const webhookMutants: readonly Mutant[] = [
     caughtBy: [
       {
         file: 'test/commands/webhooks/delivery-decisions.unit.test.ts',
-        test: 'begins nothing of what is pending, and remembers the key that asked',
+        test: 'begins no round of a pending delivery, and records the key',
       },
     ],
   },
@@ -152,7 +152,7 @@ export const webhookMutants: readonly Mutant[] = [
     caughtBy: [
       {
         file: 'test/commands/webhooks/endpoint-decisions.unit.test.ts',
-        test: 'has another round begin where it was asked for since the subscription was disabled, by whomever',
+        test: 'begins another round if any request came after the disabling',
       },
       {
         file: 'test/processes/webhooks/changed-subscription.int.test.ts',
@@ -169,7 +169,7 @@ export const webhookMutants: readonly Mutant[] = [
     caughtBy: [
       {
         file: 'test/commands/webhooks/delivery-decisions.unit.test.ts',
-        test: 'for a recovery begins nothing of what was delivered meanwhile, and says so once',
+        test: 'for a recovery begins no round of a delivery that succeeded meanwhile, and records this once',
       },
     ],
   },

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { mkdir, readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
+import { ifPresent } from '../../../platform/kit/error-codes.ts'
 import { writeDurably } from '../../children/durable-file.ts'
 import { selfSignedCertificate, type KeyedCertificate } from './self-signed.ts'
 
@@ -33,10 +34,7 @@ export async function ownCertificate(dataDir: string, hosts: string[]): Promise<
 
 /** Empty for a file that does not exist. */
 async function textOf(path: string): Promise<string> {
-  return readFile(path, 'utf8').catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return ''
-    throw error
-  })
+  return (await ifPresent(readFile(path, 'utf8'))) ?? ''
 }
 
 function isUsable({ certificate, key }: KeyedCertificate, hosts: string[]): boolean {

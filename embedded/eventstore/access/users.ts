@@ -1,5 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { jsonOf } from '../../../platform/kit/json-reading.ts'
 import { LruMap } from '../streams/lru-map.ts'
 import type { Identity } from './identity.ts'
 import { hashPassword, isPassword, isPasswordHash } from './password-hash.ts'
@@ -88,12 +89,7 @@ export class Accounts {
 function done(): void {}
 
 function parseUser(line: string): User | undefined {
-  let value: unknown
-  try {
-    value = JSON.parse(line)
-  } catch {
-    return undefined
-  }
+  const value = jsonOf(line)
   if (typeof value !== 'object' || value === null || !('login' in value) || !('password' in value)) return undefined
   const { login, password } = value
   const groups: unknown = 'groups' in value ? value.groups : []

@@ -1,3 +1,5 @@
+import { errorCode } from '../../../platform/kit/error-codes.ts'
+
 /** The log differs from what was written. The data at the position must not be served. */
 export class CorruptLogError extends Error {
   constructor(what: string, position: number) {
@@ -28,5 +30,5 @@ const FULL: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
 
 /** Whether a write failed for lack of room: on the disk, in a quota, or under the limit for the size of a file. */
 export function isForWantOfRoom(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && FULL.has(error.code)
+  return FULL.has(errorCode(error))
 }

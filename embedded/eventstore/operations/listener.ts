@@ -2,6 +2,7 @@ import type { ConnectionInjector } from '@grpc/grpc-js'
 import type { Server as HttpServer } from 'node:http'
 import { createServer, type AddressInfo, type Server as NetServer, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
+import { errorCode } from '../../../platform/kit/error-codes.ts'
 
 /** The first bytes of every HTTP/2 connection. */
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1')
@@ -65,7 +66,7 @@ export class Listener {
     const { host, port } = this.options
     return new Promise((resolve, reject) => {
       const refuse = (error: Error): void => {
-        const isTaken = 'code' in error && error.code === 'EADDRINUSE'
+        const isTaken = errorCode(error) === 'EADDRINUSE'
         reject(isTaken ? new Error(`port ${port} on ${host} is already in use`) : error)
       }
       this.server.once('error', refuse).listen({ host, port }, () => {

@@ -1,9 +1,11 @@
+import type { FilteredName } from '../streams/event-filter.ts'
+
 /** How a group distributes messages over its consumers. */
 export const STRATEGIES = ['DispatchToSingle', 'RoundRobin', 'Pinned', 'PinnedByCorrelation'] as const
 export type Strategy = (typeof STRATEGIES)[number]
 
 /** The filter of a group on `$all`, as the client sent it. */
-export type FilterDefinition = { on: 'stream' | 'type'; regex: string; prefixes: string[] }
+export type FilterDefinition = { on: FilteredName; regex: string; prefixes: string[] }
 
 /** The source of a group: one stream, or `$all` with or without a filter. */
 export type GroupSource = { kind: 'stream'; stream: string } | { kind: 'all'; filter: FilterDefinition | undefined }

@@ -1,3 +1,4 @@
+import { jsonOf } from '../../../platform/kit/json-reading.ts'
 import { eventData, eventType, type StoredEvent } from '../log/frame.ts'
 import { LINK_EVENT, type ResolvedEvent } from '../streams/links.ts'
 import { recordOf } from '../wire/event-message.ts'
@@ -21,12 +22,7 @@ function streamOf({ event, link }: ResolvedEvent): string {
 function correlationOf({ event, link }: ResolvedEvent): string | undefined {
   const record = event ?? link
   if (record === undefined) return undefined
-  let metadata: unknown
-  try {
-    metadata = JSON.parse(recordFields(record).metadata.toString('utf8'))
-  } catch {
-    return undefined
-  }
+  const metadata = jsonOf(recordFields(record).metadata.toString('utf8'))
   if (typeof metadata !== 'object' || metadata === null || !('$correlationId' in metadata)) return undefined
   return typeof metadata.$correlationId === 'string' ? metadata.$correlationId : undefined
 }

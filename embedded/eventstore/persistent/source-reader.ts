@@ -1,7 +1,7 @@
 import { type StoredEvent, frameEvents } from '../log/frame.ts'
 import { eventFilter, type EventFilter } from '../streams/event-filter.ts'
 import { isHiddenFromAll, readForwards, viewStream } from '../streams/read-stream.ts'
-import { resolveLink, type ResolvedEvent } from '../streams/links.ts'
+import { resolveLink, type LinkReader, type ResolvedEvent } from '../streams/links.ts'
 import { readLogForwards, type LoggedEvent } from '../streams/read-all.ts'
 import { DELETED_STREAM } from '../streams/revision.ts'
 import type { StreamStore } from '../streams/stream-store.ts'
@@ -75,7 +75,7 @@ function asGroupEvent(
   stored: StoredEvent,
   position: number,
   resolveLinks: boolean,
-  reader: 'reading' | 'live',
+  reader: LinkReader,
 ): GroupEvent {
   const event = resolveLinks ? resolveLink(store, stored, reader) : { event: stored, link: undefined }
   return { id: eventId(stored.message, stored.layout), position, event }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { AccessControl } from '../access/access-control.ts'
 import { CallError, handlerFailed, streamDeleted, toCallError, unknownError } from '../wire/errors.ts'
 import { firstStreamPosition, lastStreamPosition, streamNotFound } from '../wire/read-reply.ts'
-import { readReadRequest, type ReadRequest } from '../wire/read-request.ts'
+import { readReadRequest, type Place, type ReadRequest } from '../wire/read-request.ts'
 import { isHiddenFromAll, readBackwards, readForwards, viewStream } from '../streams/read-stream.ts'
 import { isPosition, readLogBackwards, readLogForwards } from '../streams/read-all.ts'
 import type { StreamStore } from '../streams/stream-store.ts'
@@ -77,7 +77,7 @@ async function readAll(
   store: StreamStore,
   replies: ReplyStream,
   request: ReadRequest,
-  from: 'start' | 'end' | number,
+  from: Place,
   count: number,
 ): Promise<void> {
   const position = from === 'start' ? 0 : from === 'end' ? store.log.durableEnd : from

@@ -1,7 +1,7 @@
 import type { StoredEvent } from '../log/frame.ts'
 import { readEventMessage, recordOf, withStructuredId } from '../wire/event-message.ts'
 import type { ReadRequest } from '../wire/read-request.ts'
-import { resolveLink } from '../streams/links.ts'
+import { resolveLink, type LinkReader } from '../streams/links.ts'
 import type { StreamStore } from '../streams/stream-store.ts'
 
 /**
@@ -12,7 +12,7 @@ export function replyOf(
   store: StreamStore,
   request: ReadRequest,
   stored: StoredEvent,
-  reader: 'reading' | 'live' = 'reading',
+  reader: LinkReader = 'reading',
 ): Buffer {
   if (!request.structuredIds && !request.resolveLinks) return stored.message
   const { event, link } = request.resolveLinks ? resolveLink(store, stored, reader) : { event: stored, link: undefined }

@@ -2,6 +2,7 @@ import { frameEvents, type Frame, type StoredEvent } from '../log/frame.ts'
 import { SEGMENT_HEADER } from '../log/segment.ts'
 import { caughtUp, checkpointReached, subscriptionConfirmed } from '../wire/read-reply.ts'
 import type { Place, ReadRequest } from '../wire/read-request.ts'
+import type { LinkReader } from '../streams/links.ts'
 import { isHiddenFromAll } from '../streams/read-stream.ts'
 import type { StreamStore } from '../streams/stream-store.ts'
 import type { OpenSubscription } from './open-subscriptions.ts'
@@ -121,7 +122,7 @@ class AllSubscriber {
     }
   }
 
-  private replyTo(due: StoredEvent | number, reader: 'reading' | 'live'): Buffer {
+  private replyTo(due: StoredEvent | number, reader: LinkReader): Buffer {
     return typeof due === 'number' ? checkpointReached(due) : replyOf(this.store, this.request, due, reader)
   }
 

@@ -1,8 +1,11 @@
 import { type StoredEvent, eventType } from '../log/frame.ts'
 
+/** The name that a filter tests. */
+export type FilteredName = 'stream' | 'type'
+
 /** A server-side filter of `$all` on the stream's name or the event's type, by regular expression or by prefixes. */
 export type EventFilter = {
-  on: 'stream' | 'type'
+  on: FilteredName
   /** Whether an event of this stream passes. */
   accepts(stream: string, event: StoredEvent): boolean
 }
@@ -10,7 +13,7 @@ export type EventFilter = {
 const NAMES_REMEMBERED = 10_000
 
 /** Builds a filter. Throws SyntaxError on a regular expression that does not compile. */
-export function eventFilter(on: 'stream' | 'type', regex: string, prefixes: string[]): EventFilter {
+export function eventFilter(on: FilteredName, regex: string, prefixes: string[]): EventFilter {
   const matches = remembered(regex === '' ? byPrefix(prefixes) : byRegex(regex))
   if (on === 'stream') return { on, accepts: (stream) => matches(stream) }
   return { on, accepts: (_stream, event) => matches(eventType(event)) }

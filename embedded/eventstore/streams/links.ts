@@ -5,6 +5,9 @@ import type { StreamStore } from './stream-store.ts'
 /** The result for a reader that resolves links: an event, a link and its event, or a link without a target. */
 export type ResolvedEvent = { event: StoredEvent | undefined; link: StoredEvent | undefined }
 
+/** `reading`: a read, or a subscription that catches up. */
+export type LinkReader = 'reading' | 'live'
+
 /** Type of the events that point to another event. Their data is `revision@stream`. */
 export const LINK_EVENT = '$>'
 
@@ -17,7 +20,7 @@ const LARGEST_INT64 = 2n ** 63n - 1n
  * subscriptions that catch up take the link as an ordinary event; live subscriptions take it as a link without a
  * target. Throws CorruptLogError and CorruptIndexError.
  */
-export function resolveLink(store: StreamStore, stored: StoredEvent, reader: 'reading' | 'live'): ResolvedEvent {
+export function resolveLink(store: StreamStore, stored: StoredEvent, reader: LinkReader): ResolvedEvent {
   if (!isLink(stored)) return { event: stored, link: undefined }
   const [number = '', ...rest] = eventData(stored).toString('utf8').split('@')
   const revision = parseInt64(number)

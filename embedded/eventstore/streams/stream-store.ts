@@ -1,3 +1,4 @@
+import { errorCode } from '../../../platform/kit/error-codes.ts'
 import { openIndex, removeIndex, type StreamIndex } from '../index/stream-index.ts'
 import { CorruptLogError, NoRoomError } from '../log/log-errors.ts'
 import { EventLog } from '../log/event-log.ts'
@@ -47,7 +48,7 @@ export function openStore(folder: string, onFailure: (error: Error) => void): St
 }
 
 function isSqliteError(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_SQLITE_ERROR'
+  return errorCode(error) === 'ERR_SQLITE_ERROR'
 }
 
 /** The log, the index, and the writer's state about events that are not durable yet. */

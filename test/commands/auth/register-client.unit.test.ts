@@ -15,21 +15,21 @@ const command = {
 }
 
 describe('a client that is registered again with more scopes', () => {
-  it('is granted those that it lacks, once, and keeps the others', () => {
+  it('gets the missing scopes, once, and keeps the others', () => {
     const after = given(oauthClients, registered)
       .when(grantScopes, command)
       .thenEvents([fact('OauthClientScopesGranted')])
     expect(after).toEqual({ status: 'registered', ...registered.data, scopes: command.scopes })
   })
 
-  it('is granted nothing that it has, and loses nothing that is not named', () => {
+  it('gets no scope that it has, and loses no scope that is not named', () => {
     given(oauthClients, registered)
       .when(grantScopes, { ...command, scopes: ['assessments:read'] })
       .thenNothing()
     given(oauthClients, registered, fact('OauthClientScopesGranted')).when(grantScopes, command).thenNothing()
   })
 
-  it('is granted nothing where it is unknown, or another: of another organisation, or with another secret', () => {
+  it('gets no scope if it is unknown, of another organisation, or has another secret', () => {
     given(oauthClients).when(grantScopes, command).thenNothing()
     given(oauthClients, registered)
       .when(grantScopes, { ...command, orgId: null })
@@ -39,7 +39,7 @@ describe('a client that is registered again with more scopes', () => {
       .thenNothing()
   })
 
-  it('is registered once all the same', () => {
+  it('is still registered once', () => {
     given(oauthClients, registered, fact('OauthClientScopesGranted'))
       .when(registerClient, { ...registered.data, now: new Date(at(9)) })
       .thenNothing()

@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-/** Somebody who wants a key: an aggregate that may or may not exist yet. */
+/** An owner of a key: an aggregate that may not exist yet. */
 function newOwner() {
   const ownerId = randomUUID()
   return { ownerId, ownerStream: cases.of(world.orgId, ownerId).stream }
@@ -60,14 +60,14 @@ const heldBy = (owner: Owner, isConfirmed: boolean) => ({
 })
 
 describe('a claim', () => {
-  it('is made once for an owner, who meets it again', async () => {
+  it('is made once for an owner, who finds it again', async () => {
     const owner = newOwner()
     expect(await claimed('again', owner)).toMatchObject({ kind: 'claimed', isNew: true })
     expect(await claimed('again', owner)).toMatchObject({ kind: 'claimed', isNew: false, fingerprint: hash('f') })
     expect(await claimed('again', newOwner())).toEqual(heldBy(owner, false))
   })
 
-  it('that is confirmed stays: a repeat of its confirmation succeeds, its release does nothing any more', async () => {
+  it('that is confirmed stays: a second confirmation succeeds, and a release does nothing', async () => {
     const owner = newOwner()
     const own = await won('confirmed', owner)
     await appear(owner)
@@ -77,7 +77,7 @@ describe('a claim', () => {
     expect(await holder('confirmed')).toBe(owner.ownerId)
   })
 
-  it('that is released is free for anyone, and can be confirmed no more', async () => {
+  it('that is released frees the key for all, and cannot be confirmed', async () => {
     const [first, second] = [newOwner(), newOwner()]
     const own = await won('released', first)
     await own.release()
@@ -89,7 +89,7 @@ describe('a claim', () => {
     expect(await claimed('released', first)).toEqual(heldBy(second, false))
   })
 
-  it('is won by one of twenty that come at once, from two processes', async () => {
+  it('is won by one of twenty at once, from two processes', async () => {
     const owners = Array.from({ length: 20 }, newOwner)
     const results = await Promise.all(
       owners.map((owner, index) => claimed('race', owner, { store: index % 2 === 0 ? world.store : world.otherStore })),
@@ -100,7 +100,7 @@ describe('a claim', () => {
     expect(new Set(holders)).toEqual(new Set(winners))
   })
 
-  it('holds a key of one organisation only, and never shows it', async () => {
+  it('holds a key in one organisation only, and never stores it in the clear', async () => {
     await won('tenant-key', newOwner())
     const other = { ...world, orgId: tenantOfFact(randomUUID()) }
     const request = { orgId: other.orgId, key: 'tenant-key', ...newOwner(), fingerprint: null }
@@ -113,7 +113,7 @@ describe('a claim', () => {
 })
 
 describe('a claim whose owner crashed', () => {
-  it('before it came to be is left alone for 30 s, then released by whoever wants the key', async () => {
+  it('before its append stays for 30 s, and then the next request for the key releases it', async () => {
     const [lost, next] = [newOwner(), newOwner()]
     const own = await won('absent', lost)
     world.pass(29.999)
@@ -121,12 +121,12 @@ describe('a claim whose owner crashed', () => {
     expect(await holder('absent')).toBeNull()
     world.pass(0.001)
     expect(await claimed('absent', next)).toMatchObject({ kind: 'claimed', isNew: true })
-    // The crash was none: its late confirmation is seen to fail.
+    // The owner had not crashed. Its late confirmation fails.
     expect(await own.confirm()).toBe(false)
     expect(await claimed('absent', lost)).toEqual(heldBy(next, false))
   })
 
-  it('after it came to be is confirmed by whoever wants the key', async () => {
+  it('after its append is confirmed by the next request for the key', async () => {
     const owner = newOwner()
     await won('there', owner)
     await appear(owner)
@@ -135,7 +135,7 @@ describe('a claim whose owner crashed', () => {
     expect(await claimed('there', newOwner())).toEqual(heldBy(owner, true))
   })
 
-  it('is released by one of several that find it at once', async () => {
+  it('is released once by several requests at once', async () => {
     const lost = newOwner()
     await won('many', lost)
     world.pass(30)
@@ -145,7 +145,7 @@ describe('a claim whose owner crashed', () => {
   })
 })
 
-describe('a claim whose owner is there without the key', () => {
+describe('a claim whose owner exists without the key', () => {
   const seen = (owner: OwnerState) => reservationsOf(world, async () => owner)
   const requestOf = (key: string, owner: Owner, isRenewing = false): ClaimRequest => ({
     orgId: world.orgId,
@@ -156,7 +156,7 @@ describe('a claim whose owner is there without the key', () => {
   })
   const asked = (key: string, owner: Owner, as: OwnerState) => claim(seen(as), requestOf(key, owner), contextOf(world))
 
-  it('is left alone for 30 s, since the owner may be about to take the key, and counts for nobody', async () => {
+  it('stays for 30 s, because the owner may be about to use it, but does not count as held', async () => {
     const [owner, next] = [newOwner(), newOwner()]
     await won('lacking', owner)
     world.pass(29.999)
@@ -166,7 +166,7 @@ describe('a claim whose owner is there without the key', () => {
     expect(await asked('lacking', next, 'lacking')).toMatchObject({ kind: 'claimed', isNew: true })
   })
 
-  it('is ended at once when it was confirmed: the owner has given the key up', async () => {
+  it('ends at once if it was confirmed, because the owner has given the key up', async () => {
     const [owner, next] = [newOwner(), newOwner()]
     expect(await (await won('given up', owner)).confirm()).toBe(true)
     expect(await holderOf(seen('lacking'), world.orgId, 'given up')).toBeNull()
@@ -176,7 +176,7 @@ describe('a claim whose owner is there without the key', () => {
     expect(await claimed('gone', next)).toMatchObject({ kind: 'claimed', isNew: true })
   })
 
-  it('is renewed by the owner alone, and can be ended or confirmed under its old id no more', async () => {
+  it('is renewed by the owner only, and cannot be ended or confirmed under its old id', async () => {
     const [owner, next] = [newOwner(), newOwner()]
     const old = await won('renewed', owner)
     await old.confirm()
@@ -197,7 +197,7 @@ describe('a claim whose owner is there without the key', () => {
     })
   })
 
-  it('that is renewed between the look at it and its end does not end', async () => {
+  it('that is renewed between the check and its end does not end', async () => {
     const [owner, next] = [newOwner(), newOwner()]
     await (await won('overtaken', owner)).confirm()
     const slow = reservationsOf(world, async () => {

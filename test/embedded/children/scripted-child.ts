@@ -26,7 +26,7 @@ await liveAsChild({
     const port = address !== null && typeof address === 'object' ? address.port : 0
     note(`started ${process.pid} ${process.env['SECRET'] ?? '-'} ${process.env['ONLY_FOR_PARENT'] ?? '-'}`)
     return {
-      ready: { port, greeting: 'hello' },
+      port,
       stop: async () => {
         if (values.behaviour === 'hang') await new Promise(() => {})
         server.close()
