@@ -57,8 +57,6 @@ export class ProcessWorker implements BudgetMember {
   /** There may be rows to claim while `#news` is greater than `#seen`. */
   #news = 1
   #seen = 0
-  /** The last claim may have left due rows: it was full, or a concurrency key was. */
-  #mayHaveMore = false
   /** The last claim, by the clock. */
   #claimedAt = new Date(0)
   /** When the next row becomes claimable by time alone; `unknown` after each claim. */
@@ -153,14 +151,16 @@ export class ProcessWorker implements BudgetMember {
     const lease = leaseUntil(at, this.#options.stepLeaseMs)
     this.#claimedMs = performance.now()
     this.#claiming = limit
+    let claimed: readonly Claimed[] = []
     try {
-      const claimed = await this.#claims.claim(limit, at, new Date(lease), this.#keys?.shares(at))
-      this.#beginAll(claimed, lease)
-      this.#mayHaveMore = this.#keys !== undefined || claimed.length === limit
+      claimed = await this.#claims.claim(limit, at, new Date(lease), this.#keys?.shares(at))
     } finally {
       this.#claiming = 0
+      if (claimed.length < limit) this.#options.budget.freed()
     }
-    this.#seen = news
+    // A full claim may have left due rows.
+    if (claimed.length < limit) this.#seen = news
+    this.#beginAll(claimed, lease)
     this.#claimedAt = at
     this.#nextDue = 'unknown'
   }
@@ -187,8 +187,9 @@ export class ProcessWorker implements BudgetMember {
   #begin(claimed: Claimed, term: Term): void {
     const working = this.#work(claimed, term).finally(() => {
       this.#steps.delete(working)
-      if (this.#mayHaveMore) this.#news += 1
-      this.#options.budget.stepEnded()
+      // Its concurrency key may have had more rows than room.
+      if (this.#keys !== undefined) this.#news += 1
+      this.#options.budget.freed()
     })
     this.#steps.add(working)
   }

@@ -2,7 +2,7 @@
 export interface BudgetMember {
   /** Steps that run now or are being claimed. */
   readonly inHand: number
-  /** A step has ended, so there may be room. */
+  /** There may be room. */
   wakeUp(): void
 }
 
@@ -36,8 +36,10 @@ export class WorkerBudget {
     return Math.max(least, free - keptForOthers)
   }
 
-  /** Wakes all, first the process with the fewest steps: it claims first. */
-  stepEnded(): void {
+  /**
+   * A step has ended, or a claim found fewer rows. Wakes all, first the process with the fewest steps: it claims first.
+   */
+  freed(): void {
     for (const member of this.#members.toSorted((one, other) => one.inHand - other.inHand)) member.wakeUp()
   }
 }

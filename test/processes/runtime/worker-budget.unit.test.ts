@@ -41,9 +41,9 @@ it('lets each process run a step although there are fewer workers than processes
   expect([roomOf(0), roomOf(1), roomOf(2)]).toEqual([0, 0, 0])
 })
 
-it('wakes the process with the fewest steps first when a step ends', () => {
+it('wakes the process with the fewest steps first when there is room', () => {
   const { budget, members, woken } = budgetOf(10, 3)
   for (const [number, inHand] of [3, 0, 1].entries()) Object.assign(members[number] ?? {}, { inHand })
-  budget.stepEnded()
+  budget.freed()
   expect(woken).toEqual([1, 2, 0])
 })
