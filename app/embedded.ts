@@ -11,7 +11,7 @@ import type { Logger } from '../platform/observability/logging.ts'
 import { ConfigurationError } from '../platform/configuration/profile-rules.ts'
 
 /** Settings of the embedded servers, under the names of environment variables. */
-export type EmbeddedEnvironment = Readonly<Record<string, string>>
+type EmbeddedEnvironment = Readonly<Record<string, string>>
 
 export interface Embedded {
   readonly environment: EmbeddedEnvironment

@@ -9,7 +9,7 @@ import type { Projector } from './runtime/projector.ts'
 import { webhookDeliveriesProjector } from './webhooks/webhook-deliveries.projector.ts'
 import { webhookSubscriptionsProjector } from './webhooks/webhook-subscriptions.projector.ts'
 
-/** Every read model that a GET answers from. */
+/** The read models from which GET routes answer. */
 export const readModels: readonly Projector[] = [
   aiReviewsProjector,
   assessmentsProjector,

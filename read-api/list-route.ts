@@ -30,16 +30,16 @@ export interface ListRoute<
   Item extends TSchema,
   Row,
 > extends RouteDeclaration<Params, Query> {
-  /** Names of the list and its order. A cursor continues this list in this order for these parameters, and no other. */
+  /** Names of the list and its order. A cursor is valid for one list, order and set of parameters only. */
   readonly list: string
   readonly sort: string
-  /** What `:id` of the path is the id of. */
+  /** The kind of record that `:id` of the path names. */
   readonly idOf?: string
   /** `$id` of the page's schema. */
   readonly pageName: string
   readonly item: Item
   readonly casing?: 'camel'
-  /** Items of a page at most, where they are large. */
+  /** Most items of a page, for lists of large items. */
   readonly greatestPage?: number
   /** Up to `page.fetch` rows behind `page.after`. */
   readonly rows: (request: ReadRequest<Params, Query>, page: PageRequest) => Promise<readonly Row[]>
@@ -86,7 +86,7 @@ export function listRoute<
   )
 }
 
-/** Parameters by their members. Those that are left out are undefined, which counts as absent. */
+/** Parameters by their members. An omitted parameter is undefined, which counts as absent. */
 function filtersOf(values: object, names: readonly string[], idOf = 'id'): ListIdentity['filters'] {
   const given = new Map<string, unknown>(Object.entries(values))
   return Object.fromEntries(

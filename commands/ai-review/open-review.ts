@@ -1,13 +1,13 @@
-import type { SlotClaim } from '../../streams/ai-review-slot/aggregate.ts'
+import type { SlotHolder } from '../../streams/ai-review-slot/aggregate.ts'
 import type { AiReviewEvent } from '../../streams/ai-review/events.ts'
 import type { AiReviewState } from '../../streams/ai-review/aggregate.ts'
 import type { Decision } from '../handling/decision.ts'
 import { isStarting } from './next-call.ts'
 
 /** The first event contains the data of the slot's claim, so it can be written again after a crash. */
-export function openReview({ claim }: { claim: SlotClaim }, state: AiReviewState): Decision<AiReviewEvent> {
+export function openReview({ holder }: { holder: SlotHolder }, state: AiReviewState): Decision<AiReviewEvent> {
   if (state.status !== 'absent') return []
-  const { aiReviewId, caseId, productId, orgId, patientId, correlationId, images, addresses, claimedAt } = claim
+  const { aiReviewId, caseId, productId, orgId, patientId, correlationId, images, addresses, claimedAt } = holder
   const data = {
     aiReviewId,
     caseId,

@@ -14,9 +14,9 @@ import { longPoll } from '../handling/long-poll.ts'
 import { CancelAiReviewReply, SupersedeAiReviewBody, SupersedeAiReviewReply } from './bodies.ts'
 import { cancelReview, isSameRequest } from './cancel-review.ts'
 import { imageErrors, toReviewImages } from './image-addresses.ts'
-import { openClaimedReview, openingOf } from './open-claimed-review.ts'
+import { openSlotHolder, openingOf } from './open-slot-holder.ts'
 import { successorOf } from './slot-holder.ts'
-import { keyedClaimOf, supersedeSlot, type SupersedeSlot } from './supersede-review.ts'
+import { keyedOutcomeOf, supersedeSlot, type SupersedeSlot } from './supersede-review.ts'
 
 export function aiReviewWriteRoutes(app: ServiceApp, deps: CommandDependencies): void {
   const { store, configuration } = deps
@@ -40,7 +40,7 @@ export function aiReviewWriteRoutes(app: ServiceApp, deps: CommandDependencies):
       const { state: known } = await store.load(target)
       const successor = known.status === 'absent' ? null : await successorOf(store, known)
       // A request that superseded the review did not finish. Finish it first, so the review ends in no other way.
-      if (successor !== null) await openClaimedReview(deps, successor, openingOf(context))
+      if (successor !== null) await openSlotHolder(deps, successor, openingOf(context))
       const command = { request: keyed.causing, now }
       const done = await run(target, (state) => cancelReview(command, state))
       const isReplayed = done.events.length === 0 && isSameRequest(command, done.state)
@@ -93,17 +93,17 @@ export function aiReviewWriteRoutes(app: ServiceApp, deps: CommandDependencies):
       }
       const slot = aiReviewSlots.of(tenant, caseId, productId)
       // A repeat gets the answer of the first request, also when addresses have expired since.
-      const isRepeat = keyed.isKeyed && keyedClaimOf(command, (await store.load(slot)).state) !== undefined
+      const isRepeat = keyed.isKeyed && keyedOutcomeOf(command, (await store.load(slot)).state) !== undefined
       if (!isRepeat) requireValid(imageErrors(body.images, { outbound, objectStores, now: deps.now() }))
 
       const requireRevision = async () => requireMatch(request, (await store.load(target)).revision)
       const done = await run(slot, (state) => supersedeSlot(command, state), requireRevision)
       if (done.state.status === 'free') throw problem('internal-error')
-      const { claim } = done.state
-      const aiReviewId = keyedClaimOf(command, done.state)?.aiReviewId ?? claim.aiReviewId
+      const { holder } = done.state
+      const aiReviewId = keyedOutcomeOf(command, done.state)?.aiReviewId ?? holder.aiReviewId
       // A review that was superseded in turn is already open.
       const opened =
-        aiReviewId === claim.aiReviewId ? await openClaimedReview(deps, claim, openingOf(context)) : undefined
+        aiReviewId === holder.aiReviewId ? await openSlotHolder(deps, holder, openingOf(context)) : undefined
       // Without `Prefer: wait` the answer shows the review at its beginning, also for a repeat.
       const held = await longPoll(store, reply, aiReviews.of(tenant, aiReviewId), aiReviews.initialState, hasEnded)
       const status = held.state.status === 'absent' ? 'pending' : held.state.status

@@ -1,4 +1,4 @@
-import { aiReviewSlots, type SlotClaim } from '../../streams/ai-review-slot/aggregate.ts'
+import { aiReviewSlots, type SlotHolder } from '../../streams/ai-review-slot/aggregate.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 
@@ -17,7 +17,7 @@ export interface SlotOfReview {
 export async function successorOf(
   store: Pick<EventStore, 'load'>,
   { orgId, caseId, productId, aiReviewId }: SlotOfReview,
-): Promise<SlotClaim | null> {
+): Promise<SlotHolder | null> {
   const { state } = await store.load(aiReviewSlots.of(orgId, caseId, productId))
-  return state.status === 'free' || state.claim.aiReviewId === aiReviewId ? null : state.claim
+  return state.status === 'free' || state.holder.aiReviewId === aiReviewId ? null : state.holder
 }

@@ -10,7 +10,7 @@ import { oauthClients, type RegisteredOauthClient } from '../../streams/oauth-cl
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { readCredentials, type ClientCredentials } from './credentials.ts'
 
-export const TokenBody = Type.Object(
+const TokenBody = Type.Object(
   {
     grant_type: Type.String({ maxLength: 255 }),
     client_id: Type.Optional(Type.String({ maxLength: 255 })),
@@ -21,7 +21,7 @@ export const TokenBody = Type.Object(
   { $id: 'TokenBody', additionalProperties: true },
 )
 
-export const TokenReply = Type.Object(
+const TokenReply = Type.Object(
   {
     access_token: Type.String(),
     token_type: Type.Literal('Bearer'),
@@ -32,7 +32,7 @@ export const TokenReply = Type.Object(
 )
 
 /** RFC 6749, 5.2, with the members of a problem document beside them. */
-export const TokenErrorReply = Type.Object(
+const TokenErrorReply = Type.Object(
   {
     error: Type.String(),
     error_description: Type.String(),
@@ -44,7 +44,7 @@ export const TokenErrorReply = Type.Object(
   { $id: 'TokenErrorReply' },
 )
 
-export const JsonWebKeySet = Type.Object(
+const JsonWebKeySet = Type.Object(
   { keys: Type.Array(Type.Record(Type.String(), Type.Unknown())) },
   { $id: 'JsonWebKeySet' },
 )

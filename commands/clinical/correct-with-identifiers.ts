@@ -8,7 +8,7 @@ import { patients, type PatientState, type RegisteredPatient } from '../../strea
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { execute, type Executed } from '../handling/execute.ts'
 import { correctPatient, undoCorrection, type CorrectPatient } from './correct-patient.ts'
-import { identifierClaims, identifierConflict, vacateIdentifiers, without } from './identifier-claims.ts'
+import { identifierReservations, identifierConflict, vacateIdentifiers, without } from './identifier-reservations.ts'
 
 type Corrected = Omit<Executed<RegisteredPatient, PatientEvent>, 'state'> & { readonly state: RegisteredPatient }
 
@@ -29,7 +29,7 @@ export async function correctWithIdentifiers(
   const { store } = deps
   const listed = command.identifiers ?? []
   const target = patients.of(orgId, patientId)
-  const claims = identifierClaims(deps, { orgId, patientId, fingerprint: null, listed }, context)
+  const reservations = identifierReservations(deps, { orgId, patientId, fingerprint: null, listed }, context)
   let before: PatientState = target.fold.initialState
   let turn = 0
   try {
@@ -39,13 +39,13 @@ export async function correctWithIdentifiers(
     }
     const done = await execute(store, target, decide, context, async (revision) => {
       requireRevision(revision)
-      await claims.take(without(listed, registered(before).identifiers ?? []), { turn: turn++ })
+      await reservations.take(without(listed, registered(before).identifiers ?? []), { turn: turn++ })
     })
     // The caller may have another version, so compare the revision also if nothing changes.
     if (done.events.length === 0) requireRevision(done.revision)
     const was = registered(before)
     const after = registered(done.state)
-    const lost = await claims.keep()
+    const lost = await reservations.keep()
     if (lost.length > 0) {
       const undo = { ...context, commandId: v5('undo', context.commandId) }
       const undone = await execute(
@@ -62,7 +62,7 @@ export async function correctWithIdentifiers(
     return { ...done, state: after }
   } catch (error) {
     // After an unknown outcome the claims stay. A later request for such an identifier checks the patient.
-    if (!(error instanceof AppendOutcomeUnknownError)) await claims.giveBack()
+    if (!(error instanceof AppendOutcomeUnknownError)) await reservations.giveBack()
     throw error
   }
 }

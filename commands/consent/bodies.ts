@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Text, Uuid } from '../../platform/http/members.ts'
-import { Decision } from '../../streams/consent/events.ts'
+import { ConsentDecision } from '../../streams/consent/events.ts'
 
 const description = Type.Optional(Nullable(Type.String({ maxLength: 255 })))
 
@@ -35,7 +35,7 @@ export const RecordConsentBody = Type.Object(
   {
     consent_type_id: Uuid,
     text_version_id: Uuid,
-    decision: Decision,
+    decision: ConsentDecision,
     recorded_by: Type.Optional(Text(255)),
     recorded_at: Type.Optional(Instant),
   },

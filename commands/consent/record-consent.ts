@@ -1,11 +1,11 @@
 import { isDefined, type ConsentTypeState } from '../../streams/consent-type/aggregate.ts'
-import { keyedDecision, type ConsentState, type RecordedDecision } from '../../streams/consent/aggregate.ts'
+import { keyedDecision, type ConsentState, type RecordedConsent } from '../../streams/consent/aggregate.ts'
 import type { ConsentEvent } from '../../streams/consent/events.ts'
 import { refused, repeated, type Decision } from '../handling/decision.ts'
 
 type Given = 'consentId' | 'patientId' | 'textVersionId' | 'decision' | 'recordedBy' | 'fingerprint'
 
-export interface RecordConsent extends Pick<RecordedDecision, Given> {
+export interface RecordConsent extends Pick<RecordedConsent, Given> {
   readonly consentType: ConsentTypeState
   /** Null: now. */
   readonly recordedAt: Date | null

@@ -59,7 +59,7 @@ export interface CommandRoute<
 type MemberOf<Body extends TObject> = Extract<keyof Static<Body>, string>
 
 /** One request of a command route. */
-export interface Command<Params, Body, Name extends string> {
+interface Command<Params, Body, Name extends string> {
   readonly tenant: TenantId
   readonly caller: Caller
   /** In lower case. */
@@ -83,7 +83,7 @@ export interface Command<Params, Body, Name extends string> {
 }
 
 /** The parts of the answer: `{ ...await run(…), record }`. */
-export interface Handled<Reply> extends Pick<Executed<unknown, DomainEvent>, 'events'> {
+interface Handled<Reply> extends Pick<Executed<unknown, DomainEvent>, 'events'> {
   readonly record: Reply
   /** Position of the write, or of the events that a repeat found. */
   readonly reached: Position | undefined

@@ -18,7 +18,7 @@ export interface KeyedRequest {
   /** The id of another record that the same request creates. */
   readonly idOf: (part: string) => string
   /** The key with its scope, as the name of a claim; null without a key. */
-  readonly claimName: string | null
+  readonly reservedKey: string | null
   /**
    * HMAC of key and body together, null without a key. It distinguishes requests if the key does not determine the id.
    */
@@ -34,16 +34,16 @@ export interface KeyedRequest {
 export function keyedRequest(request: FastifyRequest, orgId: TenantId, vault: Vault, body: unknown): KeyedRequest {
   const idempotency = idempotencyOf(request, orgId)
   if (idempotency === null) return unkeyedRequest()
-  const claimName = `idempotency\0${idempotency.scopeId}\0${idempotency.key}`
+  const reservedKey = `idempotency\0${idempotency.scopeId}\0${idempotency.key}`
   const fingerprint = fingerprintBody(body, (bytes) => vault.fingerprint(bytes))
   return {
     id: idempotentId(idempotency),
     fingerprint,
     isKeyed: true,
     idOf: (part) => idempotentId(idempotency, part),
-    claimName,
-    identity: vault.fingerprint(`${claimName}\0${fingerprint}`),
-    causing: { key: vault.fingerprint(claimName), fingerprint },
+    reservedKey,
+    identity: vault.fingerprint(`${reservedKey}\0${fingerprint}`),
+    causing: { key: vault.fingerprint(reservedKey), fingerprint },
   }
 }
 
@@ -54,7 +54,7 @@ export function unkeyedRequest(): KeyedRequest {
     fingerprint: null,
     isKeyed: false,
     idOf: () => v7(),
-    claimName: null,
+    reservedKey: null,
     identity: null,
     causing: null,
   }

@@ -2,7 +2,7 @@ import { problem, Problem } from '../../platform/http/problems.ts'
 import type { CommandContext, TenantId } from '../../platform/kit/tenants.ts'
 import type { CommandDependencies } from './dependencies.ts'
 import type { KeyedRequest } from './keyed-request.ts'
-import { claim, reservationsOf } from './reservations.ts'
+import { reserve, reservationsOf } from './reservations.ts'
 
 export interface KeyOwner {
   readonly orgId: TenantId
@@ -26,22 +26,22 @@ export async function onceByKey<Result>(
   context: CommandContext,
   create: () => Promise<Result>,
 ): Promise<Result> {
-  if (keyed.claimName === null) return create()
-  const request = { ...owner, key: keyed.claimName, fingerprint: keyed.fingerprint }
-  let claimed = await claim(reservationsOf(deps), request, context)
-  if (claimed.kind === 'claimed' && claimed.fingerprint !== keyed.fingerprint && !(await hasHappened())) {
+  if (keyed.reservedKey === null) return create()
+  const request = { ...owner, key: keyed.reservedKey, fingerprint: keyed.fingerprint }
+  let reserved = await reserve(reservationsOf(deps), request, context)
+  if (reserved.kind === 'reserved' && reserved.fingerprint !== keyed.fingerprint && !(await hasHappened())) {
     // A request claimed the key and crashed before its append. Its claim has no effect.
-    await claimed.release()
-    claimed = await claim(reservationsOf(deps), request, context)
+    await reserved.release()
+    reserved = await reserve(reservationsOf(deps), request, context)
   }
-  if (claimed.kind === 'held' || claimed.fingerprint !== keyed.fingerprint) throw problem('idempotency-key-reused')
+  if (reserved.kind === 'held' || reserved.fingerprint !== keyed.fingerprint) throw problem('idempotency-key-reused')
   try {
     const result = await create()
-    await claimed.confirm()
+    await reserved.confirm()
     return result
   } catch (error) {
     // After an unknown outcome the claim stays. The create may have happened, and a repeat checks this.
-    if (claimed.isNew && error instanceof Problem) await claimed.release()
+    if (reserved.isNew && error instanceof Problem) await reserved.release()
     throw error
   }
 }

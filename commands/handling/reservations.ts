@@ -37,7 +37,7 @@ export function reservationsOf(
   return { store, now, hash: (key) => vault.fingerprint(key), ownerOf: ownerOf ?? byStream }
 }
 
-export interface ClaimRequest {
+export interface ReservationRequest {
   readonly orgId: TenantId
   /** The key that must be unique, in the clear. Only its HMAC leaves this process. */
   readonly key: string
@@ -51,9 +51,9 @@ export interface ClaimRequest {
   readonly isRenewing?: boolean
 }
 
-export type ClaimResult =
+export type ReservationResult =
   | {
-      readonly kind: 'claimed'
+      readonly kind: 'reserved'
       /**
        * True if this call made the claim. False if the owner had claimed the key before and did not renew the claim.
        */
@@ -74,9 +74,9 @@ export type ClaimResult =
 export async function holderOf(reservations: Reservations, orgId: TenantId, key: string): Promise<string | null> {
   const { state } = await reservations.store.load(reservationStreams.of(orgId, reservations.hash(key)))
   if (state.status === 'free') return null
-  const owner = await reservations.ownerOf(state.claim.ownerStream, key)
+  const owner = await reservations.ownerOf(state.reservation.ownerStream, key)
   const isHeld = owner === 'present' || (owner === 'absent' && state.status === 'confirmed')
-  return isHeld ? state.claim.ownerId : null
+  return isHeld ? state.reservation.ownerId : null
 }
 
 /**
@@ -84,34 +84,34 @@ export async function holderOf(reservations: Reservations, orgId: TenantId, key:
  * owner. If it exists, confirms its claim. If it is absent after 30 s, releases the claim by an append, so that a late
  * confirmation fails visibly. A second claim for the same owner succeeds.
  */
-export async function claim(
+export async function reserve(
   reservations: Reservations,
-  request: ClaimRequest,
+  request: ReservationRequest,
   context: CommandContext,
-): Promise<ClaimResult> {
+): Promise<ReservationResult> {
   const { store, now } = reservations
   const { target, step, claimId } = keyed(reservations, request, context)
   const { state } = await store.load(target)
-  if (state.status !== 'free' && state.claim.ownerId !== request.ownerId)
+  if (state.status !== 'free' && state.reservation.ownerId !== request.ownerId)
     await judge(reservations, request, state, context)
 
-  const { state: held, events } = await execute(store, target, claimFor(request, claimId, now()), step('claim'))
+  const { state: held, events } = await execute(store, target, reserveFor(request, claimId, now()), step('claim'))
   if (held.status === 'free') throw new Error('a claim left its reservation free')
-  if (held.claim.ownerId !== request.ownerId) {
-    const { ownerId, fingerprint } = held.claim
+  if (held.reservation.ownerId !== request.ownerId) {
+    const { ownerId, fingerprint } = held.reservation
     return { kind: 'held', ownerId, fingerprint, isConfirmed: held.status === 'confirmed' }
   }
-  const ours = held.claim.claimId
+  const ours = held.reservation.claimId
   return {
-    kind: 'claimed',
+    kind: 'reserved',
     isNew: events.length > 0,
-    fingerprint: held.claim.fingerprint,
+    fingerprint: held.reservation.fingerprint,
     release: async () => {
-      await execute(store, target, releaseClaim(ours, now()), step('release'))
+      await execute(store, target, releaseReservation(ours, now()), step('release'))
     },
     confirm: async () => {
-      const { state: after } = await execute(store, target, confirmClaim(ours, now()), step('confirm'))
-      return after.status === 'confirmed' && after.claim.claimId === ours
+      const { state: after } = await execute(store, target, confirmReservation(ours, now()), step('confirm'))
+      return after.status === 'confirmed' && after.reservation.claimId === ours
     },
   }
 }
@@ -123,7 +123,7 @@ export async function vacate(reservations: Reservations, request: KeyOf, context
   if (state.status !== 'free') await judge(reservations, request, state, context)
 }
 
-type KeyOf = Pick<ClaimRequest, 'orgId' | 'key'>
+type KeyOf = Pick<ReservationRequest, 'orgId' | 'key'>
 
 function keyed(reservations: Reservations, { orgId, key }: KeyOf, context: CommandContext) {
   const keyHash = reservations.hash(key)
@@ -141,45 +141,46 @@ function keyed(reservations: Reservations, { orgId, key }: KeyOf, context: Comma
 async function judge(
   reservations: Reservations,
   request: KeyOf,
-  { status, claim: { claimId, ownerStream, claimedAt } }: Exclude<ReservationState, { status: 'free' }>,
+  { status, reservation: { claimId, ownerStream, claimedAt } }: Exclude<ReservationState, { status: 'free' }>,
   context: CommandContext,
 ): Promise<void> {
   const { store, now, ownerOf } = reservations
   const { target, step } = keyed(reservations, request, context)
   const owner = await ownerOf(ownerStream, request.key)
   if (owner === 'present') {
-    await execute(store, target, confirmClaim(claimId, now()), step('confirm-other'))
+    await execute(store, target, confirmReservation(claimId, now()), step('confirm-other'))
   } else if (owner === 'revoked' || (owner === 'lacking' && status === 'confirmed')) {
-    await execute(store, target, revokeClaim(claimId, now()), step('revoke-other'))
+    await execute(store, target, revokeReservation(claimId, now()), step('revoke-other'))
   } else if (now().getTime() - Date.parse(claimedAt) >= graceMs) {
-    await execute(store, target, releaseClaim(claimId, now()), step('release-other'))
+    await execute(store, target, releaseReservation(claimId, now()), step('release-other'))
   }
 }
 
 type Decide = (state: ReservationState) => Decision<ReservationEvent>
 
-function claimFor(request: ClaimRequest, claimId: string, now: Date): Decide {
+function reserveFor(request: ReservationRequest, claimId: string, now: Date): Decide {
   const { ownerStream, ownerId, fingerprint, isRenewing = false } = request
   const data = { claimId, ownerStream, ownerId, fingerprint, claimedAt: now.toISOString() }
   const isOpen = (state: ReservationState) =>
-    state.status === 'free' || (isRenewing && state.claim.ownerId === ownerId && state.claim.claimId !== claimId)
+    state.status === 'free' ||
+    (isRenewing && state.reservation.ownerId === ownerId && state.reservation.claimId !== claimId)
   return (state) => (isOpen(state) ? [{ type: 'ReservationClaimed', data }] : [])
 }
 
-function confirmClaim(claimId: string, now: Date): Decide {
+function confirmReservation(claimId: string, now: Date): Decide {
   const data = { claimId, confirmedAt: now.toISOString() }
   return (state) =>
-    state.status === 'claimed' && state.claim.claimId === claimId ? [{ type: 'ReservationConfirmed', data }] : []
+    state.status === 'reserved' && state.reservation.claimId === claimId ? [{ type: 'ReservationConfirmed', data }] : []
 }
 
 /** Does not release a claim that was confirmed meanwhile. */
-function releaseClaim(claimId: string, now: Date): Decide {
-  const revoke = revokeClaim(claimId, now)
-  return (state) => (state.status === 'claimed' ? revoke(state) : [])
+function releaseReservation(claimId: string, now: Date): Decide {
+  const revoke = revokeReservation(claimId, now)
+  return (state) => (state.status === 'reserved' ? revoke(state) : [])
 }
 
-function revokeClaim(claimId: string, now: Date): Decide {
+function revokeReservation(claimId: string, now: Date): Decide {
   const data = { claimId, releasedAt: now.toISOString() }
   return (state) =>
-    state.status !== 'free' && state.claim.claimId === claimId ? [{ type: 'ReservationReleased', data }] : []
+    state.status !== 'free' && state.reservation.claimId === claimId ? [{ type: 'ReservationReleased', data }] : []
 }

@@ -4,7 +4,7 @@ import { problems, type ProblemCode } from './problems.ts'
 import type { Access } from './access.ts'
 
 /** Every error's body, RFC 9457. */
-export const ProblemDocument = Type.Object(
+const ProblemDocument = Type.Object(
   {
     type: Type.String({ format: 'uri' }),
     title: Type.String(),

@@ -34,7 +34,7 @@ export type ServicePrefix =
   | 'user-management'
   | 'notifications'
 
-export type Mount = 'prefixed' | 'gateway' | 'bare'
+type Mount = 'prefixed' | 'gateway' | 'bare'
 
 /** One service: one route table, served at up to three mounts (T19). */
 export interface Service {

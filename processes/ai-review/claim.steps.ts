@@ -1,12 +1,12 @@
 import { Type, type Static } from 'typebox'
 import { v5 } from 'uuid'
-import { claimSlot } from '../../commands/ai-review/claim-slot.ts'
-import { openClaimedReview } from '../../commands/ai-review/open-claimed-review.ts'
+import { takeSlot } from '../../commands/ai-review/take-slot.ts'
+import { openSlotHolder } from '../../commands/ai-review/open-slot-holder.ts'
 import { successorOf } from '../../commands/ai-review/slot-holder.ts'
 import { confirmConsent, withdrawConsent } from '../../commands/ai-review/withdraw-consent.ts'
 import { execute } from '../../commands/handling/execute.ts'
 import { aiReviews } from '../../streams/ai-review/aggregate.ts'
-import { aiReviewSlots, type SlotClaim } from '../../streams/ai-review-slot/aggregate.ts'
+import { aiReviewSlots, type SlotHolder } from '../../streams/ai-review-slot/aggregate.ts'
 import { aiReviewChannelStream } from '../../streams/channels/ai-review.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import { readChannelEvent } from '../relay/channel.ts'
@@ -44,10 +44,10 @@ export async function claim(todo: Todo<ClaimPayload>, deps: ProcessDependencies)
     now: todo.dueAt,
   }
   const context = todo.command('ai-review.claim')
-  const { state, position, events } = await execute(deps.store, target, (slot) => claimSlot(command, slot), context)
+  const { state, position, events } = await execute(deps.store, target, (slot) => takeSlot(command, slot), context)
   if (events[0]?.type !== 'AiReviewSlotClaimed' || state.status === 'free') return { kind: 'done', position }
   deps.failpoint('slot-claimed')
-  return openClaimed(todo, state.claim, deps, { isNew: true })
+  return openHolder(todo, state.holder, deps, { isNew: true })
 }
 
 /**
@@ -58,18 +58,18 @@ export async function open(todo: Todo<OpenPayload>, deps: ProcessDependencies): 
   const { caseId, productId } = todo.payload
   const target = aiReviewSlots.of(todo.orgId, caseId, productId)
   const { state } = await deps.store.load(target)
-  if (state.status === 'free' || state.claim.aiReviewId !== todo.key) return { kind: 'done' }
-  return openClaimed(todo, state.claim, deps)
+  if (state.status === 'free' || state.holder.aiReviewId !== todo.key) return { kind: 'done' }
+  return openHolder(todo, state.holder, deps)
 }
 
-async function openClaimed(
+async function openHolder(
   todo: Todo,
-  claimed: SlotClaim,
+  holder: SlotHolder,
   deps: ProcessDependencies,
   opening: { readonly isNew?: boolean } = {},
 ): Promise<StepOutcome> {
   const contexts = { supersede: todo.command('ai-review.supersede'), open: todo.command('ai-review.open') }
-  return { kind: 'done', position: await openClaimedReview(deps, claimed, contexts, opening) }
+  return { kind: 'done', position: await openSlotHolder(deps, holder, contexts, opening) }
 }
 
 /**

@@ -1,12 +1,12 @@
 import { Type } from 'typebox'
 import { FailureCode } from '../assessment/events.ts'
-import { defineEvent, type EventOf } from '../store/schema.ts'
+import { defineEvent } from '../store/schema.ts'
 import { Id, Instant, Nullable } from '../types.ts'
 import { defineChannelStream, publicData } from './channel.ts'
 
 const named = { org_id: Id, assessment_id: Id, patient_id: Id }
 
-/** Stream of the public assessment events: ids, status and error code; the record itself goes by webhook only. */
+/** Stream of the public assessment events: ids, status and error code. Only webhooks contain the record. */
 export const assessmentChannelStream = defineChannelStream({
   name: 'assessment.events',
   organisationMember: 'org_id',
@@ -22,7 +22,7 @@ export const assessmentChannelStream = defineChannelStream({
         ended_at: Instant,
       }),
     ),
-    /** `case_id` is null where the uploads were never submitted. */
+    /** `case_id` is null if the uploads were never submitted. */
     failed: defineEvent(
       'assessment.failed',
       publicData({
@@ -36,5 +36,3 @@ export const assessmentChannelStream = defineChannelStream({
     ),
   },
 })
-
-export type AssessmentChannelEvent = EventOf<typeof assessmentChannelStream.events>

@@ -1,11 +1,11 @@
-import { defineEvent, type EventOf } from '../store/schema.ts'
+import { defineEvent } from '../store/schema.ts'
 import { Id, Instant } from '../types.ts'
 import { DisabledReason, FailingPercent } from '../webhook-subscriptions/events.ts'
 import { defineChannelStream, publicData } from './channel.ts'
 
 const endpoint = { org_id: Id, subscription_id: Id }
 
-/** Stream of the public webhook events (contract section 3, line 474). No address: tenants put tokens into theirs. */
+/** Stream of the public webhook events (contract section 3, line 474). No addresses, because they may contain tokens. */
 export const webhookChannelStream = defineChannelStream({
   name: 'webhook.events',
   organisationMember: 'org_id',
@@ -20,5 +20,3 @@ export const webhookChannelStream = defineChannelStream({
     ),
   },
 })
-
-export type WebhookChannelEvent = EventOf<typeof webhookChannelStream.events>

@@ -17,7 +17,7 @@ import {
 } from './clinical-acts.ts'
 import { recordFindings, supersedeDiagnoses } from './finding-acts.ts'
 import { declareImage, receiveImage } from './image-acts.ts'
-import { advanceReview, claimSlot } from './review-acts.ts'
+import { advanceReview, takeSlot } from './review-acts.ts'
 import { Story } from './story.ts'
 import { advanceDelivery, changeSubscription, recover, redeliver, subscribe, testSubscription } from './webhook-acts.ts'
 
@@ -41,7 +41,7 @@ const acts = {
   testSubscription,
   redeliver,
   recover,
-  claimSlot,
+  takeSlot,
   advanceReview,
   recordFindings,
   supersedeDiagnoses,
@@ -75,7 +75,7 @@ const weights: Partial<Record<keyof typeof acts, number>> = {
   advanceAssessment: 4,
   advanceDelivery: 4,
   changeSubscription: 2,
-  claimSlot: 2,
+  takeSlot: 2,
   publishDecision: 2,
   recordFindings: 3,
   supersedeDiagnoses: 3,

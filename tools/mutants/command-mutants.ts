@@ -7,7 +7,7 @@ export const commandMutants: readonly Mutant[] = [
   {
     name: 'repeat-before-its-review',
     fault: 'a repeated superseding request returns the position of the claim, before the review exists',
-    file: 'commands/ai-review/open-claimed-review.ts',
+    file: 'commands/ai-review/open-slot-holder.ts',
     text: 'const { reached } = await execute(store, target',
     replacement: 'const { position: reached } = await execute(store, target',
     caughtBy: [
@@ -35,7 +35,7 @@ export const commandMutants: readonly Mutant[] = [
     name: 'claim-not-renewed',
     fault: 'an identifier that was taken back is still freed by a caller that saw it dropped',
     file: 'commands/handling/reservations.ts',
-    text: '(isRenewing && state.claim.ownerId === ownerId && state.claim.claimId !== claimId)',
+    text: '(isRenewing && state.reservation.ownerId === ownerId && state.reservation.claimId !== claimId)',
     replacement: 'isRenewing === undefined',
     caughtBy: [{ file: corrections, test: 'an identifier that is removed and added back before it is freed stays' }],
   },

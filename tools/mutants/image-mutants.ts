@@ -54,8 +54,6 @@ export const imageMutants: readonly Mutant[] = [
     file: 'read-api/tenant-rows.ts',
     text: '.where(`${alias}.org_id`, tenant)',
     replacement: ".whereRaw('?::uuid is not null', [tenant])",
-    caughtBy: [
-      { file: queries, test: 'finds what the organisation has, and for another one nothing, as if it did not exist' },
-    ],
+    caughtBy: [{ file: queries, test: 'finds records of the organisation, and nothing for another organisation' }],
   },
 ]

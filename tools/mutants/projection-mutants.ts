@@ -117,12 +117,12 @@ export const projectionMutants: readonly Mutant[] = [
   {
     name: 'lost-commit-foreign',
     fault: 'a lost answer of a commit is taken as a commit of another instance',
-    file: 'projections/runtime/share-writer.ts',
+    file: 'projections/runtime/retrying-writer.ts',
     text: 'isOutcomeUnknown = true',
     replacement: 'isOutcomeUnknown = false',
     caughtBy: [
       {
-        file: 'test/projections/runtime/share-writer.int.test.ts',
+        file: 'test/projections/runtime/retrying-writer.int.test.ts',
         test: 'recognises its own commit if the answer was lost',
       },
     ],
@@ -157,7 +157,7 @@ export const projectionMutants: readonly Mutant[] = [
     caughtBy: [
       {
         file: 'test/projections/runtime/folded-removals.int.test.ts',
-        test: 'a row that the same event has removed by its values',
+        test: 'a row that the same event removed by its values',
       },
     ],
   },

@@ -85,8 +85,8 @@ export const storeMutants: readonly Mutant[] = [
     name: 'key-for-any-request',
     fault: 'an Idempotency-Key returns the answer of another request',
     file: 'commands/handling/once-by-key.ts',
-    text: `if (claimed.kind === 'held' || claimed.fingerprint !== keyed.fingerprint) throw`,
-    replacement: `if (claimed.kind === 'held') throw`,
+    text: `if (reserved.kind === 'held' || reserved.fingerprint !== keyed.fingerprint) throw`,
+    replacement: `if (reserved.kind === 'held') throw`,
     caughtBy: [
       { file: execute, test: 'is claimed by the first request, answers its repeat, and refuses another request' },
     ],
@@ -95,7 +95,7 @@ export const storeMutants: readonly Mutant[] = [
     name: 'key-given-back-by-repeat',
     fault: 'a refused repeat releases the key of the request before it',
     file: 'commands/handling/once-by-key.ts',
-    text: 'if (claimed.isNew && error instanceof Problem)',
+    text: 'if (reserved.isNew && error instanceof Problem)',
     replacement: 'if (error instanceof Problem)',
     caughtBy: [
       { file: execute, test: 'is not released by a refused repeat while the outcome of the first request is unknown' },

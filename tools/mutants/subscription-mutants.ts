@@ -50,7 +50,7 @@ export const subscriptionMutants: readonly Mutant[] = [
     caughtBy: [
       {
         file: 'test/read-api/webhooks/published-keys.int.test.ts',
-        test: 'are those that sign, newest first, of every organisation; a replaced one until ten minutes after its end',
+        test: 'are the signing keys of every organisation, newest first; a replaced key stays for ten minutes',
       },
     ],
   },

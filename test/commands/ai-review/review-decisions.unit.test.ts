@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { claimSlot } from '../../../commands/ai-review/claim-slot.ts'
+import { takeSlot } from '../../../commands/ai-review/take-slot.ts'
 import { nextCall } from '../../../commands/ai-review/next-call.ts'
 import { openReview } from '../../../commands/ai-review/open-review.ts'
 import { startReview } from '../../../commands/ai-review/open-review.ts'
@@ -27,24 +27,24 @@ const ends = {
 
 describe('the slot of a case and a product', () => {
   const claimed = slotFact('AiReviewSlotClaimed')
-  const { claimedAt: _, supersedes: _supersedes, request: _request, ...claim } = claimed.data
-  const command = { ...claim, requestEventId: ids.requestEvent, now: new Date(at(2)) }
+  const { claimedAt: _, supersedes: _supersedes, request: _request, ...holder } = claimed.data
+  const command = { ...holder, requestEventId: ids.requestEvent, now: new Date(at(2)) }
   const another = { ...command, aiReviewId: ids.attempt, requestEventId: ids.event, now: new Date(at(3)) }
 
   it('is claimed once', () => {
-    given(aiReviewSlots).when(claimSlot, command).thenEvents([claimed])
+    given(aiReviewSlots).when(takeSlot, command).thenEvents([claimed])
   })
 
   it('records the holder as the answer to another request, once, and enqueues nothing', () => {
     given(aiReviewSlots, claimed)
-      .when(claimSlot, another)
+      .when(takeSlot, another)
       .thenEvents([slotFact('AiReviewRequestAnswered')])
   })
 
   it('opens the review that its claim describes, once', () => {
-    given(aiReviews).when(openReview, { claim: claimed.data }).thenEvents([requested])
+    given(aiReviews).when(openReview, { holder: claimed.data }).thenEvents([requested])
     for (const end of Object.values(ends))
-      given(aiReviews, requested, end).when(openReview, { claim: claimed.data }).thenNothing()
+      given(aiReviews, requested, end).when(openReview, { holder: claimed.data }).thenNothing()
   })
 })
 

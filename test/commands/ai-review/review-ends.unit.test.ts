@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { cancelReview, isSameRequest } from '../../../commands/ai-review/cancel-review.ts'
-import { claimSlot } from '../../../commands/ai-review/claim-slot.ts'
+import { takeSlot } from '../../../commands/ai-review/take-slot.ts'
 import { openReview } from '../../../commands/ai-review/open-review.ts'
 import { supersedeReview } from '../../../commands/ai-review/supersede-review.ts'
 import { supersedeSlot } from '../../../commands/ai-review/supersede-review.ts'
@@ -79,8 +79,8 @@ const claimedAnew = slotFact('AiReviewSlotClaimed', {
 })
 
 describe('superseding the review that holds a slot', () => {
-  const { claimedAt: _claimedAt, requestEventId: _requestEventId, ...claim } = claimedAnew.data
-  const command = { ...claim, supersedes, now: new Date(at(15)) }
+  const { claimedAt: _claimedAt, requestEventId: _requestEventId, ...holder } = claimedAnew.data
+  const command = { ...holder, supersedes, now: new Date(at(15)) }
   const another = { ...command, aiReviewId: ids.attempt, request: { ...request, key: hash('3') } }
 
   it('gives the slot to the new one, once', () => {
@@ -116,16 +116,16 @@ describe('superseding the review that holds a slot', () => {
   it('keeps the answer of the request that claimed the slot first', () => {
     const { claimedAt: _at, supersedes: _supersedes, request: _request, ...asked } = claimed.data
     const again = { ...asked, requestEventId: ids.requestEvent, now: new Date(at(20)) }
-    given(aiReviewSlots, claimed, claimedAnew).when(claimSlot, again).thenNothing()
+    given(aiReviewSlots, claimed, claimedAnew).when(takeSlot, again).thenNothing()
     const answered = slotFact('AiReviewRequestAnswered', { aiReviewId: ids.newReview, answeredAt: at(20) })
     given(aiReviewSlots, claimed, claimedAnew)
-      .when(claimSlot, { ...again, requestEventId: ids.event })
+      .when(takeSlot, { ...again, requestEventId: ids.event })
       .thenEvents([answered])
   })
 })
 
 describe('a review that was superseded', () => {
-  const command = { claim: claimedAnew.data }
+  const command = { holder: claimedAnew.data }
 
   it.each([
     ...open,
@@ -139,7 +139,7 @@ describe('a review that was superseded', () => {
   })
 
   it('records nothing for a first claim, or if there is no review', () => {
-    given(aiReviews, requested).when(supersedeReview, { claim: claimed.data }).thenNothing()
+    given(aiReviews, requested).when(supersedeReview, { holder: claimed.data }).thenNothing()
     given(aiReviews).when(supersedeReview, command).thenNothing()
   })
 

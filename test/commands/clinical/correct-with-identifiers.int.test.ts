@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { correctWithIdentifiers } from '../../../commands/clinical/correct-with-identifiers.ts'
-import { patientsHolding } from '../../../commands/clinical/identifier-claims.ts'
+import { patientsHolding } from '../../../commands/clinical/identifier-reservations.ts'
 import { registerWithIdentifiers } from '../../../commands/clinical/register-with-identifiers.ts'
 import type { RegisterPatient } from '../../../commands/clinical/register-patient.ts'
 import { problem } from '../../../platform/http/problems.ts'

@@ -196,7 +196,7 @@ describe('an Idempotency-Key beside a natural key', () => {
     fingerprint: hash(letter),
     isKeyed: true,
     idOf: () => randomUUID(),
-    claimName: `idempotency\0${key}`,
+    reservedKey: `idempotency\0${key}`,
     identity: hash(letter),
     causing: null,
   })
@@ -261,7 +261,7 @@ describe('an Idempotency-Key beside a natural key', () => {
   })
 
   it('is optional', async () => {
-    const unkeyed = { ...keyed('', 'a'), claimName: null, fingerprint: null, isKeyed: false }
+    const unkeyed = { ...keyed('', 'a'), reservedKey: null, fingerprint: null, isKeyed: false }
     const owner = {
       orgId: world.orgId,
       ownerId: randomUUID(),

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
-  claim,
+  reserve,
   holderOf,
   reservationsOf,
   vacate,
-  type ClaimRequest,
-  type ClaimResult,
+  type ReservationRequest,
+  type ReservationResult,
   type OwnerState,
 } from '../../../commands/handling/reservations.ts'
 import { execute } from '../../../commands/handling/execute.ts'
@@ -30,14 +30,14 @@ function newOwner() {
 
 type Owner = ReturnType<typeof newOwner>
 
-function claimed(key: string, owner: Owner, deps: Pick<DecisionWorld, 'store'> = world): Promise<ClaimResult> {
+function reserved(key: string, owner: Owner, deps: Pick<DecisionWorld, 'store'> = world): Promise<ReservationResult> {
   const request = { orgId: world.orgId, key, ...owner, fingerprint: hash('f') }
-  return claim(reservationsOf({ ...world, store: deps.store }), request, contextOf(world))
+  return reserve(reservationsOf({ ...world, store: deps.store }), request, contextOf(world))
 }
 
-async function won(key: string, owner: Owner): Promise<Extract<ClaimResult, { kind: 'claimed' }>> {
-  const result = await claimed(key, owner)
-  if (result.kind !== 'claimed') throw new Error('the key is held')
+async function won(key: string, owner: Owner): Promise<Extract<ReservationResult, { kind: 'reserved' }>> {
+  const result = await reserved(key, owner)
+  if (result.kind !== 'reserved') throw new Error('the key is held')
   return result
 }
 
@@ -62,9 +62,9 @@ const heldBy = (owner: Owner, isConfirmed: boolean) => ({
 describe('a claim', () => {
   it('is made once for an owner, who finds it again', async () => {
     const owner = newOwner()
-    expect(await claimed('again', owner)).toMatchObject({ kind: 'claimed', isNew: true })
-    expect(await claimed('again', owner)).toMatchObject({ kind: 'claimed', isNew: false, fingerprint: hash('f') })
-    expect(await claimed('again', newOwner())).toEqual(heldBy(owner, false))
+    expect(await reserved('again', owner)).toMatchObject({ kind: 'reserved', isNew: true })
+    expect(await reserved('again', owner)).toMatchObject({ kind: 'reserved', isNew: false, fingerprint: hash('f') })
+    expect(await reserved('again', newOwner())).toEqual(heldBy(owner, false))
   })
 
   it('that is confirmed stays: a second confirmation succeeds, and a release does nothing', async () => {
@@ -73,7 +73,7 @@ describe('a claim', () => {
     await appear(owner)
     expect([await own.confirm(), await own.confirm()]).toEqual([true, true])
     world.pass(3600)
-    expect(await claimed('confirmed', newOwner())).toEqual(heldBy(owner, true))
+    expect(await reserved('confirmed', newOwner())).toEqual(heldBy(owner, true))
     expect(await holder('confirmed')).toBe(owner.ownerId)
   })
 
@@ -86,15 +86,17 @@ describe('a claim', () => {
     await won('released', second)
     expect(await own.confirm()).toBe(false)
     await own.release()
-    expect(await claimed('released', first)).toEqual(heldBy(second, false))
+    expect(await reserved('released', first)).toEqual(heldBy(second, false))
   })
 
   it('is won by one of twenty at once, from two processes', async () => {
     const owners = Array.from({ length: 20 }, newOwner)
     const results = await Promise.all(
-      owners.map((owner, index) => claimed('race', owner, { store: index % 2 === 0 ? world.store : world.otherStore })),
+      owners.map((owner, index) =>
+        reserved('race', owner, { store: index % 2 === 0 ? world.store : world.otherStore }),
+      ),
     )
-    const winners = results.flatMap((result, index) => (result.kind === 'claimed' ? [owners[index]?.ownerId] : []))
+    const winners = results.flatMap((result, index) => (result.kind === 'reserved' ? [owners[index]?.ownerId] : []))
     expect(winners).toHaveLength(1)
     const holders = results.flatMap((result) => (result.kind === 'held' ? [result.ownerId] : []))
     expect(new Set(holders)).toEqual(new Set(winners))
@@ -104,8 +106,8 @@ describe('a claim', () => {
     await won('tenant-key', newOwner())
     const other = { ...world, orgId: tenantOfFact(randomUUID()) }
     const request = { orgId: other.orgId, key: 'tenant-key', ...newOwner(), fingerprint: null }
-    expect(await claim(reservationsOf(world), request, contextOf(other))).toMatchObject({
-      kind: 'claimed',
+    expect(await reserve(reservationsOf(world), request, contextOf(other))).toMatchObject({
+      kind: 'reserved',
       isNew: true,
     })
     expect(reservationsOf(world).hash('tenant-key')).toMatch(/^[0-9a-f]{64}$/)
@@ -117,13 +119,13 @@ describe('a claim whose owner crashed', () => {
     const [lost, next] = [newOwner(), newOwner()]
     const own = await won('absent', lost)
     world.pass(29.999)
-    expect(await claimed('absent', next)).toEqual(heldBy(lost, false))
+    expect(await reserved('absent', next)).toEqual(heldBy(lost, false))
     expect(await holder('absent')).toBeNull()
     world.pass(0.001)
-    expect(await claimed('absent', next)).toMatchObject({ kind: 'claimed', isNew: true })
+    expect(await reserved('absent', next)).toMatchObject({ kind: 'reserved', isNew: true })
     // The owner had not crashed. Its late confirmation fails.
     expect(await own.confirm()).toBe(false)
-    expect(await claimed('absent', lost)).toEqual(heldBy(next, false))
+    expect(await reserved('absent', lost)).toEqual(heldBy(next, false))
   })
 
   it('after its append is confirmed by the next request for the key', async () => {
@@ -132,29 +134,30 @@ describe('a claim whose owner crashed', () => {
     await appear(owner)
     expect(await holder('there')).toBe(owner.ownerId)
     world.pass(3600)
-    expect(await claimed('there', newOwner())).toEqual(heldBy(owner, true))
+    expect(await reserved('there', newOwner())).toEqual(heldBy(owner, true))
   })
 
   it('is released once by several requests at once', async () => {
     const lost = newOwner()
     await won('many', lost)
     world.pass(30)
-    const results = await Promise.all(Array.from({ length: 8 }, () => claimed('many', newOwner())))
-    expect(results.filter(({ kind }) => kind === 'claimed')).toHaveLength(1)
-    expect(results.every((result) => result.kind === 'claimed' || result.ownerId !== lost.ownerId)).toBe(true)
+    const results = await Promise.all(Array.from({ length: 8 }, () => reserved('many', newOwner())))
+    expect(results.filter(({ kind }) => kind === 'reserved')).toHaveLength(1)
+    expect(results.every((result) => result.kind === 'reserved' || result.ownerId !== lost.ownerId)).toBe(true)
   })
 })
 
 describe('a claim whose owner exists without the key', () => {
   const seen = (owner: OwnerState) => reservationsOf(world, async () => owner)
-  const requestOf = (key: string, owner: Owner, isRenewing = false): ClaimRequest => ({
+  const requestOf = (key: string, owner: Owner, isRenewing = false): ReservationRequest => ({
     orgId: world.orgId,
     key,
     ...owner,
     fingerprint: null,
     isRenewing,
   })
-  const asked = (key: string, owner: Owner, as: OwnerState) => claim(seen(as), requestOf(key, owner), contextOf(world))
+  const asked = (key: string, owner: Owner, as: OwnerState) =>
+    reserve(seen(as), requestOf(key, owner), contextOf(world))
 
   it('stays for 30 s, because the owner may be about to use it, but does not count as held', async () => {
     const [owner, next] = [newOwner(), newOwner()]
@@ -163,25 +166,25 @@ describe('a claim whose owner exists without the key', () => {
     expect(await asked('lacking', next, 'lacking')).toEqual(heldBy(owner, false))
     expect(await holderOf(seen('lacking'), world.orgId, 'lacking')).toBeNull()
     world.pass(0.001)
-    expect(await asked('lacking', next, 'lacking')).toMatchObject({ kind: 'claimed', isNew: true })
+    expect(await asked('lacking', next, 'lacking')).toMatchObject({ kind: 'reserved', isNew: true })
   })
 
   it('ends at once if it was confirmed, because the owner has given the key up', async () => {
     const [owner, next] = [newOwner(), newOwner()]
     expect(await (await won('given up', owner)).confirm()).toBe(true)
     expect(await holderOf(seen('lacking'), world.orgId, 'given up')).toBeNull()
-    expect(await asked('given up', next, 'lacking')).toMatchObject({ kind: 'claimed', isNew: true })
+    expect(await asked('given up', next, 'lacking')).toMatchObject({ kind: 'reserved', isNew: true })
     expect(await (await won('gone', owner)).confirm()).toBe(true)
     await vacate(seen('lacking'), { orgId: world.orgId, key: 'gone' }, contextOf(world))
-    expect(await claimed('gone', next)).toMatchObject({ kind: 'claimed', isNew: true })
+    expect(await reserved('gone', next)).toMatchObject({ kind: 'reserved', isNew: true })
   })
 
   it('is renewed by the owner only, and cannot be ended or confirmed under its old id', async () => {
     const [owner, next] = [newOwner(), newOwner()]
     const old = await won('renewed', owner)
     await old.confirm()
-    const renewed = await claim(reservationsOf(world), requestOf('renewed', owner, true), contextOf(world))
-    if (renewed.kind !== 'claimed') throw new Error('the key is held')
+    const renewed = await reserve(reservationsOf(world), requestOf('renewed', owner, true), contextOf(world))
+    if (renewed.kind !== 'reserved') throw new Error('the key is held')
     expect([renewed.isNew, await old.confirm()]).toEqual([true, false])
     await old.release()
     expect(await asked('renewed', next, 'lacking')).toMatchObject({
@@ -191,7 +194,7 @@ describe('a claim whose owner exists without the key', () => {
     })
     await vacate(seen('lacking'), { orgId: world.orgId, key: 'renewed' }, contextOf(world))
     expect(await renewed.confirm()).toBe(true)
-    expect(await claim(reservationsOf(world), requestOf('renewed', next, true), contextOf(world))).toMatchObject({
+    expect(await reserve(reservationsOf(world), requestOf('renewed', next, true), contextOf(world))).toMatchObject({
       kind: 'held',
       ownerId: owner.ownerId,
     })
@@ -201,14 +204,14 @@ describe('a claim whose owner exists without the key', () => {
     const [owner, next] = [newOwner(), newOwner()]
     await (await won('overtaken', owner)).confirm()
     const slow = reservationsOf(world, async () => {
-      await claim(
+      await reserve(
         reservationsOf({ ...world, store: world.otherStore }),
         requestOf('overtaken', owner, true),
         contextOf(world),
       )
       return 'lacking'
     })
-    expect(await claim(slow, requestOf('overtaken', next), contextOf(world))).toMatchObject({
+    expect(await reserve(slow, requestOf('overtaken', next), contextOf(world))).toMatchObject({
       kind: 'held',
       ownerId: owner.ownerId,
     })

@@ -1,10 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
-import { prepared, queryPrepared } from '../../../platform/database/prepared.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 
 let database: FreshDatabase
 let pool: Pool
+
+// The module gives out names once per process. This file uses them up, so it has an instance of its own.
+vi.resetModules()
+const { prepared, queryPrepared } = await import('../../../platform/database/prepared.ts')
+
 beforeAll(async () => {
   database = await freshDatabase()
   pool = createPool({ url: database.url, max: 1 })

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
 import { createReadPositions } from '../../../projections/runtime/read-positions.ts'
-import { shareOf, writeShares } from '../../../projections/runtime/batch-writer.ts'
+import { partOf, writeBatch } from '../../../projections/runtime/batch-writer.ts'
 import type { RebuildProgress } from '../../../projections/rebuild/context.ts'
 import { emptyCopy } from '../../../projections/rebuild/copies.ts'
 import { fill } from '../../../projections/rebuild/fill.ts'
@@ -157,7 +157,7 @@ describe('a switch', () => {
     }
     const switching = rebuild(world.context({ skips }), [ticketCounts])
     await eventually(() => waiting('%for update'))
-    const writing = writeShares(world.pool, [shareOf(ticketCounts, events, from, to)])
+    const writing = writeBatch(world.pool, [partOf(ticketCounts, events, from, to)])
     await eventually(() => waiting('%shape_id%'))
     await holder.query('commit')
     holder.release()

@@ -4,17 +4,12 @@ import { Client } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi, type MockInstance } from 'vitest'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { inTransaction } from '../../../platform/database/transaction.ts'
-import {
-  CheckpointLostError,
-  shareOf,
-  writeShares,
-  createWritePool,
-} from '../../../projections/runtime/batch-writer.ts'
+import { CheckpointLostError, partOf, writeBatch, createWritePool } from '../../../projections/runtime/batch-writer.ts'
 import { beat } from '../../../projections/runtime/checkpoints.ts'
 import { reasonOf } from '../../../projections/runtime/database-errors.ts'
 import type { Projector } from '../../../projections/runtime/projector.ts'
 import { createProjector, ensureRuntimeSchema, prepareProjector } from '../../../projections/runtime/schema.ts'
-import { ShareWriter } from '../../../projections/runtime/share-writer.ts'
+import { RetryingWriter } from '../../../projections/runtime/retrying-writer.ts'
 import { readRows, recorded } from '../../support/given-projector.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import {
@@ -76,12 +71,12 @@ async function write(
   { isJoinable = true } = {},
 ): Promise<string[]> {
   const batch = batchOf(events)
-  const shares = projectors.map((projector) => {
+  const parts = projectors.map((projector) => {
     const at = reached.get(projector.name) ?? 0n
-    return shareOf(projector, batch, place(at), place(at + 1n))
+    return partOf(projector, batch, place(at), place(at + 1n))
   })
-  const changed = await writeShares(pool, shares, isJoinable ? { copies } : {})
-  for (const { projector, to } of shares) reached.set(projector.name, to.commit)
+  const changed = await writeBatch(pool, parts, isJoinable ? { copies } : {})
+  for (const { projector, to } of parts) reached.set(projector.name, to.commit)
   return changed
 }
 
@@ -240,11 +235,11 @@ describe('a refused small batch', () => {
     const impatient = createPool({ url: database.url, max: 2, statementTimeoutMs: 150 })
     const told = { written: vi.fn(), lost: vi.fn(), failed: vi.fn(), databaseGone: vi.fn() }
     const warn = vi.fn()
-    const writer = new ShareWriter(impatient, { ...silentLogger, warn }, told, new AbortController().signal)
+    const writer = new RetryingWriter(impatient, { ...silentLogger, warn }, told, new AbortController().signal)
     const member = { projector: ticketCounts, position: place(0n), isActive: true, copyId: '' }
     const batch = (from: bigint, ticket: string) => {
       const events = batchOf([opened(ticket)])
-      return { member, events, share: shareOf(ticketCounts, events, place(from), place(from + 1n)) }
+      return { member, events, part: partOf(ticketCounts, events, place(from), place(from + 1n)) }
     }
     await writer.write([batch(0n, '1')])
     const holder = await other.connect()
@@ -329,11 +324,7 @@ describe('any batches', () => {
     const outcomeOf = async (projector: Projector, batch: ReturnType<typeof batchOf>) => {
       const at = reached.get(projector.name) ?? 0n
       const writing = async () =>
-        writeShares(
-          pool,
-          [shareOf(projector, batch, place(at), place(at + 1n))],
-          projector === joined ? { copies } : {},
-        )
+        writeBatch(pool, [partOf(projector, batch, place(at), place(at + 1n))], projector === joined ? { copies } : {})
       const outcome = await writing().then(
         (changed) => changed.map((name) => name.slice(projector.name.length)).toSorted(),
         (error: unknown) => reasonOf(error).replaceAll(projector.name, ''),

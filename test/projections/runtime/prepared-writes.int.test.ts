@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { inTransaction } from '../../../platform/database/transaction.ts'
-import { shareOf, writeShares } from '../../../projections/runtime/batch-writer.ts'
+import { partOf, writeBatch } from '../../../projections/runtime/batch-writer.ts'
 import type { Projector } from '../../../projections/runtime/projector.ts'
 import { createProjector, ensureRuntimeSchema, prepareProjector } from '../../../projections/runtime/schema.ts'
 import { recorded } from '../../support/given-projector.ts'
@@ -29,8 +29,8 @@ afterAll(async () => {
 /** Writes the events as one batch after the earlier ones. */
 async function write(projector: Projector, ...events: readonly TicketEvent[]): Promise<void> {
   const at = reached.get(projector.name) ?? 0n
-  await writeShares(pool, [
-    shareOf(projector, recorded(events), { commit: at, prepare: at }, { commit: at + 1n, prepare: at + 1n }),
+  await writeBatch(pool, [
+    partOf(projector, recorded(events), { commit: at, prepare: at }, { commit: at + 1n, prepare: at + 1n }),
   ])
   reached.set(projector.name, at + 1n)
 }

@@ -5,7 +5,7 @@ import type { Projector } from './projector.ts'
 import type { ProjectorState } from './runner-options.ts'
 
 /** One projector of a runner. */
-export interface Slot {
+export interface ProjectorRun {
   readonly projector: Projector
   state: ProjectorState
   /** This instance has written up to here. */
@@ -23,7 +23,7 @@ export interface Slot {
   foreign: number | undefined
 }
 
-export function emptySlot(projector: Projector): Slot {
+export function newRun(projector: Projector): ProjectorRun {
   const nothing = {
     position: undefined,
     failure: undefined,
@@ -36,8 +36,8 @@ export function emptySlot(projector: Projector): Slot {
   return { projector, state: 'standby', ...nothing }
 }
 
-/** Whether the slot is still catching up. Stopped and failed slots, and those of other instances, do not count. */
-export function isBehind({ state, member, upgrading }: Slot): boolean {
+/** Whether the run is still catching up. Stopped and failed runs, and those of other instances, do not count. */
+export function isBehind({ state, member, upgrading }: ProjectorRun): boolean {
   return upgrading !== undefined || state === 'catching-up' || (state === 'standby' && member !== undefined)
 }
 
@@ -45,26 +45,26 @@ export function isBehind({ state, member, upgrading }: Slot): boolean {
  * Whether this instance writes the projector, now or soon. False while a copy of another version or with other tables
  * serves.
  */
-export function isRun({ upgrading, hasFailedUpgrade }: Slot): boolean {
+export function isWrittenHere({ upgrading, hasFailedUpgrade }: ProjectorRun): boolean {
   return upgrading === undefined && !hasFailedUpgrade
 }
 
 /** The state that the stored row requires, if it differs. `before`: the state at the time of the query. */
 export function stateWanted(
-  slot: Slot,
+  run: ProjectorRun,
   before: ProjectorState | undefined,
   wanted: Wanted | undefined,
 ): ProjectorState | undefined {
   if (wanted === undefined) return undefined
-  if (wanted.version > slot.projector.version) return 'standby'
-  const isRunning = slot.state === 'catching-up' || slot.state === 'live'
+  if (wanted.version > run.projector.version) return 'standby'
+  const isRunning = run.state === 'catching-up' || run.state === 'live'
   if (wanted.status === 'stopped') return isRunning ? 'stopped' : undefined
   const wasHalted = before === 'stopped' || before === 'failed'
-  return wasHalted && slot.state === before && wanted.status !== 'failed' ? 'standby' : undefined
+  return wasHalted && run.state === before && wanted.status !== 'failed' ? 'standby' : undefined
 }
 
 /** The position that this instance has caught up to; undefined unless it follows the log. */
-export function reachedBy({ state, position, copyId, projector }: Slot): CaughtUp | undefined {
+export function reachedBy({ state, position, copyId, projector }: ProjectorRun): CaughtUp | undefined {
   if (state !== 'live' || position === undefined || copyId === undefined) return undefined
   return { name: projector.name, copyId, position }
 }

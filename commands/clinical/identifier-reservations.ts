@@ -5,17 +5,17 @@ import type { PatientIdentifier } from '../../streams/patient/events.ts'
 import { patients, type PatientState } from '../../streams/patient/aggregate.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import {
-  claim,
+  reserve,
   holderOf,
   reservationsOf,
   vacate,
-  type ClaimRequest,
-  type ClaimResult,
+  type ReservationRequest,
+  type ReservationResult,
   type OwnerState,
   type Reservations,
 } from '../handling/reservations.ts'
 
-export interface ClaimingPatient {
+export interface ReservingPatient {
   readonly orgId: TenantId
   readonly patientId: string
   /** Fingerprint of the keyed request that claims. Null without a key. */
@@ -25,7 +25,7 @@ export interface ClaimingPatient {
 }
 
 /** The identifiers that one command claims for a patient. Each (organisation, scheme, value) belongs to one patient. */
-export interface IdentifierClaims {
+export interface IdentifierReservations {
   /**
    * Claims the identifiers in a fixed order, so that two requests never each hold a key that the other needs.
    *
@@ -41,37 +41,37 @@ export interface IdentifierClaims {
   readonly giveBack: () => Promise<void>
 }
 
-export interface TakeOptions {
-  /** Number of the attempt of a correction. It renews earlier claims of the patient (`ClaimRequest.isRenewing`). */
+interface TakeOptions {
+  /** Number of the attempt of a correction. It renews earlier claims of the patient (`ReservationRequest.isRenewing`). */
   readonly turn: number
 }
 
-type Claimed = Extract<ClaimResult, { kind: 'claimed' }>
+type Reserved = Extract<ReservationResult, { kind: 'reserved' }>
 
 /** Enough for as many commands as may correct one patient at once. */
 const attempts = 40
 
-export function identifierClaims(
+export function identifierReservations(
   deps: CommandDependencies,
-  patient: ClaimingPatient,
+  patient: ReservingPatient,
   context: CommandContext,
-): IdentifierClaims {
+): IdentifierReservations {
   const reservations = reservationsOfIdentifiers(deps)
   const target = patients.of(patient.orgId, patient.patientId)
-  const claims = new Map<string, { readonly identifier: PatientIdentifier; readonly claimed: Claimed }>()
+  const taken = new Map<string, { readonly identifier: PatientIdentifier; readonly reserved: Reserved }>()
   const named = (name: string) => ({ ...context, commandId: v5(name, context.commandId) })
-  const requestOf = (key: string, isRenewing: boolean): ClaimRequest => {
+  const requestOf = (key: string, isRenewing: boolean): ReservationRequest => {
     const { orgId, patientId, fingerprint } = patient
     return { orgId, key, ownerId: patientId, ownerStream: target.stream, fingerprint, isRenewing }
   }
 
   /** Until the claim is confirmed under our own id, another request that read an older claim may still end it. */
-  const isKept = async (key: string, claimed: Claimed): Promise<boolean> => {
-    if (await claimed.confirm()) return true
+  const isKept = async (key: string, reserved: Reserved): Promise<boolean> => {
+    if (await reserved.confirm()) return true
     for (let attempt = 1; attempt <= attempts; attempt++) {
       const owner = await reservations.ownerOf(target.stream, key)
       if (owner !== 'present') return owner === 'lacking'
-      const again = await claim(reservations, requestOf(key, true), named(`keep-${attempt}`))
+      const again = await reserve(reservations, requestOf(key, true), named(`keep-${attempt}`))
       if (again.kind === 'held') return false
       if (await again.confirm()) return true
     }
@@ -82,22 +82,22 @@ export function identifierClaims(
     take: async (identifiers, options) => {
       for (const identifier of uniqueIdentifiers(identifiers)) {
         const key = keyOf(identifier)
-        const claiming = options === undefined ? context : named(`turn-${options.turn}`)
-        const result = await claim(reservations, requestOf(key, options !== undefined), claiming)
+        const reserving = options === undefined ? context : named(`turn-${options.turn}`)
+        const result = await reserve(reservations, requestOf(key, options !== undefined), reserving)
         if (result.kind === 'held') throw identifierConflict(patient.listed, [identifier])
-        claims.set(key, { identifier, claimed: result })
+        taken.set(key, { identifier, reserved: result })
       }
     },
     keep: async () => {
       const lost: PatientIdentifier[] = []
-      for (const [key, { identifier, claimed }] of claims) if (!(await isKept(key, claimed))) lost.push(identifier)
+      for (const [key, { identifier, reserved }] of taken) if (!(await isKept(key, reserved))) lost.push(identifier)
       return lost
     },
     giveBack: async () => {
-      if (claims.size === 0) return
+      if (taken.size === 0) return
       const { state } = await deps.store.load(target)
-      for (const [key, { claimed }] of claims)
-        if (claimed.isNew && ownerStateOf(state, key) !== 'present') await claimed.release()
+      for (const [key, { reserved }] of taken)
+        if (reserved.isNew && ownerStateOf(state, key) !== 'present') await reserved.release()
     },
   }
 }

@@ -1,5 +1,5 @@
 import { v5 } from 'uuid'
-import type { SlotClaim } from '../../streams/ai-review-slot/aggregate.ts'
+import type { SlotHolder } from '../../streams/ai-review-slot/aggregate.ts'
 import { aiReviews } from '../../streams/ai-review/aggregate.ts'
 import type { CommandContext } from '../../platform/kit/tenants.ts'
 import type { Position } from '../../platform/kit/positions.ts'
@@ -21,19 +21,19 @@ export interface OpeningContexts {
  * @returns the position of the new review's first event, or for a repeat of its last. A read model at this position
  * contains the review
  */
-export async function openClaimedReview(
+export async function openSlotHolder(
   { store }: Pick<CommandDependencies, 'store'>,
-  claim: SlotClaim,
+  holder: SlotHolder,
   contexts: OpeningContexts,
   { isNew = false }: { readonly isNew?: boolean } = {},
 ): Promise<Position | undefined> {
-  const { orgId, aiReviewId, supersedes } = claim
+  const { orgId, aiReviewId, supersedes } = holder
   if (supersedes !== null) {
     const old = aiReviews.of(orgId, supersedes.aiReviewId)
-    await execute(store, old, (state) => supersedeReview({ claim }, state), contexts.supersede)
+    await execute(store, old, (state) => supersedeReview({ holder }, state), contexts.supersede)
   }
   const target = { ...aiReviews.of(orgId, aiReviewId), isNew }
-  const { reached } = await execute(store, target, (state) => openReview({ claim }, state), contexts.open)
+  const { reached } = await execute(store, target, (state) => openReview({ holder }, state), contexts.open)
   return reached
 }
 

@@ -4,8 +4,8 @@ import type { Logger } from '../../platform/observability/logging.ts'
 import { backoffMs, pause } from '../../platform/kit/backoff.ts'
 import type { RecordedEvent } from '../../streams/store/events.ts'
 import { comparePositions, type Position } from '../../platform/kit/positions.ts'
-import { CheckpointLostError, shareOf, writeShares, type WriteOptions } from './batch-writer.ts'
-import type { Share } from './checkpoint-moves.ts'
+import { CheckpointLostError, partOf, writeBatch, type WriteOptions } from './batch-writer.ts'
+import type { BatchPart } from './checkpoint-moves.ts'
 import { failureOf, readCheckpoints, recordFailure, type ProjectionFailure } from './checkpoints.ts'
 import { databaseFailure, reasonOf } from './database-errors.ts'
 import type { Member, MemberBatch } from './feed.ts'
@@ -26,14 +26,14 @@ export interface WriteListener {
 
 interface Entry {
   readonly member: Member
-  readonly share: Share
+  readonly part: BatchPart
 }
 
 /**
  * Writes batches despite failures. It waits while the database is away and gives way to another instance. It isolates
  * the one event that a projector cannot process. Earlier events and other projectors continue.
  */
-export class ShareWriter {
+export class RetryingWriter {
   readonly #pool: Pool
   readonly #logger: Logger
   readonly #listener: WriteListener
@@ -55,13 +55,13 @@ export class ShareWriter {
   }
 
   async write(batches: readonly MemberBatch[]): Promise<void> {
-    const entries = batches.flatMap(({ member, share }) => (share === undefined ? [] : [{ member, share }]))
-    const suspects = batches.filter(({ share }) => share === undefined)
+    const entries = batches.flatMap(({ member, part }) => (part === undefined ? [] : [{ member, part }]))
+    const suspects = batches.filter(({ part }) => part === undefined)
     const refusal = await this.#attempt(entries)
-    if (refusal !== undefined) suspects.push(...batches.filter(({ share }) => share !== undefined))
-    for (const { member, events, share } of suspects) {
-      const isRefused = share === undefined || (await this.#attempt([{ member, share }])) !== undefined
-      if (isRefused) await this.#eventByEvent(member, events, share?.to)
+    if (refusal !== undefined) suspects.push(...batches.filter(({ part }) => part !== undefined))
+    for (const { member, events, part } of suspects) {
+      const isRefused = part === undefined || (await this.#attempt([{ member, part }])) !== undefined
+      if (isRefused) await this.#eventByEvent(member, events, part?.to)
     }
   }
 
@@ -86,16 +86,16 @@ export class ShareWriter {
     this.#listener.failed(member, failure)
   }
 
-  /** Writes the shares of active members. Returns the error if Postgres or a row refused one of them. */
+  /** Writes the parts of active members. Returns the error if Postgres or a row refused one of them. */
   async #attempt(entries: readonly Entry[]): Promise<unknown> {
     let isOutcomeUnknown = false
     for (let attempt = 1; !this.#signal.aborted; attempt += 1) {
       const active = entries.filter(({ member }) => member.isActive)
       if (active.length === 0) return undefined
       try {
-        const changed = await writeShares(
+        const changed = await writeBatch(
           this.#pool,
-          active.map(({ share }) => share),
+          active.map(({ part }) => part),
           this.#options,
         )
         this.#tellWritten(active, changed)
@@ -127,9 +127,9 @@ export class ShareWriter {
     names: readonly string[],
     isOutcomeUnknown: boolean,
   ): Promise<readonly Entry[]> {
-    const concerned = entries.filter(({ share }) => names.includes(share.projector.name))
+    const concerned = entries.filter(({ part }) => names.includes(part.projector.name))
     const stored = await this.#persist(() => readCheckpoints(this.#pool, names))
-    const written = concerned.filter(({ share: { projector, to } }) => {
+    const written = concerned.filter(({ part: { projector, to } }) => {
       const checkpoint = stored?.get(projector.name)
       return (
         isOutcomeUnknown &&
@@ -152,18 +152,18 @@ export class ShareWriter {
     for (const event of events) {
       if (!member.isActive || this.#signal.aborted || from === undefined) return
       if (comparePositions(event.position, from) <= 0) continue
-      let share: Share
+      let part: BatchPart
       try {
-        share = shareOf(member.projector, [event], from, event.position)
+        part = partOf(member.projector, [event], from, event.position)
       } catch (error) {
         return this.fail(member, failureOf(event, reasonOf(error)))
       }
-      const refusal = await this.#attempt([{ member, share }])
+      const refusal = await this.#attempt([{ member, part }])
       if (refusal !== undefined) return this.fail(member, failureOf(event, reasonOf(refusal)))
       from = event.position
     }
     if (from === undefined || to === undefined || comparePositions(from, to) >= 0) return
-    await this.#attempt([{ member, share: shareOf(member.projector, [], from, to) }])
+    await this.#attempt([{ member, part: partOf(member.projector, [], from, to) }])
   }
 
   async #storedPosition(member: Member): Promise<Position | undefined> {
@@ -177,7 +177,7 @@ export class ShareWriter {
     if (first !== undefined)
       this.#listener.written(
         entries.map(({ member }) => member),
-        first.share.to,
+        first.part.to,
         changed,
       )
   }
@@ -212,7 +212,7 @@ export class ShareWriter {
 function tablesOf(entries: readonly Entry[]): string[] {
   return [
     ...new Set(
-      entries.flatMap(({ share: { projector, writes } }) => writes.map(({ table }) => `${projector.name}.${table}`)),
+      entries.flatMap(({ part: { projector, writes } }) => writes.map(({ table }) => `${projector.name}.${table}`)),
     ),
   ]
 }

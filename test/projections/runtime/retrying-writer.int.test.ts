@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
-import { shareOf } from '../../../projections/runtime/batch-writer.ts'
+import { partOf } from '../../../projections/runtime/batch-writer.ts'
 import { failureOf, readCheckpoints } from '../../../projections/runtime/checkpoints.ts'
 import type { Member, MemberBatch } from '../../../projections/runtime/feed.ts'
 import type { Projector } from '../../../projections/runtime/projector.ts'
 import { ensureRuntimeSchema, prepareProjector } from '../../../projections/runtime/schema.ts'
-import { ShareWriter } from '../../../projections/runtime/share-writer.ts'
+import { RetryingWriter } from '../../../projections/runtime/retrying-writer.ts'
 import { inTransaction } from '../../../platform/database/transaction.ts'
 import { startOfLog } from '../../../platform/kit/positions.ts'
 import { readRows, recorded } from '../../support/given-projector.ts'
@@ -38,7 +38,7 @@ const events = recorded([opened('1'), renamed('1', 'a'), renamed('1', 'b')])
 function batchOf(projector: Projector, given = events): MemberBatch & { readonly member: Member } {
   const to = given.at(-1)?.position ?? startOfLog
   const member = { projector, position: to, isActive: true, copyId: copyIds.get(projector.name) ?? '' }
-  return { member, events: given, share: shareOf(projector, given, startOfLog, to) }
+  return { member, events: given, part: partOf(projector, given, startOfLog, to) }
 }
 
 function listener() {
@@ -58,7 +58,7 @@ describe('the writer of batches', () => {
     )
     const told = listener()
     const warn = vi.fn()
-    const writing = new ShareWriter(impatient, { ...silentLogger, warn }, told, new AbortController().signal).write([
+    const writing = new RetryingWriter(impatient, { ...silentLogger, warn }, told, new AbortController().signal).write([
       batch,
     ])
     await vi.waitFor(() => expect(warn).toHaveBeenCalled(), { timeout: 15_000 })
@@ -71,11 +71,11 @@ describe('the writer of batches', () => {
     expect(batch.member.isActive).toBe(true)
   })
 
-  it('gives way to an instance that moved the checkpoint, and writes the other shares', async () => {
+  it('gives way to an instance that moved the checkpoint, and writes the other parts', async () => {
     await pool.query(`update runtime.projectors set commit_position = 7 where name = 'ticket_counts'`)
     const told = listener()
     const [lost, kept] = [batchOf(ticketCounts), batchOf(ticketBoard)]
-    await new ShareWriter(pool, silentLogger, told, new AbortController().signal).write([lost, kept])
+    await new RetryingWriter(pool, silentLogger, told, new AbortController().signal).write([lost, kept])
     expect(told.lost).toHaveBeenCalledExactlyOnceWith(lost.member)
     expect(lost.member.isActive).toBe(false)
     expect(told.written).toHaveBeenCalledExactlyOnceWith([kept.member], events[2]?.position, ['ticket_board.tickets'])
@@ -86,7 +86,7 @@ describe('the writer of batches', () => {
     const given = recorded([opened('1'), renamed('1', 'a'), renamed('nobody', 'x'), renamed('1', 'b'), closed('1')])
     const told = listener()
     const [stopped, kept] = [batchOf(ticketBoard, given), batchOf(ticketCounts, given)]
-    await new ShareWriter(pool, silentLogger, told, new AbortController().signal).write([stopped, kept])
+    await new RetryingWriter(pool, silentLogger, told, new AbortController().signal).write([stopped, kept])
     expect(told.failed).toHaveBeenCalledExactlyOnceWith(
       stopped.member,
       expect.objectContaining({ eventId: given[2]?.id, reason: 'patch of a missing row of tickets' }),
@@ -102,15 +102,15 @@ describe('the writer of batches', () => {
     ])
   })
 
-  it('stands at the end of a batch that could only be written event by event', async () => {
+  it('reaches the end of a batch that could only be written event by event', async () => {
     await pool.query(`create function ticket_counts.one_row() returns trigger language plpgsql as $$ begin
       if (select count(*) from added) > 1 then raise exception 'too many'; end if; return null; end $$;
       create trigger one_row after insert on ticket_counts.counts referencing new table as added for each statement execute function ticket_counts.one_row()`)
     const { member } = batchOf(ticketCounts)
     const to = { commit: 450n, prepare: 450n }
     const told = listener()
-    await new ShareWriter(pool, silentLogger, told, new AbortController().signal).write([
-      { member, events, share: shareOf(ticketCounts, events, startOfLog, to) },
+    await new RetryingWriter(pool, silentLogger, told, new AbortController().signal).write([
+      { member, events, part: partOf(ticketCounts, events, startOfLog, to) },
     ])
     expect((await readRows(pool, ticketCounts))['counts']).toHaveLength(3)
     expect((await readCheckpoints(pool, ['ticket_counts'])).get('ticket_counts')?.position).toEqual(to)
@@ -123,7 +123,7 @@ describe('the writer of batches', () => {
     const batch = batchOf(ticketBoard, given)
     await pool.query(`update runtime.projectors set copy_id = gen_random_uuid() where name = 'ticket_board'`)
     const told = listener()
-    await new ShareWriter(pool, silentLogger, told, new AbortController().signal).write([batch])
+    await new RetryingWriter(pool, silentLogger, told, new AbortController().signal).write([batch])
     expect(told.lost).toHaveBeenCalledExactlyOnceWith(batch.member)
     expect(told.failed).not.toHaveBeenCalled()
     expect((await readCheckpoints(pool, ['ticket_board'])).get('ticket_board')?.status).toBe('rebuilding')
@@ -137,7 +137,10 @@ describe('the writer of batches', () => {
       `update runtime.projectors set commit_position = 100, prepare_position = 100 where name = 'ticket_board'`,
     )
     const told = listener()
-    await new ShareWriter(pool, silentLogger, told, new AbortController().signal).fail(member, failureOf(event, 'any'))
+    await new RetryingWriter(pool, silentLogger, told, new AbortController().signal).fail(
+      member,
+      failureOf(event, 'any'),
+    )
     expect(told.lost).toHaveBeenCalledExactlyOnceWith(member)
     expect((await readCheckpoints(pool, ['ticket_board'])).get('ticket_board')?.status).toBe('rebuilding')
   })
@@ -151,7 +154,7 @@ describe('the writer of batches', () => {
       }),
     ]
     const told = listener()
-    await new ShareWriter(pool, silentLogger, told, new AbortController().signal).write([one, other])
+    await new RetryingWriter(pool, silentLogger, told, new AbortController().signal).write([one, other])
     expect(told.lost).toHaveBeenCalledTimes(2)
     expect(told.written).not.toHaveBeenCalled()
   })
