@@ -2,7 +2,7 @@ import type { Egress } from '../../platform/outbound/egress.ts'
 import type { Configuration } from '../../platform/configuration/configuration.ts'
 import { memberOf } from './outside-answers.ts'
 
-/** A platform token for calls between services (specification 5.7), kept until half a minute before it expires. */
+/** A platform token for calls between services (specification 5.7). It is kept until 30 s before it expires. */
 export interface PlatformToken {
   get(): Promise<string>
   /** Drops a token that a service did not accept. */
@@ -11,7 +11,7 @@ export interface PlatformToken {
 
 const renewEarlyMs = 30_000
 
-/** Rejects when the token endpoint cannot be reached or refuses; the message carries no secret. */
+/** Rejects if the token endpoint is unreachable or refuses. The message contains no secret. */
 export function createPlatformToken(
   egress: Egress,
   configuration: Pick<Configuration, 'authBaseUrl' | 'serviceClientId' | 'serviceClientSecret'>,
@@ -20,7 +20,7 @@ export function createPlatformToken(
   let held: { readonly token: string; readonly until: number } | null = null
   let asking: Promise<string> | null = null
 
-  /** Shared by all who wait for it, so it has a time limit of its own. */
+  /** Several calls may share it, so it has its own time limit. */
   async function ask(): Promise<string> {
     const { serviceClientId = '', serviceClientSecret = '' } = configuration
     const response = await egress.request(`${configuration.authBaseUrl}/v1/auth/oauth/token`, {

@@ -5,8 +5,8 @@ import { inTransaction } from '../../../platform/database/transaction.ts'
 import { createProjector, ensureRuntimeSchema } from '../../../projections/runtime/schema.ts'
 import { createClaimsPool } from '../../../processes/runtime/claims-pool.ts'
 import { Claims } from '../../../processes/runtime/claims.ts'
-import { Lanes, type LaneShares } from '../../../processes/runtime/lanes.ts'
-import { freeLane } from '../../../processes/runtime/todo-tables.ts'
+import { ConcurrencyKeys, type KeyShares } from '../../../processes/runtime/concurrency-keys.ts'
+import { noConcurrencyKey } from '../../../processes/runtime/todo-tables.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { errands } from './errands.ts'
 
@@ -36,34 +36,34 @@ function claimsOf({ version = 1, worker = `worker ${randomUUID()}` } = {}): Clai
   return new Claims(pool, { name: 'errands', list: { name: 'errand_list', version }, steps: ['run'] }, worker)
 }
 
-/** So many rows of a lane, a millisecond apart, of which the last is due at `until`. */
-async function fill(lane: string, count: number, until = at(-1)): Promise<void> {
+/** Inserts so many rows of a concurrency key, a millisecond apart. The last one is due at `until`. */
+async function fill(name: string, count: number, until = at(-1)): Promise<void> {
   await pool.query(
     `insert into errand_list.todo (key, step, org_id, due_at, payload, lane)
      select $1 || '-' || n, 'run', 'org-1', $2::timestamptz - ($3::integer - n) * interval '1 millisecond', '{}', $1 from generate_series(1, $3::integer) n`,
-    [lane, until, count],
+    [name, until, count],
   )
 }
 
-function sharesOf(known: LaneShares['known'], { others = 2, unhealthy = 4 } = {}): LaneShares {
+function sharesOf(known: KeyShares['known'], { others = 2, unhealthy = 4 } = {}): KeyShares {
   return { others, unhealthy, known }
 }
-const room = (lane: string, steps: number, isUnhealthy = false, inHand = 0) => ({
-  lane,
+const room = (key: string, steps: number, isUnhealthy = false, inHand = 0) => ({
+  key,
   room: steps,
   inHand,
   isUnhealthy,
 })
 
-async function claimedOf(shares: LaneShares, { limit = 16, claims = claimsOf() } = {}): Promise<string[]> {
+async function claimedOf(shares: KeyShares, { limit = 16, claims = claimsOf() } = {}): Promise<string[]> {
   const claimed = await claims.claim(limit, now, lease, shares)
-  for (const { todo, lane } of claimed) expect(todo.key.startsWith(`${lane}-`)).toBe(true)
+  for (const { todo, concurrencyKey } of claimed) expect(todo.key.startsWith(`${concurrencyKey}-`)).toBe(true)
   return claimed.map(({ todo }) => todo.key)
 }
 
-const countOf = (keys: readonly string[], lane: string) => keys.filter((key) => key.startsWith(`${lane}-`)).length
+const countOf = (keys: readonly string[], name: string) => keys.filter((key) => key.startsWith(`${name}-`)).length
 
-/** Rows and index entries of the to-do table that were read meanwhile. */
+/** Counts the rows and index entries of the to-do table that the work reads. */
 async function readsOf(work: () => Promise<unknown>): Promise<number> {
   const count = async () => {
     await pool.query('select pg_stat_force_next_flush()')
@@ -79,8 +79,8 @@ async function readsOf(work: () => Promise<unknown>): Promise<number> {
   return (await count()) - before
 }
 
-describe('a claim by lanes', () => {
-  it('takes of each lane what it may have, its oldest first', async () => {
+describe('a claim of a list with concurrency keys', () => {
+  it('takes the oldest rows of each key, as many as the key may have', async () => {
     await fill('a', 5, at(-100))
     await fill('b', 5, at(-50))
     await fill('c', 5)
@@ -88,7 +88,7 @@ describe('a claim by lanes', () => {
     expect(await claimedOf(sharesOf([room('a', 3), room('c', 1)]))).toEqual(['a-4', 'a-5', 'b-3', 'b-4', 'c-1'])
   })
 
-  it('takes no more than its limit, of whichever lanes the oldest are', async () => {
+  it('takes no more than its limit, the oldest rows first', async () => {
     await fill('young', 10, at(-10))
     await fill('old', 10, at(-1_000))
     expect(await claimedOf(sharesOf([room('young', 8), room('old', 2)]), { limit: 4 })).toEqual([
@@ -99,12 +99,12 @@ describe('a claim by lanes', () => {
     ])
   })
 
-  it('takes first of the lanes that have the fewest under way', async () => {
+  it('takes first the rows of the keys with the fewest running steps', async () => {
     const slow = ['slow0', 'slow1', 'slow2']
-    for (const lane of slow) await fill(lane, 50, at(-60_000))
+    for (const name of slow) await fill(name, 50, at(-60_000))
     await fill('quick', 5)
     await fill('begun', 5, at(-10))
-    const known = [...slow.map((lane) => room(lane, 2, false, 6)), room('begun', 7, false, 1)]
+    const known = [...slow.map((name) => room(name, 2, false, 6)), room('begun', 7, false, 1)]
     expect(await claimedOf(sharesOf(known), { limit: 1 })).toEqual(['quick-1'])
     expect((await claimedOf(sharesOf(known), { limit: 4 })).toSorted()).toEqual([
       'begun-1',
@@ -114,20 +114,20 @@ describe('a claim by lanes', () => {
     ])
   })
 
-  it('takes what calls nobody beside all lanes', async () => {
-    await fill(freeLane, 10)
+  it('takes all rows without a receiver, beside the shares of the keys', async () => {
+    await fill(noConcurrencyKey, 10)
     await fill('a', 10)
-    const keys = await claimedOf(new Lanes({ slots: 16, perLane: 8 }, () => 0.5).shares(now))
-    expect([countOf(keys, freeLane), countOf(keys, 'a')]).toEqual([10, 2])
+    const keys = await claimedOf(new ConcurrencyKeys({ workers: 16, perKey: 8 }, () => 0.5).shares(now))
+    expect([countOf(keys, noConcurrencyKey), countOf(keys, 'a')]).toEqual([10, 2])
   })
 
-  it('takes of all unhealthy lanes together what they may have', async () => {
+  it('takes from all unhealthy keys together no more than their share', async () => {
     const unhealthy = Array.from({ length: 10 }, (_, index) => `unhealthy${index}`)
-    for (const lane of unhealthy) await fill(lane, 3, at(-1_000))
+    for (const name of unhealthy) await fill(name, 3, at(-1_000))
     await fill('well', 3)
     const keys = await claimedOf(
       sharesOf(
-        unhealthy.map((lane) => room(lane, 1, true)),
+        unhealthy.map((name) => room(name, 1, true)),
         { unhealthy: 4 },
       ),
     )
@@ -135,21 +135,20 @@ describe('a claim by lanes', () => {
     expect(new Set(keys.slice(0, 4).map((key) => key.split('-')[0])).size).toBe(4)
   })
 
-  it('lets unhealthy lanes take turns, whatever some of them have piled up', async () => {
+  it('lets unhealthy keys take turns, however long their queues are', async () => {
     const hogs = ['hog0', 'hog1']
-    for (const lane of hogs) await fill(lane, 100, at(-60_000))
+    for (const name of hogs) await fill(name, 100, at(-60_000))
     await fill('recovering', 2)
-    const lanes = new Lanes({ slots: 8, perLane: 8 }, () => 0.5)
-    for (const lane of [...hogs, 'recovering']) {
-      lanes.begin(lane, now)
-      lanes.end(lane, { health: 'bad' }, now)
+    const keys = new ConcurrencyKeys({ workers: 8, perKey: 8 }, () => 0.5)
+    for (const name of [...hogs, 'recovering']) {
+      keys.begin(name, now)
+      keys.end(name, { health: 'bad' }, now)
     }
     const rounds: string[][] = []
     for (let round = 0; round < 3; round += 1) {
-      const keys = await claimedOf(lanes.shares(now))
-      const begun = keys.map((key) => key.split('-')[0] ?? '')
-      for (const lane of begun) lanes.begin(lane, now)
-      for (const lane of begun) lanes.end(lane, { health: 'bad' }, now)
+      const begun = (await claimedOf(keys.shares(now))).map((key) => key.split('-')[0] ?? '')
+      for (const name of begun) keys.begin(name, now)
+      for (const name of begun) keys.end(name, { health: 'bad' }, now)
       rounds.push(begun.toSorted())
     }
     expect(rounds).toEqual([
@@ -159,7 +158,7 @@ describe('a claim by lanes', () => {
     ])
   })
 
-  it('takes nothing that is not due, that another worker has, or that waits for its time or its list', async () => {
+  it('takes no row that is not due, belongs to another worker, or waits for its time or its list', async () => {
     await fill('a', 4)
     await fill('later', 1, at(1))
     const first = claimsOf({ worker: 'first' })
@@ -175,16 +174,16 @@ describe('a claim by lanes', () => {
     expect(await claimedOf(sharesOf([room('a', 4)]))).toEqual(['a-3'])
   })
 
-  it('takes nothing of a list of another version or one that does not run', async () => {
+  it('takes nothing from a list of another version or from a list that does not run', async () => {
     await fill('a', 1)
     expect(await claimedOf(sharesOf([]), { claims: claimsOf({ version: 2 }) })).toEqual([])
     await pool.query(`update runtime.projectors set status = 'rebuilding' where name = 'errand_list'`)
     expect(await claimedOf(sharesOf([]))).toEqual([])
   })
 
-  it('shares rows between instances that claim at once', async () => {
-    const lanes = Array.from({ length: 8 }, (_, index) => `lane${index}`)
-    for (const lane of lanes) await fill(lane, 4)
+  it('of several instances that claim at once takes each row once', async () => {
+    const names = Array.from({ length: 8 }, (_, index) => `key${index}`)
+    for (const name of names) await fill(name, 4)
     const several = createClaimsPool({ url: database.url, max: 4 })
     try {
       const claimed = await Promise.all(
@@ -208,23 +207,19 @@ describe('a claim by lanes', () => {
 })
 
 describe('the next due row', () => {
-  it('is that of a lane with room', async () => {
+  it('is the first one of a key with room', async () => {
     await fill('full', 3, at(10))
     await fill('open', 1, at(5_000))
     await fill('unhealthy', 1, at(2_000))
-    expect(await claimsOf().nextDueByLane(now, sharesOf([room('full', 0), room('unhealthy', 1, true)]))).toEqual(
-      at(2_000),
-    )
-    expect(await claimsOf().nextDueByLane(now, sharesOf([room('full', 0), room('unhealthy', 0, true)]))).toEqual(
-      at(5_000),
-    )
-    expect(await claimsOf().nextDueByLane(at(5_000), sharesOf([room('full', 0)]))).toBeUndefined()
-    expect(await claimsOf({ version: 2 }).nextDueByLane(now, sharesOf([]))).toBeUndefined()
+    expect(await claimsOf().nextDue(now, sharesOf([room('full', 0), room('unhealthy', 1, true)]))).toEqual(at(2_000))
+    expect(await claimsOf().nextDue(now, sharesOf([room('full', 0), room('unhealthy', 0, true)]))).toEqual(at(5_000))
+    expect(await claimsOf().nextDue(at(5_000), sharesOf([room('full', 0)]))).toBeUndefined()
+    expect(await claimsOf({ version: 2 }).nextDue(now, sharesOf([]))).toBeUndefined()
   })
 })
 
-describe('a lane that stands still', () => {
-  it('costs the same whatever it has piled up', async () => {
+describe('a key whose receiver is dead', () => {
+  it('costs the same however long its queue is', async () => {
     await fill('dead', 100_000, at(-60_000))
     await fill('a', 3)
     await fill('b', 3)
@@ -244,13 +239,13 @@ describe('a lane that stands still', () => {
       }),
     ).toBeLessThan(60)
     expect(keys).toEqual(['dead-1', 'a-3', 'b-3'])
-    expect(await readsOf(() => claimsOf().nextDueByLane(now, paused))).toBeLessThan(60)
+    expect(await readsOf(() => claimsOf().nextDue(now, paused))).toBeLessThan(60)
     expect(
       await readsOf(() => pool.query('select count(*) from errand_list.todo where payload is not null')),
     ).toBeGreaterThan(100_000)
   })
 
-  it('costs no more where the planner takes it for one of many small ones', async () => {
+  it('costs no more if the planner expects one of many short queues', async () => {
     await fill('dead', 100_000, at(-60_000))
     await pool.query(
       `insert into errand_list.todo (key, step, due_at, payload, lane)
