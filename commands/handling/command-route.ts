@@ -34,8 +34,9 @@ export interface CommandRoute<
 > extends Pick<FastifyContextConfig, 'hasEtag' | 'takesWait' | 'mayLackBody'> {
   /** A POST is keyed: it honours an Idempotency-Key. */
   readonly method: 'POST' | 'PATCH' | 'DELETE'
-  /** Below the service's mount. Its parameters are UUIDs. */
+  /** Below the service's mount. Its parameters are UUIDs, but for `textParams`. */
   readonly path: Path
+  readonly textParams?: readonly (keyof NoInfer<IdParams<Path>>)[]
   readonly operationId: string
   readonly summary: string
   readonly description?: string
@@ -117,6 +118,7 @@ export function commandRoute<
   const { takesWait = false, mayLackBody = false } = route
   const { store, vault } = deps
   const isKeyed = method === 'POST'
+  const texts: readonly string[] = route.textParams ?? []
   const answering = answeringRefusals<string>(route.refusals ?? {})
   const withLowerCaseIds = lowerCaseIds(bodySchema)
   const namesOrg = bodySchema !== undefined && orgMembers.some((name) => name in bodySchema.properties)
@@ -133,7 +135,7 @@ export function commandRoute<
       operationId: route.operationId,
       summary: route.summary,
       ...(route.description === undefined ? {} : { description: route.description }),
-      ...(route.path.includes(':') ? { params: idParams(route.path) } : {}),
+      ...(route.path.includes(':') ? { params: idParams(route.path, texts) } : {}),
       querystring: OrgQuery,
       ...(bodySchema === undefined ? {} : { body: bodySchema }),
       response: answers(
@@ -145,7 +147,7 @@ export function commandRoute<
     handler: async (request, reply) => {
       // The schemas above have validated these. Their types are lost in fastify.
       const given = request.body as Static<Body>
-      const params = lowerCased(request.params as IdParams<Path>)
+      const params = lowerCased(request.params as IdParams<Path>, texts)
       const named = namedOrg(request.query, namesOrg ? organisationOf(given) : undefined)
       const tenant =
         route.tenancy === 'optional'
@@ -212,9 +214,11 @@ async function takesNoBodyAsEmpty(request: FastifyRequest): Promise<void> {
   if (request.body === undefined) request.body = {}
 }
 
-function lowerCased<Ids extends Readonly<Record<string, string>>>(ids: Ids): Ids {
+function lowerCased<Ids extends Readonly<Record<string, string>>>(ids: Ids, texts: readonly string[]): Ids {
   // The names stay, so the type does.
-  return Object.fromEntries(Object.entries(ids).map(([name, id]) => [name, id.toLowerCase()])) as Ids
+  return Object.fromEntries(
+    Object.entries(ids).map(([name, id]) => [name, texts.includes(name) ? id : id.toLowerCase()]),
+  ) as Ids
 }
 
 /** The member of a body that names the organisation, in either casing of a service. */

@@ -167,6 +167,11 @@ export const problems = {
     'The actor context is of another organisation',
     "The org_id of the actor context differs from the token's organisation.",
   ),
+  'platform-client-required': refusal(
+    403,
+    'A platform client is required',
+    'Clients of an organisation may not do this. Use a client without an organisation.',
+  ),
   'user-not-active': refusal(403, 'The user is not active', 'A suspended or deactivated user has no permissions.'),
   'not-found': refusal(
     404,
@@ -341,6 +346,7 @@ export const problems = {
     'The data of the patient was erased',
     'The identity of the patient is no longer known, and nothing can be added to the record. Register the person as another patient.',
   ),
+  'user-erased': refusal(410, 'The user was erased', 'The data of the user no longer exists. Nothing can be changed.'),
   'precondition-failed': refusal(
     412,
     'The resource has changed',
