@@ -13,6 +13,7 @@ import type { Configuration } from '../platform/configuration/configuration.ts'
 import { areSameDatabase, createPool, ensureDatabase } from '../platform/database/database.ts'
 import { createFailpoint, createGracefulStop, type GracefulStop } from '../platform/lifecycle/graceful-stop.ts'
 import { createHealth } from '../platform/observability/health.ts'
+import { createEgress } from '../platform/outbound/egress.ts'
 import { createApplication } from '../platform/http/application.ts'
 import { createCursors } from '../platform/http/cursors.ts'
 import { createTokenIssuer } from '../platform/http/tokens.ts'
@@ -24,6 +25,7 @@ import type { MasterKeyRing } from '../platform/vault/master-keys.ts'
 import { errorCode } from '../platform/kit/error-codes.ts'
 import { requireBucket } from './bucket-check.ts'
 import { addHealthChecks } from './health-checks.ts'
+import { createIdentityProvider, requireIdentityProvider } from './identity-provider.ts'
 import { startProcessor } from './processor.ts'
 import { projectedStreams } from './projections/projected-streams.ts'
 import { skippedIn } from './projections/skip.ts'
@@ -69,6 +71,10 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const { configuration, logger, roles, now = () => new Date() } = options
   const stop = options.stop ?? createGracefulStop({ logger })
   const filter = { streamPrefixes: projectedStreams }
+  const runsApi = roles.includes('api')
+  const runsProjector = roles.includes('projector')
+  const runsProcessor = roles.includes('processor')
+  if (runsApi || runsProcessor) requireIdentityProvider(configuration)
   const databaseUrl = required(configuration.databaseUrl, 'DATABASE_URL')
   const vaultUrl = required(configuration.vaultDatabaseUrl, 'VAULT_DATABASE_URL')
 
@@ -91,9 +97,6 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   stop.onStop('resources', 'database', () => pool.end())
   await ensureRuntimeSchema(pool)
 
-  const runsApi = roles.includes('api')
-  const runsProjector = roles.includes('projector')
-  const runsProcessor = roles.includes('processor')
   const projectors = [
     ...(runsProjector ? readModels : []),
     ...(runsProcessor ? processes.map((process) => process.list) : []),
@@ -125,10 +128,14 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const failpoint = createFailpoint(configuration)
   const health = createHealth({ profile: configuration.profile, roles })
   const objects = runsApi || runsProcessor ? await openObjectStore(options, stop) : undefined
+  const egress = createEgress({ configuration, logger })
+  stop.onStop('resources', 'egress', () => egress.close())
+  const identityProvider = objects === undefined ? undefined : createIdentityProvider(configuration, egress, now)
   const processor =
-    runsProcessor && objects !== undefined
+    runsProcessor && objects !== undefined && identityProvider !== undefined
       ? startProcessor({
-          given: { store, vault, objects, configuration, now, failpoint },
+          given: { store, vault, objects, configuration, now, failpoint, identityProvider },
+          egress,
           pool,
           databaseUrl,
           filter,
@@ -146,6 +153,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     served,
     relays: processor?.relays ?? [],
     provider: processor?.provider,
+    hasAccountSteps: runsProcessor,
     areStepsWaiting,
   })
 
@@ -162,11 +170,12 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const isCurrentWithin = (waitMs: number) => (projector: string) =>
     reads.requireHead((asked) => store.head(filter, asked), projector, waitMs)
   const services =
-    runsApi && objects !== undefined
+    runsApi && objects !== undefined && identityProvider !== undefined
       ? servicesOf({
           store,
           vault,
           objects,
+          identityProvider,
           failpoint,
           configuration,
           now,

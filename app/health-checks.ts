@@ -1,4 +1,5 @@
 import type { Provider } from '../processes/adapters/provider.ts'
+import { overdueAccountSteps } from '../processes/users/overdue-steps.ts'
 import { readCheckpoints } from '../projections/runtime/checkpoints.ts'
 import type { Projector } from '../projections/runtime/projector.ts'
 import type { ProjectionRunner } from '../projections/runtime/runner.ts'
@@ -19,6 +20,8 @@ interface Watched {
   readonly relays: readonly { status(): { readonly channel: string; readonly state: string } }[]
   /** Undefined if no processor runs. */
   readonly provider: Pick<Provider, 'server'> | undefined
+  /** True if the processor runs, which brings accounts in line with the users. */
+  readonly hasAccountSteps: boolean
 }
 
 /**
@@ -28,7 +31,7 @@ interface Watched {
  */
 export function addHealthChecks(
   health: Health,
-  { pool, store, runner, served, areStepsWaiting, relays, provider }: Watched,
+  { pool, store, runner, served, areStepsWaiting, relays, provider, hasAccountSteps }: Watched,
 ): void {
   let hasCaughtUp = runner === undefined && served.length === 0
   health.register({
@@ -89,6 +92,15 @@ export function addHealthChecks(
     },
   })
   if (provider !== undefined) health.register(providerCheck(provider, health.profile))
+  if (hasAccountSteps)
+    health.register({
+      name: 'identity_provider',
+      gatesReadiness: false,
+      run: async () => {
+        const overdue = await overdueAccountSteps(pool)
+        return overdue === null ? { status: 'ok' } : { status: 'warning', detail: overdue }
+      },
+    })
   health.register({
     name: 'channels',
     gatesReadiness: false,

@@ -1,4 +1,5 @@
 import { aiReviewWriteRoutes } from '../commands/ai-review/routes.ts'
+import type { UserDependencies } from '../commands/users/register-user.ts'
 import type { AssessmentDependencies } from '../commands/handling/dependencies.ts'
 import { assessmentWriteRoutes } from '../commands/assessments/routes.ts'
 import { authAdminRoutes } from '../commands/auth/client-routes.ts'
@@ -22,7 +23,7 @@ import { getDueDelivery, listUndelivered } from '../read-api/webhooks/queries.ts
 import { deliveryReadRoutes, webhookReadRoutes } from '../read-api/webhooks/routes.ts'
 import type { Service } from '../platform/http/service.ts'
 
-export type ServiceDependencies = AssessmentDependencies & AuthDependencies & ReadDependencies
+export type ServiceDependencies = AssessmentDependencies & AuthDependencies & ReadDependencies & UserDependencies
 
 /** Every service with its routes, commands and queries. */
 export function servicesOf(deps: ServiceDependencies): readonly Service[] {

@@ -8,6 +8,7 @@ import { consentChannel } from './consent/consent.channel.ts'
 import type { ProcessDependencies } from './dependencies.ts'
 import type { Channel } from './relay/channel.ts'
 import type { Process } from './runtime/process.ts'
+import { usersProcess } from './users/users.process.ts'
 import { usersChannel } from './users/users.channel.ts'
 import { webhookChannel } from './webhooks/webhooks.channel.ts'
 import { webhooksProcess } from './webhooks/webhooks.process.ts'
@@ -17,6 +18,7 @@ export const processes: readonly Process<ProcessDependencies>[] = [
   aiReviewProcess,
   assessmentsProcess,
   clinicalProcess,
+  usersProcess,
   webhooksProcess,
 ]
 

@@ -23,7 +23,6 @@ export interface UserDependencies extends CommandDependencies {
 export interface RegisterUser extends Omit<CreateUser, 'externalId' | 'membership' | 'now'> {
   readonly email: string
   readonly displayName: string
-  readonly leaseUntil: Date
   readonly membership: {
     readonly membershipId: string
     readonly organisationId: TenantId
@@ -31,6 +30,8 @@ export interface RegisterUser extends Omit<CreateUser, 'externalId' | 'membershi
   } | null
 }
 
+/** Longer than the provider's time limit, and shorter than the grace of an unconfirmed reservation. */
+const leaseMs = 25_000
 const providerTimeoutMs = 10_000
 const retryAfterSeconds = 5
 const answering = answeringRefusals({})
@@ -64,7 +65,7 @@ export async function registerUser(
       : await assignRoleFirst(deps, { ...membership, userId, fingerprint, changedBy, now: now() }, context)
   try {
     const address = await reserve(addressKey(command.email), 'address')
-    const { leaseUntil } = command
+    const leaseUntil = new Date(now().getTime() + leaseMs)
     const start = { userId, attemptId, fingerprint, changedBy, leaseUntil, now: now() }
     const started = await execute(store, target, (state) => answering(startRegistration(start, state)), named('start'))
     if ('externalId' in started.state) return await repeat()
@@ -82,8 +83,7 @@ export async function registerUser(
       membership === null || roleId === undefined
         ? null
         : { membershipId: membership.membershipId, organisationId: membership.organisationId, roleId }
-    const { leaseUntil: _, ...user } = command
-    const create = { ...user, externalId, membership: added, now: now() }
+    const create = { ...command, externalId, membership: added, now: now() }
     const done = await execute(store, target, (state) => answering(createUser(create, state)), named('create'))
     return { ...done, state: createdUser(done.state) }
   }

@@ -18,8 +18,6 @@ import { registerUser, type UserDependencies } from './register-user.ts'
 import { userDetailOf, userRecordOf } from './user-records.ts'
 
 const usual = { access: { admin: 'users:admin' }, tenancy: 'optional', readBy: [usersProjector] } as const
-/** Longer than the provider's time limit, and shorter than the grace of an unconfirmed reservation. */
-const leaseMs = 25_000
 
 const ErasedReply = Type.Object(
   { id: Uuid, status: Type.Literal('erased'), erasedAt: Instant },
@@ -65,7 +63,6 @@ export function userWriteRoutes(app: ServiceApp, deps: UserDependencies): void {
         userType,
         locale,
         ...profiles,
-        leaseUntil: new Date(now.getTime() + leaseMs),
         membership: tenant === null ? null : { membershipId: keyed.idOf('membership'), organisationId: tenant, roleId },
         fingerprint: keyed.fingerprint,
         changedBy: changedByOf(caller),

@@ -26,6 +26,7 @@ export type OwnServerSettings = Pick<
   | 's3Endpoint'
   | 's3PublicEndpoint'
   | 'providerBaseUrl'
+  | 'keycloakBaseUrl'
   | 'esdbUrl'
   | 'databaseUrl'
   | 'vaultDatabaseUrl'
@@ -119,7 +120,7 @@ function serversOf(settings: OwnServerSettings): OwnServer[] {
     consentBaseUrl,
     aiReviewBaseUrl,
   } = settings
-  const { s3Endpoint, s3PublicEndpoint, providerBaseUrl } = settings
+  const { s3Endpoint, s3PublicEndpoint, providerBaseUrl, keycloakBaseUrl } = settings
   const store = esdbUrl === undefined ? undefined : readEventStoreAddress(esdbUrl)
   const httpAddresses = [
     baseUrl,
@@ -130,6 +131,7 @@ function serversOf(settings: OwnServerSettings): OwnServer[] {
     s3Endpoint,
     s3PublicEndpoint,
     providerBaseUrl,
+    keycloakBaseUrl,
   ]
   const servers: OwnServer[] = [
     { host: settings.host, port: settings.port },

@@ -1,6 +1,6 @@
 import { Type, type Static, type TObject } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { type CommandContext, tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
+import { type CommandContext, noOrganisation, tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
 import type { Handler, Projector, RowChange, Table } from '../../projections/runtime/projector.ts'
 import type { DomainEvent, RecordedEvent } from '../../streams/store/events.ts'
 import type { Process, Step, StepContext, StepOutcome } from './process.ts'
@@ -63,14 +63,15 @@ function checked<Payload extends TObject, Deps>(schema: Payload, run: StepFuncti
     if (orgId === null) throw new TypeError(`a ${name} row names no organisation`)
     if (!caused.Check(payload) || !validator.Check(payload)) throw new TypeError(`a ${name} row has another payload`)
     const { cause } = payload
+    const owner = orgId === noOrganisation ? undefined : orgId
     const todo = {
       key,
       orgId: tenantOfFact(orgId),
       dueAt,
       payload,
       cause,
-      command: (command: string, of?: string) => stepCommand({ name: command, ...cause, key: of, orgId }),
-      attempt: () => attemptCommand(orgId, cause),
+      command: (command: string, of?: string) => stepCommand({ name: command, ...cause, key: of, orgId: owner }),
+      attempt: () => attemptCommand(owner, cause),
     }
     return run(todo, deps, context)
   }

@@ -36,7 +36,7 @@ export function stepCommand({ name, eventId, key, correlationId, orgId }: StepCa
  * The command that opens an attempt. Its id is new on each run. With a derived id, two workers
  * would both get success for their append, and both would call. New ids at one revision let one of them through.
  */
-export function attemptCommand(orgId: string, { eventId, correlationId }: Cause): CommandContext {
+export function attemptCommand(orgId: string | undefined, { eventId, correlationId }: Cause): CommandContext {
   return { commandId: v7(), correlationId, causationId: eventId, orgId }
 }
 

@@ -1,5 +1,5 @@
 import type { Static, TObject } from 'typebox'
-import { tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
+import { noOrganisation, tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
 import { namePairsOf } from '../../platform/kit/member-names.ts'
 import type { Expression, RowChange, Table, WhereOf } from '../../projections/runtime/projector.ts'
 import {
@@ -13,7 +13,7 @@ import {
   type InsertOf,
   type Members,
 } from '../../projections/runtime/row-changes.ts'
-import { parseOwnedStream } from '../../streams/aggregate.ts'
+import { isOwnedStream, parseOwnedStream } from '../../streams/aggregate.ts'
 import type { RecordedEvent } from '../../streams/store/events.ts'
 import { memberOf } from '../adapters/outside-answers.ts'
 import { causeOf } from './step-identity.ts'
@@ -90,11 +90,15 @@ export class TodoList<Steps extends ListedSteps> {
     this.#table = table
   }
 
-  /** The organisation of the event: from the name of an owned stream, or from the member of a channel's event. */
+  /**
+   * The organisation of the event: the name of an owned stream contains it, another event has a member for it. An event
+   * of a user or of the installation may have none.
+   */
   get orgId(): TenantId {
     const { stream, data } = this.#event
-    if (stream.includes('-')) return parseOwnedStream(stream).orgId
-    const orgId = memberOf(data, 'orgId') ?? memberOf(data, 'org_id')
+    if (isOwnedStream(stream)) return parseOwnedStream(stream).orgId
+    const orgId = memberOf(data, 'organisationId') ?? memberOf(data, 'orgId') ?? memberOf(data, 'org_id')
+    if (orgId === undefined && stream.includes('-')) return noOrganisation
     if (typeof orgId !== 'string') throw new TypeError(`an event of ${stream} names no organisation`)
     return tenantOfFact(orgId)
   }
