@@ -92,7 +92,7 @@ export const processMutants: readonly Mutant[] = [
     file: 'processes/ai-review/start.steps.ts',
     at: 'attempt / openAttempt()',
     becomes: 'callOutside(step, call).then(() => $self)',
-    caughtBy: { [startStep]: 'by a stop has no outcome: its attempt stays open for whoever comes next' },
+    caughtBy: { [startStep]: 'by a stop has no outcome: its attempt stays open for the next worker' },
   },
   {
     name: 'loser-sends-too',
@@ -100,7 +100,7 @@ export const processMutants: readonly Mutant[] = [
     file: 'processes/webhooks/deliver.steps.ts',
     at: 'deliver / ||',
     becomes: '$right',
-    caughtBy: { [deliverStep]: 'is sent by one of several workers that are at it at once' },
+    caughtBy: { [deliverStep]: 'is sent by one of several workers that run the step at once' },
   },
   {
     name: 'superseded-before-recorded',
@@ -110,7 +110,7 @@ export const processMutants: readonly Mutant[] = [
     becomes: 'undefined',
     caughtBy: {
       'test/processes/clinical/findings-steps.int.test.ts':
-        'records the findings first where the diagnoses are superseded first, and not again after',
+        'records the findings before it supersedes their diagnoses, and not again after',
     },
   },
   {
@@ -120,7 +120,7 @@ export const processMutants: readonly Mutant[] = [
     at: 'createSweep / named()',
     becomes: 'false',
     caughtBy: {
-      [sweepObjects]: 'removes what a request has stored and no event names, on a settled day, and nothing else',
+      [sweepObjects]: 'removes objects of a settled day that no event refers to, and nothing else',
     },
   },
   {
@@ -130,7 +130,7 @@ export const processMutants: readonly Mutant[] = [
     at: 'settledMs / .init',
     becomes: '-2 * $self',
     caughtBy: {
-      [sweepObjects]: 'removes what a request has stored and no event names, on a settled day, and nothing else',
+      [sweepObjects]: 'removes objects of a settled day that no event refers to, and nothing else',
     },
   },
   {
@@ -156,7 +156,7 @@ export const processMutants: readonly Mutant[] = [
     at: 'createConsentCheck / ?',
     becomes: '$consequent',
     caughtBy: {
-      'test/processes/timeline/withdrawn-consent.int.test.ts': 'before anything began: the provider hears nothing',
+      'test/processes/timeline/withdrawn-consent.int.test.ts': 'before the start: the provider is not called',
     },
   },
 ]

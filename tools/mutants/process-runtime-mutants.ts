@@ -131,7 +131,7 @@ export const processRuntimeMutants: readonly Mutant[] = [
     file: 'processes/runtime/step-identity.ts',
     at: 'attemptCommand / commandId / .value',
     becomes: "'018f0000-0000-7000-8000-000000000000'",
-    caughtBy: { [deliverStep]: 'is sent by one of several workers that are at it at once' },
+    caughtBy: { [deliverStep]: 'is sent by one of several workers that run the step at once' },
   },
   {
     name: 'id-not-derived',
@@ -181,7 +181,7 @@ export const processRuntimeMutants: readonly Mutant[] = [
     becomes: 'isOpen: true',
     caughtBy: {
       [startStep]: 'makes no call on a provider case that another instance has replaced',
-      [deliverStep]: 'is sent by one of several workers that are at it at once',
+      [deliverStep]: 'is sent by one of several workers that run the step at once',
     },
   },
   {

@@ -15,7 +15,7 @@ afterEach(async () => {
 const { signal } = new AbortController()
 const now = () => new Date('2030-01-01T00:00:00.000Z')
 
-/** What is made of an answer whose last name is written with an escape, each time after the name that V8 may take it for: https://github.com/nodejs/node/issues/63785. */
+/** Reads an answer with an escape in its last name, after the name that V8 may confuse with it: https://github.com/nodejs/node/issues/63785. */
 async function heard(
   name: string,
   value: unknown,
