@@ -123,7 +123,7 @@ export const processRuntimeMutants: readonly Mutant[] = [
     file: 'processes/runtime/step-run.ts',
     at: 'completionOf / failures 3',
     becomes: 'failures: 0',
-    caughtBy: { [pure]: 'waits for an open attempt, which is no success' },
+    caughtBy: { [pure]: 'waits for an open attempt, and keeps the count of failures' },
   },
   {
     name: 'attempt-id-shared',
@@ -139,7 +139,7 @@ export const processRuntimeMutants: readonly Mutant[] = [
     file: 'processes/runtime/step-identity.ts',
     at: 'derivedV7 / update() / .arguments.0',
     becomes: 'String(performance.now())',
-    caughtBy: { 'test/processes/runtime/step-identity.unit.test.ts': 'is the same whenever it is minted again' },
+    caughtBy: { 'test/processes/runtime/step-identity.unit.test.ts': 'is the same for the same cause and instant' },
   },
   {
     name: 'claims-crosswise',

@@ -44,7 +44,7 @@ afterAll(async () => {
 
 function instance(stagingTtlSeconds = 3600) {
   const { store: whole } = world.deps
-  // No more of the store than what reads past its cache: a sweep of everything would put out what commands need there.
+  // Only the read that bypasses the cache: a sweep of everything would replace the entries that commands need.
   const store = { readStream: whole.readStream.bind(whole) }
   let passedMs = 0
   const sweep = createSweep({

@@ -131,7 +131,7 @@ export interface Ending {
   readonly review: string | null
   /** The reason of a failure. */
   readonly classification: string | null
-  /** What the webhooks about it say. */
+  /** The contents of its webhooks. */
   readonly webhooks: readonly string[]
 }
 

@@ -262,7 +262,7 @@ describe('an endpoint that fails', () => {
     expect(steps(subscribed, attemptFailed, redescribed)).toEqual([watch])
   })
 
-  it('counts failures anew once it is enabled again', () => {
+  it('is watched for new failures only, once it is enabled again', () => {
     expect(steps(subscribed, disabled, enabled, attemptFailed)).toEqual([])
     const since = ofDelivery('WebhookDeliveryAttemptFailed', { endpoint: { revision: 2, reviewAt: at(216_032) } })
     expect(steps(subscribed, disabled, enabled, since)).toEqual([watch])
