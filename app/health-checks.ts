@@ -1,3 +1,4 @@
+import type { FollowedTokenEndings } from '../contracts/auth/token-endings.ts'
 import type { Provider } from '../processes/adapters/provider.ts'
 import { readCheckpoints } from '../projections/runtime/checkpoints.ts'
 import type { Projector } from '../projections/runtime/projector.ts'
@@ -9,6 +10,8 @@ import type { Profile } from '../platform/configuration/profile-rules.ts'
 import type { Health, HealthCheck } from '../platform/observability/health.ts'
 
 interface Watched {
+  /** Undefined if no API runs. */
+  readonly endings: Pick<FollowedTokenEndings, 'isCurrent'> | undefined
   readonly pool: Pool
   readonly store: EventStore
   readonly runner: ProjectionRunner | undefined
@@ -28,7 +31,7 @@ interface Watched {
  */
 export function addHealthChecks(
   health: Health,
-  { pool, store, runner, served, areStepsWaiting, relays, provider }: Watched,
+  { endings, pool, store, runner, served, areStepsWaiting, relays, provider }: Watched,
 ): void {
   let hasCaughtUp = runner === undefined && served.length === 0
   health.register({
@@ -47,6 +50,15 @@ export function addHealthChecks(
       return { status: 'ok' }
     },
   })
+  if (endings !== undefined)
+    health.register({
+      name: 'ended_tokens',
+      gatesReadiness: true,
+      run: () =>
+        endings.isCurrent()
+          ? { status: 'ok' }
+          : { status: 'failing', detail: 'tokens are refused: revocations cannot be read' },
+    })
   health.register({
     name: 'event_store_room',
     gatesReadiness: false,

@@ -1,7 +1,9 @@
 import { aiReviewWriteRoutes } from '../commands/ai-review/routes.ts'
 import type { AssessmentDependencies } from '../commands/handling/dependencies.ts'
 import { assessmentWriteRoutes } from '../commands/assessments/routes.ts'
-import { authRoutes, type AuthDependencies } from '../commands/auth/routes.ts'
+import type { AuthDependencies } from '../commands/auth/client-authentication.ts'
+import { wellKnownMetadataRoute } from '../commands/auth/metadata-routes.ts'
+import { authRoutes } from '../commands/auth/routes.ts'
 import { clinicalWriteRoutes } from '../commands/clinical/routes.ts'
 import { consentWriteRoutes } from '../commands/consent/routes.ts'
 import { imageWriteRoutes } from '../commands/images/routes.ts'
@@ -24,7 +26,12 @@ export type ServiceDependencies = AssessmentDependencies & AuthDependencies & Re
 /** Every service with its routes, commands and queries. */
 export function servicesOf(deps: ServiceDependencies): readonly Service[] {
   return [
-    { prefix: 'auth', documentedAt: 'prefixed', routes: (app) => authRoutes(app, deps) },
+    {
+      prefix: 'auth',
+      documentedAt: 'prefixed',
+      routes: (app) => authRoutes(app, deps),
+      wellKnownRoutes: (app) => wellKnownMetadataRoute(app, deps),
+    },
     {
       prefix: 'clinical-api',
       documentedAt: 'prefixed',

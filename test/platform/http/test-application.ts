@@ -33,6 +33,8 @@ export const client: TokenClaims = {
   productId: null,
   scopes: ['things:write'],
   trustedActorContext: false,
+  secretId: null,
+  clientRevision: 0,
 }
 
 const ThingBody = Type.Object(
@@ -210,6 +212,7 @@ export async function startApplication(
     isCurrent?: IsCurrent
     isStopping?: () => boolean
     services?: readonly Service[]
+    issuer?: TokenIssuer
     checkReplies?: boolean
     clockMs?: () => number
   } = {},
@@ -223,12 +226,14 @@ export async function startApplication(
     },
   })
   const logger = createLogger({ level: 'debug', destination })
-  const issuer = createTokenIssuer({
-    keys: newTokenKeys(),
-    issuer: 'https://platform.test/v1/auth',
-    audience: 'https://platform.test',
-    ttlSeconds: 3600,
-  })
+  const issuer =
+    options.issuer ??
+    createTokenIssuer({
+      keys: newTokenKeys(),
+      issuer: 'https://platform.test/v1/auth',
+      audience: 'https://platform.test',
+      ttlSeconds: 3600,
+    })
   const health = createHealth({ profile: configuration.profile })
   const waits: TestApplication['waits'] = []
   const app = await createApplication({
