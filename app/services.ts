@@ -1,9 +1,11 @@
 import { aiReviewWriteRoutes } from '../commands/ai-review/routes.ts'
 import type { AssessmentDependencies } from '../commands/handling/dependencies.ts'
 import { assessmentWriteRoutes } from '../commands/assessments/routes.ts'
+import { authAdminRoutes } from '../commands/auth/client-routes.ts'
 import type { AuthDependencies } from '../commands/auth/client-authentication.ts'
 import { wellKnownMetadataRoute } from '../commands/auth/metadata-routes.ts'
 import { authRoutes } from '../commands/auth/routes.ts'
+import { scopeWriteRoutes } from '../commands/auth/scope-routes.ts'
 import { clinicalWriteRoutes } from '../commands/clinical/routes.ts'
 import { consentWriteRoutes } from '../commands/consent/routes.ts'
 import { imageWriteRoutes } from '../commands/images/routes.ts'
@@ -13,6 +15,7 @@ import { webhookWriteRoutes } from '../commands/webhooks/routes.ts'
 import { webhookDeliveriesProjector } from '../projections/webhooks/webhook-deliveries.projector.ts'
 import { aiReviewReadRoutes } from '../read-api/ai-review/routes.ts'
 import { assessmentReadRoutes } from '../read-api/assessments/routes.ts'
+import { authReadRoutes } from '../read-api/auth/routes.ts'
 import { clinicalReadRoutes } from '../read-api/clinical/routes.ts'
 import { consentReadRoutes } from '../read-api/consent/routes.ts'
 import { imageReadRoutes } from '../read-api/images/routes.ts'
@@ -29,7 +32,12 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
     {
       prefix: 'auth',
       documentedAt: 'prefixed',
-      routes: (app) => authRoutes(app, deps),
+      routes: (app) => {
+        authRoutes(app, deps)
+        authAdminRoutes(app, deps)
+        scopeWriteRoutes(app, deps)
+        authReadRoutes(app, deps)
+      },
       wellKnownRoutes: (app) => wellKnownMetadataRoute(app, deps),
     },
     {

@@ -1,5 +1,7 @@
 import { aiReviewsProjector } from './ai-review/ai-reviews.projector.ts'
 import { assessmentsProjector } from './assessments/assessments.projector.ts'
+import { oauthClientsProjector } from './auth/oauth-clients.projector.ts'
+import { oauthScopesProjector } from './auth/oauth-scopes.projector.ts'
 import { casesProjector } from './clinical/cases.projector.ts'
 import { patientsProjector } from './clinical/patients.projector.ts'
 import { consentRecordsProjector } from './consent/consent-records.projector.ts'
@@ -17,6 +19,8 @@ export const readModels: readonly Projector[] = [
   consentRecordsProjector,
   consentTypesProjector,
   imagesProjector,
+  oauthClientsProjector,
+  oauthScopesProjector,
   patientsProjector,
   webhookDeliveriesProjector,
   webhookSubscriptionsProjector,

@@ -11,6 +11,7 @@ import {
   type ListIdentity,
   type PageRequest,
 } from '../platform/http/cursors.ts'
+import type { Tenancy } from '../platform/http/access.ts'
 import type { ServiceApp } from '../platform/http/service.ts'
 import { memberName } from '../platform/kit/member-names.ts'
 import {
@@ -29,7 +30,8 @@ export interface ListRoute<
   Query extends Members,
   Item extends TSchema,
   Row,
-> extends RouteDeclaration<Params, Query> {
+  Kind extends Tenancy = 'required',
+> extends RouteDeclaration<Params, Query, Kind> {
   /** Names of the list and its order. A cursor continues this list in this order for these parameters, and no other. */
   readonly list: string
   readonly sort: string
@@ -42,7 +44,7 @@ export interface ListRoute<
   /** Items of a page at most, where they are large. */
   readonly greatestPage?: number
   /** Up to `page.fetch` rows behind `page.after`. */
-  readonly rows: (request: ReadRequest<Params, Query>, page: PageRequest) => Promise<readonly Row[]>
+  readonly rows: (request: ReadRequest<Params, Query, NoInfer<Kind>>, page: PageRequest) => Promise<readonly Row[]>
   readonly placeOf: (row: NoInfer<Row>) => CursorPlace
   readonly toItem: (row: Row) => Static<Item>
 }
@@ -53,7 +55,12 @@ export function listRoute<
   Row,
   Params extends Members = NoMembers,
   Query extends Members = NoMembers,
->(app: ServiceApp, { cursors }: Pick<ReadDependencies, 'cursors'>, route: ListRoute<Params, Query, Item, Row>): void {
+  Kind extends Tenancy = 'required',
+>(
+  app: ServiceApp,
+  { cursors }: Pick<ReadDependencies, 'cursors'>,
+  route: ListRoute<Params, Query, Item, Row, Kind>,
+): void {
   const { list, sort, idOf = 'id', pageName, item, casing, greatestPage = greatestLimit, placeOf, toItem } = route
   const requestOf = requestReader(route)
   const [pageOf, members] = casing === 'camel' ? [camelPage, camelPageMembers()] : [page, pageMembers()]

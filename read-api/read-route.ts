@@ -3,7 +3,7 @@ import { Type, type Static, type TObject, type TSchema } from 'typebox'
 import type { ReceiptKeys } from '../contracts/consent/receipt.ts'
 import type { Configuration } from '../platform/configuration/configuration.ts'
 import type { Pool } from '../platform/database/database.ts'
-import { tenantOf, type Access } from '../platform/http/access.ts'
+import { tenantIfNamed, tenantOf, type Access, type Tenancy, type TenantFor } from '../platform/http/access.ts'
 import { answers } from '../platform/http/answers.ts'
 import type { Cursors, listQuery } from '../platform/http/cursors.ts'
 import { namedOrg, orgQuery } from '../platform/http/parameters.ts'
@@ -11,7 +11,6 @@ import { problem, type ProblemCode } from '../platform/http/problems.ts'
 import { found, type FoundRecord } from '../platform/http/replies.ts'
 import type { ServiceApp } from '../platform/http/service.ts'
 import { heldRecord } from '../platform/http/waiting.ts'
-import type { TenantId } from '../platform/kit/tenants.ts'
 import type { ObjectStore } from '../platform/storage/object-store.ts'
 import type { Projector } from '../projections/runtime/projector.ts'
 
@@ -32,14 +31,14 @@ export type Members = Readonly<Record<string, TSchema>>
 export type NoMembers = Readonly<Record<string, never>>
 
 /** What a route is asked for. UUIDs of the path and the query are in lower case. */
-export interface ReadRequest<Params extends Members, Query extends Members> {
-  readonly tenant: TenantId
+export interface ReadRequest<Params extends Members, Query extends Members, Kind extends Tenancy = 'required'> {
+  readonly tenant: TenantFor<Kind>
   readonly params: Static<TObject<Params>>
   readonly query: Static<TObject<Query>>
   readonly headers: FastifyRequest['headers']
 }
 
-export interface RouteDeclaration<Params extends Members, Query extends Members> {
+export interface RouteDeclaration<Params extends Members, Query extends Members, Kind extends Tenancy = 'required'> {
   readonly path: string
   readonly operationId: string
   readonly summary: string
@@ -48,6 +47,8 @@ export interface RouteDeclaration<Params extends Members, Query extends Members>
   /** Beside those that name the organisation. */
   readonly query?: Query
   readonly access: Access
+  /** `optional`: a platform caller need not name an organisation, and `tenant` is null then. */
+  readonly tenancy?: Kind
   /** The projectors whose tables the route reads. A request may wait for them, and a 404 is certain. */
   readonly servedBy: readonly Projector[]
   /** Problems beside those that follow from the other members. */
@@ -70,16 +71,23 @@ type Answer<Request, Body> =
       readonly holdUntil?: (body: Body) => boolean
     }
 
-export type ReadRoute<Params extends Members, Query extends Members, Reply extends TSchema> = RouteDeclaration<
-  Params,
-  Query
-> & { readonly reply: Reply } & Answer<ReadRequest<Params, Query>, Static<Reply>>
+export type ReadRoute<
+  Params extends Members,
+  Query extends Members,
+  Reply extends TSchema,
+  Kind extends Tenancy = 'required',
+> = RouteDeclaration<Params, Query, Kind> & { readonly reply: Reply } & Answer<
+    ReadRequest<Params, Query, NoInfer<Kind>>,
+    Static<Reply>
+  >
 
 /** A GET of one answer. */
-export function readRoute<Reply extends TSchema, Params extends Members = NoMembers, Query extends Members = NoMembers>(
-  app: ServiceApp,
-  route: ReadRoute<Params, Query, Reply>,
-): void {
+export function readRoute<
+  Reply extends TSchema,
+  Params extends Members = NoMembers,
+  Query extends Members = NoMembers,
+  Kind extends Tenancy = 'required',
+>(app: ServiceApp, route: ReadRoute<Params, Query, Reply, Kind>): void {
   const requestOf = requestReader(route)
   const hasEtag = 'find' in route
   const takesWait = hasEtag && route.holdUntil !== undefined
@@ -108,7 +116,7 @@ export function readRoute<Reply extends TSchema, Params extends Members = NoMemb
 }
 
 export function schemaOf(
-  { operationId, summary, description, params, query, problems = [] }: RouteDeclaration<Members, Members>,
+  { operationId, summary, description, params, query, problems = [] }: RouteDeclaration<Members, Members, Tenancy>,
   reply: TSchema,
 ) {
   return {
@@ -121,7 +129,7 @@ export function schemaOf(
   }
 }
 
-export function configOf({ access, servedBy }: RouteDeclaration<Members, Members>): FastifyContextConfig {
+export function configOf({ access, servedBy }: RouteDeclaration<Members, Members, Tenancy>): FastifyContextConfig {
   return { access, ...(servedBy.length === 0 ? {} : { servedBy: servedBy.map(({ name }) => name) }) }
 }
 
@@ -134,18 +142,23 @@ type ValidatedRequest = Pick<FastifyRequest, 'caller' | 'headers'> & {
 type PageQuery = Static<TObject<typeof listQuery>>
 
 /** Reads the validated request. The request keeps what the caller sent: links repeat it. */
-export function requestReader<Params extends Members, Query extends Members>({
+export function requestReader<Params extends Members, Query extends Members, Kind extends Tenancy>({
   params,
   query,
+  access,
+  tenancy,
   orgMustBeNamed = false,
-}: RouteDeclaration<Params, Query>) {
+}: RouteDeclaration<Params, Query, Kind>) {
   const idsOfPath = idsOf(params)
   const idsOfQuery = idsOf(query)
-  return (request: ValidatedRequest): ReadRequest<Params, Query> & { readonly query: PageQuery } => {
+  return (request: ValidatedRequest): ReadRequest<Params, Query, Kind> & { readonly query: PageQuery } => {
     const named = namedOrg(request.query)
     if (orgMustBeNamed && named === undefined) throw problem('org-required')
+    const tenant =
+      tenancy === 'optional' ? tenantIfNamed(request.caller, access, named) : tenantOf(request.caller, named)
     return {
-      tenant: tenantOf(request.caller, named),
+      // Null only where the route's tenancy is optional.
+      tenant: tenant as TenantFor<Kind>,
       // The schemas of the route have admitted both.
       params: inLowerCase(request.params, idsOfPath) as Static<TObject<Params>>,
       query: inLowerCase(request.query, idsOfQuery) as Static<TObject<Query>> & PageQuery,

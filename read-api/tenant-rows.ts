@@ -77,6 +77,17 @@ export function rowsOfTenant<T extends OwnedTable>(
   return rowsOf(tableOf(projector, table, alias), columnsOf(table, alias)).where(`${alias}.org_id`, tenant)
 }
 
+/** The same for a route whose tenancy is optional. Null: the rows of every organisation, and of none. */
+export function rowsWithin<T extends OwnedTable>(
+  projector: Projector,
+  table: T,
+  alias: string,
+  tenant: TenantId | null,
+): Rows<ViewOf<T>> {
+  if (tenant !== null) return rowsOfTenant(projector, table, alias, tenant)
+  return rowsOf(tableOf(projector, table, alias), columnsOf(table, alias))
+}
+
 /** Begins a query for rows of every organisation: for what is no tenant's secret. */
 export function rowsOf<View extends object>(table: string, columns: Selected<View>): Rows<View> {
   return narrowed(builder.from(table).select(columns))
@@ -90,6 +101,16 @@ export function rowsFrom<View>(source: Computed<View>, ...selected: readonly str
 /** knex's own types follow neither the columns nor the views of tables. */
 function narrowed<View>(query: Knex.QueryBuilder): Rows<View> {
   return query as Rows<View>
+}
+
+/**
+ * The one row of a query, where `viewByIds` does not fit because the tenant may be null.
+ * @throws Problem `not-found`
+ */
+export async function oneView<View extends object>(pool: Pool, rows: Rows<View>): Promise<View> {
+  const [view] = await viewsOf(pool, rows.limit(1))
+  if (view === undefined) throw problem('not-found')
+  return view
 }
 
 /** All rows of a query. Lists are planned for their filters each time. */

@@ -5,11 +5,12 @@ import type { ServiceApp } from '../../platform/http/service.ts'
 import { tokenEndpointError } from '../../platform/http/token-endpoint-errors.ts'
 import { oauthClients, type RegisteredOauthClient } from '../../streams/oauth-client/aggregate.ts'
 import { execute } from '../handling/execute.ts'
-import { useSecret } from './change-client.ts'
 import { createClientAuthentication, type AuthDependencies } from './client-authentication.ts'
+import { useSecret } from './client-secrets.ts'
 import { TokenBody, TokenReply, oauthErrors } from './forms.ts'
 import { metadataRoute } from './metadata-routes.ts'
 import { presentedTokenRoutes } from './presented-token-routes.ts'
+import { isCovered } from './scopes.ts'
 
 export const JsonWebKeySet = Type.Object(
   { keys: Type.Array(Type.Record(Type.String(), Type.Unknown())) },
@@ -87,7 +88,7 @@ export function authRoutes(app: ServiceApp, deps: AuthDependencies): void {
 function grantedScopes(client: RegisteredOauthClient, asked: string | undefined): readonly string[] {
   const wanted = asked?.split(' ').filter((scope) => scope !== '') ?? []
   if (wanted.length === 0) return client.scopes
-  const isGranted = wanted.every((scope) => client.scopes.includes(scope))
+  const isGranted = wanted.every((scope) => isCovered(scope, client.scopes))
   if (!isGranted || new Set(wanted).size !== wanted.length) throw tokenEndpointError('invalid_scope')
   return wanted
 }

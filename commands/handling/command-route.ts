@@ -1,6 +1,14 @@
 import type { FastifyContextConfig, FastifyRequest } from 'fastify'
 import type { Static, TObject } from 'typebox'
-import { tenantOf, type Access, type Caller } from '../../platform/http/access.ts'
+import {
+  isPlatformWide,
+  tenantIfNamed,
+  tenantOf,
+  type Access,
+  type Caller,
+  type Tenancy,
+  type TenantFor,
+} from '../../platform/http/access.ts'
 import { answers } from '../../platform/http/answers.ts'
 import { readsBothCasings, type Casing } from '../../platform/http/both-casings.ts'
 import { lowerCaseIds } from '../../platform/http/lower-case-ids.ts'
@@ -10,7 +18,7 @@ import type { ProblemCode } from '../../platform/http/problems.ts'
 import { answerWrite, requireMatch, type ReplyHead, type ServingProjector } from '../../platform/http/replies.ts'
 import { commandContext } from '../../platform/http/request-context.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
-import type { CommandContext, TenantId } from '../../platform/kit/tenants.ts'
+import type { CommandContext } from '../../platform/kit/tenants.ts'
 import type { Position, StreamRevision } from '../../platform/kit/positions.ts'
 import type { DomainEvent } from '../../streams/store/events.ts'
 import type { CommandReply } from './command-replies.ts'
@@ -29,6 +37,7 @@ export interface CommandRoute<
   Reply,
   Name extends string,
   Code extends ProblemCode,
+  Kind extends Tenancy = 'required',
 > extends Pick<FastifyContextConfig, 'hasEtag' | 'takesWait' | 'mayLackBody'> {
   /** A POST is keyed: it honours an Idempotency-Key. */
   readonly method: 'POST' | 'PATCH' | 'DELETE'
@@ -38,6 +47,8 @@ export interface CommandRoute<
   readonly summary: string
   readonly description?: string
   readonly access: Access
+  /** `optional`: a platform caller need not name an organisation, and `tenant` is null then. */
+  readonly tenancy?: Kind
   /** Without it the route refuses a body with members. */
   readonly body?: Body
   /** The casing of the schema's members, for a body that is read in both. */
@@ -52,15 +63,17 @@ export interface CommandRoute<
   /** `stream`: If-Match is compared with the stream that `run` decides on. `record`: `handle` compares it. */
   readonly ifMatch?: 'stream' | 'record'
   readonly handle: (
-    command: Command<IdParams<Path>, Static<Body>, NoInfer<Name | Code> | UsualRefusal>,
+    command: Command<IdParams<Path>, Static<Body>, NoInfer<Name | Code> | UsualRefusal, NoInfer<Kind>>,
   ) => Promise<Handled<NoInfer<Reply>>>
 }
 
 type MemberOf<Body extends TObject> = Extract<keyof Static<Body>, string>
 
 /** One request of a command route. */
-export interface Command<Params, Body, Name extends string> {
-  readonly tenant: TenantId
+export interface Command<Params, Body, Name extends string, Kind extends Tenancy = 'required'> {
+  readonly tenant: TenantFor<Kind>
+  /** The caller acts for every organisation, whichever one the request names. */
+  readonly isPlatformWide: boolean
   readonly caller: Caller
   /** In lower case. */
   readonly params: Params
@@ -103,14 +116,15 @@ export function commandRoute<
   Reply,
   Name extends string = never,
   Code extends ProblemCode = never,
->(app: ServiceApp, deps: CommandDependencies, route: CommandRoute<Path, Body, Reply, Name, Code>): void {
+  Kind extends Tenancy = 'required',
+>(app: ServiceApp, deps: CommandDependencies, route: CommandRoute<Path, Body, Reply, Name, Code, Kind>): void {
   const { method, body: bodySchema, reply: replies, ifMatch, readBy, hasEtag = false } = route
   const { takesWait = false, mayLackBody = false } = route
   const { store, vault } = deps
   const isKeyed = method === 'POST'
   const answering = answeringRefusals<string>(route.refusals ?? {})
   const withLowerCaseIds = lowerCaseIds(bodySchema)
-  const namesOrg = bodySchema !== undefined && 'organisationId' in bodySchema.properties
+  const namesOrg = bodySchema !== undefined && orgMembers.some((name) => name in bodySchema.properties)
   const codes = Object.values<RefusalAnswer>(route.refusals ?? {}).map(({ code }) => code)
 
   app.route({
@@ -137,14 +151,20 @@ export function commandRoute<
       // The schemas above have checked these; their types are lost on the way through fastify.
       const given = request.body as Static<Body>
       const params = lowerCased(request.params as IdParams<Path>)
-      const tenant = tenantOf(request.caller, namedOrg(request.query, namesOrg ? organisationOf(given) : undefined))
+      const named = namedOrg(request.query, namesOrg ? organisationOf(given) : undefined)
+      const tenant =
+        route.tenancy === 'optional'
+          ? tenantIfNamed(request.caller, route.access, named)
+          : tenantOf(request.caller, named)
       if (bodySchema === undefined) requireNoBody(given)
       const fingerprinted = bodySchema === undefined ? null : given
       const keyed = isKeyed ? keyedRequest(request, tenant, vault, fingerprinted) : unkeyedRequest()
-      const context = commandContext(request, { orgId: tenant })
+      const context = commandContext(request, tenant === null ? {} : { orgId: tenant })
 
       const handled = await route.handle({
-        tenant,
+        // Null only where the route's tenancy is optional.
+        tenant: tenant as TenantFor<Kind>,
+        isPlatformWide: isPlatformWide(request.caller, route.access),
         caller: request.caller,
         params,
         body: withLowerCaseIds(given),
@@ -202,6 +222,10 @@ function lowerCased<Ids extends Readonly<Record<string, string>>>(ids: Ids): Ids
   return Object.fromEntries(Object.entries(ids).map(([name, id]) => [name, id.toLowerCase()])) as Ids
 }
 
+/** The member of a body that names the organisation, in either casing of a service. */
+const orgMembers = ['organisationId', 'org_id']
+
 function organisationOf(body: object): string | undefined {
-  return 'organisationId' in body && typeof body.organisationId === 'string' ? body.organisationId : undefined
+  const members = new Map<string, unknown>(Object.entries(body))
+  return orgMembers.map((name) => members.get(name)).find((named) => typeof named === 'string')
 }

@@ -29,7 +29,12 @@ export interface KeyedRequest {
  * @param body what the fingerprint covers; image bytes replaced by hash and length
  * @throws Problem `idempotency-key-invalid`
  */
-export function keyedRequest(request: FastifyRequest, orgId: TenantId, vault: Vault, body: unknown): KeyedRequest {
+export function keyedRequest(
+  request: FastifyRequest,
+  orgId: TenantId | null,
+  vault: Vault,
+  body: unknown,
+): KeyedRequest {
   const idempotency = idempotencyOf(request, orgId)
   if (idempotency === null) return unkeyedRequest()
   const claimName = `idempotency\0${idempotency.scopeId}\0${idempotency.key}`

@@ -15,14 +15,26 @@ import { TokenRejectedError, type VerifiedToken } from './tokens.ts'
  * - any valid access token;
  * - a token with all of the scopes (a write scope includes its read scope);
  * - a token that needs the scope only for organisations in `CONSENT_SCOPES_REQUIRED`;
- * - an actor with the permission (X-Actor-Context, or X-Admin-Api-Secret alone).
+ * - an actor with the permission (X-Actor-Context, or X-Admin-Api-Secret alone), or a token with the scope `orScope`.
  */
 export type Access =
   | 'public'
   | 'token'
   | { readonly scopes: readonly [string, ...string[]] }
   | { readonly consentScope: 'consents:read' | 'consents:write' }
-  | { readonly admin: string }
+  | AdminAccess
+
+export interface AdminAccess {
+  readonly admin: string
+  /** A token with this scope is enough, too. */
+  readonly orScope?: string
+}
+
+/** Whether each request of a route must have an organisation. */
+export type Tenancy = 'required' | 'optional'
+
+/** The organisation of a request; null where the tenancy is optional and a platform caller names none. */
+export type TenantFor<Kind extends Tenancy> = { required: TenantId; optional: TenantId | null }[Kind]
 
 export interface Caller {
   readonly clientId: string
@@ -90,7 +102,7 @@ export function createAuthorization({
 
   return async (request: FastifyRequest, access: Access): Promise<Caller> => {
     if (access === 'public') return nobody
-    if (typeof access === 'object' && 'admin' in access) return authorizeAdmin(request, access.admin)
+    if (typeof access === 'object' && 'admin' in access) return authorizeAdmin(request, access)
     const caller = await authenticate(request)
     if (access === 'token') return caller
     if ('scopes' in access) requireScopes(caller, access.scopes)
@@ -104,7 +116,7 @@ export function createAuthorization({
     return required === 'all' || required.includes(orgId.toLowerCase())
   }
 
-  async function authorizeAdmin(request: FastifyRequest, permission: string): Promise<Caller> {
+  async function authorizeAdmin(request: FastifyRequest, { admin: permission, orScope }: AdminAccess): Promise<Caller> {
     const secret = request.headers['x-admin-api-secret']
     if (secret !== undefined) {
       const caller = await admitBySecret(request, secret)
@@ -122,6 +134,10 @@ export function createAuthorization({
       return caller
     }
     const caller = await authenticate(request)
+    if (orScope !== undefined && (caller.scopes.has(orScope) || caller.actor === null)) {
+      requireScopes(caller, [orScope])
+      return caller
+    }
     if (readContext === null) throw problem('actor-context-unsupported')
     if (caller.actor === null)
       throw problem('actor-context-missing', { extensions: { required_permission: permission } })
@@ -213,7 +229,9 @@ function unauthorized(code: 'token-missing' | 'token-invalid' | 'token-expired')
 }
 
 function withIncluded(scope: string): string[] {
-  return scope.endsWith(':write') ? [scope, `${scope.slice(0, -':write'.length)}:read`] : [scope]
+  const service = scope.slice(0, scope.lastIndexOf(':'))
+  if (scope.endsWith(':*')) return [scope, `${service}:read`, `${service}:write`]
+  return scope.endsWith(':write') ? [scope, `${service}:read`] : [scope]
 }
 
 /**
@@ -239,4 +257,21 @@ export function tenantOf(caller: Caller, named?: string): TenantId {
   const orgId = (own ?? named ?? '').toLowerCase()
   if (!isUuid(orgId)) throw problem('not-found')
   return tenantOfFact(orgId)
+}
+
+/**
+ * Whether the caller acts for every organisation: the administrator secret, or a token without an organisation. Where a
+ * route takes a scope or a permission, a permission reaches as far as the actor's organisation only.
+ */
+export function isPlatformWide(caller: Caller, access: Access): boolean {
+  if (caller.isBootstrapAdmin) return true
+  if (caller.orgId !== null) return false
+  const orScope = typeof access === 'object' && 'admin' in access ? access.orScope : undefined
+  return orScope === undefined || caller.scopes.has(orScope)
+}
+
+/** The organisation of a request whose route does not need one: as `tenantOf`, or null if a platform caller names none. */
+export function tenantIfNamed(caller: Caller, access: Access, named?: string): TenantId | null {
+  if (!isPlatformWide(caller, access)) return tenantOf(caller, named)
+  return caller.orgId === null && named === undefined ? null : tenantOf({ ...caller, actor: null }, named)
 }

@@ -96,7 +96,8 @@ function ofAccess({ access, isRead }: RouteFacts): ProblemCode[] {
   ]
   if (access === 'token') return any
   if ('scopes' in access || 'consentScope' in access) return [...any, 'insufficient-scope']
-  return [...any, 'admin-secret-invalid', 'actor-context-missing', 'actor-context-unsupported', 'permission-missing']
+  const ofPermission = ['admin-secret-invalid', 'actor-context-unsupported', 'permission-missing'] as const
+  return [...any, ...ofPermission, access.orScope === undefined ? 'actor-context-missing' : 'insufficient-scope']
 }
 
 function ofInput({ params, querystring, body }: FastifySchema, { isRead, config }: RouteFacts): ProblemCode[] {

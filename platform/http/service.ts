@@ -154,7 +154,8 @@ function securityOf(access: Access): Record<string, string[]>[] {
   if (access === 'public') return []
   if (access === 'token' || (typeof access === 'object' && 'consentScope' in access)) return [{ token: [] }]
   if ('scopes' in access) return [{ token: [...access.scopes] }]
-  return [{ token: [], actorContext: [] }, { adminSecret: [] }]
+  const byScope = access.orScope === undefined ? [] : [{ token: [access.orScope] }]
+  return [...byScope, { token: [], actorContext: [] }, { adminSecret: [] }]
 }
 
 /** The service and path with the request's values: the same for all mounts, so that an Idempotency-Key counts once. */

@@ -230,11 +230,16 @@ function readClaims(payload: JWTPayload): VerifiedToken {
   }
 }
 
-/** False if a member occurs twice in the header or in the claims. Readers would disagree about its value. */
+/**
+ * False if a member occurs twice in the header or in the claims, because readers would disagree about its value. Also
+ * false if the same bytes have another base64url text: a token has one form only.
+ */
 export function hasOneMeaning(token: string): boolean {
+  const parts = token.split('.').map((part) => ({ part, bytes: Buffer.from(part, 'base64url') }))
+  if (parts.some(({ part, bytes }) => bytes.toString('base64url') !== part)) return false
   try {
-    for (const part of token.split('.', 2)) {
-      const text = Buffer.from(part, 'base64url').toString('utf8')
+    for (const { bytes } of parts.slice(0, 2)) {
+      const text = bytes.toString('utf8')
       readJsonText(text)
       requireOneMeaning(text)
     }

@@ -7,6 +7,7 @@ import { createCursors, pageRequest, type CursorPlace } from '../../platform/htt
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import * as reviews from '../../read-api/ai-review/queries.ts'
 import * as assessmentRoutes from '../../read-api/assessments/routes.ts'
+import * as auth from '../../read-api/auth/queries.ts'
 import * as clinical from '../../read-api/clinical/queries.ts'
 import * as consent from '../../read-api/consent/queries.ts'
 import * as imageQueries from '../../read-api/images/queries.ts'
@@ -15,10 +16,20 @@ import { assessments } from '../../streams/assessment/aggregate.ts'
 import { cases } from '../../streams/case/aggregate.ts'
 import { consentTypes } from '../../streams/consent-type/aggregate.ts'
 import { images } from '../../streams/image/aggregate.ts'
+import { oauthClients } from '../../streams/oauth-client/aggregate.ts'
 import { patients } from '../../streams/patient/aggregate.ts'
 import type { GivenEvent } from '../support/given-projector.ts'
 import { reviewFact } from '../streams/ai-review-facts.ts'
-import { assessmentFact, at, caseFact, consentFact, consentTypeFact, ids, patientFact } from '../streams/facts.ts'
+import {
+  assessmentFact,
+  at,
+  caseFact,
+  clientFact,
+  consentFact,
+  consentTypeFact,
+  ids,
+  patientFact,
+} from '../streams/facts.ts'
 import { imageFact, ownImage } from '../streams/image-facts.ts'
 import { deliveryFact, subscriptionFact } from '../streams/webhook-facts.ts'
 import { openReadTables, org, otherOrg, problemOf, type ReadTables } from './read-tables.ts'
@@ -39,6 +50,12 @@ const manyDecisions = each((number) => ({
   stream: 'other consents',
 }))
 
+const manyClients = each((number) => {
+  const clientId = numbered('c', number)
+  const fact = clientFact('OauthClientRegistered', { clientId, registeredAt: paired(number) })
+  return { ...fact, stream: oauthClients.of(clientId).stream }
+})
+
 const readings = [
   { scheme: 'ward', value: '7|b' },
   { scheme: 'ward|7', value: 'b' },
@@ -46,6 +63,7 @@ const readings = [
 
 const typeStream = consentTypes.of(ids.org, ids.consentType).stream
 const events: GivenEvent[] = [
+  ...manyClients,
   ...[patientFact('PatientRegistered'), patientFact('PatientCorrected')].map((event) => ({
     ...event,
     stream: patients.of(ids.org, ids.patient).stream,
@@ -173,6 +191,8 @@ const first = { after: null, fetch: 50 }
 
 /** Every query by the name that it is exported under, asked for something that the first organisation has. */
 const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> = {
+  listClients: (tenant) => auth.listClients(pool, tenant, first),
+  getClient: (tenant) => auth.getClient(pool, tenant, numbered('c', 0)),
   getAssessment: (tenant) => assessmentRoutes.getAssessment(pool, tenant, ids.assessment),
   getPatient: (tenant) => clinical.getPatient(pool, tenant, ids.patient),
   listPatients: (tenant) => clinical.listPatients(pool, tenant, 'nhs|canary-9434765919', first),
@@ -394,6 +414,10 @@ function listOf<Row extends object>(
 }
 
 const lists: Readonly<Record<string, { readonly list: List; readonly size: number }>> = {
+  clients: {
+    list: listOf((after, fetch) => auth.listClients(pool, org, { after, fetch }), auth.placeOfClient),
+    size: count,
+  },
   cases: {
     list: listOf((after, fetch) => clinical.listCases(pool, org, {}, { after, fetch }), clinical.placeOfCase),
     size: count + 1,

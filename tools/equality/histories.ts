@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import { SeededRandom } from '../node-checks/seeded-random.ts'
+import { administerClient, registerScopes } from './auth-acts.ts'
 import { advanceAssessment, requestAssessment } from './assessment-acts.ts'
 import {
   changeConsentType,
@@ -47,6 +48,8 @@ const acts = {
   supersedeDiagnoses,
   declareImage,
   receiveImage,
+  administerClient,
+  registerScopes,
 } satisfies Record<string, Act>
 
 /** One attempted act. An act that is impossible at that moment does nothing. */

@@ -28,7 +28,7 @@ export async function answersTo(
   const { body: token } = await requestToken(baseUrl, client)
   const headers = {
     authorization: `Bearer ${textAt(token, 'access_token')}`,
-    'x-actor-context': actorContext(orgId, ['consents:admin']),
+    'x-actor-context': actorContext(orgId, ['auth:admin', 'consents:admin']),
   }
   const answers = await Promise.all(
     Object.values(questions)

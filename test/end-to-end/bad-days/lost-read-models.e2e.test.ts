@@ -128,6 +128,9 @@ async function aRunOfEverything(): Promise<Questions> {
     '/v1/admin/consent-types/{typeId}/text-versions': [
       `/v1/admin/consent-types/${terms.consent_type_id}/text-versions`,
     ],
+    '/v1/auth/clients': ['/v1/auth/clients', '/v1/auth/clients?limit=1'],
+    '/v1/auth/clients/{id}': [`/v1/auth/clients/${asking.client.client_id}`],
+    '/v1/auth/scopes': ['/v1/auth/scopes', '/v1/auth/scopes?limit=3'],
     '/v1/ai-reviews': [
       '/v1/ai-reviews',
       '/v1/ai-reviews?limit=2',

@@ -51,7 +51,7 @@ beforeAll(async () => {
   platform = await startTestPlatform()
   watched = watchPlatform(platform.baseUrl)
   const token = textAt((await requestToken(platform.baseUrl, clientOf(platform.process, 0))).body, 'access_token')
-  admin = { 'x-actor-context': actorContext(platform.process.credentials.org_id, ['consents:admin']) }
+  admin = { 'x-actor-context': actorContext(platform.process.credentials.org_id, ['auth:admin', 'consents:admin']) }
   productId = platform.process.credentials.product_id
   const plain = watched.watch(createApiClient(platform.baseUrl, token))
   api = { call: (path, request = {}) => plain.call(path, { ...request, headers: { ...admin, ...request.headers } }) }
@@ -414,6 +414,7 @@ async function recordPaths(): Promise<ReadonlyMap<string, string>> {
     '/v1/clinical-api/images/{id}': textAt(body, 'images', 0, 'id'),
     '/v1/clinical-api/webhook-subscriptions/{id}': String(at(subscription, 'data', 0, 'id')),
     '/v1/admin/consent-types/{id}': terms.consent_type_id,
+    '/v1/auth/clients/{id}': clientOf(platform.process, 0).client_id,
     '/v1/ai-reviews/{id}': String(at(review, 'data', 0, 'id')),
   }
   const delivered = (await expecting(200, api.call(`${deliveriesPath}?status=delivered&limit=1`))).body

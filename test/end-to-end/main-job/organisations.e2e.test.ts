@@ -67,7 +67,15 @@ beforeAll(async () => {
   )
   const imageId = textAt(image.body, 'id')
   const reviewId = textAt(await reviewOfCase(owner, caseId), 'id')
+  const [client, rotated, doomedClient] = [await newClient(), await newClient(), await newClient()]
+  const secrets = `/v1/auth/clients/${rotated}/secrets`
+  const secret = await expecting(201, owner.call(secrets, { method: 'POST', headers: asAdmin(orgId) }))
   owned = {
+    getOauthClient: { id: client },
+    changeOauthClient: { id: client },
+    addOauthClientSecret: { id: client },
+    removeOauthClientSecret: { id: rotated, secretId: textAt(secret.body, 'id') },
+    deleteOauthClient: { id: doomedClient },
     signUploadUrl: { id: slotId, imageId: textAt(slot.body, 'images', 0, 'id') },
     submitAssessment: { id: slotId },
     getImage: { id: imageId },
@@ -108,6 +116,14 @@ beforeAll(async () => {
 
 afterAll(() => platform.stop())
 
+const asAdmin = (org: string) => ({ 'x-actor-context': actorContext(org, ['auth:admin', 'consents:admin']) })
+
+async function newClient(): Promise<string> {
+  const body = { name: 'Client', scopes: ['cases:read'] }
+  const { body: record } = await expecting(201, owner.call('/v1/auth/clients', { body, headers: asAdmin(orgId) }))
+  return textAt(record, 'client_id')
+}
+
 /** Whether a patient exists is not for the consent service to know: these say the same of all that are not the caller's. */
 const answersAnyPatient = ['checkConsents', 'recordConsentDecision', 'listConsents', 'listConsentHistory']
 
@@ -134,6 +150,10 @@ const needed: Readonly<Record<string, Needed>> = {
   updateConsentType: { body: {} },
   correctPatient: { body: {} },
   deleteConsentType: { own: 409 },
+  changeOauthClient: { body: {} },
+  addOauthClientSecret: { own: 201 },
+  removeOauthClientSecret: { own: 204 },
+  deleteOauthClient: { own: 204 },
   testWebhookSubscription: { own: 202 },
   recoverWebhooks: { body: { since: '2026-01-01T00:00:00Z' }, own: 202 },
   redeliverWebhook: { own: 202 },
@@ -156,7 +176,7 @@ function ask(
   const { query, body: ownBody } = needed[operation.operationId] ?? {}
   const headers = {
     'x-request-id': 'a-request',
-    ...(operation.isAdmin ? { 'x-actor-context': actorContext(org, ['consents:admin']) } : {}),
+    ...(operation.isAdmin ? asAdmin(org) : {}),
   }
   const sent = body ?? ownBody
   return client.call(`${pathWith(operation, values)}${query === undefined ? '' : `?${query}`}`, {
