@@ -114,7 +114,7 @@ async function register(order: ClientOrder): Promise<void> {
 }
 
 async function rotateKey(purpose: SigningPurpose): Promise<void> {
-  requireVariables(process.env, ['VAULT_DATABASE_URL', 'MASTER_KEYS'], 'keys rotate')
+  requireVariables(process.env, ['DATABASE_URL', 'VAULT_DATABASE_URL', 'MASTER_KEYS'], 'keys rotate')
   const { rotateKeyOf } = await import('./key-rotation.ts')
   const rotated = await rotateKeyOf(loadConfiguration(process.env), purpose)
   process.stdout.write(`${JSON.stringify(rotated, null, 2)}\n`)

@@ -66,7 +66,7 @@ async function revoke(platform: BenchPlatform, count: number): Promise<void> {
     const events = Array.from({ length: perAppend }, (): OauthClientEvent => {
       return { type: 'OauthTokenRevoked', data: { clientId, jti: randomUUID(), expiresAt, revokedAt } }
     })
-    const { revision } = await platform.store.loadCached(target)
+    const { revision } = await platform.store.load(target)
     const commandId = randomUUID()
     await platform.store.append(target, revision, events, { commandId, correlationId: commandId, clientId: 'bench' })
   }

@@ -12,7 +12,7 @@ import type { Vector } from './member-vectors.ts'
 import { foreign, forge, otherBits, part } from './token-maker.ts'
 
 const forms: readonly Vector[] = [
-  ['nothing', (m) => ''],
+  ['nothing', () => ''],
   ['one part', (m) => m.parts().head],
   ['two parts', (m) => `${m.parts().head}.${m.parts().payload}`],
   ['four parts', (m) => `${m.ours()}.${m.parts().signature}`],
@@ -86,7 +86,7 @@ const otherKinds: readonly Vector[] = [
   ],
   ['a client secret', (m) => m.client.secret],
   ['a client id', (m) => m.client.clientId],
-  ['the administrator secret', (m) => adminSecret],
+  ['the administrator secret', () => adminSecret],
   [
     'a webhook secret',
     async (m) => `whsec_${Buffer.from(await m.world.vault.secret('webhook', 'one')).toString('base64')}`,
@@ -105,7 +105,7 @@ const otherKinds: readonly Vector[] = [
       return m.ours({ header: m.header({ kid }), key: privateKey })
     },
   ],
-  ['random bytes', (m) => randomBytes(64).toString('base64url')],
+  ['random bytes', () => randomBytes(64).toString('base64url')],
 ]
 
 export const kindVectors: readonly Vector[] = [...forms, ...otherKinds]
