@@ -1,14 +1,6 @@
 import type { FastifyContextConfig, FastifyRequest } from 'fastify'
 import type { Static, TObject } from 'typebox'
-import {
-  isPlatformWide,
-  tenantIfNamed,
-  tenantOf,
-  type Access,
-  type Caller,
-  type Tenancy,
-  type TenantFor,
-} from '../../platform/http/access.ts'
+import { tenantOf, type Access, type Caller } from '../../platform/http/access.ts'
 import { answers } from '../../platform/http/answers.ts'
 import { readsBothCasings, type Casing } from '../../platform/http/both-casings.ts'
 import { lowerCaseIds } from '../../platform/http/lower-case-ids.ts'
@@ -18,6 +10,7 @@ import type { ProblemCode } from '../../platform/http/problems.ts'
 import { answerWrite, requireMatch, type ReplyHead, type ServingProjector } from '../../platform/http/replies.ts'
 import { commandContext } from '../../platform/http/request-context.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
+import { isPlatformWide, tenantIfNamed, type Tenancy, type TenantFor } from '../../platform/http/tenancy.ts'
 import type { CommandContext } from '../../platform/kit/tenants.ts'
 import type { Position, StreamRevision } from '../../platform/kit/positions.ts'
 import type { DomainEvent } from '../../streams/store/events.ts'
