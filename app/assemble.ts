@@ -1,5 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
+import { createClientKeys } from '../commands/auth/client-keys.ts'
+import { followTokenEndings } from '../contracts/auth/token-endings.ts'
 import { processes } from '../processes/registry.ts'
 import { notifyWorkers } from '../processes/runtime/wake-ups.ts'
 import { readModels } from '../projections/registry.ts'
@@ -12,7 +14,7 @@ import { openEventStore, type EventStore } from '../streams/store/event-store.ts
 import type { Configuration } from '../platform/configuration/configuration.ts'
 import { areSameDatabase, createPool, ensureDatabase } from '../platform/database/database.ts'
 import { createFailpoint, createGracefulStop, type GracefulStop } from '../platform/lifecycle/graceful-stop.ts'
-import { createEgress, type Egress } from '../platform/outbound/egress.ts'
+import { createEgress } from '../platform/outbound/egress.ts'
 import { createHealth } from '../platform/observability/health.ts'
 import { createApplication } from '../platform/http/application.ts'
 import { createCursors } from '../platform/http/cursors.ts'
@@ -26,6 +28,7 @@ import { errorCode } from '../platform/kit/error-codes.ts'
 import { requireBucket } from './bucket-check.ts'
 import { openActorReader } from './actor-contexts.ts'
 import { addHealthChecks } from './health-checks.ts'
+import { createIdentityProvider, requireIdentityProvider } from './identity-provider.ts'
 import { startProcessor } from './processor.ts'
 import { projectedStreams } from './projections/projected-streams.ts'
 import { skippedIn } from './projections/skip.ts'
@@ -71,6 +74,10 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const { configuration, logger, roles, now = () => new Date() } = options
   const stop = options.stop ?? createGracefulStop({ logger })
   const filter = { streamPrefixes: projectedStreams }
+  const runsApi = roles.includes('api')
+  const runsProjector = roles.includes('projector')
+  const runsProcessor = roles.includes('processor')
+  if (runsApi || runsProcessor) requireIdentityProvider(configuration)
   const databaseUrl = required(configuration.databaseUrl, 'DATABASE_URL')
   const vaultUrl = required(configuration.vaultDatabaseUrl, 'VAULT_DATABASE_URL')
 
@@ -93,9 +100,6 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   stop.onStop('resources', 'database', () => pool.end())
   await ensureRuntimeSchema(pool)
 
-  const runsApi = roles.includes('api')
-  const runsProjector = roles.includes('projector')
-  const runsProcessor = roles.includes('processor')
   const projectors = [
     ...(runsProjector ? readModels : []),
     ...(runsProcessor ? processes.map((process) => process.list) : []),
@@ -127,10 +131,14 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const failpoint = createFailpoint(configuration)
   const health = createHealth({ profile: configuration.profile, roles })
   const objects = runsApi || runsProcessor ? await openObjectStore(options, stop) : undefined
+  const egress = createEgress({ configuration, logger })
+  stop.onStop('resources', 'egress', () => egress.close())
+  const identityProvider = objects === undefined ? undefined : createIdentityProvider(configuration, egress, now)
   const processor =
-    runsProcessor && objects !== undefined
+    runsProcessor && objects !== undefined && identityProvider !== undefined
       ? startProcessor({
-          given: { store, vault, objects, configuration, now, failpoint },
+          given: { store, vault, objects, configuration, now, failpoint, identityProvider },
+          egress,
           pool,
           databaseUrl,
           filter,
@@ -141,13 +149,17 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       : undefined
   const served = runsApi && !runsProjector ? readModels : []
   const areStepsWaiting = () => processor?.areStepsWaiting() ?? false
+  const endings = runsApi ? followTokenEndings({ store, now, logger }) : undefined
+  if (endings !== undefined) stop.onStop('work', 'ended tokens', () => endings.close())
   addHealthChecks(health, {
+    endings,
     pool,
     store,
     runner,
     served,
     relays: processor?.relays ?? [],
     provider: processor?.provider,
+    hasAccountSteps: runsProcessor,
     areStepsWaiting,
   })
 
@@ -159,22 +171,24 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     issuer: `${configuration.baseUrl}/v1/auth`,
     audience: configuration.baseUrl,
     ttlSeconds: configuration.tokenTtlSeconds,
+    endings,
     now,
   })
   const isCurrentWithin = (waitMs: number) => (projector: string) =>
     reads.requireHead((asked) => store.head(filter, asked), projector, waitMs)
-  const egress = runsApi ? openEgress(options, stop) : undefined
   const isCurrent = isCurrentWithin(decisiveWaitMs)
   const services =
-    runsApi && objects !== undefined
+    runsApi && objects !== undefined && identityProvider !== undefined
       ? servicesOf({
           store,
           vault,
           objects,
+          identityProvider,
           failpoint,
           configuration,
           now,
           tokens,
+          clientKeys: createClientKeys({ egress, configuration, now }),
           pool,
           cursors: createCursors({ key: await vault.secret('cursor', 'current'), now }),
           isCurrent,
@@ -201,6 +215,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   })
   await clearly('VAULT_DATABASE_URL', async () => options.beforeListening?.({ store, vault }))
   await listen(app, configuration)
+  await endings?.caughtUp
   // Steps call our own services, so they start when those answer. A call during the start would waste an attempt.
   await processor?.beginSteps(runsApi ? 'here' : 'await')
   const { port } = app.server.address() as AddressInfo
@@ -223,12 +238,6 @@ async function openObjectStore(
   stop.onStop('resources', 'object store', () => objects.close())
   await requireBucket(configuration)
   return objects
-}
-
-function openEgress({ configuration, logger }: PlatformOptions, stop: GracefulStop): Egress {
-  const egress = createEgress({ configuration, logger })
-  stop.onStop('resources', 'egress of the API', () => egress.close())
-  return egress
 }
 
 async function listen(app: FastifyInstance, { host, port }: Configuration): Promise<void> {

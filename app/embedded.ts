@@ -9,9 +9,10 @@ import type { Configuration } from '../platform/configuration/configuration.ts'
 import type { GracefulStop } from '../platform/lifecycle/graceful-stop.ts'
 import type { Logger } from '../platform/observability/logging.ts'
 import { ConfigurationError } from '../platform/configuration/profile-rules.ts'
+import { requireIdentityProvider } from './identity-provider.ts'
 
 /** Settings of the embedded servers, under the names of environment variables. */
-export type EmbeddedEnvironment = Readonly<Record<string, string>>
+type EmbeddedEnvironment = Readonly<Record<string, string>>
 
 export interface Embedded {
   readonly environment: EmbeddedEnvironment
@@ -38,6 +39,7 @@ export async function startEmbedded(
   { logger, stop, onLost }: { readonly logger: Logger; readonly stop: GracefulStop; readonly onLost: OnServerLost },
 ): Promise<Embedded> {
   const { dataDir, profile } = configuration
+  requireIdentityProvider(configuration)
   if (profile === 'production' && configuration.providerBaseUrl === undefined) {
     throw new ConfigurationError(
       'PROVIDER_BASE_URL must be set when APP_ENV is production: the embedded provider simulator invents its results',

@@ -1,4 +1,6 @@
+import type { FollowedTokenEndings } from '../contracts/auth/token-endings.ts'
 import type { Provider } from '../processes/adapters/provider.ts'
+import { overdueAccountSteps } from '../processes/users/overdue-steps.ts'
 import { readCheckpoints } from '../projections/runtime/checkpoints.ts'
 import type { Projector } from '../projections/runtime/projector.ts'
 import type { ProjectionRunner } from '../projections/runtime/runner.ts'
@@ -9,6 +11,8 @@ import type { Profile } from '../platform/configuration/profile-rules.ts'
 import type { Health, HealthCheck } from '../platform/observability/health.ts'
 
 interface Watched {
+  /** Undefined if no API runs. */
+  readonly endings: Pick<FollowedTokenEndings, 'isCurrent'> | undefined
   readonly pool: Pool
   readonly store: EventStore
   readonly runner: ProjectionRunner | undefined
@@ -19,6 +23,8 @@ interface Watched {
   readonly relays: readonly { status(): { readonly channel: string; readonly state: string } }[]
   /** Undefined if no processor runs. */
   readonly provider: Pick<Provider, 'server'> | undefined
+  /** True if the processor runs, which brings accounts in line with the users. */
+  readonly hasAccountSteps: boolean
 }
 
 /**
@@ -28,7 +34,7 @@ interface Watched {
  */
 export function addHealthChecks(
   health: Health,
-  { pool, store, runner, served, areStepsWaiting, relays, provider }: Watched,
+  { endings, pool, store, runner, served, areStepsWaiting, relays, provider, hasAccountSteps }: Watched,
 ): void {
   let hasCaughtUp = runner === undefined && served.length === 0
   health.register({
@@ -47,6 +53,15 @@ export function addHealthChecks(
       return { status: 'ok' }
     },
   })
+  if (endings !== undefined)
+    health.register({
+      name: 'ended_tokens',
+      gatesReadiness: true,
+      run: () =>
+        endings.isCurrent()
+          ? { status: 'ok' }
+          : { status: 'failing', detail: 'tokens are refused: revocations cannot be read' },
+    })
   health.register({
     name: 'event_store_room',
     gatesReadiness: false,
@@ -89,6 +104,15 @@ export function addHealthChecks(
     },
   })
   if (provider !== undefined) health.register(providerCheck(provider, health.profile))
+  if (hasAccountSteps)
+    health.register({
+      name: 'identity_provider',
+      gatesReadiness: false,
+      run: async () => {
+        const overdue = await overdueAccountSteps(pool)
+        return overdue === null ? { status: 'ok' } : { status: 'warning', detail: overdue }
+      },
+    })
   health.register({
     name: 'channels',
     gatesReadiness: false,

@@ -19,7 +19,7 @@ import { createSubscriptionReader } from '../processes/webhooks/subscription-rea
 import type { ProjectionRunner } from '../projections/runtime/runner.ts'
 import type { EventFilter } from '../streams/store/subscription-options.ts'
 import type { Pool } from '../platform/database/database.ts'
-import { createEgress } from '../platform/outbound/egress.ts'
+import type { Egress } from '../platform/outbound/egress.ts'
 import type { GracefulStop } from '../platform/lifecycle/graceful-stop.ts'
 import type { Logger } from '../platform/observability/logging.ts'
 import { ConfigurationError } from '../platform/configuration/profile-rules.ts'
@@ -27,7 +27,11 @@ import { untilServicesAnswer } from './service-gate.ts'
 
 export interface ProcessorOptions {
   /** Input of the steps, in addition to the adapters of outside systems. */
-  readonly given: Pick<ProcessDependencies, 'store' | 'vault' | 'objects' | 'configuration' | 'now' | 'failpoint'>
+  readonly given: Pick<
+    ProcessDependencies,
+    'store' | 'vault' | 'objects' | 'configuration' | 'now' | 'failpoint' | 'identityProvider'
+  >
+  readonly egress: Egress
   readonly pool: Pool
   /** Address of the same database. */
   readonly databaseUrl: string
@@ -58,6 +62,7 @@ const identifyTimeoutMs = 2_000
 
 export function startProcessor({
   given,
+  egress,
   pool,
   databaseUrl,
   filter,
@@ -67,8 +72,6 @@ export function startProcessor({
 }: ProcessorOptions): Processor {
   const { store, objects, configuration, now } = given
   const { consentBaseUrl, clinicalBaseUrl, aiReviewBaseUrl } = configuration
-  const egress = createEgress({ configuration, logger })
-  stop.onStop('resources', 'egress', () => egress.close())
   const calls = { egress, token: createPlatformToken(egress, configuration, now) }
   const provider = createProvider(egress, configuration, now)
   // After the workers, because their steps use the session, and before the connections close.

@@ -1,8 +1,14 @@
 import { aiReviewWriteRoutes } from '../commands/ai-review/routes.ts'
+import { membershipRoutes } from '../commands/users/membership-routes.ts'
+import type { UserDependencies } from '../commands/users/register-user.ts'
+import { roleWriteRoutes, type RoleDependencies } from '../commands/users/role-routes.ts'
+import { userWriteRoutes } from '../commands/users/user-routes.ts'
 import type { AssessmentDependencies } from '../commands/handling/dependencies.ts'
 import { assessmentWriteRoutes } from '../commands/assessments/routes.ts'
 import { authAdminRoutes } from '../commands/auth/client-routes.ts'
-import { authRoutes, type AuthDependencies } from '../commands/auth/routes.ts'
+import type { AuthDependencies } from '../commands/auth/client-authentication.ts'
+import { wellKnownMetadataRoute } from '../commands/auth/metadata-routes.ts'
+import { authRoutes } from '../commands/auth/routes.ts'
 import { scopeWriteRoutes } from '../commands/auth/scope-routes.ts'
 import { clinicalWriteRoutes } from '../commands/clinical/routes.ts'
 import { consentWriteRoutes } from '../commands/consent/routes.ts'
@@ -10,6 +16,8 @@ import { imageWriteRoutes } from '../commands/images/routes.ts'
 import { deliveryWriteRoutes } from '../commands/webhooks/delivery-routes.ts'
 import type { DeliveriesToRecover, FindDueDelivery } from '../commands/webhooks/dependencies.ts'
 import { webhookWriteRoutes } from '../commands/webhooks/routes.ts'
+import { tenantOfFact } from '../platform/kit/tenants.ts'
+import { usersProjector } from '../projections/users/users.projector.ts'
 import { webhookDeliveriesProjector } from '../projections/webhooks/webhook-deliveries.projector.ts'
 import { aiReviewReadRoutes } from '../read-api/ai-review/routes.ts'
 import { assessmentReadRoutes } from '../read-api/assessments/routes.ts'
@@ -19,13 +27,14 @@ import { consentReadRoutes } from '../read-api/consent/routes.ts'
 import { imageReadRoutes } from '../read-api/images/routes.ts'
 import { requireCurrent, type ReadDependencies } from '../read-api/read-route.ts'
 import { ownReadRoutes } from '../read-api/users/own-routes.ts'
+import { getRole } from '../read-api/users/queries.ts'
 import { roleReadRoutes } from '../read-api/users/role-routes.ts'
 import { userReadRoutes } from '../read-api/users/user-routes.ts'
 import { getDueDelivery, listUndelivered } from '../read-api/webhooks/queries.ts'
 import { deliveryReadRoutes, webhookReadRoutes } from '../read-api/webhooks/routes.ts'
 import type { Service } from '../platform/http/service.ts'
 
-export type ServiceDependencies = AssessmentDependencies & AuthDependencies & ReadDependencies
+export type ServiceDependencies = AssessmentDependencies & AuthDependencies & ReadDependencies & UserDependencies
 
 /** Every service with its routes, commands and queries. */
 export function servicesOf(deps: ServiceDependencies): readonly Service[] {
@@ -39,6 +48,7 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
         scopeWriteRoutes(app, deps)
         authReadRoutes(app, deps)
       },
+      wellKnownRoutes: (app) => wellKnownMetadataRoute(app, deps),
     },
     {
       prefix: 'clinical-api',
@@ -72,6 +82,9 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
       prefix: 'user-management',
       documentedAt: 'bare',
       routes: (app) => {
+        userWriteRoutes(app, deps)
+        membershipRoutes(app, deps)
+        roleWriteRoutes(app, { ...deps, organisationOfRole: organisationOfRole(deps) })
         ownReadRoutes(app, deps)
         userReadRoutes(app, deps)
         roleReadRoutes(app, deps)
@@ -93,6 +106,14 @@ function deliveriesToRecover(deps: ReadDependencies): DeliveriesToRecover {
   return async (org, subscriptionId, period, limit) => {
     await requireCurrent(deps, webhookDeliveriesProjector)
     return listUndelivered(deps.pool, org, subscriptionId, period, limit)
+  }
+}
+
+/** The path of a role has no organisation. */
+function organisationOfRole(deps: ReadDependencies): RoleDependencies['organisationOfRole'] {
+  return async (roleId) => {
+    await requireCurrent(deps, usersProjector)
+    return tenantOfFact((await getRole(deps.pool, null, roleId)).orgId)
   }
 }
 

@@ -1,4 +1,5 @@
 import type { CommandDependencies } from '../commands/handling/dependencies.ts'
+import type { IdentityProvider } from '../contracts/users/identity-provider.ts'
 import type { Failpoint } from '../platform/lifecycle/graceful-stop.ts'
 import type { ObjectStore } from '../platform/storage/object-store.ts'
 import type { CaseLookup } from './adapters/case-lookup.ts'
@@ -11,7 +12,7 @@ import type { WebhookSignatures } from './adapters/webhook-signatures.ts'
 import type { DeliveryBodies } from './webhooks/delivery-body.ts'
 import type { SubscriptionReader } from './webhooks/subscription-reader.ts'
 
-/** What the effects of every process are given. */
+/** The dependencies of the steps of every process. */
 export interface ProcessDependencies extends CommandDependencies {
   readonly objects: ObjectStore
   readonly provider: Provider
@@ -23,6 +24,7 @@ export interface ProcessDependencies extends CommandDependencies {
   readonly signatures: WebhookSignatures
   readonly subscriptions: SubscriptionReader
   readonly bodies: DeliveryBodies
+  readonly identityProvider: IdentityProvider
   readonly failpoint: Failpoint
   /** From [0, 1); spreads retries. */
   readonly random: () => number

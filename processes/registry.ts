@@ -8,22 +8,24 @@ import { consentChannel } from './consent/consent.channel.ts'
 import type { ProcessDependencies } from './dependencies.ts'
 import type { Channel } from './relay/channel.ts'
 import type { Process } from './runtime/process.ts'
+import { usersProcess } from './users/users.process.ts'
 import { usersChannel } from './users/users.channel.ts'
 import { webhookChannel } from './webhooks/webhooks.channel.ts'
 import { webhooksProcess } from './webhooks/webhooks.process.ts'
 
-/** Every reaction to facts. */
+/** All processes. */
 export const processes: readonly Process<ProcessDependencies>[] = [
   aiReviewProcess,
   assessmentsProcess,
   clinicalProcess,
+  usersProcess,
   webhooksProcess,
 ]
 
-/** What the translations of all channels use. */
-export type ChannelDependencies = AiReviewChannelDependencies & AssessmentChannelDependencies
+/** The dependencies of the translations of all channels. */
+type ChannelDependencies = AiReviewChannelDependencies & AssessmentChannelDependencies
 
-/** Every public channel, each with its relay. */
+/** All public channels. Each has a relay. */
 export const channels: readonly Channel<ChannelDependencies>[] = [
   aiReviewChannel,
   assessmentChannel,

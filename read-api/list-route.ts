@@ -11,8 +11,8 @@ import {
   type ListIdentity,
   type PageRequest,
 } from '../platform/http/cursors.ts'
-import type { Tenancy } from '../platform/http/access.ts'
 import type { ServiceApp } from '../platform/http/service.ts'
+import type { Tenancy } from '../platform/http/tenancy.ts'
 import { memberName } from '../platform/kit/member-names.ts'
 import {
   configOf,

@@ -4,20 +4,14 @@ import type { ReceiptKeys } from '../contracts/consent/receipt.ts'
 import type { ContextKeys } from '../contracts/users/context.ts'
 import type { Configuration } from '../platform/configuration/configuration.ts'
 import type { Pool } from '../platform/database/database.ts'
-import {
-  tenantIfNamed,
-  tenantOf,
-  type Access,
-  type Caller,
-  type Tenancy,
-  type TenantFor,
-} from '../platform/http/access.ts'
+import { tenantOf, type Access, type Caller } from '../platform/http/access.ts'
 import { answers } from '../platform/http/answers.ts'
 import type { Cursors, listQuery } from '../platform/http/cursors.ts'
 import { namedOrg, orgQuery } from '../platform/http/parameters.ts'
 import { problem, type ProblemCode } from '../platform/http/problems.ts'
 import { found, type FoundRecord } from '../platform/http/replies.ts'
 import type { ServiceApp } from '../platform/http/service.ts'
+import { tenantIfNamed, type Tenancy, type TenantFor } from '../platform/http/tenancy.ts'
 import { heldRecord } from '../platform/http/waiting.ts'
 import type { ObjectStore } from '../platform/storage/object-store.ts'
 import type { Projector } from '../projections/runtime/projector.ts'
@@ -67,7 +61,7 @@ export interface RouteDeclaration<Params extends Members, Query extends Members,
 }
 
 /** A record with its version, and headers of its answer. */
-export interface VersionedRecord<Body> extends FoundRecord<Body> {
+interface VersionedRecord<Body> extends FoundRecord<Body> {
   readonly headers?: Readonly<Record<string, string>>
 }
 

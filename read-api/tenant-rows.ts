@@ -14,7 +14,7 @@ declare const valueOf: unique symbol
 declare const memberOf: unique symbol
 
 /** A column in a query, with the type of its values and its member in a view. */
-export type ColumnName<Value = unknown, Member extends string = string> = string & {
+type ColumnName<Value = unknown, Member extends string = string> = string & {
   readonly [valueOf]?: Value
   readonly [memberOf]?: Member
 }

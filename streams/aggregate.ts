@@ -52,6 +52,12 @@ export function idOfOrganisation(orgId: TenantId, id: string): string {
 
 const uuidLength = 36
 
+/** Whether an organisation owns the stream of an aggregate. */
+export function isOwnedStream(stream: string): boolean {
+  const hyphen = stream.indexOf('-')
+  return hyphen > 0 && stream.length > hyphen + 2 + uuidLength
+}
+
 /** The parts of `<category>-<orgId>-<id>`. Throws on any other name. */
 export function parseOwnedStream(stream: string): {
   category: string

@@ -12,7 +12,7 @@ import type { DeclaredImage } from '../../streams/assessment/aggregate.ts'
 import type { AssessmentDependencies } from '../handling/dependencies.ts'
 import { signUpload, type UploadWindow } from './uploads.ts'
 
-export const UploadUrlReply = Type.Object(
+const UploadUrlReply = Type.Object(
   {
     image_id: Uuid,
     upload_url: Type.String({

@@ -41,7 +41,7 @@ export interface IdentifierReservations {
   readonly giveBack: () => Promise<void>
 }
 
-export interface TakeOptions {
+interface TakeOptions {
   /** Number of the attempt of a correction. It renews earlier claims of the patient (`ReservationRequest.isRenewing`). */
   readonly turn: number
 }

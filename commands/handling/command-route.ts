@@ -1,14 +1,6 @@
 import type { FastifyContextConfig, FastifyRequest } from 'fastify'
 import type { Static, TObject } from 'typebox'
-import {
-  isPlatformWide,
-  tenantIfNamed,
-  tenantOf,
-  type Access,
-  type Caller,
-  type Tenancy,
-  type TenantFor,
-} from '../../platform/http/access.ts'
+import { tenantOf, type Access, type Caller } from '../../platform/http/access.ts'
 import { answers } from '../../platform/http/answers.ts'
 import { readsBothCasings, type Casing } from '../../platform/http/both-casings.ts'
 import { lowerCaseIds } from '../../platform/http/lower-case-ids.ts'
@@ -18,6 +10,7 @@ import type { ProblemCode } from '../../platform/http/problems.ts'
 import { answerWrite, requireMatch, type ReplyHead, type ServingProjector } from '../../platform/http/replies.ts'
 import { commandContext } from '../../platform/http/request-context.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
+import { isPlatformWide, tenantIfNamed, type Tenancy, type TenantFor } from '../../platform/http/tenancy.ts'
 import type { CommandContext } from '../../platform/kit/tenants.ts'
 import type { Position, StreamRevision } from '../../platform/kit/positions.ts'
 import type { DomainEvent } from '../../streams/store/events.ts'
@@ -41,8 +34,9 @@ export interface CommandRoute<
 > extends Pick<FastifyContextConfig, 'hasEtag' | 'takesWait' | 'mayLackBody'> {
   /** A POST is keyed: it honours an Idempotency-Key. */
   readonly method: 'POST' | 'PATCH' | 'DELETE'
-  /** Below the service's mount. Its parameters are UUIDs. */
+  /** Below the service's mount. Its parameters are UUIDs, but for `textParams`. */
   readonly path: Path
+  readonly textParams?: readonly (keyof NoInfer<IdParams<Path>>)[]
   readonly operationId: string
   readonly summary: string
   readonly description?: string
@@ -70,7 +64,7 @@ export interface CommandRoute<
 type MemberOf<Body extends TObject> = Extract<keyof Static<Body>, string>
 
 /** One request of a command route. */
-export interface Command<Params, Body, Name extends string, Kind extends Tenancy = 'required'> {
+interface Command<Params, Body, Name extends string, Kind extends Tenancy = 'required'> {
   readonly tenant: TenantFor<Kind>
   /** The caller acts for every organisation, whichever one the request names. */
   readonly isPlatformWide: boolean
@@ -96,7 +90,7 @@ export interface Command<Params, Body, Name extends string, Kind extends Tenancy
 }
 
 /** The parts of the answer: `{ ...await run(…), record }`. */
-export interface Handled<Reply> extends Pick<Executed<unknown, DomainEvent>, 'events'> {
+interface Handled<Reply> extends Pick<Executed<unknown, DomainEvent>, 'events'> {
   readonly record: Reply
   /** Position of the write, or of the events that a repeat found. */
   readonly reached: Position | undefined
@@ -124,6 +118,7 @@ export function commandRoute<
   const { takesWait = false, mayLackBody = false } = route
   const { store, vault } = deps
   const isKeyed = method === 'POST'
+  const texts: readonly string[] = route.textParams ?? []
   const answering = answeringRefusals<string>(route.refusals ?? {})
   const withLowerCaseIds = lowerCaseIds(bodySchema)
   const namesOrg = bodySchema !== undefined && orgMembers.some((name) => name in bodySchema.properties)
@@ -140,7 +135,7 @@ export function commandRoute<
       operationId: route.operationId,
       summary: route.summary,
       ...(route.description === undefined ? {} : { description: route.description }),
-      ...(route.path.includes(':') ? { params: idParams(route.path) } : {}),
+      ...(route.path.includes(':') ? { params: idParams(route.path, texts) } : {}),
       querystring: OrgQuery,
       ...(bodySchema === undefined ? {} : { body: bodySchema }),
       response: answers(
@@ -152,7 +147,7 @@ export function commandRoute<
     handler: async (request, reply) => {
       // The schemas above have validated these. Their types are lost in fastify.
       const given = request.body as Static<Body>
-      const params = lowerCased(request.params as IdParams<Path>)
+      const params = lowerCased(request.params as IdParams<Path>, texts)
       const named = namedOrg(request.query, namesOrg ? organisationOf(given) : undefined)
       const tenant =
         route.tenancy === 'optional'
@@ -219,9 +214,11 @@ async function takesNoBodyAsEmpty(request: FastifyRequest): Promise<void> {
   if (request.body === undefined) request.body = {}
 }
 
-function lowerCased<Ids extends Readonly<Record<string, string>>>(ids: Ids): Ids {
+function lowerCased<Ids extends Readonly<Record<string, string>>>(ids: Ids, texts: readonly string[]): Ids {
   // The names stay, so the type does.
-  return Object.fromEntries(Object.entries(ids).map(([name, id]) => [name, id.toLowerCase()])) as Ids
+  return Object.fromEntries(
+    Object.entries(ids).map(([name, id]) => [name, texts.includes(name) ? id : id.toLowerCase()]),
+  ) as Ids
 }
 
 /** The member of a body that names the organisation, in either casing of a service. */

@@ -1,9 +1,11 @@
 import { v5 } from 'uuid'
+import { problem } from '../../platform/http/problems.ts'
 import type { CommandContext, TenantId } from '../../platform/kit/tenants.ts'
-import { organisationRoles } from '../../streams/organisation-roles/aggregate.ts'
+import { organisationRoles, type OrganisationRolesState } from '../../streams/organisation-roles/aggregate.ts'
+import type { OrganisationRolesEvent } from '../../streams/organisation-roles/events.ts'
 import { users, type UserState } from '../../streams/user/aggregate.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
-import { execute } from '../handling/execute.ts'
+import { execute, type Executed } from '../handling/execute.ts'
 import { answeringRefusals } from '../handling/refusals.ts'
 import { addMembership, removeMembership } from './memberships.ts'
 import {
@@ -69,12 +71,12 @@ export async function settleMembership(
   membership: Omit<MembershipOf, 'userId'>,
   user: UserState,
   context: CommandContext,
-): Promise<void> {
+): Promise<Executed<OrganisationRolesState, OrganisationRolesEvent>> {
   const { membershipId, organisationId } = membership
   const command = { membershipId, organisationId, now: now() }
   const isMember = 'externalId' in user && user.memberships.has(membershipId)
   const holdId = isMember ? user.holdId : null
-  await execute(
+  return execute(
     store,
     organisationRoles.of(organisationId),
     (state) => (isMember ? confirmMembership({ ...command, holdId }, state) : releaseMembership(command, state)),
@@ -82,7 +84,12 @@ export async function settleMembership(
   )
 }
 
-/** Adds a membership to an existing user. @throws Problem the refusals of `assignRoleFirst`, `not-found` */
+/**
+ * Adds a membership to an existing user.
+ *
+ * @throws Problem the refusals of `assignRoleFirst`, `not-found`, `conflict` when the assignment ended meanwhile: then the
+ * process `users` removes the membership from the user's stream
+ */
 export async function addOrganisationMembership(
   deps: CommandDependencies,
   command: AssignRole,
@@ -99,7 +106,8 @@ export async function addOrganisationMembership(
       (state) => answering(addMembership(added, state)),
       named(context, 'add', command),
     )
-    await settleMembership(deps, command, done.state, context)
+    const { state: organisation } = await settleMembership(deps, command, done.state, context)
+    if (!organisation.assignments.has(membershipId)) throw problem('conflict')
     return done
   } catch (error) {
     const { state } = await deps.store.load(target)

@@ -1,4 +1,4 @@
-import { isUser, type User, type UserState } from '../../streams/user/aggregate.ts'
+import { isUser, type AccountState, type User, type UserState } from '../../streams/user/aggregate.ts'
 import type { UserEvent } from '../../streams/user/events.ts'
 import { refused, type Decision } from '../handling/decision.ts'
 
@@ -51,16 +51,16 @@ function statusData({ userId, externalId, memberships }: User, holdId: string, c
   return { userId, externalId, organisationIds, holdId, changedAt: now.toISOString(), changedBy }
 }
 
-/** After the identity provider has given the account this state. */
+/** After the identity provider has given the account this state. A status that changed meanwhile wants another state. */
 export function alignAccount(
-  { account, now }: { readonly account: User['account']; readonly now: Date },
+  { account, now }: { readonly account: AccountState; readonly now: Date },
   state: UserState,
 ): Decision<UserEvent> {
-  if (!('externalId' in state) || state.account === account) return []
+  if (!('externalId' in state) || state.account !== null || wantedAccount(state) !== account) return []
   return [{ type: 'UserAccountAligned', data: { userId: state.userId, account, alignedAt: now.toISOString() } }]
 }
 
 /** The state that the account at the identity provider should have. */
-export function wantedAccount({ status }: User): User['account'] {
+export function wantedAccount({ status }: User): AccountState {
   return status === 'active' ? 'enabled' : status === 'erased' ? 'deleted' : 'disabled'
 }

@@ -2,7 +2,7 @@ import type { TenantId } from '../../platform/kit/tenants.ts'
 import type { WebhookEventType } from '../../streams/webhook-subscriptions/events.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 
-export interface RecoveryPeriod {
+interface RecoveryPeriod {
   /** RFC 3339, inclusive. */
   readonly since: string
   /** RFC 3339, exclusive. */
@@ -22,7 +22,7 @@ export type DeliveriesToRecover = (
 ) => Promise<readonly { readonly deliveryId: string; readonly eventId: string }[]>
 
 /** A due delivery of a subscription, without a stream yet. */
-export interface DueDelivery {
+interface DueDelivery {
   readonly eventId: string
   readonly eventType: WebhookEventType
   readonly assessmentId: string

@@ -66,7 +66,7 @@ export const AssessmentRecord = Type.Object(
 export type AssessmentRecord = Static<typeof AssessmentRecord>
 
 /** Fixed messages (contract section 3, line 493): no error contains text from outside. */
-export const assessmentFailures = {
+const assessmentFailures = {
   IMAGE_QUALITY_INSUFFICIENT: { message: 'At least one image is below the quality threshold.', retriable: true },
   IMAGE_UNREADABLE: { message: 'At least one image could not be read.', retriable: true },
   IMAGE_FETCH_FAILED: { message: 'At least one image could not be fetched for the analysis.', retriable: true },

@@ -22,10 +22,17 @@ export interface NewAccount {
   readonly locale: string | null
 }
 
-/** The provider did not answer, or answered with a passing error. The operation may have happened. */
+/** The provider did not answer, or answered with a passing error. */
 export class IdentityProviderUnavailableError extends Error {
   override readonly name = 'IdentityProviderUnavailableError'
   readonly isSafeToLog = true
+  /** False if the operation certainly did not happen. */
+  readonly mayHaveHappened: boolean
+
+  constructor(message: string, { mayHaveHappened }: { readonly mayHaveHappened: boolean }) {
+    super(message)
+    this.mayHaveHappened = mayHaveHappened
+  }
 }
 
 /** The provider refused the operation. It did not happen. The message contains no personal data. */

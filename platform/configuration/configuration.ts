@@ -192,6 +192,17 @@ const settings = {
     isSecret: true,
     shownDefault: 'embedded',
   }),
+  idpMode: setting('IDP_MODE', oneOf('mock', 'keycloak'), 'mock', {
+    meaning: 'Identity provider of the users: a mock that creates no accounts, or Keycloak; production needs keycloak',
+  }),
+  keycloakBaseUrl: optional('KEYCLOAK_BASE_URL', address(http), {
+    meaning: 'Keycloak, with its path if it has one; in production by https, except on loopback',
+  }),
+  keycloakRealm: optional('KEYCLOAK_REALM', text({ maxLength: 255 }), { meaning: 'Realm of the accounts' }),
+  keycloakClientId: optional('KEYCLOAK_CLIENT_ID', text({ maxLength: 255 }), {
+    meaning: 'Client of the realm whose service account manages users',
+  }),
+  keycloakClientSecret: optional('KEYCLOAK_CLIENT_SECRET', text(), { meaning: 'Its secret', isSecret: true }),
   providerBaseUrl: optional('PROVIDER_BASE_URL', address(http), {
     meaning: 'Address of the inference provider. Required in production, where the simulator is refused',
     shownDefault: 'embedded simulator',

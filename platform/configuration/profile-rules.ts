@@ -40,6 +40,11 @@ export interface CheckedSettings {
   readonly providerBaseUrl?: string | undefined
   readonly providerLogin?: string | undefined
   readonly providerPassword?: string | undefined
+  readonly idpMode: 'mock' | 'keycloak'
+  readonly keycloakBaseUrl?: string | undefined
+  readonly keycloakRealm?: string | undefined
+  readonly keycloakClientId?: string | undefined
+  readonly keycloakClientSecret?: string | undefined
   readonly failpoint?: string | undefined
   readonly stepTimeoutMs: number
   readonly stepLeaseMs: number
@@ -83,11 +88,23 @@ function checkCombinations(settings: CheckedSettings): void {
       names: 'PROVIDER_BASE_URL, PROVIDER_LOGIN and PROVIDER_PASSWORD',
       values: [settings.providerBaseUrl, settings.providerLogin, settings.providerPassword],
     },
+    {
+      names: 'KEYCLOAK_BASE_URL, KEYCLOAK_REALM, KEYCLOAK_CLIENT_ID and KEYCLOAK_CLIENT_SECRET',
+      values: [
+        settings.keycloakBaseUrl,
+        settings.keycloakRealm,
+        settings.keycloakClientId,
+        settings.keycloakClientSecret,
+      ],
+    },
     { names: 'DATABASE_URL and VAULT_DATABASE_URL', values: [settings.databaseUrl, settings.vaultDatabaseUrl] },
   ]
   for (const { names, values } of together) {
     const given = values.filter((value) => value !== undefined).length
     if (given !== 0 && given !== values.length) throw new ConfigurationError(`${names} must be set together`)
+  }
+  if (settings.idpMode === 'keycloak' && settings.keycloakBaseUrl === undefined) {
+    throw new ConfigurationError('KEYCLOAK_BASE_URL must be set when IDP_MODE is keycloak')
   }
   if (settings.stepTimeoutMs >= settings.stepLeaseMs) {
     throw new ConfigurationError('STEP_TIMEOUT_MS must be less than STEP_LEASE_MS')
@@ -161,6 +178,7 @@ function httpAddresses(settings: CheckedSettings): (readonly [name: string, url:
     ['S3_ENDPOINT', settings.s3Endpoint],
     ['S3_PUBLIC_ENDPOINT', settings.s3PublicEndpoint],
     ['PROVIDER_BASE_URL', settings.providerBaseUrl],
+    ['KEYCLOAK_BASE_URL', settings.keycloakBaseUrl],
   ] as const
   return [
     ['BASE_URL', baseUrl],
@@ -189,6 +207,7 @@ function secretWeaknesses(settings: CheckedSettings): string[] {
   const secrets = [
     ['SERVICE_CLIENT_SECRET', settings.serviceClientSecret],
     ['S3_SECRET_ACCESS_KEY', settings.s3SecretAccessKey],
+    ['KEYCLOAK_CLIENT_SECRET', settings.keycloakClientSecret],
   ] as const
   return secrets.flatMap(([name, secret]) =>
     secret !== undefined && secret.length < 32 ? [`${name} must have at least 32 characters`] : [],

@@ -27,6 +27,7 @@ export type OwnServerSettings = Pick<
   | 's3Endpoint'
   | 's3PublicEndpoint'
   | 'providerBaseUrl'
+  | 'keycloakBaseUrl'
   | 'esdbUrl'
   | 'databaseUrl'
   | 'vaultDatabaseUrl'
@@ -121,7 +122,7 @@ function serversOf(settings: OwnServerSettings): OwnServer[] {
     aiReviewBaseUrl,
     usersBaseUrl,
   } = settings
-  const { s3Endpoint, s3PublicEndpoint, providerBaseUrl } = settings
+  const { s3Endpoint, s3PublicEndpoint, providerBaseUrl, keycloakBaseUrl } = settings
   const store = esdbUrl === undefined ? undefined : readEventStoreAddress(esdbUrl)
   const httpAddresses = [
     baseUrl,
@@ -133,6 +134,7 @@ function serversOf(settings: OwnServerSettings): OwnServer[] {
     s3Endpoint,
     s3PublicEndpoint,
     providerBaseUrl,
+    keycloakBaseUrl,
   ]
   const servers: OwnServer[] = [
     { host: settings.host, port: settings.port },

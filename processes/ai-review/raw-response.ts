@@ -4,7 +4,7 @@ import type { StoredObject } from '../../streams/types.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 
-export interface RawResponse {
+interface RawResponse {
   readonly orgId: TenantId
   readonly aiReviewId: string
   readonly patientId: string
@@ -12,8 +12,8 @@ export interface RawResponse {
 }
 
 /**
- * Stores the provider's whole answer encrypted with the patient's key, before the event that names it. For a patient
- * who was erased meanwhile it is sealed with a key that nobody keeps.
+ * Stores the whole answer of the provider, encrypted with the patient's key, before the event that names it. If the
+ * patient was erased meanwhile, it is encrypted with a key that is thrown away.
  */
 export async function storeRawResponse(
   { vault, objects }: Pick<ProcessDependencies, 'vault' | 'objects'>,

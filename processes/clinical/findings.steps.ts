@@ -17,7 +17,7 @@ import type { Todo } from '../runtime/define-process.ts'
 import type { StepOutcome } from '../runtime/process.ts'
 import { causeOf, stepCommand } from '../runtime/step-identity.ts'
 
-/** Where the completed review stands on the channel: its lesions stay out of the list. */
+/** The place of the completed review on the channel, so its lesions stay out of the list. */
 export const RecordPayload = Type.Object({ channelRevision: Type.String() })
 export type RecordPayload = Static<typeof RecordPayload>
 
@@ -38,8 +38,8 @@ export async function recordFindingsOfReview(
 }
 
 /**
- * Both rows of a review may be worked off at once, and this one first: so it does what the other one does, under the
- * very same ids, before it supersedes. Whoever comes second finds it done.
+ * The two steps of a review may run at once, or this one first. So it also records the findings, with the same ids,
+ * before it supersedes. The other step then appends nothing.
  */
 export async function supersedeDiagnosesOfReview(
   todo: Todo<SupersedePayload>,
@@ -64,7 +64,7 @@ function completedOf({ payload }: Todo<RecordPayload>, { store }: ProcessDepende
   return readChannelEvent(store, aiReviewChannelStream, payload.channelRevision, ['ai_review.completed'])
 }
 
-/** The event of the channel is the cause, whichever row makes this due. */
+/** The event of the channel is the cause for both steps, so both append the same ids. */
 async function recordOnce(completed: Completed, deps: ProcessDependencies): Promise<Position | undefined> {
   const { aiReviewId, lesions, orgId, occurred_at } = completed.data
   const bodySiteId = await bodySiteOf(completed, deps)
@@ -77,7 +77,9 @@ async function recordOnce(completed: Completed, deps: ProcessDependencies): Prom
   )
 }
 
-/** One append for each share of the review's lesions, under ids that follow from the cause; the position of the last. */
+/**
+ * One append for each share of the review's lesions, with ids that follow from the cause. Returns the last position.
+ */
 async function appendShares(
   { store }: ProcessDependencies,
   { data: { orgId, caseId, lesions } }: Completed,
@@ -94,7 +96,7 @@ async function appendShares(
   return position
 }
 
-/** What the assessment said of the place, where one opened the case; read afresh, since no append checks it. */
+/** The body site of the assessment that opened the case. Loads fresh state, because no append validates it. */
 async function bodySiteOf(
   { data: { orgId, caseId } }: Completed,
   { store }: ProcessDependencies,

@@ -41,7 +41,7 @@ export const aiReviewsTable = defineTable({
 })
 
 /** Contains no addresses of images, because an address gives access (T30). */
-export const aiReviewImagesTable = defineTable({
+const aiReviewImagesTable = defineTable({
   name: 'ai_review_images',
   columns: {
     ai_review_id: 'uuid',
@@ -71,7 +71,7 @@ export const aiReviewResultsTable = defineTable({
   primaryKey: ['ai_review_id'],
 })
 
-export const aiReviewLesionsTable = defineTable({
+const aiReviewLesionsTable = defineTable({
   name: 'ai_review_lesions',
   columns: {
     ai_review_id: 'uuid',

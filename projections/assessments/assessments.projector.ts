@@ -29,7 +29,7 @@ export const assessmentsTable = defineTable({
   primaryKey: ['assessment_id'],
 })
 
-export const assessmentImagesTable = defineTable({
+const assessmentImagesTable = defineTable({
   name: 'assessment_images',
   columns: {
     assessment_id: 'uuid',

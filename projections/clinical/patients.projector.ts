@@ -22,7 +22,7 @@ export const patientsTable = defineTable({
 })
 
 /** The patients by their identifiers. */
-export const patientIdentifiersTable = defineTable({
+const patientIdentifiersTable = defineTable({
   name: 'patient_identifiers',
   columns: {
     patient_id: 'uuid',

@@ -5,7 +5,7 @@ import type { RecordedEvent } from '../../streams/store/events.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 import { type BatchPart, type Write, checkpointRows, checkpointsMove } from './checkpoint-moves.ts'
 import { writeJoined } from './joined-writes.ts'
-import type { Handler, Projector, Table } from './projector.ts'
+import type { Handler, Projector } from './projector.ts'
 import { RowPlan } from './row-plan.ts'
 import { RowConflictError } from './rows-step.ts'
 import { columnArrays } from './column-arrays.ts'
@@ -35,7 +35,7 @@ export function partOf(
   from: Position,
   to: Position,
 ): BatchPart {
-  const plan = new RowPlan(tablesOf(projector))
+  const plan = new RowPlan(projector.tables)
   for (const event of events) {
     const handler = handlerOf(projector, event.type)
     if (handler !== undefined) plan.add(handler(event))
@@ -121,16 +121,6 @@ async function run(
   const rows = (await client.query(query)).rowCount ?? 0
   if (expected === undefined || rows === expected) return rows
   throw new RowConflictError(`${expected === 0 ? 'insert of an existing' : 'patch of a missing'} row of ${table}`)
-}
-
-const tableMaps = new WeakMap<Projector, ReadonlyMap<string, Table>>()
-
-function tablesOf(projector: Projector): ReadonlyMap<string, Table> {
-  const known = tableMaps.get(projector)
-  if (known !== undefined) return known
-  const tables = new Map(projector.tables.map((table) => [table.name, table]))
-  tableMaps.set(projector, tables)
-  return tables
 }
 
 /**

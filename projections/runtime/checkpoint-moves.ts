@@ -53,7 +53,7 @@ export function checkpointsMove({ ofCopies = false }: { readonly ofCopies?: bool
 const shapeIds = new WeakMap<readonly Table[], string>()
 
 /** The `shape_id` that the projector's row must have. */
-export function shapeIdOf({ tables }: Projector): string {
+function shapeIdOf({ tables }: Projector): string {
   const known = shapeIds.get(tables)
   if (known !== undefined) return known
   const id = createHash('md5').update(JSON.stringify(tables)).digest('hex')

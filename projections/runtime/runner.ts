@@ -25,6 +25,8 @@ import { reasonOfUndecodable, reportOfUndecodable, stopsAt } from './undecodable
 import { Upgrades } from './upgrades.ts'
 import { Vacancies } from './vacancies.ts'
 
+/** Most events of one batch. */
+const batchSize = 1_000
 /** How long a stop waits for the running batch, in milliseconds. */
 const stopMs = 5_000
 /** How long one round waits for the event store to return the skipped events, in milliseconds. */
@@ -63,7 +65,7 @@ export class ProjectionRunner {
       if (this.#runs.has(projector.name)) throw new TypeError(`two projectors are named ${projector.name}`)
       this.#runs.set(projector.name, newRun(projector))
     }
-    const { pool, writePool = pool, logger, eventStore, filter, skips, batchSize = 1_000 } = options
+    const { pool, writePool = pool, logger, eventStore, filter, skips } = options
     const writes = {
       written: (members: readonly Member[], to: Position, changed: readonly string[]) =>
         this.#written(members, to, changed),

@@ -18,7 +18,7 @@ import { defineProjector, defineTable, insertSelect, type RowChange } from '../r
 import { insertRow, patchRow, removeRow, upsertRow } from '../runtime/row-changes.ts'
 
 /** Subscriptions at an event's place in `$all`. An event is due to the active ones that name its type. */
-export const webhookRecipientsTable = defineTable({
+const webhookRecipientsTable = defineTable({
   name: 'recipients',
   columns: {
     subscription_id: 'uuid',
@@ -56,7 +56,7 @@ export const webhookDeliveriesTable = defineTable({
 })
 
 /** An attempt without an outcome has no duration. */
-export const webhookAttemptsTable = defineTable({
+const webhookAttemptsTable = defineTable({
   name: 'attempts',
   columns: {
     delivery_id: 'uuid',

@@ -17,6 +17,8 @@ export interface UserMembership {
 export interface PasswordReset {
   readonly requestId: string
   readonly attempts: number
+  /** Null unless the last attempt was postponed. */
+  readonly nextAttemptAt: string | null
   /** The attempt whose outcome is not recorded yet. */
   readonly open: { readonly attemptId: string; readonly leaseUntil: string } | null
 }
@@ -26,8 +28,8 @@ export interface User extends Omit<DataOf<'UserCreated'>, 'changedBy'> {
   readonly updatedAt: string
   /** By membership id. */
   readonly memberships: ReadonlyMap<string, UserMembership>
-  /** Last known state of the account at the identity provider. */
-  readonly account: AccountState
+  /** State of the account at the identity provider. Null after a change of status, until the account follows. */
+  readonly account: AccountState | null
   readonly passwordReset: PasswordReset | null
   /** The hold of a user who is not active; null for an active one. */
   readonly holdId: string | null
@@ -91,17 +93,18 @@ function changed(user: User, event: Change): User {
       return { ...user, ...data, updatedAt: changedAt }
     }
     case 'UserSuspended':
-      return { ...user, status: 'suspended', updatedAt: event.data.changedAt, holdId: event.data.holdId }
+      return withStatus(user, 'suspended', event.data.changedAt, event.data.holdId)
     case 'UserDeactivated':
-      return { ...user, status: 'deactivated', updatedAt: event.data.changedAt, holdId: event.data.holdId }
+      return withStatus(user, 'deactivated', event.data.changedAt, event.data.holdId)
     case 'UserReactivated':
-      return { ...user, status: 'active', updatedAt: event.data.changedAt, holdId: null }
+      return withStatus(user, 'active', event.data.changedAt, null)
     case 'UserHoldExpired':
       return { ...user, expiredHolds: [...user.expiredHolds, event.data.holdId] }
     case 'UserErased': {
       const { changedAt, organisationIds } = event.data
       const erased = { email: null, displayName: null, practitionerProfile: null, patientAccount: null }
-      return { ...user, ...erased, status: 'erased', updatedAt: changedAt, formerOrganisationIds: organisationIds }
+      const after = withStatus(user, 'erased', changedAt, user.holdId)
+      return { ...after, ...erased, formerOrganisationIds: organisationIds }
     }
     case 'UserMembershipAdded': {
       const { membershipId, organisationId, addedAt } = event.data
@@ -127,18 +130,28 @@ function changed(user: User, event: Change): User {
         return products
       })
     case 'UserPasswordResetRequested':
-      return { ...user, passwordReset: { requestId: event.data.requestId, attempts: 0, open: null } }
+      return {
+        ...user,
+        passwordReset: { requestId: event.data.requestId, attempts: 0, nextAttemptAt: null, open: null },
+      }
     case 'UserPasswordResetAttempted': {
       const { requestId, attempt, attemptId, leaseUntil } = event.data
-      return { ...user, passwordReset: { requestId, attempts: attempt, open: { attemptId, leaseUntil } } }
+      const open = { attemptId, leaseUntil }
+      return { ...user, passwordReset: { requestId, attempts: attempt, nextAttemptAt: null, open } }
     }
-    case 'UserPasswordResetPostponed':
-      return { ...user, passwordReset: user.passwordReset && { ...user.passwordReset, open: null } }
+    case 'UserPasswordResetPostponed': {
+      const { nextAttemptAt } = event.data
+      return { ...user, passwordReset: user.passwordReset && { ...user.passwordReset, nextAttemptAt, open: null } }
+    }
     case 'UserPasswordResetEnded':
       return { ...user, passwordReset: null }
     case 'UserAccountAligned':
       return { ...user, account: event.data.account }
   }
+}
+
+function withStatus(user: User, status: User['status'], updatedAt: string, holdId: string | null): User {
+  return { ...user, status, updatedAt, holdId, account: null }
 }
 
 type Products = Map<string, { readonly productAccessId: string; readonly grantedAt: string }>

@@ -1,11 +1,11 @@
 import type { Process, StepOutcome, TodoRow } from '../../processes/runtime/process.ts'
 import { leaseUntil } from '../../processes/runtime/step-timing.ts'
 import type { RecordedEvent } from '../../streams/store/events.ts'
-import { rowsAfter } from './given-projector.ts'
+import { rowsInMemory } from './rows-in-memory.ts'
 
-/** The to-do list of a process after these events, ordered by key and step. It is replayed twice. */
-export async function todosAfter<Deps>(process: Process<Deps>, events: readonly RecordedEvent[]): Promise<TodoRow[]> {
-  const { todo: rows = [] } = await rowsAfter(process.list, events)
+/** The to-do list of a process after these events, ordered by key and step. */
+export function todosAfter<Deps>(process: Process<Deps>, events: readonly RecordedEvent[]): TodoRow[] {
+  const { todo: rows = [] } = rowsInMemory(process.list, events)
   return rows.map((row) => ({
     key: String(row['key']),
     step: String(row['step']),

@@ -12,6 +12,7 @@ import { createFailpoint } from '../../platform/lifecycle/graceful-stop.ts'
 import { connectObjectStore, type ObjectStore } from '../../platform/storage/object-store.ts'
 import { createCaseLookup } from '../../processes/adapters/case-lookup.ts'
 import { createConsentCheck } from '../../processes/adapters/consent-check.ts'
+import { createMockIdentityProvider } from '../../processes/adapters/mock-identity-provider.ts'
 import { createImageFetch } from '../../processes/adapters/image-fetch.ts'
 import { createPlatformToken } from '../../processes/adapters/platform-token.ts'
 import { createProvider } from '../../processes/adapters/provider.ts'
@@ -53,6 +54,7 @@ export function processDependencies(world: DecisionWorld, egress: Egress, object
     signatures: createWebhookSignatures(world.vault),
     subscriptions: createSubscriptionReader(world.store),
     bodies: createDeliveryBodies({ ...world, objects: stored }),
+    identityProvider: createMockIdentityProvider(),
     failpoint: createFailpoint({ failpoint: undefined }),
     random: () => 0.5,
   }
@@ -116,7 +118,7 @@ export async function startOutsideServer(answer: Answering): Promise<OutsideServ
 }
 
 /** The answers of the clinical and the consent service. */
-export interface Services {
+interface Services {
   /** Null while the case is not known. */
   patientId: string | null
   /** Null while the consent is unknown. */

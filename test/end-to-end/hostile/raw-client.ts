@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { isMainThread, parentPort, Worker } from 'node:worker_threads'
 
 /** The exact bytes of a request. */
-export interface RawRequest {
+interface RawRequest {
   readonly port: number
   readonly head: string
   readonly body: Uint8Array | undefined

@@ -63,6 +63,7 @@ const anyValues = {
   id: unknownId,
   deliveryId: unknownId,
   imageId: unknownId,
+  secretId: unknownId,
   typeId: unknownId,
   patientId: unknownId,
   typeCode: 'ai_analysis',

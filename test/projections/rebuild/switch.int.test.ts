@@ -72,11 +72,9 @@ describe('a switch', () => {
   it('twenty times in a row under load fails no query, loses no row, and its writer continues', async () => {
     const ticket = world.fresh()
     await say(world.store, `ticket-${ticket}`, opened(ticket))
-    const subscribing = vi.spyOn(world.store, 'subscribeToAll')
     const runner = world.start([ticketBoard, ticketCounts])
     await runner.caughtUp()
     await eventually(() => expect(runner.status().map(({ state }) => state)).toEqual(['live', 'live']))
-    const begun = subscribing.mock.calls.length
     const states = new Set<string>()
     const watch = setInterval(() => runner.status().forEach(({ state }) => states.add(state)), 1)
     const load = startLoad(ticket)
@@ -97,10 +95,8 @@ describe('a switch', () => {
       expect(rows).toHaveLength(appended + 1)
     })
     expect((await world.titles(ticketBoard))[ticket]).toBe(`title ${appended - 1}`)
-    // No instance went on standby, and the same instance still reads the log.
+    // No instance went on standby.
     expect([...states]).toEqual(['live'])
-    expect(subscribing).toHaveBeenCalledTimes(begun)
-    subscribing.mockRestore()
     expect(await world.copies('ticket_counts')).toEqual(['ticket_counts__previous'])
   })
 

@@ -18,7 +18,7 @@ const ticket = { ticketId: 't1', title: 'first', team: 'red', openedAt: '2026-01
 const { ticketId } = ticket
 
 function planned(...changes: RowChange[]): PlanStep[] {
-  const plan = new RowPlan(new Map([tickets, watchers, news].map((table) => [table.name, table])))
+  const plan = new RowPlan([tickets, watchers, news])
   for (const change of changes) plan.add([change])
   return plan.steps
 }

@@ -1,0 +1,94 @@
+import { Type, type Static } from 'typebox'
+import { execute } from '../../commands/handling/execute.ts'
+import { removeMembership } from '../../commands/users/memberships.ts'
+import { settleMembership } from '../../commands/users/organisation-membership.ts'
+import { abandonRegistration } from '../../commands/users/registration.ts'
+import { endHold } from '../../commands/users/role-assignments.ts'
+import { expireHold } from '../../commands/users/status.ts'
+import { tenantOfFact } from '../../platform/kit/tenants.ts'
+import { organisationRoles } from '../../streams/organisation-roles/aggregate.ts'
+import { users } from '../../streams/user/aggregate.ts'
+import type { ProcessDependencies } from '../dependencies.ts'
+import type { Todo } from '../runtime/define-process.ts'
+import type { StepContext, StepOutcome } from '../runtime/process.ts'
+import { leaseOf } from './registration.steps.ts'
+
+/** The row's key is the membership. */
+export const MembershipPayload = Type.Object({
+  userId: Type.String(),
+  organisationId: Type.String(),
+  changedBy: Type.String(),
+})
+type MembershipTodo = Todo<Static<typeof MembershipPayload>>
+
+/** Both streams agree afterwards: the membership is in both, or in none. */
+export async function settle(todo: MembershipTodo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
+  const { store } = deps
+  const { key: membershipId, payload } = todo
+  const { userId } = payload
+  const organisationId = tenantOfFact(payload.organisationId)
+  const target = users.of(userId)
+  const { state: before } = await store.load(target)
+  const until = leaseOf(before, step.now())
+  if (until !== null) return { kind: 'wait', until }
+  const abandon = { attemptId: null, reason: 'lease-ended', now: step.now() } as const
+  const { state: user } = await execute(store, target, (state) => abandonRegistration(abandon, state), todo.attempt())
+  const settled = await settleMembership(deps, { membershipId, organisationId }, user, todo.attempt())
+  if (settled.state.assignments.has(membershipId)) return { kind: 'done', position: settled.position }
+  const removed = await remove(todo, deps, step)
+  return { kind: 'done', position: removed ?? settled.position }
+}
+
+/** The organisation's stream revoked the membership; the user's stream follows. */
+export async function completeRemoval(
+  todo: MembershipTodo,
+  deps: ProcessDependencies,
+  step: StepContext,
+): Promise<StepOutcome> {
+  return { kind: 'done', position: await remove(todo, deps, step) }
+}
+
+async function remove(todo: MembershipTodo, { store }: ProcessDependencies, step: StepContext) {
+  const { userId, changedBy } = todo.payload
+  const command = { membershipId: todo.key, changedBy, now: step.now() }
+  const done = await execute(store, users.of(userId), (state) => removeMembership(command, state), todo.attempt())
+  return done.position
+}
+
+export const HoldPayload = Type.Object({
+  userId: Type.String(),
+  membershipId: Type.String(),
+  organisationId: Type.String(),
+  holdId: Type.String(),
+})
+type HoldTodo = Todo<Static<typeof HoldPayload>>
+
+/**
+ * A change of status placed the hold and did not happen. The user's stream first refuses the change from now on: a slow
+ * route would otherwise suspend a user who has no hold any more.
+ */
+export async function settleHold(todo: HoldTodo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
+  const { userId, holdId } = todo.payload
+  const command = { holdId, now: step.now() }
+  const target = users.of(userId)
+  const { state } = await execute(deps.store, target, (before) => expireHold(command, before), todo.attempt())
+  if ('externalId' in state && state.holdId === holdId) return { kind: 'done' }
+  return endHoldOf(todo, deps, step)
+}
+
+/** The user is active again. */
+export async function endHoldOf(
+  todo: HoldTodo,
+  { store }: ProcessDependencies,
+  step: StepContext,
+): Promise<StepOutcome> {
+  const { membershipId, holdId } = todo.payload
+  const organisationId = tenantOfFact(todo.payload.organisationId)
+  const command = { membershipId, organisationId, holdId, now: step.now() }
+  const target = organisationRoles.of(organisationId)
+  const done = await execute(store, target, (state) => endHold(command, state), {
+    ...todo.attempt(),
+    orgId: organisationId,
+  })
+  return { kind: 'done', position: done.position }
+}

@@ -1,0 +1,216 @@
+import { defineTable, type RowChange } from '../../projections/runtime/projector.ts'
+import { removeRows, upsertRow } from '../../projections/runtime/row-changes.ts'
+import type { OrganisationRolesEvent } from '../../streams/organisation-roles/events.ts'
+import type { UserEvent } from '../../streams/user/events.ts'
+import type { ProcessDependencies } from '../dependencies.ts'
+import { defineProcess, Nothing, step } from '../runtime/define-process.ts'
+import type { TodoList } from '../runtime/todo-list.ts'
+import { align, completeErasureOf, ErasurePayload } from './account.steps.ts'
+import { completeRemoval, endHoldOf, HoldPayload, MembershipPayload, settle, settleHold } from './membership.steps.ts'
+import { resetPassword, ResetPayload } from './password.steps.ts'
+import { abandon, clear } from './registration.steps.ts'
+
+/** Each hold on a membership, until it ends. */
+const holdsTable = defineTable({
+  name: 'membership_holds',
+  columns: { membership_id: 'text', hold_id: 'text', org_id: 'text', user_id: 'text' },
+  primaryKey: ['membership_id', 'hold_id'],
+  indexes: [{ columns: ['user_id', 'hold_id'] }],
+})
+
+/** Holds of users who are active again. A membership may still be confirmed with such a hold. */
+const endedHoldsTable = defineTable({
+  name: 'ended_holds',
+  columns: { hold_id: 'text', user_id: 'text', org_id: 'text' },
+  primaryKey: ['hold_id'],
+})
+
+/** A route that is alive completes its work long before, in milliseconds. */
+const graceMs = 30_000
+/** How long a call that was given up may still create an account at the provider, in milliseconds. */
+const lateAccountMs = 30_000
+
+function after(instant: string, ms: number): string {
+  return new Date(Date.parse(instant) + ms).toISOString()
+}
+
+interface Membership {
+  readonly membershipId: string
+  readonly userId: string
+  readonly organisationId: string
+}
+
+function membershipPayload({ userId, organisationId, changedBy }: Membership & { readonly changedBy: string }) {
+  return { userId, organisationId, changedBy }
+}
+
+type StatusData = Extract<UserEvent, { type: 'UserSuspended' }>['data']
+
+interface Hold extends Membership {
+  readonly holdId: string
+}
+
+function holdKey({ membershipId, holdId }: Pick<Hold, 'membershipId' | 'holdId'>): string {
+  return `${membershipId}/${holdId}`
+}
+
+function holdPayload({ userId, membershipId, organisationId, holdId }: Hold) {
+  return { userId, membershipId, organisationId, holdId }
+}
+
+function heldRow({ membershipId, holdId, organisationId, userId }: Hold) {
+  return upsertRow(holdsTable, { membershipId, holdId, orgId: organisationId, userId })
+}
+
+const steps = {
+  'abandon-registration': step(Nothing, abandon),
+  'clear-registration': step(Nothing, clear),
+  'settle-membership': step(MembershipPayload, settle),
+  'complete-removal': step(MembershipPayload, completeRemoval),
+  'settle-hold': step(HoldPayload, settleHold),
+  'end-hold': step(HoldPayload, endHoldOf),
+  'align-account': step(Nothing, align),
+  'complete-erasure': step(ErasurePayload, completeErasureOf),
+  'reset-password': step(ResetPayload, resetPassword),
+}
+type Todos = TodoList<typeof steps>
+
+/** A membership that ended has no holds any more. */
+function withoutHolds({ membershipId }: Membership, todo: Todos): RowChange[] {
+  return [
+    removeRows(holdsTable, { membershipId }),
+    todo.clearWhere('settle-hold', { payload: { membershipId } }),
+    todo.clearWhere('end-hold', { payload: { membershipId } }),
+  ]
+}
+
+/** The status has changed, so the hold that came first is in use. */
+function withStatus({ userId, holdId, changedAt }: StatusData, todo: Todos): RowChange[] {
+  return [
+    todo.schedule('align-account', userId, { at: changedAt, existing: 'replace' }),
+    todo.clearWhere('settle-hold', { payload: { userId, holdId } }),
+  ]
+}
+
+/**
+ * Completes what a route of users began: a change of two streams that was cut off, and the account at the identity
+ * provider. `docs/decisions/0021-which-stream-decides-about-users.md` lists what each crash leaves.
+ */
+export const usersProcess = defineProcess<UserEvent | OrganisationRolesEvent, ProcessDependencies>()({
+  name: 'users',
+  version: 1,
+  lookups: [holdsTable, endedHoldsTable],
+  steps,
+  on: {
+    UserRegistrationStarted: ({ data }, todo) => [
+      todo.schedule('abandon-registration', data.userId, { at: data.leaseUntil }),
+    ],
+    UserRegistrationAbandoned: ({ data }, todo) => [
+      todo.clear(data.userId, 'abandon-registration'),
+      todo.schedule('clear-registration', data.userId, {
+        at: data.reason === 'provider-unavailable' ? after(data.abandonedAt, lateAccountMs) : data.abandonedAt,
+      }),
+    ],
+    UserRegistrationCleared: ({ data }, todo) => [todo.clear(data.userId, 'clear-registration')],
+    UserCreated: ({ data }, todo) => [todo.clear(data.userId, 'abandon-registration')],
+
+    MembershipRoleAssigned: ({ data }, todo) => [
+      todo.schedule('settle-membership', data.membershipId, {
+        at: after(data.assignedAt, graceMs),
+        payload: membershipPayload(data),
+        existing: 'replace',
+      }),
+    ],
+    UserMembershipAdded: ({ data }, todo) => [
+      todo.schedule('settle-membership', data.membershipId, {
+        at: after(data.addedAt, graceMs),
+        payload: membershipPayload(data),
+        existing: 'replace',
+      }),
+      // It took the place of a membership of the same organisation that was revoked, if there was one.
+      todo.clearWhere('complete-removal', {
+        orgId: todo.orgId,
+        payload: { userId: data.userId, organisationId: data.organisationId },
+      }),
+    ],
+    MembershipConfirmed: ({ data }, todo) => {
+      const settled = todo.clear(data.membershipId, 'settle-membership')
+      const { holdId } = data
+      if (holdId === null) return [settled]
+      const hold = { ...data, holdId }
+      return [
+        settled,
+        heldRow(hold),
+        todo.scheduleForEach('end-hold', endedHoldsTable, { holdId }, () => ({
+          key: holdKey(hold),
+          at: data.confirmedAt,
+          payload: holdPayload(hold),
+        })),
+      ]
+    },
+    MembershipReleased: ({ data }, todo) => [
+      todo.clear(data.membershipId, 'settle-membership'),
+      ...withoutHolds(data, todo),
+    ],
+    MembershipRevoked: ({ data }, todo) => [
+      todo.clear(data.membershipId, 'settle-membership'),
+      ...withoutHolds(data, todo),
+      todo.schedule('complete-removal', data.membershipId, {
+        at: after(data.revokedAt, graceMs),
+        payload: membershipPayload(data),
+      }),
+    ],
+    UserMembershipRemoved: ({ data }, todo) => [
+      todo.clear(data.membershipId, 'complete-removal'),
+      todo.clear(data.membershipId, 'settle-membership'),
+    ],
+
+    MembershipHeld: ({ data }, todo) => [
+      heldRow(data),
+      todo.schedule('settle-hold', holdKey(data), {
+        at: after(data.heldAt, graceMs),
+        payload: holdPayload(data),
+      }),
+    ],
+    MembershipHoldEnded: ({ data }, todo) => [
+      removeRows(holdsTable, { membershipId: data.membershipId, holdId: data.holdId }),
+      todo.clear(holdKey(data)),
+    ],
+    UserSuspended: ({ data }, todo) => withStatus(data, todo),
+    UserDeactivated: ({ data }, todo) => withStatus(data, todo),
+    UserReactivated: ({ data }, todo) => [
+      ...withStatus(data, todo),
+      upsertRow(endedHoldsTable, { holdId: data.holdId, userId: data.userId, orgId: todo.orgId }),
+      todo.scheduleForEach('end-hold', holdsTable, { userId: data.userId, holdId: data.holdId }, (hold) => ({
+        key: [hold('membershipId'), '/', hold('holdId')],
+        at: data.changedAt,
+        payload: {
+          userId: data.userId,
+          membershipId: hold('membershipId'),
+          organisationId: hold('orgId'),
+          holdId: data.holdId,
+        },
+      })),
+    ],
+    UserErased: ({ data }, todo) => [
+      todo.clear(data.userId, 'align-account'),
+      todo.schedule('complete-erasure', data.userId, {
+        at: data.changedAt,
+        payload: { changedBy: data.changedBy },
+      }),
+    ],
+    UserAccountAligned: ({ data }, todo) => [
+      todo.clear(data.userId, 'align-account'),
+      todo.clear(data.userId, 'complete-erasure'),
+    ],
+
+    UserPasswordResetRequested: ({ data }, todo) => [
+      todo.schedule('reset-password', data.userId, {
+        at: data.requestedAt,
+        payload: { requestId: data.requestId },
+      }),
+    ],
+    UserPasswordResetPostponed: ({ data }, todo) => [todo.move('reset-password', data.userId, data.nextAttemptAt)],
+    UserPasswordResetEnded: ({ data }, todo) => [todo.clear(data.userId, 'reset-password')],
+  },
+})

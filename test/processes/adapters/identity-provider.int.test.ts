@@ -1,0 +1,226 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import {
+  IdentityProviderRejectedError,
+  IdentityProviderUnavailableError,
+  type IdentityProvider,
+} from '../../../contracts/users/identity-provider.ts'
+import { loadConfiguration } from '../../../platform/configuration/configuration.ts'
+import { createEgress, type Egress } from '../../../platform/outbound/egress.ts'
+import { createKeycloak } from '../../../processes/adapters/keycloak.ts'
+import { createMockIdentityProvider } from '../../../processes/adapters/mock-identity-provider.ts'
+import { standInSecret, startKeycloakStandIn, type KeycloakStandIn } from '../../support/keycloak-stand-in.ts'
+
+const signal = AbortSignal.timeout(60_000)
+let standIn: KeycloakStandIn
+const opened: Egress[] = []
+
+beforeAll(async () => {
+  standIn = await startKeycloakStandIn()
+})
+afterAll(async () => {
+  for (const egress of opened) await egress.close()
+  await standIn.close()
+})
+
+interface Server {
+  readonly url: string
+  readonly realm: string
+  readonly clientId: string
+  readonly secret: string
+}
+
+/** Connections of its own, so an open circuit of one test does not fail the next. */
+function keycloakAt({ url, realm, clientId, secret }: Server): IdentityProvider {
+  const configuration = loadConfiguration({
+    KEYCLOAK_BASE_URL: url,
+    KEYCLOAK_REALM: realm,
+    KEYCLOAK_CLIENT_ID: clientId,
+    KEYCLOAK_CLIENT_SECRET: secret,
+  })
+  const egress = createEgress({ configuration })
+  opened.push(egress)
+  const settings = { baseUrl: configuration.keycloakBaseUrl ?? '', realm, clientId, clientSecret: secret }
+  return createKeycloak(egress, settings, () => new Date())
+}
+
+const ofStandIn = (secret = standInSecret) =>
+  keycloakAt({ url: standIn.url, realm: 'clinic', clientId: 'platform', secret })
+
+/** A new user on each call. */
+function account(userId: string = randomUUID()) {
+  return { userId, email: `${userId}@example.org`, displayName: 'Zoë Ng', locale: 'en-GB' }
+}
+
+const { KEYCLOAK_URL, KEYCLOAK_REALM = '', KEYCLOAK_CLIENT_ID = '', KEYCLOAK_CLIENT_SECRET = '' } = process.env
+const providers: [string, () => IdentityProvider][] = [
+  ['the mock', () => createMockIdentityProvider()],
+  ['the stand-in', () => ofStandIn()],
+]
+if (KEYCLOAK_URL !== undefined) {
+  const server = {
+    url: KEYCLOAK_URL,
+    realm: KEYCLOAK_REALM,
+    clientId: KEYCLOAK_CLIENT_ID,
+    secret: KEYCLOAK_CLIENT_SECRET,
+  }
+  providers.push(['a real Keycloak', () => keycloakAt(server)])
+}
+
+describe.each(providers)('accounts at %s', (_, provider) => {
+  test('a second creation finds the account of the first', async () => {
+    const idp = provider()
+    const created = account()
+    const first = await idp.create(created, signal)
+    expect(await idp.create(created, signal)).toEqual(first)
+    expect(await idp.get(created.userId, signal)).toEqual({ ...first, isEnabled: true })
+  })
+
+  test('creations at the same time make one account', async () => {
+    const idp = provider()
+    const created = account()
+    const made = await Promise.all([1, 2, 3].map(() => idp.create(created, signal)))
+    expect(new Set(made.map(({ externalId }) => externalId)).size).toBe(1)
+  })
+
+  test('a user without an account has none', async () => {
+    expect(await provider().get(randomUUID(), signal)).toBe(null)
+  })
+
+  test('disabling and enabling may be repeated, and the account stays ours', async () => {
+    const idp = provider()
+    const created = account()
+    const { externalId } = await idp.create(created, signal)
+    for (const turn of ['first', 'again']) {
+      await idp.disable(externalId, signal)
+      expect(await idp.get(created.userId, signal), turn).toEqual({ externalId, isEnabled: false })
+    }
+    for (const turn of ['first', 'again']) {
+      await idp.enable(externalId, signal)
+      expect(await idp.get(created.userId, signal), turn).toEqual({ externalId, isEnabled: true })
+    }
+  })
+
+  test('a deleted account is gone, and its deletion may be repeated', async () => {
+    const idp = provider()
+    const created = account()
+    const { externalId } = await idp.create(created, signal)
+    await idp.delete(externalId, signal)
+    await idp.delete(externalId, signal)
+    expect(await idp.get(created.userId, signal)).toBe(null)
+    await idp.create(created, signal)
+    expect(await idp.get(created.userId, signal)).toMatchObject({ isEnabled: true })
+  })
+})
+
+/** Where another server than the mock takes part. */
+describe.each(providers.slice(1))('%s', (_, provider) => {
+  test('refuses an address that another account has, and keeps no account', async () => {
+    const idp = provider()
+    const first = account()
+    await idp.create(first, signal)
+    const second = { ...account(), email: first.email }
+    await expect(idp.create(second, signal)).rejects.toBeInstanceOf(IdentityProviderRejectedError)
+    expect(await idp.get(second.userId, signal)).toBe(null)
+  })
+
+  test('refuses to change an account that does not exist', async () => {
+    await expect(provider().disable(randomUUID(), signal)).rejects.toBeInstanceOf(IdentityProviderRejectedError)
+  })
+})
+
+test('the mock names the same subject after a restart', async () => {
+  const created = account()
+  const first = await createMockIdentityProvider().create(created, signal)
+  expect(await createMockIdentityProvider().create(created, signal)).toEqual(first)
+})
+
+describe('a Keycloak that fails', () => {
+  let idp: IdentityProvider
+  beforeEach(() => {
+    idp = ofStandIn()
+  })
+
+  const numberOf = (userId: string) => [...standIn.accounts.values()].filter((one) => one.username === userId).length
+
+  test('a token that is no longer accepted is renewed once', async () => {
+    const created = account()
+    const { externalId } = await idp.create(created, signal)
+    standIn.failNext(/^PUT /, { status: 401 })
+    await idp.disable(externalId, signal)
+    expect(await idp.get(created.userId, signal)).toMatchObject({ isEnabled: false })
+    standIn.failNext(/^PUT /, { status: 401 }, { status: 401 })
+    await expect(idp.enable(externalId, signal)).rejects.toBeInstanceOf(IdentityProviderRejectedError)
+  })
+
+  test('wrong credentials are a refusal, and the error contains no secret', async () => {
+    const secret = 'a-wrong-secret-of-thirty-two-characters'
+    const error: unknown = await ofStandIn(secret)
+      .get(randomUUID(), signal)
+      .catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(IdentityProviderRejectedError)
+    expect(String(error)).not.toContain(secret)
+  })
+
+  test('a connection that breaks after the account was created leaves one account, which the next call finds', async () => {
+    const created = account()
+    standIn.failNext(/^POST .*\/users$/, 'cut-after')
+    await expect(idp.create(created, signal)).rejects.toBeInstanceOf(IdentityProviderUnavailableError)
+    const { externalId } = await idp.create(created, signal)
+    expect(await idp.get(created.userId, signal)).toEqual({ externalId, isEnabled: true })
+    expect(numberOf(created.userId)).toBe(1)
+  })
+
+  test('a realm that drops our attribute keeps no account', async () => {
+    const created = account()
+    standIn.keepsAttributes = false
+    await expect(idp.create(created, signal)).rejects.toBeInstanceOf(IdentityProviderRejectedError)
+    standIn.keepsAttributes = true
+    expect(numberOf(created.userId)).toBe(0)
+  })
+
+  test.each([
+    [{ status: 500 }, false],
+    [{ status: 503 }, false],
+    [{ status: 429 }, false],
+    [{ status: 502 }, true],
+    [{ status: 504 }, true],
+    ['cut-before', true],
+    ['cut-after', true],
+  ] as const)('a message counts as sent unless the server says otherwise: %j', async (fault, mayHaveHappened) => {
+    const { externalId } = await idp.create(account(), signal)
+    standIn.failNext(/execute-actions-email$/, fault)
+    await expect(idp.resetPassword(externalId, signal)).rejects.toMatchObject({
+      name: 'IdentityProviderUnavailableError',
+      mayHaveHappened,
+    })
+  })
+
+  test.each([{ status: 302 }, { status: 400 }, { status: 403 }, { status: 404 }] as const)(
+    'an answer %j to a change is a refusal, and no redirect is followed',
+    async (fault) => {
+      const { externalId } = await idp.create(account(), signal)
+      const before = standIn.calls.length
+      standIn.failNext(/^PUT /, fault)
+      await expect(idp.disable(externalId, signal)).rejects.toBeInstanceOf(IdentityProviderRejectedError)
+      expect(standIn.calls.slice(before)).toHaveLength(1)
+    },
+  )
+
+  test.each(['not-json', 'endless'] as const)('an answer that is %s is none', async (fault) => {
+    standIn.failNext(/^GET /, fault)
+    await expect(idp.get(randomUUID(), signal)).rejects.toBeInstanceOf(IdentityProviderUnavailableError)
+  })
+
+  test('a server that does not answer is given up when the caller wants it', async () => {
+    await idp.get(randomUUID(), signal)
+    standIn.failNext(/^GET /, 'hang')
+    const waiting = idp.get(randomUUID(), AbortSignal.timeout(100))
+    await expect(waiting).rejects.toMatchObject({ mayHaveHappened: true })
+  })
+
+  test('nothing happened at a server that is away', async () => {
+    const away = keycloakAt({ url: 'http://127.0.0.1:1', realm: 'clinic', clientId: 'platform', secret: standInSecret })
+    await expect(away.get(randomUUID(), signal)).rejects.toMatchObject({ mayHaveHappened: false })
+  })
+})

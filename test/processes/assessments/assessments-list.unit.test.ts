@@ -1,0 +1,125 @@
+import { describe, expect, it } from 'vitest'
+import { assessmentsProcess } from '../../../processes/assessments/assessments.process.ts'
+import { assessments } from '../../../streams/assessment/aggregate.ts'
+import { aiReviewChannelStream } from '../../../streams/channels/ai-review.ts'
+import type { AssessmentEvent } from '../../../streams/assessment/events.ts'
+import { dueAt, todosAfter } from '../../support/given-process.ts'
+import { recorded, type GivenEvent } from '../../support/given-projector.ts'
+import { reviewPublicFact as published } from '../../streams/channel-facts.ts'
+import { assessmentFact as fact, at, ids } from '../../streams/facts.ts'
+
+const own = (event: AssessmentEvent) => ({ ...event, stream: assessments.of(ids.org, ids.assessment).stream })
+const channel = (event: GivenEvent): GivenEvent => ({ ...event, stream: aiReviewChannelStream.name })
+
+const submitted = own(fact('AssessmentSubmitted'))
+const requested = own(fact('AssessmentRequested'))
+const awaited = own(fact('AssessmentUploadsAwaited'))
+const reviewRequested = own(fact('AssessmentReviewRequested'))
+
+function steps(...given: GivenEvent[]) {
+  return todosAfter(assessmentsProcess, recorded(given)).map(({ key, step, orgId, dueAt: due }) => ({
+    key,
+    step,
+    orgId,
+    due: due.toISOString(),
+  }))
+}
+
+const todo = (step: string, due: string) => ({ key: ids.assessment, step, orgId: ids.org, due })
+const expiry = todo('expire', at(3600))
+
+describe('the due steps of an assessment', () => {
+  it('are none before it is submitted', () => {
+    expect(steps(requested)).toEqual([])
+  })
+
+  it('are its expiry at the end of the upload window while its uploads are awaited', () => {
+    const closing = todo('close-uploads', at(86_400))
+    expect(steps(requested, awaited)).toEqual([closing])
+    expect(steps(requested, awaited, submitted)).toEqual([expiry, todo('request-review', at(0))])
+    expect(
+      steps(requested, awaited, own(fact('AssessmentFailed', { aiReviewId: null, code: 'UPLOAD_WINDOW_EXPIRED' }))),
+    ).toEqual([])
+  })
+
+  it('are a review at once and its expiry at the deadline, once it is submitted', () => {
+    expect(steps(requested, submitted)).toEqual([expiry, todo('request-review', at(0))])
+  })
+
+  it('are only its expiry once the review is requested', () => {
+    expect(steps(submitted, reviewRequested)).toEqual([expiry])
+    const todos = todosAfter(assessmentsProcess, recorded([submitted, reviewRequested]))
+    expect(dueAt(todos, new Date(Date.parse(at(3600)) - 1))).toEqual([])
+    expect(dueAt(todos, new Date(at(3600)))).toHaveLength(1)
+  })
+
+  it.each(['ai_review.completed', 'ai_review.failed', 'ai_review.cancelled'] as const)(
+    'are its conclusion after %s',
+    (type) => {
+      const ended = channel(published(type))
+      expect(steps(submitted, reviewRequested, ended)).toEqual([
+        todo('conclude', published(type).data.occurred_at),
+        expiry,
+      ])
+    },
+  )
+
+  it('contain the place and the cause of the channel event that ended the review', () => {
+    const events = recorded([
+      submitted,
+      { ...channel(published('ai_review.completed')), revision: 41n, metadata: { $correlationId: ids.event } },
+    ])
+    const [conclusion] = todosAfter(assessmentsProcess, events)
+    expect(conclusion?.payload).toEqual({
+      channelRevision: '41',
+      aiReviewId: ids.review,
+      cause: { eventId: events[1]?.id, correlationId: ids.event },
+    })
+    expect(JSON.stringify(conclusion?.payload)).not.toContain('lesions')
+  })
+
+  it('do not change with other reviews: of another case, another organisation, or not ended', () => {
+    const foreign = [
+      published('ai_review.completed', { caseId: ids.event }),
+      published('ai_review.completed', { orgId: ids.otherOrg }),
+      published('ai_review.started'),
+      published('ai_review.requested'),
+    ]
+    expect(steps(submitted, reviewRequested, ...foreign.map(channel))).toEqual([expiry])
+  })
+
+  it('are not the conclusion of a superseded review, but that of its successor (T28)', () => {
+    const ofNew = { aiReviewId: ids.newReview, occurred_at: at(40) }
+    const [failed, superseded] = [channel(published('ai_review.failed')), channel(published('ai_review.superseded'))]
+    const completed = channel(published('ai_review.completed', ofNew))
+    const conclusion = todo('conclude', at(40))
+    expect(steps(submitted, reviewRequested, failed, superseded)).toEqual([expiry])
+    expect(steps(submitted, reviewRequested, superseded)).toEqual([expiry])
+    expect(steps(submitted, reviewRequested, failed, superseded, completed)).toEqual([conclusion, expiry])
+    const renewed = own(fact('AssessmentReviewRenewed'))
+    expect(steps(submitted, reviewRequested, failed, renewed)).toEqual([todo('conclude', at(9)), expiry])
+    expect(steps(submitted, reviewRequested, failed, renewed, superseded, completed)).toEqual([conclusion, expiry])
+  })
+
+  it('are the conclusion of the later of two ends, in either order', () => {
+    const ends = [
+      channel(published('ai_review.failed')),
+      channel(published('ai_review.completed', { aiReviewId: ids.newReview, occurred_at: at(40) })),
+    ]
+    const todos = todosAfter(assessmentsProcess, recorded([submitted, reviewRequested, ...ends]))
+    expect(todos.map(({ step }) => step)).toEqual(['conclude', 'expire'])
+    expect(todos[0]).toMatchObject({ dueAt: new Date(at(40)), payload: { aiReviewId: ids.newReview } })
+    const foreign = channel(published('ai_review.superseded', { orgId: ids.otherOrg, oldAiReviewId: ids.newReview }))
+    expect(steps(submitted, reviewRequested, ...ends, foreign)).toEqual([todo('conclude', at(40)), expiry])
+  })
+
+  it.each([fact('AssessmentCompleted'), fact('AssessmentFailed')])('are none after $type', (end) => {
+    expect(steps(submitted, reviewRequested, channel(published('ai_review.completed')), own(end))).toEqual([])
+    expect(steps(submitted, own(end))).toEqual([])
+  })
+
+  it('are none when its review ends after the assessment', () => {
+    const expired = own(fact('AssessmentFailed', { aiReviewId: null, code: 'ANALYSIS_TIMEOUT' }))
+    expect(steps(submitted, reviewRequested, expired, channel(published('ai_review.completed')))).toEqual([])
+  })
+})

@@ -1,0 +1,185 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { changeUser } from '../../../commands/users/change-user.ts'
+import { eraseUserEverywhere } from '../../../commands/users/erase-user.ts'
+import {
+  addOrganisationMembership,
+  endOrganisationMembership,
+} from '../../../commands/users/organisation-membership.ts'
+import { registerUser, type UserDependencies } from '../../../commands/users/register-user.ts'
+import { contextOf } from '../../commands/handling/decision-world.ts'
+import { KilledError, mortal } from './mortal-process.ts'
+import {
+  expectWhole,
+  newOrganisation,
+  newUser,
+  openUsersWorld,
+  registered,
+  workOffUsers,
+  type Organisation,
+  type UsersWorld,
+} from './users-world.ts'
+
+let world: UsersWorld
+beforeAll(async () => {
+  world = await openUsersWorld()
+})
+afterAll(() => world.close())
+
+const administration = { tenant: null, mayChangeShared: true }
+const unconditional = { profile: null, administration, requireMatch: () => undefined }
+
+interface Story {
+  readonly user: ReturnType<typeof newUser>
+  readonly orgs: readonly Organisation[]
+  /** The request, by the process that may be killed. */
+  readonly request: (deps: UserDependencies) => Promise<unknown>
+}
+
+async function member(): Promise<Omit<Story, 'request'>> {
+  const orgs = [await newOrganisation(world), await newOrganisation(world)]
+  const user = await registered(world, newUser(orgs[0] ?? null))
+  await addOrganisationMembership(world, membershipIn(user.userId, orgs[1]), contextOf(world))
+  return { user, orgs }
+}
+
+function membershipIn(userId: string, organisation: Organisation | undefined) {
+  if (organisation === undefined) throw new Error('the story has no such organisation')
+  const { organisationId, roleId } = organisation
+  const ids = { userId, membershipId: randomUUID(), organisationId, roleId }
+  return { ...ids, fingerprint: null, changedBy: randomUUID(), now: world.now() }
+}
+
+function status(user: Story['user'], to: 'active' | 'suspended' | 'deactivated') {
+  const command = { to, holdId: randomUUID(), changedBy: randomUUID(), now: world.now() }
+  const context = contextOf(world)
+  return (deps: UserDependencies) => changeUser(deps, user.userId, { ...unconditional, status: command }, context)
+}
+
+/** Each request, with what it does in its order. */
+const stories: Readonly<Record<string, { readonly effects: readonly string[]; readonly given: () => Promise<Story> }>> =
+  {
+    'creating a user': {
+      effects: [
+        'role: MembershipRoleAssigned',
+        'reservation: ReservationClaimed',
+        'user: UserRegistrationStarted',
+        'reservation: ReservationConfirmed',
+        'account: create',
+        'reservation: ReservationClaimed',
+        'reservation: ReservationConfirmed',
+        'user: UserCreated, UserMembershipAdded',
+        'role: MembershipConfirmed',
+      ],
+      given: async () => {
+        const orgs = [await newOrganisation(world)]
+        const user = newUser(orgs[0] ?? null)
+        const context = contextOf(world)
+        return { user, orgs, request: (deps) => registerUser(deps, user, context) }
+      },
+    },
+    'adding a membership': {
+      effects: ['role: MembershipRoleAssigned', 'user: UserMembershipAdded', 'role: MembershipConfirmed'],
+      given: async () => {
+        const orgs = [await newOrganisation(world)]
+        const user = await registered(world, newUser(null))
+        const command = membershipIn(user.userId, orgs[0])
+        const context = contextOf(world)
+        return { user, orgs, request: (deps) => addOrganisationMembership(deps, command, context) }
+      },
+    },
+    'removing a membership': {
+      effects: ['role: MembershipRevoked', 'user: UserMembershipRemoved'],
+      given: async () => {
+        const { user, orgs } = await member()
+        if (user.membership === null) throw new Error('the user is no member')
+        const { membershipId, organisationId } = user.membership
+        const removed = { userId: user.userId, membershipId, organisationId }
+        const context = contextOf(world)
+        return { user, orgs, request: (deps) => endOrganisationMembership(deps, removed, randomUUID(), context) }
+      },
+    },
+    'suspending a user': {
+      effects: ['role: MembershipHeld', 'role: MembershipHeld', 'user: UserSuspended'],
+      given: async () => {
+        const story = await member()
+        return { ...story, request: status(story.user, 'suspended') }
+      },
+    },
+    'reactivating a user': {
+      effects: ['user: UserReactivated', 'role: MembershipHoldEnded', 'role: MembershipHoldEnded'],
+      given: async () => {
+        const story = await member()
+        await status(story.user, 'suspended')(world.routes)
+        return { ...story, request: status(story.user, 'active') }
+      },
+    },
+    'adding a membership to a suspended user': {
+      effects: ['role: MembershipRoleAssigned', 'user: UserMembershipAdded', 'role: MembershipConfirmed'],
+      given: async () => {
+        const { user, orgs } = await member()
+        await status(user, 'suspended')(world.routes)
+        const third = await newOrganisation(world)
+        const command = membershipIn(user.userId, third)
+        const context = contextOf(world)
+        const request = (deps: UserDependencies) => addOrganisationMembership(deps, command, context)
+        return { user, orgs: [...orgs, third], request }
+      },
+    },
+    'erasing a user': {
+      effects: [
+        'user: UserErased',
+        'key destroyed',
+        'role: MembershipRevoked',
+        'user: UserMembershipRemoved',
+        'role: MembershipRevoked',
+        'user: UserMembershipRemoved',
+      ],
+      given: async () => {
+        const story = await member()
+        await status(story.user, 'deactivated')(world.routes)
+        const context = contextOf(world)
+        const request = (deps: UserDependencies) =>
+          eraseUserEverywhere(deps, story.user.userId, { changedBy: randomUUID(), administration }, context)
+        return { ...story, request }
+      },
+    },
+  }
+
+const crashes = Object.entries(stories).flatMap(([name, { effects, given }]) =>
+  effects.map((effect, done) => ({ name, effect, done, given })),
+)
+
+test.each(crashes)('$name, killed before $effect ($done)', async ({ effect, done, given }) => {
+  const { user, orgs, request } = await given()
+  const process = mortal(world.routes, done)
+  await expect(request(process.deps)).rejects.toBeInstanceOf(KilledError)
+  expect(process.killedBefore()).toBe(effect)
+  await workOffUsers(world, user.userId, orgs)
+  await expectWhole(world, user, orgs)
+})
+
+test.each(Object.entries(stories))('%s does these things and no others', async (_, { effects, given }) => {
+  const { user, orgs, request } = await given()
+  const process = mortal(world.routes, effects.length)
+  await request(process.deps)
+  expect(process.done).toEqual(effects)
+  await workOffUsers(world, user.userId, orgs)
+  await expectWhole(world, user, orgs)
+})
+
+const creation = stories['creating a user']
+test.each((creation?.effects ?? []).map((effect, done) => ({ effect, done })))(
+  'a repeat of a creation that was killed before $effect ($done) creates the user once',
+  async ({ done }) => {
+    if (creation === undefined) throw new Error('no story')
+    const { user, orgs, request } = await creation.given()
+    await expect(request(mortal(world.routes, done).deps)).rejects.toBeInstanceOf(KilledError)
+    await workOffUsers(world, user.userId, orgs)
+    await registerUser(world.routes, { ...user, attemptId: randomUUID() }, contextOf(world))
+    await workOffUsers(world, user.userId, orgs)
+    const state = await expectWhole(world, user, orgs)
+    expect(state).toMatchObject({ status: 'active' })
+    expect('memberships' in state && state.memberships.size).toBe(1)
+  },
+)

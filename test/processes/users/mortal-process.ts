@@ -1,0 +1,73 @@
+import type { UserDependencies } from '../../../commands/users/register-user.ts'
+import { streamOfCall } from '../../commands/handling/decision-world.ts'
+import { memberOf } from '../../../processes/adapters/outside-answers.ts'
+
+export class KilledError extends Error {
+  override readonly name = 'KilledError'
+}
+
+/** What a process does outside of itself, in its order: appends by their events, and calls by their names. */
+export interface Mortal<Deps> {
+  readonly deps: Deps
+  readonly done: readonly string[]
+  /** What it was about to do when it was killed. */
+  killedBefore(): string | undefined
+}
+
+/**
+ * The dependencies of a process that is killed before one of its effects. Afterwards nothing that it asks for happens, and
+ * nothing answers: its own clean-up does not run.
+ */
+export function mortal<Deps extends UserDependencies>(deps: Deps, effects: number): Mortal<Deps> {
+  const done: string[] = []
+  let last: string | undefined
+
+  function live(): void {
+    if (last !== undefined) throw new KilledError()
+  }
+  function act(name: string): void {
+    live()
+    if (done.length === effects) {
+      last = name
+      throw new KilledError()
+    }
+    done.push(name)
+  }
+
+  const { store, identityProvider, vault } = deps
+  return {
+    done,
+    killedBefore: () => last,
+    deps: {
+      ...deps,
+      store: proxied(store, (name, parameters) => {
+        if (name === 'append') act(nameOfAppend(parameters))
+        else live()
+      }),
+      vault: proxied(vault, (name) => (name === 'destroySubject' ? act('key destroyed') : live())),
+      identityProvider: proxied(identityProvider, (name) => (name === 'get' ? live() : act(`account: ${name}`))),
+    },
+  }
+}
+
+function nameOfAppend(parameters: readonly unknown[]): string {
+  const category = streamOfCall(parameters).split('-', 1)[0]
+  const events = Array.isArray(parameters[2]) ? parameters[2] : []
+  return `${category}: ${events.map((event: unknown) => String(memberOf(event, 'type'))).join(', ')}`
+}
+
+function proxied<Given extends object>(
+  given: Given,
+  before: (name: string, parameters: readonly unknown[]) => void,
+): Given {
+  return new Proxy(given, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name, target)
+      if (typeof member !== 'function') return member
+      return (...parameters: readonly unknown[]): unknown => {
+        before(String(name), parameters)
+        return Reflect.apply(member, target, parameters)
+      }
+    },
+  })
+}

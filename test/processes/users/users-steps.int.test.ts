@@ -1,0 +1,305 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { execute } from '../../../commands/handling/execute.ts'
+import { answeringRefusals } from '../../../commands/handling/refusals.ts'
+import { changeUser } from '../../../commands/users/change-user.ts'
+import { eraseUserEverywhere } from '../../../commands/users/erase-user.ts'
+import { endOrganisationMembership } from '../../../commands/users/organisation-membership.ts'
+import { registerUser, type RegisterUser } from '../../../commands/users/register-user.ts'
+import { requestPasswordReset } from '../../../commands/users/reset-password.ts'
+import { IdentityProviderUnavailableError, type IdentityProvider } from '../../../contracts/users/identity-provider.ts'
+import { createPool } from '../../../platform/database/database.ts'
+import type { ProcessDependencies } from '../../../processes/dependencies.ts'
+import { overdueAccountSteps } from '../../../processes/users/overdue-steps.ts'
+import { usersProcess } from '../../../processes/users/users.process.ts'
+import { users } from '../../../streams/user/aggregate.ts'
+import type { UserEvent } from '../../../streams/user/events.ts'
+import { contextOf, interrupted, problemOf } from '../../commands/handling/decision-world.ts'
+import { whenWorkedOff } from '../../support/given-process.ts'
+import { freshDatabase } from '../../support/postgres.ts'
+import { workOff } from '../../support/process-world.ts'
+import { KilledError, mortal } from './mortal-process.ts'
+import {
+  expectWhole,
+  newOrganisation,
+  newUser,
+  openUsersWorld,
+  registered,
+  todosOf,
+  workOffUsers,
+  type Organisation,
+  type UsersWorld,
+} from './users-world.ts'
+
+let world: UsersWorld
+let organisation: Organisation
+let user: RegisterUser
+beforeAll(async () => {
+  world = await openUsersWorld()
+})
+afterAll(() => world.close())
+beforeEach(async () => {
+  organisation = await newOrganisation(world)
+  user = newUser(organisation)
+})
+
+const administration = { tenant: null, mayChangeShared: true }
+const unconditional = { profile: null, administration, requireMatch: () => undefined }
+
+function setStatus(to: 'active' | 'suspended' | 'deactivated', routes = world.routes) {
+  const command = { to, holdId: randomUUID(), changedBy: randomUUID(), now: world.now() }
+  return changeUser(routes, user.userId, { ...unconditional, status: command }, contextOf(world))
+}
+
+async function typesOfUser(): Promise<string[]> {
+  const types: string[] = []
+  for await (const { type } of world.otherStore.readStream(users.of(user.userId).stream)) types.push(type)
+  return types
+}
+
+const finish = async () => {
+  await workOffUsers(world, user.userId, [organisation])
+  return expectWhole(world, user, [organisation])
+}
+
+function withProvider<Deps extends { readonly identityProvider: IdentityProvider }>(
+  deps: Deps,
+  changes: Partial<IdentityProvider>,
+): Deps {
+  return { ...deps, identityProvider: { ...deps.identityProvider, ...changes } }
+}
+
+describe('a registration', () => {
+  test('that is slower than its lease creates no user, and its account is deleted', async () => {
+    const routes = withProvider(world.routes, {
+      create: async (account, signal) => {
+        const created = await world.routes.identityProvider.create(account, signal)
+        await workOffUsers(world, user.userId, [organisation])
+        return created
+      },
+    })
+    expect(await problemOf(registerUser(routes, user, contextOf(world)))).toBe('registration-under-way')
+    expect(await finish()).toMatchObject({ status: 'abandoned', isCleared: true })
+  })
+
+  test('whose provider is away leaves nothing, and a repeat waits until that is certain', async () => {
+    world.keycloak.failNext(/^POST .*\/users$/, 'cut-after')
+    const register = () => problemOf(registerUser(world.routes, user, contextOf(world)))
+    expect(await register()).toBe('identity-provider-unavailable')
+    expect(await register()).toBe('registration-under-way')
+    await finish()
+    expect(await register()).toBe(null)
+    expect(await finish()).toMatchObject({ status: 'active' })
+  })
+
+  test('that the provider refuses leaves nothing', async () => {
+    world.keycloak.failNext(/^POST .*\/users$/, { status: 400 })
+    expect(await problemOf(registerUser(world.routes, user, contextOf(world)))).toBe('identity-provider-rejected')
+    expect(await finish()).toMatchObject({ status: 'abandoned', isCleared: true })
+  })
+})
+
+describe('a hold', () => {
+  test('of a suspension that took too long ends, and the suspension is refused', async () => {
+    await registered(world, user)
+    const store = interrupted(world.store, 'user', () => workOffUsers(world, user.userId, [organisation]))
+    expect(await problemOf(setStatus('suspended', { ...world.routes, store }))).toBe('conflict')
+    expect(await finish()).toMatchObject({ status: 'active', holdId: null })
+  })
+})
+
+describe('an account', () => {
+  beforeEach(() => registered(world, user))
+
+  test('that waits for the provider keeps its row', async () => {
+    await setStatus('suspended')
+    const [row] = await todosOf(world, user.userId, [organisation])
+    if (row === undefined) throw new Error('nothing is due')
+    world.keycloak.failNext(/^PUT /, { status: 503 })
+    const step = whenWorkedOff(usersProcess, row, world.processor, world.now())
+    await expect(step).rejects.toBeInstanceOf(IdentityProviderUnavailableError)
+    expect(await todosOf(world, user.userId, [organisation])).toEqual([row])
+    await finish()
+  })
+
+  test('whose user is active again during the call is enabled', async () => {
+    await setStatus('suspended')
+    const deps = withProvider(world.processor, {
+      disable: async (externalId, signal) => {
+        await world.processor.identityProvider.disable(externalId, signal)
+        await setStatus('active')
+      },
+    })
+    const [row] = await todosOf(world, user.userId, [organisation])
+    if (row === undefined) throw new Error('nothing is due')
+    expect(await whenWorkedOff(usersProcess, row, deps, world.now())).toEqual({ kind: 'done', position: undefined })
+    expect(await typesOfUser()).not.toContain('UserAccountAligned')
+    await finish()
+  })
+})
+
+describe('a processor that is killed at each of its effects', () => {
+  const cases: [string, number, () => Promise<unknown>][] = [
+    [
+      'after a suspension',
+      2,
+      async () => {
+        await registered(world, user)
+        await setStatus('suspended')
+      },
+    ],
+    [
+      'after an erasure',
+      2,
+      async () => {
+        await registered(world, user)
+        await setStatus('deactivated')
+        await eraseUserEverywhere(
+          world.routes,
+          user.userId,
+          { changedBy: randomUUID(), administration },
+          contextOf(world),
+        )
+      },
+    ],
+    [
+      'after a creation that was cut off',
+      4,
+      async () => {
+        const route = mortal(world.routes, 7)
+        await expect(registerUser(route.deps, user, contextOf(world))).rejects.toBeInstanceOf(KilledError)
+        expect(route.done.at(-1)).toBe('reservation: ReservationConfirmed')
+      },
+    ],
+    [
+      'after a removal that was cut off',
+      1,
+      async () => {
+        await registered(world, user)
+        if (user.membership === null) throw new Error('the user is no member')
+        const removed = { ...user.membership, userId: user.userId }
+        const route = mortal(world.routes, 1)
+        const removal = endOrganisationMembership(route.deps, removed, randomUUID(), contextOf(world))
+        await expect(removal).rejects.toBeInstanceOf(KilledError)
+      },
+    ],
+  ]
+
+  test.each(cases)('%s completes its work the next time', async (_, effects, given) => {
+    for (let done = 0; done < effects; done++) {
+      organisation = await newOrganisation(world)
+      user = newUser(organisation)
+      await given()
+      const process = mortal(world.processor, done)
+      const work = workOffUsers(world, user.userId, [organisation], process.deps)
+      await expect(work, `after ${done} effects`).rejects.toBeInstanceOf(KilledError)
+      await finish()
+    }
+  })
+})
+
+describe('a password reset', () => {
+  const answering = answeringRefusals({})
+  const mails = () => world.keycloak.mails.length
+  let before: number
+
+  beforeEach(async () => {
+    await registered(world, user)
+    before = mails()
+    const request = { requestId: randomUUID(), changedBy: randomUUID(), now: world.now() }
+    await execute(
+      world.store,
+      users.of(user.userId),
+      (state) => answering(requestPasswordReset(request, state)),
+      contextOf(world),
+    )
+  })
+
+  async function outcome() {
+    const { state } = await world.otherStore.load(users.of(user.userId))
+    expect('externalId' in state && state.passwordReset).toBe(null)
+    const last = await world.otherStore.readLast<UserEvent>(users.of(user.userId).stream)
+    return last?.type === 'UserPasswordResetEnded' && 'outcome' in last.data ? last.data.outcome : undefined
+  }
+
+  test('sends one message', async () => {
+    await workOffUsers(world, user.userId, [organisation])
+    expect([mails() - before, await outcome()]).toEqual([1, 'sent'])
+  })
+
+  test.each(['cut-after', 'cut-before', { status: 504 }] as const)(
+    'that may have been sent ends as unknown: %j',
+    async (fault) => {
+      world.keycloak.failNext(/execute-actions-email$/, fault)
+      await workOffUsers(world, user.userId, [organisation])
+      expect(await outcome()).toBe('unknown')
+      expect(mails() - before).toBeLessThanOrEqual(1)
+    },
+  )
+
+  test('that was certainly not sent is tried again', async () => {
+    world.keycloak.failNext(/execute-actions-email$/, { status: 500 }, { status: 503 })
+    await workOffUsers(world, user.userId, [organisation])
+    expect([mails() - before, await outcome()]).toEqual([1, 'sent'])
+    expect((await typesOfUser()).filter((type) => type === 'UserPasswordResetPostponed')).toHaveLength(2)
+  })
+
+  test('that is never sent ends as unavailable', async () => {
+    const faults = [1, 2, 3, 4, 5].map(() => ({ status: 500 }))
+    world.keycloak.failNext(/execute-actions-email$/, ...faults)
+    await workOffUsers(world, user.userId, [organisation])
+    expect([mails() - before, await outcome()]).toEqual([0, 'unavailable'])
+  })
+
+  test('that the provider refuses ends as rejected', async () => {
+    world.keycloak.failNext(/execute-actions-email$/, { status: 400 })
+    await workOffUsers(world, user.userId, [organisation])
+    expect([mails() - before, await outcome()]).toEqual([0, 'rejected'])
+  })
+
+  test('whose processor is killed after the call is not sent again', async () => {
+    const process = mortal(world.processor, 2)
+    const work = workOffUsers(world, user.userId, [organisation], process.deps)
+    await expect(work).rejects.toBeInstanceOf(KilledError)
+    expect(process.done).toEqual(['user: UserPasswordResetAttempted', 'account: resetPassword'])
+    await workOffUsers(world, user.userId, [organisation])
+    expect([mails() - before, await outcome()]).toEqual([1, 'unknown'])
+  })
+
+  test('of two workers at once is sent by one', async () => {
+    const [row] = await todosOf(world, user.userId, [organisation])
+    if (row === undefined) throw new Error('nothing is due')
+    const others: ProcessDependencies = { ...world.processor, store: world.store }
+    await Promise.all([world.processor, others].map((deps) => workOff({ now: world.now, deps }, usersProcess, row)))
+    expect([mails() - before, await outcome()]).toEqual([1, 'sent'])
+  })
+
+  test('that a stop of the worker cuts off records no outcome', async () => {
+    const [row] = await todosOf(world, user.userId, [organisation])
+    if (row === undefined) throw new Error('nothing is due')
+    const stopping = new AbortController()
+    const deps = withProvider(world.processor, { resetPassword: async () => stopping.abort(new Error('stop')) })
+    const { signal } = stopping
+    expect(await workOff({ now: world.now, deps }, usersProcess, row, { signal })).toHaveProperty('error')
+    expect((await typesOfUser()).at(-1)).toBe('UserPasswordResetAttempted')
+  })
+})
+
+test('the health report names what waits for the identity provider too long', async () => {
+  const database = await freshDatabase()
+  const pool = createPool({ url: database.url, max: 1 })
+  try {
+    await pool.query('create schema users_todo')
+    await pool.query('create table users_todo.todo (step text, due_at timestamptz)')
+    const insert = `insert into users_todo.todo values ($1, now() - $2::interval)`
+    await pool.query(insert, ['settle-membership', '1 hour'])
+    await pool.query(insert, ['align-account', '4 minutes'])
+    expect(await overdueAccountSteps(pool)).toBe(null)
+    await pool.query(insert, ['align-account', '6 minutes'])
+    await pool.query(insert, ['reset-password', '1 hour'])
+    expect(await overdueAccountSteps(pool)).toBe('overdue: accounts to enable or disable (1), password resets (1)')
+  } finally {
+    await pool.end()
+    await database.drop()
+  }
+})

@@ -1,0 +1,182 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'vitest'
+import { registerUser, type RegisterUser, type UserDependencies } from '../../../commands/users/register-user.ts'
+import { addressKey, reserveForUser } from '../../../commands/users/user-reservations.ts'
+import { loadConfiguration } from '../../../platform/configuration/configuration.ts'
+import { tenantOfFact, type TenantId } from '../../../platform/kit/tenants.ts'
+import { createEgress } from '../../../platform/outbound/egress.ts'
+import { memberOf } from '../../../processes/adapters/outside-answers.ts'
+import { createKeycloak } from '../../../processes/adapters/keycloak.ts'
+import type { ProcessDependencies } from '../../../processes/dependencies.ts'
+import type { TodoRow } from '../../../processes/runtime/process.ts'
+import { usersProcess } from '../../../processes/users/users.process.ts'
+import { organisationRoles } from '../../../streams/organisation-roles/aggregate.ts'
+import type { RecordedEvent } from '../../../streams/store/events.ts'
+import { users, type UserState } from '../../../streams/user/aggregate.ts'
+import { contextOf, openDecisionWorld, type DecisionWorld } from '../../commands/handling/decision-world.ts'
+import { roleFact } from '../../streams/user-facts.ts'
+import { todosAfter, whenWorkedOff } from '../../support/given-process.ts'
+import { standInSecret, startKeycloakStandIn, type KeycloakStandIn } from '../../support/keycloak-stand-in.ts'
+import { processDependencies } from '../../support/process-world.ts'
+
+export interface UsersWorld extends DecisionWorld {
+  readonly keycloak: KeycloakStandIn
+  /** Of the routes. */
+  readonly routes: UserDependencies
+  /** Of the processor: another process, with a cache of its own. */
+  readonly processor: ProcessDependencies
+}
+
+/** Streams in an event store, accounts at a stand-in of Keycloak, and a clock that tests move. */
+export async function openUsersWorld(): Promise<UsersWorld> {
+  const [world, keycloak] = await Promise.all([openDecisionWorld(), startKeycloakStandIn()])
+  const secret = standInSecret
+  const configuration = loadConfiguration({
+    KEYCLOAK_BASE_URL: keycloak.url,
+    KEYCLOAK_REALM: 'clinic',
+    KEYCLOAK_CLIENT_ID: 'platform',
+    KEYCLOAK_CLIENT_SECRET: secret,
+  })
+  const egress = createEgress({ configuration })
+  const settings = { baseUrl: keycloak.url, realm: 'clinic', clientId: 'platform', clientSecret: secret }
+  const identityProvider = createKeycloak(egress, settings, world.now)
+  const outside = processDependencies(world, egress)
+  return {
+    ...world,
+    keycloak,
+    routes: { ...world, identityProvider },
+    processor: { ...outside, store: world.otherStore, identityProvider },
+    close: async () => {
+      await egress.close()
+      await Promise.all([world.close(), keycloak.close()])
+    },
+  }
+}
+
+export interface Organisation {
+  readonly organisationId: TenantId
+  /** The default role, which administers nothing. */
+  readonly roleId: string
+  readonly adminRoleId: string
+}
+
+export async function newOrganisation({ store }: Pick<UsersWorld, 'store'>): Promise<Organisation> {
+  const organisationId = tenantOfFact(randomUUID())
+  const [roleId, adminRoleId] = [randomUUID(), randomUUID()]
+  const roles = [
+    roleFact('RoleCreated', { roleId, organisationId }),
+    roleFact('RoleCreated', {
+      roleId: adminRoleId,
+      organisationId,
+      name: 'Administrator',
+      isDefault: false,
+      permissions: ['users:admin'],
+    }),
+  ]
+  await store.append(organisationRoles.of(organisationId), 'no_stream', roles, contextOf({ orgId: organisationId }))
+  return { organisationId, roleId, adminRoleId }
+}
+
+/** What a route is given for a new user, who is a member of the organisation if there is one. */
+export function newUser(organisation: Organisation | null, roleId = organisation?.roleId): RegisterUser {
+  const userId = randomUUID()
+  return {
+    userId,
+    attemptId: randomUUID(),
+    userType: 'admin',
+    email: `${userId}@example.org`,
+    displayName: 'Canary',
+    locale: null,
+    practitionerProfile: null,
+    patientAccount: null,
+    fingerprint: userId.replaceAll('-', '').repeat(2),
+    changedBy: randomUUID(),
+    membership: organisation && { membershipId: randomUUID(), organisationId: organisation.organisationId, roleId },
+  }
+}
+
+export async function registered(world: UsersWorld, command: RegisterUser): Promise<RegisterUser> {
+  await registerUser(world.routes, command, contextOf(world))
+  return command
+}
+
+async function eventsOf({ otherStore }: UsersWorld, userId: string, orgs: readonly Organisation[]) {
+  const streams = [
+    users.of(userId).stream,
+    ...orgs.map(({ organisationId }) => organisationRoles.of(organisationId).stream),
+  ]
+  const events: RecordedEvent[] = []
+  for (const stream of streams) for await (const event of otherStore.readStream(stream)) events.push(event)
+  return events.toSorted((one, other) => Number(one.position.commit - other.position.commit))
+}
+
+export async function todosOf(world: UsersWorld, userId: string, orgs: readonly Organisation[]): Promise<TodoRow[]> {
+  const rows = await todosAfter(usersProcess, await eventsOf(world, userId, orgs))
+  return rows.toSorted((one, other) => one.dueAt.getTime() - other.dueAt.getTime())
+}
+
+const mostRounds = 20
+
+/** Works off the to-do list as the processor does, until nothing is left. The time passes meanwhile. */
+export async function workOffUsers(
+  world: UsersWorld,
+  userId: string,
+  orgs: readonly Organisation[],
+  deps: ProcessDependencies = world.processor,
+): Promise<void> {
+  for (let round = 1; round <= mostRounds; round++) {
+    const [next] = await todosOf(world, userId, orgs)
+    if (next === undefined) return
+    waitUntil(world, next.dueAt)
+    const outcome = await whenWorkedOff(usersProcess, next, deps, world.now())
+    if (outcome.kind === 'wait') waitUntil(world, outcome.until)
+  }
+  expect(await todosOf(world, userId, orgs), 'rows that never end').toEqual([])
+}
+
+function waitUntil(world: UsersWorld, instant: Date): void {
+  const leftMs = instant.getTime() - world.now().getTime()
+  if (leftMs > 0) world.pass(leftMs / 1000)
+}
+
+/**
+ * What must be true of a user once nothing is left to do: memberships are in both streams, holds are those of the status,
+ * the one account has the state of the user, and the address is taken exactly while the user has it.
+ */
+export async function expectWhole(
+  world: UsersWorld,
+  { userId, email }: Pick<RegisterUser, 'userId' | 'email'>,
+  orgs: readonly Organisation[],
+): Promise<UserState> {
+  const { otherStore, keycloak } = world
+  const { state: user } = await otherStore.load(users.of(userId))
+  const memberships = 'externalId' in user ? [...user.memberships.keys()] : []
+  const holds = 'externalId' in user && user.holdId !== null ? [user.holdId] : []
+  const assigned: string[] = []
+  for (const { organisationId } of orgs) {
+    const { state } = await otherStore.load(organisationRoles.of(organisationId))
+    for (const one of state.assignments.values()) {
+      if (one.userId !== userId) continue
+      assigned.push(one.membershipId)
+      expect(one).toMatchObject({ isConfirmed: true, holds: new Set(holds) })
+    }
+  }
+  expect(assigned.toSorted()).toEqual(memberships.toSorted())
+
+  const accounts = [...keycloak.accounts.values()].filter(({ username }) => username === userId)
+  const isThere = 'externalId' in user && user.status !== 'erased'
+  expect(accounts.map(({ id, enabled }) => ({ id, enabled }))).toEqual(
+    isThere ? [{ id: user.externalId, enabled: user.status === 'active' }] : [],
+  )
+
+  if (user.status === 'erased')
+    for await (const { type, data } of otherStore.readStream(users.of(userId).stream))
+      if (type === 'UserCreated') expect(memberOf(data, 'email'), 'the key is destroyed').toBe(null)
+
+  world.pass(60)
+  const other = { userId: randomUUID(), key: addressKey(email), fingerprint: null }
+  const claim = await reserveForUser({ ...world, store: otherStore }, other, contextOf(world))
+  expect(claim.kind).toBe(isThere ? 'held' : 'reserved')
+  if (claim.kind === 'reserved') await claim.release()
+  return user
+}

@@ -1,0 +1,124 @@
+import { randomUUID } from 'node:crypto'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { listenOnLoopback } from '../../embedded/children/loopback-server.ts'
+import { memberOf } from '../../processes/adapters/outside-answers.ts'
+
+/** `cut-before` breaks the connection unheard, `cut-after` after the server did what it was asked. `hang` never answers. */
+export type Fault = { readonly status: number } | 'cut-before' | 'cut-after' | 'hang' | 'not-json' | 'endless'
+
+interface Account {
+  readonly id: string
+  readonly username: string
+  readonly email: string
+  readonly attributes: unknown
+  enabled: boolean
+}
+
+export interface KeycloakStandIn {
+  readonly url: string
+  readonly accounts: ReadonlyMap<string, Account>
+  /** Method and path of each call, without the query. */
+  readonly calls: readonly string[]
+  readonly mails: readonly string[]
+  /** The next calls whose method and path match have these faults, in turn. */
+  failNext(call: RegExp, ...faults: readonly Fault[]): void
+  /** A realm without unmanaged attributes drops ours. */
+  keepsAttributes: boolean
+  close(): Promise<void>
+}
+
+export const standInSecret = 'stand-in-secret-of-thirty-two-characters'
+const realm = '/realms/clinic'
+const users = `/admin${realm}/users`
+
+/** The few routes of Keycloak's admin API that the adapter calls, as Keycloak answers them. */
+export async function startKeycloakStandIn(): Promise<KeycloakStandIn> {
+  const accounts = new Map<string, Account>()
+  const calls: string[] = []
+  const mails: string[] = []
+  const faults: { readonly call: RegExp; readonly fault: Fault }[] = []
+  let token = randomUUID()
+  const standIn = { keepsAttributes: true }
+
+  function answer(
+    method: string,
+    url: URL,
+    authorization: string | undefined,
+    body: string,
+  ): [number, unknown, string?] {
+    const { pathname, searchParams } = url
+    if (pathname === `${realm}/protocol/openid-connect/token`) {
+      if (new URLSearchParams(body).get('client_secret') !== standInSecret)
+        return [401, { error: 'unauthorized_client' }]
+      token = randomUUID()
+      return [200, { access_token: token, expires_in: 300 }]
+    }
+    if (authorization !== `Bearer ${token}`) return [401, { error: 'HTTP 401 Unauthorized' }]
+    if (pathname === users && method === 'GET') {
+      const [name, value] = (searchParams.get('q') ?? '').split(':')
+      const found = [...accounts.values()].filter(({ attributes }) => {
+        const values = memberOf(attributes, name ?? '')
+        return Array.isArray(values) && values.includes(value)
+      })
+      return [200, found]
+    }
+    if (pathname === users) return create(JSON.parse(body))
+    const [id = '', action] = pathname.slice(users.length + 1).split('/')
+    const account = accounts.get(id)
+    if (account === undefined) return [404, { error: 'User not found' }]
+    if (method === 'DELETE') accounts.delete(id)
+    else if (action === 'execute-actions-email') mails.push(id)
+    else account.enabled = memberOf(JSON.parse(body), 'enabled') === true
+    return [204, undefined]
+  }
+
+  function create(given: unknown): [number, unknown, string?] {
+    const username = String(memberOf(given, 'username'))
+    const email = String(memberOf(given, 'email'))
+    if ([...accounts.values()].some((one) => one.username === username || one.email === email))
+      return [409, { errorMessage: 'User exists with same email' }]
+    const id = randomUUID()
+    const attributes = standIn.keepsAttributes ? memberOf(given, 'attributes') : undefined
+    accounts.set(id, { id, username, email, enabled: true, attributes })
+    return [201, undefined, `http://keycloak.test${users}/${id}`]
+  }
+
+  async function reply(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', 'http://keycloak.test')
+    const method = request.method ?? 'GET'
+    const call = `${method} ${url.pathname}`
+    const body = await text(request)
+    calls.push(call)
+    const index = faults.findIndex((one) => one.call.test(call))
+    const fault = index < 0 ? undefined : faults.splice(index, 1)[0]?.fault
+    if (fault === 'hang') return
+    if (fault === 'cut-before') return void response.destroy()
+    if (typeof fault === 'object') return void response.writeHead(fault.status, { location: '/elsewhere' }).end('{}')
+    const [status, content, location] = answer(method, url, request.headers.authorization, body)
+    if (fault === 'cut-after') return void response.destroy()
+    if (fault === 'not-json') return void response.writeHead(200).end('<html>')
+    if (fault === 'endless') return void response.writeHead(200).end(`[${' '.repeat(1024 * 1024)}]`)
+    response.writeHead(status, location === undefined ? {} : { location })
+    response.end(content === undefined ? undefined : JSON.stringify(content))
+  }
+
+  const server = createServer((request, response) => {
+    reply(request, response).catch(() => response.destroy())
+  })
+  const port = await listenOnLoopback(server, 'Keycloak stand-in', 0)
+  return Object.assign(standIn, {
+    url: `http://127.0.0.1:${port}`,
+    accounts,
+    calls,
+    mails,
+    failNext: (call: RegExp, ...given: readonly Fault[]) => {
+      faults.push(...given.map((fault) => ({ call, fault })))
+    },
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  })
+}
