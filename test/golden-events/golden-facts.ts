@@ -7,9 +7,13 @@ import { consentTypes } from '../../streams/consent-type/aggregate.ts'
 import { consents } from '../../streams/consent/aggregate.ts'
 import { images } from '../../streams/image/aggregate.ts'
 import { oauthClients } from '../../streams/oauth-client/aggregate.ts'
+import { oauthScopes } from '../../streams/oauth-scope/aggregate.ts'
+import { organisationRoles } from '../../streams/organisation-roles/aggregate.ts'
 import { patients } from '../../streams/patient/aggregate.ts'
+import { permissions } from '../../streams/permission/aggregate.ts'
 import { projections } from '../../streams/projection/aggregate.ts'
 import { reservations } from '../../streams/reservation/aggregate.ts'
+import { users } from '../../streams/user/aggregate.ts'
 import { webhookDeliveries } from '../../streams/webhook-delivery/aggregate.ts'
 import { webhookRecoveries } from '../../streams/webhook-recovery/aggregate.ts'
 import { webhookSubscriptions } from '../../streams/webhook-subscriptions/aggregate.ts'
@@ -23,6 +27,7 @@ import {
 } from '../streams/channel-facts.ts'
 import * as facts from '../streams/facts.ts'
 import { imageFact, ownImage } from '../streams/image-facts.ts'
+import { completeUser, permissionFact, roleFact, userFact, userIds, usersPublicFact } from '../streams/user-facts.ts'
 import { deliveryFact, recovery, recoveryFact, subscriptionFact } from '../streams/webhook-facts.ts'
 
 const { ids } = facts
@@ -37,9 +42,13 @@ const ownedStreams = [
   consents.of(ids.org, ids.patient),
   images.of(ids.org, ownImage),
   oauthClients.of(ids.client),
+  oauthScopes.of(),
+  organisationRoles.of(ids.org),
   patients.of(ids.org, ids.patient),
+  permissions.of(),
   projections.of('patients'),
   reservations.of(ids.org, 'e'.repeat(64)),
+  users.of(userIds.user),
   webhookDeliveries.of(ids.org, ids.delivery),
   webhookRecoveries.of(ids.org, recovery),
   webhookSubscriptions.of(ids.org),
@@ -56,6 +65,7 @@ const dataOfTypes = new Map<string, object>(
     facts.patientFact,
     facts.projectionFact,
     facts.reservationFact,
+    facts.scopeFact,
     imageFact,
     slotFact,
     reviewFact,
@@ -67,12 +77,18 @@ const dataOfTypes = new Map<string, object>(
     consentPublicFact,
     reviewPublicFact,
     webhookPublicFact,
+    permissionFact,
+    roleFact,
+    userFact,
+    usersPublicFact,
   ].flatMap(({ usual }) => Object.entries(usual)),
 )
 for (const { type, data } of [
   facts.caseFact('CaseOpened', { customFields: { ward: 'canary-field' } }),
   slotFact('AiReviewSlotClaimed', givenImages),
   reviewFact('AiReviewRequested', givenImages),
+  completeUser,
+  userFact('UserChanged', { patientAccount: completeUser.data.patientAccount }),
 ])
   dataOfTypes.set(type, data)
 
