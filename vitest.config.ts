@@ -18,12 +18,32 @@ const ofSeveralProcesses = [
   'webhook-rotation', // a processor's memory of a subscription while an API changes it
 ].map(mainJob)
 
-/** The longest files start first. Otherwise one worker may wait half a minute for the other at the end. */
-class LongestTiersFirst extends BaseSequencer {
+/** Files that take half a minute or more, most of it waiting. */
+const longest = [
+  'bad-days/stopped-servers.e2e.',
+  'tools/equality/equality.int.',
+  'tools/faults/faults.e2e.',
+  'bad-days/rebuild.e2e.',
+  'bad-days/stopped-projector.e2e.',
+  'main-job/webhook-deliveries.e2e.',
+  'app/serve.int.',
+  'rebuild/switch.int.',
+  'apart/killed-roles.e2e.',
+]
+const tiers = ['.e2e.', '.int.', '.unit.']
+
+/**
+ * The longest files start first. Otherwise one worker may run alone for a minute at the end. Files of both projects take
+ * turns, so that few platforms of six processes run at once.
+ */
+class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const tier = ({ moduleId }: TestSpecification) =>
-      ['.e2e.', '.int.', '.unit.'].findIndex((name) => moduleId.includes(name))
-    return (await super.sort(files)).toSorted((one, other) => tier(one) - tier(other))
+    const placeOf = ({ moduleId, project }: TestSpecification) => {
+      const list = project.name === 'apart' ? ofSeveralProcesses : longest
+      const place = list.findIndex((name) => moduleId.includes(name))
+      return place === -1 ? list.length + tiers.findIndex((name) => moduleId.includes(name)) : place
+    }
+    return (await super.sort(files)).toSorted((one, other) => placeOf(one) - placeOf(other))
   }
 }
 
@@ -34,8 +54,10 @@ export default defineConfig({
   test: {
     globalSetup: ['test/support/postgres.ts'],
     pool: 'forks',
+    // A worker loads the sources once for all its files. Vitest restores mocks and settings after each file.
+    isolate: false,
     maxWorkers: 2,
-    sequence: { sequencer: LongestTiersFirst },
+    sequence: { sequencer: LongestFirst },
     // One event store holds one installation, so its test files run one after another.
     fileParallelism: !isOneEventStore,
     testTimeout: 60_000,

@@ -1,7 +1,7 @@
 // Prints parts of the JSON reports of vitest.
 // `files <report>` prints the files with a failure. `failures <title> <report>` prints the failures and their reasons.
-// `counts <report> <report of the second run> <other result>…` prints the last line. The second report may be missing. `<other result>`
-// is `passed` or `failed`.
+// `counts <report> <report of the second run> <other result>…` prints the last lines: each file that failed only at first, then the
+// counts. The second report may be missing. `<other result>` is `passed` or `failed`.
 import { existsSync, readFileSync } from 'node:fs'
 import { relative } from 'node:path'
 
@@ -15,6 +15,16 @@ function failedFiles(file) {
   return JSON.parse(readFileSync(file, 'utf8')).testResults.filter(
     ({ status, assertionResults }) => status === 'failed' || assertionResults.some((test) => test.status === 'failed'),
   )
+}
+
+function failedPaths(file) {
+  return new Set(failedFiles(file).map(({ name }) => relative(process.cwd(), name)))
+}
+
+/** The files that failed in the whole run and passed alone. */
+function flakyPaths([first, again]) {
+  if (!existsSync(first) || !existsSync(again)) return []
+  return [...failedPaths(first).difference(failedPaths(again))]
 }
 
 /** A file that fails to load, or with failing hooks, contains no failed test. It counts as one failure. */
@@ -47,13 +57,14 @@ function firstLines(text) {
 
 switch (command) {
   case 'files':
-    for (const name of new Set(failedFiles(rest[0]).map((file) => relative(process.cwd(), file.name)))) say(name)
+    for (const path of failedPaths(rest[0])) say(path)
     break
   case 'failures':
     for (const failure of failedFiles(rest[1]).flatMap(failuresOf))
       say(`${rest[0]}: ${firstLines(failure).trimStart()}`)
     break
   case 'counts':
+    for (const path of flakyPaths(rest)) say(`failed at first, passed alone: ${path}`)
     say(counts(rest))
     break
   default:

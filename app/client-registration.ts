@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { v4 } from 'uuid'
 import { grantScopes, registerFirstClient } from '../commands/auth/register-client.ts'
-import { serviceScopes } from '../commands/auth/scopes.ts'
+import { registerScopes } from '../commands/auth/register-scopes.ts'
+import { builtInScopes, builtInService, serviceScopes } from '../commands/auth/scopes.ts'
 import { execute } from '../commands/handling/execute.ts'
+import { answeringRefusals } from '../commands/handling/refusals.ts'
 import { catalogue } from '../streams/catalogue.ts'
 import {
   isRegistered,
@@ -10,6 +12,7 @@ import {
   oauthClients,
   type RegisteredOauthClient,
 } from '../streams/oauth-client/aggregate.ts'
+import { oauthScopes } from '../streams/oauth-scope/aggregate.ts'
 import { openEventStore, type EventStore } from '../streams/store/event-store.ts'
 import type { Configuration } from '../platform/configuration/configuration.ts'
 import { ensureDatabase } from '../platform/database/database.ts'
@@ -82,8 +85,22 @@ export async function registerOnce(
   return isRegistered(state) ? state : standing
 }
 
+/** The built-in scopes, so that the list of scopes contains them. Every start does this; a later one adds what is new. */
+export async function seedScopes(store: EventStore, now: Date): Promise<void> {
+  const scopes = [...builtInScopes].map(([scope, description]) => ({ scope, description }))
+  const command = { serviceId: builtInService, scopes, now }
+  await execute(
+    store,
+    oauthScopes.of(),
+    (state) => answering(registerScopes(command, state)),
+    contextOf({ orgId: null }),
+  )
+}
+
+const answering = answeringRefusals({})
+
 /** The start of a platform acts here, and no caller. */
-function contextOf({ orgId }: NewClient): CommandContext {
+function contextOf({ orgId }: Pick<NewClient, 'orgId'>): CommandContext {
   const commandId = v4()
   return { commandId, correlationId: commandId, clientId: 'platform', ...(orgId === null ? {} : { orgId }) }
 }
@@ -110,6 +127,7 @@ export async function registerServiceClient(
     scopes: serviceScopes,
     trustedActorContext: false,
   }
+  await seedScopes(store, now)
   await registerOnce(store, vault, client, now).catch((error: unknown) => {
     if (!(error instanceof ClientTakenError)) throw error
     throw new ConfigurationError(`SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET: ${error.message}`, { cause: error })

@@ -31,11 +31,11 @@ export const usage = `Usage: npm run platform -- COMMAND
           a client of an organisation; prints its id and its secret once, as JSON. The scope "all"
           stands for all that a client of an organisation may hold
   verify receipt FILE --jwks FILE
-          whether a consent receipt is genuine, by the keys of /v1/auth/.well-known/jwks.json; asks nobody.
-          Ends with 0 when it is, 3 for what is no receipt, 4 for a key that is not in the set, 5 when altered
+          checks offline whether a consent receipt is genuine, with the keys of /v1/auth/.well-known/jwks.json.
+          Exit code: 0 genuine, 3 not a receipt, 4 the key is not in the set, 5 altered
 ${projectionsUsage}
 
-The environment configures it; the README lists every variable.`
+Environment variables configure the platform. docs/configuration.md lists them.`
 
 /** The command in the arguments; `wrong` contains the reason if there is none. */
 export function readCommand(args: readonly string[]): Command {

@@ -5,7 +5,7 @@ import { writeDurably } from '../embedded/children/durable-file.ts'
 import type { EventStore } from '../streams/store/event-store.ts'
 import type { Configuration } from '../platform/configuration/configuration.ts'
 import type { Vault } from '../platform/vault/vault.ts'
-import { registerFirst, registerOnce } from './client-registration.ts'
+import { registerFirst, registerOnce, seedScopes } from './client-registration.ts'
 import { credentialsFile, readCredentials, type Credentials } from './credentials-file.ts'
 
 /**
@@ -58,6 +58,7 @@ export async function registerClients(
   { clients }: Credentials,
   now: Date,
 ): Promise<void> {
+  await seedScopes(store, now)
   for (const client of clients) {
     const registered = {
       clientId: client.client_id,

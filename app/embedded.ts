@@ -12,7 +12,7 @@ import { ConfigurationError } from '../platform/configuration/profile-rules.ts'
 import { requireIdentityProvider } from './identity-provider.ts'
 
 /** Settings of the embedded servers, under the names of environment variables. */
-export type EmbeddedEnvironment = Readonly<Record<string, string>>
+type EmbeddedEnvironment = Readonly<Record<string, string>>
 
 export interface Embedded {
   readonly environment: EmbeddedEnvironment

@@ -2,7 +2,9 @@ import { aiReviewWriteRoutes } from '../commands/ai-review/routes.ts'
 import type { UserDependencies } from '../commands/users/register-user.ts'
 import type { AssessmentDependencies } from '../commands/handling/dependencies.ts'
 import { assessmentWriteRoutes } from '../commands/assessments/routes.ts'
+import { authAdminRoutes } from '../commands/auth/client-routes.ts'
 import { authRoutes, type AuthDependencies } from '../commands/auth/routes.ts'
+import { scopeWriteRoutes } from '../commands/auth/scope-routes.ts'
 import { clinicalWriteRoutes } from '../commands/clinical/routes.ts'
 import { consentWriteRoutes } from '../commands/consent/routes.ts'
 import { imageWriteRoutes } from '../commands/images/routes.ts'
@@ -12,6 +14,7 @@ import { webhookWriteRoutes } from '../commands/webhooks/routes.ts'
 import { webhookDeliveriesProjector } from '../projections/webhooks/webhook-deliveries.projector.ts'
 import { aiReviewReadRoutes } from '../read-api/ai-review/routes.ts'
 import { assessmentReadRoutes } from '../read-api/assessments/routes.ts'
+import { authReadRoutes } from '../read-api/auth/routes.ts'
 import { clinicalReadRoutes } from '../read-api/clinical/routes.ts'
 import { consentReadRoutes } from '../read-api/consent/routes.ts'
 import { imageReadRoutes } from '../read-api/images/routes.ts'
@@ -25,7 +28,16 @@ export type ServiceDependencies = AssessmentDependencies & AuthDependencies & Re
 /** Every service with its routes, commands and queries. */
 export function servicesOf(deps: ServiceDependencies): readonly Service[] {
   return [
-    { prefix: 'auth', documentedAt: 'prefixed', routes: (app) => authRoutes(app, deps) },
+    {
+      prefix: 'auth',
+      documentedAt: 'prefixed',
+      routes: (app) => {
+        authRoutes(app, deps)
+        authAdminRoutes(app, deps)
+        scopeWriteRoutes(app, deps)
+        authReadRoutes(app, deps)
+      },
+    },
     {
       prefix: 'clinical-api',
       documentedAt: 'prefixed',

@@ -6,8 +6,8 @@ type ReadOnly<Value> = Value extends readonly (infer Item)[] ? readonly ReadOnly
 type OrLeftOut<Values, Name extends keyof Values> = object extends Pick<Values, Name> ? undefined : never
 
 /**
- * What a record is made of: its members in camelCase, whatever casing the record has. The members of its parts have the names
- * of the record.
+ * The values of a record. Its own members are in camelCase, in any casing of the record. The members of nested parts
+ * have the names of the record.
  */
 export type ValuesOf<Schema extends TSchema> = {
   readonly [Name in keyof Static<Schema> as Name extends string ? MemberName<Name> : never]:
@@ -16,8 +16,8 @@ export type ValuesOf<Schema extends TSchema> = {
 }
 
 /**
- * A record with the members of its schema, in the order of the schema: a table or a stream keeps them in an order of its own.
- * Other members of the values are ignored, so that a row or a state may be spread into them.
+ * A record with the members of its schema, in the order of the schema, because rows and states have other orders. Other
+ * members of the values are ignored, so that a row or a state may be spread into them.
  */
 export function toRecord<Properties extends TProperties>(
   schema: TObject<Properties>,

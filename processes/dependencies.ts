@@ -12,7 +12,7 @@ import type { WebhookSignatures } from './adapters/webhook-signatures.ts'
 import type { DeliveryBodies } from './webhooks/delivery-body.ts'
 import type { SubscriptionReader } from './webhooks/subscription-reader.ts'
 
-/** What the effects of every process are given. */
+/** The dependencies of the steps of every process. */
 export interface ProcessDependencies extends CommandDependencies {
   readonly objects: ObjectStore
   readonly provider: Provider

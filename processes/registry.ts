@@ -13,7 +13,7 @@ import { usersChannel } from './users/users.channel.ts'
 import { webhookChannel } from './webhooks/webhooks.channel.ts'
 import { webhooksProcess } from './webhooks/webhooks.process.ts'
 
-/** Every reaction to facts. */
+/** All processes. */
 export const processes: readonly Process<ProcessDependencies>[] = [
   aiReviewProcess,
   assessmentsProcess,
@@ -22,10 +22,10 @@ export const processes: readonly Process<ProcessDependencies>[] = [
   webhooksProcess,
 ]
 
-/** What the translations of all channels use. */
+/** The dependencies of the translations of all channels. */
 export type ChannelDependencies = AiReviewChannelDependencies & AssessmentChannelDependencies
 
-/** Every public channel, each with its relay. */
+/** All public channels. Each has a relay. */
 export const channels: readonly Channel<ChannelDependencies>[] = [
   aiReviewChannel,
   assessmentChannel,

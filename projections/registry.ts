@@ -1,5 +1,7 @@
 import { aiReviewsProjector } from './ai-review/ai-reviews.projector.ts'
 import { assessmentsProjector } from './assessments/assessments.projector.ts'
+import { oauthClientsProjector } from './auth/oauth-clients.projector.ts'
+import { oauthScopesProjector } from './auth/oauth-scopes.projector.ts'
 import { casesProjector } from './clinical/cases.projector.ts'
 import { patientsProjector } from './clinical/patients.projector.ts'
 import { consentRecordsProjector } from './consent/consent-records.projector.ts'
@@ -10,7 +12,7 @@ import { usersProjector } from './users/users.projector.ts'
 import { webhookDeliveriesProjector } from './webhooks/webhook-deliveries.projector.ts'
 import { webhookSubscriptionsProjector } from './webhooks/webhook-subscriptions.projector.ts'
 
-/** Every read model that a GET answers from. */
+/** The read models from which GET routes answer. */
 export const readModels: readonly Projector[] = [
   aiReviewsProjector,
   assessmentsProjector,
@@ -18,6 +20,8 @@ export const readModels: readonly Projector[] = [
   consentRecordsProjector,
   consentTypesProjector,
   imagesProjector,
+  oauthClientsProjector,
+  oauthScopesProjector,
   patientsProjector,
   usersProjector,
   webhookDeliveriesProjector,

@@ -12,6 +12,7 @@ import {
   type PageRequest,
 } from '../platform/http/cursors.ts'
 import type { ServiceApp } from '../platform/http/service.ts'
+import type { Tenancy } from '../platform/http/tenancy.ts'
 import { memberName } from '../platform/kit/member-names.ts'
 import {
   configOf,
@@ -29,20 +30,21 @@ export interface ListRoute<
   Query extends Members,
   Item extends TSchema,
   Row,
-> extends RouteDeclaration<Params, Query> {
-  /** Names of the list and its order. A cursor continues this list in this order for these parameters, and no other. */
+  Kind extends Tenancy = 'required',
+> extends RouteDeclaration<Params, Query, Kind> {
+  /** Names of the list and its order. A cursor is valid for one list, order and set of parameters only. */
   readonly list: string
   readonly sort: string
-  /** What `:id` of the path is the id of. */
+  /** The kind of record that `:id` of the path names. */
   readonly idOf?: string
   /** `$id` of the page's schema. */
   readonly pageName: string
   readonly item: Item
   readonly casing?: 'camel'
-  /** Items of a page at most, where they are large. */
+  /** Most items of a page, for lists of large items. */
   readonly greatestPage?: number
   /** Up to `page.fetch` rows behind `page.after`. */
-  readonly rows: (request: ReadRequest<Params, Query>, page: PageRequest) => Promise<readonly Row[]>
+  readonly rows: (request: ReadRequest<Params, Query, NoInfer<Kind>>, page: PageRequest) => Promise<readonly Row[]>
   readonly placeOf: (row: NoInfer<Row>) => CursorPlace
   readonly toItem: (row: Row) => Static<Item>
 }
@@ -53,7 +55,12 @@ export function listRoute<
   Row,
   Params extends Members = NoMembers,
   Query extends Members = NoMembers,
->(app: ServiceApp, { cursors }: Pick<ReadDependencies, 'cursors'>, route: ListRoute<Params, Query, Item, Row>): void {
+  Kind extends Tenancy = 'required',
+>(
+  app: ServiceApp,
+  { cursors }: Pick<ReadDependencies, 'cursors'>,
+  route: ListRoute<Params, Query, Item, Row, Kind>,
+): void {
   const { list, sort, idOf = 'id', pageName, item, casing, greatestPage = greatestLimit, placeOf, toItem } = route
   const requestOf = requestReader(route)
   const [pageOf, members] = casing === 'camel' ? [camelPage, camelPageMembers()] : [page, pageMembers()]
@@ -86,7 +93,7 @@ export function listRoute<
   )
 }
 
-/** Parameters by their members. Those that are left out are undefined, which counts as absent. */
+/** Parameters by their members. An omitted parameter is undefined, which counts as absent. */
 function filtersOf(values: object, names: readonly string[], idOf = 'id'): ListIdentity['filters'] {
   const given = new Map<string, unknown>(Object.entries(values))
   return Object.fromEntries(

@@ -10,12 +10,12 @@ import { namedOrg, orgQuery } from '../platform/http/parameters.ts'
 import { problem, type ProblemCode } from '../platform/http/problems.ts'
 import { found, type FoundRecord } from '../platform/http/replies.ts'
 import type { ServiceApp } from '../platform/http/service.ts'
+import { tenantIfNamed, type Tenancy, type TenantFor } from '../platform/http/tenancy.ts'
 import { heldRecord } from '../platform/http/waiting.ts'
-import type { TenantId } from '../platform/kit/tenants.ts'
 import type { ObjectStore } from '../platform/storage/object-store.ts'
 import type { Projector } from '../projections/runtime/projector.ts'
 
-/** What the GET routes are given. They read tables, never streams. */
+/** Dependencies of the GET routes. They read tables, never streams. */
 export interface ReadDependencies {
   readonly pool: Pool
   readonly cursors: Cursors
@@ -24,62 +24,71 @@ export interface ReadDependencies {
   readonly now: () => Date
   /** Signs consent receipts. */
   readonly vault: ReceiptKeys
-  /** Whether a read model contains everything that was recorded when this is asked; waits some seconds for it (T24). */
+  /** Waits some seconds until a read model contains everything recorded before the call. False if it does not (T24). */
   readonly isCurrent: (projector: string) => Promise<boolean>
 }
 
 export type Members = Readonly<Record<string, TSchema>>
 export type NoMembers = Readonly<Record<string, never>>
 
-/** What a route is asked for. UUIDs of the path and the query are in lower case. */
-export interface ReadRequest<Params extends Members, Query extends Members> {
-  readonly tenant: TenantId
+/** The request. UUIDs of the path and the query are in lower case. */
+export interface ReadRequest<Params extends Members, Query extends Members, Kind extends Tenancy = 'required'> {
+  readonly tenant: TenantFor<Kind>
   readonly params: Static<TObject<Params>>
   readonly query: Static<TObject<Query>>
   readonly headers: FastifyRequest['headers']
 }
 
-export interface RouteDeclaration<Params extends Members, Query extends Members> {
+export interface RouteDeclaration<Params extends Members, Query extends Members, Kind extends Tenancy = 'required'> {
   readonly path: string
   readonly operationId: string
   readonly summary: string
   readonly description?: string
   readonly params?: Params
-  /** Beside those that name the organisation. */
+  /** Query parameters, beside those that name the organisation. */
   readonly query?: Query
   readonly access: Access
+  /** `optional`: a platform caller need not name an organisation, and `tenant` is null then. */
+  readonly tenancy?: Kind
   /** The projectors whose tables the route reads. A request may wait for them, and a 404 is certain. */
   readonly servedBy: readonly Projector[]
   /** Problems beside those that follow from the other members. */
   readonly problems?: readonly ProblemCode[]
-  /** A caller of an organisation must name it, too. */
+  /** The caller must name the organisation, even if its token does. */
   readonly orgMustBeNamed?: boolean
 }
 
 /** A record with its version, and headers of its answer. */
-export interface VersionedRecord<Body> extends FoundRecord<Body> {
+interface VersionedRecord<Body> extends FoundRecord<Body> {
   readonly headers?: Readonly<Record<string, string>>
 }
 
 type Answer<Request, Body> =
   | { readonly handle: (request: Request) => Promise<Body> }
   | {
-      /** Instead of `handle`: the answer has an ETag, and is 304 for a caller that has this version. */
+      /** Instead of `handle`. The answer has an ETag, and is a 304 if the caller has this version. */
       readonly find: (request: Request) => Promise<VersionedRecord<Body>>
-      /** A caller that prefers to wait is answered once this is true. */
+      /** With `Prefer: wait`, the answer comes once this is true. */
       readonly holdUntil?: (body: Body) => boolean
     }
 
-export type ReadRoute<Params extends Members, Query extends Members, Reply extends TSchema> = RouteDeclaration<
-  Params,
-  Query
-> & { readonly reply: Reply } & Answer<ReadRequest<Params, Query>, Static<Reply>>
+export type ReadRoute<
+  Params extends Members,
+  Query extends Members,
+  Reply extends TSchema,
+  Kind extends Tenancy = 'required',
+> = RouteDeclaration<Params, Query, Kind> & { readonly reply: Reply } & Answer<
+    ReadRequest<Params, Query, NoInfer<Kind>>,
+    Static<Reply>
+  >
 
 /** A GET of one answer. */
-export function readRoute<Reply extends TSchema, Params extends Members = NoMembers, Query extends Members = NoMembers>(
-  app: ServiceApp,
-  route: ReadRoute<Params, Query, Reply>,
-): void {
+export function readRoute<
+  Reply extends TSchema,
+  Params extends Members = NoMembers,
+  Query extends Members = NoMembers,
+  Kind extends Tenancy = 'required',
+>(app: ServiceApp, route: ReadRoute<Params, Query, Reply, Kind>): void {
   const requestOf = requestReader(route)
   const hasEtag = 'find' in route
   const takesWait = hasEtag && route.holdUntil !== undefined
@@ -108,7 +117,7 @@ export function readRoute<Reply extends TSchema, Params extends Members = NoMemb
 }
 
 export function schemaOf(
-  { operationId, summary, description, params, query, problems = [] }: RouteDeclaration<Members, Members>,
+  { operationId, summary, description, params, query, problems = [] }: RouteDeclaration<Members, Members, Tenancy>,
   reply: TSchema,
 ) {
   return {
@@ -121,7 +130,7 @@ export function schemaOf(
   }
 }
 
-export function configOf({ access, servedBy }: RouteDeclaration<Members, Members>): FastifyContextConfig {
+export function configOf({ access, servedBy }: RouteDeclaration<Members, Members, Tenancy>): FastifyContextConfig {
   return { access, ...(servedBy.length === 0 ? {} : { servedBy: servedBy.map(({ name }) => name) }) }
 }
 
@@ -130,23 +139,28 @@ type ValidatedRequest = Pick<FastifyRequest, 'caller' | 'headers'> & {
   readonly query: Parameters<typeof namedOrg>[0]
 }
 
-/** What lists take beside their filters. */
+/** Query parameters of lists, beside their filters. */
 type PageQuery = Static<TObject<typeof listQuery>>
 
-/** Reads the validated request. The request keeps what the caller sent: links repeat it. */
-export function requestReader<Params extends Members, Query extends Members>({
+/** Reads the validated request. It does not change the request, because links repeat its values. */
+export function requestReader<Params extends Members, Query extends Members, Kind extends Tenancy>({
   params,
   query,
+  access,
+  tenancy,
   orgMustBeNamed = false,
-}: RouteDeclaration<Params, Query>) {
+}: RouteDeclaration<Params, Query, Kind>) {
   const idsOfPath = idsOf(params)
   const idsOfQuery = idsOf(query)
-  return (request: ValidatedRequest): ReadRequest<Params, Query> & { readonly query: PageQuery } => {
+  return (request: ValidatedRequest): ReadRequest<Params, Query, Kind> & { readonly query: PageQuery } => {
     const named = namedOrg(request.query)
     if (orgMustBeNamed && named === undefined) throw problem('org-required')
+    const tenant =
+      tenancy === 'optional' ? tenantIfNamed(request.caller, access, named) : tenantOf(request.caller, named)
     return {
-      tenant: tenantOf(request.caller, named),
-      // The schemas of the route have admitted both.
+      // Null only where the route's tenancy is optional.
+      tenant: tenant as TenantFor<Kind>,
+      // The route's schemas have validated both.
       params: inLowerCase(request.params, idsOfPath) as Static<TObject<Params>>,
       query: inLowerCase(request.query, idsOfQuery) as Static<TObject<Query>> & PageQuery,
       headers: request.headers,
@@ -160,7 +174,7 @@ function idsOf(members: Members = {}): readonly string[] {
   )
 }
 
-/** The values themselves if their ids are in lower case already. */
+/** The same object if its ids are in lower case already. */
 function inLowerCase(values: unknown, names: readonly string[]): object {
   let lowered = typeof values === 'object' && values !== null ? values : {}
   for (const name of names) {
@@ -171,7 +185,7 @@ function inLowerCase(values: unknown, names: readonly string[]): object {
 }
 
 /**
- * For answers on which something is decided: current, or none at all.
+ * For answers that decisions depend on. Throws unless the read model is current.
  * @throws Problem `read-model-behind` (503, Retry-After)
  */
 export async function requireCurrent(
@@ -183,7 +197,7 @@ export async function requireCurrent(
   }
 }
 
-/** True for `Cache-Control: no-cache` (RFC 9111, 5.2.1.4): the caller accepts no answer that may be stale. */
+/** True for `Cache-Control: no-cache` (RFC 9111, 5.2.1.4): the caller accepts no stale answer. */
 export function wantsCurrent(cacheControl: string | undefined): boolean {
   return (cacheControl ?? '').split(',').some((directive) => directive.trim().toLowerCase() === 'no-cache')
 }

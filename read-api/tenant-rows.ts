@@ -7,14 +7,14 @@ import { memberName, namePairsOf } from '../platform/kit/member-names.ts'
 import { tenantOfFact, type TenantId } from '../platform/kit/tenants.ts'
 import type { Column, Projector, Table, ViewOf } from '../projections/runtime/projector.ts'
 
-/** Builds the text of queries. It has no connections: the pool of the project runs the text. */
+/** Builds the text of queries. It has no connections. The pool runs the text. */
 const builder = knex({ client: 'pg' })
 
 declare const valueOf: unique symbol
 declare const memberOf: unique symbol
 
 /** A column in a query, with the type of its values and its member in a view. */
-export type ColumnName<Value = unknown, Member extends string = string> = string & {
+type ColumnName<Value = unknown, Member extends string = string> = string & {
   readonly [valueOf]?: Value
   readonly [memberOf]?: Member
 }
@@ -23,8 +23,8 @@ export type ColumnName<Value = unknown, Member extends string = string> = string
 export type Computed<Value> = Knex.Raw & { readonly [valueOf]?: Value }
 
 /**
- * The part of knex's builder that queries use. Every method changes and returns the same query. Unlike the builder, it is no
- * promise: only `viewsOf` and `viewByIds` run it.
+ * The part of knex's builder that queries use. Every method changes and returns the same query. Unlike the builder it is not a
+ * promise. Only `viewsOf` and `viewByIds` run it.
  */
 export interface Rows<View> {
   where<Value>(column: ColumnName<Value>, value: NoInfer<NonNullable<Value>>): Rows<View>
@@ -59,9 +59,9 @@ export function tableOf(projector: Projector, table: Table, alias: string): stri
   return `${projector.name}.${table.name} as ${alias}`
 }
 
-/** A raw expression: `??` stands for a column, `?` for a value. The type is the author's word for what it returns. */
+/** A raw expression: `??` stands for a column, `?` for a value. The compiler does not check its result type. */
 export function computed<Value>(sql: string, bindings: readonly Binding[] = []): Computed<Value> {
-  // knex takes its own queries as bindings, which is what `Rows` are.
+  // knex accepts its own queries as bindings, and `Rows` are such queries.
   return builder.raw(sql, [...bindings] as Knex.RawBinding[])
 }
 
@@ -77,22 +77,43 @@ export function rowsOfTenant<T extends OwnedTable>(
   return rowsOf(tableOf(projector, table, alias), columnsOf(table, alias)).where(`${alias}.org_id`, tenant)
 }
 
-/** Begins a query for rows of every organisation: for what is no tenant's secret. */
+/** The same for a route whose tenancy is optional. Null: the rows of every organisation, and of none. */
+export function rowsWithin<T extends OwnedTable>(
+  projector: Projector,
+  table: T,
+  alias: string,
+  tenant: TenantId | null,
+): Rows<ViewOf<T>> {
+  if (tenant !== null) return rowsOfTenant(projector, table, alias, tenant)
+  return rowsOf(tableOf(projector, table, alias), columnsOf(table, alias))
+}
+
+/** Begins a query for rows of every organisation. Only for data that is public among tenants. */
 export function rowsOf<View extends object>(table: string, columns: Selected<View>): Rows<View> {
   return narrowed(builder.from(table).select(columns))
 }
 
-/** Begins a query over an expression that is built of other queries. `selected` names what it takes of it, like `latest.*`. */
+/** Begins a query over an expression that contains other queries. `selected` names its columns, like `latest.*`. */
 export function rowsFrom<View>(source: Computed<View>, ...selected: readonly string[]): Rows<View> {
   return narrowed(builder.from(source).select(...selected))
 }
 
-/** knex's own types follow neither the columns nor the views of tables. */
+/** knex's own types do not follow the columns and views of tables. */
 function narrowed<View>(query: Knex.QueryBuilder): Rows<View> {
   return query as Rows<View>
 }
 
-/** All rows of a query. Lists are planned for their filters each time. */
+/**
+ * The one row of a query, where `viewByIds` does not fit because the tenant may be null.
+ * @throws Problem `not-found`
+ */
+export async function oneView<View extends object>(pool: Pool, rows: Rows<View>): Promise<View> {
+  const [view] = await viewsOf(pool, rows.limit(1))
+  if (view === undefined) throw problem('not-found')
+  return view
+}
+
+/** Runs a query and returns all rows. Postgres plans it each time, for its filters. */
 export async function viewsOf<View extends object>(pool: Pool, rows: Rows<View>): Promise<View[]> {
   const { sql, bindings } = rows.toSQL().toNative()
   const found = await pool.query<View>(sql, [...bindings])
@@ -100,22 +121,22 @@ export async function viewsOf<View extends object>(pool: Pool, rows: Rows<View>)
 }
 
 /**
- * A query for one row by ids, the tenant's first. Its text is built at the first use, and every connection prepares it once: this
+ * A query for one row by ids, the tenant's first. Its text is built at the first use, and each connection prepares it once. This
  * saves a quarter of a GET.
  *
- * The query throws Problem `not-found` where no row matches: missing and foreign rows are answered alike.
+ * The query throws Problem `not-found` if no row matches. So missing and foreign rows give the same answer.
  */
 export function viewByIds<Ids extends readonly string[], View extends object>(
   build: (tenant: TenantId, ...ids: Ids) => Rows<View>,
 ) {
   let compiled: { readonly text: string; readonly valuesOf: (given: readonly string[]) => unknown[] } | undefined
 
-  /** The ids as they are bound at the first use: markers that no query contains as a constant. */
+  /** Placeholders for the ids while the text is built. No query contains them as a constant. */
   const markers = Array.from({ length: build.length }, (_, place) => `:${place}`)
 
   function compile() {
     const [tenant = '', ...ids] = markers
-    // One marker for each id.
+    // One placeholder for each id.
     const { sql, bindings } = build(tenantOfFact(tenant), ...(ids as readonly string[] as Ids))
       .toSQL()
       .toNative()
@@ -133,7 +154,7 @@ export function viewByIds<Ids extends readonly string[], View extends object>(
   }
 }
 
-/** The row of a query as its view. The type of a query is that of the view, in which instants are text. */
+/** Converts a row to its view. The type of a query is that of the view, with instants as text. */
 function viewOf<View extends object>(row: View): View {
   for (const name in row) {
     const value: unknown = row[name]
@@ -142,10 +163,10 @@ function viewOf<View extends object>(row: View): View {
   return row
 }
 
-/** The rows behind a place, and how many of them. */
+/** Selects the rows behind a place, up to a number. */
 export type Behind = Pick<PageRequest, 'after' | 'fetch'>
 
-/** The order of a list: what its rows are compared by, all in one direction, and their place in it for cursors. */
+/** The order of a list: its sort keys, all in one direction, and the place of a row for cursors. */
 export interface SortOrder<Member extends string> {
   readonly page: <View>(rows: Rows<View>, page: Behind) => Rows<View>
   readonly placeOf: (view: { readonly [Name in Member]: string | number | null }) => CursorPlace
@@ -155,7 +176,7 @@ type SortKey<Member extends string> =
   | ColumnName<unknown, Member>
   | { readonly column: ColumnName<unknown, Member>; readonly ifNull: number }
 
-/** The last key tells apart rows of which the others are equal. */
+/** The last key is unique, so the order is total. */
 export function sortOrder<Member extends string>(
   direction: 'asc' | 'desc',
   ...keys: readonly SortKey<Member>[]
@@ -178,6 +199,6 @@ export function sortOrder<Member extends string>(
 }
 
 function memberOfColumn<Member extends string>(column: ColumnName<unknown, Member>): Member {
-  // As `columnsOf` has named it.
+  // The member name from `columnsOf`.
   return memberName(column.slice(column.indexOf('.') + 1)) as Member
 }

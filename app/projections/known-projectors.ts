@@ -22,10 +22,10 @@ export function projectorNamed(name: string): Projector {
 
 /** A rebuild fills `next`, a comparison fills `check`; `previous` served before the last switch. */
 const copyKinds = ['next', 'previous', 'check'] as const
-export type CopyKind = (typeof copyKinds)[number]
+type CopyKind = (typeof copyKinds)[number]
 
 /** `catching-up`: on its way to the head. `unseen`: no instance has ever run it. */
-export type ShownStatus = 'running' | 'failed' | 'catching-up' | 'stopped' | 'unseen'
+type ShownStatus = 'running' | 'failed' | 'catching-up' | 'stopped' | 'unseen'
 
 /** The database's data about a projector, and this program's version of it. */
 export interface ShownProjector {

@@ -11,7 +11,7 @@ export type ProjectionsOrder =
   | { readonly action: 'skip'; readonly name: string; readonly position: Position; readonly reason: string }
 
 /** The arguments are not a valid command. The message is for the operator. */
-export class UsageError extends Error {
+class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 

@@ -1,7 +1,6 @@
 import { processes } from '../../processes/registry.ts'
 import { readModels } from '../../projections/registry.ts'
 import { catalogue } from '../../streams/catalogue.ts'
-import { oauthClients } from '../../streams/oauth-client/aggregate.ts'
 import { projections } from '../../streams/projection/aggregate.ts'
 import { reservations } from '../../streams/reservation/aggregate.ts'
 
@@ -17,9 +16,6 @@ const listenedTo = new Set(
  * reads: the server would send their events for nothing.
  */
 export const projectedStreams: readonly string[] = catalogue.categories
-  .filter(
-    (category) =>
-      category !== oauthClients.category && category !== projections.category && category !== reservations.category,
-  )
+  .filter((category) => category !== projections.category && category !== reservations.category)
   .filter((category) => !category.endsWith('.events') || listenedTo.has(category))
   .map((category) => (category.endsWith('.events') ? category : `${category}-`))

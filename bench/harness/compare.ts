@@ -2,9 +2,9 @@
  * Figures of a side (rates or times), in the order of the comparison's `figures`. Rejects when the measured work has a
  * wrong result.
  */
-export type Measure = () => Promise<readonly number[]>
+type Measure = () => Promise<readonly number[]>
 
-export interface Side {
+interface Side {
   readonly name: string
   readonly measure: Measure
 }
@@ -19,7 +19,7 @@ export type Goal =
   | { readonly kind: 'between'; readonly least: number; readonly most: number }
   | { readonly kind: 'none' }
 
-export interface Figure {
+interface Figure {
   readonly name: string
   readonly unit: string
   readonly goal: Goal
@@ -150,7 +150,7 @@ export function median(values: readonly number[]): number {
 }
 
 /** Interquartile range relative to the median. */
-export function spread(values: readonly number[]): number {
+function spread(values: readonly number[]): number {
   return (quantile(values, 0.75) - quantile(values, 0.25)) / median(values)
 }
 

@@ -3,7 +3,7 @@ import { cpus } from 'node:os'
 import type { Goal, Outcome } from './compare.ts'
 
 /** A missing measurement: this machine lacks something, or the measurement failed. */
-export interface Unmeasured {
+interface Unmeasured {
   readonly goalNumber: string
   readonly name: string
   readonly verdict: 'not run' | 'failed'

@@ -15,10 +15,7 @@ export function measuredEvent(number: number): { type: string; data: { number: n
 }
 
 /** Runs work with a client on its own connection, then closes it. */
-export async function withClient<Result>(
-  url: string,
-  work: (client: EventStoreDBClient) => Promise<Result>,
-): Promise<Result> {
+async function withClient<Result>(url: string, work: (client: EventStoreDBClient) => Promise<Result>): Promise<Result> {
   const client = EventStoreDBClient.connectionString(url)
   try {
     return await work(client)

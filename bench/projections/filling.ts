@@ -39,7 +39,7 @@ export async function filled(process: LogProcess, job: FillJob, written: Written
 }
 
 /** Throws when a table does not have the rows that follow from the events. */
-export function expectRows({ rows }: LogJobDone, { byType }: Written): void {
+function expectRows({ rows }: LogJobDone, { byType }: Written): void {
   for (const [table, count] of Object.entries(rows)) {
     const rule = rowsByEvents[table]
     const expected = rule === undefined ? 0 : (byType.get(rule.type) ?? 0) * rule.each

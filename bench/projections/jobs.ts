@@ -53,7 +53,7 @@ export interface LogJobDone {
   readonly rows: Readonly<Record<string, number>>
 }
 
-export type LogJobAnswer = { readonly done: LogJobDone } | { readonly failed: string }
+type LogJobAnswer = { readonly done: LogJobDone } | { readonly failed: string }
 
 /** A process that works on a log, one job at a time. */
 export interface LogProcess {

@@ -76,7 +76,7 @@ export const rebuildBeside: Benchmark = {
 }
 
 /** The addresses of a platform's embedded servers for another process. Their keys are in `folder`. */
-export async function addressesOf(
+async function addressesOf(
   { eventStoreUrl, databaseUrl, vaultUrl }: BenchPlatform,
   folder: string,
 ): Promise<Addresses> {

@@ -10,8 +10,8 @@ export interface CancelReview {
 }
 
 /**
- * Ends a review that has no end yet. Cancelled twice is cancelled once; the very request that did it is answered alike
- * for ever, also when the review has been superseded since.
+ * Ends a review that has not ended. A second cancellation changes nothing. A repeat with the same key always gets the
+ * same answer, also after the review was superseded.
  */
 export function cancelReview(
   command: CancelReview,
@@ -26,7 +26,7 @@ export function cancelReview(
   return state.status === 'cancelled' || isSameRequest(command, state) ? [] : refused('ai-review-not-cancellable')
 }
 
-/** Whether this is the keyed request that cancelled the review. */
+/** True for the keyed request that cancelled the review. */
 export function isSameRequest({ request }: Pick<CancelReview, 'request'>, state: AiReviewState): boolean {
   return state.status !== 'absent' && request !== null && state.cancelRequest?.key === request.key
 }

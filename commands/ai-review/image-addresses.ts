@@ -7,12 +7,12 @@ type RequestedImage = SupersedeAiReviewBody['images'][number]
 
 export interface AddressRules {
   readonly outbound: OutboundRules
-  /** Where the platform's own object store is reached: its addresses are accepted wherever it stands. */
+  /** Addresses of the platform's own object store. They are accepted on any network. */
   readonly objectStores: readonly (string | undefined)[]
   readonly now: Date
 }
 
-/** What no review could begin with: an image named twice, an address that has expired or that the platform must not call. */
+/** Finds images that occur twice, and addresses that have expired or that the platform must not call. */
 export function imageErrors(images: readonly RequestedImage[], rules: AddressRules): MemberError[] {
   const seen = new Set<string>()
   return images.flatMap((image, index) => {
@@ -20,7 +20,7 @@ export function imageErrors(images: readonly RequestedImage[], rules: AddressRul
     const refuse = (member: keyof RequestedImage, detail: string, code: string) =>
       errors.push({ pointer: `/images/${index}/${member}`, detail, code })
     const imageId = image.imageId.toLowerCase()
-    if (seen.has(imageId)) refuse('imageId', 'is named twice', 'duplicate')
+    if (seen.has(imageId)) refuse('imageId', 'occurs twice', 'duplicate')
     seen.add(imageId)
     const refused = addressRefusal(image.presignedUrl, rules)
     if (refused !== null) refuse('presignedUrl', `is not allowed: ${refused.replaceAll('_', ' ')}`, refused)
@@ -41,7 +41,10 @@ function addressRefusal(address: string, { outbound, objectStores }: AddressRule
   return isOurs && !neverAccepted.includes(checked.refused) ? null : checked.refused
 }
 
-/** As events hold them: ids in lower case, instants in UTC to the millisecond. No image has a key: a caller names addresses only. */
+/**
+ * The form in events: ids in lower case, instants in UTC to the millisecond. A caller gives addresses, so no image has
+ * a key.
+ */
 export function toReviewImages(given: readonly RequestedImage[]): {
   readonly images: ReviewImage[]
   readonly addresses: GivenAddress[]

@@ -7,7 +7,7 @@ import {
 } from '../../streams/ai-review/aggregate.ts'
 import { openLeaseEnd } from '../handling/decision.ts'
 
-/** A provider call with what it depends on: two that are alike ask the provider for the same thing. */
+/** A provider call with its arguments. Two equal calls request the same thing of the provider. */
 export type PlannedCall =
   | { readonly kind: 'call'; readonly call: 'case' }
   | { readonly kind: 'call'; readonly call: 'image'; readonly providerCaseId: number; readonly imageId: string }
@@ -29,8 +29,8 @@ export function isAwaiting(state: AiReviewState): state is AwaitingReview {
 }
 
 /**
- * Which provider call the review needs now. An attempt cut off by a crash leaves the provider's side unknown: an open
- * `case` or `image` abandons that provider case, `process` and `result` are repeated (T29).
+ * The provider call that the review needs now. After a crash during an attempt, the state at the provider is unknown.
+ * An open `case` or `image` abandons the provider case; `process` and `result` are repeated (T29).
  */
 export function nextCall(state: AiReviewState, now: Date): NextCall {
   if (!isStarting(state) && !isAwaiting(state)) return { kind: 'nothing' }
@@ -48,7 +48,7 @@ export function nextCall(state: AiReviewState, now: Date): NextCall {
     : { kind: 'call', call: 'image', providerCaseId, imageId: unsent.imageId }
 }
 
-/** Whether the review still needs the call that was planned on an earlier state of it: of the same provider case, the same poll. */
+/** Whether the review still needs a call planned on an earlier state: same provider case, same poll. */
 export function isStillNext(planned: PlannedCall, state: AiReviewState, now: Date): boolean {
   return isDeepStrictEqual(nextCall(state, now), planned)
 }

@@ -1,13 +1,13 @@
-import type { SlotClaim } from '../../streams/ai-review-slot/aggregate.ts'
+import type { SlotHolder } from '../../streams/ai-review-slot/aggregate.ts'
 import type { AiReviewEvent } from '../../streams/ai-review/events.ts'
 import type { AiReviewState } from '../../streams/ai-review/aggregate.ts'
 import type { Decision } from '../handling/decision.ts'
 import { isStarting } from './next-call.ts'
 
-/** The review's first event says what its slot's claim says, so it can be written again after a crash. */
-export function openReview({ claim }: { claim: SlotClaim }, state: AiReviewState): Decision<AiReviewEvent> {
+/** The first event contains the data of the slot's claim, so it can be written again after a crash. */
+export function openReview({ holder }: { holder: SlotHolder }, state: AiReviewState): Decision<AiReviewEvent> {
   if (state.status !== 'absent') return []
-  const { aiReviewId, caseId, productId, orgId, patientId, correlationId, images, addresses, claimedAt } = claim
+  const { aiReviewId, caseId, productId, orgId, patientId, correlationId, images, addresses, claimedAt } = holder
   const data = {
     aiReviewId,
     caseId,
@@ -22,7 +22,7 @@ export function openReview({ claim }: { claim: SlotClaim }, state: AiReviewState
   return [{ type: 'AiReviewRequested', data }]
 }
 
-/** The start job begins, and the case has named its patient: said once, whatever is retried. */
+/** Records the patient of the case when the start begins. Retries record nothing more. */
 export function startReview(command: { patientId: string; now: Date }, state: AiReviewState): Decision<AiReviewEvent> {
   if (!isStarting(state) || state.isStarted) return []
   const { patientId, now } = command

@@ -80,9 +80,9 @@ export interface RecordOutcome {
 }
 
 /**
- * Records the outcome of a call, or of the checks before it. An outcome of an attempt that is no longer open changes
- * nothing: another worker took over its lease, or the review has ended. A failed check changes nothing if the review no
- * longer needs the planned call. If two workers fail before the same call, they use up one retry.
+ * Records the outcome of a call, or of the checks before it. The outcome of a closed attempt changes nothing: another
+ * worker took over the lease, or the review has ended. A failed check changes nothing if the review no longer needs the
+ * planned call. If two workers fail before the same call, they use up one retry.
  */
 export function recordOutcome(command: RecordOutcome, state: AiReviewState): Decision<AiReviewEvent> {
   if (!isStarting(state) && !isAwaiting(state)) return []
@@ -159,7 +159,7 @@ function startDeferred(
   const { aiReviewId, startRetries, openAttempt } = review
   const { retry, classification, upstreamStatus, retryAt } = outcome
   if (retry !== startRetries + 1) return []
-  // A failed check does not close an attempt that a crash left open: the provider's side stays unknown.
+  // A failed check does not close an attempt that a crash left open: the state at the provider stays unknown.
   const isCutOff = isUnattempted && leavesUnknown(openAttempt)
   const abandonsProviderCase = outcome.abandonsProviderCase || isCutOff
   const data = {

@@ -14,9 +14,9 @@ import { longPoll } from '../handling/long-poll.ts'
 import { CancelAiReviewReply, SupersedeAiReviewBody, SupersedeAiReviewReply } from './bodies.ts'
 import { cancelReview, isSameRequest } from './cancel-review.ts'
 import { imageErrors, toReviewImages } from './image-addresses.ts'
-import { openClaimedReview, openingOf } from './open-claimed-review.ts'
+import { openSlotHolder, openingOf } from './open-slot-holder.ts'
 import { successorOf } from './slot-holder.ts'
-import { keyedClaimOf, supersedeSlot, type SupersedeSlot } from './supersede-review.ts'
+import { keyedOutcomeOf, supersedeSlot, type SupersedeSlot } from './supersede-review.ts'
 
 export function aiReviewWriteRoutes(app: ServiceApp, deps: CommandDependencies): void {
   const { store, configuration } = deps
@@ -27,8 +27,8 @@ export function aiReviewWriteRoutes(app: ServiceApp, deps: CommandDependencies):
     method: 'POST',
     path: '/ai-reviews/:id/cancel',
     operationId: 'cancelAiReview',
-    summary: 'Cancel an AI review that has no end yet',
-    description: 'The provider is not told. A cancelled review keeps its slot until it is superseded.',
+    summary: 'Cancel an AI review that has not ended',
+    description: 'The provider is not informed. A cancelled review keeps its slot until it is superseded.',
     access: { scopes: ['ai-review:cancel'] },
     hasEtag: true,
     ifMatch: 'stream',
@@ -39,8 +39,8 @@ export function aiReviewWriteRoutes(app: ServiceApp, deps: CommandDependencies):
       const target = aiReviews.of(tenant, aiReviewId)
       const { state: known } = await store.load(target)
       const successor = known.status === 'absent' ? null : await successorOf(store, known)
-      // A request superseded the review and went no further: the review must not end in another way in between.
-      if (successor !== null) await openClaimedReview(deps, successor, openingOf(context))
+      // A request that superseded the review did not finish. Finish it first, so the review ends in no other way.
+      if (successor !== null) await openSlotHolder(deps, successor, openingOf(context))
       const command = { request: keyed.causing, now }
       const done = await run(target, (state) => cancelReview(command, state))
       const isReplayed = done.events.length === 0 && isSameRequest(command, done.state)
@@ -54,7 +54,7 @@ export function aiReviewWriteRoutes(app: ServiceApp, deps: CommandDependencies):
     operationId: 'supersedeAiReview',
     summary: 'Replace an AI review by a new one with fresh image addresses',
     description:
-      'Any review that holds the slot of its case and product can be superseded, an ended one too. The addresses of the images are used as they are: the platform adds no signature to them, and stores them encrypted.',
+      'Any review that holds the slot of its case and product can be superseded, also after its end. The platform uses the addresses of the images unchanged, adds no signature to them, and stores them encrypted.',
     access: { scopes: ['ai-review:supersede'] },
     body: SupersedeAiReviewBody,
     ifMatch: 'record',
@@ -92,19 +92,19 @@ export function aiReviewWriteRoutes(app: ServiceApp, deps: CommandDependencies):
         now,
       }
       const slot = aiReviewSlots.of(tenant, caseId, productId)
-      // A repeat is answered as the first request was, whatever has expired since.
-      const isRepeat = keyed.isKeyed && keyedClaimOf(command, (await store.load(slot)).state) !== undefined
+      // A repeat gets the answer of the first request, also when addresses have expired since.
+      const isRepeat = keyed.isKeyed && keyedOutcomeOf(command, (await store.load(slot)).state) !== undefined
       if (!isRepeat) requireValid(imageErrors(body.images, { outbound, objectStores, now: deps.now() }))
 
       const requireRevision = async () => requireMatch(request, (await store.load(target)).revision)
       const done = await run(slot, (state) => supersedeSlot(command, state), requireRevision)
       if (done.state.status === 'free') throw problem('internal-error')
-      const { claim } = done.state
-      const aiReviewId = keyedClaimOf(command, done.state)?.aiReviewId ?? claim.aiReviewId
-      // A review that was superseded in turn was opened before.
+      const { holder } = done.state
+      const aiReviewId = keyedOutcomeOf(command, done.state)?.aiReviewId ?? holder.aiReviewId
+      // A review that was superseded in turn is already open.
       const opened =
-        aiReviewId === claim.aiReviewId ? await openClaimedReview(deps, claim, openingOf(context)) : undefined
-      // Without `Prefer: wait` the answer shows how the review begins, at each repeat.
+        aiReviewId === holder.aiReviewId ? await openSlotHolder(deps, holder, openingOf(context)) : undefined
+      // Without `Prefer: wait` the answer shows the review at its beginning, also for a repeat.
       const held = await longPoll(store, reply, aiReviews.of(tenant, aiReviewId), aiReviews.initialState, hasEnded)
       const status = held.state.status === 'absent' ? 'pending' : held.state.status
       return {

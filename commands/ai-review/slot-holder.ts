@@ -1,8 +1,8 @@
-import { aiReviewSlots, type SlotClaim } from '../../streams/ai-review-slot/aggregate.ts'
+import { aiReviewSlots, type SlotHolder } from '../../streams/ai-review-slot/aggregate.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 
-/** A review, with the names of its slot. */
+/** A review, with the ids that name its slot. */
 export interface SlotOfReview {
   readonly orgId: TenantId
   readonly caseId: string
@@ -11,13 +11,13 @@ export interface SlotOfReview {
 }
 
 /**
- * The claim of the review that holds the slot instead of this one, from a fresh read. Null while this review holds it.
+ * The claim of the review that replaced this one in the slot, from a fresh read. Null while this review holds the slot.
  * After a crash between the two appends, only the slot's stream contains the change.
  */
 export async function successorOf(
   store: Pick<EventStore, 'load'>,
   { orgId, caseId, productId, aiReviewId }: SlotOfReview,
-): Promise<SlotClaim | null> {
+): Promise<SlotHolder | null> {
   const { state } = await store.load(aiReviewSlots.of(orgId, caseId, productId))
-  return state.status === 'free' || state.claim.aiReviewId === aiReviewId ? null : state.claim
+  return state.status === 'free' || state.holder.aiReviewId === aiReviewId ? null : state.holder
 }

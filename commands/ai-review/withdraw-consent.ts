@@ -3,7 +3,7 @@ import type { AiReviewState } from '../../streams/ai-review/aggregate.ts'
 import type { Decision } from '../handling/decision.ts'
 import { isAwaiting, isStarting } from './next-call.ts'
 
-/** T24: the review fails if the provider has not got all images yet. It is cancelled if it waits for their result. */
+/** T24: the review fails if the provider does not have all images yet. It is cancelled if it waits for the result. */
 export function withdrawConsent(command: { now: Date }, state: AiReviewState): Decision<AiReviewEvent> {
   const at = command.now.toISOString()
   if (isStarting(state)) {
@@ -24,7 +24,7 @@ export function withdrawConsent(command: { now: Date }, state: AiReviewState): D
   return []
 }
 
-/** Records that a later decision counts instead of the withdrawal. The review goes on. */
+/** Records that a later decision replaces the withdrawal. The review continues. */
 export function confirmConsent(command: { now: Date }, state: AiReviewState): Decision<AiReviewEvent> {
   const checkedAt = command.now.toISOString()
   if ((!isStarting(state) && !isAwaiting(state)) || state.consentConfirmedAt === checkedAt) return []

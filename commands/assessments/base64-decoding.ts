@@ -1,10 +1,10 @@
-/** Base64 (RFC 4648 section 4, padding required) as it comes, in pieces of any length. */
+/** Decodes base64 (RFC 4648 section 4, padding required) in pieces of any length. */
 export interface Base64Decoder {
-  /** The bytes that are known now, in memory of their own; none once the text has turned out to be no base64. */
+  /** Returns the decoded bytes in new memory; none after the text proved not to be base64. */
   push(text: Buffer): Buffer
-  /** Whether all the text is base64, and any. */
+  /** True if all text so far is base64, and there is some. */
   isBase64(): boolean
-  /** How many bytes the text so far stands for, whether or not it is base64. */
+  /** Number of bytes that the text so far encodes, also if it is not base64. */
   size(): number
 }
 
@@ -16,7 +16,7 @@ const nothing: Buffer = Buffer.alloc(0)
 
 export function createBase64Decoder(): Base64Decoder {
   let characters = 0
-  /** How many of the last two characters are padding, counted from the end. */
+  /** Number of padding characters at the end, at most two. */
   let paddingAtEnd = 0
   let carry = nothing
   let isWrong = false
@@ -36,7 +36,7 @@ export function createBase64Decoder(): Base64Decoder {
       if (isWrong || isPadded) return refuse()
       const all = carry.length === 0 ? text : Buffer.concat([carry, text])
       const whole = all.length - (all.length % group)
-      // A copy: three bytes would hold on to a whole chunk.
+      // A copy, because a view of three bytes would keep the whole chunk in memory.
       carry = Buffer.from(all.subarray(whole))
       const groups = all.subarray(0, whole)
       const bytes = Buffer.from(groups.toString('latin1'), 'base64')
@@ -44,7 +44,8 @@ export function createBase64Decoder(): Base64Decoder {
       isPadded = firstPadding !== -1
       const missing = isPadded ? whole - firstPadding : 0
       const isPaddedWell = !isPadded || (missing <= 2 && groups.at(-1) === padding)
-      // Node.js passes over what is not in the alphabet, so the length tells whether anything was, but for base64url.
+      // Node.js skips characters outside the alphabet, so the length reveals them. It accepts base64url, so check that
+      // too.
       const isWhole =
         bytes.length === (whole / group) * 3 - missing && !groups.includes(minus) && !groups.includes(underscore)
       return isPaddedWell && isWhole ? bytes : refuse()

@@ -13,12 +13,12 @@ export const declaredUpload = {
     Type.Integer({
       minimum: 1,
       maximum: limits.imageBytes,
-      description: 'Length of the upload. The upload_url then takes no other',
+      description: 'Length of the upload. The upload_url then accepts no other length',
     }),
   ),
 }
 
-/** Specification 2.1. Exactly one of `patient` and `patient_id`; every image with `data`, or none. */
+/** Specification 2.1. Exactly one of `patient` and `patient_id`. Either all images have `data`, or none has. */
 export const CreateAssessmentBody = Type.Object(
   {
     patient: Type.Optional(InlinePatient),

@@ -34,7 +34,7 @@ const failureCodes: Readonly<Record<Classification, FailureCode>> = {
   image_fetch_failed: 'IMAGE_FETCH_FAILED',
 }
 
-/** The quality with which a review still completes, but which an assessment must not be answered from (T6). */
+/** With this quality a review completes, but its assessment fails (T6). */
 export const unsuitableQuality = 'IMAGE_QUALITY_UNSUITABLE'
 
 export function concludeAssessment(command: ConcludeAssessment, state: AssessmentState): Decision<AssessmentEvent> {

@@ -4,12 +4,12 @@ import { repeated, type Decision } from '../handling/decision.ts'
 
 type Requested = Extract<AssessmentEvent, { type: 'AssessmentRequested' }>['data']
 
-/** An image whose bytes came with the request: as declared, and as stored. */
+/** An image with bytes in the request: its declaration, and its stored form. */
 export interface InlineImage extends DeclaredImage, ReceivedImage {}
 
 type Request = Omit<Requested, 'mode' | 'images' | 'requestedAt'>
 
-/** What a request says but for its images. */
+/** A request without its images. */
 export interface RequestedAssessment extends Request {
   readonly now: Date
 }
@@ -17,17 +17,17 @@ export interface RequestedAssessment extends Request {
 export interface CreateInlineAssessment extends RequestedAssessment {
   readonly caseId: string
   readonly images: readonly InlineImage[]
-  /** How long the analysis may take before the assessment fails with ANALYSIS_TIMEOUT. */
+  /** Time limit of the analysis. After it the assessment fails with ANALYSIS_TIMEOUT. */
   readonly deadlineMs: number
 }
 
 export interface CreateSlotAssessment extends RequestedAssessment {
   readonly images: readonly DeclaredImage[]
-  /** How long the images may be uploaded and submitted before the assessment fails with UPLOAD_WINDOW_EXPIRED. */
+  /** Time limit of upload and submit. After it the assessment fails with UPLOAD_WINDOW_EXPIRED. */
   readonly uploadWindowMs: number
 }
 
-/** Inline mode: request and submission are one append, since the bytes came with the request. */
+/** Inline mode: the request contains the bytes, so request and submission are one append. */
 export function createInlineAssessment(
   command: CreateInlineAssessment,
   state: AssessmentState,
@@ -52,7 +52,7 @@ export function createInlineAssessment(
   ]
 }
 
-/** Slot mode: the images are declared, their bytes awaited. */
+/** Slot mode: the request declares the images. Their bytes follow. */
 export function createSlotAssessment(
   command: CreateSlotAssessment,
   state: AssessmentState,

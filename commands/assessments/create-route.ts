@@ -36,14 +36,14 @@ import { checkInlineImages, imageMode, withHashes } from './inline-images.ts'
 import { namedObjects } from './image-key.ts'
 import { openAssessmentCase } from './open-assessment-case.ts'
 import { patientOfRequest } from './patient-of-request.ts'
-import { recordOf } from './views.ts'
+import { recordWithAddresses } from './views.ts'
 import { stageImages, type StagedImages } from './staged-image.ts'
 import { storeImages } from './store-images.ts'
 import { areUploadsOpen } from './submit-assessment.ts'
 import { signUploads } from './uploads.ts'
 
-/** A request that is recorded, now or before. */
-interface Taken {
+/** A recorded request, from this call or an earlier one. */
+interface RecordedRequest {
   readonly state: ExistingAssessment
   readonly isReplayed: boolean
   readonly position: Position | undefined
@@ -73,7 +73,7 @@ function addRoute(
     {
       schema: {
         operationId: 'createAssessment',
-        summary: 'Request an assessment, from images in the body or from declared ones that are uploaded after',
+        summary: 'Request an assessment of images in the body, or of declared images that are uploaded later',
         querystring: OrgQuery,
         body: CreateAssessmentBody,
         response: answers({ 202: AssessmentRecord }, [
@@ -102,12 +102,12 @@ function addRoute(
       const context = commandContext(request, { orgId })
 
       const errors = bodyErrors(body, { now: now(), profile: configuration.profile })
-      // Nothing but the append changes anything then, and that tells a repeat by itself.
+      // Then the append is the only effect, and it detects a repeat.
       const isOneAppend = mode === 'slot' && body.patient_id !== undefined && errors.length === 0
-      // Who comes while another call takes the same request finds it recorded; no image is stored twice for one key.
+      // A concurrent call with the same key waits and finds the request recorded. So no key stores its images twice.
       return answer(keyed.isKeyed && !isOneAppend ? await withLock(target.stream, takeUnlessKnown) : await take())
 
-      async function takeUnlessKnown(): Promise<Taken> {
+      async function takeUnlessKnown(): Promise<RecordedRequest> {
         const { state, position } = await store.load(target)
         if (state.status === 'absent') return take()
         const decision = repeated(keyed, state)
@@ -115,7 +115,7 @@ function addRoute(
         return { state, isReplayed: true, position }
       }
 
-      async function take(): Promise<Taken> {
+      async function take(): Promise<RecordedRequest> {
         requireValid(errors)
         const requested = {
           assessmentId: keyed.id,
@@ -162,10 +162,10 @@ function addRoute(
         }
       }
 
-      async function answer(taken: Taken): Promise<AssessmentRecord> {
-        // Nobody keeps the bytes of a request whose answer is held back.
+      async function answer(taken: RecordedRequest): Promise<AssessmentRecord> {
+        // Free the bytes before the answer is held back.
         await staged?.discard()
-        // A repeat may come before the case of a request whose process died: it answers with a case that is there, too.
+        // The process may have died before it opened the case. A repeat opens it, so its answer names an existing case.
         const open = { ...context, commandId: v5('open-case', context.commandId) }
         const opened =
           taken.state.status === 'processing' ? await openAssessmentCase(deps, taken.state, open) : undefined
@@ -182,7 +182,7 @@ function addRoute(
         const retryAfter = state.status === 'processing' ? { retryAfterSeconds: pollAfterMs / 1000 } : {}
         return answerWrite(reply, {
           status: 202,
-          body: await recordOf(deps, state, uploadUrls),
+          body: await recordWithAddresses(deps, state, uploadUrls),
           location: `/assessments/${keyed.id}`,
           readBy: [assessmentsProjector, casesProjector, imagesProjector],
           isReplayed: taken.isReplayed,
@@ -215,19 +215,23 @@ function bodyErrors(
   if (profile === 'production' && bodySiteId !== undefined && !isBodySite(bodySiteId)) {
     errors.push({
       pointer: '/finding/body_site_id',
-      detail: 'names no body site of the catalogue',
+      detail: 'is not a body site of the catalogue',
       code: 'unknown-body-site',
     })
   }
   if ((body.patient === undefined) === (body.patient_id === undefined)) {
-    errors.push({ pointer: '/patient', detail: 'exactly one of patient and patient_id is needed', code: 'one-of' })
+    errors.push({ pointer: '/patient', detail: 'exactly one of patient and patient_id is required', code: 'one-of' })
   }
   if (body.patient !== undefined) errors.push(...birthErrors(body.patient.dob, '/patient/dob', now))
   const isSizedInline = ({ data, size_bytes: sizeBytes }: CreateAssessmentBody['images'][number]) =>
     data !== undefined && sizeBytes !== undefined
   for (const [index, image] of body.images.entries()) {
     if (isSizedInline(image))
-      errors.push({ pointer: `/images/${index}/size_bytes`, detail: 'is for an image without data', code: 'one-of' })
+      errors.push({
+        pointer: `/images/${index}/size_bytes`,
+        detail: 'is only allowed for an image without data',
+        code: 'one-of',
+      })
   }
   return errors
 }

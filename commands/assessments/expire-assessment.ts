@@ -3,7 +3,7 @@ import type { AssessmentState } from '../../streams/assessment/aggregate.ts'
 import type { Decision } from '../handling/decision.ts'
 import { areUploadsOpen } from './submit-assessment.ts'
 
-/** Past its deadline an assessment ends, whatever became of its review: none is stranded (invariant 4). */
+/** Ends an assessment after its deadline, in every state of its review. So none stays open for ever (invariant 4). */
 export function expireAssessment(command: { now: Date }, state: AssessmentState): Decision<AssessmentEvent> {
   if (state.status !== 'processing' || Date.parse(state.deadlineAt) > command.now.getTime()) return []
   const { assessmentId, deadlineAt } = state
@@ -11,7 +11,7 @@ export function expireAssessment(command: { now: Date }, state: AssessmentState)
   return [{ type: 'AssessmentFailed', data }]
 }
 
-/** Past its upload window an assessment ends: from that instant on nothing is submitted any more. */
+/** Ends an assessment after its upload window. From that instant nothing can be submitted. */
 export function closeUploads(command: { readonly now: Date }, state: AssessmentState): Decision<AssessmentEvent> {
   if (state.status !== 'awaiting_images' || state.uploadsCloseAt === null || areUploadsOpen(command.now, state))
     return []

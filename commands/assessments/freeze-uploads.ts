@@ -10,7 +10,7 @@ import type { TenantId } from '../../platform/kit/tenants.ts'
 export interface FrozenUploads {
   /** In the order of the request. */
   readonly images: readonly ReceivedImage[]
-  /** Removes the copies, but for those whose keys are named. */
+  /** Removes the copies, except those with these keys. */
   discard(named: ReadonlySet<string>): Promise<void>
 }
 
@@ -18,37 +18,37 @@ export interface FreezeOptions {
   readonly now: () => Date
   readonly randomPart: () => string
   readonly objects: ObjectStore
-  /** Refuses an image whose header does not name its dimensions. */
+  /** Refuses an image if its header does not contain the dimensions. */
   readonly requiresDimensions: boolean
 }
 
-/** The images that one thing declares, each uploaded to its place. */
+/** The images that one owner declares. Each has its own place for the upload. */
 export interface AwaitedUploads {
   readonly organisationId: TenantId
   readonly ownerId: string
   readonly images: readonly DeclaredImage[]
-  /** Where the request has the image; its place among `images` unless told. */
+  /** JSON pointer to the image in the request. Default: its place in `images`. */
   readonly pointerOf?: (index: number) => string
 }
 
-/** One declared image, and where it is uploaded to. */
-interface Slot {
+/** One declared image, and the key of its upload. */
+interface UploadPlace {
   readonly image: DeclaredImage
   readonly key: string
   readonly pointer: string
 }
 
-type Upload = readonly [slot: Slot, version: ObjectVersion]
+type Upload = readonly [place: UploadPlace, version: ObjectVersion]
 
-/** An upload that is overwritten while it is copied is looked at again, as often as this. */
+/** Attempts to copy an upload that is overwritten meanwhile. */
 const copyAttempts = 3
 
 /**
- * Copies every upload under a key that nothing overwrites, then checks the copy (type, pixels, SHA-256) in one pass over
- * its bytes, one image at a time: what was checked is what is kept, and a later PUT changes nothing any more (T31).
+ * Copies every upload to a key that nothing overwrites. Then checks the copy (type, pixels, SHA-256) in one pass over
+ * its bytes, one image at a time. The kept bytes are thus the checked bytes, and a later PUT changes nothing (T31).
  *
- * @throws Problem `uploads-incomplete`, `image-invalid`, `image-too-large`; `conflict` when an upload would not stand
- * still; `object-store-unavailable`. No copy is left behind then.
+ * @throws Problem `uploads-incomplete`, `image-invalid`, `image-too-large`; `conflict` when an upload changed in every
+ * attempt; `object-store-unavailable`. No copy remains then.
  */
 export async function freezeUploads(options: FreezeOptions, awaited: AwaitedUploads): Promise<FrozenUploads> {
   const { objects, now, randomPart } = options
@@ -84,31 +84,31 @@ export async function freezeUploads(options: FreezeOptions, awaited: AwaitedUplo
 
 const pointerByPlace = (index: number) => `/images/${index}`
 
-/** Every upload as it is now. */
+/** The current version of every upload. */
 async function findUploads(
   objects: ObjectStore,
   { organisationId, ownerId, images, pointerOf = pointerByPlace }: AwaitedUploads,
 ): Promise<Upload[]> {
-  const slots = images.map((image, index): Slot => {
+  const places = images.map((image, index): UploadPlace => {
     return { image, key: uploadKey(organisationId, ownerId, image.imageId), pointer: pointerOf(index) }
   })
-  const versions = await Promise.all(slots.map(({ key }) => objects.head(key)))
-  const missing = slots.filter((_, index) => versions[index] === undefined)
+  const versions = await Promise.all(places.map(({ key }) => objects.head(key)))
+  const missing = places.filter((_, index) => versions[index] === undefined)
   if (missing.length > 0) throw incomplete(missing)
-  return slots.flatMap((slot, index) => {
+  return places.flatMap((place, index) => {
     const version = versions[index]
-    return version === undefined ? [] : [[slot, version] as const]
+    return version === undefined ? [] : [[place, version] as const]
   })
 }
 
-/** The image as it is kept, or what is wrong with it. */
+/** Copies and checks one image. Returns the kept image, or its errors. */
 async function freeze(
   { objects, requiresDimensions }: FreezeOptions,
-  [slot, version]: Upload,
+  [place, version]: Upload,
   key: string,
 ): Promise<ReceivedImage | MemberError[]> {
-  const { image, pointer } = slot
-  const tooLarge = await copyUpload(objects, slot, version, key)
+  const { image, pointer } = place
+  const tooLarge = await copyUpload(objects, place, version, key)
   if (tooLarge.length > 0) return tooLarge
   const copy = await objects.read(key)
   if (copy === undefined) throw problem('object-store-unavailable')
@@ -121,20 +121,20 @@ async function freeze(
   return { imageId: image.imageId, object: { key, sha256, bytes }, width, height }
 }
 
-/** Copies the version whose size was looked at; one that is too large is not copied. */
+/** Copies exactly the version whose size was checked. Does not copy a version that is too large. */
 async function copyUpload(
   objects: ObjectStore,
-  slot: Slot,
+  place: UploadPlace,
   version: ObjectVersion,
   key: string,
 ): Promise<MemberError[]> {
   let current: ObjectVersion | undefined = version
   for (let attempt = 1; attempt <= copyAttempts; attempt++) {
-    if (current === undefined) throw incomplete([slot])
-    const tooLarge = sizeErrors(current.bytes, slot.pointer)
+    if (current === undefined) throw incomplete([place])
+    const tooLarge = sizeErrors(current.bytes, place.pointer)
     if (tooLarge.length > 0) return tooLarge
-    if (await objects.copy({ key: slot.key, etag: current.etag }, key)) return []
-    current = await objects.head(slot.key)
+    if (await objects.copy({ key: place.key, etag: current.etag }, key)) return []
+    current = await objects.head(place.key)
   }
   throw problem('conflict')
 }
@@ -145,6 +145,6 @@ function refuse(errors: readonly MemberError[]): void {
   throw problem(isInvalid ? 'image-invalid' : 'image-too-large', { errors })
 }
 
-function incomplete(missing: readonly Slot[]): Problem {
+function incomplete(missing: readonly UploadPlace[]): Problem {
   return problem('uploads-incomplete', { extensions: { missing_image_ids: missing.map(({ image }) => image.imageId) } })
 }

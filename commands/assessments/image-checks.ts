@@ -5,33 +5,36 @@ import { createImageHead } from './image-head.ts'
 const MiB = 1024 * 1024
 export const limits = { imageBytes: 20 * MiB, totalBytes: 45 * MiB, pixels: 64_000_000 }
 
-/** By media type: how `image-size` names it, and the bytes that such a file begins with. */
+/** By media type: its name in `image-size`, and the first bytes of such a file. */
 const accepted: ReadonlyMap<string, { readonly type: string; readonly magic: Buffer }> = new Map([
   ['image/jpeg', { type: 'jpg', magic: Buffer.from([0xff, 0xd8, 0xff]) }],
   ['image/png', { type: 'png', magic: Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]) }],
 ])
 const longestMagic = 8
 
-/** Names of media types have no case (RFC 9110, 8.3.1). The declared spelling is kept: an upload address is signed for it. */
+/**
+ * Media types are case-insensitive (RFC 9110, 8.3.1). The declared spelling is kept: an upload address is signed for
+ * it.
+ */
 function acceptedType(mimeType: string) {
   return accepted.get(mimeType.toLowerCase())
 }
 
-/** What the bytes of an image say of it. */
+/** Properties of an image, from its bytes. */
 export interface InspectedImage {
   readonly sha256: string
   readonly bytes: number
-  /** Whether it begins as a file of the type does. */
+  /** Whether its first bytes are those of the type. */
   readonly isOfType: boolean
-  /** Pixels; null where the header does not name them. */
+  /** Pixels. Null if the header does not contain them. */
   readonly width: number | null
   readonly height: number | null
 }
 
-/** Inspects an image while its bytes pass by; keeps no more than its head. */
+/** Inspects an image from a stream of its bytes. Keeps only its head in memory. */
 export interface ImageInspection {
   push(chunk: Buffer): void
-  /** Once, after the last chunk; judged by the type that it should have. */
+  /** To be called once, after the last chunk, with the declared type. */
   end(mimeType: string): InspectedImage
 }
 
@@ -50,25 +53,25 @@ export function inspectImage(): ImageInspection {
     end(mimeType) {
       const expected = acceptedType(mimeType)
       const isOfType = expected?.magic.equals(first.subarray(0, expected.magic.length)) === true
-      // Only what begins as the type does is handed to the parser of headers.
+      // The header parser only gets files that begin with the bytes of the type.
       const size = expected !== undefined && isOfType ? head.measure(expected.type) : null
       return { sha256: hash.digest('hex'), bytes, isOfType, width: size?.width ?? null, height: size?.height ?? null }
     },
   }
 }
 
-/** Why a declaration, which stands at the pointer, is not taken: JPEG and PNG are. */
+/** The error of a declared type other than JPEG and PNG. The pointer is that of the declaration. */
 export function declaredTypeErrors({ mime_type }: { readonly mime_type: string }, pointer: string): MemberError[] {
   if (acceptedType(mime_type) !== undefined) return []
   return [{ pointer: `${pointer}/mime_type`, detail: 'must be image/jpeg or image/png', code: 'enum' }]
 }
 
-/** Why the bytes are not taken: another type than the declared one, no pixels, or (where they are required) no dimensions. */
+/** Errors of the bytes: not the declared type, no pixels, or no dimensions where they are required. */
 export function contentErrors(image: InspectedImage, pointer: string, requiresDimensions: boolean): MemberError[] {
   if (!image.isOfType) return [{ pointer, detail: 'is not an image of the declared mime_type', code: 'image-type' }]
   if (image.width === 0 || image.height === 0) return [{ pointer, detail: 'has no pixels', code: 'image-dimensions' }]
   if (!requiresDimensions || image.width !== null) return []
-  return [{ pointer, detail: 'does not say how large the image is', code: 'image-dimensions' }]
+  return [{ pointer, detail: 'does not contain the dimensions of the image', code: 'image-dimensions' }]
 }
 
 export function sizeErrors(bytes: number, pointer: string): MemberError[] {

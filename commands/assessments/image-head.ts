@@ -1,19 +1,19 @@
 import { imageSize } from 'image-size'
 
-/** Enough for what stands between the metadata of a JPEG and its frame header. */
+/** Enough for the segments between the metadata of a JPEG and its frame header. */
 const keptBytes = 64 * 1024
 const empty: Buffer = Buffer.alloc(0)
 
-/** The beginning of an image that passes by, without the metadata of a JPEG, which may have megabytes. */
+/** Keeps the beginning of a streamed image, without the metadata of a JPEG, which may have megabytes. */
 export interface ImageHead {
   push(chunk: Buffer): void
-  /** Pixels as the header names them; null where it names none, or is none of this type (by `image-size`'s name). */
+  /** Dimensions in pixels, from the header. Null without them, or for another type (named as `image-size` names it). */
   measure(type: string): { readonly width: number; readonly height: number } | null
 }
 
 export function createImageHead(): ImageHead {
   let kept = empty
-  /** What came since and is neither kept nor skipped: the first bytes of a segment at most, between two chunks. */
+  /** New bytes, neither kept nor skipped yet. Between two chunks: at most the first bytes of a segment. */
   let pending = empty
   let skip = 0
   let isSkippingMetadata = true
@@ -23,7 +23,9 @@ export function createImageHead(): ImageHead {
     pending = pending.subarray(length)
   }
 
-  /** Takes one segment of `pending`, as far as it is there; false where nothing more can be told of it. */
+  /**
+   * Keeps or skips the available part of one segment of `pending`. False if it needs more bytes, or metadata has ended.
+   */
   function advance(): boolean {
     if (skip > 0) {
       const length = Math.min(skip, pending.length)

@@ -14,14 +14,14 @@ import type { StagedImage, StagedImages } from './staged-image.ts'
 
 type Declared = CreateAssessmentBody['images'][number]
 
-/** An image of a request that is taken. */
+/** A checked image of an accepted request. */
 export interface CheckedImage extends InspectedImage {
-  /** Stores it for good. @throws Problem `object-store-unavailable` */
+  /** Stores it permanently. @throws Problem `object-store-unavailable` */
   store(key: string): Promise<StoredBytes>
 }
 
 /**
- * Whether the images come with the request (inline mode) or are declared only (slot mode); all or none have `data`.
+ * Inline mode if all images have `data`, slot mode if none has.
  *
  * @throws Problem `mixed-image-mode`, `validation-failed`
  */
@@ -36,8 +36,8 @@ export function imageMode(images: readonly Declared[]): SubmissionMode {
 }
 
 /**
- * Every image of an inline request, checked: size, then base64, then magic bytes against the declared type, then the
- * dimensions that the header names (an image that cannot be measured is refused where `requiresDimensions`).
+ * Checks every image of an inline request: size, then base64, then the magic bytes against the declared type, then the
+ * dimensions in the header. With `requiresDimensions` an image without them is refused.
  *
  * @throws Problem `validation-failed`, `image-too-large`, `image-invalid`
  */
@@ -67,7 +67,7 @@ export function checkInlineImages(
   return checked
 }
 
-/** What an Idempotency-Key stands for: the body, the bytes of each image by hash and length. */
+/** The content that an Idempotency-Key identifies: the body, with hash and length in place of image bytes. */
 export function withHashes(body: CreateAssessmentBody, checked: readonly InspectedImage[]): unknown {
   const images = body.images.map(({ data: _, ...image }, index) => {
     const bytes = checked[index]

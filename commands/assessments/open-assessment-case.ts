@@ -6,7 +6,10 @@ import { openCase } from '../clinical/open-case.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { execute } from '../handling/execute.ts'
 
-/** Opens the case whose id the assessment minted: by the route before it answers, by the process after a crash (T10). */
+/**
+ * Opens the case under the id in the assessment. The route calls this before it answers; after a crash, the process
+ * (T10).
+ */
 export async function openAssessmentCase(
   { store }: Pick<CommandDependencies, 'store'>,
   assessment: ProcessingAssessment,

@@ -1,17 +1,17 @@
 import type { Outcome, Recommendation } from '../../streams/assessment/events.ts'
 import type { ImageQuality, Lesion } from '../../streams/ai-review/events.ts'
 
-/** Raised whenever the same review would be answered differently; stored with every outcome. */
+/** Stored with every outcome. Raise it when the same review would get another outcome. */
 export const scoringVersion = '1'
 
 interface Grade {
-  /** Ordinal, not a probability (T7): it ranks, nothing more. */
+  /** A rank, not a probability (T7). */
   readonly score: number
   readonly recommendation: Recommendation
   readonly basis: string
 }
 
-/** From the most to the least severe; the first that fits a lesion grades it, the first that any lesion has decides. */
+/** From most to least severe. The first match grades a lesion. The most severe grade of all lesions decides. */
 const grades = {
   malignantUrgent: { score: 0.95, recommendation: 'urgent_referral', basis: 'malignant_urgent' },
   malignant: { score: 0.8, recommendation: 'refer', basis: 'malignant' },
@@ -27,8 +27,8 @@ const severity: readonly Grade[] = Object.values(grades)
 const noLesions: Grade = { score: 0, recommendation: 'inconclusive', basis: 'no_lesion_found' }
 
 /**
- * The result of an assessment from the lesions of its completed review: deterministic, versioned, documented in
- * `docs/outcome-mapping.md`. The most severe lesion decides; Malignant gives at least `refer`.
+ * Derives the result of an assessment from the lesions of its completed review. Deterministic, versioned, documented in
+ * `docs/outcome-mapping.md`. The most severe lesion decides. Malignant gives at least `refer`.
  */
 export function outcomeOf(lesions: readonly Lesion[], imageQuality: readonly ImageQuality[]): Outcome {
   const found = new Set(lesions.map(gradeOf))
@@ -66,7 +66,7 @@ function gradeOf(lesion: Lesion): Grade {
 const declined = new Set(['', 'no', 'none', 'no referral', 'not required'])
 const negations = new Set(['no', 'non', 'not'])
 
-/** The flag is the provider's own text: one that is not understood never reads as 'no referral'. */
+/** The flag is free text of the provider. An unknown text never counts as 'no referral'. */
 function referralOf(referralFlag: string | null): 'urgent' | 'refer' | 'follow-up' | 'none' | 'unknown' {
   const words = wordsOf(referralFlag)
   const flag = words.join(' ')

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { commandContext } from '../../platform/http/request-context.ts'
 import { Problem, problem } from '../../platform/http/problems.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
-import { identifierConflict, patientsHolding } from '../clinical/identifier-claims.ts'
+import { identifierConflict, patientsHolding } from '../clinical/identifier-reservations.ts'
 import { registerWithIdentifiers } from '../clinical/register-with-identifiers.ts'
 import { requirePatient } from '../clinical/require-patient.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
@@ -14,7 +14,7 @@ const conflictAttempts = 8
 const conflictPauseMs = 20
 
 /**
- * The patient that the body names, or the one it describes: an identifier that matches one patient reuses it.
+ * The patient that the body names or describes. If an identifier matches one patient, that patient is used again.
  *
  * @throws Problem `patient-not-found`, `patient-identifier-conflict`
  */
@@ -48,7 +48,7 @@ export async function patientOfRequest(
       await registerWithIdentifiers(deps, orgId, command, commandContext(request, { orgId }))
       return command.patientId
     } catch (error) {
-      // Another request is registering the same patient: soon it is the one match, and is reused.
+      // Another request is registering the same patient. Once it is registered, it is the one match and is used.
       if (!isIdentifierConflict(error)) throw error
       if (attempt === conflictAttempts) throw inPatient(error)
       await sleep(conflictPauseMs * attempt)
@@ -56,7 +56,7 @@ export async function patientOfRequest(
   }
 }
 
-/** The identifiers are those of the member `patient`. */
+/** Moves the pointers below the member `patient`, which contains the identifiers. */
 function inPatient({ code, errors = [], cause }: Problem): Problem {
   return problem(code, { errors: errors.map((error) => ({ ...error, pointer: `/patient${error.pointer}` })), cause })
 }

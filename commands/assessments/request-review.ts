@@ -4,7 +4,7 @@ import type { Decision } from '../handling/decision.ts'
 
 type ReviewRequested = Extract<AssessmentEvent, { type: 'AssessmentReviewRequested' }>['data']
 
-/** The frozen images as the AI review names them. `other` is sent as MACROSCOPIC (T32). */
+/** The frozen images in the terms of the AI review. `other` is sent as MACROSCOPIC (T32). */
 export function reviewImagesOf({ images }: ProcessingAssessment): ReviewRequested['images'] {
   return images.map(({ imageId, captureType, object }) => ({
     imageId,
@@ -13,7 +13,7 @@ export function reviewImagesOf({ images }: ProcessingAssessment): ReviewRequeste
   }))
 }
 
-/** Asks for the AI review, once, when the case is open. */
+/** Requests the AI review, once, when the case is open. */
 export function requestReview(command: { now: Date }, state: AssessmentState): Decision<AssessmentEvent> {
   if (state.status !== 'processing' || state.isReviewRequested) return []
   const { assessmentId, caseId, patientId, productId } = state
@@ -38,7 +38,9 @@ export interface RenewReview {
   readonly now: Date
 }
 
-/** Decides on the one renewal that an assessment has (T30), before anything is asked for: a crash later spends no second one. */
+/**
+ * Records the only renewal of an assessment (T30) before the new review is requested. So a crash causes no second one.
+ */
 export function renewReview({ aiReviewId, now }: RenewReview, state: AssessmentState): Decision<AssessmentEvent> {
   if (state.status !== 'processing' || state.renewedReviewId !== null) return []
   const { assessmentId } = state

@@ -19,7 +19,7 @@ import { areUploadsOpen, isSubmittedBy } from './submit-assessment.ts'
 import { submitUploads } from './submit-uploads.ts'
 import { uploadUrlRoute } from './upload-url-route.ts'
 import { removeUploads, windowOf } from './uploads.ts'
-import { recordOf } from './views.ts'
+import { recordWithAddresses } from './views.ts'
 
 const scope = 'assessments:write'
 
@@ -49,7 +49,7 @@ export function assessmentWriteRoutes(app: ServiceApp, given: AssessmentDependen
     ],
     handle: async ({ tenant, params: { id: assessmentId }, keyed: { causing }, context, request, reply }) => {
       const submit = { orgId: tenant, assessmentId, request: causing }
-      // A request that waits for another one's turn finds the uploads submitted: nothing is read and copied twice.
+      // A request that waited for another one finds the uploads submitted, so nothing is read or copied twice.
       const done = await withLock(`${tenant} ${assessmentId}`, () =>
         submitUploads(deps, { ...submit, requireRevision: (revision) => requireMatch(request, revision) }, context),
       )
@@ -62,7 +62,7 @@ export function assessmentWriteRoutes(app: ServiceApp, given: AssessmentDependen
       const target = assessments.of(tenant, assessmentId)
       const held = await longPoll(store, reply, target, state, ({ status }) => status !== 'processing')
       if (held.state.status === 'absent') throw problem('internal-error')
-      const record = await recordOf(deps, held.state)
+      const record = await recordWithAddresses(deps, held.state)
       const isReplayed = events.length === 0 && isSubmittedBy(causing, state)
       return { ...done, record, reached: latest(reached, opened, held.position), isReplayed }
     },
@@ -71,7 +71,7 @@ export function assessmentWriteRoutes(app: ServiceApp, given: AssessmentDependen
   uploadUrlRoute(app, deps, {
     path: '/assessments/:id/images/:imageId/upload-url',
     operationId: 'signUploadUrl',
-    summary: 'A fresh upload address for an image that is awaited',
+    summary: 'Get a new upload address for an image that awaits its upload',
     scope,
     notAwaiting: 'assessment-not-awaiting-images',
     find: async (tenant, idOf) => {

@@ -7,7 +7,7 @@ import { maxImages } from './bodies.ts'
 import { inspectImage, limits, type InspectedImage } from './image-checks.ts'
 
 const MiB = 1024 * 1024
-/** Of all the images of a request: requests below that cost no more objects than images. */
+/** Bytes in memory for all images of a request. A request below this stores no pieces, only its images. */
 const mostKept = MiB
 const pieceBytes = 2 * MiB
 const firstRoom = 64 * 1024
@@ -15,18 +15,18 @@ const nothing: Buffer = Buffer.alloc(0)
 
 /** The bytes of one image of a request, until the request is refused or recorded. */
 export interface StagedImage {
-  /** How many bytes its text stands for, whether or not it is base64. */
+  /** Number of bytes that its text encodes, also if it is not base64. */
   size(): number
   isBase64(): boolean
-  /** Once. Of no meaning where the text is no base64, or the images are too large. */
+  /** To be called once. The result has no meaning if the text is not base64, or the images are too large. */
   inspect(mimeType: string): InspectedImage
-  /** Stores it for good. @throws Problem `object-store-unavailable` */
+  /** Stores it permanently. @throws Problem `object-store-unavailable` */
   store(key: string, inspected: InspectedImage, mimeType: string): Promise<StoredBytes>
 }
 
 /** The images of one request. */
 export interface StagedImages extends InlineSinks {
-  /** Undefined where the list has no data at that place. */
+  /** Undefined if the image at that place has no data. */
   at(index: number): StagedImage | undefined
 }
 
@@ -36,13 +36,13 @@ export interface Staging {
 }
 
 /**
- * Decodes, hashes and measures images as their base64 comes. Small ones stay in memory. The bytes of larger ones go to the
- * object store in pieces, since a store wants the length of an object first, and base64 in JSON does not tell it. What
- * could not be taken anyway is counted only.
+ * Decodes, hashes and measures images while their base64 arrives. Small images stay in memory. Larger ones go to the
+ * object store in pieces, because a store needs the length of an object first, and base64 in JSON does not contain it.
+ * Images over a limit are counted only.
  */
 export function stageImages({ objects, randomPart }: Staging): StagedImages {
   const images = new Map<number, OpenImage>()
-  /** Where the text is no JSON, one place may begin more than once. */
+  /** If the text is not JSON, the same place may begin more than once. */
   const opened: OpenImage[] = []
   const shared: Shared = { keptBytes: 0, totalBytes: 0 }
   const folder = `staging/${randomPart()}`
@@ -63,7 +63,7 @@ export function stageImages({ objects, randomPart }: Staging): StagedImages {
   }
 }
 
-/** What the images of a request have used up together. */
+/** Totals over all images of a request. */
 interface Shared {
   keptBytes: number
   totalBytes: number
@@ -79,7 +79,7 @@ function openImage(objects: Staging['objects'], folder: string, shared: Shared):
   const decoder = createBase64Decoder()
   const inspection = inspectImage()
   const pieces: string[] = []
-  /** The bytes that are in no piece: all of them as long as the image is kept in memory. */
+  /** The bytes that are in no piece. They are the whole image while its state is `kept`. */
   let held = nothing
   let heldBytes = 0
   let state: 'kept' | 'in-pieces' | 'given-up' = 'kept'
@@ -91,7 +91,7 @@ function openImage(objects: Staging['objects'], folder: string, shared: Shared):
     heldBytes = 0
   }
 
-  /** Asked after every wait: a request may be discarded meanwhile. */
+  /** Checked after every wait, because the request may have been discarded meanwhile. */
   function isGivenUp(): boolean {
     return state === 'given-up'
   }
@@ -108,7 +108,7 @@ function openImage(objects: Staging['objects'], folder: string, shared: Shared):
     pieces.push(key)
     await objects.put(key, held.subarray(0, heldBytes), 'application/octet-stream')
     heldBytes = 0
-    // The removal of the pieces may have come before this one was there.
+    // The pieces may have been removed before this one was stored.
     if (isGivenUp()) await Promise.allSettled([objects.remove(key)])
   }
 
@@ -163,7 +163,7 @@ function openImage(objects: Staging['objects'], folder: string, shared: Shared):
     },
     async discard() {
       giveUp()
-      // What cannot be removed now is swept later.
+      // The sweep removes later what cannot be removed now.
       await Promise.allSettled(pieces.splice(0).map((key) => objects.remove(key)))
     },
   }

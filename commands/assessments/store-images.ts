@@ -8,7 +8,7 @@ import type { TenantId } from '../../platform/kit/tenants.ts'
 export interface StoredImages {
   /** In the order of the request. */
   readonly images: readonly InlineImage[]
-  /** Removes those whose keys are not named. */
+  /** Removes the images, except those with these keys. */
   discard(named: ReadonlySet<string>): Promise<void>
 }
 
@@ -22,14 +22,14 @@ export interface InlineImages {
   readonly orgId: TenantId
   readonly ownerId: string
   readonly declared: readonly DeclaredImage[]
-  /** One for each that is declared. */
+  /** One for each declared image. */
   readonly checked: readonly CheckedImage[]
 }
 
 /**
- * Stores the images of a request for good, one after another.
+ * Stores the images of a request permanently, one after another.
  *
- * @throws Problem `object-store-unavailable`; none is left behind then
+ * @throws Problem `object-store-unavailable`. No image remains then
  */
 export async function storeImages(
   { objects, now, randomPart }: StoreImagesOptions,

@@ -3,7 +3,7 @@ import type { AssessmentState, AwaitingAssessment } from '../../streams/assessme
 import type { CausingRequest } from '../../streams/types.ts'
 import { refused, type Decision, type Refusal } from '../handling/decision.ts'
 
-/** A call of submit, before its uploads are looked at. */
+/** A submit request, before its uploads are read. */
 export interface Submission {
   readonly request: CausingRequest
   readonly now: Date
@@ -13,7 +13,7 @@ export interface SubmitAssessment extends Submission {
   readonly caseId: string
   /** Every declared image, checked and frozen. */
   readonly images: readonly ReceivedImage[]
-  /** How long the analysis may take before the assessment fails with ANALYSIS_TIMEOUT. */
+  /** Time limit of the analysis. After it the assessment fails with ANALYSIS_TIMEOUT. */
   readonly deadlineMs: number
 }
 
@@ -24,7 +24,7 @@ export function areUploadsOpen(now: Date, { uploadsCloseAt }: AwaitingAssessment
 
 export type SubmissionRefusal = 'not-found' | 'assessment-not-awaiting-images' | 'idempotency-key-reused'
 
-/** What a submit meets: uploads to check, a submission that stands already, or a refusal. */
+/** The case of a submit: uploads to check, an existing submission, or a refusal. */
 export function meetSubmission(
   { request, now }: Submission,
   state: AssessmentState,
@@ -35,11 +35,11 @@ export function meetSubmission(
   }
   const isRepeat = isSubmittedBy(request, state)
   if (isRepeat && request?.fingerprint !== state.submittedBy?.fingerprint) return refused('idempotency-key-reused')
-  // The same key is answered with what became of its request, even where that is a failure.
+  // A repeat with the same key gets the current record, also if the assessment failed.
   return state.status === 'failed' && !isRepeat ? refused('assessment-not-awaiting-images') : 'submitted'
 }
 
-/** Whether the call carries the very Idempotency-Key that submitted the assessment. */
+/** Whether the request has the Idempotency-Key that submitted the assessment. */
 export function isSubmittedBy(request: CausingRequest, state: AssessmentState): boolean {
   return 'submittedBy' in state && state.submittedBy !== null && state.submittedBy.key === request?.key
 }

@@ -13,7 +13,7 @@ export interface SubmitUploads {
   readonly orgId: TenantId
   readonly assessmentId: string
   readonly request: CausingRequest
-  /** Throws where the caller expects another revision than the one that would be changed. */
+  /** Throws if the caller expects another revision than the current one. */
   readonly requireRevision: (revision: StreamRevision) => void
 }
 

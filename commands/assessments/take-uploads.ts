@@ -8,23 +8,23 @@ import { execute, type Executed } from '../handling/execute.ts'
 import type { AssessmentRouteDependencies } from '../handling/dependencies.ts'
 import { freezeUploads, type AwaitedUploads, type FrozenUploads } from './freeze-uploads.ts'
 
-/** What declares images, awaits their bytes and takes them: an assessment, or an image by itself. */
+/** An assessment, or an image without one. It declares images, awaits their uploads and accepts them. */
 export interface UploadOwner<State, Event extends DomainEvent> {
   readonly target: Target<State, Event>
-  /** The uploads that are to be taken; undefined once they were. */
+  /** The awaited uploads. Undefined after they were accepted. */
   readonly awaited: (state: State) => AwaitedUploads | Refusal<ProblemCode> | undefined
-  /** `images` are checked and stored for good. */
+  /** `images` are checked and stored permanently. */
   readonly take: (images: readonly ReceivedImage[], state: State) => Decision<Event, ProblemCode>
   /** Keys of the stored images that the state names. */
   readonly namedObjects: (state: State) => ReadonlySet<string>
 }
 
 /**
- * Takes uploads once, whoever asks and however often. What a lost race had copied is removed, and the submission that won
- * is the answer. No refusal changes anything.
+ * Accepts uploads once, for any number of requests. A request that loses a race removes its copies and returns the
+ * submission that won. A refusal changes nothing.
  *
- * @param requireRevision throws where the caller expects another revision than the one that would be changed
- * @throws Problem what `awaited` and `take` refuse with, and those of `freezeUploads`
+ * @param requireRevision throws if the caller expects another revision than the current one
+ * @throws Problem the refusals of `awaited` and `take`, and those of `freezeUploads`
  */
 export async function takeUploads<State, Event extends DomainEvent>(
   { store, objects, configuration, now, randomPart }: AssessmentRouteDependencies,
@@ -50,7 +50,7 @@ export async function takeUploads<State, Event extends DomainEvent>(
       uploads,
     )
   } catch (error) {
-    // Another call may have submitted meanwhile, and have removed the uploads: then its submission is the answer.
+    // Another request may have submitted and removed the uploads meanwhile. Then its submission is the result.
     const after = error instanceof Problem ? await look() : undefined
     if (after !== undefined && after.uploads === undefined) return after.found
     throw error

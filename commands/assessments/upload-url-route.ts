@@ -12,11 +12,12 @@ import type { DeclaredImage } from '../../streams/assessment/aggregate.ts'
 import type { AssessmentDependencies } from '../handling/dependencies.ts'
 import { signUpload, type UploadWindow } from './uploads.ts'
 
-export const UploadUrlReply = Type.Object(
+const UploadUrlReply = Type.Object(
   {
     image_id: Uuid,
     upload_url: Type.String({
-      description: 'Takes a PUT of the bytes with the declared mime_type as Content-Type and no Authorization header',
+      description:
+        'Accepts a PUT of the bytes with the declared mime_type as Content-Type and without an Authorization header',
     }),
     upload_url_expires_at: Instant,
   },
@@ -28,16 +29,19 @@ interface UploadUrlRoute {
   readonly operationId: string
   readonly summary: string
   readonly scope: string
-  /** The problem of an image that takes no upload. */
+  /** The problem for an image that awaits no upload. */
   readonly notAwaiting: ProblemCode
-  /** The awaited image that the path names. */
+  /** Finds the awaited image of the path. */
   readonly find: (
     tenant: TenantId,
     idOf: (parameter: string) => string,
   ) => Promise<{ readonly image: DeclaredImage; readonly window: UploadWindow }>
 }
 
-/** A fresh address for an image whose first one has expired (T9). It changes nothing, so a key is only checked. */
+/**
+ * Returns a new address for an image after the first one has expired (T9). It changes nothing, so a key is only
+ * validated.
+ */
 export function uploadUrlRoute(app: ServiceApp, deps: AssessmentDependencies, route: UploadUrlRoute): void {
   app.post(
     route.path,

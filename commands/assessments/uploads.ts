@@ -3,7 +3,7 @@ import type { ObjectStore, SignedAddress } from '../../platform/storage/object-s
 import type { AwaitingAssessment, DeclaredImage } from '../../streams/assessment/aggregate.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 
-/** Where an image is uploaded to: one place, whichever address it came by; may be overwritten until it is submitted. */
+/** The key of an upload. All addresses of an image use the same key. It may be overwritten until the submit. */
 export function uploadKey(orgId: TenantId, ownerId: string, imageId: string): string {
   return `uploads/${orgId}/${ownerId}/${imageId}`
 }
@@ -14,7 +14,7 @@ interface Signing {
   readonly now: () => Date
 }
 
-/** What awaits uploads until its window closes. */
+/** An owner that awaits uploads until its window closes. */
 export interface UploadWindow {
   readonly organisationId: TenantId
   readonly ownerId: string
@@ -26,7 +26,7 @@ export function windowOf({ organisationId, assessmentId, uploadsCloseAt }: Await
   return { organisationId, ownerId: assessmentId, closesAt: uploadsCloseAt ?? '' }
 }
 
-/** An address to put one image to; of no use once the window has closed. */
+/** An address for the PUT of one image. It expires when the window closes, or earlier. */
 export async function signUpload(
   { objects, configuration, now }: Signing,
   { organisationId, ownerId, closesAt }: UploadWindow,
@@ -37,7 +37,7 @@ export async function signUpload(
   return objects.presignWrite(uploadKey(organisationId, ownerId, imageId), mimeType, ttlSeconds, sizeBytes)
 }
 
-/** An upload address for each image that is awaited, by image id. */
+/** An upload address for each awaited image, by image id. */
 export async function signUploads(signing: Signing, state: AwaitingAssessment): Promise<ReadonlyMap<string, string>> {
   const signed = state.images.map(
     async (image) => [image.imageId, (await signUpload(signing, windowOf(state), image)).url] as const,
@@ -45,7 +45,7 @@ export async function signUploads(signing: Signing, state: AwaitingAssessment): 
   return new Map(await Promise.all(signed))
 }
 
-/** Uploads are not needed once they are frozen, or their window has closed. One that stays behind harms nobody. */
+/** Removes uploads that are frozen, or whose window has closed. An upload that remains does no harm. */
 export async function removeUploads(
   objects: Pick<ObjectStore, 'remove'>,
   {

@@ -7,7 +7,7 @@ import {
 import type { ExistingAssessment } from '../../streams/assessment/aggregate.ts'
 import type { AssessmentDependencies } from '../handling/dependencies.ts'
 
-/** The record's view of an assessment as its stream tells it. */
+/** The record's view of an assessment, from its stream. */
 export function viewOf(state: ExistingAssessment): AssessmentView {
   return {
     id: state.assessmentId,
@@ -28,8 +28,8 @@ export function viewOf(state: ExistingAssessment): AssessmentView {
   }
 }
 
-/** The record as a write answers it, with download addresses signed now; upload addresses where there are any to give. */
-export async function recordOf(
+/** The record in the answer of a write, with newly signed download addresses, and upload addresses if there are any. */
+export async function recordWithAddresses(
   { objects, configuration }: AssessmentDependencies,
   state: ExistingAssessment,
   uploadUrls?: ReadonlyMap<string, string>,

@@ -1,10 +1,42 @@
-import {
-  isRegistered,
-  type OauthClientState,
-  type RegisteredOauthClient,
-} from '../../streams/oauth-client/aggregate.ts'
-import type { OauthClientEvent } from '../../streams/oauth-client/events.ts'
-import type { Decision } from '../handling/decision.ts'
+import type { OauthClientState, RegisteredOauthClient } from '../../streams/oauth-client/aggregate.ts'
+import type { ClientKey, OauthClientEvent } from '../../streams/oauth-client/events.ts'
+import { refused, type Decision } from '../handling/decision.ts'
+import { administered, isRefused, needsPlatform, type Administration } from './client-rules.ts'
+import { isCovered } from './scopes.ts'
+
+export interface ChangeClient extends Administration {
+  /** Undefined members stay as they are. */
+  readonly name: string | undefined
+  readonly scopes: readonly string[] | undefined
+  readonly productId: string | null | undefined
+  readonly status: 'active' | 'disabled' | undefined
+  readonly trustedActorContext: boolean | undefined
+  /** New keys replace an address of keys, and the other way round. */
+  readonly jwks: ClientKey[] | undefined
+  readonly jwksUri: string | undefined
+  /** Scopes of `scopes` that nobody registered. */
+  readonly unknownScopes: readonly string[]
+  readonly now: Date
+}
+
+type ClientRefusal = 'not-found' | 'client-read-only' | 'precondition-failed'
+
+/** Tokens from before the loss of a scope, the product or the trust end. */
+export function changeClient(
+  command: ChangeClient,
+  state: OauthClientState,
+): Decision<OauthClientEvent, ClientRefusal | 'grant-not-permitted' | 'unknown-scope' | 'authentication-method-fixed'> {
+  const own = administered(command, state)
+  if (isRefused(own)) return own
+  const after = afterwards(command, own)
+  if (!command.isPlatformWide && needsPlatform({ ...after, orgId: own.orgId })) return refused('grant-not-permitted')
+  if (command.unknownScopes.some((scope) => !own.scopes.includes(scope))) return refused('unknown-scope')
+  const changesKeys = command.jwks !== undefined || command.jwksUri !== undefined
+  if (changesKeys && own.authMethod !== 'private_key_jwt') return refused('authentication-method-fixed')
+  return [...described(command, own, after), ...switched(command, own)]
+}
+
+type Description = ReturnType<typeof descriptionOf>
 
 /** The members of a client that an administrator may change. */
 export function descriptionOf({
@@ -18,16 +50,48 @@ export function descriptionOf({
   return { name, productId, trustedActorContext, scopes, jwks, jwksUri }
 }
 
-const hourMs = 3_600_000
+function afterwards(command: ChangeClient, own: RegisteredOauthClient): Description {
+  const { name = own.name, trustedActorContext = own.trustedActorContext, jwks, jwksUri } = command
+  const replacesKeys = jwks !== undefined || jwksUri !== undefined
+  return {
+    name,
+    productId: command.productId === undefined ? own.productId : command.productId,
+    trustedActorContext,
+    scopes: [...new Set(command.scopes ?? own.scopes)].toSorted(),
+    jwks: replacesKeys ? (jwks ?? null) : own.jwks,
+    jwksUri: replacesKeys ? (jwksUri ?? null) : own.jwksUri,
+  }
+}
 
-/** At most one event an hour for each secret: a client may ask for many tokens. */
-export function useSecret(
-  { secretId, now }: { readonly secretId: string; readonly now: Date },
+function described({ now }: ChangeClient, own: RegisteredOauthClient, after: Description): OauthClientEvent[] {
+  const before = descriptionOf(own)
+  if (JSON.stringify(before) === JSON.stringify(after)) return []
+  const { clientId } = own
+  const at = now.toISOString()
+  const isNarrower =
+    before.scopes.some((scope) => !isCovered(scope, after.scopes)) ||
+    before.productId !== after.productId ||
+    (before.trustedActorContext && !after.trustedActorContext)
+  return [
+    { type: 'OauthClientChanged', data: { ...after, clientId, changedAt: at } },
+    ...(isNarrower ? ([{ type: 'OauthClientNarrowed', data: { clientId, narrowedAt: at } }] as const) : []),
+  ]
+}
+
+function switched({ status, now }: ChangeClient, { clientId, ...own }: RegisteredOauthClient): OauthClientEvent[] {
+  if (status === undefined || status === own.status) return []
+  const at = now.toISOString()
+  return status === 'active'
+    ? [{ type: 'OauthClientEnabled', data: { clientId, enabledAt: at } }]
+    : [{ type: 'OauthClientDisabled', data: { clientId, disabledAt: at } }]
+}
+
+/** For good. All tokens of the client end. */
+export function deleteClient(
+  command: Administration & { readonly now: Date },
   state: OauthClientState,
-): Decision<OauthClientEvent> {
-  const secret = isRegistered(state) ? state.secrets.find((each) => each.secretId === secretId) : undefined
-  if (!isRegistered(state) || secret === undefined) return []
-  const { lastUsedAt } = secret
-  if (lastUsedAt !== null && now.getTime() - Date.parse(lastUsedAt) < hourMs) return []
-  return [{ type: 'OauthClientSecretUsed', data: { clientId: state.clientId, secretId, usedAt: now.toISOString() } }]
+): Decision<OauthClientEvent, ClientRefusal> {
+  const own = administered(command, state)
+  if (isRefused(own)) return own
+  return [{ type: 'OauthClientDeleted', data: { clientId: own.clientId, deletedAt: command.now.toISOString() } }]
 }

@@ -11,7 +11,7 @@ interface Form {
 }
 
 /**
- * Client credentials of a token request: HTTP Basic or the form, not both (RFC 6749, 2.3.1).
+ * Reads the client credentials of a token request: from HTTP Basic or from the form, not both (RFC 6749, 2.3.1).
  * @throws TokenEndpointError
  */
 export function readCredentials(authorization: string | undefined, form: Form): ClientCredentials {
@@ -20,7 +20,7 @@ export function readCredentials(authorization: string | undefined, form: Form): 
     return { clientId: form.client_id, clientSecret: form.client_secret }
   }
   if (form.client_secret !== undefined) {
-    throw tokenEndpointError('invalid_request', 'Credentials stand in the header and in the form.')
+    throw tokenEndpointError('invalid_request', 'Credentials are in both the header and the form.')
   }
   const basic = readBasic(authorization)
   if (basic === undefined || (form.client_id !== undefined && form.client_id !== basic.clientId)) {
@@ -29,7 +29,7 @@ export function readCredentials(authorization: string | undefined, form: Form): 
   return basic
 }
 
-/** Both halves are form-encoded before they are joined and put into base64. */
+/** Both parts are form-encoded, then joined, then encoded as base64. */
 function readBasic(authorization: string): ClientCredentials | undefined {
   const encoded = /^Basic +([A-Za-z0-9+/]+=*) *$/i.exec(authorization)?.[1]
   if (encoded === undefined) return undefined

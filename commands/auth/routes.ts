@@ -10,21 +10,22 @@ import { areEqualSecrets } from '../../platform/kit/sealed-bytes.ts'
 import { liveSecrets, oauthClients, type RegisteredOauthClient } from '../../streams/oauth-client/aggregate.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { execute } from '../handling/execute.ts'
-import { useSecret } from './change-client.ts'
+import { useSecret } from './client-secrets.ts'
 import { readCredentials, type ClientCredentials } from './credentials.ts'
+import { isCovered } from './scopes.ts'
 
-export const TokenBody = Type.Object(
+const TokenBody = Type.Object(
   {
     grant_type: Type.String({ maxLength: 255 }),
     client_id: Type.Optional(Type.String({ maxLength: 255 })),
     client_secret: Type.Optional(Type.String({ maxLength: 1024 })),
     scope: Type.Optional(Type.String({ maxLength: 4096 })),
   },
-  // RFC 6749, 3.2: parameters that the server does not know must be ignored; clients send `audience` and the like.
+  // RFC 6749, 3.2: unknown parameters must be ignored. Clients send `audience`, for example.
   { $id: 'TokenBody', additionalProperties: true },
 )
 
-export const TokenReply = Type.Object(
+const TokenReply = Type.Object(
   {
     access_token: Type.String(),
     token_type: Type.Literal('Bearer'),
@@ -35,7 +36,7 @@ export const TokenReply = Type.Object(
 )
 
 /** RFC 6749, 5.2, with the members of a problem document beside them. */
-export const TokenErrorReply = Type.Object(
+const TokenErrorReply = Type.Object(
   {
     error: Type.String(),
     error_description: Type.String(),
@@ -47,7 +48,7 @@ export const TokenErrorReply = Type.Object(
   { $id: 'TokenErrorReply' },
 )
 
-export const JsonWebKeySet = Type.Object(
+const JsonWebKeySet = Type.Object(
   { keys: Type.Array(Type.Record(Type.String(), Type.Unknown())) },
   { $id: 'JsonWebKeySet' },
 )
@@ -95,7 +96,7 @@ export function authRoutes(app: ServiceApp, { store, vault, tokens, now }: AuthD
       schema: {
         operationId: 'getTokenKeys',
         summary: 'Keys that verify access tokens and consent receipts',
-        description: 'Keys that sign no more stay, so that what they signed can be verified for good.',
+        description: 'Retired keys stay in the list, so that older signatures can always be verified.',
         response: answers({ 200: JsonWebKeySet }),
       },
       config: { access: 'public' },
@@ -139,7 +140,7 @@ interface AuthenticatedClient {
 function grantedScopes(client: RegisteredOauthClient, asked: string | undefined): readonly string[] {
   const wanted = asked?.split(' ').filter((scope) => scope !== '') ?? []
   if (wanted.length === 0) return client.scopes
-  const isGranted = wanted.every((scope) => client.scopes.includes(scope))
+  const isGranted = wanted.every((scope) => isCovered(scope, client.scopes))
   if (!isGranted || new Set(wanted).size !== wanted.length) throw tokenEndpointError('invalid_scope')
   return wanted
 }

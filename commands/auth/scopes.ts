@@ -1,31 +1,60 @@
 /**
- * Scopes that a client of an organisation may hold: those of specification section 5 and the additive ones, but
- * `ai-review:read-raw` and `auth:admin`, which are for administrative clients only.
+ * Scopes that a client of an organisation may have: those of specification section 5 and the additive ones, except
+ * `ai-review:read-raw` and `auth:admin`, which are only for administrative clients.
  */
-export const clientScopes = [
-  'ai-review:cancel',
-  'ai-review:create',
-  'ai-review:read',
-  'ai-review:supersede',
-  'assessments:read',
-  'assessments:write',
-  'cases:read',
-  'cases:write',
-  'consents:read',
-  'consents:write',
-  'images:read',
-  'images:write',
-  'notifications:admin',
-  'notifications:preferences:read',
-  'notifications:preferences:write',
-  'notifications:read',
-  'notifications:send',
-  'orchestrator:*',
-  'patients:read',
-  'patients:write',
-  'webhooks:read',
-  'webhooks:write',
-] as const
+const ofClients = {
+  'ai-review:cancel': 'Cancel AI reviews',
+  'ai-review:create': 'Start AI reviews',
+  'ai-review:read': 'Read AI reviews',
+  'ai-review:supersede': 'Replace AI reviews by new ones',
+  'assessments:read': 'Read assessments',
+  'assessments:write': 'Create and submit assessments',
+  'cases:read': 'Read cases',
+  'cases:write': 'Write cases',
+  'consents:read': 'Read consent decisions',
+  'consents:write': 'Record consent decisions',
+  'images:read': 'Read images',
+  'images:write': 'Write images',
+  'notifications:admin': 'Administer notifications',
+  'notifications:preferences:read': 'Read notification preferences',
+  'notifications:preferences:write': 'Write notification preferences',
+  'notifications:read': 'Read notifications',
+  'notifications:send': 'Send notifications',
+  'orchestrator:*': 'Workflow definitions and instances',
+  'patients:read': 'Read patients',
+  'patients:write': 'Write patients',
+  'webhooks:read': 'Read webhook subscriptions',
+  'webhooks:write': 'Create webhook subscriptions',
+} as const
 
-/** What the platform's own services need of each other. */
+/** Only platform callers grant these. */
+const ofPlatform = {
+  'ai-review:read-raw': 'Read the raw responses of the provider',
+  'auth:admin': 'Administer clients',
+  'users:contact': 'Look up the address of a user',
+} as const
+
+type NameOf<Scopes> = Extract<keyof Scopes, string>
+
+export const clientScopes = Object.keys(ofClients) as NameOf<typeof ofClients>[]
+
+/** Scopes that the platform's services need for calls to each other. */
 export const serviceScopes = ['ai-review:supersede', 'cases:read', 'consents:read'] as const
+
+/** The start registers them. Nobody else may. */
+export const builtInScopes: ReadonlyMap<string, string> = new Map(Object.entries({ ...ofClients, ...ofPlatform }))
+
+const platformScopes: ReadonlySet<string> = new Set(Object.keys(ofPlatform))
+
+/** The service under which the built-in scopes are listed. */
+export const builtInService = 'platform'
+
+export function isPlatformScope(scope: string): boolean {
+  return platformScopes.has(scope)
+}
+
+/** `orchestrator:*` covers itself, `orchestrator:read` and `orchestrator:write`. */
+export function isCovered(scope: string, held: Iterable<string>): boolean {
+  const star = /^(.+):(?:read|write)$/.exec(scope)?.[1]
+  return [...held].some((one) => one === scope || (star !== undefined && one === `${star}:*`))
+}

@@ -30,11 +30,11 @@ export const InlinePatient = Type.Object(patientMembers, { additionalProperties:
 
 const CustomFields = Type.Record(Type.String(), Type.String({ maxLength: 1024 }), {
   maxProperties: 50,
-  // A record's key schema is a pattern only: its length would not be checked.
+  // The key schema of a TypeBox record becomes a pattern only. Its length would not be checked.
   propertyNames: { type: 'string', maxLength: 64 },
 })
 
-/** Free-form members of a request about a lesion; depth and size are checked by `freeFormErrors`. */
+/** Free-form members of a request about a lesion. `freeFormErrors` checks depth and size. */
 export const freeForm = {
   external_reference: Type.Optional(Type.String({ maxLength: 255 })),
   clinical_context: Type.Optional(
@@ -53,7 +53,7 @@ export type OpenCaseBody = Static<typeof OpenCaseBody>
 
 const earliestBirth = '1850-01-01'
 
-/** What the schema cannot say of a date of birth. Today is the latest day that any place on earth is in. */
+/** Limits of a date of birth that the schema cannot express. "Today" is today at UTC+14, the earliest time zone. */
 export function birthErrors(dob: string, pointer: string, now: Date): MemberError[] {
   const latest = new Date(now.getTime() + 14 * 3_600_000).toISOString().slice(0, 10)
   if (dob < earliestBirth) return [{ pointer, detail: 'must not be before 1850', code: 'too-early' }]

@@ -2,7 +2,7 @@ import type { PatientEvent, PatientIdentifier } from '../../streams/patient/even
 import type { PatientState, RegisteredPatient } from '../../streams/patient/aggregate.ts'
 import { refused, type Decision } from '../handling/decision.ts'
 
-/** What a correction says; members that are left out stay as they are, and the list of identifiers is replaced as a whole. */
+/** A correction. Omitted members stay unchanged. The list of identifiers is replaced as a whole. */
 export interface CorrectPatient {
   readonly givenName?: string | undefined
   readonly familyName?: string | undefined
@@ -11,7 +11,10 @@ export interface CorrectPatient {
   readonly now: Date
 }
 
-/** A correction that changes nothing is none. Nothing is written over what an erasure took: half of a person would come back. */
+/**
+ * A correction without a change appends nothing. An erased patient is refused: a correction would restore a part of the
+ * person.
+ */
 export function correctPatient(
   command: CorrectPatient,
   state: PatientState,
@@ -43,7 +46,7 @@ export interface UndoCorrection {
   readonly now: Date
 }
 
-/** Takes back a correction that lost an identifier: what others corrected since stays, and so does nothing that was lost. */
+/** Undoes a correction that lost an identifier. Later corrections by others stay. Lost identifiers are removed. */
 export function undoCorrection(
   { before, after, lost, now }: UndoCorrection,
   state: PatientState,

@@ -8,16 +8,16 @@ import { patients, type PatientState, type RegisteredPatient } from '../../strea
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { execute, type Executed } from '../handling/execute.ts'
 import { correctPatient, undoCorrection, type CorrectPatient } from './correct-patient.ts'
-import { identifierClaims, identifierConflict, vacateIdentifiers, without } from './identifier-claims.ts'
+import { identifierReservations, identifierConflict, vacateIdentifiers, without } from './identifier-reservations.ts'
 
 type Corrected = Omit<Executed<RegisteredPatient, PatientEvent>, 'state'> & { readonly state: RegisteredPatient }
 
 /**
- * Corrects a patient. What is added to the identifiers is claimed before the correction, by the very state that it is
- * decided on, and confirmed after it; what is dropped is free for others then.
+ * Corrects a patient. Added identifiers are claimed before the correction, from the same state that decides it, and
+ * confirmed after it. Removed identifiers are then free for others.
  *
- * @param requireRevision throws when the caller expects another revision than the one that is changed, or left as it is
- * @throws Problem `not-found`, `subject-erased`, `patient-identifier-conflict`, and what `requireRevision` throws
+ * @param requireRevision throws if the caller expects another revision than the current one
+ * @throws Problem `not-found`, `subject-erased`, `patient-identifier-conflict`, and the problem of `requireRevision`
  */
 export async function correctWithIdentifiers(
   deps: CommandDependencies,
@@ -29,7 +29,7 @@ export async function correctWithIdentifiers(
   const { store } = deps
   const listed = command.identifiers ?? []
   const target = patients.of(orgId, patientId)
-  const claims = identifierClaims(deps, { orgId, patientId, fingerprint: null, listed }, context)
+  const reservations = identifierReservations(deps, { orgId, patientId, fingerprint: null, listed }, context)
   let before: PatientState = target.fold.initialState
   let turn = 0
   try {
@@ -39,13 +39,13 @@ export async function correctWithIdentifiers(
     }
     const done = await execute(store, target, decide, context, async (revision) => {
       requireRevision(revision)
-      await claims.take(without(listed, registered(before).identifiers ?? []), { turn: turn++ })
+      await reservations.take(without(listed, registered(before).identifiers ?? []), { turn: turn++ })
     })
-    // A caller that knows another version does not know that there is nothing to change.
+    // The caller may have another version, so compare the revision also if nothing changes.
     if (done.events.length === 0) requireRevision(done.revision)
     const was = registered(before)
     const after = registered(done.state)
-    const lost = await claims.keep()
+    const lost = await reservations.keep()
     if (lost.length > 0) {
       const undo = { ...context, commandId: v5('undo', context.commandId) }
       const undone = await execute(
@@ -54,15 +54,15 @@ export async function correctWithIdentifiers(
         (state) => undoCorrection({ before: was, after, lost, now: deps.now() }, state),
         undo,
       )
-      // Nothing to undo: somebody else dropped them since.
+      // Without events there is nothing to undo: another request removed the lost identifiers meanwhile.
       if (undone.events.length > 0) throw identifierConflict(listed, lost)
     }
     if (done.events.length > 0)
       await vacateIdentifiers(deps, orgId, without(was.identifiers ?? [], after.identifiers ?? []), context)
     return { ...done, state: after }
   } catch (error) {
-    // The correction may have happened: the claims stay, and whoever meets them looks at the patient.
-    if (!(error instanceof AppendOutcomeUnknownError)) await claims.giveBack()
+    // After an unknown outcome the claims stay. A later request for such an identifier checks the patient.
+    if (!(error instanceof AppendOutcomeUnknownError)) await reservations.giveBack()
     throw error
   }
 }

@@ -1,17 +1,19 @@
 import type { Lesion } from '../../streams/ai-review/events.ts'
 
-/** Lesions of a review that one append takes, and how many of the review's come before them. */
+/** Lesions of a review for one append, and the number of lesions before them. */
 export interface LesionShare {
   readonly lesions: readonly Lesion[]
   readonly before: number
 }
 
 const mostLesions = 100
-/** Of a share's texts, not counting its last lesion: escaped and with their pairs of events these stay below what one append takes. */
+/**
+ * Limit for the texts of a share without its last lesion. Escaped, and with two events each, they fit into one append.
+ */
 const mostCharacters = 50_000
 
 /**
- * The same shares for the same lesions, whatever was recorded before: each is appended whole, under an id of its own.
+ * Deterministic: the same lesions always give the same shares. Each share is one append with its own command id.
  */
 export function lesionShares(lesions: readonly Lesion[]): LesionShare[] {
   const shares: { readonly lesions: Lesion[]; readonly before: number }[] = []
@@ -29,7 +31,7 @@ export function lesionShares(lesions: readonly Lesion[]): LesionShare[] {
   return shares
 }
 
-/** Characters of what a diagnosis takes over. */
+/** Number of characters that a diagnosis copies from a lesion. */
 function textOf(lesion: Lesion): number {
   const texts = [
     lesion.category,

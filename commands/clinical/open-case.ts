@@ -16,7 +16,7 @@ export interface OpenCase {
   readonly fingerprint: string | null
 }
 
-/** A case that an assessment opens for itself may be opened by the route and again by the process after a crash. */
+/** The case of an assessment may be opened twice: by the route, and by the process after a crash. */
 export function openCase(command: OpenCase, state: CaseState): Decision<CaseEvent, 'idempotency-key-reused'> {
   if (state.status === 'open') {
     const isOwn = command.assessmentId !== null && command.assessmentId === state.assessmentId

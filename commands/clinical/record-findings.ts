@@ -8,13 +8,16 @@ import type { LesionShare } from './lesion-shares.ts'
 export interface RecordFindings {
   readonly aiReviewId: string
   readonly share: LesionShare
-  /** Of the whole review. */
+  /** Number of lesions of the whole review. */
   readonly lesionCount: number
   readonly bodySiteId: string | null
   readonly now: Date
 }
 
-/** One finding for each lesion of an AI review, and one diagnosis for each finding (specification 6), whatever becomes of its assessment. */
+/**
+ * One finding for each lesion of an AI review, and one diagnosis for each finding (specification 6), whatever the
+ * outcome of its assessment.
+ */
 export function recordFindings(command: RecordFindings, state: CaseState): Decision<CaseEvent, 'not-found'> {
   if (state.status !== 'open') return refused('not-found')
   const known = state.analyses.get(command.aiReviewId)

@@ -26,7 +26,7 @@ export function registerPatient(
   ]
 }
 
-/** Undoes a registration whose identifier turned out to be another patient's. */
+/** Undoes a registration if one of its identifiers belongs to another patient. */
 export function revokeRegistration(
   command: { patientId: string; now: Date },
   state: PatientState,

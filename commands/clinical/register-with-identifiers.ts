@@ -6,14 +6,14 @@ import { patients, type RegisteredPatient } from '../../streams/patient/aggregat
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { execute, type Executed } from '../handling/execute.ts'
 import { answeringRefusals } from '../handling/refusals.ts'
-import { identifierClaims, identifierConflict } from './identifier-claims.ts'
+import { identifierReservations, identifierConflict } from './identifier-reservations.ts'
 import { registerPatient, revokeRegistration, type RegisterPatient } from './register-patient.ts'
 
 const answering = answeringRefusals({
   'registration-revoked': {
     code: 'patient-identifier-conflict',
     member: 'identifiers',
-    detail: 'holds one that belongs to another patient',
+    detail: 'contains an identifier of another patient',
     rule: 'other-patient',
   },
 })
@@ -21,8 +21,8 @@ const answering = answeringRefusals({
 type Registered = Omit<Executed<RegisteredPatient, PatientEvent>, 'state'> & { readonly state: RegisteredPatient }
 
 /**
- * Registers a patient; each (organisation, scheme, value) belongs to one patient by reservation: claimed before the
- * registration, confirmed after it, released when it is refused.
+ * Registers a patient. Reservations keep each (organisation, scheme, value) unique: claimed before the registration,
+ * confirmed after it, released when it is refused.
  *
  * @throws Problem `patient-identifier-conflict`, `idempotency-key-reused`
  */
@@ -34,21 +34,21 @@ export async function registerWithIdentifiers(
 ): Promise<Registered> {
   const { patientId, fingerprint, identifiers } = command
   const target = { ...patients.of(orgId, patientId), isNew: true }
-  const claims = identifierClaims(deps, { orgId, patientId, fingerprint, listed: identifiers }, context)
-  // Whoever was registered before claims nothing again; without identifiers there is nothing to claim.
-  const isClaiming = identifiers.length > 0 && (await deps.store.loadCached(target)).state.status === 'absent'
+  const reservations = identifierReservations(deps, { orgId, patientId, fingerprint, listed: identifiers }, context)
+  // A repeat of a registration claims nothing. Without identifiers there is nothing to claim.
+  const isReserving = identifiers.length > 0 && (await deps.store.loadCached(target)).state.status === 'absent'
   try {
-    if (isClaiming) await claims.take(identifiers)
+    if (isReserving) await reservations.take(identifiers)
     const done = await execute(deps.store, target, (state) => answering(registerPatient(command, state)), context)
     if (done.state.status !== 'registered') throw identifierConflict(identifiers, [])
-    const lost = await claims.keep()
+    const lost = await reservations.keep()
     if (lost.length === 0) return { ...done, state: done.state }
     const revoke = { ...context, commandId: v5('revoke', context.commandId) }
     await execute(deps.store, target, (state) => revokeRegistration(command, state), revoke)
     throw identifierConflict(identifiers, lost)
   } catch (error) {
-    // The registration may have happened: the claims stay, and whoever meets them looks for the patient.
-    if (!(error instanceof AppendOutcomeUnknownError)) await claims.giveBack()
+    // After an unknown outcome the claims stay. A later request for such an identifier checks the patient.
+    if (!(error instanceof AppendOutcomeUnknownError)) await reservations.giveBack()
     throw error
   }
 }

@@ -3,16 +3,16 @@ import { patients } from '../../streams/patient/aggregate.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 
-/** Longer than any request takes: what it registered and has not revoked by then, it never will. */
+/** Longer than any request takes. A registration that is not revoked by then stays. */
 const requestMs = 3_600_000
 
 /**
- * The id of the patient that a body names, by its member `patient_id`. A patient who was registered stays so until erased, and what is about an erased
- * one is kept from being written in the clear by the vault: so a patient known here is not read again. All but one: a
- * registration with identifiers may lose one of them before it is answered, and is revoked then, perhaps by another
- * instance. Nobody was told its id, but a list may have shown it meanwhile.
+ * The id of the patient in the member `patient_id` of a body. Uses the cached state if it shows a registered patient: a
+ * registration ends only by erasure, and the vault keeps data about an erased patient from being written in the clear.
+ * Exception: a new registration with identifiers may lose one and be revoked, also by another instance. No answer has
+ * returned its id by then, but a list may have shown it. So a young registration is read again.
  *
- * @throws Problem `patient-not-found`, for one of another organisation too
+ * @throws Problem `patient-not-found`, also for a patient of another organisation
  */
 export async function requirePatient(
   { store, now }: Pick<CommandDependencies, 'store' | 'now'>,
@@ -26,6 +26,6 @@ export async function requirePatient(
     (state.identifiers?.length === 0 || now().getTime() - Date.parse(state.registeredAt) > requestMs)
   if (!isCertain) ({ state } = await store.load(target))
   if (state.status !== 'registered')
-    throw invalidMember('/patient_id', 'names no patient of the organisation', 'unknown-patient', 'patient-not-found')
+    throw invalidMember('/patient_id', 'is not a patient of the organisation', 'unknown-patient', 'patient-not-found')
   return state.patientId
 }

@@ -6,16 +6,17 @@ import type { LesionShare } from './lesion-shares.ts'
 export interface SupersedeDiagnoses {
   readonly aiReviewId: string
   readonly share: LesionShare
-  /** Of the whole review: as many as it has lesions. */
+  /** Number of diagnoses of the whole review, which is its number of lesions. */
   readonly diagnosisCount: number
-  /** The review that took its place. */
+  /** The review that replaced it. */
   readonly supersededById: string
   readonly now: Date
 }
 
 /**
- * Another review has taken the place of the one that led to these diagnoses (specification 6); its findings stand. What
- * is not recorded yet cannot be superseded: whoever comes first records it.
+ * Supersedes the diagnoses of a review that another review has replaced (specification 6). The findings stay valid.
+ * Diagnoses must be recorded before they can be superseded. The recording step and this step may run in either order,
+ * so the first one records them.
  */
 export function supersedeDiagnoses(
   command: SupersedeDiagnoses,

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Text, Uuid } from '../../platform/http/members.ts'
-import { Decision } from '../../streams/consent/events.ts'
+import { ConsentDecision } from '../../streams/consent/events.ts'
 
 const description = Type.Optional(Nullable(Type.String({ maxLength: 255 })))
 
@@ -16,7 +16,7 @@ export const CreateConsentTypeBody = Type.Object(
   { $id: 'CreateConsentTypeBody', additionalProperties: false },
 )
 
-/** Code and legal basis are no members: a type that stands on another basis is another type. */
+/** Code and legal basis cannot change: another legal basis makes another type. */
 export const UpdateConsentTypeBody = Type.Object(
   { displayName: Type.Optional(Text(255)), description, required: Type.Optional(Type.Boolean()) },
   { $id: 'UpdateConsentTypeBody', additionalProperties: false },
@@ -35,7 +35,7 @@ export const RecordConsentBody = Type.Object(
   {
     consent_type_id: Uuid,
     text_version_id: Uuid,
-    decision: Decision,
+    decision: ConsentDecision,
     recorded_by: Type.Optional(Text(255)),
     recorded_at: Type.Optional(Instant),
   },

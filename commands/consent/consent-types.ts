@@ -4,12 +4,12 @@ import { refused, repeated, type Decision } from '../handling/decision.ts'
 
 type DataOf<Type extends ConsentTypeEvent['type']> = Extract<ConsentTypeEvent, { type: Type }>['data']
 
-/** The fingerprint covers key and body: the key does not fix the id, so another key is another request. */
+/** The fingerprint covers key and body. The key does not determine the id, so another key is another request. */
 export interface CreateConsentType extends Omit<DataOf<'ConsentTypeCreated'>, 'createdAt'> {
   readonly now: Date
 }
 
-/** The id follows from the code. An existing stream thus means that the code is taken, also by a deleted type. */
+/** The id derives from the code. If the stream exists, the code is taken, possibly by a deleted type. */
 export function createConsentType(
   command: CreateConsentType,
   state: ConsentTypeState,
@@ -23,14 +23,14 @@ export function createConsentType(
 }
 
 export interface UpdateConsentType {
-  /** Undefined members stay as they are. */
+  /** Undefined members stay unchanged. */
   readonly displayName?: string | undefined
   readonly description?: string | null | undefined
   readonly required?: boolean | undefined
   readonly now: Date
 }
 
-/** Changes how a type is described, never its code, its legal basis or a text. */
+/** Changes the description of a type, never its code, its legal basis or a text. */
 export function updateConsentType(
   command: UpdateConsentType,
   state: ConsentTypeState,
@@ -43,8 +43,8 @@ export function updateConsentType(
 }
 
 /**
- * Soft: the stream stays, and the code stays taken. A type is marked as used in its own stream before its first
- * decision is recorded. That stream alone thus decides which of the two comes first.
+ * A soft delete: the stream stays, and the code stays taken. Before the first decision on a type, its own stream
+ * records that it is used. So this stream alone orders the deletion and the first use.
  */
 export function deleteConsentType(
   { now }: { now: Date },
@@ -71,7 +71,7 @@ export interface PublishTextVersion extends Omit<DataOf<'ConsentTextVersionPubli
   readonly now: Date
 }
 
-/** A version is immutable; one locale has one version per instant. */
+/** A version is immutable. One locale has one version per instant. */
 export function publishTextVersion(
   command: PublishTextVersion,
   state: ConsentTypeState,

@@ -1,11 +1,11 @@
 import { isDefined, type ConsentTypeState } from '../../streams/consent-type/aggregate.ts'
-import { keyedDecision, type ConsentState, type RecordedDecision } from '../../streams/consent/aggregate.ts'
+import { keyedDecision, type ConsentState, type RecordedConsent } from '../../streams/consent/aggregate.ts'
 import type { ConsentEvent } from '../../streams/consent/events.ts'
 import { refused, repeated, type Decision } from '../handling/decision.ts'
 
 type Given = 'consentId' | 'patientId' | 'textVersionId' | 'decision' | 'recordedBy' | 'fingerprint'
 
-export interface RecordConsent extends Pick<RecordedDecision, Given> {
+export interface RecordConsent extends Pick<RecordedConsent, Given> {
   readonly consentType: ConsentTypeState
   /** Null: now. */
   readonly recordedAt: Date | null
@@ -20,7 +20,7 @@ export type ConsentRefusal =
   | 'idempotency-key-reused'
 
 /**
- * Any decision may be recorded at any time: a withdrawal is never refused, and facts may arrive from paper. Only
+ * Any decision may be recorded at any time: a withdrawal is never refused, and decisions on paper may arrive late. Only
  * `granted` needs a text that was in effect (contract section 3, line 261).
  */
 export function recordConsent(command: RecordConsent, state: ConsentState): Decision<ConsentEvent, ConsentRefusal> {

@@ -70,8 +70,8 @@ export function consentWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
     method: 'PATCH',
     path: '/admin/consent-types/:id',
     operationId: 'updateConsentType',
-    summary: 'Change how a consent type is described',
-    description: 'Members that are left out stay as they are; code and legal basis never change.',
+    summary: 'Change the description of a consent type',
+    description: 'Omitted members stay unchanged. Code and legal basis never change.',
     body: UpdateConsentTypeBody,
     hasEtag: true,
     ifMatch: 'stream',
@@ -88,7 +88,7 @@ export function consentWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
     method: 'DELETE',
     path: '/admin/consent-types/:id',
     operationId: 'deleteConsentType',
-    summary: 'Delete a consent type on which nothing was decided',
+    summary: 'Delete a consent type without decisions',
     description: 'Its code stays taken. A type with decisions is never deleted.',
     ifMatch: 'stream',
     reply: deleted,
@@ -138,7 +138,7 @@ export function consentWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
       'consent-type-not-found': {
         code: 'consent-type-not-found',
         member: 'consent_type_id',
-        detail: 'names no consent type of the organisation',
+        detail: 'is not a consent type of the organisation',
         rule: 'unknown-consent-type',
       },
       'text-of-other-type': {
@@ -167,7 +167,7 @@ export function consentWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
       const { fingerprint } = keyed
       const command = { ...ids, consentType, decision: body.decision, recordedBy, recordedAt, now, fingerprint }
       const markAsUsed = async () => {
-        // A type that was used before stays: nothing has to be recorded.
+        // A used type cannot be deleted, so its use need not be recorded again.
         if (isDefined(consentType) && consentType.isUsed) return
         const mark = { ...context, commandId: v5('use-consent-type', context.commandId) }
         await execute(store, typeTarget, (state) => answering(useConsentType({ now }, state)), mark)
@@ -180,7 +180,7 @@ export function consentWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
     },
   })
 
-  /** Cached state, read again if it lacks the text version: texts never change. */
+  /** Uses cached state, because texts never change. Reads again if the text version is missing. */
   async function loadConsentType(tenant: TenantId, body: RecordConsentBody): Promise<ConsentTypeState> {
     const target = consentTypes.of(tenant, body.consent_type_id)
     const { state: cached } = await store.loadCached(target)

@@ -1,6 +1,6 @@
 import { Type, type Static, type TNull, type TSchema } from 'typebox'
 
-/** How a command route answers: its status, its record, and where that record is. */
+/** The reply of a command route: status, record and location. */
 export interface CommandReply<Record, Params> {
   readonly status: 200 | 201 | 202 | 204
   readonly schema: TSchema
@@ -20,7 +20,7 @@ export function created<Schema extends TSchema, Params>(
   return { status: 201, schema, location }
 }
 
-/** 201 with Location, or 200 where `handle` says that it found the record. */
+/** 201 with Location, or 200 if `handle` found an equal record. */
 export function createdOrFound<Schema extends TSchema, Params>(
   schema: Schema,
   location: LocationOf<Schema, Params>,
@@ -28,7 +28,7 @@ export function createdOrFound<Schema extends TSchema, Params>(
   return { status: 201, schema, location, mayFind: true }
 }
 
-/** 202 with Location: work follows. */
+/** 202 with Location. Work follows. */
 export function accepted<Schema extends TSchema, Params>(
   schema: Schema,
   location: LocationOf<Schema, Params>,

@@ -10,7 +10,8 @@ import type { ProblemCode } from '../../platform/http/problems.ts'
 import { answerWrite, requireMatch, type ReplyHead, type ServingProjector } from '../../platform/http/replies.ts'
 import { commandContext } from '../../platform/http/request-context.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
-import type { CommandContext, TenantId } from '../../platform/kit/tenants.ts'
+import { isPlatformWide, tenantIfNamed, type Tenancy, type TenantFor } from '../../platform/http/tenancy.ts'
+import type { CommandContext } from '../../platform/kit/tenants.ts'
 import type { Position, StreamRevision } from '../../platform/kit/positions.ts'
 import type { DomainEvent } from '../../streams/store/events.ts'
 import type { CommandReply } from './command-replies.ts'
@@ -29,48 +30,54 @@ export interface CommandRoute<
   Reply,
   Name extends string,
   Code extends ProblemCode,
+  Kind extends Tenancy = 'required',
 > extends Pick<FastifyContextConfig, 'hasEtag' | 'takesWait' | 'mayLackBody'> {
   /** A POST is keyed: it honours an Idempotency-Key. */
   readonly method: 'POST' | 'PATCH' | 'DELETE'
-  /** Below the service's mount. Its parameters are UUIDs. */
+  /** Below the service's mount. Its parameters are UUIDs, but for `textParams`. */
   readonly path: Path
+  readonly textParams?: readonly (keyof NoInfer<IdParams<Path>>)[]
   readonly operationId: string
   readonly summary: string
   readonly description?: string
   readonly access: Access
-  /** Without it the route refuses a body with members. */
+  /** `optional`: a platform caller need not name an organisation, and `tenant` is null then. */
+  readonly tenancy?: Kind
+  /** If omitted, the route refuses a body with members. */
   readonly body?: Body
-  /** The casing of the schema's members, for a body that is read in both. */
+  /** The casing of the schema's members, if the route accepts both casings. */
   readonly casing?: Casing
   readonly reply: CommandReply<Reply, NoInfer<IdParams<Path>>>
-  /** The projectors whose tables serve the record: the answer waits until they show the write. */
+  /** The projectors of the tables that serve the record. The answer waits until they contain the write. */
   readonly readBy: readonly ServingProjector[]
-  /** The problem that answers each refusal whose name is no problem code. */
+  /** The problem for each refusal whose name is not a problem code. */
   readonly refusals?: { readonly [Refused in Name]: RefusalAnswer<MemberOf<NoInfer<Body>>> }
   /** Further problems of the route, and refusals with the name of a problem. OpenAPI lists them. */
   readonly problems?: readonly Code[]
   /** `stream`: If-Match is compared with the stream that `run` decides on. `record`: `handle` compares it. */
   readonly ifMatch?: 'stream' | 'record'
   readonly handle: (
-    command: Command<IdParams<Path>, Static<Body>, NoInfer<Name | Code> | UsualRefusal>,
+    command: Command<IdParams<Path>, Static<Body>, NoInfer<Name | Code> | UsualRefusal, NoInfer<Kind>>,
   ) => Promise<Handled<NoInfer<Reply>>>
 }
 
 type MemberOf<Body extends TObject> = Extract<keyof Static<Body>, string>
 
 /** One request of a command route. */
-export interface Command<Params, Body, Name extends string> {
-  readonly tenant: TenantId
+interface Command<Params, Body, Name extends string, Kind extends Tenancy = 'required'> {
+  readonly tenant: TenantFor<Kind>
+  /** The caller acts for every organisation, whichever one the request names. */
+  readonly isPlatformWide: boolean
   readonly caller: Caller
   /** In lower case. */
   readonly params: Params
   /** Its ids are in lower case. */
   readonly body: Body
-  /** The fingerprint covers the body as it came. */
+  /** The fingerprint covers the body as it was sent. */
   readonly keyed: KeyedRequest
   readonly now: Date
   readonly context: CommandContext
-  /** Executes a decision in the name of the request; answers its refusals as the route declares. */
+  /** Executes a decision for the request, and maps its refusals as the route declares. */
   readonly run: <State, Event extends DomainEvent>(
     target: CommandTarget<State, Event>,
     decide: (state: State) => Decision<Event, Name>,
@@ -82,35 +89,39 @@ export interface Command<Params, Body, Name extends string> {
   readonly reply: ReplyHead
 }
 
-/** What the answer consists of: `{ ...await run(…), record }`. */
-export interface Handled<Reply> extends Pick<Executed<unknown, DomainEvent>, 'events'> {
+/** The parts of the answer: `{ ...await run(…), record }`. */
+interface Handled<Reply> extends Pick<Executed<unknown, DomainEvent>, 'events'> {
   readonly record: Reply
-  /** Where the write, or what a repeat found, stands. */
+  /** Position of the write, or of the events that a repeat found. */
   readonly reached: Position | undefined
-  /** Of the record, for the ETag. */
+  /** Revision of the record, for the ETag. */
   readonly revision: StreamRevision
-  /** Whether a keyed request was seen before; if left out, a POST without events was. */
+  /** Whether the keyed request is a repeat. Default: a POST without events is one. */
   readonly isReplayed?: boolean
   /** A create found an equal record instead. */
   readonly isFound?: boolean
   readonly retryAfterSeconds?: number | undefined
 }
 
-/** Registers the route of a command. It does what all of them repeat; `handle` builds the command and runs it. */
+/**
+ * Registers the route of a command. It does the work that all routes share. `handle` builds the command and runs it.
+ */
 export function commandRoute<
   const Path extends string,
   Body extends TObject,
   Reply,
   Name extends string = never,
   Code extends ProblemCode = never,
->(app: ServiceApp, deps: CommandDependencies, route: CommandRoute<Path, Body, Reply, Name, Code>): void {
+  Kind extends Tenancy = 'required',
+>(app: ServiceApp, deps: CommandDependencies, route: CommandRoute<Path, Body, Reply, Name, Code, Kind>): void {
   const { method, body: bodySchema, reply: replies, ifMatch, readBy, hasEtag = false } = route
   const { takesWait = false, mayLackBody = false } = route
   const { store, vault } = deps
   const isKeyed = method === 'POST'
+  const texts: readonly string[] = route.textParams ?? []
   const answering = answeringRefusals<string>(route.refusals ?? {})
   const withLowerCaseIds = lowerCaseIds(bodySchema)
-  const namesOrg = bodySchema !== undefined && 'organisationId' in bodySchema.properties
+  const namesOrg = bodySchema !== undefined && orgMembers.some((name) => name in bodySchema.properties)
   const codes = Object.values<RefusalAnswer>(route.refusals ?? {}).map(({ code }) => code)
 
   app.route({
@@ -124,7 +135,7 @@ export function commandRoute<
       operationId: route.operationId,
       summary: route.summary,
       ...(route.description === undefined ? {} : { description: route.description }),
-      ...(route.path.includes(':') ? { params: idParams(route.path) } : {}),
+      ...(route.path.includes(':') ? { params: idParams(route.path, texts) } : {}),
       querystring: OrgQuery,
       ...(bodySchema === undefined ? {} : { body: bodySchema }),
       response: answers(
@@ -134,17 +145,23 @@ export function commandRoute<
     },
     config: { access: route.access, hasEtag, takesWait, mayLackBody, takesIfMatch: ifMatch !== undefined },
     handler: async (request, reply) => {
-      // The schemas above have checked these; their types are lost on the way through fastify.
+      // The schemas above have validated these. Their types are lost in fastify.
       const given = request.body as Static<Body>
-      const params = lowerCased(request.params as IdParams<Path>)
-      const tenant = tenantOf(request.caller, namedOrg(request.query, namesOrg ? organisationOf(given) : undefined))
+      const params = lowerCased(request.params as IdParams<Path>, texts)
+      const named = namedOrg(request.query, namesOrg ? organisationOf(given) : undefined)
+      const tenant =
+        route.tenancy === 'optional'
+          ? tenantIfNamed(request.caller, route.access, named)
+          : tenantOf(request.caller, named)
       if (bodySchema === undefined) requireNoBody(given)
       const fingerprinted = bodySchema === undefined ? null : given
       const keyed = isKeyed ? keyedRequest(request, tenant, vault, fingerprinted) : unkeyedRequest()
-      const context = commandContext(request, { orgId: tenant })
+      const context = commandContext(request, tenant === null ? {} : { orgId: tenant })
 
       const handled = await route.handle({
-        tenant,
+        // Null only where the route's tenancy is optional.
+        tenant: tenant as TenantFor<Kind>,
+        isPlatformWide: isPlatformWide(request.caller, route.access),
         caller: request.caller,
         params,
         body: withLowerCaseIds(given),
@@ -165,8 +182,8 @@ export function commandRoute<
               await beforeAppend?.()
             },
           )
-          // A caller that expects another revision cannot know that nothing changes. The repeat of a POST may expect
-          // the revision that the first request changed.
+          // Also compare the revision if nothing changes: the caller may have another version. The repeat of a POST may
+          // expect the revision before its first request.
           if (ifMatch === 'stream' && !isKeyed && done.events.length === 0) requireMatch(request, done.revision)
           return done
         },
@@ -197,11 +214,17 @@ async function takesNoBodyAsEmpty(request: FastifyRequest): Promise<void> {
   if (request.body === undefined) request.body = {}
 }
 
-function lowerCased<Ids extends Readonly<Record<string, string>>>(ids: Ids): Ids {
+function lowerCased<Ids extends Readonly<Record<string, string>>>(ids: Ids, texts: readonly string[]): Ids {
   // The names stay, so the type does.
-  return Object.fromEntries(Object.entries(ids).map(([name, id]) => [name, id.toLowerCase()])) as Ids
+  return Object.fromEntries(
+    Object.entries(ids).map(([name, id]) => [name, texts.includes(name) ? id : id.toLowerCase()]),
+  ) as Ids
 }
 
+/** The member of a body that names the organisation, in either casing of a service. */
+const orgMembers = ['organisationId', 'org_id']
+
 function organisationOf(body: object): string | undefined {
-  return 'organisationId' in body && typeof body.organisationId === 'string' ? body.organisationId : undefined
+  const members = new Map<string, unknown>(Object.entries(body))
+  return orgMembers.map((name) => members.get(name)).find((named) => typeof named === 'string')
 }

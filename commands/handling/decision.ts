@@ -1,11 +1,11 @@
 import type { DomainEvent } from '../../streams/store/events.ts'
 
-/** The command cannot be carried out in this state: a fact of the domain, by its name. */
+/** The state does not allow the command. The name of the refusal is a fact of the domain. */
 export interface Refusal<Name extends string = string> {
   readonly refused: Name
 }
 
-/** What a decide function returns: events to append (none for a repeat), or a refusal with one of these names. */
+/** The result of a decide function: events to append (none for a repeat), or a refusal with one of these names. */
 export type Decision<Event extends DomainEvent, Name extends string = never> = readonly Event[] | Refusal<Name>
 
 export function refused<const Name extends string>(name: Name): Refusal<Name> {
@@ -17,8 +17,8 @@ export function isRefusal<Given extends Refusal>(decision: readonly DomainEvent[
 }
 
 /**
- * The rule of a keyed create (contract section 1, Idempotency): the record under the id that the key fixed comes from
- * the same request, which is answered again, or from another one.
+ * The rule of a keyed create (contract section 1, Idempotency). The key determines the id. A record with this id comes
+ * from the same request, which is a repeat, or from another one, which is refused.
  */
 export function repeated(
   command: { fingerprint: string | null },
@@ -28,13 +28,13 @@ export function repeated(
   return isSame ? [] : refused('idempotency-key-reused')
 }
 
-/** A lease that ends later than this, in milliseconds, was given by a clock that was ahead: none is longer than half of it. */
+/** In milliseconds. No lease is longer than half of it, so a lease that ends later came from a clock that was ahead. */
 const longestMs = 120_000
 
 /**
- * Until when somebody may be at an attempt that the stream says was begun: whoever meets it waits. Null when there is
- * none, or its lease has ended: then whoever began it is taken for dead. One that no clock of now can have given has ended
- * too: an attempt that is begun twice for that is one attempt to whoever it calls.
+ * The end of the lease of an open attempt. Until then other workers wait. Null if there is no open attempt, or if its
+ * lease has ended: then its worker counts as dead. A lease that ends too far in the future came from a wrong clock and
+ * counts as ended. The attempt may then run twice. The receiver sees the same id, so this does no harm.
  */
 export function openLeaseEnd(leaseUntil: string | null | undefined, now: Date): Date | null {
   if (leaseUntil === null || leaseUntil === undefined) return null

@@ -4,7 +4,7 @@ import type { ObjectStore } from '../../platform/storage/object-store.ts'
 import type { Vault } from '../../platform/vault/vault.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
 
-/** What every service's write routes are given. */
+/** Dependencies of all write routes. */
 export interface CommandDependencies {
   readonly store: EventStore
   readonly vault: Vault
@@ -12,16 +12,16 @@ export interface CommandDependencies {
   readonly now: () => Date
 }
 
-/** What the routes of assessments and images are given. */
+/** Dependencies of the routes of assessments and images. */
 export interface AssessmentDependencies extends CommandDependencies {
   readonly objects: ObjectStore
   readonly failpoint: Failpoint
 }
 
-/** Ids and chance come in with the routes. */
+/** With sources of ids and randomness. */
 export interface AssessmentRouteDependencies extends AssessmentDependencies {
   /** A UUID v7. */
   readonly newId: () => string
-  /** For an object key that nothing else has. */
+  /** The part that makes an object key unique. */
   readonly randomPart: () => string
 }

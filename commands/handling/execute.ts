@@ -17,28 +17,31 @@ export interface CommandTarget<State, Event extends DomainEvent> extends Target<
 export interface Executed<State, Event extends DomainEvent> {
   readonly state: State
   readonly revision: StreamRevision
-  /** Empty when the command repeated what had been done. */
+  /** Empty if the command was a repeat. */
   readonly events: readonly Event[]
-  /** `$all` position of the last event appended; undefined when nothing was. */
+  /** `$all` position of the last appended event. Undefined without events. */
   readonly position: Position | undefined
-  /** The same, or for a repeat where the stream's last event stands: what holds it holds all that the answer tells. */
+  /**
+   * The same, or for a repeat the position of the stream's last event. A read model at this position contains the
+   * answer.
+   */
   readonly reached: Position | undefined
 }
 
-/** Enough for a burst on one stream, where each round lets one writer through. */
+/** Enough for a burst on one stream. In each round one writer succeeds. */
 const attempts = 40
 const pauseMs = 10
 
 /**
- * Loads, decides, appends at exactly the revision that was decided on. Cached state is only trusted by way of an
- * append: every refusal, every empty result and every revision that is not the expected one is looked at again after
- * reading the stream's tail. A lost race is
- * decided again a few times, and so is a stream that was taken for new and is not.
+ * Loads the state, decides, and appends at exactly the revision of that state. Only an append proves that cached state
+ * is current. So a refusal, an empty result or an unexpected revision is decided again after a read of the stream's
+ * tail. After a lost race it decides again, a limited number of times. The same happens if a stream that should be new
+ * exists.
  *
- * @param beforeAppend what another stream must say first (a claim, a mark), or which revision the caller expects to
- * change; runs once a decision stands, with the revision that it was made on, and must bear to run again
+ * @param beforeAppend appends that another stream needs first (a claim, a mark), or the check of the expected revision.
+ * Runs after a decision with events, with the revision of its state. It may run more than once
  *
- * @throws Problem the refusal's; `conflict` when the stream would not stand still
+ * @throws Problem the refusal's; `conflict` if every attempt lost its race
  */
 export async function execute<State, Event extends DomainEvent>(
   store: EventStore,
@@ -64,7 +67,7 @@ export async function execute<State, Event extends DomainEvent>(
     try {
       await beforeAppend?.(revision)
     } catch (error) {
-      // The revision that the caller expects to change may be one that another process wrote and this one has not read.
+      // The caller may expect a revision that another process wrote and this process has not read yet.
       const isAhead = !isFresh && error instanceof Problem && error.code === 'precondition-failed'
       if (!isAhead) throw error
       isFresh = true
@@ -89,9 +92,9 @@ export async function execute<State, Event extends DomainEvent>(
 }
 
 /**
- * A stream's state to plan a step on whose first append checks the plan: as it is kept where that says that there is
- * something to do, else read afresh. What is kept may be older than what another instance has written; `execute` then decides
- * once more on what there is, so the decision has to be told the plan and to come to nothing where it does not hold any more.
+ * Loads the state to plan a step. Uses cached state; if it shows nothing to do, loads fresh state. Cached state may
+ * lack events of other instances. The first append of the step therefore validates the plan: its decide function gets
+ * the plan, and returns no event if the plan is stale.
  */
 export async function loadForPlan<State, Event extends DomainEvent>(
   store: Pick<EventStore, 'load' | 'loadCached'>,

@@ -1,13 +1,15 @@
-/** Runs work under a name when all earlier work under that name is over. */
+/** Runs work under a name after all earlier work under that name has ended. */
 export type KeyedLock = <Result>(name: string, work: () => Promise<Result>) => Promise<Result>
 
-/** Turns within this process: they save work, and decide nothing, since other instances have turns of their own. */
+/**
+ * A lock within this process. It only saves work: other instances have their own locks, so no decision relies on it.
+ */
 export function createKeyedLock(): KeyedLock {
   const last = new Map<string, Promise<unknown>>()
   return async (name, work) => {
     const before = last.get(name)
     const mine = (async () => {
-      // Whoever had the turn before hears of its failure; the next one begins all the same.
+      // The earlier caller gets its own error. The next one starts in any case.
       await Promise.allSettled([before])
       return work()
     })()

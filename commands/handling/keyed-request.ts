@@ -5,54 +5,61 @@ import type { TenantId } from '../../platform/kit/tenants.ts'
 import type { Vault } from '../../platform/vault/vault.ts'
 import type { CausingRequest } from '../../streams/types.ts'
 
-/** What the Idempotency-Key of any keyed POST may be refused with. */
+/** Problems of the Idempotency-Key of any keyed POST. */
 export const keyProblems = ['idempotency-key-invalid', 'idempotency-key-reused'] as const
 
-/** The identity of what a POST creates. */
+/** The identity of a POST, and of the record that it creates. */
 export interface KeyedRequest {
-  /** Fixed by the Idempotency-Key where there is one, so that a repeat meets what it created; else new. */
+  /** Derived from the Idempotency-Key, so that a repeat finds the record. Without a key it is new. */
   readonly id: string
   /** HMAC of the body, null without a key. */
   readonly fingerprint: string | null
   readonly isKeyed: boolean
-  /** The id of another thing that the same request creates. */
+  /** The id of another record that the same request creates. */
   readonly idOf: (part: string) => string
   /** The key with its scope, as the name of a claim; null without a key. */
-  readonly claimName: string | null
-  /** HMAC of key and body together, null without a key: tells requests apart whose id the key does not fix. */
+  readonly reservedKey: string | null
+  /**
+   * HMAC of key and body together, null without a key. It distinguishes requests if the key does not determine the id.
+   */
   readonly identity: string | null
-  /** For the event that a POST to an existing stream causes. */
+  /** Recorded in the event that a POST appends to an existing stream. */
   readonly causing: CausingRequest
 }
 
 /**
- * @param body what the fingerprint covers; image bytes replaced by hash and length
+ * @param body the content of the fingerprint, with hash and length in place of image bytes
  * @throws Problem `idempotency-key-invalid`
  */
-export function keyedRequest(request: FastifyRequest, orgId: TenantId, vault: Vault, body: unknown): KeyedRequest {
+export function keyedRequest(
+  request: FastifyRequest,
+  orgId: TenantId | null,
+  vault: Vault,
+  body: unknown,
+): KeyedRequest {
   const idempotency = idempotencyOf(request, orgId)
   if (idempotency === null) return unkeyedRequest()
-  const claimName = `idempotency\0${idempotency.scopeId}\0${idempotency.key}`
+  const reservedKey = `idempotency\0${idempotency.scopeId}\0${idempotency.key}`
   const fingerprint = fingerprintBody(body, (bytes) => vault.fingerprint(bytes))
   return {
     id: idempotentId(idempotency),
     fingerprint,
     isKeyed: true,
     idOf: (part) => idempotentId(idempotency, part),
-    claimName,
-    identity: vault.fingerprint(`${claimName}\0${fingerprint}`),
-    causing: { key: vault.fingerprint(claimName), fingerprint },
+    reservedKey,
+    identity: vault.fingerprint(`${reservedKey}\0${fingerprint}`),
+    causing: { key: vault.fingerprint(reservedKey), fingerprint },
   }
 }
 
-/** A request without a key: each of its ids is new. */
+/** A request without a key. All its ids are new. */
 export function unkeyedRequest(): KeyedRequest {
   return {
     id: v7(),
     fingerprint: null,
     isKeyed: false,
     idOf: () => v7(),
-    claimName: null,
+    reservedKey: null,
     identity: null,
     causing: null,
   }

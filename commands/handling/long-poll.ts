@@ -3,16 +3,16 @@ import type { EventStore } from '../../streams/store/event-store.ts'
 import type { DomainEvent, Target } from '../../streams/store/events.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 
-/** What a write answers with. */
+/** The state for the answer of a write. */
 export interface Held<State> {
   readonly state: State
-  /** Of the end, when it came while the answer was held: the read models that serve the record should know of it. */
+  /** Position of the end, if it came while the answer was held. The read models of the record should reach it. */
   readonly position: Position | undefined
 }
 
 /**
- * Holds the answer of a write back for callers who prefer to wait until what it set in motion is over (`Prefer: wait`).
- * The stream is asked, not a read model: what has been acknowledged is never missing there.
+ * Holds the answer of a write until the work that it started has ended, for callers that send `Prefer: wait`. It reads
+ * the stream, not a read model, because a stream contains every acknowledged event.
  */
 export async function longPoll<State, Event extends DomainEvent>(
   store: EventStore,
@@ -29,7 +29,7 @@ export async function longPoll<State, Event extends DomainEvent>(
   }
   const seen = await reply.request.server.waiting.hold(reply, look, isOver)
   if (isOver(state) || !isOver(seen)) return { state: seen, position: undefined }
-  // Without it the answer is as right; a GET right after it might be a moment behind.
+  // Without a position the answer is still correct, but a GET right after it may be a moment behind.
   const position = await store.head({ streamPrefixes: [stream] }).catch(() => undefined)
   return { state: seen, position }
 }

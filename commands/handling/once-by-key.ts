@@ -2,22 +2,22 @@ import { problem, Problem } from '../../platform/http/problems.ts'
 import type { CommandContext, TenantId } from '../../platform/kit/tenants.ts'
 import type { CommandDependencies } from './dependencies.ts'
 import type { KeyedRequest } from './keyed-request.ts'
-import { claim, reservationsOf } from './reservations.ts'
+import { reserve, reservationsOf } from './reservations.ts'
 
 export interface KeyOwner {
   readonly orgId: TenantId
   readonly ownerId: string
   readonly ownerStream: string
-  /** Whether the create that claimed the key got as far as its own append. */
+  /** Whether the create that claimed the key has appended its event. */
   readonly hasHappened: () => Promise<boolean>
 }
 
 /**
- * Runs a create that its Idempotency-Key cannot fix by an id of its own, because the id follows from a natural key or
- * because an existing record may be the answer. The key is claimed with the fingerprint first, and given back when the
- * create is refused, since no refusal is ever pinned to a key.
+ * Runs a create whose id does not derive from its Idempotency-Key: the id derives from a natural key, or an existing
+ * record may be the answer. It first claims the key, with the fingerprint. If the create is refused, it releases the
+ * key, because a key never keeps a refusal.
  *
- * @throws Problem `idempotency-key-reused` when the key stands for another request
+ * @throws Problem `idempotency-key-reused` if the key belongs to another request
  */
 export async function onceByKey<Result>(
   deps: CommandDependencies,
@@ -26,22 +26,22 @@ export async function onceByKey<Result>(
   context: CommandContext,
   create: () => Promise<Result>,
 ): Promise<Result> {
-  if (keyed.claimName === null) return create()
-  const request = { ...owner, key: keyed.claimName, fingerprint: keyed.fingerprint }
-  let claimed = await claim(reservationsOf(deps), request, context)
-  if (claimed.kind === 'claimed' && claimed.fingerprint !== keyed.fingerprint && !(await hasHappened())) {
-    // A request that came to nothing had claimed the key (a crash between the two): it pins nothing.
-    await claimed.release()
-    claimed = await claim(reservationsOf(deps), request, context)
+  if (keyed.reservedKey === null) return create()
+  const request = { ...owner, key: keyed.reservedKey, fingerprint: keyed.fingerprint }
+  let reserved = await reserve(reservationsOf(deps), request, context)
+  if (reserved.kind === 'reserved' && reserved.fingerprint !== keyed.fingerprint && !(await hasHappened())) {
+    // A request claimed the key and crashed before its append. Its claim has no effect.
+    await reserved.release()
+    reserved = await reserve(reservationsOf(deps), request, context)
   }
-  if (claimed.kind === 'held' || claimed.fingerprint !== keyed.fingerprint) throw problem('idempotency-key-reused')
+  if (reserved.kind === 'held' || reserved.fingerprint !== keyed.fingerprint) throw problem('idempotency-key-reused')
   try {
     const result = await create()
-    await claimed.confirm()
+    await reserved.confirm()
     return result
   } catch (error) {
-    // After an unknown outcome the claim stays: the create may have happened, and the repeat will find out.
-    if (claimed.isNew && error instanceof Problem) await claimed.release()
+    // After an unknown outcome the claim stays. The create may have happened, and a repeat checks this.
+    if (reserved.isNew && error instanceof Problem) await reserved.release()
     throw error
   }
 }

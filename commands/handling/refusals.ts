@@ -2,7 +2,7 @@ import { isProblemCode, type ProblemCode, type ProblemDetails } from '../../plat
 import type { DomainEvent } from '../../streams/store/events.ts'
 import { isRefusal, type Decision } from './decision.ts'
 
-/** The problem that answers a refusal. With a member of the body, the detail is about that member. */
+/** The problem for a refusal. With `member`, the detail is about that member of the body. */
 export type RefusalAnswer<Member extends string = string> =
   | { readonly code: ProblemCode; readonly detail?: string }
   | {
@@ -13,16 +13,16 @@ export type RefusalAnswer<Member extends string = string> =
       readonly rule?: string
     }
 
-/** A refusal as its caller sees it. A refusal whose name is a problem code is one already. */
+/** A refusal with the code of its problem. A refusal named like a problem code already has this form. */
 export interface AnsweredRefusal {
   readonly refused: ProblemCode
   readonly details?: ProblemDetails
 }
 
-/** A decision whose refusals are problems. `execute` takes no other. */
+/** A decision whose refusals have problem codes. `execute` accepts only this form. */
 export type AnsweredDecision<Event extends DomainEvent> = readonly Event[] | AnsweredRefusal
 
-/** Maps the refusals of decisions: those with an answer to their problem, those named like a problem to that one. */
+/** Maps refusals to problems: by the given answers, or by a name that is a problem code. */
 export function answeringRefusals<Name extends string>(answers: Readonly<Record<Name, RefusalAnswer>>) {
   const entries = Object.entries<RefusalAnswer>(answers)
   const byName = new Map(entries.map(([name, answer]) => [name, answered(answer)]))

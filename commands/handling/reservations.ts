@@ -7,12 +7,12 @@ import type { Decision } from './decision.ts'
 import type { CommandDependencies } from './dependencies.ts'
 import { execute } from './execute.ts'
 
-/** How long an unconfirmed claim is left alone while its owner, or what the owner claimed it for, is nowhere to be seen. */
+/** Time that an unconfirmed claim stays while its owner does not exist, or exists without the key. */
 const graceMs = 30_000
 
 /**
- * `lacking`: there, but without the key: it has given up a confirmed claim, and may be about to take an unconfirmed one.
- * `revoked`: gone for good, so that its claims count no more, confirmed or not.
+ * `lacking`: the owner exists without the key. It gave up a confirmed claim, or may soon use an unconfirmed one.
+ * `revoked`: the owner has ended for ever. None of its claims counts, confirmed or not.
  */
 export type OwnerState = 'absent' | 'present' | 'lacking' | 'revoked'
 
@@ -21,11 +21,13 @@ export interface Reservations {
   /** HMAC with the vault's pepper, hex. */
   readonly hash: (key: string) => string
   readonly now: () => Date
-  /** As it is now, whoever wrote it. @param key the claimed key, in the clear */
+  /** The owner's current state, also if another process wrote it. @param key the claimed key, in the clear */
   readonly ownerOf: (ownerStream: string, key: string) => Promise<OwnerState>
 }
 
-/** @param ownerOf for owners that can be revoked, or lose their keys; without it, an owner is present as soon as its stream is */
+/**
+ * @param ownerOf for owners that can be revoked or lose their keys. Without it an owner is present if its stream exists
+ */
 export function reservationsOf(
   { store, vault, now }: CommandDependencies,
   ownerOf?: Reservations['ownerOf'],
@@ -35,28 +37,30 @@ export function reservationsOf(
   return { store, now, hash: (key) => vault.fingerprint(key), ownerOf: ownerOf ?? byStream }
 }
 
-export interface ClaimRequest {
+export interface ReservationRequest {
   readonly orgId: TenantId
-  /** The key that must be unique, in the clear; only its HMAC leaves this process. */
+  /** The key that must be unique, in the clear. Only its HMAC leaves this process. */
   readonly key: string
   readonly ownerId: string
   readonly ownerStream: string
   readonly fingerprint: string | null
   /**
-   * Whether a claim that the owner has already is replaced: for an owner that is there without the key, so that whoever
-   * is about to end the old claim ends nothing.
+   * Replaces an existing claim of the same owner. For an owner that exists without the key: a request that is about to
+   * end the old claim then ends nothing.
    */
   readonly isRenewing?: boolean
 }
 
-export type ClaimResult =
+export type ReservationResult =
   | {
-      readonly kind: 'claimed'
-      /** Made by this call; false when the same owner had claimed the key before, and did not renew that. */
+      readonly kind: 'reserved'
+      /**
+       * True if this call made the claim. False if the owner had claimed the key before and did not renew the claim.
+       */
       readonly isNew: boolean
       readonly fingerprint: string | null
       readonly release: () => Promise<void>
-      /** False when the claim was lost meanwhile, or renewed by the same owner. */
+      /** False if the claim was lost meanwhile, or renewed by the same owner. */
       readonly confirm: () => Promise<boolean>
     }
   | {
@@ -66,60 +70,60 @@ export type ClaimResult =
       readonly isConfirmed: boolean
     }
 
-/** Who holds a key now; null when nobody does. An unconfirmed claim whose owner exists counts as held. */
+/** The current owner of a key, or null. An unconfirmed claim of an existing owner counts as held. */
 export async function holderOf(reservations: Reservations, orgId: TenantId, key: string): Promise<string | null> {
   const { state } = await reservations.store.load(reservationStreams.of(orgId, reservations.hash(key)))
   if (state.status === 'free') return null
-  const owner = await reservations.ownerOf(state.claim.ownerStream, key)
+  const owner = await reservations.ownerOf(state.reservation.ownerStream, key)
   const isHeld = owner === 'present' || (owner === 'absent' && state.status === 'confirmed')
-  return isHeld ? state.claim.ownerId : null
+  return isHeld ? state.reservation.ownerId : null
 }
 
 /**
- * Claims a key before its owner's append (architecture section 4). Whoever meets another's claim looks at the owner: there,
- * it confirms; absent after 30 s, it releases by an append, so that a late confirmation is seen to fail. Claiming again
- * for the same owner succeeds.
+ * Claims a key before its owner's append (architecture section 4). If another owner has claimed the key, reads that
+ * owner. If it exists, confirms its claim. If it is absent after 30 s, releases the claim by an append, so that a late
+ * confirmation fails visibly. A second claim for the same owner succeeds.
  */
-export async function claim(
+export async function reserve(
   reservations: Reservations,
-  request: ClaimRequest,
+  request: ReservationRequest,
   context: CommandContext,
-): Promise<ClaimResult> {
+): Promise<ReservationResult> {
   const { store, now } = reservations
   const { target, step, claimId } = keyed(reservations, request, context)
   const { state } = await store.load(target)
-  if (state.status !== 'free' && state.claim.ownerId !== request.ownerId)
+  if (state.status !== 'free' && state.reservation.ownerId !== request.ownerId)
     await judge(reservations, request, state, context)
 
-  const { state: held, events } = await execute(store, target, claimFor(request, claimId, now()), step('claim'))
+  const { state: held, events } = await execute(store, target, reserveFor(request, claimId, now()), step('claim'))
   if (held.status === 'free') throw new Error('a claim left its reservation free')
-  if (held.claim.ownerId !== request.ownerId) {
-    const { ownerId, fingerprint } = held.claim
+  if (held.reservation.ownerId !== request.ownerId) {
+    const { ownerId, fingerprint } = held.reservation
     return { kind: 'held', ownerId, fingerprint, isConfirmed: held.status === 'confirmed' }
   }
-  const ours = held.claim.claimId
+  const ours = held.reservation.claimId
   return {
-    kind: 'claimed',
+    kind: 'reserved',
     isNew: events.length > 0,
-    fingerprint: held.claim.fingerprint,
+    fingerprint: held.reservation.fingerprint,
     release: async () => {
-      await execute(store, target, releaseClaim(ours, now()), step('release'))
+      await execute(store, target, releaseReservation(ours, now()), step('release'))
     },
     confirm: async () => {
-      const { state: after } = await execute(store, target, confirmClaim(ours, now()), step('confirm'))
-      return after.status === 'confirmed' && after.claim.claimId === ours
+      const { state: after } = await execute(store, target, confirmReservation(ours, now()), step('confirm'))
+      return after.status === 'confirmed' && after.reservation.claimId === ours
     },
   }
 }
 
-/** Ends the claim of a key that its owner has given up; a claim that counts, or is about to, stays. */
+/** Ends the claim of a key that its owner has given up. A claim that is in use, or may be soon, stays. */
 export async function vacate(reservations: Reservations, request: KeyOf, context: CommandContext): Promise<void> {
   const { target } = keyed(reservations, request, context)
   const { state } = await reservations.store.load(target)
   if (state.status !== 'free') await judge(reservations, request, state, context)
 }
 
-type KeyOf = Pick<ClaimRequest, 'orgId' | 'key'>
+type KeyOf = Pick<ReservationRequest, 'orgId' | 'key'>
 
 function keyed(reservations: Reservations, { orgId, key }: KeyOf, context: CommandContext) {
   const keyHash = reservations.hash(key)
@@ -131,51 +135,52 @@ function keyed(reservations: Reservations, { orgId, key }: KeyOf, context: Comma
 }
 
 /**
- * Confirms a claim, ends it or leaves it alone, after what its owner is. The owner is looked at after the claim: if it
- * takes the key later than that, it has renewed a confirmed claim, or confirms an unconfirmed one, and nothing ends.
+ * Confirms a claim, ends it or keeps it, depending on its owner. The owner is read after the claim. If the owner takes
+ * the key later than this read, it has renewed a confirmed claim, or it confirms an unconfirmed one, and nothing ends.
  */
 async function judge(
   reservations: Reservations,
   request: KeyOf,
-  { status, claim: { claimId, ownerStream, claimedAt } }: Exclude<ReservationState, { status: 'free' }>,
+  { status, reservation: { claimId, ownerStream, claimedAt } }: Exclude<ReservationState, { status: 'free' }>,
   context: CommandContext,
 ): Promise<void> {
   const { store, now, ownerOf } = reservations
   const { target, step } = keyed(reservations, request, context)
   const owner = await ownerOf(ownerStream, request.key)
   if (owner === 'present') {
-    await execute(store, target, confirmClaim(claimId, now()), step('confirm-other'))
+    await execute(store, target, confirmReservation(claimId, now()), step('confirm-other'))
   } else if (owner === 'revoked' || (owner === 'lacking' && status === 'confirmed')) {
-    await execute(store, target, revokeClaim(claimId, now()), step('revoke-other'))
+    await execute(store, target, revokeReservation(claimId, now()), step('revoke-other'))
   } else if (now().getTime() - Date.parse(claimedAt) >= graceMs) {
-    await execute(store, target, releaseClaim(claimId, now()), step('release-other'))
+    await execute(store, target, releaseReservation(claimId, now()), step('release-other'))
   }
 }
 
 type Decide = (state: ReservationState) => Decision<ReservationEvent>
 
-function claimFor(request: ClaimRequest, claimId: string, now: Date): Decide {
+function reserveFor(request: ReservationRequest, claimId: string, now: Date): Decide {
   const { ownerStream, ownerId, fingerprint, isRenewing = false } = request
   const data = { claimId, ownerStream, ownerId, fingerprint, claimedAt: now.toISOString() }
   const isOpen = (state: ReservationState) =>
-    state.status === 'free' || (isRenewing && state.claim.ownerId === ownerId && state.claim.claimId !== claimId)
+    state.status === 'free' ||
+    (isRenewing && state.reservation.ownerId === ownerId && state.reservation.claimId !== claimId)
   return (state) => (isOpen(state) ? [{ type: 'ReservationClaimed', data }] : [])
 }
 
-function confirmClaim(claimId: string, now: Date): Decide {
+function confirmReservation(claimId: string, now: Date): Decide {
   const data = { claimId, confirmedAt: now.toISOString() }
   return (state) =>
-    state.status === 'claimed' && state.claim.claimId === claimId ? [{ type: 'ReservationConfirmed', data }] : []
+    state.status === 'reserved' && state.reservation.claimId === claimId ? [{ type: 'ReservationConfirmed', data }] : []
 }
 
-/** A claim that was confirmed meanwhile stays. */
-function releaseClaim(claimId: string, now: Date): Decide {
-  const revoke = revokeClaim(claimId, now)
-  return (state) => (state.status === 'claimed' ? revoke(state) : [])
+/** Does not release a claim that was confirmed meanwhile. */
+function releaseReservation(claimId: string, now: Date): Decide {
+  const revoke = revokeReservation(claimId, now)
+  return (state) => (state.status === 'reserved' ? revoke(state) : [])
 }
 
-function revokeClaim(claimId: string, now: Date): Decide {
+function revokeReservation(claimId: string, now: Date): Decide {
   const data = { claimId, releasedAt: now.toISOString() }
   return (state) =>
-    state.status !== 'free' && state.claim.claimId === claimId ? [{ type: 'ReservationReleased', data }] : []
+    state.status !== 'free' && state.reservation.claimId === claimId ? [{ type: 'ReservationReleased', data }] : []
 }

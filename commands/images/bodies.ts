@@ -7,7 +7,7 @@ import { CaptureType } from '../../streams/assessment/events.ts'
 import { declaredUpload } from '../assessments/bodies.ts'
 import { declaredTypeErrors } from '../assessments/image-checks.ts'
 
-/** Of a case, or of a patient without one; both may be named where they agree. */
+/** An image of a case, or of a patient without a case. If both are given, the patient must be that of the case. */
 export const DeclareImageBody = Type.Object(
   {
     case_id: Type.Optional(Uuid),
@@ -20,14 +20,14 @@ export const DeclareImageBody = Type.Object(
 )
 export type DeclareImageBody = Static<typeof DeclareImageBody>
 
-/** The faults of a declaration that its schema cannot find. */
+/** Errors of a declaration that its schema cannot detect. */
 export function declarationErrors(
   { mime_type, body_site_id: bodySiteId }: DeclareImageBody,
   { profile }: Pick<Configuration, 'profile'>,
 ): MemberError[] {
   const errors = declaredTypeErrors({ mime_type }, '')
   if (profile === 'production' && bodySiteId !== undefined && !isBodySite(bodySiteId)) {
-    errors.push({ pointer: '/body_site_id', detail: 'names no body site of the catalogue', code: 'unknown-body-site' })
+    errors.push({ pointer: '/body_site_id', detail: 'is not a body site of the catalogue', code: 'unknown-body-site' })
   }
   return errors
 }

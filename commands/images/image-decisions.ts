@@ -8,7 +8,7 @@ type Declared = Extract<ImageEvent, { type: 'ImageDeclared' }>['data']
 
 export interface DeclareImage extends Omit<Declared, 'declaredAt' | 'closesAt'> {
   readonly now: Date
-  /** How long the bytes may be uploaded and submitted. */
+  /** Time limit of upload and submit. */
   readonly uploadWindowMs: number
 }
 
@@ -19,7 +19,7 @@ export function declareImage(command: DeclareImage, state: ImageState): Decision
   return [{ type: 'ImageDeclared', data: { ...declared, declaredAt: now.toISOString(), closesAt } }]
 }
 
-/** A call of submit, before the upload is looked at. */
+/** A submit request, before its upload is read. */
 export interface Submission {
   readonly request: CausingRequest
   readonly now: Date
@@ -37,7 +37,7 @@ export function isUploadOpen(now: Date, { closesAt }: Pick<AwaitedImage, 'closes
 
 export type SubmissionRefusal = 'not-found' | 'image-not-awaiting-upload' | 'idempotency-key-reused'
 
-/** What a submit meets: an upload to check, bytes that are there already, or a refusal. */
+/** The case of a submit: an upload to check, bytes that were already received, or a refusal. */
 export function meetImageSubmission(
   { request, now }: Submission,
   state: ImageState,
@@ -49,7 +49,7 @@ export function meetImageSubmission(
   return isReused ? refused('idempotency-key-reused') : 'received'
 }
 
-/** Whether the call carries the very Idempotency-Key that submitted the image. */
+/** Whether the request has the Idempotency-Key that submitted the image. */
 export function isReceivedBy(request: CausingRequest, state: ImageState): boolean {
   return state.status === 'received' && state.submittedBy !== null && state.submittedBy.key === request?.key
 }

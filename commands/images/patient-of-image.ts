@@ -6,9 +6,9 @@ import type { DeclareImageBody } from './bodies.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 
 /**
- * Whose image a declaration is of: the patient of its case where it names one.
+ * The patient of a declared image. With a case, the patient of the case.
  *
- * @throws Problem `case-not-found`, `patient-not-found` (for those of another organisation too), `validation-failed`
+ * @throws Problem `case-not-found`, `patient-not-found` (also for those of another organisation), `validation-failed`
  */
 export async function patientOfImage(
   deps: CommandDependencies,
@@ -17,7 +17,7 @@ export async function patientOfImage(
 ): Promise<string> {
   const { case_id: caseId, patient_id: patientId } = body
   if (caseId === undefined && patientId === undefined)
-    throw refused('one of case_id and patient_id is needed', 'one-of')
+    throw refused('one of case_id and patient_id is required', 'one-of')
   if (caseId === undefined) return requirePatient(deps, orgId, patientId ?? '')
   const ofCase = await patientOfCase(deps, orgId, caseId.toLowerCase())
   if (patientId === undefined) return ofCase
@@ -26,13 +26,13 @@ export async function patientOfImage(
   return named
 }
 
-/** A case that was opened stays so. */
+/** An opened case stays open, so cached state is enough. */
 async function patientOfCase({ store }: CommandDependencies, orgId: TenantId, caseId: string): Promise<string> {
   const target = cases.of(orgId, caseId)
   let { state } = store.presume(target)
   if (state.status === 'absent') ({ state } = await store.load(target))
   if (state.status === 'absent')
-    throw invalidMember('/case_id', 'names no case of the organisation', 'unknown-case', 'case-not-found')
+    throw invalidMember('/case_id', 'is not a case of the organisation', 'unknown-case', 'case-not-found')
   return state.patientId
 }
 

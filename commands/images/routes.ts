@@ -29,7 +29,7 @@ export function imageWriteRoutes(app: ServiceApp, given: AssessmentDependencies)
     method: 'POST',
     path: '/images',
     operationId: 'declareImage',
-    summary: 'Declare an image of a case or a patient, to be uploaded after',
+    summary: 'Declare an image of a case or a patient, for a later upload',
     access,
     body: DeclareImageBody,
     reply: created(ImageRecord, ({ id }) => `/images/${id}`),
@@ -59,7 +59,7 @@ export function imageWriteRoutes(app: ServiceApp, given: AssessmentDependencies)
   uploadUrlRoute(app, deps, {
     path: '/images/:id/upload-url',
     operationId: 'signImageUploadUrl',
-    summary: 'A fresh upload address for a declared image',
+    summary: 'Get a new upload address for a declared image',
     scope,
     notAwaiting: 'image-not-awaiting-upload',
     find: async (tenant, idOf) => {
@@ -89,13 +89,13 @@ export function imageWriteRoutes(app: ServiceApp, given: AssessmentDependencies)
     ],
     handle: async ({ tenant, params: { id: imageId }, keyed: { causing }, context, request }) => {
       const submit = { orgId: tenant, imageId, request: causing }
-      // A request that waits for another one's turn finds the image submitted: nothing is read and copied twice.
+      // A request that waited for another one finds the image submitted, so nothing is read or copied twice.
       const done = await withLock(`${tenant} ${imageId}`, () =>
         receiveUpload(deps, { ...submit, requireRevision: (revision) => requireMatch(request, revision) }, context),
       )
       const { state, events } = done
       if (state.status !== 'received') throw problem('internal-error')
-      // An upload that stays behind does no harm.
+      // An upload that remains does no harm.
       if (events.length > 0) await Promise.allSettled([objects.remove(uploadKey(tenant, imageId, imageId))])
       const { url } = await objects.presignDownload(state.object.key, configuration.downloadUrlTtlSeconds)
       const record = toImageRecord(viewOf(state), { download_url: url })
@@ -103,7 +103,7 @@ export function imageWriteRoutes(app: ServiceApp, given: AssessmentDependencies)
     },
   })
 
-  /** A repeat signs a new address while the upload is awaited. */
+  /** A repeat gets a newly signed address while the upload is awaited. */
   async function addressesOf(state: ExistingImage): Promise<ImageAddresses> {
     if (state.status !== 'awaiting_upload' || !isUploadOpen(clock(), state)) return {}
     const { url, expiresAt } = await signUpload(deps, windowOfImage(state), state)
@@ -111,7 +111,7 @@ export function imageWriteRoutes(app: ServiceApp, given: AssessmentDependencies)
   }
 }
 
-/** The record's view of an image as its stream tells it. */
+/** The record's view of an image, from its stream. */
 function viewOf(state: ExistingImage): ImageView {
   const { sha256 = null, bytes = null } = state.status === 'received' ? state.object : {}
   return {

@@ -10,12 +10,12 @@ import type { UploadWindow } from '../assessments/uploads.ts'
 import type { Executed } from '../handling/execute.ts'
 import { meetImageSubmission, receiveImage } from './image-decisions.ts'
 
-/** The key of the stored bytes that an image names: whatever else was stored for it may be removed. */
+/** The key of an image's stored bytes. Any other object that was stored for it may be removed. */
 export function keysOfImage(state: ImageState): ReadonlySet<string> {
   return new Set(state.status === 'received' ? [state.object.key] : [])
 }
 
-/** The window of an image that is uploaded by itself. */
+/** The window of an image without an assessment. */
 export function windowOfImage({ organisationId, imageId, closesAt }: AwaitedImage): UploadWindow {
   return { organisationId, ownerId: imageId, closesAt }
 }
@@ -24,15 +24,15 @@ export interface ReceiveUpload {
   readonly orgId: TenantId
   readonly imageId: string
   readonly request: CausingRequest
-  /** Throws where the caller expects another revision than the one that would be changed. */
+  /** Throws if the caller expects another revision than the current one. */
   readonly requireRevision: (revision: StreamRevision) => void
 }
 
-/** The image itself is what is wrong: the request has no members. */
+/** Errors point at the whole request, because it has no members. */
 const pointerOf = () => ''
 
 /**
- * Takes the upload of an image once.
+ * Accepts the upload of an image once.
  * @throws Problem `not-found`, `image-not-awaiting-upload`, `precondition-failed`, and those of `takeUploads`
  */
 export async function receiveUpload(

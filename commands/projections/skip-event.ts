@@ -2,13 +2,13 @@ import type { ProjectionEvent } from '../../streams/projection/events.ts'
 import type { ProjectionState, SkippedEvent } from '../../streams/projection/aggregate.ts'
 import type { Decision } from '../handling/decision.ts'
 
-/** A projector cannot project the event, and an operator lets it continue without. */
+/** A projector cannot handle the event, and an operator lets it continue without this event. */
 export interface SkipEvent extends Omit<SkippedEvent, 'skippedAt'> {
   readonly now: Date
 }
 
 /**
- * A skipped event stays skipped, also in a rebuild. Skipping it again, for any reason, changes nothing.
+ * A skipped event stays skipped, also in a rebuild. A second skip changes nothing, whatever its reason.
  */
 export function skipEvent(command: SkipEvent, state: ProjectionState): Decision<ProjectionEvent> {
   const { now, ...data } = command

@@ -4,9 +4,10 @@ import { users, type UserState } from '../../streams/user/aggregate.ts'
 import type { UserEvent } from '../../streams/user/events.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { execute, type Executed } from '../handling/execute.ts'
-import { answeringRefusals, type AnsweredDecision } from '../handling/refusals.ts'
+import { answeringRefusals } from '../handling/refusals.ts'
 import { endOrganisationMembership } from './organisation-membership.ts'
 import { eraseUser } from './status.ts'
+import { mayAdminister, type UserAdministration } from './user-visibility.ts'
 
 const answering = answeringRefusals({})
 
@@ -14,21 +15,24 @@ const answering = answeringRefusals({})
  * Erases a deactivated user. The event comes first, so that a crash leaves work and never a user without a key. The process
  * `users` repeats what follows, and deletes the account at the identity provider.
  *
- * @param permit the refusal by the caller's rights, if there is one
- * @throws Problem `user-not-deactivated`, `not-found`
+ * @throws Problem `user-not-deactivated`, `user-shared`, `not-found`
  */
 export async function eraseUserEverywhere(
   deps: CommandDependencies,
   userId: string,
-  changedBy: string,
+  { changedBy, administration }: { readonly changedBy: string; readonly administration: UserAdministration },
   context: CommandContext,
-  permit: (state: UserState) => AnsweredDecision<UserEvent> | undefined,
 ): Promise<Executed<UserState, UserEvent>> {
   const now = deps.now()
   const done = await execute(
     deps.store,
     users.of(userId),
-    (state) => permit(state) ?? answering(eraseUser({ changedBy, now }, state)),
+    (state) => {
+      const refusal = mayAdminister(administration, state)
+      // A repeat meets the erased user.
+      const isRepeat = refusal?.refused === 'user-erased'
+      return answering(refusal === null || isRepeat ? eraseUser({ changedBy, now }, state) : refusal)
+    },
     context,
   )
   await completeErasure(deps, done.state, changedBy, context)

@@ -11,7 +11,7 @@ import type { UserEvent } from '../../streams/user/events.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { execute, type Executed } from '../handling/execute.ts'
 import { answeringRefusals } from '../handling/refusals.ts'
-import type { ClaimResult } from '../handling/reservations.ts'
+import type { ReservationResult } from '../handling/reservations.ts'
 import { assignRoleFirst, settleMembership } from './organisation-membership.ts'
 import { abandonRegistration, createUser, startRegistration, type CreateUser } from './registration.ts'
 import { addressKey, reserveForUser, subjectKey } from './user-reservations.ts'
@@ -102,9 +102,9 @@ export async function registerUser(
     }
   }
 
-  async function reserve(key: string, name: string): Promise<Extract<ClaimResult, { kind: 'claimed' }>> {
+  async function reserve(key: string, name: string): Promise<Extract<ReservationResult, { kind: 'reserved' }>> {
     const result = await reserveForUser(deps, { userId, key, fingerprint }, named(name))
-    if (result.kind === 'claimed') return result
+    if (result.kind === 'reserved') return result
     throw name === 'address'
       ? problem('email-in-use')
       : await abandoned('provider-rejected', 'identity-provider-rejected')

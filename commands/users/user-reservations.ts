@@ -2,7 +2,7 @@ import { v5 } from 'uuid'
 import { noOrganisation, type CommandContext } from '../../platform/kit/tenants.ts'
 import { isUser, users, type UserState } from '../../streams/user/aggregate.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
-import { claim, reservationsOf, type ClaimResult, type OwnerState } from '../handling/reservations.ts'
+import { reserve, reservationsOf, type ReservationResult, type OwnerState } from '../handling/reservations.ts'
 
 /** Addresses are compared without case, after NFC. */
 export function addressKey(email: string): string {
@@ -18,16 +18,16 @@ export async function reserveForUser(
   deps: CommandDependencies,
   { userId, key, fingerprint }: { readonly userId: string; readonly key: string; readonly fingerprint: string | null },
   context: CommandContext,
-): Promise<ClaimResult> {
-  const reservations = reservationsOf(deps, async (ownerStream, claimed) => {
+): Promise<ReservationResult> {
+  const reservations = reservationsOf(deps, async (ownerStream, key) => {
     const { state } = await deps.store.load(users.at(ownerStream))
-    return ownerStateOf(state, claimed)
+    return ownerStateOf(state, key)
   })
   const target = users.of(userId)
   const request = { orgId: noOrganisation, key, ownerId: userId, ownerStream: target.stream, fingerprint }
-  // A user may have given the key up and want it again, so an older claim of the same user is renewed.
+  // A user may have given the key up and want it again, so an older reservation of the same user is renewed.
   const named = { ...context, commandId: v5(`reserve ${userId}`, context.commandId) }
-  return claim(reservations, { ...request, isRenewing: true }, named)
+  return reserve(reservations, { ...request, isRenewing: true }, named)
 }
 
 /** While the account is created, the user has what it reserved. */

@@ -51,7 +51,7 @@ export const RotateWebhookSecretBody = Type.Object(
       Type.Integer({
         minimum: 0,
         maximum: 604_800,
-        description: 'How long the secret before goes on signing too; 86400 unless it is said',
+        description: 'Time for which the previous secret also signs. Default: 86400',
       }),
     ),
   },
@@ -66,14 +66,14 @@ export const RecoverWebhooksBody = Type.Object(
 export const RecoverWebhooksReply = Type.Object(
   {
     deliveries: Type.Integer({
-      description: `How many were found, at most ${mostRecovered}; what is delivered before its turn comes is not sent again`,
+      description: `Number of deliveries found, at most ${mostRecovered}. A delivery that succeeds before its turn is not sent again`,
     }),
     has_more: Type.Boolean(),
   },
   { $id: 'RecoverWebhooksReply' },
 )
 
-/** The check of an address that deliveries are to go to, as the profile and EGRESS_ALLOW have it. It throws `webhook-url-forbidden`. */
+/** Checks the address of a receiver against the profile and EGRESS_ALLOW. It throws `webhook-url-forbidden`. */
 export function receiverUrlCheck(configuration: Configuration): (url: string) => void {
   const outbound = outboundRules(configuration)
   return (url) => {

@@ -6,15 +6,15 @@ import type { NewDelivery } from './deliver-webhook.ts'
 export interface CancelDelivery {
   readonly delivery: NewDelivery
   readonly reason: CancelReason
-  /** Revision at which the subscription was last disabled; null where it is deleted. */
+  /** Revision at which the subscription was last disabled. Null if it was deleted. */
   readonly disabledRevision: number | null
   readonly now: Date
 }
 
 /**
- * Cancels a pending delivery, also before its first attempt. While an attempt is open nothing happens: its outcome
- * comes first. A client that asked for the delivery after the disabling was answered `pending`: its round follows the
- * cancellation. A round that began after the disabling goes on.
+ * Cancels a pending delivery, also before its first attempt. While an attempt is open nothing happens, because its
+ * outcome comes first. If a client requested the delivery after the disabling, its answer was `pending`, so a new round
+ * follows the cancellation. A round that began after the disabling continues.
  */
 export function cancelDelivery(
   { delivery, reason, disabledRevision, now }: CancelDelivery,

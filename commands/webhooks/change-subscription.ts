@@ -10,20 +10,21 @@ import { duplicateOf, sortedOnce } from './subscribe-webhook.ts'
 
 export interface ChangeSubscription {
   readonly subscriptionId: string
-  /** Undefined members stay as they are. */
+  /** Undefined members stay unchanged. */
   readonly url: string | undefined
   readonly eventTypes: readonly WebhookEventType[] | undefined
   readonly description: string | null | undefined
   readonly payloadMode: PayloadMode | undefined
   readonly status: SubscriptionStatus | undefined
-  /** Revisions that If-Match names. */
+  /** Revisions in If-Match. */
   readonly admitted: readonly bigint[] | undefined
   readonly now: Date
 }
 
 /**
- * Changes what a subscription says, and whether it is told anything. If-Match is held against the subscription's own
- * revision, since its stream goes on with the others of the organisation; what it says already happens not again.
+ * Changes the data of a subscription, and whether it is active. If-Match is compared with the subscription's own
+ * revision, because its stream also contains the other subscriptions of the organisation. A change to equal values
+ * appends nothing.
  */
 export function changeSubscription(
   command: ChangeSubscription,
@@ -82,7 +83,7 @@ function switched(
 
 export type DeleteSubscription = Pick<ChangeSubscription, 'subscriptionId' | 'admitted' | 'now'>
 
-/** For good; its secrets stay in the vault for a while, since a delivery may be under way. */
+/** Permanent. Its secrets stay in the vault for a while, because a delivery may be under way. */
 export function deleteSubscription(
   command: DeleteSubscription,
   state: WebhookSubscriptionsState,
@@ -99,7 +100,7 @@ export interface DestroySecrets {
   readonly now: Date
 }
 
-/** Records that what a deleted subscription was signed with is no more. Nothing of one that was not deleted, and nothing twice. */
+/** Records that the secrets of a deleted subscription are destroyed. Only for a deleted subscription, and only once. */
 export function destroySecrets(
   { subscriptionId, now }: DestroySecrets,
   state: WebhookSubscriptionsState,

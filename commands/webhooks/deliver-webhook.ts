@@ -16,9 +16,9 @@ export interface AttemptDelivery {
 }
 
 /**
- * Begins an attempt. The first attempt begins the delivery's stream too: the append expects no stream, so subscription
- * and event have one delivery. After a crash the attempt is made again under the same number. No attempt begins before
- * it is due: the list of a worker may be behind, and its lease may be over.
+ * Begins an attempt. The first attempt also begins the delivery's stream. The append expects no stream, so subscription
+ * and event have one delivery. After a crash the attempt runs again under the same number. No attempt begins before it
+ * is due, although the list of a worker may be behind and its lease may have ended.
  */
 export function attemptDelivery(command: AttemptDelivery, state: WebhookDeliveryState): Decision<WebhookDeliveryEvent> {
   const { delivery, now, leaseUntil } = command
@@ -65,7 +65,7 @@ export interface RecordDelivery {
 
 /**
  * Records the outcome of an attempt. A second outcome of the same attempt changes nothing. A delivery that was
- * cancelled during the attempt counts as delivered if the receiver accepted it. If not, no other attempt follows.
+ * cancelled during the attempt counts as delivered if the receiver accepted it. Otherwise no other attempt follows.
  */
 export function recordDelivery(command: RecordDelivery, state: WebhookDeliveryState): Decision<WebhookDeliveryEvent> {
   const { attempt, outcome, durationMs, now } = command

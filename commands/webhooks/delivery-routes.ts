@@ -24,7 +24,7 @@ const reply = accepted(
   ({ id: deliveryId }, { id }: { readonly id: string }) => `/webhook-subscriptions/${id}/deliveries/${deliveryId}`,
 )
 
-/** Deliveries that a client asks for: a test, one again, all of a period again. */
+/** Deliveries on request of a client: a test, one delivery again, or all deliveries of a period again. */
 export function deliveryWriteRoutes(app: ServiceApp, deps: DeliveryRouteDependencies): void {
   const { store, now: clock, findDueDelivery, deliveriesToRecover } = deps
 
@@ -55,18 +55,18 @@ export function deliveryWriteRoutes(app: ServiceApp, deps: DeliveryRouteDependen
     method: 'POST',
     path: '/webhook-subscriptions/:id/deliveries/:deliveryId/redeliver',
     operationId: 'redeliverWebhook',
-    summary: 'Send what has ended once more',
+    summary: 'Send a delivery that has ended again',
     description:
-      'Under the same webhook-id, through a whole round of the retry schedule. One that is pending stays as it is.',
+      'Under the same webhook-id, with a whole round of the retry schedule. A pending delivery does not change.',
     hasEtag: true,
     reply,
     problems: ['webhook-subscription-disabled', 'webhook-delivery-pending', 'read-model-behind'],
     handle: async ({ tenant, params: { id: subscriptionId, deliveryId }, keyed, now, run }) => {
       const { status, ...subscription } = await ownSubscription(store, tenant, subscriptionId)
       const { endpointRevision, disabledRevision } = subscription
-      const asked = { isActive: status === 'active', endpointRevision, disabledRevision, recoveryId: null }
+      const found = { isActive: status === 'active', endpointRevision, disabledRevision, recoveryId: null }
       const due = await dueDelivery(tenant, subscriptionId, deliveryId)
-      const command = { subscriptionId, due, ...asked, request: keyed.causing, now }
+      const command = { subscriptionId, due, ...found, request: keyed.causing, now }
       const done = await run(webhookDeliveries.of(tenant, deliveryId), (state) => redeliver(command, state))
       const isReplayed = done.events.length === 0 && isRepeatedRedelivery(command, done.state)
       return { ...handled(done), isReplayed }
@@ -78,9 +78,9 @@ export function deliveryWriteRoutes(app: ServiceApp, deps: DeliveryRouteDependen
     method: 'POST',
     path: '/webhook-subscriptions/:id/recover',
     operationId: 'recoverWebhooks',
-    summary: 'Send again what failed or was cancelled in a period',
+    summary: 'Send the failed and cancelled deliveries of a period again',
     description:
-      'Deliveries of events from `since` on and before `until` (now, if left out), oldest first. Of events that happened while the subscription was disabled there are none.',
+      'Deliveries of events from `since` on and before `until` (now, if left out), oldest first. Events that happened while the subscription was disabled have no deliveries.',
     body: RecoverWebhooksBody,
     reply: accepted(
       RecoverWebhooksReply,
@@ -94,7 +94,7 @@ export function deliveryWriteRoutes(app: ServiceApp, deps: DeliveryRouteDependen
       requireValid(isInOrder ? [] : [{ pointer: '/since', detail: 'must be before until, or now', code: 'order' }])
       const isActive = (await ownSubscription(store, tenant, subscriptionId)).status === 'active'
       const target = webhookRecoveries.of(tenant, keyed.id)
-      // A repeat is answered with the deliveries that the first request found: nothing is looked for.
+      // A repeat gets the deliveries that the first request found, without a new search.
       const isKnown = keyed.isKeyed && (await store.load(target)).state.status !== 'absent'
       const found =
         isKnown || !isActive
@@ -119,7 +119,7 @@ export function deliveryWriteRoutes(app: ServiceApp, deps: DeliveryRouteDependen
     },
   })
 
-  /** The first event of a delivery that is listed and was never attempted; null where its stream has begun. */
+  /** The first event of a due delivery that was never attempted. Null if its stream has begun. */
   async function dueDelivery(orgId: TenantId, subscriptionId: string, deliveryId: string): Promise<Redeliver['due']> {
     if ((await store.load(webhookDeliveries.of(orgId, deliveryId))).state.status !== 'absent') return null
     const due = await findDueDelivery(orgId, subscriptionId, deliveryId)

@@ -2,7 +2,7 @@ import type { TenantId } from '../../platform/kit/tenants.ts'
 import type { WebhookEventType } from '../../streams/webhook-subscriptions/events.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 
-export interface RecoveryPeriod {
+interface RecoveryPeriod {
   /** RFC 3339, inclusive. */
   readonly since: string
   /** RFC 3339, exclusive. */
@@ -12,7 +12,7 @@ export interface RecoveryPeriod {
 /**
  * Finds the failed and cancelled deliveries of events of the period, oldest first.
  *
- * @throws Problem `read-model-behind` where the read model may lack some
+ * @throws Problem `read-model-behind` if the read model may lack some
  */
 export type DeliveriesToRecover = (
   org: TenantId,
@@ -21,8 +21,8 @@ export type DeliveriesToRecover = (
   limit: number,
 ) => Promise<readonly { readonly deliveryId: string; readonly eventId: string }[]>
 
-/** A delivery that is due to a subscription and whose stream has not begun. */
-export interface DueDelivery {
+/** A due delivery of a subscription, without a stream yet. */
+interface DueDelivery {
   readonly eventId: string
   readonly eventType: WebhookEventType
   readonly assessmentId: string
@@ -33,9 +33,9 @@ export interface DueDelivery {
 }
 
 /**
- * Finds a due delivery by its id. Null where its stream has begun.
+ * Finds a due delivery by its id. Null if its stream has begun.
  *
- * @throws Problem `not-found`, or `read-model-behind` where the read model may lack it
+ * @throws Problem `not-found`, or `read-model-behind` if the read model may lack it
  */
 export type FindDueDelivery = (org: TenantId, subscriptionId: string, deliveryId: string) => Promise<DueDelivery | null>
 

@@ -8,7 +8,7 @@ export interface Recover extends Omit<WebhookRecovery, 'requestedAt'> {
 }
 
 /**
- * Asks for the named deliveries again. The event contains them: a repeat gets the same answer, and a process sends them
+ * Requests the named deliveries again. The event contains them, so a repeat gets the same answer. A process sends them
  * one by one.
  */
 export function recover(

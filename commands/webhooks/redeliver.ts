@@ -7,19 +7,19 @@ type Scheduled = Extract<WebhookDeliveryEvent, { type: 'WebhookDeliveryScheduled
 
 export interface Redeliver {
   readonly subscriptionId: string
-  /** The first event of a delivery that is due and was never attempted. Null where no such delivery has this id. */
+  /** The first event of a due delivery that was never attempted. Null if no such delivery has this id. */
   readonly due: Scheduled['data'] | null
-  /** Status and revisions of the subscription, as the request found them. */
+  /** Status and revisions of the subscription at the time of the request. */
   readonly isActive: boolean
   readonly endpointRevision: number
   readonly disabledRevision: number | null
-  /** Null when a client asks for this delivery alone. */
+  /** Null if a client requests this delivery alone. */
   readonly recoveryId: string | null
   readonly request: CausingRequest
   readonly now: Date
 }
 
-/** Keyed requests that one round records. Without a limit, fresh keys would make the stream grow for ever. */
+/** Limit of keyed requests that one round records. Without it, new keys would make the stream grow for ever. */
 const mostKeysOfRound = 20
 
 export type RedeliveryRefusal =
@@ -32,7 +32,7 @@ export type RedeliveryRefusal =
  * Sends an ended delivery again under its own id, through a whole round of the schedule. A delivery has one round at a
  * time, so a request for a pending delivery begins none. A recovery begins none if the delivery has succeeded since.
  *
- * A request with a key and a recovery are recorded also where no round begins: a repeat must not begin one later. The
+ * A keyed request or a recovery is recorded even if no round begins, because a repeat must not begin one later. The
  * first request after a disabling is recorded too, because the disabling may still cancel the pending delivery.
  */
 export function redeliver(
@@ -62,7 +62,7 @@ export function redeliver(
   return [{ type: 'WebhookRedeliveryRequested', data: { ...named, eventType, assessmentId, requestedAt: at } }]
 }
 
-/** Whether an earlier request with the same key asked for this delivery. */
+/** Whether an earlier request with the same key requested this delivery. */
 export function isRepeatedRedelivery(command: Redeliver, state: WebhookDeliveryState): boolean {
   return earlierRequest(command, state) !== undefined
 }

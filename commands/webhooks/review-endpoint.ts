@@ -2,7 +2,7 @@ import type { FailingPercent, WebhookSubscriptionEvent } from '../../streams/web
 import type { WebhookSubscription, WebhookSubscriptionsState } from '../../streams/webhook-subscriptions/aggregate.ts'
 import type { Decision } from '../handling/decision.ts'
 
-/** The endpoint whose failures were counted. A changed endpoint has another revision: they do not count against it. */
+/** The endpoint with the counted failures. A changed endpoint has another revision, so old failures do not count. */
 export interface CountedEndpoint {
   readonly subscriptionId: string
   readonly endpointRevision: number
@@ -16,14 +16,14 @@ export interface ReviewEndpoint extends CountedEndpoint {
 }
 
 const percents: readonly FailingPercent[] = [50, 70, 90]
-/** A review that is later than both, the time and the percentage of `disableAfterMs`, was delayed by an outage. */
+/** An outage delayed a review if it is later than both the time and the percentage of `disableAfterMs`. */
 const mostLate = { ms: 60_000, percent: 1 }
 
 /**
  * Reviews an endpoint without a success. It warns after 50, 70 and 90 % of the time until the disabling, and then
- * disables the subscription. After a late review all further reviews are as much later, because the platform may have
- * called nobody meanwhile. If the last review is late, the last tenth begins again: the endpoint is called before it is
- * disabled.
+ * disables the subscription. A late review delays all further reviews by the same time, because the platform may have
+ * made no calls meanwhile. If the last review is late, the last tenth begins again, so that the endpoint is called
+ * before it is disabled.
  */
 export function reviewEndpoint(
   command: ReviewEndpoint,

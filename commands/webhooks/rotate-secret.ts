@@ -12,16 +12,16 @@ export interface RotateSecret {
   readonly subscriptionId: string
   readonly secretId: string
   readonly publicKey: PublicKey | null
-  /** How long the secret before goes on signing. */
+  /** Time for which the previous secret also signs. */
   readonly graceSeconds: number
   readonly request: CausingRequest
   readonly now: Date
 }
 
-/** Each makes every delivery's header longer. */
+/** Each previous secret makes the header of every delivery longer. */
 const mostPrevious = 4
 
-/** From now on the new secret signs, and beside it for a while the one before. */
+/** From now on the new secret signs. The previous one also signs for the grace time. */
 export function rotateSecret(
   command: RotateSecret,
   state: WebhookSubscriptionsState,
@@ -38,7 +38,7 @@ export function rotateSecret(
   return [{ type: 'WebhookSecretRotated', data }]
 }
 
-/** What the very key of this request came to before. */
+/** The rotation that an earlier request with the same key made. */
 export function keyedRotationOf(
   { request }: Pick<RotateSecret, 'request'>,
   own: WebhookSubscription,

@@ -39,14 +39,14 @@ export function webhookWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
     operationId: 'subscribeWebhook',
     summary: 'Subscribe an address to assessment events',
     description:
-      'The answer of a 201 and that of a rotation alone carry `secret`. The same address and events again: 200.',
+      'Only a 201 and the answer of a rotation contain `secret`. The same address and events again return 200.',
     body: SubscribeWebhookBody,
     hasEtag: true,
     reply: createdOrFound(WebhookSubscriptionRecord, ({ id }) => `/webhook-subscriptions/${id}`),
     refusals: {
       'subscription-deleted': {
         code: 'idempotency-key-reused',
-        detail: 'What this key created was deleted. Use a fresh key.',
+        detail: 'The subscription that this key created was deleted. Use a new key.',
       },
     },
     problems: ['webhook-url-forbidden', 'subscription-limit'],
@@ -54,10 +54,10 @@ export function webhookWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
       checkUrl(body.url)
       const { payload_mode: payloadMode = 'full', signature_schemes: signatureSchemes = ['v1', 'v1a'] } = body
       const { url, event_types: eventTypes, description = null } = body
-      const asked = { url, eventTypes, description, payloadMode, signatureSchemes }
-      // The first secret has the subscription's id: a repeat after a crash between vault and stream meets it.
+      const requested = { url, eventTypes, description, payloadMode, signatureSchemes }
+      // The first secret has the subscription's id, so a repeat after a crash between vault and stream finds it.
       const ids = { subscriptionId: keyed.id, secretId: keyed.id, organisationId: tenant }
-      const command = { ...ids, ...asked, now, fingerprint: keyed.fingerprint }
+      const command = { ...ids, ...requested, now, fingerprint: keyed.fingerprint }
       const decide = (publicKey: PublicKey | null) => (state: WebhookSubscriptionsState) =>
         answering(subscribeWebhook({ ...command, publicKey }, state))
       const target = webhookSubscriptions.of(tenant)
@@ -90,7 +90,7 @@ export function webhookWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
     path: '/webhook-subscriptions/:id',
     operationId: 'changeWebhookSubscription',
     summary: 'Change a webhook subscription, or switch it off and on',
-    description: 'Members that are left out stay as they are. What is pending when it is disabled is cancelled.',
+    description: 'Omitted members stay unchanged. Disabling a subscription cancels its pending deliveries.',
     body: ChangeWebhookSubscriptionBody,
     hasEtag: true,
     ifMatch: 'record',
@@ -99,8 +99,8 @@ export function webhookWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
     handle: async ({ tenant, params, body, now, run, request }) => {
       const { url, event_types: eventTypes, description, payload_mode: payloadMode, status } = body
       if (url !== undefined) checkUrl(url)
-      const asked = { url, eventTypes, description, payloadMode, status, admitted: admittedRevisions(request) }
-      const command = { subscriptionId: params.id, ...asked, now }
+      const requested = { url, eventTypes, description, payloadMode, status, admitted: admittedRevisions(request) }
+      const command = { subscriptionId: params.id, ...requested, now }
       const done = await run(webhookSubscriptions.of(tenant), (state) => changeSubscription(command, state))
       const own = done.state.subscriptions.get(params.id)
       if (own === undefined) throw problem('internal-error')
@@ -114,8 +114,8 @@ export function webhookWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
     method: 'DELETE',
     path: '/webhook-subscriptions/:id',
     operationId: 'deleteWebhookSubscription',
-    summary: 'Delete a webhook subscription for good',
-    description: 'What is pending is cancelled.',
+    summary: 'Delete a webhook subscription permanently',
+    description: 'Its pending deliveries are cancelled.',
     ifMatch: 'record',
     reply: deleted,
     handle: async ({ tenant, params, now, run, request }) => {
@@ -131,7 +131,7 @@ export function webhookWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
     path: '/webhook-subscriptions/:id/rotate-secret',
     operationId: 'rotateWebhookSecret',
     summary: 'Replace the secret and the key pair that sign deliveries',
-    description: 'The one before goes on signing beside the new one for `grace_seconds`. The answer carries `secret`.',
+    description: 'The previous secret also signs for `grace_seconds`. The answer contains `secret`.',
     body: RotateWebhookSecretBody,
     mayLackBody: true,
     hasEtag: true,
@@ -152,7 +152,7 @@ export function webhookWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
       const own = done.state.subscriptions.get(subscriptionId)
       if (own === undefined) throw problem('internal-error')
       const made = keyedRotationOf(command, own)?.secretId ?? secretId
-      // A late repeat does not return a secret that signs no more.
+      // A late repeat does not return a secret that no longer signs.
       const isLive = liveSecrets(own, clock()).some((secret) => secret.secretId === made)
       const secret = isLive ? await secretMember(vault, own, made) : undefined
       return { ...done, record: toWebhookSubscriptionRecord(viewOf(own), secret), revision: BigInt(own.revision) }

@@ -16,17 +16,17 @@ import type { Target } from '../../streams/store/events.ts'
 
 export interface NewSecret {
   readonly secretId: string
-  /** Of the subscription that it is made for. */
+  /** The schemes of the subscription. */
   readonly schemes: (state: WebhookSubscriptionsState) => readonly SignatureScheme[]
-  /** The decision that names the secret; the key is null while it is only tried. */
+  /** The decision whose event names the secret. The public key is null while the decision is only tried. */
   readonly decide: (
     publicKey: PublicKey | null,
   ) => (state: WebhookSubscriptionsState) => AnsweredDecision<WebhookSubscriptionEvent>
 }
 
 /**
- * Makes a secret and appends what names it. The vault has it before the stream does; nothing is made for a repeat, a
- * duplicate or a refusal. What a lost append leaves behind in the vault signs nothing.
+ * Creates a secret in the vault, then appends the event that names it. A repeat, a duplicate or a refusal creates no
+ * secret. After a failed append the secret stays in the vault, but signs nothing.
  *
  * @throws Problem the decision's refusal
  */
@@ -56,7 +56,7 @@ async function makeSecret(
   return { kid, x: publicJwk.x }
 }
 
-/** The member `secret` of an answer, `whsec_…`; none where the subscription is not signed with one. */
+/** The member `secret` of an answer, `whsec_…`. Undefined if the scheme of the subscription has no secret. */
 export async function secretMember(
   vault: Vault,
   subscription: WebhookSubscription,

@@ -8,7 +8,7 @@ export interface SendTest {
   readonly deliveryId: string
   readonly subscriptionId: string
   readonly organisationId: TenantId
-  /** An id of the test itself: no event caused it. */
+  /** An id of the test itself, because no event caused it. */
   readonly eventId: string
   readonly isActive: boolean
   readonly request: CausingRequest

@@ -25,7 +25,7 @@ export interface SubscribeWebhook {
 
 const limit = 20
 
-/** The organisation's one stream decides the limit and the duplicates. */
+/** All subscriptions of an organisation are in one stream, so it can enforce the limit and detect duplicates. */
 export function subscribeWebhook(
   command: SubscribeWebhook,
   state: WebhookSubscriptionsState,
@@ -41,7 +41,7 @@ export function subscribeWebhook(
   return [{ type: 'WebhookSubscribed', data: { ...data, eventTypes, signatureSchemes, createdAt: now.toISOString() } }]
 }
 
-/** The subscription, other than that of `except`, that already tells the same address of the same events. */
+/** An existing subscription with the same address and events, other than `except`. */
 export function duplicateOf(
   { url, eventTypes }: Pick<SubscribeWebhook, 'url' | 'eventTypes'>,
   state: WebhookSubscriptionsState,

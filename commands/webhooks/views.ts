@@ -20,7 +20,7 @@ export function viewOfDelivery(state: MadeDelivery): WebhookDeliveryView {
 }
 
 /**
- * A subscription of the organisation as its stream has it now, whoever wrote there.
+ * A subscription of the organisation, from a fresh read of its stream.
  *
  * @throws Problem `not-found`
  */

@@ -9,7 +9,7 @@ const instant = Nullable(Instant)
 
 const over: ReadonlySet<string> = new Set<AiReviewStatus>(['completed', 'failed', 'cancelled', 'superseded'])
 
-/** Whether nothing more becomes of a review; also where it holds its slot still. */
+/** Whether a review has ended. It may still hold its slot. */
 export function isOver(status: AiReviewStatus): boolean {
   return over.has(status)
 }
@@ -26,13 +26,13 @@ const review = {
   providerCaseId: integer,
   providerChecksum: text,
   providerVersion: Nullable(Type.String(), {
-    description: 'Of a processed case, also when the review failed.',
+    description: 'Of a processed case, also if the review failed.',
   }),
   analysisResult: Nullable(Type.String(), {
-    description: 'Additive: the verdict of the provider on a processed case, also when the review failed.',
+    description: 'Additive: the verdict of the provider on a processed case, also if the review failed.',
   }),
   cancelReason: Nullable(CancellationReason, {
-    description: 'Additive (T28): why the review was cancelled, also once it is superseded.',
+    description: 'Additive (T28): why the review was cancelled. It stays after the review is superseded.',
   }),
   supersededById: Nullable(Uuid),
   supersededAt: instant,
@@ -50,7 +50,7 @@ const review = {
   completedAt: instant,
 }
 
-/** Specification 2.6, as lists show it: no lesions, no addresses. */
+/** Specification 2.6, in the form for lists: without lesions and addresses. */
 export const AiReviewRecord = Type.Object(review, { $id: 'AiReviewRecord' })
 export type AiReviewRecord = Static<typeof AiReviewRecord>
 
@@ -109,10 +109,10 @@ export const AiReviewDetails = Type.Object(
 )
 export type AiReviewDetails = Static<typeof AiReviewDetails>
 
-/** When a caller should look at a new review again. */
+/** Seconds until a caller should poll a new review. */
 export const pollAfterSeconds = 2
 
-/** Fixed texts: a provider's own words never reach an error (T27). */
+/** Fixed texts: no error contains text of the provider (T27). */
 export const aiReviewFailures = {
   provider_auth_failed: { message: 'The provider refused the session after a new login.', retriable: false },
   provider_upstream_transient: { message: 'The provider kept failing or timing out.', retriable: true },

@@ -6,7 +6,7 @@ import { ImageStatus } from '../../streams/image/events.ts'
 import { CodedTerm } from '../../streams/types.ts'
 import { toRecord, type ValuesOf } from '../records.ts'
 
-/** Milliseconds that a client waits between two polls of a processing assessment. */
+/** Milliseconds between two polls of a processing assessment. */
 export const pollAfterMs = 5000
 
 const optionalText = Type.Optional(Type.String())
@@ -65,8 +65,8 @@ export const AssessmentRecord = Type.Object(
 )
 export type AssessmentRecord = Static<typeof AssessmentRecord>
 
-/** Fixed messages (contract section 3, line 493): no text from outside reaches an error. */
-export const assessmentFailures = {
+/** Fixed messages (contract section 3, line 493): no error contains text from outside. */
+const assessmentFailures = {
   IMAGE_QUALITY_INSUFFICIENT: { message: 'At least one image is below the quality threshold.', retriable: true },
   IMAGE_UNREADABLE: { message: 'At least one image could not be read.', retriable: true },
   IMAGE_FETCH_FAILED: { message: 'At least one image could not be fetched for the analysis.', retriable: true },
@@ -81,7 +81,7 @@ export const assessmentFailures = {
 
 type Made = 'externalReference' | 'images' | 'error' | 'nextPollAfterMs'
 
-/** What a record is made of, whether it was read from a table or folded from the stream. */
+/** The values of a record, from a table or from a fold of the stream. */
 export type AssessmentView = Omit<ValuesOf<typeof AssessmentRecord>, Made> & {
   readonly externalReference: string | null
   readonly images: readonly {
@@ -92,12 +92,12 @@ export type AssessmentView = Omit<ValuesOf<typeof AssessmentRecord>, Made> & {
   readonly failureCode: FailureCode | null
 }
 
-/** Whether nothing more becomes of an assessment. */
+/** Whether an assessment has ended. */
 export function isOver(status: AssessmentView['status']): boolean {
   return status === 'completed' || status === 'failed'
 }
 
-/** An image that was never submitted is awaited, also after its assessment failed. */
+/** An image that was never submitted stays awaited, also after its assessment failed. */
 function imageStatus(status: AssessmentView['status'], objectKey: string | null): Static<typeof ImageStatus> {
   if (objectKey === null) return 'awaiting_upload'
   return status === 'completed' ? 'processed' : 'received'
@@ -105,7 +105,7 @@ function imageStatus(status: AssessmentView['status'], objectKey: string | null)
 
 const none: ReadonlyMap<string, string> = new Map()
 
-/** Signed addresses of a completed assessment's images, by object key; none for any other status. */
+/** Signed addresses of a completed assessment's images, by object key. Empty for any other status. */
 export async function signDownloads(
   objects: Pick<ObjectStore, 'presignDownload'>,
   view: AssessmentView,
@@ -120,8 +120,8 @@ export async function signDownloads(
 }
 
 /**
- * @param downloadUrls by object key; signed at response time, needed for completed assessments only
- * @param uploadUrls by image id; for the answer of a create only
+ * @param downloadUrls by object key, signed at response time, only for completed assessments
+ * @param uploadUrls by image id, only for the answer of a create
  */
 export function toAssessmentRecord(
   view: AssessmentView,

@@ -14,12 +14,12 @@ export const BodySiteRecord = Type.Object(
 )
 export type BodySiteRecord = Static<typeof BodySiteRecord>
 
-/** A site with the sites that are part of it. */
+/** A site with its parts. */
 type Site = readonly [code: string, display: string, parts?: readonly Site[]]
 
 /**
- * Common sites of skin lesions, as DICOM PS3.16 names them in SNOMED CT. A code is never
- * removed: assessments name it.
+ * Common sites of skin lesions, with the SNOMED CT codes of DICOM PS3.16. Never remove a code, because assessments
+ * contain it.
  */
 const sites: readonly Site[] = [
   [
@@ -112,10 +112,12 @@ const sites: readonly Site[] = [
   ],
 ]
 
-/** Name space of the catalogue. Never changed: the ids of its sites follow from it, on every installation alike. */
+/**
+ * UUID namespace of the catalogue. Never change it: the ids of the sites derive from it, equal on every installation.
+ */
 const catalogue = '0d6c7c1e-4b0a-5a3f-9c58-7f1d2be0a6c4'
 
-/** The catalogue of body sites: the whole before its parts. */
+/** The catalogue of body sites. A site precedes its parts. */
 export const bodySites: readonly BodySiteRecord[] = recordsOf(sites, null)
 
 const known: ReadonlySet<string> = new Set(bodySites.map(({ id }) => id))

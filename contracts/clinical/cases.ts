@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
 import { toRecord, type ValuesOf } from '../records.ts'
 
-/** Contract section 3, line 104. `in_review` and `closed` come with the services that set them. */
+/** Contract section 3, line 104. `in_review` and `closed` follow with the services that set them. */
 export const CaseRecord = Type.Object(
   {
     id: Uuid,

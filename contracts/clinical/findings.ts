@@ -5,7 +5,7 @@ import { DiagnosisStatus, FindingSource } from '../../streams/case/events.ts'
 import { CodedTerm } from '../../streams/types.ts'
 import { toRecord, type ValuesOf } from '../records.ts'
 
-/** `clinician` comes with the services that let one record findings. */
+/** `clinician` follows with services in which clinicians record findings. */
 const source = Type.Enum([...FindingSource.enum, 'clinician'])
 
 /** Contract section 3, line 472. */

@@ -4,7 +4,7 @@ import { toRecord, type ValuesOf } from '../records.ts'
 
 const nullableText = Nullable(Type.String())
 
-export const PatientIdentifierRecord = Type.Object({ scheme: Type.String(), value: Type.String() })
+const PatientIdentifierRecord = Type.Object({ scheme: Type.String(), value: Type.String() })
 
 /** Contract section 3, line 104. Members are null after the patient's erasure. */
 export const PatientRecord = Type.Object(

@@ -11,8 +11,9 @@ export interface ConsentQuestion {
 }
 
 /**
- * Asks the consent service. It must answer as `GET /v1/consent-records` does: with everything recorded before it was
- * asked, or `unavailable`. An answer of a read model that is behind would be kept after the decision that it lacks.
+ * Queries the consent service. Its answer must include everything recorded before the query, as that of
+ * `GET /v1/consent-records` does, or be `unavailable`. Otherwise the cache would keep an answer without a decision that
+ * came before.
  */
 export type AskConsent = (question: ConsentQuestion, signal: AbortSignal) => Promise<ConsentAnswer>
 
@@ -20,7 +21,7 @@ export interface ConsentClientOptions {
   readonly ask: AskConsent
   readonly events: Pick<EventStore, 'readLast' | 'subscribeToStream'>
   readonly now: () => Date
-  /** Patients whose answers are kept. Default 10,000. */
+  /** Number of patients in the cache. Default 10,000. */
   readonly patients?: number
 }
 
@@ -42,11 +43,12 @@ interface KeptAnswer {
 type AnswersOfPatient = Map<string, KeptAnswer>
 
 /**
- * Keeps answers for five minutes at most, and for as long only as it hears of every decision: a decision on `consent.events`
- * drops what is kept of its patient, and without a live subscription nothing is kept and every check is asked. For whoever
- * may act on a consent that was withdrawn a moment ago; what an AI review decides on is never cached (T24).
+ * Caches answers for at most five minutes, and only while it receives every decision. A decision on `consent.events`
+ * removes the cached answers of its patient. Without a live subscription it caches nothing and queries for every check.
+ * Only for callers that may act on a consent withdrawn a moment ago. An AI review never decides on cached consent
+ * (T24).
  *
- * Rejects where the event store cannot be read.
+ * Rejects if the event store cannot be read.
  */
 export async function openConsentClient({
   ask,
@@ -67,14 +69,14 @@ export async function openConsentClient({
       if (patient === undefined) kept.clear()
       else kept.delete(patient)
     },
-    // Whoever wrote it may have meant any patient.
+    // The event may be about any patient.
     onUndecodable: () => kept.clear(),
-    // It never connects again, so nothing is kept any more.
+    // The subscription never connects again, so nothing may stay cached.
     onError: () => kept.clear(),
   })
   let connections = subscription.stats().restarts
 
-  /** Whether every decision is heard of now, and was since the last time that this was asked; else all is forgotten. */
+  /** Whether the subscription is live, and was without a break since the last call. If not, it clears the cache. */
   function isListening(): boolean {
     const { connected, caughtUp, restarts } = subscription.stats()
     const isUnbroken = connected && caughtUp && restarts === connections
@@ -93,7 +95,7 @@ export async function openConsentClient({
       kept.set(patient, answers)
       const until = now().getTime() + lifetimeMs
       const answer = await ask(question, signal)
-      // Other answers of the patient now, or none: a decision came in between, and this answer may be older than it.
+      // If the patient's entry was removed or replaced, a decision came meanwhile, and this answer may be older.
       const isStill = isListening() && kept.peek(patient) === answers
       if (isStill && answer !== 'unavailable') answers.set(question.code, { answer, until })
       return answer

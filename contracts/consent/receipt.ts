@@ -4,7 +4,7 @@ import { Check } from 'typebox/value'
 import { ConsentDecisionRecord } from './record.ts'
 import type { SigningKey } from '../../platform/vault/signing-keys.ts'
 
-/** What a receipt states: the decision as it is on record, and the text that it was about. Times are RFC 3339, `iat` seconds. */
+/** The content of a receipt: the recorded decision and its text. Times are RFC 3339, `iat` is in seconds. */
 export const ConsentReceipt = Type.Object({
   iss: Type.String(),
   iat: Type.Integer(),
@@ -15,7 +15,7 @@ export const ConsentReceipt = Type.Object({
 })
 export type ConsentReceipt = Static<typeof ConsentReceipt>
 
-/** Keys of one purpose: the newest signs, all of them are published (`/v1/auth/.well-known/jwks.json`). */
+/** Keys of one purpose. The newest one signs. All are published (`/v1/auth/.well-known/jwks.json`). */
 export interface ReceiptKeys {
   signingKey(purpose: 'receipt'): Promise<Pick<SigningKey, 'kid' | 'privateKey'>>
 }
@@ -39,7 +39,7 @@ const rejections: Readonly<Record<ReceiptRejection, string>> = {
 }
 
 const algorithm = 'EdDSA'
-/** Tells a receipt from every other token, whatever key it names. */
+/** Distinguishes a receipt from every other token, also from one of the same key. */
 const receiptType = 'consent-receipt+jws'
 const longestReceipt = 16_384
 
@@ -50,7 +50,7 @@ export interface ReceiptFacts {
   readonly now: Date
 }
 
-/** A compact JWS that whoever has the published keys can verify without asking the platform. */
+/** A compact JWS. Anybody can verify it with the published keys, without a call to the platform. */
 export async function signReceipt(keys: ReceiptKeys, { issuer, record, locale, now }: ReceiptFacts): Promise<string> {
   const { kid, privateKey } = await keys.signingKey('receipt')
   const receipt: ConsentReceipt = {

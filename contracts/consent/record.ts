@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
-import { Decision } from '../../streams/consent/events.ts'
+import { ConsentDecision } from '../../streams/consent/events.ts'
 import { toRecord, type ValuesOf } from '../records.ts'
 
 /** Specification 2.5. */
@@ -45,7 +45,7 @@ export const ConsentDecisionRecord = Type.Object(
     consent_type_code: Type.String(),
     text_version_id: Uuid,
     text_sha256: Type.String(),
-    decision: Decision,
+    decision: ConsentDecision,
     recorded_at: Instant,
     recorded_by: Nullable(Type.String()),
     created_at: Instant,

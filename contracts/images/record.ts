@@ -6,7 +6,7 @@ import { toRecord, type ValuesOf } from '../records.ts'
 
 const size = Nullable(Type.Integer({ minimum: 0 }))
 
-/** An image, whether it came with an assessment or was declared by itself. */
+/** An image of an assessment, or one that was declared without an assessment. */
 export const ImageRecord = Type.Object(
   {
     id: Uuid,
@@ -25,9 +25,7 @@ export const ImageRecord = Type.Object(
       Type.String({ description: 'In the answer of the declaration, while the upload is awaited' }),
     ),
     upload_url_expires_at: Type.Optional(Instant),
-    download_url: Type.Optional(
-      Type.String({ description: 'Of an image whose bytes are there, where it is read by its id' }),
-    ),
+    download_url: Type.Optional(Type.String({ description: 'Of a received image, in the answer of a GET by its id' })),
     created_at: Instant,
     updated_at: Instant,
   },
@@ -37,7 +35,7 @@ export type ImageRecord = Static<typeof ImageRecord>
 
 export type ImageAddresses = Pick<ImageRecord, 'upload_url' | 'upload_url_expires_at' | 'download_url'>
 
-/** What a record is made of, whether it was read from a table or folded from the stream. */
+/** The values of a record, from a table or from a fold of the stream. */
 export type ImageView = Omit<
   ValuesOf<typeof ImageRecord>,
   'id' | 'uploadUrl' | 'uploadUrlExpiresAt' | 'downloadUrl'

@@ -22,21 +22,21 @@ export const WebhookDeliveryRecord = Type.Object(
       Type.String({
         format: 'date-time',
         description:
-          'When the next attempt is due; past while it waits for a worker or the end of a pause of the endpoint; null once it has ended',
+          'When the next attempt is due. In the past while it waits for a worker or for the end of a pause of the endpoint. Null after the delivery has ended',
       }),
     ),
     created_at: Instant,
   },
   {
     $id: 'WebhookDeliveryRecord',
-    description: '`id` is the webhook-id of every attempt; `created_at` is when what is told happened',
+    description: '`id` is the webhook-id of every attempt. `created_at` is the time of the event',
   },
 )
 export type WebhookDeliveryRecord = Static<typeof WebhookDeliveryRecord>
 
 export type WebhookDeliveryView = Omit<ValuesOf<typeof WebhookDeliveryRecord>, 'id' | 'attempts'> & {
   readonly deliveryId: string
-  /** Attempts that have ended, in their order. */
+  /** Ended attempts, in order. */
   readonly attempts: readonly ValuesOf<typeof Attempt>[]
 }
 

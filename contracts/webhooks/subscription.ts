@@ -12,7 +12,7 @@ import { toRecord, type ValuesOf } from '../records.ts'
 
 const nullableText = Nullable(Type.String())
 
-/** Contract section 3, line 102. `secret` stands only in the answers that made the subscription or its secret. */
+/** Contract section 3, line 102. Only the answers that created the subscription or its secret contain `secret`. */
 export const WebhookSubscriptionRecord = Type.Object(
   {
     id: Uuid,
@@ -22,9 +22,9 @@ export const WebhookSubscriptionRecord = Type.Object(
     description: nullableText,
     payload_mode: PayloadMode,
     signature_schemes: Type.Array(SignatureScheme),
-    secret: Type.Optional(Type.String({ description: '`whsec_` and base64; of `v1`' })),
-    public_key_id: Nullable(Type.String({ description: 'The `kid` of the key list; of `v1a`' })),
-    public_key: Nullable(Type.String({ description: 'Additive: `whpk_` and base64 of the 32 bytes; of `v1a`' })),
+    secret: Type.Optional(Type.String({ description: '`whsec_` and base64, for `v1`' })),
+    public_key_id: Nullable(Type.String({ description: 'The `kid` of the key list, for `v1a`' })),
+    public_key: Nullable(Type.String({ description: 'Additive: `whpk_` and base64 of the 32 bytes, for `v1a`' })),
     disabled_reason: Nullable(DisabledReason),
     disabled_at: Nullable(Instant),
     created_at: Instant,
@@ -40,7 +40,7 @@ export type WebhookSubscriptionView = Omit<ValuesOf<typeof WebhookSubscriptionRe
   readonly publicKey: PublicKey | null
 }
 
-/** @param secret `whsec_…`, only for the answers that made it */
+/** @param secret `whsec_…`, only for the answers that created it */
 export function toWebhookSubscriptionRecord(view: WebhookSubscriptionView, secret?: string): WebhookSubscriptionRecord {
   const { subscriptionId: id, publicKey: key } = view
   return toRecord(WebhookSubscriptionRecord, {

@@ -12,7 +12,6 @@ export type ChildOptions = {
   nodeArgs?: readonly string[]
   /** Variables of the child, besides the inherited ones. */
   env?: Readonly<Record<string, string>>
-  nodePath?: string
   /** Receives each line of standard error. */
   onLog?: (line: string) => void
   /** Receives each line of standard output, except the ready line. */
@@ -54,7 +53,7 @@ const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'TEMP', 'TMP', 'LANG', 'TZ', 'Syste
  */
 export async function startChild(options: ChildOptions): Promise<ChildServer> {
   const child = spawn(
-    options.nodePath ?? process.execPath,
+    process.execPath,
     [...(options.nodeArgs ?? []), options.script, ...withParentFlag(options.args ?? [])],
     { detached: true, stdio: ['pipe', 'pipe', 'pipe'], env: { ...inheritedEnvironment(), ...options.env } },
   )

@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url'
 
 /*
  * The compile cache lies beside the packages. Only users who may change the code may write there. With the cache a
- * start needs less than half of the time and 28 MB less memory, because no types are stripped. Where that folder is not
- * writable, the node starts without a cache.
+ * start takes half of the time and 11 MiB less memory, because no types are stripped. Where that folder is not writable,
+ * the node starts without a cache.
  */
 enableCompileCache(fileURLToPath(new URL('../../node_modules/.cache/eventstore', import.meta.url)))
 

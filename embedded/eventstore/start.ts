@@ -15,8 +15,6 @@ export type EventStoreNodeOptions = {
   account?: { login: string; password: string }
   /** Accounts of a users file instead. Connections are then encrypted, and `url` contains no account. */
   usersFile?: string
-  /** Node.js executable. The default is that of this process. */
-  nodePath?: string
   /** Variables of the node's process, besides those that every child inherits. */
   env?: Readonly<Record<string, string>>
 }
@@ -54,7 +52,6 @@ export async function startEventStoreNode(options: EventStoreNodeOptions): Promi
     onLog: (line) => process.stderr.write(`${line}\n`),
     onOutput: passOnWarnings,
     ...(options.env === undefined ? {} : { env: options.env }),
-    ...(options.nodePath === undefined ? {} : { nodePath: options.nodePath }),
   })
   return {
     url: connectionString(dataDir, child.port, options.account, usersFile !== undefined),

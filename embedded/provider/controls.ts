@@ -2,7 +2,7 @@ import { Ajv, type ErrorObject } from 'ajv'
 import { jsonOf } from '../../platform/kit/json-reading.ts'
 import type { Lesion } from './findings.ts'
 
-export const FAULTY_CALLS = ['login', 'case', 'image', 'process', 'result'] as const
+const FAULTY_CALLS = ['login', 'case', 'image', 'process', 'result'] as const
 export type CallName = (typeof FAULTY_CALLS)[number] | 'logout'
 
 /** The next `times` calls of a kind answer `status`. A status below 300 without a body only delays the real answer. */

@@ -1,4 +1,7 @@
-import { createHash, type Hash } from 'node:crypto'
+import { Busboy, type BusboyInstance } from '@fastify/busboy'
+import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 
 export type ReceivedForm = {
   fields: Readonly<Record<string, string>>
@@ -8,119 +11,48 @@ export type ReceivedForm = {
 
 export class MalformedForm extends Error {}
 
-type Part = { name: string; text: string; hash: Hash | undefined; bytes: number }
-
+const FORM = /^(?:multipart\/form-data|application\/x-www-form-urlencoded)\b/i
 const IMAGE = 'image'
-const LONGEST_FIELD = 8_192
-const LONGEST_HEADERS = 16_384
+const LIMITS = { fieldSize: 8_192, headerSize: 16_384, fields: 100, files: 1 }
 
 /** Reads a form, URL-encoded or multipart, as a stream. Throws `MalformedForm`. */
 export async function readForm(contentType: string, body: AsyncIterable<Buffer>): Promise<ReceivedForm> {
-  const [, quoted, plain] = /^multipart\/form-data;.*\bboundary=(?:"([^"]+)"|([^;\s]+))/i.exec(contentType) ?? []
-  const boundary = quoted ?? plain
-  if (boundary !== undefined) return await readMultipart(boundary, body)
-  const text = await readText(body)
-  const isForm = contentType.startsWith('application/x-www-form-urlencoded')
-  return { fields: isForm ? Object.fromEntries(new URLSearchParams(text)) : {}, image: undefined }
-}
-
-async function readText(body: AsyncIterable<Buffer>): Promise<string> {
-  let text = ''
-  for await (const chunk of body) if (text.length <= LONGEST_FIELD) text += chunk.toString()
-  if (text.length > LONGEST_FIELD) throw new MalformedForm('the form is too long')
-  return text
-}
-
-async function readMultipart(boundary: string, body: AsyncIterable<Buffer>): Promise<ReceivedForm> {
-  const reader = new MultipartReader(boundary)
-  for await (const chunk of body) reader.take(chunk)
-  const parts = reader.finish()
-  const image = parts.find(({ name }) => name === IMAGE)
+  const isForm = FORM.test(contentType)
+  const parser = newParser(isForm ? contentType : 'application/x-www-form-urlencoded')
+  const fields: [string, string][] = []
+  const hash = createHash('sha256')
+  const image = { isGiven: false, bytes: 0 }
+  let tooLong: string | undefined
+  parser.on('field', (name, value, _isNameCut, isValueCut) => {
+    if (isValueCut) tooLong = name
+    else fields.push([name, value])
+  })
+  parser.on('file', (_name, bytes) => {
+    image.isGiven = true
+    bytes.on('data', (chunk: Buffer) => {
+      image.bytes += chunk.length
+      hash.update(chunk)
+    })
+  })
+  await pipeline(Readable.from(body), parser).catch((error: unknown) => {
+    throw new MalformedForm(error instanceof Error ? error.message : 'the form is malformed', { cause: error })
+  })
+  if (tooLong !== undefined) throw new MalformedForm(`the member ${tooLong} is too long`)
   return {
-    fields: Object.fromEntries(parts.filter(({ name }) => name !== IMAGE).map(({ name, text }) => [name, text])),
-    image: image?.hash === undefined ? undefined : { sha256: image.hash.digest('hex'), bytes: image.bytes },
+    fields: isForm ? Object.fromEntries(fields) : {},
+    image: image.isGiven ? { sha256: hash.digest('hex'), bytes: image.bytes } : undefined,
   }
 }
 
-class MultipartReader {
-  readonly #delimiter: Buffer
-  readonly #parts: Part[] = []
-  #part: Part | undefined
-  #state: 'content' | 'after-delimiter' | 'headers' | 'end' = 'content'
-  /** The first delimiter may be at the very beginning, without a line break before it. */
-  #buffer = Buffer.from('\r\n')
-
-  constructor(boundary: string) {
-    this.#delimiter = Buffer.from(`\r\n--${boundary}`)
+/** Throws `MalformedForm` when the content type names no boundary. */
+function newParser(contentType: string): BusboyInstance {
+  try {
+    return new Busboy({
+      headers: { 'content-type': contentType },
+      limits: LIMITS,
+      isPartAFile: (name) => name === IMAGE,
+    })
+  } catch (error) {
+    throw new MalformedForm('the content type names no boundary', { cause: error })
   }
-
-  take(chunk: Buffer): void {
-    if (this.#state === 'end') return
-    this.#buffer = Buffer.concat([this.#buffer, chunk])
-    while (this.#step()) continue
-  }
-
-  finish(): readonly Part[] {
-    if (this.#state !== 'end') throw new MalformedForm('the form ends before its last boundary')
-    return this.#parts
-  }
-
-  /** False when more bytes are needed. */
-  #step(): boolean {
-    switch (this.#state) {
-      case 'content':
-        return this.#readContent()
-      case 'after-delimiter':
-        return this.#readMark()
-      case 'headers':
-        return this.#readHeaders()
-      default:
-        return false
-    }
-  }
-
-  /** Holds back the bytes that may be the beginning of a delimiter. */
-  #readContent(): boolean {
-    const at = this.#buffer.indexOf(this.#delimiter)
-    const safe = at < 0 ? Math.max(0, this.#buffer.length - this.#delimiter.length) : at
-    if (this.#part !== undefined) addTo(this.#part, this.#buffer.subarray(0, safe))
-    this.#buffer = this.#buffer.subarray(at < 0 ? safe : at + this.#delimiter.length)
-    if (at >= 0) this.#state = 'after-delimiter'
-    return at >= 0
-  }
-
-  /** The line break stays in the buffer, so that it ends the empty header block of a part without headers. */
-  #readMark(): boolean {
-    if (this.#buffer.length < 2) return false
-    const mark = this.#buffer.toString('latin1', 0, 2)
-    if (mark !== '--' && mark !== '\r\n') throw new MalformedForm('a boundary is malformed')
-    this.#state = mark === '--' ? 'end' : 'headers'
-    return true
-  }
-
-  #readHeaders(): boolean {
-    const at = this.#buffer.indexOf('\r\n\r\n')
-    if (at < 0) {
-      if (this.#buffer.length > LONGEST_HEADERS) throw new MalformedForm('the headers of a part are too long')
-      return false
-    }
-    this.#part = startPart(this.#buffer.toString('utf8', 0, at))
-    this.#parts.push(this.#part)
-    this.#buffer = this.#buffer.subarray(at + 4)
-    this.#state = 'content'
-    return true
-  }
-}
-
-function startPart(headers: string): Part {
-  const name = /content-disposition:[^\r\n]*\bname="([^"]*)"/i.exec(headers)?.[1]
-  if (name === undefined) throw new MalformedForm('a part has no name')
-  return { name, text: '', hash: name === IMAGE ? createHash('sha256') : undefined, bytes: 0 }
-}
-
-function addTo(part: Part, bytes: Buffer): void {
-  part.bytes += bytes.length
-  if (part.hash !== undefined) part.hash.update(bytes)
-  else if (part.bytes <= LONGEST_FIELD) part.text += bytes.toString()
-  else throw new MalformedForm(`the member ${part.name} is too long`)
 }

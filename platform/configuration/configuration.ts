@@ -31,7 +31,7 @@ const daySeconds = 86_400
 /** All environment variables of the platform, by their member of `Configuration`. */
 const settings = {
   appEnv: optional('APP_ENV', oneOf(...profiles), {
-    meaning: 'Profile: which rules for addresses, images, actor contexts and secrets apply',
+    meaning: 'Profile. It selects the rules for addresses, images, actor contexts and secrets',
     shownDefault: 'development on a loopback HOST',
   }),
   host: setting('HOST', text({ pattern: '^[A-Za-z0-9.:_-]{1,253}$' }, 'a host name or an IP address'), '127.0.0.1', {
@@ -39,11 +39,11 @@ const settings = {
   }),
   port: setting('PORT', integer(0, 65_535), '8080', { meaning: 'Port of the HTTP server; 0 takes a free one' }),
   baseUrl: optional('BASE_URL', address(http), {
-    meaning: 'Public address of the platform; issuer of its tokens',
+    meaning: 'Public address of the platform, and the issuer of its tokens',
     shownDefault: 'http://HOST:PORT',
   }),
   logLevel: setting('LOG_LEVEL', oneOf('debug', 'info', 'warn', 'error', 'silent'), 'info', {
-    meaning: 'Least severe level that is logged',
+    meaning: 'Lowest level of the lines that are logged',
   }),
   dataDir: setting('PLATFORM_DATA_DIR', text(), '.platform', {
     meaning: 'Folder of the embedded servers and of credentials.json',
@@ -51,54 +51,58 @@ const settings = {
   adminApiSecret: optional(
     'ADMIN_API_SECRET',
     text({ minLength: 32, pattern: '^[\\x21-\\x7e]+$' }, 'at least 32 visible ASCII characters'),
-    { meaning: 'Admits to admin routes by X-Admin-Api-Secret; off unless set', isSecret: true },
+    {
+      meaning: 'Secret for admin routes, sent in X-Admin-Api-Secret. Without it this header gives no access',
+      isSecret: true,
+    },
   ),
   actorContextMode: optional('ACTOR_CONTEXT_MODE', oneOf(...actorContextModes), {
-    meaning: 'How X-Actor-Context is believed',
+    meaning: 'Check of X-Actor-Context: `trust` accepts any, `signed` verifies the signature, `resolve` accepts none',
     shownDefault: 'trust in development, resolve in production',
   }),
   actorContextKeys: optional('ACTOR_CONTEXT_JWKS', publicKeys(), {
-    meaning: 'JSON Web Key Set whose keys verify X-Actor-Context in the mode signed',
+    meaning: 'JSON Web Key Set. In the mode `signed` its keys verify X-Actor-Context',
   }),
   consentScopesRequired: setting('CONSENT_SCOPES_REQUIRED', organisations(), 'off', {
     meaning:
-      'Organisations whose consent routes need the scopes consents:read and consents:write: off, all, or their ids, separated by commas',
+      'Organisations whose consent routes need the scopes consents:read and consents:write: `off`, `all`, or ids with commas between',
   }),
   trustedProxies: setting(
     'TRUSTED_PROXIES',
     texts('addresses or address ranges, separated by commas', isAddressRange),
     '',
-    { meaning: 'Proxies whose X-Forwarded-For says who calls' },
+    { meaning: 'Proxies that the platform trusts. It takes the address of the caller from their X-Forwarded-For' },
   ),
   rateLimitClientPerMinute: setting('RATE_LIMIT_CLIENT_PER_MINUTE', integer(0, 1_000_000), '600', {
-    meaning: 'Requests of a client; enforced in production, as all limits of requests; 0 turns one off',
+    meaning:
+      'Requests per minute of one client. Only production enforces this and the other rate limits; 0 turns a limit off',
   }),
   rateLimitClientBurst: setting('RATE_LIMIT_CLIENT_BURST', integer(0, 1_000_000), '100', {
-    meaning: 'Requests of a client that may come at once',
+    meaning: 'Requests that one client may send at once',
   }),
   rateLimitOrganisationPerMinute: setting('RATE_LIMIT_ORGANISATION_PER_MINUTE', integer(0, 10_000_000), '6000', {
-    meaning: 'Requests of all clients of an organisation',
+    meaning: 'Requests per minute of all clients of one organisation together',
   }),
   rateLimitCreatesPerMinute: setting('RATE_LIMIT_CREATES_PER_MINUTE', integer(0, 1_000_000), '120', {
-    meaning: 'Assessments that a client requests',
+    meaning: 'New assessments per minute of one client',
   }),
   rateLimitTokensPerMinute: setting('RATE_LIMIT_TOKENS_PER_MINUTE', integer(0, 1_000_000), '30', {
-    meaning: 'Tokens of a client',
+    meaning: 'New tokens per minute of one client',
   }),
   rateLimitTokenFailuresPerMinute: setting('RATE_LIMIT_TOKEN_FAILURES_PER_MINUTE', integer(0, 1_000_000), '10', {
-    meaning: 'Wrong credentials from one address before it has to wait, longer each time',
+    meaning: 'Wrong credentials per minute that one address may send. After that it waits, longer each time',
   }),
   tokenTtlSeconds: setting('TOKEN_TTL_SECONDS', integer(60, daySeconds, 's'), '3600', {
     meaning: 'Lifetime of access tokens',
   }),
   databaseUrl: optional('DATABASE_URL', databaseAddress(), {
     meaning:
-      'Postgres database of the read models, as pg reads the address; in production with verified TLS, except on loopback',
+      'Postgres database of the read models, as an address for node-postgres. In production with verified TLS, except on loopback',
     isSecret: true,
     shownDefault: 'embedded',
   }),
   vaultDatabaseUrl: optional('VAULT_DATABASE_URL', databaseAddress(), {
-    meaning: 'Postgres database of the vault, best with a role of its own; never the one of the read models',
+    meaning: 'Postgres database of the vault. It must not be the one of the read models. Give it a role of its own',
     isSecret: true,
     shownDefault: 'embedded',
   }),
@@ -109,24 +113,24 @@ const settings = {
       'id:base64key pairs, separated by commas',
     ),
     {
-      meaning: 'Key ring that wraps the keys of the vault; the first one wraps',
+      meaning: 'Master keys, which encrypt the keys of the vault. New keys are encrypted with the first one',
       isSecret: true,
       shownDefault: 'a file in the data folder',
     },
   ),
   esdbUrl: optional('ESDB_URL', eventStoreAddress(), {
     meaning:
-      'Connection string of the event store, which belongs to this installation alone; in production with TLS and a user',
+      'Connection string of the event store. No other installation may use it. In production with TLS and a user',
     isSecret: true,
     shownDefault: 'embedded',
   }),
   s3Endpoint: optional('S3_ENDPOINT', address(http), {
-    meaning: 'Object store; in production by https, except on loopback',
+    meaning: 'Address of the object store. In production by https, except on loopback',
     shownDefault: 'embedded',
   }),
   s3PublicEndpoint: optional('S3_PUBLIC_ENDPOINT', address(http), {
     meaning:
-      'Object store as clients reach it: in upload_url and download_url; the platform reads such addresses at S3_ENDPOINT',
+      'Address of the object store for clients, used in upload_url and download_url. The platform reads such addresses at S3_ENDPOINT',
     shownDefault: 'S3_ENDPOINT',
   }),
   s3Region: setting('S3_REGION', text({ maxLength: 64 }), 'us-east-1', { meaning: 'Region of the object store' }),
@@ -134,7 +138,7 @@ const settings = {
     'S3_BUCKET',
     text({ pattern: '^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$' }, 'a bucket name'),
     'clinical-assessments',
-    { meaning: 'Bucket of image bytes and raw provider responses' },
+    { meaning: 'Bucket for image bytes and raw provider responses' },
   ),
   s3AccessKeyId: optional('S3_ACCESS_KEY_ID', text(), {
     meaning: 'Credential of the object store',
@@ -149,30 +153,33 @@ const settings = {
     'EGRESS_ALLOW',
     texts('hosts, host:port pairs, addresses or address ranges, separated by commas', isEgressEntry),
     '',
-    { meaning: 'Outbound addresses allowed although they are not public; never servers of the platform' },
+    {
+      meaning:
+        "Addresses that outbound calls may reach although they are not public. The platform's own servers stay blocked",
+    },
   ),
   authBaseUrl: optional('AUTH_BASE_URL', address(http), {
-    meaning: 'Where the auth service answers',
+    meaning: 'Address of the auth service',
     shownDefault: 'BASE_URL',
   }),
   clinicalBaseUrl: optional('CLINICAL_BASE_URL', address(http), {
-    meaning: 'Where clinical-api answers',
+    meaning: 'Address of clinical-api',
     shownDefault: 'BASE_URL',
   }),
   consentBaseUrl: optional('CONSENT_BASE_URL', address(http), {
-    meaning: 'Where the consent service answers',
+    meaning: 'Address of the consent service',
     shownDefault: 'BASE_URL',
   }),
   aiReviewBaseUrl: optional('AI_REVIEW_BASE_URL', address(http), {
-    meaning: 'Where the AI-review service answers',
+    meaning: 'Address of the AI-review service',
     shownDefault: 'BASE_URL',
   }),
   serviceClientId: optional('SERVICE_CLIENT_ID', text({ maxLength: 255 }), {
-    meaning: 'Platform client with which services call each other',
+    meaning: 'Client that the services use to call each other',
     shownDefault: 'embedded',
   }),
   serviceClientSecret: optional('SERVICE_CLIENT_SECRET', text(), {
-    meaning: 'Its secret',
+    meaning: 'Secret of that client',
     isSecret: true,
     shownDefault: 'embedded',
   }),
@@ -188,11 +195,11 @@ const settings = {
   }),
   keycloakClientSecret: optional('KEYCLOAK_CLIENT_SECRET', text(), { meaning: 'Its secret', isSecret: true }),
   providerBaseUrl: optional('PROVIDER_BASE_URL', address(http), {
-    meaning: 'Inference provider; must be set in production, and never to the simulator',
+    meaning: 'Address of the inference provider. Required in production, where the simulator is refused',
     shownDefault: 'embedded simulator',
   }),
   providerName: setting('PROVIDER_NAME', text({ maxLength: 255 }), 'inference-provider', {
-    meaning: 'Name of the provider in `result.ai_provider`; results of the simulator have `simulator` there',
+    meaning: 'Name of the provider in `result.ai_provider`. Results of the simulator have `simulator` there',
   }),
   providerLogin: optional('PROVIDER_LOGIN', text(), {
     meaning: 'Login at the inference provider',
@@ -204,25 +211,25 @@ const settings = {
     shownDefault: 'embedded simulator',
   }),
   providerSessionTtlSeconds: setting('PROVIDER_SESSION_TTL_SECONDS', integer(1, daySeconds, 's'), '1800', {
-    meaning: 'How long a provider session is used before a new login',
+    meaning: 'Time after which the platform logs in at the provider again',
   }),
   providerResultInitialDelayMs: setting('PROVIDER_RESULT_INITIAL_DELAY_MS', integer(0, 3_600_000, 'ms'), '5000', {
-    meaning: 'Delay before the first result poll',
+    meaning: 'Delay before the first poll for a result',
   }),
   providerResultMaxAttempts: setting('PROVIDER_RESULT_MAX_ATTEMPTS', integer(1, 1000), '20', {
-    meaning: 'Result polls at most',
+    meaning: 'Maximum number of polls for a result',
   }),
   providerResultTimeoutMs: setting('PROVIDER_RESULT_TIMEOUT_MS', integer(1, 604_800_000, 'ms'), '600000', {
-    meaning: 'Time budget of a result',
+    meaning: 'Time limit for a result, over all polls',
   }),
   providerResultBackoffScheduleMs: setting(
     'PROVIDER_RESULT_BACKOFF_SCHEDULE_MS',
     integers('ms'),
     '5000,15000,30000,60000,120000,300000',
-    { meaning: 'Delays between result polls; the last one repeats' },
+    { meaning: 'Delays between polls for a result. The last one repeats' },
   ),
   providerStartRetryScheduleMs: setting('PROVIDER_START_RETRY_SCHEDULE_MS', integers('ms'), '2000,4000,8000', {
-    meaning: 'Delays before the retries of a start job',
+    meaning: 'Delays before the retries of a call that starts a job',
   }),
   providerRequestingSystem: setting(
     'PROVIDER_REQUESTING_SYSTEM',
@@ -231,28 +238,28 @@ const settings = {
     { meaning: 'Name of this system in provider cases' },
   ),
   providerSuccessResult: setting('PROVIDER_SUCCESS_RESULT', text({ maxLength: 255 }), 'SUCCESSFUL_PROCESSING', {
-    meaning: 'The analysisResult that means success',
+    meaning: "Value of the provider's analysisResult that means success",
   }),
   webhookRetryScheduleMs: setting(
     'WEBHOOK_RETRY_SCHEDULE_MS',
     integers('ms'),
     '0,5000,300000,1800000,7200000,18000000,36000000,50400000,72000000,86400000',
-    { meaning: 'Delay before each delivery attempt, +/- 20 %' },
+    { meaning: 'Delay before each delivery attempt, varied by 20 % up or down' },
   ),
   webhookTimeoutMs: setting('WEBHOOK_TIMEOUT_MS', integer(100, 50_000, 'ms'), '15000', {
     meaning: 'Time limit of one delivery attempt',
   }),
   webhookDisableAfterSeconds: setting('WEBHOOK_DISABLE_AFTER_SECONDS', integer(1, 31_536_000, 's'), '432000', {
-    meaning: 'Time without a successful delivery after which a webhook subscription is disabled',
+    meaning: 'A webhook subscription is disabled after this time without a successful delivery',
   }),
   webhookWorkers: setting('WEBHOOK_WORKERS', integer(1, 1000), '64', {
-    meaning: 'Webhook deliveries at a time of one instance, beside PROCESS_WORKERS',
+    meaning: 'Webhook deliveries that one instance makes at the same time. They do not count against PROCESS_WORKERS',
   }),
   webhookWorkersPerEndpoint: setting('WEBHOOK_WORKERS_PER_ENDPOINT', integer(1, 1000), '8', {
-    meaning: 'Of these, deliveries to one subscription; one while it does not take them',
+    meaning: 'Deliveries to one subscription at the same time. Only one while its endpoint fails',
   }),
   readUrlTtlSeconds: setting('READ_URL_TTL_SECONDS', integer(1, 604_800, 's'), '3600', {
-    meaning: 'Lifetime of the read addresses that the AI review signs when it fetches an image',
+    meaning: 'Lifetime of the addresses from which the AI review reads images',
   }),
   downloadUrlTtlSeconds: setting('DOWNLOAD_URL_TTL_SECONDS', integer(1, 604_800, 's'), '900', {
     meaning: 'Lifetime of download_url',
@@ -262,26 +269,26 @@ const settings = {
   }),
   uploadWindowSeconds: setting('UPLOAD_WINDOW_SECONDS', integer(1, 2_592_000, 's'), '86400', {
     meaning:
-      'Time after which an assessment whose images were not submitted fails with UPLOAD_WINDOW_EXPIRED, and an image of its own takes no upload',
+      'Time for uploads. After it, an assessment without its images fails with UPLOAD_WINDOW_EXPIRED, and a single image accepts no upload',
   }),
   stagingTtlSeconds: setting('STAGING_TTL_SECONDS', integer(1, 604_800, 's'), '3600', {
-    meaning: 'Age at which image bytes of requests that never ended are removed; longer than any request takes',
+    meaning: 'Age at which image bytes of unfinished requests are removed. Must be longer than any request takes',
   }),
   assessmentDeadlineSeconds: setting('ASSESSMENT_DEADLINE_SECONDS', integer(1, 604_800, 's'), '3600', {
-    meaning: 'Time after which an unfinished analysis fails with ANALYSIS_TIMEOUT',
+    meaning: 'An unfinished analysis fails with ANALYSIS_TIMEOUT after this time',
   }),
-  processWorkers: setting('PROCESS_WORKERS', integer(1, 1000), '10', { meaning: 'Workers of one instance' }),
+  processWorkers: setting('PROCESS_WORKERS', integer(1, 1000), '10', { meaning: 'Process workers of one instance' }),
   stepTimeoutMs: setting('STEP_TIMEOUT_MS', integer(1, 59_000, 'ms'), '15000', {
-    meaning: 'Time limit of one process step; below STEP_LEASE_MS',
+    meaning: 'Time limit of one process step. Must be below STEP_LEASE_MS',
   }),
   stepLeaseMs: setting('STEP_LEASE_MS', integer(2, 60_000, 'ms'), '20000', {
-    meaning: 'How long a step belongs to its worker',
+    meaning: 'Lease of a step: the time for which it belongs to one worker',
   }),
   readYourWritesMs: setting('READ_YOUR_WRITES_MS', integer(0, 10_000, 'ms'), '500', {
-    meaning: 'How long a write waits for the read models that serve it',
+    meaning: 'Longest time that a write waits until the read models contain it',
   }),
   failpoint: optional('FAILPOINT', text({ pattern: '^[a-z][a-z0-9-]{0,63}$' }, 'the name of a failpoint'), {
-    meaning: 'Kills the process at this place (crash tests); development only',
+    meaning: 'Name of the place at which the process kills itself, for crash tests. Development only',
   }),
 } as const satisfies Record<string, Setting>
 
@@ -352,7 +359,7 @@ export interface ConfigurationRow {
   readonly isSecret: boolean
 }
 
-/** The configuration table of the README, in its order. */
+/** The rows of docs/configuration.md, in its order. */
 export function configurationTable(): readonly ConfigurationRow[] {
   return Object.values(settings).map(({ name, defaultText, meaning, unit, isSecret }) => ({
     name,

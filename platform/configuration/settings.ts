@@ -18,7 +18,7 @@ export interface Setting<Value = unknown> {
   readonly mustBe: string
   readonly unit: string
   readonly isSecret: boolean
-  /** As in the README table; empty if the variable is unset by default. */
+  /** As in docs/configuration.md; empty if the variable is unset by default. */
   readonly defaultText: string
   /** The text for an unset variable; undefined leaves the setting unset. */
   readonly initial: string | undefined

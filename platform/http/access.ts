@@ -15,14 +15,20 @@ import { TokenRejectedError, type VerifiedToken } from './tokens.ts'
  * - any valid access token;
  * - a token with all of the scopes (a write scope includes its read scope);
  * - a token that needs the scope only for organisations in `CONSENT_SCOPES_REQUIRED`;
- * - an actor with the permission (X-Actor-Context, or X-Admin-Api-Secret alone).
+ * - an actor with the permission (X-Actor-Context, or X-Admin-Api-Secret alone), or a token with the scope `orScope`.
  */
 export type Access =
   | 'public'
   | 'token'
   | { readonly scopes: readonly [string, ...string[]] }
   | { readonly consentScope: 'consents:read' | 'consents:write' }
-  | { readonly admin: string }
+  | AdminAccess
+
+export interface AdminAccess {
+  readonly admin: string
+  /** A token with this scope is enough, too. */
+  readonly orScope?: string
+}
 
 export interface Caller {
   readonly clientId: string
@@ -90,7 +96,7 @@ export function createAuthorization({
 
   return async (request: FastifyRequest, access: Access): Promise<Caller> => {
     if (access === 'public') return nobody
-    if (typeof access === 'object' && 'admin' in access) return authorizeAdmin(request, access.admin)
+    if (typeof access === 'object' && 'admin' in access) return authorizeAdmin(request, access)
     const caller = await authenticate(request)
     if (access === 'token') return caller
     if ('scopes' in access) requireScopes(caller, access.scopes)
@@ -104,7 +110,7 @@ export function createAuthorization({
     return required === 'all' || required.includes(orgId.toLowerCase())
   }
 
-  async function authorizeAdmin(request: FastifyRequest, permission: string): Promise<Caller> {
+  async function authorizeAdmin(request: FastifyRequest, { admin: permission, orScope }: AdminAccess): Promise<Caller> {
     const secret = request.headers['x-admin-api-secret']
     if (secret !== undefined) {
       const caller = await admitBySecret(request, secret)
@@ -122,6 +128,10 @@ export function createAuthorization({
       return caller
     }
     const caller = await authenticate(request)
+    if (orScope !== undefined && (caller.scopes.has(orScope) || caller.actor === null)) {
+      requireScopes(caller, [orScope])
+      return caller
+    }
     if (readContext === null) throw problem('actor-context-unsupported')
     if (caller.actor === null)
       throw problem('actor-context-missing', { extensions: { required_permission: permission } })
@@ -213,7 +223,9 @@ function unauthorized(code: 'token-missing' | 'token-invalid' | 'token-expired')
 }
 
 function withIncluded(scope: string): string[] {
-  return scope.endsWith(':write') ? [scope, `${scope.slice(0, -':write'.length)}:read`] : [scope]
+  const service = scope.slice(0, scope.lastIndexOf(':'))
+  if (scope.endsWith(':*')) return [scope, `${service}:read`, `${service}:write`]
+  return scope.endsWith(':write') ? [scope, `${service}:read`] : [scope]
 }
 
 /**

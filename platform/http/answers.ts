@@ -4,7 +4,7 @@ import { problems, type ProblemCode } from './problems.ts'
 import type { Access } from './access.ts'
 
 /** Every error's body, RFC 9457. */
-export const ProblemDocument = Type.Object(
+const ProblemDocument = Type.Object(
   {
     type: Type.String({ format: 'uri' }),
     title: Type.String(),
@@ -103,7 +103,8 @@ function ofAccess({ access, isRead }: RouteFacts): ProblemCode[] {
   ]
   if (access === 'token') return any
   if ('scopes' in access || 'consentScope' in access) return [...any, 'insufficient-scope']
-  return [...any, 'admin-secret-invalid', 'actor-context-missing', 'actor-context-unsupported', 'permission-missing']
+  const ofPermission = ['admin-secret-invalid', 'actor-context-unsupported', 'permission-missing'] as const
+  return [...any, ...ofPermission, access.orScope === undefined ? 'actor-context-missing' : 'insufficient-scope']
 }
 
 function ofInput({ params, querystring, body }: FastifySchema, { isRead, config }: RouteFacts): ProblemCode[] {

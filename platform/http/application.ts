@@ -147,7 +147,8 @@ function absent(allow: readonly string[], method: string): Problem {
 }
 
 function scopesOf(access: Access | undefined): readonly string[] {
-  if (typeof access !== 'object' || 'admin' in access) return []
+  if (typeof access !== 'object') return []
+  if ('admin' in access) return access.orScope === undefined ? [] : [access.orScope]
   return 'scopes' in access ? access.scopes : [access.consentScope]
 }
 

@@ -35,7 +35,8 @@ export type CursorPlace = readonly (string | number | null)[]
 /** What a cursor is bound to: it continues this list of this organisation with these filters in this order, and no other. */
 export interface ListIdentity {
   readonly list: string
-  readonly orgId: TenantId
+  /** Null for a list of all organisations. */
+  readonly orgId: TenantId | null
   readonly sort: string
   /** Filters as given; undefined members do not count. */
   readonly filters: Readonly<Record<string, string | number | boolean | undefined>>

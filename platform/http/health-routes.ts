@@ -5,7 +5,7 @@ import { answers, serverProblems } from './answers.ts'
 import type { Schemas } from './schemas.ts'
 import type { ServicePrefix } from './service.ts'
 
-export const HealthReply = Type.Object(
+const HealthReply = Type.Object(
   {
     status: Type.String({ description: 'ok, warning or failing' }),
     profile: Type.String({ description: 'development or production' }),

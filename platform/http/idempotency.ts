@@ -17,7 +17,7 @@ const acceptableKey = /^[\x21-\x7e]{1,255}$/
  * The request's Idempotency-Key with its scope, or null without the header. `orgId` is the organisation that the
  * request acts for, when the token has none. Throws `idempotency-key-invalid`.
  */
-export function idempotencyOf(request: FastifyRequest, orgId?: TenantId): Idempotency | null {
+export function idempotencyOf(request: FastifyRequest, orgId?: TenantId | null): Idempotency | null {
   const header = request.headers['idempotency-key']
   if (header === undefined) return null
   const key = typeof header === 'string' ? withoutQuotes(header) : ''

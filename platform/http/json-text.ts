@@ -9,7 +9,7 @@ export interface JsonText {
   read(chunk: Buffer, from: number): ReadText
 }
 
-export interface ReadText {
+interface ReadText {
   /** May share the chunk's memory. */
   readonly text: Buffer
   /** Index of the closing quotation mark; the chunk's length if the string continues. */

@@ -31,8 +31,9 @@ type NameIn<Path extends string> = Path extends `${string}:${infer Name}/${infer
 /** The parameters that a path names, `/cases/:id`. */
 export type IdParams<Path extends string> = { readonly [Name in NameIn<Path>]: string }
 
-/** The schema of a path's parameters, each a UUID. */
-export function idParams(path: string) {
+/** The schema of a path's parameters: UUIDs, but for those whose names are in `texts`. */
+export function idParams(path: string, texts: readonly string[] = []) {
   const names = path.split('/').flatMap((part) => (part.startsWith(':') ? [part.slice(1)] : []))
-  return Type.Object(Object.fromEntries(names.map((name) => [name, Uuid])))
+  const schemaOf = (name: string) => (texts.includes(name) ? Type.String({ minLength: 1, maxLength: 255 }) : Uuid)
+  return Type.Object(Object.fromEntries(names.map((name) => [name, schemaOf(name)])))
 }

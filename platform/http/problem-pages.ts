@@ -4,7 +4,7 @@ import { problem, problemType, problems, type ProblemDefinition } from './proble
 import { answers, serverProblems } from './answers.ts'
 import type { Schemas } from './schemas.ts'
 
-export const ProblemDescription = Type.Object(
+const ProblemDescription = Type.Object(
   {
     code: Type.String(),
     type: Type.String({ format: 'uri' }),

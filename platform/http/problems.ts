@@ -48,6 +48,11 @@ export const problems = {
     'The token has no product',
     'Assessments belong to a product. Use the token of a client with a product.',
   ),
+  'unknown-scope': refusal(
+    400,
+    'A scope is not registered',
+    'A client holds registered scopes only. `GET /v1/auth/scopes` lists them.',
+  ),
   'idempotency-key-invalid': refusal(
     400,
     'The Idempotency-Key is not valid',
@@ -142,6 +147,16 @@ export const problems = {
     'Actor contexts are not accepted from this client',
     'Only clients marked as a source of actor contexts may send X-Actor-Context.',
   ),
+  'client-read-only': refusal(
+    403,
+    'Only platform callers change this client',
+    'The client has a scope or a trust that the caller may not grant, like `auth:admin`. Use the token of a platform client with `auth:admin`.',
+  ),
+  'grant-not-permitted': refusal(
+    403,
+    'Only platform callers grant this',
+    '`auth:admin`, `ai-review:read-raw`, `users:contact`, `trusted_actor_context`, a client without organisation, and the registration of scopes need a platform client with `auth:admin`.',
+  ),
   'actor-context-unsupported': refusal(
     403,
     'Actor contexts cannot be checked yet',
@@ -151,6 +166,11 @@ export const problems = {
     403,
     'The actor context is of another organisation',
     "The org_id of the actor context differs from the token's organisation.",
+  ),
+  'platform-client-required': refusal(
+    403,
+    'A platform client is required',
+    'Clients of an organisation may not do this. Use a client without an organisation.',
   ),
   'user-not-active': refusal(403, 'The user is not active', 'A suspended or deactivated user has no permissions.'),
   'not-found': refusal(
@@ -266,6 +286,26 @@ export const problems = {
     'Another client registers for the service',
     'The first registration binds the service to its client. Use that client, or another `serviceId`.',
   ),
+  'client-secret-limit': refusal(
+    409,
+    'The client has two secrets',
+    'A client may have at most two, and an expired one counts. Remove one first.',
+  ),
+  'last-secret': refusal(
+    409,
+    'The secret is the only one of the client',
+    'Add another secret first, or disable or delete the client.',
+  ),
+  'authentication-method-fixed': refusal(
+    409,
+    'The client authenticates in another way',
+    'A client has secrets, or with `private_key_jwt` public keys. This never changes. Register another client.',
+  ),
+  'scope-owned-by-other-service': refusal(
+    409,
+    'A scope belongs to another service',
+    'The service that registered a scope first owns it. Built-in scopes belong to the platform. Choose another name.',
+  ),
   'subscription-limit': refusal(
     409,
     'The organisation has too many webhook subscriptions',
@@ -306,6 +346,7 @@ export const problems = {
     'The data of the patient was erased',
     'The identity of the patient is no longer known, and nothing can be added to the record. Register the person as another patient.',
   ),
+  'user-erased': refusal(410, 'The user was erased', 'The data of the user no longer exists. Nothing can be changed.'),
   'precondition-failed': refusal(
     412,
     'The resource has changed',

@@ -10,7 +10,7 @@ import { problem } from './problems.ts'
 import { applyPreference, preferencesOf } from './preferences.ts'
 
 /** What happened to a wait for read models; `lagMs` when they were not there in time. */
-export interface ReadYourWritesResult {
+interface ReadYourWritesResult {
   readonly caughtUp: boolean
   readonly lagMs?: number | undefined
 }

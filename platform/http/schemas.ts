@@ -36,6 +36,8 @@ const mostMembersListed = 1000
  */
 export function createSchemas(): Schemas {
   const named = new Map<string, JsonSchema>()
+  // Each of about six hundred routes refers to dozens of the same objects, nested in each other.
+  const kept = new WeakSet<object>()
   const replies = new WeakMap<object, ValidateFunction>()
   // About six hundred routes share a few schemas of headers, queries and ids.
   const compiled = { bodies: new Map<string, Validate>(), addresses: new Map<string, Validate>() }
@@ -96,6 +98,8 @@ export function createSchemas(): Schemas {
   }
 
   function keep(id: string, schema: JsonSchema): void {
+    if (kept.has(schema)) return
+    kept.add(schema)
     const plain = { $id: id, ...(inline(schema) as JsonSchema) }
     const known = named.get(id)
     if (known !== undefined) {

@@ -34,7 +34,7 @@ export type ServicePrefix =
   | 'user-management'
   | 'notifications'
 
-export type Mount = 'prefixed' | 'gateway' | 'bare'
+type Mount = 'prefixed' | 'gateway' | 'bare'
 
 /** One service: one route table, served at up to three mounts (T19). */
 export interface Service {
@@ -148,7 +148,8 @@ function securityOf(access: Access): Record<string, string[]>[] {
   if (access === 'public') return []
   if (access === 'token' || (typeof access === 'object' && 'consentScope' in access)) return [{ token: [] }]
   if ('scopes' in access) return [{ token: [...access.scopes] }]
-  return [{ token: [], actorContext: [] }, { adminSecret: [] }]
+  const byScope = access.orScope === undefined ? [] : [{ token: [access.orScope] }]
+  return [...byScope, { token: [], actorContext: [] }, { adminSecret: [] }]
 }
 
 /** The service and path with the request's values: the same for all mounts, so that an Idempotency-Key counts once. */

@@ -37,7 +37,7 @@ export interface VerifiedToken extends TokenClaims {
 }
 
 /** Body of the token endpoint's success (spec 2.3). `scope` is sorted, separated by spaces; `expires_in` in seconds. */
-export interface IssuedToken {
+interface IssuedToken {
   readonly access_token: string
   readonly token_type: 'Bearer'
   readonly expires_in: number

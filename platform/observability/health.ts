@@ -1,8 +1,8 @@
 import type { Profile } from '../configuration/profile-rules.ts'
 
-export type CheckStatus = 'ok' | 'warning' | 'failing'
+type CheckStatus = 'ok' | 'warning' | 'failing'
 
-export interface CheckResult {
+interface CheckResult {
   readonly status: CheckStatus
   /** A constant text without addresses, secrets or values. */
   readonly detail?: string
@@ -20,7 +20,7 @@ export interface HealthCheck {
 /** `live`: no checks. `ready`: checks that gate readiness. `full`: all checks. */
 export type HealthKind = 'live' | 'ready' | 'full'
 
-export interface HealthReport {
+interface HealthReport {
   readonly status: CheckStatus
   readonly profile: Profile
   /** Roles of this process; absent if not set. */

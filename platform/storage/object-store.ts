@@ -31,7 +31,7 @@ export interface ObjectVersion {
 }
 
 /** The bytes of one version, even if the object changes meanwhile. */
-export interface ReadObject extends ObjectVersion {
+interface ReadObject extends ObjectVersion {
   /** Can be read once. Fails with Problem `object-store-unavailable`. */
   readonly chunks: AsyncIterable<Buffer>
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { chmod, link, open, readFile, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-export interface MasterKey {
+interface MasterKey {
   readonly id: string
   /** 32 bytes. */
   readonly key: Uint8Array

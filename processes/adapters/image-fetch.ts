@@ -4,11 +4,11 @@ import { EgressError } from '../../platform/outbound/egress-error.ts'
 
 export type FetchedImage =
   | { readonly kind: 'image'; readonly body: Readable; readonly contentType: string; readonly bytes: number | null }
-  /** Expired or refused: it will not get better by itself. */
+  /** Expired or refused. A repeat would not help. */
   | { readonly kind: 'refused'; readonly status: number | null }
   | { readonly kind: 'unavailable'; readonly status: number | null }
 
-/** Opens the bytes behind a presigned address; they are passed on as they come and kept nowhere. */
+/** Opens the bytes at a presigned address. They are streamed and not stored. */
 export interface ImageFetch {
   open(presignedUrl: string, timeoutMs: number, signal: AbortSignal): Promise<FetchedImage>
 }

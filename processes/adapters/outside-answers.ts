@@ -1,10 +1,10 @@
-/** A member of an answer from outside, undefined where there is none. */
+/** A member of an answer from outside. Undefined if there is none. */
 export function memberOf(value: unknown, name: string): unknown {
   if (typeof value !== 'object' || value === null) return undefined
   return Object.getOwnPropertyDescriptor(value, name)?.value
 }
 
-/** Whole numbers that events and tables hold; an outside system may send any other. */
+/** The whole numbers that events and tables can store. An outside system may send others. */
 export function isInt32(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && Math.abs(value) <= 2_147_483_647
 }
@@ -12,8 +12,8 @@ export function isInt32(value: unknown): value is number {
 const longestMs = 86_400_000
 
 /**
- * How long a `Retry-After` asks to wait, in milliseconds: seconds or an HTTP date (RFC 9110, 10.2.3), at most a day.
- * 0 without one, or for one that says nothing.
+ * The wait of a `Retry-After` in milliseconds, at most a day. It contains seconds or an HTTP date (RFC 9110, 10.2.3).
+ * 0 if it is missing or unreadable.
  */
 export function readRetryAfter(header: string | string[] | undefined, now: Date): number {
   if (typeof header !== 'string') return 0

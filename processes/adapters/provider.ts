@@ -14,12 +14,12 @@ export type ProviderAnswer<Value> =
       readonly kind: 'failed'
       readonly classification: 'provider_auth_failed' | 'provider_upstream_transient' | 'provider_client_error'
       readonly status: number | null
-      /** The provider may have acted on the call although no answer came. */
+      /** No answer came, but the provider may have acted on the call. */
       readonly isUnknown: boolean
-      /** The provider's Retry-After in milliseconds, 0 without one. */
+      /** `Retry-After` of the provider in milliseconds; 0 without one. */
       readonly retryAfterMs: number
     }
-  /** The circuit is open: nothing was sent, no try is used up. */
+  /** The circuit is open. Nothing was sent, and this is no try. */
   | { readonly kind: 'not-sent'; readonly afterMs: number }
 
 export interface ImageUpload {
@@ -30,13 +30,13 @@ export interface ImageUpload {
   readonly deviceModel?: string | undefined
   readonly contentType: string
   readonly bytes: number | null
-  /** Opens the bytes anew: they are sent again after a new login. */
+  /** Opens the bytes again: after a new login they are sent again. */
   readonly open: () => Promise<Readable>
 }
 
 /** The external provider's session API, version 5 (specification 4.5). */
 export interface Provider {
-  /** Milliseconds that the provider's circuit stays open, 0 when calls may be made. */
+  /** Milliseconds for which the provider's circuit stays open; 0 if calls are possible. */
   openForMs(): number
   createCase(signal: AbortSignal): Promise<ProviderAnswer<{ readonly providerCaseId: number }>>
   sendImage(
@@ -44,7 +44,7 @@ export interface Provider {
     signal: AbortSignal,
   ): Promise<ProviderAnswer<{ readonly providerImageId: number; readonly providerImageHash: string | null }>>
   process(providerCaseId: number, signal: AbortSignal): Promise<ProviderAnswer<{ readonly checksum: string }>>
-  /** The answer's text as it came, since the whole of it is kept, and the provider's name. */
+  /** The unchanged text of the answer, because all of it is stored, and the name of the provider. */
   result(
     providerCaseId: number,
     checksum: string,
@@ -84,7 +84,7 @@ type Read<Value> = (text: string, response: EgressResponse) => Value | undefined
 interface Session {
   readonly token: string
   readonly until: number
-  /** Calls in flight. They need the session also after another one has replaced it. */
+  /** Running calls. They need the session even after another one has replaced it. */
   calls: number
   hasEnded: boolean
 }
@@ -92,7 +92,7 @@ interface Session {
 const mostResultBytes = 16 * 1024 * 1024
 const logoutTimeoutMs = 1_000
 
-/** Name of the provider in results that the simulator made, whatever PROVIDER_NAME is. */
+/** The name of the provider in results of the simulator, whatever PROVIDER_NAME is. */
 const simulatorName = 'simulator'
 const simulatorHeader = 'x-provider-simulator'
 
@@ -103,7 +103,7 @@ export function createProvider(egress: Egress, configuration: ProviderConfigurat
   let loggingIn: Promise<ProviderAnswer<Session>> | null = null
   const loggingOut = new Set<Promise<void>>()
 
-  /** One login at a time, shared by all who need it; it has a time limit of its own. Nothing of a case is unknown after it. */
+  /** One login at a time, shared by all calls, with its own time limit. A login changes no case at the provider. */
   async function login(): Promise<ProviderAnswer<Session>> {
     loggingIn ??= newSession(AbortSignal.timeout(configuration.stepTimeoutMs)).finally(() => {
       loggingIn = null
@@ -137,13 +137,15 @@ export function createProvider(egress: Egress, configuration: ProviderConfigurat
   }
 
   function endUnlessUsed(old: Session): void {
-    // A provider may give the same token again: then the session goes on.
+    // A provider may return the same token again: then the session continues.
     if (old.hasEnded || old.calls > 0 || old.token === session?.token) return
     const ending = logout(old).finally(() => loggingOut.delete(ending))
     loggingOut.add(ending)
   }
 
-  /** Best effort: a session that is not ended here ends at the provider by time. Its failures open no circuit for other calls. */
+  /**
+   * Best effort: otherwise the provider ends the session after a time. A failure here opens no circuit for other calls.
+   */
   async function logout(old: Session): Promise<void> {
     old.hasEnded = true
     try {
@@ -162,7 +164,10 @@ export function createProvider(egress: Egress, configuration: ProviderConfigurat
     }
   }
 
-  /** With the held session. The first 401, also to the login, is followed by one new login and one repeat (specification 4.5, rule 4). */
+  /**
+   * Uses the present session. After the first 401, also of the login, there is one new login and one repeat
+   * (specification 4.5, rule 4).
+   */
   async function call<Value>(asked: Call, signal: AbortSignal, read: Read<Value>): Promise<ProviderAnswer<Value>> {
     const first = await callOnce(asked, signal, read)
     const isRefused = first.kind === 'failed' && first.classification === 'provider_auth_failed'
@@ -202,7 +207,7 @@ export function createProvider(egress: Egress, configuration: ProviderConfigurat
     if (response.status === 401) {
       await response.discard()
       used.hasEnded = true
-      // Another call may have renewed the session already: only the session that was refused is dropped.
+      // Another call may have renewed the session already. Only the refused session is dropped.
       if (session === used) session = null
       return failed('provider_auth_failed', 401)
     }
@@ -306,7 +311,7 @@ function isSimulated({ headers }: EgressResponse): boolean {
   return headers[simulatorHeader] !== undefined
 }
 
-/** An answer that is not a success, classified; null for a success. A 401 is the caller's business. */
+/** The class of an answer without success; null for a success. The caller handles a 401. */
 function refusalOf({ status, headers }: EgressResponse, now: Date): ProviderAnswer<never> | null {
   if (status >= 200 && status < 300) return null
   const isTransient = status >= 500 || status === 429
@@ -314,7 +319,7 @@ function refusalOf({ status, headers }: EgressResponse, now: Date): ProviderAnsw
   return failed(classification, status, false, readRetryAfter(headers['retry-after'], now))
 }
 
-/** Undefined when the answer broke off or is not what was asked for. */
+/** Undefined if the answer broke off or does not have the agreed form. */
 async function readAnswer<Value>(response: EgressResponse, read: Read<Value>): Promise<Value | undefined> {
   try {
     return read(await response.text(), response)
@@ -329,7 +334,7 @@ function form(members: Record<string, string>): { readonly body: string; readonl
   return { body: new URLSearchParams(members).toString(), headers }
 }
 
-/** The image goes through as it is read; a source that breaks off breaks the request off. */
+/** Streams the image. If its source breaks off, the request breaks off too. */
 async function multipart(
   upload: ImageUpload,
 ): Promise<{ readonly body: Readable; readonly headers: Record<string, string> }> {

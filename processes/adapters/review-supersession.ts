@@ -8,25 +8,25 @@ export interface SupersessionRequest {
   readonly aiReviewId: string
   readonly images: readonly Omit<RequestedImage, 'objectKey'>[]
   readonly reason: string
-  /** The same for every try; the addresses, and with them the body, differ from try to try. */
+  /** The same for each try. The addresses, and so the body, differ from try to try. */
   readonly idempotencyKey: string
 }
 
 export type Supersession =
   | { readonly kind: 'superseded'; readonly aiReviewId: string }
-  /** An earlier try got through, and its answer was lost. */
+  /** An earlier try succeeded, but its answer was lost. */
   | { readonly kind: 'done-before' }
   | { readonly kind: 'done-by-another' }
   | { readonly kind: 'refused'; readonly status: number }
-  /** Not reached, or not able to answer now. */
+  /** The service was not reached, or cannot answer now. */
   | { readonly kind: 'unavailable'; readonly status: number | null }
 
-/** Asks the AI-review service for a new review in place of one (T30). */
+/** Requests a new review from the AI-review service, in place of an existing one (T30). */
 export interface ReviewSupersession {
   supersede(request: SupersessionRequest, signal: AbortSignal): Promise<Supersession>
 }
 
-/** Of the request, not of the review: they pass, or an operator mends them. */
+/** Statuses that are about the request, not about the review. They pass, or an operator corrects them. */
 const passing: readonly number[] = [401, 403, 408, 412, 429]
 
 export function createReviewSupersession(calls: ServiceCalls, baseUrl: string): ReviewSupersession {

@@ -8,7 +8,7 @@ import type { PlatformToken } from './platform-token.ts'
 export type ServiceAnswer =
   | { readonly kind: 'answer'; readonly body: unknown }
   | { readonly kind: 'not-found' }
-  /** No answer that could be relied on. */
+  /** No reliable answer. */
   | { readonly kind: 'unavailable'; readonly status: number | null }
 
 export interface ServiceCalls {
@@ -16,15 +16,15 @@ export interface ServiceCalls {
   readonly token: PlatformToken
 }
 
-/** What a service answered; the body is undefined where it is no JSON. */
+/** The answer of a service. The body is undefined if it is no JSON. */
 export interface ServiceReply {
   readonly status: number
   readonly body: unknown
 }
 
 /**
- * GET between services. `no-cache` asks for an answer that is current or none: nothing is decided on a read model that
- * is behind (T24).
+ * GET between services. With `no-cache` the answer is current, or there is none: no decision uses a read model that is
+ * behind (T24).
  */
 export async function getFromService(calls: ServiceCalls, url: URL, signal: AbortSignal): Promise<ServiceAnswer> {
   const reply = await callService(calls, url, { headers: { 'cache-control': 'no-cache' } }, signal)
@@ -34,9 +34,8 @@ export async function getFromService(calls: ServiceCalls, url: URL, signal: Abor
 }
 
 /**
- * A call between services with a platform token. A refused token is renewed once: it has ended (401), or it is older than a
- * scope that its client was given since (403). Null when no answer came: the other side may have acted on the call all the
- * same.
+ * A call between services with a platform token. A refused token is renewed once: it has expired (401), or its client
+ * has received a scope since (403). Null if no answer came: the other side may have acted on the call anyway.
  */
 export async function callService(
   { egress, token }: ServiceCalls,
@@ -59,7 +58,7 @@ export async function callService(
       }
       if (!isLeaving(status, body) || round > pausesMs.length) return { status, body }
     } catch (error) {
-      // An open circuit is no try: the worker puts the step off. Whatever else broke, there is no answer to rely on.
+      // An open circuit is no try: the worker puts the step off. After any other error there is no reliable answer.
       if (error instanceof EgressError && error.code === 'circuit_open') throw error
       const isUnheard = error instanceof EgressError && error.code === 'connect' && !error.mayHaveBeenSent
       if (!isUnheard || round > pausesMs.length) return null
@@ -70,8 +69,8 @@ export async function callService(
 }
 
 /**
- * Milliseconds between the calls to an instance that is going away, about to be replaced or not there yet, until a balancer
- * finds another one: a rolling restart of the APIs must not use up the tries of a step.
+ * Milliseconds between calls to an instance that stops or has not started, until a balancer finds another instance. A
+ * rolling restart of the APIs must not use up the tries of a step.
  */
 const pausesMs = [200, 400, 800]
 

@@ -6,13 +6,13 @@ import { readRetryAfter } from './outside-answers.ts'
 
 export interface WebhookMessage {
   readonly url: string
-  /** Whose connections and circuit it takes: the subscription's id, so that what is at one address does not hold up another. */
-  readonly lane: string
-  /** The delivery's id: the same on every attempt. */
+  /** The id of the subscription. Each key has its own connections and circuit, so no receiver holds up another. */
+  readonly concurrencyKey: string
+  /** The id of the delivery: the same for each attempt. */
   readonly id: string
   readonly eventType: string
   readonly body: string
-  /** Of id, instant and body. */
+  /** Covers id, instant and body. */
   readonly signature: string
   readonly sentAt: Date
 }
@@ -23,16 +23,16 @@ export type SendResult =
       readonly kind: 'failed'
       readonly statusCode: number | null
       readonly errorClass: DeliveryErrorClass
-      /** The receiver's Retry-After in milliseconds, 0 without one. */
+      /** `Retry-After` of the receiver in milliseconds; 0 without one. */
       readonly retryAfterMs: number
     }
-  /** The circuit is open: nothing was sent, no attempt is used up. */
+  /** The circuit is open. Nothing was sent, and this is no attempt. */
   | { readonly kind: 'not-sent'; readonly afterMs: number }
 
 /** Standard Webhooks 1.0.0: id, timestamp of the attempt, signature. Only 2xx is success. */
 export interface WebhookSender {
-  /** Milliseconds that the receiver's circuit stays open for a lane, 0 when it may be called. */
-  openForMs(url: string, lane: string): number
+  /** Milliseconds for which the circuit stays open; 0 if the receiver may be called. */
+  openForMs(url: string, concurrencyKey: string): number
   send(message: WebhookMessage, signal: AbortSignal): Promise<SendResult>
 }
 
@@ -40,7 +40,10 @@ const mostAnswerBytes = 64 * 1024
 
 type ConnectionError = Exclude<EgressErrorCode, 'circuit_open'>
 
-/** One class for a name that does not resolve, a refused and a forbidden connection: apart, they would map our network for a tenant. */
+/**
+ * One class for an unknown name, a refused and a forbidden connection. Separate classes would show our network to
+ * tenants.
+ */
 function classForTenants(code: ConnectionError): DeliveryErrorClass {
   return code === 'dns' || code === 'connect' || code === 'address_forbidden' ? 'connection_failed' : code
 }
@@ -50,17 +53,17 @@ export function createWebhookSender(
   { webhookTimeoutMs, profile }: Pick<Configuration, 'webhookTimeoutMs' | 'profile'>,
 ): WebhookSender {
   return {
-    openForMs(url, lane) {
+    openForMs(url, concurrencyKey) {
       try {
-        return egress.openForMs(url, 'webhook', lane)
+        return egress.openForMs(url, 'webhook', concurrencyKey)
       } catch (error) {
-        // An address that cannot be called at all is an outcome of the attempt.
+        // An address that can never be called is an outcome of the attempt.
         if (error instanceof EgressError) return 0
         throw error
       }
     },
 
-    async send({ url, lane, id, eventType, body, signature, sentAt }, signal) {
+    async send({ url, concurrencyKey, id, eventType, body, signature, sentAt }, signal) {
       const headers = {
         'content-type': 'application/json',
         'user-agent': 'clinical-assessment-platform/1',
@@ -73,14 +76,14 @@ export function createWebhookSender(
         const limits = { timeoutMs: webhookTimeoutMs, maxBytes: mostAnswerBytes, signal }
         const response = await egress.request(url, {
           purpose: 'webhook',
-          lane,
+          lane: concurrencyKey,
           method: 'POST',
           headers,
           body,
           ...limits,
         })
         const { status } = response
-        // What the receiver says beyond its status is of no interest, and kept nowhere.
+        // Only the status counts. The body is not stored.
         await response.discard()
         if (status >= 200 && status < 300) return { kind: 'delivered', statusCode: status }
         const errorClass = status >= 300 && status < 400 ? 'redirect' : 'http_status'

@@ -8,20 +8,23 @@ import {
 } from '../../streams/webhook-subscriptions/aggregate.ts'
 
 export interface SignedContent {
-  /** The delivery's id. */
+  /** The id of the delivery. */
   readonly id: string
   readonly sentAt: Date
   readonly body: string
 }
 
-/** The value of `webhook-signature`: per secret that is valid at `sentAt`, newest first, one signature of each scheme. */
+/**
+ * The value of `webhook-signature`: for each secret that is valid at `sentAt`, newest first, one signature of each
+ * scheme.
+ */
 export type SignWebhook = (content: SignedContent) => string
 
 /** Signatures of Standard Webhooks 1.0.0 over `id.timestamp.body`: `v1` HMAC-SHA-256, `v1a` Ed25519. */
 export interface WebhookSignatures {
   /**
-   * Fetches what the subscription signs with from `now` on.
-   * @throws MissingKeyError when the vault has it not: another secret instead would tell the receiver of a forger
+   * Reads the secrets with which the subscription signs from `now` on.
+   * @throws MissingKeyError if the vault lacks one: to the receiver, another secret would look like a forgery
    */
   signerOf(subscription: Pick<WebhookSubscription, 'secrets' | 'signatureSchemes'>, now: Date): Promise<SignWebhook>
 }
@@ -32,7 +35,7 @@ interface Signing {
 }
 
 export function createWebhookSignatures(vault: Pick<Vault, 'storedSecret'>): WebhookSignatures {
-  // By the vault's own copy: a key is parsed once for each, and gone when the vault lets go of it.
+  // Keyed by the copy of the vault: each key is parsed once, and is freed when the vault frees it.
   const privateKeys = new WeakMap<Uint8Array, KeyObject>()
 
   return {

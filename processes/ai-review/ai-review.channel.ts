@@ -14,12 +14,12 @@ export interface AiReviewChannelDependencies {
   readonly configuration: Pick<Configuration, 'readUrlTtlSeconds'>
 }
 
-/** Requests of the clinical service and what became of them (specification 4.5 and section 6). */
+/** Requests of the clinical service and their results (specification 4.5 and section 6). */
 export const aiReviewChannel = defineChannel({
   stream: aiReviewChannelStream,
   sources: [assessments, aiReviews],
   translate: {
-    /** Names objects by addresses without a signature: the channel is kept for long and has many readers. */
+    /** Its addresses have no signature: the channel is stored for long and has many readers. */
     AssessmentReviewRequested: (
       { data, metadata },
       publish,
@@ -89,7 +89,7 @@ export const aiReviewChannel = defineChannel({
   },
 })
 
-/** What every event of a review names of it. Its first event contains this, so any state of the stream does. */
+/** The members that every event of a review needs. The first event contains them, so every state does. */
 async function requestOf(stream: string, { store }: AiReviewChannelDependencies) {
   const { state } = await store.loadCached(aiReviews.at(stream))
   if (state.status === 'absent') throw new Error('an event of a review that was never requested')
@@ -97,7 +97,7 @@ async function requestOf(stream: string, { store }: AiReviewChannelDependencies)
   return { review: { aiReviewId, caseId, productId, correlationId }, addresses }
 }
 
-/** The object store goes by its own clock: what it refuses a little early had expired all the same. */
+/** The object store has its own clock. An address that it refuses a little early counts as expired. */
 const storeClockAheadMs = 5_000
 
 function hadExpired(addresses: readonly GivenAddress[] | null, at: string): boolean {

@@ -13,12 +13,12 @@ import { poll } from './poll.steps.ts'
 import { requiredConsentCode, start } from './start.steps.ts'
 
 /**
- * The step that claims a slot opens its review as well. Another worker opens it only where that is cut off, this many
- * milliseconds after the instant of the claim. For a request that waited longer that is at once: opening twice is opening once.
+ * The step that claims a slot also opens the review. After so many milliseconds another worker opens it, in case the
+ * first one crashed. A request that waited longer may be opened by both at once. A repeat appends nothing.
  */
 const openGraceMs = 2_000
 
-/** The reviews that have not ended, by patient: those that a withdrawn consent concerns (T24). */
+/** The open reviews of each patient. A withdrawn consent ends them (T24). */
 const openReviews = defineTable({
   name: 'open_reviews',
   columns: { ai_review_id: 'text', org_id: 'text', patient_id: { type: 'text', nullable: true } },
@@ -26,7 +26,7 @@ const openReviews = defineTable({
   indexes: [{ columns: ['org_id', 'patient_id'] }],
 })
 
-/** `claim` is keyed by the event of the request, every other step by the review. */
+/** The key of `claim` is the event of the request. The key of every other step is the review. */
 const steps = {
   claim: step(ClaimPayload, claim),
   open: step(OpenPayload, open),
@@ -38,8 +38,8 @@ const steps = {
 type Todos = TodoList<typeof steps>
 
 /**
- * What a review still needs: its slot (`claim`), its first event (`open`), its start job (`start`), its next poll (`poll`),
- * its end after a withdrawn consent (`withdraw`).
+ * The work that a review still needs: its slot (`claim`), its first event (`open`), its start job (`start`), its next
+ * poll (`poll`), its end after a withdrawn consent (`withdraw`).
  */
 export const aiReviewProcess = defineProcess<
   AiReviewChannelEvent | ConsentChannelEvent | AiReviewSlotEvent | AiReviewEvent,
@@ -47,7 +47,7 @@ export const aiReviewProcess = defineProcess<
 >()({
   name: 'ai_review',
   version: 3,
-  // A withdrawn consent that is passed over would leave a review at work.
+  // A skipped withdrawal of consent would leave a review running.
   decisive: true,
   lookups: [openReviews],
   steps,
@@ -83,7 +83,7 @@ export const aiReviewProcess = defineProcess<
     ],
     'consent.withdrawn': consentRefused,
     'consent.denied': consentRefused,
-    // A decision that came after the one that was looked at has its own instant here, and is still to be looked at.
+    // A later decision has its own instant, and its row stays.
     AiReviewConsentConfirmed: ({ data }, todo) => [
       todo.clearWhere('withdraw', { key: data.aiReviewId, at: data.checkedAt }),
     ],
@@ -102,7 +102,7 @@ function consentRefused({ data }: Recorded<ConsentChannelEvent>, todo: Todos): R
   if (data.consent_type_code !== requiredConsentCode) return []
   const ofPatient = { orgId: data.org_id, patientId: data.patient_id }
   return [
-    // Denied and then withdrawn, or withdrawn twice, before the first is worked off: one withdrawal is due, the latest.
+    // If a second refusal comes before the first is worked off, only the latest is due.
     todo.scheduleForEach('withdraw', openReviews, ofPatient, (review) => ({
       key: review('aiReviewId'),
       at: data.occurred_at,

@@ -1,22 +1,22 @@
 import { Type, type Static } from 'typebox'
 import { v5 } from 'uuid'
-import { claimSlot } from '../../commands/ai-review/claim-slot.ts'
-import { openClaimedReview } from '../../commands/ai-review/open-claimed-review.ts'
+import { takeSlot } from '../../commands/ai-review/take-slot.ts'
+import { openSlotHolder } from '../../commands/ai-review/open-slot-holder.ts'
 import { successorOf } from '../../commands/ai-review/slot-holder.ts'
 import { confirmConsent, withdrawConsent } from '../../commands/ai-review/withdraw-consent.ts'
 import { execute } from '../../commands/handling/execute.ts'
 import { aiReviews } from '../../streams/ai-review/aggregate.ts'
-import { aiReviewSlots, type SlotClaim } from '../../streams/ai-review-slot/aggregate.ts'
+import { aiReviewSlots, type SlotHolder } from '../../streams/ai-review-slot/aggregate.ts'
 import { aiReviewChannelStream } from '../../streams/channels/ai-review.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import { readChannelEvent } from '../relay/channel.ts'
+import { callOutside } from '../runtime/attempt.ts'
 import type { Todo } from '../runtime/define-process.ts'
 import type { StepContext, StepOutcome } from '../runtime/process.ts'
 import { derivedV7 } from '../runtime/step-identity.ts'
-import { throwIfStopping } from '../runtime/step-timing.ts'
 import { requiredConsentCode } from './start.steps.ts'
 
-/** Where the request stands on the channel. */
+/** The place of the request on the channel. */
 export const ClaimPayload = Type.Object({ channelRevision: Type.String() })
 export type ClaimPayload = Static<typeof ClaimPayload>
 
@@ -44,38 +44,39 @@ export async function claim(todo: Todo<ClaimPayload>, deps: ProcessDependencies)
     now: todo.dueAt,
   }
   const context = todo.command('ai-review.claim')
-  const { state, position, events } = await execute(deps.store, target, (slot) => claimSlot(command, slot), context)
+  const { state, position, events } = await execute(deps.store, target, (slot) => takeSlot(command, slot), context)
   if (events[0]?.type !== 'AiReviewSlotClaimed' || state.status === 'free') return { kind: 'done', position }
   deps.failpoint('slot-claimed')
-  return openClaimed(todo, state.claim, deps, { isNew: true })
+  return openHolder(todo, state.holder, deps, { isNew: true })
 }
 
 /**
- * Tells the superseded review and writes the new one's first event where a crash came between the claim and either. A
- * review that does not hold the slot any more was opened: only an open one can be superseded.
+ * After a crash that followed the claim: ends the superseded review and writes the first event of the new one. A review
+ * that no longer holds the slot was opened, because only an open review can be superseded.
  */
 export async function open(todo: Todo<OpenPayload>, deps: ProcessDependencies): Promise<StepOutcome> {
   const { caseId, productId } = todo.payload
   const target = aiReviewSlots.of(todo.orgId, caseId, productId)
   const { state } = await deps.store.load(target)
-  if (state.status === 'free' || state.claim.aiReviewId !== todo.key) return { kind: 'done' }
-  return openClaimed(todo, state.claim, deps)
+  if (state.status === 'free' || state.holder.aiReviewId !== todo.key) return { kind: 'done' }
+  return openHolder(todo, state.holder, deps)
 }
 
-async function openClaimed(
+async function openHolder(
   todo: Todo,
-  claimed: SlotClaim,
+  holder: SlotHolder,
   deps: ProcessDependencies,
   opening: { readonly isNew?: boolean } = {},
 ): Promise<StepOutcome> {
   const contexts = { supersede: todo.command('ai-review.supersede'), open: todo.command('ai-review.open') }
-  return { kind: 'done', position: await openClaimedReview(deps, claimed, contexts, opening) }
+  return { kind: 'done', position: await openSlotHolder(deps, holder, contexts, opening) }
 }
 
 /**
- * Ends a review whose consent was withdrawn or denied (T24), unless a later decision overrides that one: a backdated
- * withdrawal never does. Where that cannot be told, the review ends. A call in flight meets this when it records its outcome.
- * A review that lost its slot has no end of its own. One decision may end several reviews of its patient.
+ * Ends a review whose consent was withdrawn or denied (T24), unless a later decision overrides this. A backdated
+ * withdrawal never overrides. If the consent service does not answer, the review ends. A running call finds this when
+ * it records its outcome. A review without its slot has no end of its own. One decision may end several reviews of its
+ * patient.
  */
 export async function withdraw(
   todo: Todo,
@@ -87,11 +88,11 @@ export async function withdraw(
   const context = todo.command('ai-review.withdraw', todo.key)
   const { state: review } = await store.load(target)
   if (review.status !== 'absent' && (await successorOf(store, review)) !== null) return { kind: 'done' }
+  const patientId = review.status === 'absent' ? null : review.patientId
   const isConfirmed =
-    review.status !== 'absent' &&
-    review.patientId !== null &&
-    (await consent.check({ orgId, patientId: review.patientId, code: requiredConsentCode }, step.signal)) === 'granted'
-  throwIfStopping(step.signal)
+    patientId !== null &&
+    (await callOutside(step, (signal) => consent.check({ orgId, patientId, code: requiredConsentCode }, signal))) ===
+      'granted'
   const decide = isConfirmed ? confirmConsent : withdrawConsent
   const confirmation = { ...context, commandId: v5('confirmed', context.commandId) }
   const { position } = await execute(

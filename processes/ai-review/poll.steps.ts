@@ -3,21 +3,20 @@ import { isAwaiting, nextCall } from '../../commands/ai-review/next-call.ts'
 import { nextPollAt, pollScheduleOf } from '../../commands/ai-review/polling.ts'
 import { recordOutcome, type CallOutcome } from '../../commands/ai-review/record-outcome.ts'
 import { successorOf } from '../../commands/ai-review/slot-holder.ts'
-import { execute, loadForPlan } from '../../commands/handling/execute.ts'
+import { loadForPlan } from '../../commands/handling/execute.ts'
 import type { Classification, ProviderOutcome } from '../../streams/ai-review/events.ts'
 import { AppendTooLargeError, InvalidEventError } from '../../streams/store/errors.ts'
 import type { StoredObject } from '../../streams/types.ts'
 import { aiReviews, type AiReviewState, type AwaitingReview } from '../../streams/ai-review/aggregate.ts'
 import type { ProviderAnswer } from '../adapters/provider.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
+import { openAttempt } from '../runtime/attempt.ts'
 import type { Todo } from '../runtime/define-process.ts'
 import type { StepContext, StepOutcome } from '../runtime/process.ts'
-import { outcomeCommand } from '../runtime/step-identity.ts'
 import { readProviderResult } from './provider-result.ts'
-import { throwIfStopping } from '../runtime/step-timing.ts'
 import { storeRawResponse } from './raw-response.ts'
 
-/** One result poll. A poll that fell due during an outage is still made once after the deadline (T29). */
+/** One poll for the result. A poll that was due during an outage is made once, also after the deadline (T29). */
 export async function poll(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
   const { store } = deps
   const target = aiReviews.of(todo.orgId, todo.key)
@@ -32,40 +31,35 @@ export async function poll(todo: Todo, deps: ProcessDependencies, step: StepCont
   const openForMs = deps.provider.openForMs()
   if (openForMs > 0) return { kind: 'retry', after: openForMs, reason: 'circuit_open' }
 
-  const context = todo.attempt()
-  const begin = {
-    attemptId: context.commandId,
-    next,
-    consentCheckedAt: null,
-    now: step.now(),
-    leaseUntil: new Date(step.leaseUntil),
-  }
-  const begun = await execute(store, target, (state) => attemptCall(begin, state), context)
-  if (begun.events.length === 0 || !isAwaiting(begun.state)) return { kind: 'done', position: begun.position }
+  const attempt = await openAttempt({ todo, step, store }, target, (opening, state) =>
+    attemptCall({ ...opening, next, consentCheckedAt: null }, state),
+  )
+  const { state: review } = attempt
+  if (!attempt.isOpen || !isAwaiting(review)) return { kind: 'done' }
 
-  const review = begun.state
   const record = (outcome: CallOutcome) => {
-    const command = { of: { attemptId: context.commandId }, outcome, now: step.now() }
-    return execute(store, target, (state) => recordOutcome(command, state), outcomeCommand(context))
+    const command = { of: { attemptId: attempt.id }, outcome, now: step.now() }
+    return attempt.record((state) => recordOutcome(command, state))
   }
-  const answer = await deps.provider.result(review.providerCaseId, review.providerChecksum, step.signal)
-  throwIfStopping(step.signal)
+  const answer = await attempt.call((signal) =>
+    deps.provider.result(review.providerCaseId, review.providerChecksum, signal),
+  )
   const outcome = await outcomeOf(answer, review, deps, step)
   const isEnd = outcome.kind === 'failed' || outcome.kind === 'completed'
   if (isEnd && (await successorOf(store, review)) !== null) {
     await dropUnnamed(outcome, deps)
-    return { kind: 'done', position: begun.position }
+    return { kind: 'done' }
   }
   try {
     const recorded = await record(outcome)
     if (recorded.events.length === 0) await dropUnnamed(outcome, deps)
-    return { kind: 'done', position: recorded.position ?? begun.position }
+    return { kind: 'done', position: recorded.position }
   } catch (error) {
-    // The provider's result cannot be recorded, now or later: the review ends, and its raw response contains the result.
+    // This result can never be recorded. The review ends, and its raw response contains the result.
     const hasResult = outcome.kind === 'completed' || (outcome.kind === 'failed' && outcome.providerOutcome !== null)
     if (!hasResult || !isUnrecordable(error)) throw error
-    const recorded = await record(failed('provider_processing_failed', null, { rawResponse: outcome.rawResponse }))
-    return { kind: 'done', position: recorded.position ?? begun.position }
+    const end = failed('provider_processing_failed', null, { rawResponse: outcome.rawResponse })
+    return { kind: 'done', position: (await record(end)).position }
   }
 }
 
@@ -73,7 +67,7 @@ function isUnrecordable(error: unknown): boolean {
   return error instanceof AppendTooLargeError || error instanceof InvalidEventError
 }
 
-/** A result that came after its review had ended is not kept (T24). */
+/** Removes a result that came after the end of its review (T24). */
 async function dropUnnamed(outcome: CallOutcome, { objects }: ProcessDependencies): Promise<void> {
   if ((outcome.kind === 'completed' || outcome.kind === 'failed') && outcome.rawResponse !== null) {
     await objects.remove(outcome.rawResponse.key)
@@ -110,7 +104,7 @@ async function outcomeOf(
   })
 }
 
-/** Not processed, or not to be had: counts as a poll (T4), and the last one is at the deadline (T3). */
+/** A result that is not ready or not available counts as a poll (T4). The last poll is at the deadline (T3). */
 function again(
   review: AwaitingReview,
   { configuration }: ProcessDependencies,
@@ -125,7 +119,7 @@ function again(
     : { kind: 'poll-deferred', upstreamStatus, nextPollAt: at }
 }
 
-/** `processed`: of a case that the provider processed. */
+/** `processed` is set if the provider has processed the case. */
 function failed(
   classification: Classification,
   upstreamStatus: number | null,

@@ -5,12 +5,12 @@ import { readJsonText } from '../../platform/kit/json-reading.ts'
 import type { AwaitingReview } from '../../streams/ai-review/aggregate.ts'
 import { isInt32, memberOf } from '../adapters/outside-answers.ts'
 
-/** What the service reads of a result payload (specification 2.6); the rest is kept in the raw response only. */
+/** The part of a result payload that the service reads (specification 2.6). Only the raw response contains the rest. */
 export type ProviderResult =
   | { readonly kind: 'not-processed' }
   | { readonly kind: 'processed'; readonly result: ReviewResult }
 
-/** The provider is not ours: what is missing or of another type than agreed reads as null. */
+/** The provider is an outside system. A missing member, or one of another type, becomes null. */
 export function readProviderResult(text: string, review: AwaitingReview): ProviderResult {
   const payload = readJsonText(text)
   if (textOf(payload, 'status') !== 'STATUS_PROCESSED') return { kind: 'not-processed' }
@@ -31,12 +31,12 @@ export function readProviderResult(text: string, review: AwaitingReview): Provid
   }
 }
 
-/** In the request's order, by the ids that the provider gave when it got the images. */
+/** In the order of the request, by the ids that the provider returned for the images. */
 function qualitiesOf(payload: unknown, review: AwaitingReview): ImageQuality[] {
   const reported = new Map<number | null, string | null>()
   for (const image of arrayOf(payload, 'images')) {
     const [id, quality] = [numberOf(image, 'imageId'), textOf(image, 'imageQuality')]
-    // Said twice and differently, the worse counts: an unsuitable image must not hide behind a suitable one.
+    // Of two different values the worse counts: an unsuitable image must not look suitable.
     if (reported.get(id) !== unsuitableQuality) reported.set(id, quality)
   }
   return review.images.map(({ imageId }) => {
@@ -45,7 +45,7 @@ function qualitiesOf(payload: unknown, review: AwaitingReview): ImageQuality[] {
   })
 }
 
-/** By the provider's own numbers, or by place where those are not numbers from 1 that tell the lesions apart. */
+/** Uses the numbers of the provider. If they are not unique numbers from 1, uses the place in the list. */
 function numbered(lesions: readonly unknown[]): Lesion[] {
   const numbers = lesions.map((lesion) => integerOf(lesion, 'lesionNumber') ?? 0)
   const areUsable = numbers.every((number) => number >= 1) && new Set(numbers).size === numbers.length
@@ -80,13 +80,13 @@ function coordinatesOf(value: unknown): Lesion['coordinates'] {
 
 const longestText = 10_000
 
-/** At most 10,000 characters, so that a review's events stay below what one append takes; the raw response keeps all. */
+/** At most 10,000 characters, so that the events fit into one append. The raw response contains all. */
 function textOf(value: unknown, name: string): string | null {
   const member = memberOf(value, name)
   return typeof member === 'string' ? member.slice(0, longestText) : null
 }
 
-/** Unix milliseconds; null outside of the years that the platform keeps. */
+/** Unix milliseconds. Null outside the years that the platform accepts. */
 function instantOf(milliseconds: number | null): string | null {
   if (milliseconds === null || milliseconds < Date.UTC(1850, 0, 1) || milliseconds > Date.UTC(9998, 11, 31)) return null
   return new Date(milliseconds).toISOString()

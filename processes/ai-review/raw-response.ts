@@ -12,8 +12,8 @@ export interface RawResponse {
 }
 
 /**
- * Stores the provider's whole answer encrypted with the patient's key, before the event that names it. For a patient
- * who was erased meanwhile it is sealed with a key that nobody keeps.
+ * Stores the whole answer of the provider, encrypted with the patient's key, before the event that names it. If the
+ * patient was erased meanwhile, it is encrypted with a key that is thrown away.
  */
 export async function storeRawResponse(
   { vault, objects }: Pick<ProcessDependencies, 'vault' | 'objects'>,

@@ -9,7 +9,7 @@ export interface SigningDependencies {
   readonly configuration: Pick<Configuration, 'readUrlTtlSeconds'>
 }
 
-/** A read address of an image of the organisation; undefined for every other key. */
+/** A signed address of an image of the organisation. Undefined for any other key. */
 async function signedRead(
   { objects, configuration }: SigningDependencies,
   orgId: TenantId,
@@ -34,8 +34,8 @@ export async function signedImages(
 }
 
 /**
- * Where a review reads an image from now. An object of the platform gets an address that is signed at this moment; an address
- * that a caller gave is taken as it is. Undefined where nothing may be read.
+ * The address from which a review reads an image. An object of the platform gets a fresh signature. An address that a
+ * caller gave is used unchanged. Undefined if nothing may be read.
  */
 export async function readAddress(
   deps: SigningDependencies,

@@ -6,16 +6,16 @@ import { recordOutcome, type CallOutcome } from '../../commands/ai-review/record
 import { successorOf } from '../../commands/ai-review/slot-holder.ts'
 import { startReview } from '../../commands/ai-review/open-review.ts'
 import { execute, loadForPlan } from '../../commands/handling/execute.ts'
-import type { CommandContext } from '../../platform/kit/tenants.ts'
 import { aiReviews, type AiReviewState, type StartingReview } from '../../streams/ai-review/aggregate.ts'
-import type { Classification } from '../../streams/ai-review/events.ts'
+import type { AiReviewEvent, Classification } from '../../streams/ai-review/events.ts'
 import type { FetchedImage } from '../adapters/image-fetch.ts'
 import type { ProviderAnswer } from '../adapters/provider.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
+import { callOutside, isCutOff, openAttempt, type Attempt } from '../runtime/attempt.ts'
 import type { Todo } from '../runtime/define-process.ts'
 import type { StepContext, StepOutcome } from '../runtime/process.ts'
 import { outcomeCommand } from '../runtime/step-identity.ts'
-import { nextDelay, throwIfStopping } from '../runtime/step-timing.ts'
+import { nextDelay } from '../runtime/step-timing.ts'
 import { readAddress } from './signed-images.ts'
 
 /** The consent that an analysis needs (specification 4.4). */
@@ -23,20 +23,22 @@ export const requiredConsentCode = 'ai_analysis'
 
 type CallOf<Name extends PlannedCall['call']> = Extract<PlannedCall, { readonly call: Name }>
 
+type OpenAttempt = Attempt<AiReviewState, AiReviewEvent>
+
 interface Run {
   readonly deps: ProcessDependencies
   readonly step: StepContext
   readonly todo: Todo
   readonly target: ReturnType<typeof aiReviews.of>
-  /** The review as it was when the run began, maybe as it was kept: what is appended is decided on the state of then. */
+  /** The review when the run began, maybe from the cache. Each append decides on the state of its own time. */
   readonly loaded: StartingReview
-  /** The call that it needed then. */
+  /** The call that the review needed when the run began. */
   readonly planned: PlannedCall
 }
 
 /**
- * One run of the start job: checks consent afresh, then makes the one provider call that is next, under an attempt that
- * fences it. The row stays due until the review awaits its result, and goes on to the next call at once.
+ * One run of the start job. It checks consent again, then makes the next provider call under an attempt. The row stays
+ * due until the review awaits its result. The step continues with the next call at once.
  */
 export async function start(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
   const { orgId } = todo
@@ -52,24 +54,23 @@ export async function start(todo: Todo, deps: ProcessDependencies, step: StepCon
 
   const patientId = loaded.isStarted
     ? loaded.patientId
-    : await deps.cases.patientOf({ orgId, caseId: loaded.caseId }, step.signal)
-  throwIfStopping(step.signal)
+    : await callOutside(step, (signal) => deps.cases.patientOf({ orgId, caseId: loaded.caseId }, signal))
   if (patientId === null) return settle(run, null, deferred(run, loaded, 'case_lookup_unavailable', null))
   const review = loaded.isStarted ? loaded : await started(run, patientId)
   if (!isStarting(review)) return { kind: 'done' }
 
   const consentCheckedAt = step.now()
-  const consent = await deps.consent.check({ orgId, patientId, code: requiredConsentCode }, step.signal)
-  throwIfStopping(step.signal)
+  const question = { orgId, patientId, code: requiredConsentCode }
+  const consent = await callOutside(step, (signal) => deps.consent.check(question, signal))
   if (consent === 'unavailable') return settle(run, null, deferred(run, review, 'consent_check_unavailable', null))
   if (consent === 'not-granted') return settle(run, null, failed('consent_missing', null))
   switch (planned.call) {
     case 'case':
-      return attempt(run, consentCheckedAt, () => createCase(run))
+      return attempt(run, consentCheckedAt, (signal) => createCase(run, signal))
     case 'image':
       return sendImage(run, review, planned, consentCheckedAt)
     case 'process':
-      return attempt(run, consentCheckedAt, () => askForProcessing(run, planned))
+      return attempt(run, consentCheckedAt, (signal) => askForProcessing(run, planned, signal))
     case 'result':
       return { kind: 'done' }
   }
@@ -81,8 +82,8 @@ async function started({ deps, step, todo, target }: Run, patientId: string): Pr
   return state
 }
 
-async function createCase({ deps, step }: Run): Promise<ProviderAnswer<CallOutcome>> {
-  const answer = await deps.provider.createCase(step.signal)
+async function createCase({ deps }: Run, signal: AbortSignal): Promise<ProviderAnswer<CallOutcome>> {
+  const answer = await deps.provider.createCase(signal)
   deps.failpoint('case-answered')
   return mapped(answer, ({ providerCaseId }) => ({ kind: 'case-created', providerCaseId }))
 }
@@ -90,8 +91,9 @@ async function createCase({ deps, step }: Run): Promise<ProviderAnswer<CallOutco
 async function askForProcessing(
   { deps, step }: Run,
   { providerCaseId }: CallOf<'process'>,
+  signal: AbortSignal,
 ): Promise<ProviderAnswer<CallOutcome>> {
-  const answer = await deps.provider.process(providerCaseId, step.signal)
+  const answer = await deps.provider.process(providerCaseId, signal)
   deps.failpoint('process-answered')
   return mapped(answer, ({ checksum }) => {
     const now = step.now()
@@ -101,7 +103,7 @@ async function askForProcessing(
   })
 }
 
-/** The image is opened before the attempt: an address that cannot be read leaves nothing open at the provider. */
+/** Opens the image before the attempt, so an unreadable address leaves nothing open at the provider. */
 async function sendImage(
   run: Run,
   review: StartingReview,
@@ -117,14 +119,13 @@ async function sendImage(
     return deps.images.open(address, deps.configuration.stepTimeoutMs, step.signal)
   }
 
-  const fetched = await openImage()
-  throwIfStopping(step.signal)
+  const fetched = await callOutside(step, openImage)
   if (fetched.kind === 'refused') return settle(run, null, failed('image_fetch_failed', fetched.status))
   if (fetched.kind === 'unavailable') {
     return settle(run, null, deferred(run, review, 'provider_upstream_transient', fetched.status))
   }
   const { body, contentType, bytes } = fetched
-  // A body that nobody reads may still break: that must not end the process.
+  // An unread body may still fail. This must not end the process.
   body.on('error', () => undefined)
   const { imageType, deviceManufacturer, deviceModel } = image
   const upload = {
@@ -138,8 +139,8 @@ async function sendImage(
     open: once(body, openImage),
   }
   try {
-    return await attempt(run, consentCheckedAt, async () => {
-      const answer = await deps.provider.sendImage(upload, step.signal)
+    return await attempt(run, consentCheckedAt, async (signal) => {
+      const answer = await deps.provider.sendImage(upload, signal)
       deps.failpoint('image-sent')
       return mapped(answer, (sent) => ({ kind: 'image-sent', imageId, ...sent }))
     })
@@ -148,7 +149,7 @@ async function sendImage(
   }
 }
 
-/** The open body for the first try, a fresh one after a new login. */
+/** Returns the open body for the first try, and a new one after a new login. */
 function once(body: Readable, reopen: () => Promise<FetchedImage>): () => Promise<Readable> {
   let isTaken = false
   return async () => {
@@ -162,53 +163,44 @@ function once(body: Readable, reopen: () => Promise<FetchedImage>): () => Promis
   }
 }
 
-/** Fences the call by an append; whoever loses it does not call. Then calls, and records what came of it. */
-async function attempt(
-  run: Run,
-  consentCheckedAt: Date,
-  call: () => Promise<ProviderAnswer<CallOutcome>>,
-): Promise<StepOutcome> {
-  const { deps, step, target, planned: next } = run
-  const context = run.todo.attempt()
-  const begin = {
-    attemptId: context.commandId,
-    next,
-    consentCheckedAt,
-    now: step.now(),
-    leaseUntil: new Date(step.leaseUntil),
-  }
+type Call = (signal: AbortSignal) => Promise<ProviderAnswer<CallOutcome>>
+
+async function attempt(run: Run, consentCheckedAt: Date, call: Call): Promise<StepOutcome> {
+  const { deps, todo, step, target, planned: next } = run
   if ((await successorOf(deps.store, run.loaded)) !== null) return { kind: 'done' }
-  const begun = await execute(deps.store, target, (state) => attemptCall(begin, state), context)
-  // As it is with the attempt: another instance may have used up a retry since the call was planned.
-  const review = begun.state
-  if (begun.events.length === 0 || !isStarting(review)) return unclaimed(review, step.now())
-  const answer = await answerOf(run, review, context, call)
-  throwIfStopping(step.signal)
-  if (answer.kind === 'ok') return settle(run, context, answer.value)
+  const opened = await openAttempt({ todo, step, store: deps.store }, target, (opening, state) =>
+    attemptCall({ ...opening, next, consentCheckedAt }, state),
+  )
+  const { state: review } = opened
+  if (!opened.isOpen || !isStarting(review)) return unclaimed(review, step.now())
+  const answer = await answerOf(run, review, opened, call)
+  if (answer.kind === 'ok') return settle(run, opened, answer.value)
   if (answer.kind === 'not-sent') {
     const retryAt = new Date(step.now().getTime() + answer.afterMs)
-    return settle(run, context, { kind: 'postponed', call: next.call, retryAt })
+    return settle(run, opened, { kind: 'postponed', call: next.call, retryAt })
   }
   const { status, isUnknown } = answer
   // Specification 7.3 knows no second chance for a 429 while starting: it is a 4xx like any other.
   const classification = status === 429 ? 'provider_client_error' : answer.classification
-  if (classification !== 'provider_upstream_transient') return settle(run, context, failed(classification, status))
+  if (classification !== 'provider_upstream_transient') return settle(run, opened, failed(classification, status))
   const abandons = isUnknown && next.call !== 'process'
-  return settle(run, context, deferred(run, review, classification, status, abandons))
+  return settle(run, opened, deferred(run, review, classification, status, abandons))
 }
 
-/** A call that throws has an outcome nobody foresaw: it counts as a try before the error goes on, so that none repeats for ever. */
+/**
+ * A call that throws counts as a try before its error goes on. Otherwise a call that always throws repeats for ever.
+ */
 async function answerOf(
   run: Run,
   review: StartingReview,
-  context: CommandContext,
-  call: () => Promise<ProviderAnswer<CallOutcome>>,
+  opened: OpenAttempt,
+  call: Call,
 ): Promise<ProviderAnswer<CallOutcome>> {
   try {
-    return await call()
+    return await opened.call(call)
   } catch (error) {
-    throwIfStopping(run.step.signal)
-    await settle(run, context, deferred(run, review, 'provider_upstream_transient', null, true))
+    if (!isCutOff(run.step.signal))
+      await settle(run, opened, deferred(run, review, 'provider_upstream_transient', null, true))
     throw error
   }
 }
@@ -237,16 +229,20 @@ function failed(classification: Classification, upstreamStatus: number | null): 
   return { kind: 'failed', classification, upstreamStatus, providerOutcome: null, rawResponse: null, isPoll: false }
 }
 
-async function settle(run: Run, attempted: CommandContext | null, outcome: CallOutcome): Promise<StepOutcome> {
+/** Records an outcome: of an attempt, or (null) of a check before it. */
+async function settle(run: Run, opened: OpenAttempt | null, outcome: CallOutcome): Promise<StepOutcome> {
   const { deps, step, target, loaded } = run
-  // What a review without a slot comes to must not end anything: its successor goes on.
+  // A review that has lost its slot must not end the assessment: its successor is at work.
   if (outcome.kind === 'failed' && (await successorOf(deps.store, loaded)) !== null) return { kind: 'done' }
-  const context = outcomeCommand(attempted ?? run.todo.attempt())
-  const of = attempted === null ? { unattempted: run.planned } : { attemptId: attempted.commandId }
+  const of = opened === null ? { unattempted: run.planned } : { attemptId: opened.id }
   const command = { of, outcome, now: step.now() }
-  const { position } = await execute(deps.store, target, (state) => recordOutcome(command, state), context)
-  // Where nothing was recorded, the attempt does not count any more, and somebody else is at it.
-  return { kind: 'done', position, continues: position !== undefined && hasNextCall(outcome) }
+  const decide = (state: AiReviewState) => recordOutcome(command, state)
+  const { events, position } =
+    opened === null
+      ? await execute(deps.store, target, decide, outcomeCommand(run.todo.attempt()))
+      : await opened.record(decide)
+  // An attempt that no longer counts records nothing: another worker is at it.
+  return { kind: 'done', position, continues: events.length > 0 && hasNextCall(outcome) }
 }
 
 function hasNextCall({ kind }: CallOutcome): boolean {

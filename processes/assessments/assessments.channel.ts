@@ -8,7 +8,7 @@ export interface AssessmentChannelDependencies {
   readonly store: Pick<EventStore, 'load' | 'loadCached'>
 }
 
-/** The end of every assessment, once; what came out goes to the organisation's webhooks alone. */
+/** The end of every assessment, once. Only the organisation's webhooks receive the results. */
 export const assessmentChannel = defineChannel({
   stream: assessmentChannelStream,
   sources: [assessments],
@@ -30,7 +30,7 @@ export const assessmentChannel = defineChannel({
   },
 })
 
-/** The case is null where the uploads were never submitted. */
+/** The case is null if the uploads were never submitted. */
 async function idsOf(event: Pick<RecordedEvent, 'stream' | 'revision'>, { store }: AssessmentChannelDependencies) {
   const target = assessments.at(event.stream)
   const cached = await store.loadCached(target)

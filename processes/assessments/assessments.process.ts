@@ -9,7 +9,7 @@ import type { TodoList } from '../runtime/todo-list.ts'
 import { askForReview, closeUploads, expire } from './assessments.steps.ts'
 import { conclude, ConcludePayload, type ReviewEnded } from './conclude.steps.ts'
 
-/** Which assessment opened a case: the reviews on the channel name the case only. */
+/** The assessment that opened a case. Reviews on the channel name only the case. */
 const openedCases = defineTable({
   name: 'opened_cases',
   columns: { case_id: 'uuid', org_id: 'text', assessment_id: 'text' },
@@ -27,8 +27,9 @@ const steps = {
 type Todos = TodoList<typeof steps>
 
 /**
- * What an assessment still needs: an end when its uploads are not submitted in time; once they are, a review asked for,
- * that review's end recorded, and an end of its own when the deadline passes. Keyed by the assessment's id.
+ * The work that an assessment still needs. It ends if its uploads are not submitted in time. After the submission it
+ * needs a review, the result of the review, and an end when the deadline passes. The row key is the id of the
+ * assessment.
  */
 export const assessmentsProcess = defineProcess<AssessmentEvent | AiReviewChannelEvent, ProcessDependencies>()({
   name: 'assessments',
@@ -49,7 +50,7 @@ export const assessmentsProcess = defineProcess<AssessmentEvent | AiReviewChanne
     'ai_review.completed': reviewEnded,
     'ai_review.failed': reviewEnded,
     'ai_review.cancelled': reviewEnded,
-    // The outcome of a superseded review counts no more: the end of its successor concludes (T28).
+    // The outcome of a superseded review no longer counts. The end of its successor concludes (T28).
     'ai_review.superseded': ({ data }, todo) => [
       todo.clearWhere('conclude', { orgId: data.orgId, payload: { aiReviewId: data.oldAiReviewId } }),
     ],
@@ -58,7 +59,7 @@ export const assessmentsProcess = defineProcess<AssessmentEvent | AiReviewChanne
   },
 })
 
-/** A review that ends later finds no case here, and makes no row that nothing would remove. */
+/** A review that ends later finds no case here, so it makes no row. */
 function ended(assessmentId: string, todo: Todos): RowChange[] {
   return [todo.clear(assessmentId), removeRows(openedCases, { assessmentId })]
 }
@@ -68,7 +69,7 @@ function reviewEnded({ data, revision }: Recorded<ReviewEnded>, todo: Todos): Ro
     todo.scheduleForEach('conclude', openedCases, { caseId: data.caseId, orgId: data.orgId }, (opened) => ({
       key: opened('assessmentId'),
       at: data.occurred_at,
-      // The end of a successor may come before the row of its predecessor is worked off: the later end counts.
+      // The end of a successor may come before the row of its predecessor is worked off. The later end counts.
       existing: 'replace',
       payload: { channelRevision: revision.toString(), aiReviewId: data.aiReviewId },
     })),

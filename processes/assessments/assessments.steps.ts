@@ -9,14 +9,14 @@ import type { ProcessDependencies } from '../dependencies.ts'
 import type { Todo } from '../runtime/define-process.ts'
 import type { StepContext, StepOutcome } from '../runtime/process.ts'
 
-/** Opens the case unless the route has done so, then asks for its review. */
+/** Opens the case unless the route has done so, then requests its review. */
 export async function askForReview(todo: Todo, deps: ProcessDependencies): Promise<StepOutcome> {
   const target = assessments.of(todo.orgId, todo.key)
   const state = await loadForPlan(deps.store, target, ({ status }) => status === 'processing')
   if (state.status !== 'processing') return { kind: 'done' }
   const { state: opened } = await deps.store.loadCached(cases.of(state.organisationId, state.caseId))
   if (opened.status === 'absent') {
-    // This append is the case's: it does not check whether the assessment has ended meanwhile.
+    // The append to the case does not check whether the assessment has ended meanwhile.
     const { state: current } = await deps.store.load(target)
     if (current.status !== 'processing') return { kind: 'done' }
     await openAssessmentCase(deps, current, todo.command('assessments.open-case'))

@@ -9,11 +9,11 @@ import { aiReviewChannelStream, type AiReviewChannelEvent } from '../../streams/
 import { signedImages } from '../ai-review/signed-images.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import { readChannelEvent, type Recorded } from '../relay/channel.ts'
+import { callOutside } from '../runtime/attempt.ts'
 import type { Todo } from '../runtime/define-process.ts'
 import type { StepContext, StepOutcome } from '../runtime/process.ts'
-import { throwIfStopping } from '../runtime/step-timing.ts'
 
-/** The event that ended the review: where it stands on the channel, and whose end it is. */
+/** The event that ended the review: its place on the channel, and the review. */
 export const ConcludePayload = Type.Object({ channelRevision: Type.String(), aiReviewId: Type.String() })
 export type ConcludePayload = Static<typeof ConcludePayload>
 
@@ -21,8 +21,8 @@ const ends = ['ai_review.completed', 'ai_review.failed', 'ai_review.cancelled'] 
 export type ReviewEnded = Extract<AiReviewChannelEvent, { type: (typeof ends)[number] }>
 
 /**
- * Turns the end of the case's review into the end of the assessment, unless that review does not hold its slot any more:
- * then the review that holds it ends the assessment (T28). Its successor's `ai_review.superseded` takes the row away.
+ * Ends the assessment when the review of its case ends. If the review no longer holds its slot, its successor ends the
+ * assessment (T28), and `ai_review.superseded` removes the row.
  */
 export async function conclude(
   todo: Todo<ConcludePayload>,
@@ -47,9 +47,9 @@ function hasExpired(ended: Recorded<ReviewEnded>): boolean {
 }
 
 /**
- * A review read from addresses that a caller gave, and they had expired: has it replaced by one that reads the images of the
- * assessment (T30), once per assessment. False where the failure stands. `ai_review.superseded` takes the row away, also where
- * the answer was lost.
+ * A review failed because the addresses from its caller had expired. Replaces it once per assessment by a review that
+ * reads the images of the assessment (T30). False if the failure stands. `ai_review.superseded` removes the row, even
+ * if the answer was lost.
  */
 async function renew(
   todo: Todo,
@@ -70,9 +70,8 @@ async function renew(
 
   const images = await signedImages(deps, orgId, reviewImagesOf(state))
   const request = { orgId, aiReviewId, images, reason: 'expired addresses', idempotencyKey: data.event_id }
-  const answer = await deps.reviews.supersede(request, step.signal)
-  throwIfStopping(step.signal)
-  // Tried again, later and later, until the deadline ends the assessment.
+  const answer = await callOutside(step, (signal) => deps.reviews.supersede(request, signal))
+  // The step is tried again with growing delays, until the deadline ends the assessment.
   if (answer.kind === 'unavailable')
     throw new Error(`the AI-review service takes no supersede: ${answer.status ?? 'no answer'}`)
   return answer.kind !== 'refused'

@@ -19,8 +19,8 @@ const analysedReviews = defineTable({
 })
 
 /**
- * What the clinical service makes of AI reviews: findings and diagnoses of a completed one, which a later one supersedes.
- * Keyed by the review. A review that found nothing leaves nothing to do.
+ * Records findings and diagnoses of a completed AI review, and supersedes those of an earlier one. The row key is the
+ * review. A review without findings needs no work.
  */
 export const clinicalProcess = defineProcess<CaseEvent | AiReviewChannelEvent, ProcessDependencies>()({
   name: 'clinical',

@@ -17,7 +17,7 @@ import type { Todo } from '../runtime/define-process.ts'
 import type { StepOutcome } from '../runtime/process.ts'
 import { causeOf, stepCommand } from '../runtime/step-identity.ts'
 
-/** Where the completed review stands on the channel: its lesions stay out of the list. */
+/** The place of the completed review on the channel, so its lesions stay out of the list. */
 export const RecordPayload = Type.Object({ channelRevision: Type.String() })
 export type RecordPayload = Static<typeof RecordPayload>
 
@@ -38,8 +38,8 @@ export async function recordFindingsOfReview(
 }
 
 /**
- * Both rows of a review may be worked off at once, and this one first: so it does what the other one does, under the
- * very same ids, before it supersedes. Whoever comes second finds it done.
+ * Both rows of a review may be worked off at once, and this one first. So it also records the findings, under the same
+ * ids, before it supersedes. The second step appends nothing.
  */
 export async function supersedeDiagnosesOfReview(
   todo: Todo<SupersedePayload>,
@@ -77,7 +77,9 @@ async function recordOnce(completed: Completed, deps: ProcessDependencies): Prom
   )
 }
 
-/** One append for each share of the review's lesions, under ids that follow from the cause; the position of the last. */
+/**
+ * One append for each share of the review's lesions, under ids that follow from the cause; the position of the last.
+ */
 async function appendShares(
   { store }: ProcessDependencies,
   { data: { orgId, caseId, lesions } }: Completed,

@@ -25,20 +25,20 @@ export interface Swept {
 }
 
 const dayMs = 86_400_000
-/** No request lasts as long: what an event is to name, one names by then. */
+/** No request lasts this long. After it, every needed image is named by an event. */
 const settledMs = dayMs
-/** What a crash leaves in `images/` is looked for on so many days, however much lies there. */
+/** A sweep checks so many days of `images/`, whatever their size. */
 const sweptDays = 3
 
 /**
- * Makes the sweep of what crashes leave in the object store; doing it again, or twice at once, does no harm.
+ * Makes the sweep of objects that crashes leave in the object store. Repeated or concurrent sweeps do no harm.
  *
  * - `staging/<part>/…`: bytes of requests that are read; removed past STAGING_TTL_SECONDS.
  * - `images/<yyyy-mm-dd>/<org>/<owner>/…`: removed where no event names them, on each of three settled days once.
  * - `uploads/<org>/<owner>/<image>`: removed a day after they came, unless they can still be submitted.
  *
- * The sweep rejects with what the object store or the event store throws; what it has removed is gone then. An object that
- * cannot be removed keeps no other: the sweep goes to its end and rejects with the first refusal.
+ * The sweep rejects with the error of the object store or the event store. Objects that it removed before stay removed.
+ * If one object cannot be removed, the sweep removes the others and rejects with the first error.
  */
 export function createSweep({
   store,
@@ -46,7 +46,7 @@ export function createSweep({
   configuration,
   now,
 }: SweepOptions): (signal: AbortSignal) => Promise<Swept> {
-  /** A day that is settled gets no more objects. */
+  /** A settled day receives no more objects. */
   const done = new Set<string>()
   /** Of the sweep that runs. */
   let refusals: unknown[] = []
@@ -108,7 +108,7 @@ export function createSweep({
   }
 }
 
-/** Whether an event names the image; keys come in order, so that an owner's events are read once. */
+/** Whether an event names the image. Keys are sorted, so the events of an owner are read once. */
 function createNames(store: SweepOptions['store']): (key: string) => Promise<boolean> {
   let last: { readonly owner: string; readonly keys: ReadonlySet<string> } | undefined
   return async (key) => {
@@ -131,8 +131,8 @@ async function keysNamedBy(
 }
 
 /**
- * Past the cache of states: commands need that for what is in use. A stream with hidden events is refused: the objects that
- * those name would look unnamed, and would be removed.
+ * Does not use the cache of states: commands need it. A stream with hidden events is refused: the objects that hidden
+ * events name would look unnamed, and would be removed.
  */
 async function readThrough<State, Event extends DomainEvent>(
   store: SweepOptions['store'],

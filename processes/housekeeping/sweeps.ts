@@ -24,8 +24,8 @@ export function sweepSchedule({ stagingTtlSeconds }: { readonly stagingTtlSecond
 const lockName = 'housekeeping sweeps'
 
 /**
- * Sweeps at once and then by the schedule, in one instance at a time. That instance keeps the lock until it ends; another
- * one then takes over at its next run. A failed sweep is logged and repeated at the next run.
+ * Sweeps at once and then by the schedule, in one instance at a time. That instance keeps the lock until it ends;
+ * another one then takes over at its next run. A failed sweep is logged and repeated at the next run.
  */
 export function startSweeps({ sweep, schedule, pool, logger }: SweepsOptions): { close(): Promise<void> } {
   const closing = new AbortController()

@@ -4,34 +4,34 @@ import type { EventStore } from '../../streams/store/event-store.ts'
 import type { DomainEvent, RecordedEvent } from '../../streams/store/events.ts'
 import type { EventOf } from '../../streams/store/schema.ts'
 
-/** What a channel publishes, before the relay adds the envelope. No PHI. */
+/** An event of a channel, before the relay adds the envelope. No PHI. */
 export interface PublicEvent {
   /** Public type, `ai_review.completed`; becomes the stored event type. */
   readonly type: string
   /** The specification's payload, flat. */
   readonly data: object
   /**
-   * When it occurred, by the clock that times are compared with here: the domain event's own instant. Else when it was stored, by
-   * the event store's clock, which may be ahead of ours; nothing may be due by that.
+   * The instant of the domain event, by our clock. Without it the instant of storage, by the clock of the event store.
+   * That clock may be ahead of ours, so no due time may use it.
    */
   readonly occurredAt?: string
-  /** Version of the payload; 1 unless said. */
+  /** Version of the payload. Default 1. */
   readonly schemaVersion?: number
-  /** How many public events stand between this one and the first cause; 0 unless said. */
+  /** Number of public events between the first cause and this event. Default 0. */
   readonly hop?: number
 }
 
-/** Makes the public events of one domain event, in order; none is fine. A throw is retried, never skipped. */
+/** Makes the public events of one domain event, in order. There may be none. An error is retried, never skipped. */
 export type Translation<Deps> = (event: RecordedEvent, deps: Deps) => Translated
 type Translated = readonly PublicEvent[] | Promise<readonly PublicEvent[]>
 
-/** A public channel as its relay runs it; `defineChannel` makes it. */
+/** A public channel, as `defineChannel` makes it. */
 export interface Channel<Deps> {
   /** Exactly `<domain>.events`. */
   readonly stream: string
-  /** Stream prefixes of the categories that it draws on, `ai_review-`. */
+  /** Stream prefixes of its source categories, `ai_review-`. */
   readonly sources: readonly string[]
-  /** How the payload names the organisation, which the relay adds. */
+  /** The member for the organisation, which the relay adds to the payload. */
   readonly organisationMember: string | null
   /** By domain event type. */
   readonly translate: Readonly<Record<string, Translation<Deps>>>
@@ -39,7 +39,7 @@ export interface Channel<Deps> {
 
 type Definitions = CategoryDefinition['events']
 
-/** A recorded event of a union, whose `type` tells its data. */
+/** A recorded event of a union. `type` decides the type of its data. */
 export type Recorded<Event extends DomainEvent> = Event extends DomainEvent ? RecordedEvent<Event> : never
 
 type EventsOf<Source extends CategoryDefinition> = Source extends CategoryDefinition ? EventOf<Source['events']> : never
@@ -63,7 +63,7 @@ interface Definition<
   Deps,
 > {
   readonly stream: ChannelStream<Events, Member>
-  /** Aggregates whose events it publishes. */
+  /** The aggregates whose events the channel publishes. */
   readonly sources: readonly Source[]
   readonly translate: {
     readonly [Type in EventsOf<Source>['type']]?: (
@@ -74,12 +74,12 @@ interface Definition<
   }
 }
 
-/** Declared as a method so that the translation of one event type is a translation of the table without a cast. */
+/** Declared as a method, so the translation of one event type needs no cast. */
 type AnyTranslation<Events extends Definitions, Member extends string | null, Deps> = {
   translate(event: RecordedEvent, publish: Publish<EventOf<Events>, Member>, deps: Deps): Translated
 }['translate']
 
-/** Which events of its sources a channel publishes, and as what. */
+/** The translation of source events into events of the channel. */
 export function defineChannel<
   Source extends CategoryDefinition,
   Events extends Definitions,

@@ -4,7 +4,7 @@ import { eventIdOf, type RecordedEvent } from '../../streams/store/events.ts'
 import { formatPosition } from '../../platform/kit/positions.ts'
 import type { Channel, PublicEvent } from './channel.ts'
 
-/** Name space of channel names. Never changed: the ids of everything published follow from it. */
+/** Name space of channel names. Never change it: the ids of all published events follow from it. */
 const channels = '3b5f2f0e-5d0c-5c8e-9f5e-2a6d7c1b4e90'
 
 /** Id of the nth public event (from 0) that a source event becomes on a channel: the same on every try and instance. */
@@ -12,7 +12,7 @@ export function publicEventId(channel: string, sourceEventId: string, index: num
   return eventIdOf(publicationId(channel, sourceEventId), index)
 }
 
-/** The append of one source event's outputs: payload and envelope, and where it comes from in the metadata. */
+/** The append of the outputs of one source event. The metadata contains the place of the source event. */
 export function publicEvents<Deps>(
   channel: Channel<Deps>,
   source: RecordedEvent,

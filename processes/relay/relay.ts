@@ -21,21 +21,23 @@ export interface RelayOptions<Deps> {
     'subscribeToAll' | 'appendRaw' | 'readStream' | 'readLast' | 'readMark' | 'writeMark'
   >
   readonly channel: Channel<Deps>
-  /** Holds the advisory lock that lets one instance work while others stand by. Without it the revisions alone fence. */
+  /** For the advisory lock: one instance works, the others stand by. Without it only the revisions fence. */
   readonly pool?: Pool
   readonly logger: Logger
   readonly deps: Deps
   /** Source events without output after which the position goes into the channel's metadata. Default 10,000. */
   readonly quietEvents?: number
-  /** Milliseconds between two tries of a stand-by to take the lock. Default 1,000. */
+  /** Milliseconds between two tries to take the lock. Default 1,000. */
   readonly standbyMs?: number
 }
 
 export interface RelayStatus {
   readonly channel: string
-  /** `blocked`: an event cannot be translated, read or published; it is tried again, and nothing after it is. */
+  /**
+   * `blocked`: an event cannot be translated, read or published. It is tried again, and holds back the events after it.
+   */
   readonly state: 'standby' | 'running' | 'blocked' | 'closed'
-  /** Everything of the sources up to here is on the channel. */
+  /** The channel contains everything of the sources up to here. */
   readonly position: Position | undefined
   /** Public events appended by this instance. */
   readonly published: number
@@ -46,7 +48,7 @@ const backoff = { firstMs: 50, mostMs: 10_000 }
 /** Source events that one checkpoint message of the server stands for. */
 const checkpointEvents = 1_000
 
-/** Publishes each fact of a channel's sources exactly once; the channel is its own checkpoint. */
+/** Publishes each fact of the sources of a channel exactly once. The channel is its own checkpoint. */
 export function createRelay<Deps>(options: RelayOptions<Deps>): Relay<Deps> {
   return new Relay(options)
 }
@@ -115,7 +117,7 @@ export class Relay<Deps> {
     }
   }
 
-  /** One reading after another: whatever ended the last one, the channel itself says where to go on. */
+  /** Reads again after each failure. The channel itself contains the position from which to continue. */
   async #work(signal: AbortSignal): Promise<void> {
     let conflicting: StreamRevision | undefined
     for (let attempt = 1; !signal.aborted; attempt += 1) {
@@ -178,7 +180,7 @@ export class Relay<Deps> {
     this.#quiet = 0
   }
 
-  /** Repeats what an event needs until it works: nothing after it may be published before it. */
+  /** Repeats the work for an event until it succeeds: no later event may be published before it. */
   async #untilTaken<Result>(
     event: RecordedEvent,
     signal: AbortSignal,
@@ -209,7 +211,7 @@ export class Relay<Deps> {
     this.#quiet = 0
   }
 
-  /** A source that cannot be read stops the channel there, unless it is known to be none of its business. */
+  /** A source that cannot be read stops the channel, unless the channel does not need it. */
   #refuse(head: EventHead, error: Error): void {
     const isOfChannel = Object.hasOwn(this.#options.channel.translate, head.type)
     const isUnknown = error instanceof EventStoreError && error.code === 'undecodable-event-unknown-type'

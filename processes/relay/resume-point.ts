@@ -3,25 +3,25 @@ import type { EventStore } from '../../streams/store/event-store.ts'
 import { type StreamRevision, comparePositions, parsePosition, type Position } from '../../platform/kit/positions.ts'
 
 /**
- * Member of the channel's stream metadata that holds the source position of a long quiet stretch. It is signed: a relay that
- * believed a foreign one would publish nothing before it.
+ * The member of the channel's stream metadata for the source position after a long stretch without output. It is
+ * signed: a foreign position would make a relay skip all events before it.
  */
 export const sourceMember = 'relaySource'
 
 export interface ResumePoint {
-  /** Of the channel's last event, whoever wrote it: what the next append expects. */
+  /** The revision of the channel's last event, ours or not. The next append expects it. */
   readonly revision: StreamRevision
-  /** Everything of the sources up to here is on the channel; undefined when nothing is. */
+  /** The channel contains everything of the sources up to here. Undefined if it contains nothing. */
   readonly source: Position | undefined
 }
 
 type ChannelReader = Pick<EventStore, 'readStream' | 'readLast' | 'readMark'>
 
 /**
- * Where a relay goes on. The revision is read before the newest event of our own: an event that another instance adds in
- * between then makes the next append conflict, where the other order would publish it again.
+ * The place where a relay continues. The revision is read before the newest event of our own. If another instance
+ * appends in between, the next append conflicts. In the other order it would publish an event twice.
  *
- * @param conflicting revision that a conflict told of, for a channel whose events have all been truncated
+ * @param conflicting the revision from a conflict, for a channel whose events are all truncated
  */
 export async function resumePoint(
   reader: ChannelReader,
@@ -40,13 +40,13 @@ async function lastRevision(reader: ChannelReader, channel: string): Promise<big
   try {
     return (await reader.readLast(channel))?.revision
   } catch (error) {
-    // The last event is somebody else's, which only its head matters of.
+    // The last event is not ours. Only its revision matters.
     if (error instanceof UndecodableEventError) return error.head.revision
     throw error
   }
 }
 
-/** Events that others appended carry no source position, or not our signature. */
+/** Events of other writers have no source position, or another signature. */
 async function newestOwn(reader: ChannelReader, channel: string): Promise<Position | undefined> {
   for await (const { metadata } of reader.readStream(channel, { direction: 'backwards', skipForeign: true })) {
     const source = metadata.source === undefined ? undefined : parsePosition(metadata.source)

@@ -1,5 +1,5 @@
 import type { Projector } from '../../projections/runtime/projector.ts'
-import type { LaneBudget, Process } from './process.ts'
+import type { ConcurrencyLimits, Process } from './process.ts'
 import type { BoundStep } from './step-run.ts'
 
 /** A process with what its steps need, so that processes of different needs share the workers. */
@@ -7,7 +7,7 @@ export interface BoundProcess {
   readonly name: string
   readonly list: Pick<Projector, 'name' | 'version'>
   readonly steps: ReadonlyMap<string, BoundStep>
-  readonly lanes?: LaneBudget | undefined
+  readonly concurrency?: ConcurrencyLimits | undefined
 }
 
 export function bindProcess<Deps>(process: Process<Deps>, deps: Deps): BoundProcess {
@@ -15,5 +15,5 @@ export function bindProcess<Deps>(process: Process<Deps>, deps: Deps): BoundProc
     name,
     (todo, context) => step(todo, deps, context),
   ])
-  return { name: process.name, list: process.list, steps: new Map(steps), lanes: process.lanes?.(deps) }
+  return { name: process.name, list: process.list, steps: new Map(steps), concurrency: process.concurrency?.(deps) }
 }

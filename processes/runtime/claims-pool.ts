@@ -1,11 +1,11 @@
 import { createPool, type Pool, type PoolOptions } from '../../platform/database/database.ts'
 
 /**
- * Connections for claims alone. Their few statements are planned once per connection and for tables of any size: by the order
- * of an index, whatever a list holds at that moment. Where the planner is free, it takes the rows of most lanes for few,
- * and sorts all that are due of the one that has piled up; and planning takes longer than claiming.
+ * Connections for claims alone. A connection plans each of their few statements once, for tables of any size, so that it
+ * always reads in the order of an index. A free planner expects short queues for most concurrency keys: it would sort all
+ * due rows of a long queue. It would also plan for longer than a claim takes.
  *
- * A claim that a crash of the database takes with it does no harm: what two workers do at once, the stream keeps apart.
+ * A claim that is lost in a crash of the database does no harm: the streams fence two workers at one row.
  */
 export function createClaimsPool(options: Pick<PoolOptions, 'url' | 'max' | 'logger'>): Pool {
   const settings = {

@@ -6,12 +6,12 @@ import type { DomainEvent, RecordedEvent } from '../../streams/store/events.ts'
 import type { Process, Step, StepContext, StepOutcome } from './process.ts'
 import { attemptCommand, Cause, stepCommand } from './step-identity.ts'
 import { TodoList, type ListedStep } from './todo-list.ts'
-import { laneTodoTable, todoTable } from './todo-tables.ts'
+import { keyedTodoTable, todoTable } from './todo-tables.ts'
 
 /** The payload of a step that needs only the key of its row. */
 export const Nothing = Type.Object({})
 
-/** A row of the to-do list, as a step gets it. */
+/** A row of the to-do list, as a step receives it. */
 export interface Todo<Payload = object> {
   readonly key: string
   readonly orgId: TenantId
@@ -19,17 +19,17 @@ export interface Todo<Payload = object> {
   readonly payload: Payload
   readonly cause: Cause
   /**
-   * The command of an append that follows from this row alone. The name is `<process>.<step>`, or a finer one where a step
-   * appends several times. Rows that one event makes due for several records need the key as well.
+   * The command of an append that follows from this row alone. The name is `<process>.<step>`, or a finer one if a step
+   * appends several times. If one event makes rows due for several records, the append needs the key as well.
    */
   command(name: string, key?: string): CommandContext
-  /** The command that begins an attempt at something outside: another one on each call. */
+  /** The command that opens an attempt. It is new on each call. */
   attempt(): CommandContext
 }
 
-interface StepDefinition<Payload extends TObject, HasLane extends boolean, Deps> extends ListedStep {
+interface StepDefinition<Payload extends TObject, IsKeyed extends boolean, Deps> extends ListedStep {
   readonly payload: Payload
-  readonly hasLane: HasLane
+  readonly isKeyed: IsKeyed
   readonly run: Step<Deps>
 }
 
@@ -39,20 +39,20 @@ type StepFunction<Payload extends TObject, Deps> = (
   context: StepContext,
 ) => Promise<StepOutcome>
 
-/** A step, and the payload that its rows contain. The payload of a row is checked before the step runs. */
+/** A step and the payload of its rows. The payload is checked before the step runs. */
 export function step<Payload extends TObject, Deps>(
   payload: Payload,
   run: StepFunction<Payload, Deps>,
 ): StepDefinition<Payload, false, Deps> {
-  return { payload, hasLane: false, run: checked(payload, run) }
+  return { payload, isKeyed: false, run: checked(payload, run) }
 }
 
-/** A step that calls a receiver: its rows name a lane. */
-export function laneStep<Payload extends TObject, Deps>(
+/** A step that calls one of many receivers: its rows have a concurrency key. */
+export function keyedStep<Payload extends TObject, Deps>(
   payload: Payload,
   run: StepFunction<Payload, Deps>,
 ): StepDefinition<Payload, true, Deps> {
-  return { payload, hasLane: true, run: checked(payload, run) }
+  return { payload, isKeyed: true, run: checked(payload, run) }
 }
 
 const caused = Compile(Type.Object({ cause: Cause }))
@@ -89,28 +89,30 @@ interface Definition<
   Steps extends Readonly<Record<string, StepDefinition<TObject, boolean, Deps>>>,
   Deps,
 >
-  extends Pick<Process<Deps>, 'name' | 'lanes'>, Pick<Projector, 'version' | 'decisive'> {
-  /** Tables beside the list: what later events need of earlier ones. */
+  extends Pick<Process<Deps>, 'name' | 'concurrency'>, Pick<Projector, 'version' | 'decisive'> {
+  /** Tables beside the list, with members of earlier events that later events need. */
   readonly lookups?: readonly Table[]
   readonly steps: Steps
-  /** What each event changes in the list and in the lookups. Pure. */
+  /** The changes that each event makes to the list and to the lookups. Pure. */
   readonly on: Reactions<Events, Steps>
 }
 
-/** Declared as a method so that the reaction to one event type is a reaction of the table without a cast. */
+/** Declared as a method, so the reaction to one event type needs no cast. */
 type Reaction<Steps extends Readonly<Record<string, ListedStep>>> = {
   react(event: RecordedEvent, todo: TodoList<Steps>): readonly RowChange[]
 }['react']
 
-/** `defineProcess<Events, Deps>()({ … })`: what is to be done after which event. Its list is the projector `<name>_todo`. */
+/**
+ * `defineProcess<Events, Deps>()({ … })`: the work that follows each event. Its list is the projector `<name>_todo`.
+ */
 export function defineProcess<Events extends DomainEvent, Deps>() {
   return <Steps extends Readonly<Record<string, StepDefinition<TObject, boolean, Deps>>>>(
     definition: Definition<Events, Steps, Deps>,
   ): Process<Deps> => {
-    const { name, version, lookups = [], steps, on, lanes, decisive = false } = definition
-    const table = lanes === undefined ? todoTable : laneTodoTable
-    if (lanes === undefined && Object.values(steps).some(({ hasLane }) => hasLane))
-      throw new TypeError(`process ${name} has a step with lanes, and no workers for lanes`)
+    const { name, version, lookups = [], steps, on, concurrency, decisive = false } = definition
+    const table = concurrency === undefined ? todoTable : keyedTodoTable
+    if (concurrency === undefined && Object.values(steps).some(({ isKeyed }) => isKeyed))
+      throw new TypeError(`process ${name} has a step with concurrency keys, and no limits for them`)
     const handlers: Record<string, Handler> = {}
     for (const [type, reaction] of Object.entries<Reaction<Steps> | undefined>(on)) {
       if (reaction !== undefined) handlers[type] = (event) => reaction(event, new TodoList(event, table))
@@ -125,7 +127,7 @@ export function defineProcess<Events extends DomainEvent, Deps>() {
         handlers,
       },
       steps: Object.fromEntries(Object.entries(steps).map(([step, { run }]) => [step, run])),
-      ...(lanes === undefined ? {} : { lanes }),
+      ...(concurrency === undefined ? {} : { concurrency }),
     }
   }
 }

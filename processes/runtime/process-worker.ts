@@ -1,14 +1,16 @@
 import type { Pool } from 'pg'
 import type { Logger } from '../../platform/observability/logging.ts'
-import { comparePositions, type Position } from '../../platform/kit/positions.ts'
+import { pause } from '../../platform/kit/backoff.ts'
+import type { Position } from '../../platform/kit/positions.ts'
 import type { BoundProcess } from './bound-process.ts'
-import { Claims, type Claimed } from './claims.ts'
-import { isAnyLaneFull, Lanes, type LaneVerdict } from './lanes.ts'
-import { leaseUntil } from './step-timing.ts'
-import { PollSchedule } from './poll-schedule.ts'
+import { Claims, type Claimed, type Completion } from './claims.ts'
+import { ConcurrencyKeys, type ReceiverVerdict } from './concurrency-keys.ts'
 import type { TodoRow } from './process.ts'
-import { Completions } from './completions.ts'
-import { limitsWithin, runStep, completionOf, type BoundStep, type StepLimits, type StepResult } from './step-run.ts'
+import { retryUntilDone } from './retry-until-done.ts'
+import { completionOf, limitsWithin, runStep, type BoundStep, type StepLimits, type StepResult } from './step-run.ts'
+import { leaseUntil } from './step-timing.ts'
+import { WakeUpSignal } from './wake-up-signal.ts'
+import type { BudgetMember, WorkerBudget } from './worker-budget.ts'
 
 export interface ProcessWorkerOptions {
   readonly pool: Pool
@@ -16,260 +18,230 @@ export interface ProcessWorkerOptions {
   readonly logger: Logger
   readonly now: () => Date
   readonly random: () => number
+  readonly pollMs: number
+  readonly budget: WorkerBudget
   readonly stepTimeoutMs: number
   readonly stepLeaseMs: number
   /** Aborts when no further step is to begin. */
   readonly closing: AbortSignal
   /** Aborts steps. */
   readonly aborting: AbortSignal
-  /** Called after each step. */
-  readonly onStepEnd: () => void
 }
 
-/** The lease of a claim, RFC 3339, and the limits that it leaves to a step. */
+/** The lease of a claim, RFC 3339, and the limits of a step under it. */
 interface Term {
   readonly until: string
   readonly limits: Omit<StepLimits, 'signal'>
 }
 
-/** The work of one process in this instance: what it has claimed, and what is to be given back. */
-export class ProcessWorker {
+/**
+ * Milliseconds between two claims. News within this time share the next claim; the first after a quiet time starts one.
+ */
+const gatherMs = 10
+/** Milliseconds without news after a claim until the worker reads when the next row is due. */
+const quietMs = 20
+/** Milliseconds between two sweeps of forgotten claims. */
+const sweepMs = 5_000
+
+/** The worker of one process in this instance: claims due rows, runs their steps, gives the claims back. */
+export class ProcessWorker implements BudgetMember {
   readonly process: BoundProcess
-  /** Whether its list has reached where the log ended when the workers began. */
-  isReady = false
   readonly #options: ProcessWorkerOptions
   readonly #claims: Claims
-  readonly #lanes: Lanes | undefined
-  readonly #schedule = new PollSchedule()
-  readonly #inHand = new Set<Promise<void>>()
-  readonly #completions = new Completions()
-  /** Of its list, as far as it was written here. */
-  #writtenTo: Position | undefined
+  readonly #keys: ConcurrencyKeys | undefined
+  readonly #wakeUp = new WakeUpSignal()
+  readonly #steps = new Set<Promise<void>>()
+  /** Steps that a claim under way may begin. */
+  #claiming = 0
+  readonly #ended: Completion[] = []
+  /** There may be rows to claim while `#news` is greater than `#seen`. */
+  #news = 1
+  #seen = 0
+  /** The last claim, by the clock. */
+  #claimedAt = new Date(0)
+  /** When the next row becomes claimable by time alone; `unknown` after each claim. */
+  #nextDue: Date | 'unknown' | undefined = 'unknown'
+  /** On the monotonic clock. */
+  #claimedMs = Number.NEGATIVE_INFINITY
+  #sweptMs = Number.NEGATIVE_INFINITY
 
   constructor(process: BoundProcess, options: ProcessWorkerOptions) {
     this.process = process
     this.#options = options
-    this.#claims = new Claims(
-      options.pool,
-      { name: process.name, list: process.list, steps: [...process.steps.keys()] },
-      options.workerId,
-    )
-    this.#lanes = process.lanes === undefined ? undefined : new Lanes(process.lanes, options.random)
+    this.#claims = new Claims(options.pool, { ...process, steps: [...process.steps.keys()] }, options.workerId)
+    this.#keys =
+      process.concurrency === undefined ? undefined : new ConcurrencyKeys(process.concurrency, options.random)
+    options.budget.add(this)
   }
 
   get inHand(): number {
-    return this.#inHand.size
-  }
-
-  /** Whether there may be rows to be claimed. */
-  get isStirred(): boolean {
-    return this.#schedule.isStirred
-  }
-
-  /** Until when it is left alone although it is stirred, so that one look serves many wakes; on the monotonic clock. */
-  get restsUntilMs(): number {
-    return this.#schedule.restsUntilMs
+    return this.#steps.size + this.#claiming
   }
 
   /** There may be new rows. */
   stir(): void {
-    this.#schedule.stir()
+    this.#news += 1
+    this.wakeUp()
   }
 
-  /** Its list is stored up to there, by a projector of this instance. */
-  listWritten(to: Position, isChanged: boolean): void {
-    this.#writtenTo = to
-    this.#completions.reached(to)
-    if (isChanged) this.stir()
+  wakeUp(): void {
+    this.#wakeUp.send()
   }
 
-  /** Its list has changed, by word of some instance; where a projector of this one wrote it, that is known. */
-  listChanged(to: Position | undefined): void {
-    if (to !== undefined && this.#writtenTo !== undefined && comparePositions(to, this.#writtenTo) <= 0) return
-    if (to !== undefined) this.#completions.reached(to)
-    this.stir()
-  }
-
-  /** Stirs it when the time of a row, or the end of a lane's pause, has come since the last look. */
-  stirWhenDue(): void {
-    const next = this.#nextAt()
-    if (next !== undefined && next <= this.#options.now()) this.stir()
-  }
-
-  /** Gives back what is done, claims up to `limit` rows and begins their steps; true when there may be more. */
-  async take(limit: number): Promise<boolean> {
-    const now = this.#options.now()
-    const lease = leaseUntil(now, this.#options.stepLeaseMs)
-    const shares = this.#lanes?.shares(now)
-    this.#schedule.begin(performance.now())
-    const completions = this.#completions.take(performance.now())
-    let claimed: Claimed[]
-    try {
-      claimed = await this.#claims.completeAndClaim(completions, limit, now, new Date(lease), shares)
-    } catch (error) {
-      this.#completions.putBack(completions)
-      this.stir()
-      throw error
-    }
-    this.#beginAll(claimed, lease)
-    const hasMore = claimed.length === limit
-    const mayHaveMore =
-      hasMore ||
-      (shares !== undefined &&
-        isAnyLaneFull(
-          shares,
-          claimed.flatMap(({ lane }) => lane ?? []),
-        ))
-    this.#schedule.end(now, mayHaveMore, this.inHand)
-    return hasMore
-  }
-
-  /** Asks the list when its next row is due, unless that is known, or there were news lately. */
-  async lookAhead(): Promise<void> {
-    const after = this.#schedule.asksAfter(performance.now())
-    if (after === undefined) return
-    const shares = this.#lanes?.shares(this.#options.now())
-    this.#schedule.listed(
-      after,
-      shares === undefined ? await this.#claims.nextDue(after) : await this.#claims.nextDueByLane(after, shares),
-    )
-  }
-
-  /** Milliseconds until it is to be looked at again, as far as that is a matter of time. */
-  nextLookMs(): number | undefined {
-    if (this.isStirred) return undefined
-    const { asksAtMs } = this.#schedule
-    const next = this.#nextAt()
-    const waits = asksAtMs === undefined ? [] : [asksAtMs - performance.now()]
-    if (next !== undefined) waits.push(next.getTime() - this.#options.now().getTime())
-    return waits.length === 0 ? undefined : Math.min(...waits)
-  }
-
-  /** Milliseconds until something is to be given back at the latest. */
-  nextSettlementMs(): number | undefined {
-    const nextMs = this.#completions.nextMs()
-    return nextMs === undefined ? undefined : nextMs - performance.now()
-  }
-
-  /** Gives back what is done, but for what waits for its list to see it; `all` has that go, too. */
-  async settle(which: 'ripe' | 'all'): Promise<void> {
-    const completions = which === 'all' ? this.#completions.takeAll() : this.#completions.take(performance.now())
-    if (completions.length === 0) return
-    try {
-      await this.#claims.settle(completions)
-    } catch (error) {
-      this.#completions.putBack(completions)
-      throw error
+  /** Works until the workers close, but claims nothing before the list contains the log up to `head`. */
+  async work(head: Position): Promise<void> {
+    const { logger, closing } = this.#options
+    while (!(await retryUntilDone(() => this.#claims.hasReached(head), logger, closing)) && !closing.aborted)
+      await pause(25, closing)
+    while (!closing.aborted) {
+      const waitMs = await retryUntilDone(() => this.#round(), logger, closing)
+      await this.#wakeUp.wait(waitMs ?? 0)
+      const restMs = this.#claimedMs + gatherMs - performance.now()
+      if (restMs > 0) await pause(restMs, closing)
     }
   }
 
-  /** Forgets claims whose rows the list has taken away. */
-  async sweep(now: Date): Promise<void> {
-    await this.#claims.sweep(now)
-  }
-
-  /** Resolves when none of the steps that are in hand now is any more. */
+  /** Resolves when the steps that run now have ended. */
   async finish(): Promise<void> {
-    await Promise.all(this.#inHand)
+    await Promise.all(this.#steps)
   }
 
-  /** Of claims that took most of their own lease nothing is begun: they are given back. */
+  async giveBack(): Promise<void> {
+    const { length } = this.#ended
+    if (length === 0) return
+    await this.#claims.settle(this.#ended.slice(0, length))
+    this.#ended.splice(0, length)
+  }
+
+  /** Returns for how many milliseconds there is nothing to do without news. */
+  async #round(): Promise<number> {
+    const { budget, pollMs, now } = this.#options
+    await this.giveBack()
+    const limit = budget.roomFor(this)
+    if (limit > 0) await this.#look(limit)
+    const nowMs = performance.now()
+    if (nowMs >= this.#sweptMs + sweepMs) {
+      this.#sweptMs = nowMs
+      await this.#claims.sweep(now())
+    }
+    if (limit === 0) return Math.min(pollMs, sweepMs)
+    const readMs = this.#nextDue === 'unknown' ? this.#claimedMs + quietMs - performance.now() : Infinity
+    return Math.max(1, Math.min(pollMs, sweepMs, readMs, this.#untilDueMs()))
+  }
+
+  /** Claims if there may be rows. Otherwise reads when the next row is due, unless this is known. */
+  async #look(limit: number): Promise<void> {
+    const { pollMs, now } = this.#options
+    const sinceClaimMs = performance.now() - this.#claimedMs
+    if (this.#news > this.#seen || sinceClaimMs >= pollMs || this.#untilDueMs() <= 0) await this.#claim(limit)
+    else if (this.#nextDue === 'unknown' && sinceClaimMs >= quietMs)
+      this.#nextDue = await this.#claims.nextDue(this.#claimedAt, this.#keys?.shares(now()))
+  }
+
+  /** Milliseconds until the known instant at which there may be rows to claim. */
+  #untilDueMs(): number {
+    const pauseEnd = this.#keys?.nextPauseEnd(this.#claimedAt)?.getTime() ?? Infinity
+    const due = this.#nextDue instanceof Date ? this.#nextDue.getTime() : Infinity
+    return Math.min(pauseEnd, due) - this.#options.now().getTime()
+  }
+
+  async #claim(limit: number): Promise<void> {
+    const news = this.#news
+    const at = this.#options.now()
+    const lease = leaseUntil(at, this.#options.stepLeaseMs)
+    this.#claimedMs = performance.now()
+    this.#claiming = limit
+    let claimed: readonly Claimed[] = []
+    try {
+      claimed = await this.#claims.claim(limit, at, new Date(lease), this.#keys?.shares(at))
+    } finally {
+      this.#claiming = 0
+      if (claimed.length < limit) this.#options.budget.freed()
+    }
+    // A full claim may have left due rows.
+    if (claimed.length < limit) this.#seen = news
+    this.#beginAll(claimed, lease)
+    this.#claimedAt = at
+    this.#nextDue = 'unknown'
+  }
+
+  /** If the claim took most of its own lease, it begins nothing and gives the rows back. */
   #beginAll(claimed: readonly Claimed[], lease: string): void {
     const term = this.#termOf(lease)
     for (const claim of claimed) {
       if (term !== undefined) this.#begin(claim, term)
-      else
-        this.#completions.add(
-          {
-            key: claim.todo.key,
-            step: claim.todo.step,
-            notBefore: this.#options.now(),
-            fence: undefined,
-            failures: claim.failures,
-          },
-          0,
-          performance.now(),
-        )
+      else {
+        const { todo, failures } = claim
+        this.#ended.push({ ...todo, notBefore: this.#options.now(), fence: undefined, failures })
+        this.stir()
+      }
     }
-    if (term === undefined && claimed.length > 0) this.stir()
   }
 
-  /** Undefined where a lease has too little left. */
+  /** Undefined if the lease has too little left. */
   #termOf(until: string): Term | undefined {
     const limits = limitsWithin(Date.parse(until) - this.#options.now().getTime(), this.#options)
     return limits === undefined ? undefined : { until, limits }
   }
 
   #begin(claimed: Claimed, term: Term): void {
-    const begunMs = performance.now()
     const working = this.#work(claimed, term).finally(() => {
-      this.#inHand.delete(working)
-      this.#schedule.stepEnded(performance.now() - begunMs)
-      this.#options.onStepEnd()
+      this.#steps.delete(working)
+      // Its concurrency key may have had more rows than room.
+      if (this.#keys !== undefined) this.#news += 1
+      this.#options.budget.freed()
     })
-    this.#inHand.add(working)
+    this.#steps.add(working)
   }
 
   async #work(claimed: Claimed, first: Term): Promise<void> {
     const { logger, now, random } = this.#options
-    const { todo, lane } = claimed
+    const { todo, concurrencyKey } = claimed
     const step = this.process.steps.get(todo.step)
     if (step === undefined) return
-    if (lane !== undefined) this.#lanes?.begin(lane, now())
-    const { result, failures, leftMs } = await this.#run(step, claimed, first)
+    this.#keys?.begin(concurrencyKey, now())
+    const { result, failures } = await this.#run(step, claimed, first)
+    const work = { process: this.process.name, step: todo.step }
     if ('error' in result) {
-      logger.warn(
-        { process: this.process.name, step: todo.step, attempt: failures + 1, err: result.error },
-        'a step threw, it will be tried again',
-      )
+      logger.warn({ ...work, attempt: failures + 1, err: result.error }, 'a step threw, it will be tried again')
     } else if (result.kind === 'retry') {
-      logger.info(
-        { process: this.process.name, step: todo.step, reason: result.reason, delayMs: result.after },
-        'a step is put off',
-      )
+      logger.info({ ...work, reason: result.reason, delayMs: result.after }, 'a step is put off')
     }
-    const completion = completionOf({ todo, failures }, result, now(), random)
-    this.#completions.add(completion, leftMs, performance.now())
-    if (lane !== undefined) this.#lanes?.end(lane, verdictOf(result), now())
-    if (completion.notBefore > now()) this.#schedule.putOff(completion.notBefore)
+    this.#ended.push(completionOf({ todo, failures }, result, now(), random))
+    this.#keys?.end(concurrencyKey, verdictOf(result), now())
   }
 
-  /**
-   * The step, again and again while it goes on; `leftMs` of the lease are left after that, and `failures` are the times in a row
-   * that it had thrown before its last run.
-   */
+  /** Runs a step again while it continues. `failures` counts the errors in a row before its last run. */
   async #run(
     step: BoundStep,
     { todo, failures: before }: Claimed,
     first: Term,
-  ): Promise<{ readonly result: StepResult; readonly failures: number; readonly leftMs: number }> {
+  ): Promise<{ readonly result: StepResult; readonly failures: number }> {
     const { aborting, now } = this.#options
     let failures = before
     let term = first
     for (;;) {
-      const begunMs = performance.now()
       const result = await runStep(step, todo, { now, leaseUntil: term.until }, { ...term.limits, signal: aborting })
       const next = continues(result) ? await this.#prolonged(todo, term.until) : undefined
-      if (next === undefined) return { result, failures, leftMs: term.limits.abandonMs - (performance.now() - begunMs) }
+      if (next === undefined) return { result, failures }
       failures = 0
       term = next
     }
   }
 
-  /** A term with the whole time limit, for which the lease is made longer where it has to be; undefined where none is to be had. */
+  /**
+   * A term with the whole time limit. Extends the lease if necessary. Undefined if the workers close or the claim is
+   * lost.
+   */
   async #prolonged({ key, step }: TodoRow, until: string): Promise<Term | undefined> {
     const { closing, stepTimeoutMs, stepLeaseMs, now } = this.#options
     if (closing.aborted) return undefined
     const term = this.#termOf(until)
     if (term?.limits.timeoutMs === stepTimeoutMs) return term
     const longer = leaseUntil(now(), stepLeaseMs)
-    // What the database does not answer to here it is asked again when the row is given back.
+    // After a failure of the database the step ends here. The row is given back when the database answers again.
     const isOurs = await this.#claims.prolong({ key, step }, new Date(until), new Date(longer)).catch(() => false)
     return isOurs && !closing.aborted ? this.#termOf(longer) : undefined
-  }
-
-  #nextAt(): Date | undefined {
-    return this.#schedule.nextAt((since) => this.#lanes?.nextPauseEnd(since))
   }
 }
 
@@ -277,8 +249,10 @@ function continues(result: StepResult): boolean {
   return !('error' in result) && result.kind === 'done' && result.continues === true
 }
 
-/** A step that throws has said nothing of its receiver, but what made it throw is likely to meet the rest of its lane. */
-function verdictOf(result: StepResult): LaneVerdict {
+/**
+ * A step that throws reports nothing about its receiver, but other rows of the same key are likely to throw as well.
+ */
+function verdictOf(result: StepResult): ReceiverVerdict {
   if ('error' in result) return { health: 'bad' }
   if (result.kind === 'wait') return {}
   return { health: result.kind === 'done' ? result.health : undefined, pauseMs: result.pauseMs }

@@ -10,37 +10,37 @@ export interface TodoRow {
   readonly payload: unknown
 }
 
-/** What a step may use of its surroundings while it runs. */
+/** The surroundings of a step while it runs. */
 export interface StepContext {
   now(): Date
-  /** Aborted when the step's time limit has passed or the worker stops; hand it to every outside call. */
+  /** Aborts when the time limit of the step has passed or the worker stops. Pass it to every call outside. */
   readonly signal: AbortSignal
-  /** RFC 3339: the end of this attempt's lease, for the event that opens an attempt. */
+  /** RFC 3339: the end of the lease, for the event that opens an attempt. */
   readonly leaseUntil: string
 }
 
-/** What a call said of the lane's receiver: it took the call, it answered otherwise, or it could not be reached. */
-export type LaneHealth = 'good' | 'bad' | 'unreachable'
+/** `good`: the receiver accepted the call. `bad`: it answered otherwise. `unreachable`: it did not answer. */
+export type ReceiverHealth = 'good' | 'bad' | 'unreachable'
 
 /**
  * How a step ended.
- * - `done`: the streams say so. `position` is that of the step's last append: the row is claimable again only once the
- *   list has passed it. Without a position nothing was appended, since the stream no longer wants the step. `continues`: the
- *   row wants the step again at once, which needs no news of the list: it is run again under the same claim, with its
- *   whole time limit and a lease that covers it, unless the workers stop or the claim is lost.
- * - `wait`: another attempt's lease is open until then.
- * - `retry`: something in between is away (event store, open circuit); not one of the step's tries, and in no stream.
- *   Milliseconds; `reason` is a code, never text from outside.
+ * - `done`: the streams contain the result. `position` is that of the last append of the step. The row is not claimed
+ *   again before the list has passed it. Without a position the step appended nothing: the stream no longer needs it.
+ *   `continues`: the step runs again at once under the same claim, with its whole time limit and a lease that covers
+ *   it. It does not continue if the workers stop or the claim is lost.
+ * - `wait`: another attempt has an open lease until then.
+ * - `retry`: a server between is away (event store, open circuit). This is not a try, and no stream records it. `after`
+ *   is in milliseconds. `reason` is a code, never text from outside.
  *
- * `health` and `pauseMs` (the receiver asked for it, or its circuit is open) are for the row's lane; without them the
- * step says nothing of it. Lanes whose receivers are unreachable time after time pause by themselves.
+ * `health` and `pauseMs` (the receiver asked for a pause, or its circuit is open) are about the receiver of the row. A
+ * receiver that is unreachable several times in a row pauses by itself.
  */
 export type StepOutcome =
   | {
       readonly kind: 'done'
       readonly position?: Position | undefined
       readonly continues?: boolean | undefined
-      readonly health?: LaneHealth | undefined
+      readonly health?: ReceiverHealth | undefined
       readonly pauseMs?: number | undefined
     }
   | { readonly kind: 'wait'; readonly until: Date }
@@ -48,21 +48,21 @@ export type StepOutcome =
 
 export type Step<Deps> = (todo: TodoRow, deps: Deps, context: StepContext) => Promise<StepOutcome>
 
-/** The workers of a process with lanes; they are not those that the other processes share. */
-export interface LaneBudget {
+/** A process with concurrency keys has workers of its own. */
+export interface ConcurrencyLimits {
   /** Steps at a time. */
-  readonly slots: number
-  /** Steps at a time of one lane that is well. */
-  readonly perLane: number
-  /** The time limit of a step, in milliseconds; its lease is longer by as much as that of every step. */
+  readonly workers: number
+  /** Steps at a time of one healthy receiver. */
+  readonly perKey: number
+  /** The time limit of a step, in milliseconds. Its lease is longer by the same time as that of every step. */
   readonly stepTimeoutMs: number
 }
 
-/** A process as its workers run it; `defineProcess` makes it. `list` (pure) says what is due when, `steps` do it. */
+/** A process, as `defineProcess` makes it. The pure `list` contains what is due when; the `steps` do it. */
 export interface Process<Deps> {
   readonly name: string
-  /** Its tables contain `todoTable`, or `laneTodoTable` where the process has lanes. */
+  /** Its tables contain `todoTable`, or `keyedTodoTable` if the process has concurrency keys. */
   readonly list: Projector
   readonly steps: Readonly<Record<string, Step<Deps>>>
-  readonly lanes?: (deps: Deps) => LaneBudget
+  readonly concurrency?: (deps: Deps) => ConcurrencyLimits
 }

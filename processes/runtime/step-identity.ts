@@ -33,7 +33,7 @@ export function stepCommand({ name, eventId, key, correlationId, orgId }: StepCa
 }
 
 /**
- * The command that begins an attempt at something outside. Its id is new on each run. With a derived id, two workers
+ * The command that opens an attempt. Its id is new on each run. With a derived id, two workers
  * would both get success for their append, and both would call. New ids at one revision let one of them through.
  */
 export function attemptCommand(orgId: string | undefined, { eventId, correlationId }: Cause): CommandContext {
@@ -46,8 +46,8 @@ export function outcomeCommand(attempt: CommandContext): CommandContext {
 }
 
 /**
- * A UUID v7 that follows from its cause: the instant from when it happened, the rest from a hash of its name. A step that
- * runs twice mints the same id, which a random one would not.
+ * A UUID v7 that follows from its cause: the instant from when it happened, the rest from a hash of its name. A step
+ * that runs twice mints the same id, which a random one would not.
  */
 export function derivedV7(name: string, at: Date): string {
   const random = new Uint8Array(createHash('sha256').update(name).digest().subarray(0, 16))

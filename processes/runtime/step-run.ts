@@ -6,17 +6,17 @@ import type { StepContext, StepOutcome, TodoRow } from './process.ts'
 export type BoundStep = (todo: TodoRow, context: StepContext) => Promise<StepOutcome>
 
 export interface StepLimits {
-  /** After this the step's signal aborts, in milliseconds. */
+  /** After so many milliseconds the signal of the step aborts. */
   readonly timeoutMs: number
-  /** After this a step that heeds no signal is given up, in milliseconds; its stream fences what it may still do. */
+  /** After so many milliseconds a step that ignores its signal is abandoned. Its stream fences its later appends. */
   readonly abandonMs: number
   /** Aborts when the workers stop. */
   readonly signal: AbortSignal
 }
 
 /**
- * What is left of a lease to the step that it was taken for, in milliseconds: the claim may have waited for its database. A step
- * that outlived its lease would be at its call while another worker makes the same one. Undefined where too little is left.
+ * The limits of a step under a lease that has `leftMs` left: its claim may have waited for the database. If the step
+ * outlived its lease, two workers would make the same call at once. Undefined if too little is left.
  */
 export function limitsWithin(
   leftMs: number,
@@ -25,10 +25,6 @@ export function limitsWithin(
   const abandonMs = Math.min(stepLeaseMs, leftMs)
   const timeoutMs = Math.min(stepTimeoutMs, abandonMs - (stepLeaseMs - stepTimeoutMs) / 2)
   return timeoutMs > 0 ? { timeoutMs, abandonMs } : undefined
-}
-
-export class StepAbandonedError extends Error {
-  override readonly name = 'StepAbandonedError'
 }
 
 const afterError = { firstMs: 200, mostMs: 60_000 }
@@ -47,18 +43,17 @@ export async function runStep(
   const stop = (): void => stopping.abort(signal.reason)
   const abandonment = Promise.withResolvers<never>()
   let timer = setTimeout(() => {
-    // Of a process that stood still, timers come before the answers that have arrived meanwhile: those are read first.
+    // After a suspension of the process, timers run before the answers that have arrived: the answers must count.
     setImmediate(() => stopping.abort(new DOMException('the step took too long', 'TimeoutError')))
     timer = setTimeout(
-      () => abandonment.reject(new StepAbandonedError(`step ${todo.step} heeds no time limit`)),
+      () => abandonment.reject(new Error(`step ${todo.step} ignores its time limit`)),
       abandonMs - timeoutMs,
     )
   }, timeoutMs)
   signal.addEventListener('abort', stop, { once: true })
   if (signal.aborted) stop()
   try {
-    const context = { ...surroundings, signal: stopping.signal }
-    return await Promise.race([step(todo, context), abandonment.promise])
+    return await Promise.race([step(todo, { ...surroundings, signal: stopping.signal }), abandonment.promise])
   } catch (error) {
     if (error instanceof EgressError && error.code === 'circuit_open') {
       return { kind: 'retry', after: error.retryAfterMs ?? 1_000, reason: 'circuit_open' }
@@ -70,32 +65,23 @@ export async function runStep(
   }
 }
 
-/** When the row may be claimed again, and what its list must have seen before. */
+/** When the row may be claimed again, and which position its list must have passed before. */
 export function completionOf(
-  { todo, failures }: Claimed,
+  { todo: { key, step }, failures }: Pick<Claimed, 'todo' | 'failures'>,
   result: StepResult,
   now: Date,
   random: () => number,
 ): Completion {
-  const row = { key: todo.key, step: todo.step }
+  const row = { key, step, fence: undefined }
   const after = (ms: number): Date => new Date(now.getTime() + ms)
-  if ('error' in result) {
-    return {
-      ...row,
-      notBefore: after(backoffMs(afterError, failures + 1, random)),
-      fence: undefined,
-      failures: failures + 1,
-    }
+  const later = (backoff: typeof afterError): Completion => {
+    return { ...row, notBefore: after(backoffMs(backoff, failures + 1, random)), failures: failures + 1 }
   }
-  // Waiting for a lease is no success: a step that throws once per lease must still be looked at less and less.
-  if (result.kind === 'wait') return { ...row, notBefore: result.until, fence: undefined, failures }
-  if (result.kind === 'retry') return { ...row, notBefore: after(result.after), fence: undefined, failures: 0 }
+  if ('error' in result) return later(afterError)
+  // A wait is no success: a step that throws once per lease must still be tried less and less often.
+  if (result.kind === 'wait') return { ...row, notBefore: result.until, failures }
+  if (result.kind === 'retry') return { ...row, notBefore: after(result.after), failures: 0 }
   if (result.position !== undefined) return { ...row, notBefore: now, fence: result.position, failures: 0 }
-  // The stream wants the step no more, which the list will see by itself: until then it is looked at less and less.
-  return {
-    ...row,
-    notBefore: after(backoffMs(afterNothing, failures + 1, random)),
-    fence: undefined,
-    failures: failures + 1,
-  }
+  // The stream no longer needs the step. The list will show this; until then the row is tried less and less often.
+  return later(afterNothing)
 }

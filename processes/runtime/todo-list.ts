@@ -17,17 +17,17 @@ import { isOwnedStream, parseOwnedStream } from '../../streams/aggregate.ts'
 import type { RecordedEvent } from '../../streams/store/events.ts'
 import { memberOf } from '../adapters/outside-answers.ts'
 import { causeOf } from './step-identity.ts'
-import { freeLane, type laneTodoTable, type TodoTable } from './todo-tables.ts'
+import { noConcurrencyKey, type keyedTodoTable, type TodoTable } from './todo-tables.ts'
 
-/** What the list needs of the declaration of a step. */
+/** The part of a step's declaration that the list needs. */
 export interface ListedStep {
   readonly payload: TObject
-  readonly hasLane: boolean
+  readonly isKeyed: boolean
 }
 type ListedSteps = Readonly<Record<string, ListedStep>>
 type PayloadOf<Step extends ListedStep> = Readonly<Static<Step['payload']>>
 
-/** A column of a lookup table, as it stands at the event's place in `$all`. */
+/** A column of a lookup table, with its value at the event's place in `$all`. */
 export class LookupColumn<Value> {
   readonly name: string
   declare readonly value: Value
@@ -44,36 +44,36 @@ type ColumnsOf<From extends Table> = <Name extends keyof InsertOf<From> & string
   member: Name,
 ) => LookupColumn<InsertOf<From>[Name]>
 
-/** When a row is due, and what its step is given. */
+/** When a row is due, and the payload of its step. */
 type Due<Step extends ListedStep, Text = string, Payload = PayloadOf<Step>> = {
   /** RFC 3339. */
   readonly at: string
-  /** A row of the same key and step stops the list, unless it is to be replaced. */
+  /** A row of the same key and step stops the list, unless it is replaced. */
   readonly existing?: 'replace'
 } & (keyof PayloadOf<Step> extends never ? unknown : { readonly payload: Payload }) &
-  (Step['hasLane'] extends true ? { readonly lane: Text } : unknown)
+  (Step['isKeyed'] extends true ? { readonly concurrencyKey: Text } : unknown)
 
-/** The same for each row of a lookup, of which it may use columns. */
+/** The same for each row of a lookup. It may use columns of the lookup. */
 type DueOfEach<Step extends ListedStep> = Due<
   Step,
   Given<string>,
   { readonly [Member in keyof PayloadOf<Step>]: Given<PayloadOf<Step>[Member]> }
 >
 
-/** Rows of one step: all members that are given must match. */
+/** Selects rows of one step: all given members must match. */
 export interface RowsOf<Step extends ListedStep> {
   readonly key?: string
   readonly orgId?: TenantId
   readonly at?: string
-  /** Of a step without lanes `freeLane`, which the index finds. */
-  readonly lane?: string
+  /** For a step without keys `noConcurrencyKey`: then the index finds the rows. */
+  readonly concurrencyKey?: string
   readonly payload?: Partial<PayloadOf<Step>>
 }
 
 interface AnyDue<Text> {
   readonly at: string
   readonly existing?: 'replace'
-  readonly lane?: Text
+  readonly concurrencyKey?: Text
   readonly payload?: object
 }
 
@@ -104,13 +104,15 @@ export class TodoList<Steps extends ListedSteps> {
   }
 
   schedule<Name extends keyof Steps & string>(step: Name, key: string, due: Due<Steps[Name]>): RowChange {
-    const { at, existing, lane = freeLane, payload }: AnyDue<string> = due
+    const { at, existing, concurrencyKey: lane = noConcurrencyKey, payload }: AnyDue<string> = due
     const caused = { cause: causeOf(this.#event), ...payload }
     const row = { key, step, orgId: this.orgId, dueAt: at, payload: caused, lane }
     return existing === 'replace' ? upsertRow(this.#table, row) : insertRow(this.#table, row)
   }
 
-  /** One row for each row of the lookup that matches, if there are any. The organisation is that of the lookup's row. */
+  /**
+   * One row for each row of the lookup that matches, if there are any. The organisation is that of the lookup's row.
+   */
   scheduleForEach<Name extends keyof Steps & string, From extends Table>(
     step: Name,
     lookup: From,
@@ -121,7 +123,7 @@ export class TodoList<Steps extends ListedSteps> {
     return this.#insertSelect(step, lookup, columnsIn(lookup, where), each.key, each)
   }
 
-  /** Each row of one step that matches becomes a row of another step, with the same key. */
+  /** Turns each matching row of one step into a row of another step, with the same key. */
   replaceWhere<From extends keyof Steps & string, To extends keyof Steps & string>(
     from: From,
     where: RowsOf<Steps[From]>,
@@ -141,12 +143,12 @@ export class TodoList<Steps extends ListedSteps> {
     return patchRow(this.#table, { key, step, dueAt: at })
   }
 
-  /** Changes when rows are due, if there are any that match. */
+  /** Changes when the matching rows are due. There may be none. */
   moveWhere<Name extends keyof Steps & string>(step: Name, where: RowsOf<Steps[Name]>, at: string): RowChange {
     return patchRows(this.#table, rowsOf(step, where), { dueAt: at })
   }
 
-  /** Removes the row of a step, or those of all steps, if there are any. */
+  /** Removes the row of a step, or the rows of all steps. There may be none. */
   clear(key: string, step?: keyof Steps & string): RowChange {
     return step === undefined ? removeRows(this.#table, { key }) : removeRow(this.#table, { key, step })
   }
@@ -160,7 +162,7 @@ export class TodoList<Steps extends ListedSteps> {
     from: Table,
     where: Readonly<Record<string, unknown>>,
     key: Key,
-    { at, existing, lane = freeLane, payload }: AnyDue<Given<string>>,
+    { at, existing, concurrencyKey: lane = noConcurrencyKey, payload }: AnyDue<Given<string>>,
   ): RowChange {
     const columns = {
       key: Array.isArray(key) ? { concat: key.map(expressionOf) } : expressionOf(key),
@@ -183,10 +185,14 @@ export class TodoList<Steps extends ListedSteps> {
   }
 }
 
-function rowsOf(step: string, { at, payload, ...where }: RowsOf<ListedStep>): Members<WhereOf<typeof laneTodoTable>> {
+function rowsOf(
+  step: string,
+  { at, payload, concurrencyKey, ...where }: RowsOf<ListedStep>,
+): Members<WhereOf<typeof keyedTodoTable>> {
   return {
     ...where,
     step,
+    ...(concurrencyKey === undefined ? {} : { lane: concurrencyKey }),
     ...(at === undefined ? {} : { dueAt: at }),
     ...(payload === undefined ? {} : { payload: { contains: payload } }),
   }

@@ -15,17 +15,17 @@ export const todoTable = defineTable({
 })
 
 /**
- * The to-do list of a process whose steps call many receivers, each of which may hang. `lane` names the receiver of a row.
- * Lanes share the workers, so a receiver that does not answer holds up no other.
+ * The to-do list of a process whose steps call many receivers, each of which may hang. `lane` is the concurrency key:
+ * the receiver of a row. Receivers share the workers, so a receiver that does not answer holds up no other.
  */
-export const laneTodoTable = defineTable({
+export const keyedTodoTable = defineTable({
   name: 'todo',
   columns: { ...todoTable.columns, lane: 'text' },
   primaryKey: ['key', 'step'],
   indexes: [{ columns: ['lane', 'due_at'] }],
 })
 
-export type TodoTable = typeof todoTable | typeof laneTodoTable
+export type TodoTable = typeof todoTable | typeof keyedTodoTable
 
-/** The lane of rows whose steps call no receiver: it has no limit but the workers, and no pause. */
-export const freeLane = '-'
+/** The concurrency key of rows whose steps call no receiver. Only the number of workers limits them. */
+export const noConcurrencyKey = '-'

@@ -1,13 +1,14 @@
+import { randomUUID } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'
 import type { Logger } from '../../platform/observability/logging.ts'
 import type { Advance } from '../../projections/runtime/runner-options.ts'
 import { backoffMs, pause } from '../../platform/kit/backoff.ts'
-import { formatPosition, parsePosition, type Position } from '../../platform/kit/positions.ts'
 
-/** Postgres channel on which projectors tell workers of other processes that to-do lists have changed. */
+/** Postgres channel for the names of to-do lists that have changed. The first word names the sender. */
 const channel = 'todo_lists'
+const ourName = randomUUID()
 
-interface AdvanceSource {
+export interface AdvanceSource {
   onAdvance(listener: (advance: Advance) => void): () => void
 }
 
@@ -16,56 +17,43 @@ export function changedLists(advance: Advance): string[] {
   return advance.changed.filter((table) => table.endsWith('.todo')).map((table) => table.slice(0, -'.todo'.length))
 }
 
-/** A list that has changed, and up to where it is stored; older versions of this program do not say. */
-export interface ListWord {
-  readonly list: string
-  readonly position: Position | undefined
-}
-
-function wordsOf(payload: string | undefined): ListWord[] {
-  return (payload ?? '').split(' ').map((word) => {
-    const [list = '', position = ''] = word.split('@')
-    return { list, position: parsePosition(position) }
-  })
-}
-
 /**
- * Tells workers elsewhere of changed lists, on a connection of its own: `NOTIFY` in a transaction takes a lock of the
- * whole server at commit. Batches that come while one is being told are told together. Returns how to stop.
+ * Wakes workers of other instances, on a connection of its own: `NOTIFY` in a transaction takes a lock of the whole
+ * server at commit. Lists that change during a notification share the next one. Returns how to stop.
  */
 export function notifyWorkers(runner: AdvanceSource, pool: Pool, logger: Logger): () => Promise<void> {
-  const waiting = new Map<string, Position>()
-  let telling: Promise<void> | undefined
+  const waiting = new Set<string>()
+  let sending: Promise<void> | undefined
 
   const unsubscribe = runner.onAdvance((advance) => {
-    for (const list of changedLists(advance)) waiting.set(list, advance.position)
-    if (waiting.size > 0) telling ??= tell()
+    for (const list of changedLists(advance)) waiting.add(list)
+    if (waiting.size > 0) sending ??= send()
   })
 
-  async function tell(): Promise<void> {
+  async function send(): Promise<void> {
     while (waiting.size > 0) {
-      const lists = [...waiting].map(([list, position]) => `${list}@${formatPosition(position)}`).join(' ')
+      const words = [ourName, ...waiting].join(' ')
       waiting.clear()
       try {
-        await pool.query('select pg_notify($1, $2)', [channel, lists])
+        await pool.query('select pg_notify($1, $2)', [channel, words])
       } catch (error) {
-        // Workers poll too, so a lost word costs them a second.
+        // Workers poll too, so a lost notification delays them by a second.
         logger.warn({ component: 'processes', err: error }, 'workers could not be told of new work')
       }
     }
-    telling = undefined
+    sending = undefined
   }
 
   return async () => {
     unsubscribe()
-    await telling
+    await sending
   }
 }
 
 export interface ListListener {
-  /** There may have been words that were not heard. */
+  /** Notifications may have been lost before. */
   connected(): void
-  told(words: readonly ListWord[]): void
+  changed(lists: readonly string[], isFromHere: boolean): void
 }
 
 /** Listens for changed lists until the signal aborts, through lost connections. */
@@ -77,8 +65,7 @@ export async function listenForLists(
 ): Promise<void> {
   for (let attempt = 1; !signal.aborted; attempt += 1) {
     try {
-      const client = await pool.connect()
-      await untilLost(client, listener, signal)
+      await untilLost(await pool.connect(), listener, signal)
       attempt = 1
     } catch (error) {
       logger.warn({ component: 'processes', attempt, err: error }, 'listening for new work ended')
@@ -96,7 +83,10 @@ async function untilLost(client: PoolClient, listener: ListListener, signal: Abo
     if (signal.aborted) resolve()
   })
   try {
-    client.on('notification', ({ payload }) => listener.told(wordsOf(payload)))
+    client.on('notification', ({ payload = '' }) => {
+      const [sender, ...lists] = payload.split(' ')
+      listener.changed(lists, sender === ourName)
+    })
     await client.query(`listen ${channel}`)
     listener.connected()
     await lost

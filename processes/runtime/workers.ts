@@ -1,18 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
 import type { Logger } from '../../platform/observability/logging.ts'
-import { readCheckpoints } from '../../projections/runtime/checkpoints.ts'
-import type { Advance } from '../../projections/runtime/runner-options.ts'
-import { pause } from '../../platform/kit/backoff.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
-import { comparePositions, type Position } from '../../platform/kit/positions.ts'
 import type { EventFilter } from '../../streams/store/subscription-options.ts'
 import type { BoundProcess } from './bound-process.ts'
-import { WorkerPool } from './worker-pool.ts'
 import { ProcessWorker } from './process-worker.ts'
-import { longestLeaseMs } from './step-timing.ts'
 import { retryUntilDone } from './retry-until-done.ts'
-import { changedLists, listenForLists, type ListWord } from './wake-ups.ts'
+import { longestLeaseMs } from './step-timing.ts'
+import { changedLists, listenForLists, type AdvanceSource } from './wake-ups.ts'
+import { WorkerBudget } from './worker-budget.ts'
 
 export interface WorkersOptions {
   readonly eventStore: Pick<EventStore, 'head'>
@@ -22,16 +18,16 @@ export interface WorkersOptions {
   /** The projection runner's filter. */
   readonly filter: EventFilter
   readonly logger: Logger
-  /** A runner of the same process wakes workers in memory, beside what Postgres tells of the runners of others. */
-  readonly runner?: { onAdvance(listener: (advance: Advance) => void): () => void }
+  /** The runner of this instance wakes workers in memory. Postgres notifies of the runners of other instances. */
+  readonly runner?: AdvanceSource
   readonly now?: () => Date
-  /** Steps at a time, of all processes without lanes. Default 10. */
+  /** Steps at a time, of all processes without concurrency keys. Default 10. */
   readonly workers?: number
   /** Default 15,000. */
   readonly stepTimeoutMs?: number
   /** Longer than the time limit, at most 60,000. Default 20,000. */
   readonly stepLeaseMs?: number
-  /** Milliseconds between two schedule when nothing wakes the workers. Default 1,000. */
+  /** Milliseconds after which a worker looks for rows without news. Default 1,000. */
   readonly pollMs?: number
   readonly random?: () => number
 }
@@ -43,157 +39,85 @@ export function createWorkers(options: WorkersOptions): Workers {
 
 export class Workers {
   readonly #options: WorkersOptions
-  readonly #workerPools: readonly WorkerPool[]
+  readonly #workers: readonly ProcessWorker[]
   readonly #closing = new AbortController()
   readonly #aborting = new AbortController()
   #unsubscribe: (() => void) | undefined
   #loops: Promise<unknown> = Promise.resolve()
 
   constructor(options: WorkersOptions) {
-    const { stepTimeoutMs = 15_000, stepLeaseMs = 20_000 } = options
-    if (stepTimeoutMs >= stepLeaseMs) throw new RangeError('the time limit of a step must be shorter than its lease')
     this.#options = options
-    this.#workerPools = this.#workerPoolsOf(stepTimeoutMs, stepLeaseMs)
+    const workerId = randomUUID()
+    const shared = new WorkerBudget(options.workers ?? 10)
+    this.#workers = options.processes.map((process) => this.#workerOf(process, workerId, shared))
   }
 
-  /** Begins; nothing is claimed of a list before it has reached the head of the log as of now. */
+  /** Begins. Nothing is claimed of a list before the list contains the log up to its present head. */
   start(): void {
     const { pool, runner, logger } = this.#options
-    this.#unsubscribe = runner?.onAdvance((advance) => this.#written(advance))
-    // A list's projector runs in one instance only, which may be another one than ours.
-    const listening = listenForLists(
-      pool,
-      { connected: () => this.wake(), told: (words) => this.#told(words) },
-      logger,
-      this.#closing.signal,
-    )
-    this.#loops = Promise.all([
-      this.#untilReady(),
-      ...this.#workerPools.map((workerPool) => workerPool.work()),
-      listening,
-    ])
+    this.#unsubscribe = runner?.onAdvance((advance) => this.#stir(changedLists(advance)))
+    // Only one instance runs the projector of a list, and it may be another one.
+    const listener = {
+      connected: () => this.wake(),
+      changed: (lists: readonly string[], isFromHere: boolean) => {
+        if (runner === undefined || !isFromHere) this.#stir(lists)
+      },
+    }
+    this.#loops = Promise.all([this.#work(), listenForLists(pool, listener, logger, this.#closing.signal)])
   }
 
   /** Looks for work now. */
   wake(): void {
-    for (const workerPool of this.#workerPools) workerPool.wake()
+    for (const worker of this.#workers) worker.stir()
   }
 
-  /** True once every list has reached the head that was read at the start. */
-  isReady(): boolean {
-    return this.#processWorkers.every((worker) => worker.isReady)
-  }
-
-  /** Waits for the steps in hand, aborts those that take longer, and gives their claims back. */
+  /** Waits for the running steps, aborts steps that take longer, and gives the claims back. */
   async close(limitMs = 5_000): Promise<void> {
     this.#closing.abort()
     this.#unsubscribe?.()
     this.wake()
     await this.#loops
     const timer = setTimeout(() => this.#aborting.abort(), limitMs)
-    await Promise.all(this.#processWorkers.map((worker) => worker.finish()))
+    await Promise.all(this.#workers.map((worker) => worker.finish()))
     clearTimeout(timer)
-    // Claims that cannot be given back end with their lease.
-    const settled = await Promise.allSettled(this.#workerPools.map((workerPool) => workerPool.settle()))
-    for (const result of settled) {
-      if (result.status === 'rejected')
-        this.#options.logger.warn(
-          { component: 'processes', err: result.reason as unknown },
-          'claims were not given back',
-        )
+    // A claim that cannot be given back ends with its lease.
+    for (const result of await Promise.allSettled(this.#workers.map((worker) => worker.giveBack()))) {
+      if (result.status === 'fulfilled') continue
+      const err: unknown = result.reason
+      this.#options.logger.warn({ component: 'processes', err }, 'claims were not given back')
     }
   }
 
-  #written(advance: Advance): void {
-    const changed = new Set(changedLists(advance))
-    for (const workerPool of this.#workerPools) {
-      const concerned = workerPool.processWorkers.filter(({ process }) =>
-        advance.projectors.includes(process.list.name),
-      )
-      for (const worker of concerned) worker.listWritten(advance.position, changed.has(worker.process.list.name))
-      if (concerned.length > 0) workerPool.wakeStirred()
-    }
+  #stir(lists: readonly string[]): void {
+    for (const worker of this.#workers) if (lists.includes(worker.process.list.name)) worker.stir()
   }
 
-  #told(words: readonly ListWord[]): void {
-    for (const workerPool of this.#workerPools) {
-      for (const { list, position } of words)
-        for (const worker of workerPool.processWorkers)
-          if (worker.process.list.name === list) worker.listChanged(position)
-      workerPool.wakeStirred()
-    }
-  }
-
-  get #processWorkers(): readonly ProcessWorker[] {
-    return this.#workerPools.flatMap(({ processWorkers }) => processWorkers)
-  }
-
-  /** One workerPool for all processes, and one of its own for each that has lanes. */
-  #workerPoolsOf(stepTimeoutMs: number, stepLeaseMs: number): WorkerPool[] {
-    const {
-      pool,
-      processes,
-      logger,
-      workers = 10,
-      pollMs = 1_000,
-      now = () => new Date(),
-      random = Math.random,
-    } = this.#options
-    const workerId = randomUUID()
-    const found = (size: number) =>
-      new WorkerPool({ workers: size, pollMs, now, logger, closing: this.#closing.signal })
-    const everyones = found(workers)
-    const own: WorkerPool[] = []
-    for (const process of processes) {
-      const { lanes } = process
-      const workerPool = lanes === undefined ? everyones : found(lanes.slots)
-      const timeoutMs = lanes?.stepTimeoutMs ?? stepTimeoutMs
-      const leaseMs = Math.min(longestLeaseMs, timeoutMs + stepLeaseMs - stepTimeoutMs)
-      if (timeoutMs >= leaseMs) throw new RangeError(`steps of ${process.name} may take longer than any lease`)
-      const limits = {
-        stepTimeoutMs: timeoutMs,
-        stepLeaseMs: leaseMs,
-        closing: this.#closing.signal,
-        aborting: this.#aborting.signal,
-      }
-      workerPool.add(
-        new ProcessWorker(process, {
-          pool,
-          workerId,
-          logger,
-          now,
-          random,
-          ...limits,
-          onStepEnd: () => workerPool.wakeStirred(),
-        }),
-      )
-      if (workerPool !== everyones) own.push(workerPool)
-    }
-    return [everyones, ...own].filter(({ processWorkers }) => processWorkers.length > 0)
-  }
-
-  async #untilReady(): Promise<void> {
+  async #work(): Promise<void> {
     const { eventStore, filter, logger } = this.#options
-    const closing = this.#closing.signal
-    const head = await retryUntilDone(() => eventStore.head(filter), logger, closing)
-    if (head === undefined) return
-    while (!this.isReady() && !closing.aborted) {
-      await retryUntilDone(() => this.#admit(head), logger, closing)
-      if (!this.isReady()) await pause(25, closing)
-    }
+    const head = await retryUntilDone(() => eventStore.head(filter), logger, this.#closing.signal)
+    if (head !== undefined) await Promise.all(this.#workers.map((worker) => worker.work(head)))
   }
 
-  async #admit(head: Position): Promise<void> {
-    const checkpoints = await readCheckpoints(
-      this.#options.pool,
-      this.#processWorkers.map(({ process }) => process.list.name),
-    )
-    for (const worker of this.#processWorkers) {
-      const { name, version } = worker.process.list
-      const checkpoint = checkpoints.get(name)
-      if (worker.isReady || checkpoint?.version !== version || comparePositions(checkpoint.position, head) < 0) continue
-      worker.isReady = true
-      this.wake()
-    }
+  /** A process with concurrency keys has workers and a time limit of its own. All others share theirs. */
+  #workerOf(process: BoundProcess, workerId: string, shared: WorkerBudget): ProcessWorker {
+    const { pool, logger, pollMs = 1_000, now = () => new Date(), random = Math.random } = this.#options
+    const { stepTimeoutMs = 15_000, stepLeaseMs = 20_000 } = this.#options
+    const { concurrency } = process
+    const timeoutMs = concurrency?.stepTimeoutMs ?? stepTimeoutMs
+    const leaseMs = Math.min(longestLeaseMs, timeoutMs + stepLeaseMs - stepTimeoutMs)
+    if (timeoutMs >= leaseMs) throw new RangeError(`the time limit of ${process.name} steps is not within their lease`)
+    return new ProcessWorker(process, {
+      pool,
+      workerId,
+      logger,
+      now,
+      random,
+      pollMs,
+      budget: concurrency === undefined ? shared : new WorkerBudget(concurrency.workers),
+      stepTimeoutMs: timeoutMs,
+      stepLeaseMs: leaseMs,
+      closing: this.#closing.signal,
+      aborting: this.#aborting.signal,
+    })
   }
 }

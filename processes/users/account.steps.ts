@@ -5,9 +5,9 @@ import { completeErasure } from '../../commands/users/erase-user.ts'
 import { alignAccount, wantedAccount } from '../../commands/users/status.ts'
 import { users, type AccountState } from '../../streams/user/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
+import { callOutside } from '../runtime/attempt.ts'
 import type { Todo } from '../runtime/define-process.ts'
 import type { StepContext, StepOutcome } from '../runtime/process.ts'
-import { throwIfStopping } from '../runtime/step-timing.ts'
 
 /**
  * The account at the identity provider follows the status of the user. Each call may be repeated, so it needs no attempt:
@@ -19,8 +19,7 @@ export async function align(todo: Todo, deps: ProcessDependencies, step: StepCon
   const { state: user } = await store.load(target)
   if (!('externalId' in user) || user.account !== null) return { kind: 'done' }
   const account = wantedAccount(user)
-  await give[account](identityProvider, user.externalId, step.signal)
-  throwIfStopping(step.signal)
+  await callOutside(step, (signal) => give[account](identityProvider, user.externalId, signal))
   const command = { account, now: step.now() }
   const done = await execute(store, target, (state) => alignAccount(command, state), todo.attempt())
   // Where the status changed meanwhile, the account needs another state at once.

@@ -1,5 +1,4 @@
 import { Type, type Static } from 'typebox'
-import { execute } from '../../commands/handling/execute.ts'
 import {
   attemptPasswordReset,
   recordPasswordReset,
@@ -12,10 +11,10 @@ import {
 } from '../../contracts/users/identity-provider.ts'
 import { users } from '../../streams/user/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
+import { openAttempt } from '../runtime/attempt.ts'
 import type { Todo } from '../runtime/define-process.ts'
 import type { StepContext, StepOutcome } from '../runtime/process.ts'
-import { outcomeCommand } from '../runtime/step-identity.ts'
-import { nextDelay, throwIfStopping } from '../runtime/step-timing.ts'
+import { nextDelay } from '../runtime/step-timing.ts'
 
 /** The row's key is the user. */
 export const ResetPayload = Type.Object({ requestId: Type.String() })
@@ -31,25 +30,25 @@ export async function resetPassword(
 ): Promise<StepOutcome> {
   const { requestId } = todo.payload
   const target = users.of(todo.key)
-  const attempt = todo.attempt()
-  const attemptId = attempt.commandId
-  const begin = { requestId, attemptId, now: step.now(), leaseUntil: new Date(step.leaseUntil) }
-  const begun = await execute(store, target, (state) => attemptPasswordReset(begin, state), attempt)
-  const user = begun.state
+  const attempt = await openAttempt({ todo, step, store }, target, (opening, state) =>
+    attemptPasswordReset({ ...opening, requestId }, state),
+  )
+  const user = attempt.state
   const reset = 'externalId' in user ? user.passwordReset : null
-  if (!('externalId' in user) || reset === null) return { kind: 'done', position: begun.position }
-  if (begun.events.length === 0) {
+  if (!('externalId' in user) || reset === null) return { kind: 'done' }
+  if (!attempt.isOpen) {
     const until = waitsUntil(reset, step.now())
     return until === null ? { kind: 'done' } : { kind: 'wait', until }
   }
 
-  const outcome = await outcomeOf(() => identityProvider.resetPassword(user.externalId, step.signal))
+  const outcome = await attempt.call((signal) =>
+    outcomeOf(() => identityProvider.resetPassword(user.externalId, signal)),
+  )
   failpoint('password-reset-sent')
-  throwIfStopping(step.signal)
   const now = step.now()
-  const record = { requestId, attemptId, outcome: afterAttempt(outcome, reset.attempts, now), now }
-  const recorded = await execute(store, target, (state) => recordPasswordReset(record, state), outcomeCommand(attempt))
-  return { kind: 'done', position: recorded.position ?? begun.position }
+  const record = { requestId, attemptId: attempt.id, outcome: afterAttempt(outcome, reset.attempts, now), now }
+  const { position } = await attempt.record((state) => recordPasswordReset(record, state))
+  return { kind: 'done', position }
 }
 
 type Sent = 'sent' | 'rejected' | 'unknown' | 'not-sent'

@@ -3,9 +3,9 @@ import { execute } from '../../commands/handling/execute.ts'
 import { openLeaseEnd } from '../../commands/handling/decision.ts'
 import { users, type UserState } from '../../streams/user/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
+import { callOutside } from '../runtime/attempt.ts'
 import type { Todo } from '../runtime/define-process.ts'
 import type { StepContext, StepOutcome } from '../runtime/process.ts'
-import { throwIfStopping } from '../runtime/step-timing.ts'
 
 /**
  * The route that created the user is gone. The event comes before the account is removed: from then on the stream refuses
@@ -35,9 +35,10 @@ export async function clear(
   const target = users.of(todo.key)
   const { state } = await store.load(target)
   if (state.status !== 'abandoned' || state.isCleared) return { kind: 'done' }
-  const account = await identityProvider.get(todo.key, step.signal)
-  if (account !== null) await identityProvider.delete(account.externalId, step.signal)
-  throwIfStopping(step.signal)
+  await callOutside(step, async (signal) => {
+    const account = await identityProvider.get(todo.key, signal)
+    if (account !== null) await identityProvider.delete(account.externalId, signal)
+  })
   const now = step.now()
   const done = await execute(store, target, (current) => clearRegistration({ now }, current), todo.attempt())
   return { kind: 'done', position: done.position }

@@ -8,15 +8,15 @@ import type { Todo } from '../runtime/define-process.ts'
 import type { StepContext, StepOutcome } from '../runtime/process.ts'
 import { deliveryOf, DeliverPayload, unsettled } from './delivery-target.ts'
 
-/** The subscription was disabled or deleted before this was delivered. */
+/** The subscription was disabled or deleted before the delivery. */
 export const CancelPayload = Type.Object({
   reason: CancelReason,
-  /** Of the row that was to deliver it. */
+  /** The payload of the `deliver` row. */
   delivery: DeliverPayload,
 })
 export type CancelPayload = Static<typeof CancelPayload>
 
-/** Ends what was pending when its subscription was disabled or deleted, once nobody is at an attempt. */
+/** Ends a delivery that was pending when its subscription was disabled or deleted. Waits for an open attempt. */
 export async function cancel(
   todo: Todo<CancelPayload>,
   deps: ProcessDependencies,
@@ -39,7 +39,7 @@ export async function cancelled(
   const delivery = deliveryOf(todo, payload)
   const command = { delivery, ...cause, now: step.now() }
   const target = webhookDeliveries.of(todo.orgId, delivery.deliveryId)
-  // Its instant differs from one run to the next, so its id must: only the revision lets one of them through.
+  // The instant differs from run to run, so the id must differ too. The expected revision lets one run succeed.
   const done = await execute(store, target, (state) => cancelDelivery(command, state), todo.attempt())
   return done.events.length === 0 ? unsettled(done.state, step.now()) : { kind: 'done', position: done.position }
 }

@@ -1,25 +1,23 @@
 import { attemptDelivery, recordDelivery, type DeliveryOutcome } from '../../commands/webhooks/deliver-webhook.ts'
-import { execute } from '../../commands/handling/execute.ts'
 import { webhookDeliveries, type WebhookDeliveryState } from '../../streams/webhook-delivery/aggregate.ts'
 import type { WebhookSubscription } from '../../streams/webhook-subscriptions/aggregate.ts'
 import type { SendResult } from '../adapters/webhook-sender.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
+import { openAttempt } from '../runtime/attempt.ts'
 import type { Todo } from '../runtime/define-process.ts'
-import type { LaneHealth, StepContext, StepOutcome } from '../runtime/process.ts'
-import { outcomeCommand } from '../runtime/step-identity.ts'
-import { jittered, nextDelay, throwIfStopping } from '../runtime/step-timing.ts'
+import type { ReceiverHealth, StepContext, StepOutcome } from '../runtime/process.ts'
+import { jittered, nextDelay } from '../runtime/step-timing.ts'
 import { cancelled } from './cancel.steps.ts'
 import { deliveryOf, unsettled, type DeliverPayload } from './delivery-target.ts'
 
 const jitterRatio = 0.2
 
-/** Sends what is due to the address that the subscription has now, signed with the secrets that it has now. */
+/** Sends a due delivery to the present address of the subscription, signed with its present secrets. */
 export async function deliver(
   todo: Todo<DeliverPayload>,
   deps: ProcessDependencies,
   step: StepContext,
 ): Promise<StepOutcome> {
-  const { store } = deps
   const { orgId, payload } = todo
   const subscription = await deps.subscriptions.read(orgId, payload.subscriptionId)
   if (subscription === undefined)
@@ -41,41 +39,45 @@ export async function deliver(
     deps.bodies.of({ orgId, assessmentId: payload.assessmentId, mode: subscription.payloadMode }),
     deps.signatures.signerOf(subscription, step.now()),
   ])
-  const begin = { delivery, now: step.now(), leaseUntil: new Date(step.leaseUntil) }
-  const attempt = todo.attempt()
-  const begun = await execute(store, target, (state) => attemptDelivery(begin, state), attempt)
-  if (begun.events.length === 0 || begun.state.status !== 'pending') {
-    return unsettled(begun.state, step.now())
-  }
+  const attempt = await openAttempt({ todo, step, store: deps.store }, target, (opening, state) =>
+    attemptDelivery({ ...opening, delivery }, state),
+  )
+  const { state: pending } = attempt
+  if (!attempt.isOpen || pending.status !== 'pending') return unsettled(pending, step.now())
 
   const sentAt = step.now()
   const startedAtMs = performance.now()
   const signature = sign({ id: delivery.deliveryId, sentAt, body })
   const message = {
     url,
-    lane: subscription.subscriptionId,
+    concurrencyKey: subscription.subscriptionId,
     id: delivery.deliveryId,
     eventType: payload.eventType,
     body,
     signature,
     sentAt,
   }
-  const result = await deps.webhooks.send(message, step.signal)
+  const result = await attempt.call(async (signal) => {
+    const answer = await deps.webhooks.send(message, signal)
+    deps.failpoint('webhook-sent')
+    return answer
+  })
   const durationMs = Math.round(performance.now() - startedAtMs)
-  deps.failpoint('webhook-sent')
-  throwIfStopping(step.signal)
   if (result.kind === 'not-sent') return putOff(result.afterMs)
   const now = step.now()
-  const outcome = outcomeOf(result, begun.state, subscription, deps, now)
-  const record = { attempt: begun.state.finishedAttempts + 1, outcome, durationMs, now }
-  const recorded = await execute(store, target, (state) => recordDelivery(record, state), outcomeCommand(attempt))
-  return { kind: 'done', position: recorded.position ?? begun.position, ...verdictOf(result) }
+  const outcome = outcomeOf(result, pending, subscription, deps, now)
+  const record = { attempt: pending.finishedAttempts + 1, outcome, durationMs, now }
+  const { position } = await attempt.record((state) => recordDelivery(record, state))
+  return { kind: 'done', position, ...verdictOf(result) }
 }
 
 type Sent = Exclude<SendResult, { kind: 'not-sent' }>
 type Pending = Extract<WebhookDeliveryState, { status: 'pending' }>
 
-/** The next place in the schedule counts the attempts of this round whose outcome is known; the first delay is that before the first one. */
+/**
+ * The place in the retry schedule counts the finished attempts of this round. The first delay is before the first
+ * attempt.
+ */
 function outcomeOf(
   result: Sent,
   state: Pending,
@@ -109,8 +111,8 @@ function putOff(ms: number): StepOutcome {
 
 const unreachable: ReadonlySet<string> = new Set(['timeout', 'connect', 'dns', 'tls', 'connection_failed'])
 
-/** What the attempt says of its receiver: how many more may be under way to it, and when. */
-function verdictOf(result: Sent): { readonly health: LaneHealth; readonly pauseMs?: number } {
+/** The verdict about the receiver: it decides how many steps it may have, and when. */
+function verdictOf(result: Sent): { readonly health: ReceiverHealth; readonly pauseMs?: number } {
   if (result.kind === 'delivered') return { health: 'good' }
   if (unreachable.has(result.errorClass)) return { health: 'unreachable' }
   return result.retryAfterMs > 0 ? { health: 'bad', pauseMs: result.retryAfterMs } : { health: 'bad' }

@@ -13,11 +13,11 @@ export interface ToldAssessment {
   readonly mode: PayloadMode
 }
 
-/** What deliveries say. */
+/** The bodies of deliveries. */
 export interface DeliveryBodies {
   /**
-   * The record of an assessment that has ended, with addresses signed within the last second (T21); thin bodies carry
-   * id and status only. A test tells of no assessment.
+   * The record of an ended assessment, with addresses signed within the last second (T21). A thin body contains only id
+   * and status. A test has no assessment.
    */
   of(told: ToldAssessment): Promise<string>
 }
@@ -28,11 +28,11 @@ type Dependencies = Pick<CommandDependencies, 'store' | 'configuration' | 'now'>
 
 interface Shared {
   readonly body: Promise<string>
-  /** When its addresses were signed, or a moment before; milliseconds. */
+  /** The instant of its signatures, or shortly before, in milliseconds. */
   readonly at: number
 }
 
-/** All subscriptions of an organisation are told at once: they share a body. No retry comes so soon after. */
+/** All subscriptions of an organisation get a delivery at once and share a body. A retry comes later than this. */
 const sharedMs = 1_000
 
 export function createDeliveryBodies(deps: Dependencies): DeliveryBodies {
@@ -44,7 +44,7 @@ export function createDeliveryBodies(deps: Dependencies): DeliveryBodies {
     const forget = (): void => {
       if (shared.get(key) === one) shared.delete(key)
     }
-    // What is told of a patient is kept no longer than it is of use.
+    // Data of a patient is not kept longer than needed.
     one.body.then(() => void setTimeout(forget, sharedMs).unref(), forget)
     return one.body
   }
@@ -70,7 +70,7 @@ async function bodyOf(deps: Dependencies, { orgId, assessmentId, mode }: Told): 
   return JSON.stringify(toAssessmentRecord(view, urls))
 }
 
-/** One that has ended stays as it is, so that a cached state says it too. */
+/** An ended assessment does not change, so a cached state is enough. */
 async function endedAssessment(
   { store }: Dependencies,
   orgId: TenantId,

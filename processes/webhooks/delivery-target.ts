@@ -12,12 +12,12 @@ export const DeliverPayload = Type.Object({
   eventType: DeliveredEventType,
   /** Null for a test. */
   assessmentId: Nullable(Type.String()),
-  /** When what is told happened, RFC 3339; null where the delivery's stream is there before its row. */
+  /** The instant of the event, RFC 3339. Null if the stream of the delivery existed before its row. */
   occurredAt: Nullable(Type.String()),
 })
 export type DeliverPayload = Static<typeof DeliverPayload>
 
-/** What begins the stream of a delivery that a row stands for, unless it is there. */
+/** The first event of a delivery's stream, if the stream does not exist yet. */
 export function deliveryOf(
   todo: Pick<Todo, 'orgId' | 'dueAt'>,
   { subscriptionId, eventId, eventType, assessmentId, occurredAt }: DeliverPayload,
@@ -35,7 +35,10 @@ export function deliveryOf(
   }
 }
 
-/** Where a step found nothing to append: somebody is at an attempt, none is due yet, or the delivery has ended, which takes the row away. */
+/**
+ * The outcome of a step that appended nothing: another attempt is open or none is due (wait), or the delivery has
+ * ended.
+ */
 export function unsettled(state: WebhookDeliveryState, now: Date): StepOutcome {
   const until = state.status === 'pending' ? waitsUntil(state, now) : null
   return until === null ? { kind: 'done' } : { kind: 'wait', until }

@@ -10,8 +10,8 @@ import type { Todo } from '../runtime/define-process.ts'
 import type { StepContext, StepOutcome } from '../runtime/process.ts'
 
 /**
- * Destroys what a deleted subscription was signed with, all that it ever had, once no attempt that began before can need
- * it. What is pending still is cancelled unsigned.
+ * Destroys all secrets that a deleted subscription ever had, when no earlier attempt can need them. Pending deliveries
+ * are cancelled, and need no signature.
  */
 export async function destroyOldSecrets(
   todo: Todo,
@@ -23,7 +23,7 @@ export async function destroyOldSecrets(
   if (!state.deleted.has(todo.key)) throw new Error('the secrets of a subscription that was not deleted stay')
   for (const { kind, secretId } of await secretsOf(store, target.stream, todo.key))
     await vault.destroySecret(kind, secretId)
-  // Its instant is when they were gone, long after the row was due where the platform was away: so its id is of this run.
+  // The event contains the instant of the destruction, which differs from run to run. So its id is new on each run.
   const command = { subscriptionId: todo.key, now: step.now() }
   const { position } = await execute(store, target, (standing) => destroySecrets(command, standing), todo.attempt())
   return { kind: 'done', position }
@@ -34,7 +34,7 @@ interface NamedSecret {
   readonly secretId: string
 }
 
-/** From all of its events: the state holds those alone that still sign, and none of what was deleted. */
+/** Reads all events: the state contains only the secrets that still sign, and none of a deleted subscription. */
 async function secretsOf(store: EventStore, stream: string, subscriptionId: string): Promise<readonly NamedSecret[]> {
   const found: NamedSecret[] = []
   for await (const event of store.readStream<WebhookSubscriptionEvent>(stream)) {

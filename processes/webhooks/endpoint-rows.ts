@@ -2,10 +2,10 @@ import { defineTable, type RowChange, type WhereOf } from '../../projections/run
 import { patchRows, type Members } from '../../projections/runtime/row-changes.ts'
 import type { CancelReason, FailedEndpoint } from '../../streams/webhook-delivery/events.ts'
 import { SubscriptionStatus } from '../../streams/webhook-subscriptions/events.ts'
-import { freeLane } from '../runtime/todo-tables.ts'
+import { noConcurrencyKey } from '../runtime/todo-tables.ts'
 import type { WebhookTodos } from './webhooks.steps.ts'
 
-/** The endpoints of subscriptions as they stand at an event's place in `$all`. */
+/** The endpoints of subscriptions at an event's place in `$all`. */
 export const endpoints = defineTable({
   name: 'endpoints',
   columns: {
@@ -13,7 +13,7 @@ export const endpoints = defineTable({
     org_id: 'text',
     status: { type: 'text', values: SubscriptionStatus.enum },
     event_types: 'jsonb',
-    /** Revision of the event that made the endpoint what it is: what failed before that is of another one. */
+    /** The revision of the event that set this endpoint. Earlier failures belong to another endpoint. */
     endpoint_revision: 'integer',
     /** The first failure after which nothing was delivered. */
     failing_since: { type: 'timestamptz', nullable: true },
@@ -28,12 +28,14 @@ interface Failure {
   readonly failedAt: string
 }
 
-/** The endpoint that failed, unless it was changed or disabled since. */
+/** The endpoint that failed, unless it was changed or disabled meanwhile. */
 function activeEndpoint(subscriptionId: string, endpointRevision: number): Members<WhereOf<typeof endpoints>> {
   return { subscriptionId, endpointRevision, status: 'active' }
 }
 
-/** The first failure of a row of them has the endpoint watched; late ones of another address or of a test count for nothing. */
+/**
+ * The first failure in a row starts the watch of the endpoint. Failures of an older address or of a test do not count.
+ */
 export function failing({ subscriptionId, endpoint, failedAt }: Failure, todo: WebhookTodos): RowChange[] {
   if (endpoint === null) return []
   const active = activeEndpoint(subscriptionId, endpoint.revision)
@@ -48,7 +50,7 @@ export function failing({ subscriptionId, endpoint, failedAt }: Failure, todo: W
   ]
 }
 
-/** The receiver answered 410: its subscription is to be disabled, unless it has another endpoint by now. */
+/** The receiver answered 410, so its subscription is disabled, unless it has another endpoint now. */
 export function gone({ subscriptionId, endpoint, failedAt }: Failure, todo: WebhookTodos): RowChange[] {
   if (endpoint === null) return []
   const active = activeEndpoint(subscriptionId, endpoint.revision)
@@ -62,10 +64,10 @@ export function gone({ subscriptionId, endpoint, failedAt }: Failure, todo: Webh
   ]
 }
 
-/** Far longer than an attempt takes that began before the deletion. */
+/** Much longer than an attempt that began before the deletion. */
 const mayBeUnderWayMs = 3_600_000
 
-/** What a deleted subscription was signed with is to be destroyed once no attempt can need it. */
+/** The secrets of a deleted subscription are destroyed when no attempt can need them. */
 export function destroySecretsLater(
   { subscriptionId, deletedAt }: { readonly subscriptionId: string; readonly deletedAt: string },
   todo: WebhookTodos,
@@ -85,15 +87,15 @@ export function forgetReviews(subscriptionId: string, todo: WebhookTodos): RowCh
   return [todo.clear(subscriptionId, 'watch'), todo.clear(subscriptionId, 'disable')]
 }
 
-/** Nobody wants the deliveries of a subscription that are pending: each is to be cancelled, whatever becomes of the subscription then. */
+/** Cancels all pending deliveries of a subscription, even if it is enabled again later. */
 export function unwanted(subscriptionId: string, reason: CancelReason, at: string, todo: WebhookTodos): RowChange[] {
   return [
-    ...todo.replaceWhere('deliver', { lane: subscriptionId }, 'cancel', (delivery) => ({
+    ...todo.replaceWhere('deliver', { concurrencyKey: subscriptionId }, 'cancel', (delivery) => ({
       at,
       existing: 'replace',
       payload: { reason, delivery },
     })),
-    todo.clearWhere('redeliver', { lane: freeLane, payload: { subscriptionId } }),
+    todo.clearWhere('redeliver', { concurrencyKey: noConcurrencyKey, payload: { subscriptionId } }),
     ...forgetReviews(subscriptionId, todo),
   ]
 }

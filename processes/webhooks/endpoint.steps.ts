@@ -15,8 +15,8 @@ export const DisablePayload = Type.Object({ endpointRevision: Type.Integer() })
 export type DisablePayload = Static<typeof DisablePayload>
 
 /**
- * Looks at an endpoint that has taken nothing for part of the time that it is given. Where the stream wants neither a
- * warning nor an end, an event of another address, status or a success stands before it in the log and takes the row away.
+ * Reviews an endpoint that has accepted nothing for part of its time. If the stream needs neither a warning nor an end,
+ * an earlier event (another address, another status, a success) removes the row.
  */
 export async function watch(
   todo: Todo<WatchPayload>,
@@ -33,7 +33,7 @@ export async function watch(
   return next === null ? { kind: 'done' } : { kind: 'wait', until: next.at }
 }
 
-/** Disables what answered 410, unless it has another address or was enabled again since. */
+/** Disables a subscription after a 410, unless it has another address or was enabled again meanwhile. */
 export async function disable(
   todo: Todo<DisablePayload>,
   { store }: ProcessDependencies,

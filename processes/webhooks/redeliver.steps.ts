@@ -6,7 +6,7 @@ import type { ProcessDependencies } from '../dependencies.ts'
 import type { Todo } from '../runtime/define-process.ts'
 import type { StepContext, StepOutcome } from '../runtime/process.ts'
 
-/** One of the deliveries of a recovery. */
+/** One delivery of a recovery. */
 export const RedeliverPayload = Type.Object({
   subscriptionId: Type.String(),
   deliveryId: Type.String(),
@@ -17,8 +17,8 @@ export type RedeliverPayload = Static<typeof RedeliverPayload>
 const hourMs = 3_600_000
 
 /**
- * Makes one delivery of a recovery pending again, or records that this is not needed: either event takes the row away. One of
- * a subscription that has been disabled since is not sent; that takes away its row, too.
+ * Makes one delivery of a recovery pending again, or records that this is not needed. Either event removes the row. If
+ * the subscription was disabled meanwhile, nothing is sent, and that event removes the row.
  */
 export async function redeliver(
   todo: Todo<RedeliverPayload>,

@@ -7,8 +7,8 @@ import {
 import type { TenantId } from '../../platform/kit/tenants.ts'
 
 /**
- * Subscriptions as their stream has them after the question was put: another process may have changed, disabled or
- * deleted one, and no append of ours would tell.
+ * Reads subscriptions from their stream, never from a cache. Another process may have changed, disabled or deleted one,
+ * and no append of this process would find that.
  */
 export interface SubscriptionReader {
   /** Undefined when it was deleted. @throws EventStoreUnavailableError */
@@ -17,7 +17,9 @@ export interface SubscriptionReader {
 
 type Reading = Promise<WebhookSubscriptionsState>
 
-/** A read that begins after a question answers all that were put before it began: one per round trip, however many ask. */
+/**
+ * A read answers all callers that came before it began. So there is one read per round trip, for any number of callers.
+ */
 export function createSubscriptionReader(store: Pick<EventStore, 'load'>): SubscriptionReader {
   const running = new Map<string, Reading>()
   const next = new Map<string, Reading>()

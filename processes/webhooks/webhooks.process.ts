@@ -11,8 +11,8 @@ import { destroySecretsLater, endpoints, failing, forgetReviews, gone, succeedin
 import { steps, type WebhookTodos } from './webhooks.steps.ts'
 
 /**
- * A delivery per subscription and event, due now and again after each failed attempt, in the lane of its subscription;
- * and beside them what is to become of those of a subscription that is disabled, and of endpoints that fail.
+ * One delivery for each subscription and event, due at once and again after each failed attempt. Its concurrency key is
+ * the subscription. Other steps end the deliveries of a disabled subscription and review endpoints that fail.
  */
 export const webhooksProcess = defineProcess<
   AssessmentEvent | WebhookSubscriptionEvent | WebhookDeliveryEvent | WebhookRecoveryEvent,
@@ -21,9 +21,9 @@ export const webhooksProcess = defineProcess<
   name: 'webhooks',
   version: 3,
   lookups: [endpoints],
-  lanes: ({ configuration }) => ({
-    slots: configuration.webhookWorkers,
-    perLane: configuration.webhookWorkersPerEndpoint,
+  concurrency: ({ configuration }) => ({
+    workers: configuration.webhookWorkers,
+    perKey: configuration.webhookWorkersPerEndpoint,
     stepTimeoutMs: configuration.webhookTimeoutMs + 3_000,
   }),
   steps,
@@ -63,7 +63,7 @@ export const webhooksProcess = defineProcess<
       ...unwanted(data.subscriptionId, 'subscription_deleted', data.deletedAt, todo),
     ],
     WebhookSecretsDestroyed: ({ data }, todo) => [todo.clear(data.subscriptionId, 'destroy-secrets')],
-    // A warning moves the review of the very row of failures that it speaks of.
+    // A warning moves only the review of its own row of failures.
     WebhookEndpointFailing: ({ data: { subscriptionId, failingSince, nextReviewAt } }, todo) => [
       todo.moveWhere('watch', { key: subscriptionId, payload: { failingSince } }, nextReviewAt),
     ],
@@ -74,7 +74,7 @@ export const webhooksProcess = defineProcess<
     AssessmentFailed: ({ id, data }, todo) => [
       deliverToAll(id, 'assessment.failed', data.assessmentId, data.failedAt, todo),
     ],
-    // What an event caused has its row; a test begins with its stream.
+    // A delivery of an event has its row already. A test has none: it begins with its stream.
     WebhookDeliveryScheduled: ({ data }, todo) =>
       data.origin === 'test' ? [deliverAgain(data, data.scheduledAt, todo)] : [],
     WebhookRedeliveryRequested: ({ data }, todo) => [
@@ -82,7 +82,7 @@ export const webhooksProcess = defineProcess<
       deliverAgain(data, data.requestedAt, todo),
     ],
     WebhookRedeliveryUnneeded: ({ data }, todo) => [todo.clear(keyOf(data), 'redeliver')],
-    // Of a subscription that was disabled or deleted just before there is nothing to be done, and nothing that would take the rows away.
+    // For a disabled or deleted subscription there is nothing to do, and no event would remove its rows.
     WebhookRecoveryRequested: ({ data: { subscriptionId, recoveryId, requestedAt, deliveries } }, todo) =>
       deliveries.map(({ deliveryId, eventId }) =>
         todo.scheduleForEach('redeliver', endpoints, { subscriptionId, status: 'active' }, () => ({
@@ -110,7 +110,7 @@ function keyOf({ subscriptionId, eventId }: Delivery): string {
   return `${subscriptionId}.${eventId}`
 }
 
-/** The row may be gone: the subscription was disabled during the attempt. */
+/** There may be no row: the subscription may have been disabled during the attempt. */
 function dueAgain(delivery: Delivery & { readonly nextAttemptAt: string | null }, todo: WebhookTodos): RowChange[] {
   const { nextAttemptAt } = delivery
   return nextAttemptAt === null ? [] : [todo.moveWhere('deliver', { key: keyOf(delivery) }, nextAttemptAt)]
@@ -130,13 +130,13 @@ function deliverAgain(
   const { subscriptionId, eventId, eventType, assessmentId } = delivery
   return todo.schedule('deliver', keyOf(delivery), {
     at,
-    lane: subscriptionId,
+    concurrencyKey: subscriptionId,
     existing: 'replace',
     payload: { subscriptionId, eventId, eventType, assessmentId, occurredAt: null },
   })
 }
 
-/** One delivery for each active subscription of the organisation that wants this type. */
+/** One delivery for each active subscription of the organisation with this event type. */
 function deliverToAll(
   eventId: string,
   eventType: WebhookEventType,
@@ -151,7 +151,7 @@ function deliverToAll(
     (endpoint) => ({
       key: [endpoint('subscriptionId'), `.${eventId}`],
       at: occurredAt,
-      lane: endpoint('subscriptionId'),
+      concurrencyKey: endpoint('subscriptionId'),
       payload: { subscriptionId: endpoint('subscriptionId'), eventId, eventType, assessmentId, occurredAt },
     }),
   )

@@ -1,4 +1,4 @@
-import { laneStep, Nothing, step } from '../runtime/define-process.ts'
+import { keyedStep, Nothing, step } from '../runtime/define-process.ts'
 import type { TodoList } from '../runtime/todo-list.ts'
 import { cancel, CancelPayload } from './cancel.steps.ts'
 import { deliver } from './deliver.steps.ts'
@@ -7,9 +7,9 @@ import { destroyOldSecrets } from './destroy-secrets.steps.ts'
 import { disable, DisablePayload, watch, WatchPayload } from './endpoint.steps.ts'
 import { redeliver, RedeliverPayload } from './redeliver.steps.ts'
 
-/** `deliver`, `cancel` and `redeliver` are keyed by the delivery, every other step by the subscription. */
+/** The row key of `deliver`, `cancel` and `redeliver` is the delivery. For every other step it is the subscription. */
 export const steps = {
-  deliver: laneStep(DeliverPayload, deliver),
+  deliver: keyedStep(DeliverPayload, deliver),
   cancel: step(CancelPayload, cancel),
   redeliver: step(RedeliverPayload, redeliver),
   watch: step(WatchPayload, watch),

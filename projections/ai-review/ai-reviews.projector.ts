@@ -24,7 +24,7 @@ export const aiReviewsTable = defineTable({
     provider_case_id: { type: 'integer', nullable: true },
     provider_checksum: { type: 'text', nullable: true },
     provider_version: { type: 'text', nullable: true },
-    /** Of a processed case, whether the review completed or failed. */
+    /** Of a processed case, for completed and failed reviews. */
     analysis_result: { type: 'text', nullable: true },
     error_classification: { type: 'text', values: Classification.enum, nullable: true },
     upstream_status: { type: 'integer', nullable: true },
@@ -40,8 +40,8 @@ export const aiReviewsTable = defineTable({
   indexes: [{ columns: ['org_id', 'created_at', 'ai_review_id'] }, { columns: ['case_id'] }],
 })
 
-/** No address of an image stands here: addresses are credentials (T30). */
-export const aiReviewImagesTable = defineTable({
+/** Contains no addresses of images, because an address gives access (T30). */
+const aiReviewImagesTable = defineTable({
   name: 'ai_review_images',
   columns: {
     ai_review_id: 'uuid',
@@ -71,7 +71,7 @@ export const aiReviewResultsTable = defineTable({
   primaryKey: ['ai_review_id'],
 })
 
-export const aiReviewLesionsTable = defineTable({
+const aiReviewLesionsTable = defineTable({
   name: 'ai_review_lesions',
   columns: {
     ai_review_id: 'uuid',
@@ -110,7 +110,7 @@ export const aiReviewsProjector = defineProjector<AiReviewEvent>()({
     AiReviewCallAttempted: (event) => [changed(event, event.data.attemptedAt)],
     AiReviewProviderCaseCreated: (event) => [
       changed(event, event.data.createdAt, { status: 'in_progress', providerCaseId: event.data.providerCaseId }),
-      // Images sent to an abandoned provider case count no more (T29).
+      // Images that were sent to an abandoned provider case no longer count (T29).
       patchRows(
         aiReviewImagesTable,
         { aiReviewId: event.data.aiReviewId },

@@ -29,7 +29,7 @@ export const assessmentsTable = defineTable({
   primaryKey: ['assessment_id'],
 })
 
-export const assessmentImagesTable = defineTable({
+const assessmentImagesTable = defineTable({
   name: 'assessment_images',
   columns: {
     assessment_id: 'uuid',
@@ -51,7 +51,7 @@ export const assessmentsProjector = defineProjector<AssessmentEvent>()({
       insertRow(assessmentsTable, {
         ...data,
         orgId: data.organisationId,
-        // The next event of the same append may ask for uploads. Until then no caller is asked for one.
+        // The next event of the same append may change this to `awaiting_images`.
         status: 'processing',
         createdAt: data.requestedAt,
         updatedAt: data.requestedAt,

@@ -21,8 +21,8 @@ export const patientsTable = defineTable({
   primaryKey: ['patient_id'],
 })
 
-/** Whom an identifier finds. */
-export const patientIdentifiersTable = defineTable({
+/** The patients by their identifiers. */
+const patientIdentifiersTable = defineTable({
   name: 'patient_identifiers',
   columns: {
     patient_id: 'uuid',
@@ -60,7 +60,7 @@ export const patientsProjector = defineProjector<PatientEvent>()({
   },
 })
 
-/** No rows after the erasure of the patient. An identifier that is listed twice, or twice for Postgres, has one row. */
+/** No rows after the patient's erasure. An identifier that is listed twice, also by Postgres' comparison, has one row. */
 function identifierRows(patientId: string, orgId: string, identifiers: readonly PatientIdentifier[] | null) {
   const once = new Map(
     (identifiers ?? []).map((each) => [JSON.stringify([storableText(each.scheme), storableText(each.value)]), each]),

@@ -1,8 +1,8 @@
-import { Decision, type ConsentEvent } from '../../streams/consent/events.ts'
+import { ConsentDecision, type ConsentEvent } from '../../streams/consent/events.ts'
 import { defineProjector, defineTable } from '../runtime/projector.ts'
 import { insertRow } from '../runtime/row-changes.ts'
 
-/** Every decision ever recorded; the latest of a patient and a type is the current one. */
+/** Every recorded decision. The latest of a patient and a type is the current one. */
 export const consentRecordsTable = defineTable({
   name: 'consent_records',
   columns: {
@@ -13,7 +13,7 @@ export const consentRecordsTable = defineTable({
     consent_type_code: 'text',
     text_version_id: 'uuid',
     text_sha256: 'text',
-    decision: { type: 'text', values: Decision.enum },
+    decision: { type: 'text', values: ConsentDecision.enum },
     recorded_at: 'timestamptz',
     recorded_by: { type: 'text', nullable: true },
     created_at: 'timestamptz',

@@ -55,7 +55,7 @@ export const consentTypesProjector = defineProjector<ConsentTypeEvent>()({
       patchRow(consentTypesTable, { consentTypeId: data.consentTypeId, streamRevision: revision }),
     ],
     ConsentTypeUpdated: ({ data, revision }) => [patchRow(consentTypesTable, { ...data, streamRevision: revision })],
-    // Nobody has decided on it, so no other row refers to it.
+    // There is no decision on the type, so no other row refers to it.
     ConsentTypeDeleted: ({ data: { consentTypeId } }) => [
       removeRows(textVersionsTable, { consentTypeId }),
       removeRow(consentTypesTable, { consentTypeId }),

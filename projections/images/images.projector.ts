@@ -3,7 +3,7 @@ import { ImageStatus, type ImageEvent } from '../../streams/image/events.ts'
 import { defineProjector, defineTable, type RowChange } from '../runtime/projector.ts'
 import { insertRow, patchRow } from '../runtime/row-changes.ts'
 
-/** The owner of images: an assessment, whose images share a status, or an image that was declared by itself. */
+/** The owner of images: an assessment, with one status for all its images, or a single declared image. */
 export const imageOwnersTable = defineTable({
   name: 'image_owners',
   columns: {
@@ -32,7 +32,7 @@ export const imagesTable = defineTable({
   columns: {
     image_id: 'uuid',
     owner_id: 'uuid',
-    /** Place among those of its owner, from 0. */
+    /** Place among the owner's images, from 0. */
     ordinal: 'integer',
     capture_type: { type: 'text', values: CaptureType.enum },
     mime_type: 'text',
@@ -46,7 +46,7 @@ export const imagesTable = defineTable({
   indexes: [{ columns: ['image_id'] }],
 })
 
-/** Images of assessments and those that were declared by themselves: callers know one kind of id. */
+/** Images of assessments, and single images. Callers use the same kind of id for both. */
 export const imagesProjector = defineProjector<AssessmentEvent | ImageEvent>()({
   name: 'images',
   version: 1,
@@ -116,7 +116,7 @@ function stored(ownerId: string, { imageId, object, width, height }: ReceivedIma
   return patchRow(imagesTable, { ownerId, imageId, objectKey, sha256, bytes: String(bytes), width, height })
 }
 
-/** Nothing of the images has changed, but the stream has gone on. */
+/** The event changes no image, only the revision of the stream. */
 function seen(ownerId: string, streamRevision: bigint): RowChange {
   return patchRow(imageOwnersTable, { ownerId, streamRevision })
 }

@@ -14,7 +14,7 @@ export interface Comparison {
   readonly difference?: Difference
 }
 
-export interface TableComparison {
+interface TableComparison {
   readonly table: string
   readonly rows: number
   readonly copyRows: number

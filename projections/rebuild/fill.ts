@@ -2,10 +2,10 @@ import { comparePositions, formatPosition, type Position } from '../../platform/
 import type { LogBatch } from '../../streams/store/log-reading.ts'
 import type { UndecodableEventError } from '../../streams/store/errors.ts'
 import type { RecordedEvent } from '../../streams/store/events.ts'
-import { handlerOf, shareOf } from '../runtime/batch-writer.ts'
+import { handlerOf, partOf } from '../runtime/batch-writer.ts'
 import { failureOf, type ProjectionFailure } from '../runtime/checkpoints.ts'
 import type { Member, MemberBatch } from '../runtime/feed.ts'
-import { ShareWriter } from '../runtime/share-writer.ts'
+import { RetryingWriter } from '../runtime/retrying-writer.ts'
 import { reportOfUndecodable, stopsAt } from '../runtime/undecodable.ts'
 import type { RebuildContext } from './context.ts'
 import type { Copy } from './copies.ts'
@@ -152,9 +152,9 @@ class Lane {
     this.#batches = 0
     const { projector } = this.copy
     try {
-      return [{ lane: this, batch: { member: this.member, events, share: shareOf(projector, events, from, to) } }]
+      return [{ lane: this, batch: { member: this.member, events, part: partOf(projector, events, from, to) } }]
     } catch {
-      return [{ lane: this, batch: { member: this.member, events, share: undefined } }]
+      return [{ lane: this, batch: { member: this.member, events, part: undefined } }]
     }
   }
 
@@ -169,7 +169,7 @@ class Lane {
 
 /** Writes the batches of all copies, despite outages of the database. Isolates the event that a copy cannot process. */
 class LaneWriter {
-  readonly #writer: ShareWriter
+  readonly #writer: RetryingWriter
   readonly #lanes = new Map<Member, Lane>()
 
   constructor({ pool, logger, signal = new AbortController().signal }: RebuildContext) {
@@ -184,7 +184,7 @@ class LaneWriter {
       },
       databaseGone: () => undefined,
     }
-    this.#writer = new ShareWriter(pool, logger, listener, signal, { isLossHarmless: true })
+    this.#writer = new RetryingWriter(pool, logger, listener, signal, { isLossHarmless: true })
   }
 
   lane(target: FillTarget): Lane {

@@ -2,7 +2,7 @@ import type { PoolClient } from 'pg'
 import { limited } from '../../platform/kit/time-limits.ts'
 import type { LogBatch } from '../../streams/store/log-reading.ts'
 import { comparePositions, formatPosition, type Position } from '../../platform/kit/positions.ts'
-import { handlerOf, shareOf, writeSharesIn } from '../runtime/batch-writer.ts'
+import { handlerOf, partOf, writeBatchIn } from '../runtime/batch-writer.ts'
 import type { StoredCheckpoint } from '../runtime/checkpoints.ts'
 import { stopsAt } from '../runtime/undecodable.ts'
 import type { RebuildContext } from './context.ts'
@@ -103,5 +103,5 @@ export async function closeGap(
   const events = batch.events.filter(
     (event) => handlerOf(projector, event.type) !== undefined && isWanted(event.position),
   )
-  await writeSharesIn(client, [shareOf(projector, events, after, upTo)])
+  await writeBatchIn(client, [partOf(projector, events, after, upTo)])
 }

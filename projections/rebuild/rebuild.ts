@@ -76,7 +76,7 @@ export async function rebuild(
   })
 }
 
-export function failedAt({ serving, failure }: Copy): Unable {
+function failedAt({ serving, failure }: Copy): Unable {
   if (failure === undefined) throw new TypeError(`${serving.name} has not failed`)
   return { name: serving.name, kind: 'failed', failure }
 }
@@ -86,7 +86,7 @@ export function failedAt({ serving, failure }: Copy): Unable {
  * another. Drops every copy that still exists afterwards. A failure of one projector is only its own outcome. Rejects
  * only while there is no outcome yet.
  */
-export async function withCopies<Outcome>(
+async function withCopies<Outcome>(
   given: RebuildContext,
   projectors: readonly Projector[],
   kind: 'next' | 'check',

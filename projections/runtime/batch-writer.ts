@@ -3,9 +3,9 @@ import { prepared } from '../../platform/database/prepared.ts'
 import { inTransaction } from '../../platform/database/transaction.ts'
 import type { RecordedEvent } from '../../streams/store/events.ts'
 import type { Position } from '../../platform/kit/positions.ts'
-import { type Share, type Write, checkpointRows, checkpointsMove } from './checkpoint-moves.ts'
+import { type BatchPart, type Write, checkpointRows, checkpointsMove } from './checkpoint-moves.ts'
 import { writeJoined } from './joined-writes.ts'
-import type { Handler, Projector, Table } from './projector.ts'
+import type { Handler, Projector } from './projector.ts'
 import { RowPlan } from './row-plan.ts'
 import { RowConflictError } from './rows-step.ts'
 import { columnArrays } from './column-arrays.ts'
@@ -29,8 +29,13 @@ export function handlerOf(projector: Projector, type: string): Handler | undefin
 }
 
 /** Folds the projector's row changes for the events and prepares its writes. Throws the error of a handler. */
-export function shareOf(projector: Projector, events: readonly RecordedEvent[], from: Position, to: Position): Share {
-  const plan = new RowPlan(tablesOf(projector))
+export function partOf(
+  projector: Projector,
+  events: readonly RecordedEvent[],
+  from: Position,
+  to: Position,
+): BatchPart {
+  const plan = new RowPlan(projector.tables)
   for (const event of events) {
     const handler = handlerOf(projector, event.type)
     if (handler !== undefined) plan.add(handler(event))
@@ -46,20 +51,20 @@ export function shareOf(projector: Projector, events: readonly RecordedEvent[], 
 }
 
 /**
- * Writes the shares of one batch and moves their checkpoints in one transaction. The checkpoints move first: this locks
+ * Writes the parts of one batch and moves their checkpoints in one transaction. The checkpoints move first: this locks
  * out an instance that lost its advisory lock during a batch. Returns the tables with a written row, `schema.table`.
  */
-export async function writeShares(
+export async function writeBatch(
   pool: Pool,
-  shares: readonly Share[],
+  parts: readonly BatchPart[],
   { isLossHarmless = false, copies }: WriteOptions = {},
 ): Promise<string[]> {
-  if (shares.length === 0) return []
-  const joined = copies === undefined ? undefined : await writeJoined(pool, shares, copies)
+  if (parts.length === 0) return []
+  const joined = copies === undefined ? undefined : await writeJoined(pool, parts, copies)
   if (joined !== undefined) return joined
   return inTransaction(pool, async (client) => {
     if (isLossHarmless) await client.query('set local synchronous_commit = off')
-    return writeSharesIn(client, shares, copies)
+    return writeBatchIn(client, parts, copies)
   })
 }
 
@@ -74,14 +79,14 @@ export interface WriteOptions {
 }
 
 /** The same inside the caller's transaction. */
-export async function writeSharesIn(
+export async function writeBatchIn(
   client: PoolClient,
-  shares: readonly Share[],
+  parts: readonly BatchPart[],
   copies?: Map<string, string>,
 ): Promise<string[]> {
-  await moveCheckpoints(client, shares, copies)
+  await moveCheckpoints(client, parts, copies)
   const changed = new Set<string>()
-  for (const { projector, writes } of shares) {
+  for (const { projector, writes } of parts) {
     for (const write of writes) if ((await run(client, write)) > 0) changed.add(`${projector.name}.${write.table}`)
   }
   return [...changed]
@@ -89,13 +94,13 @@ export async function writeSharesIn(
 
 async function moveCheckpoints(
   client: PoolClient,
-  shares: readonly Share[],
+  parts: readonly BatchPart[],
   copies: Map<string, string> | undefined,
 ): Promise<void> {
-  const names = shares.map(({ projector }) => projector.name)
+  const names = parts.map(({ projector }) => projector.name)
   const text = `with ${checkpointsMove()} select name, copy_id from moved`
   const { rows } = await client.query<{ name: string; copy_id: string }>(
-    prepared(text, [JSON.stringify(checkpointRows(shares)), names]),
+    prepared(text, [JSON.stringify(checkpointRows(parts)), names]),
   )
   for (const { name, copy_id: id } of rows) copies?.set(name, id)
   if (rows.length === names.length) return
@@ -116,16 +121,6 @@ async function run(
   const rows = (await client.query(query)).rowCount ?? 0
   if (expected === undefined || rows === expected) return rows
   throw new RowConflictError(`${expected === 0 ? 'insert of an existing' : 'patch of a missing'} row of ${table}`)
-}
-
-const tableMaps = new WeakMap<Projector, ReadonlyMap<string, Table>>()
-
-function tablesOf(projector: Projector): ReadonlyMap<string, Table> {
-  const known = tableMaps.get(projector)
-  if (known !== undefined) return known
-  const tables = new Map(projector.tables.map((table) => [table.name, table]))
-  tableMaps.set(projector, tables)
-  return tables
 }
 
 /**

@@ -5,7 +5,7 @@ import type { Projector, Table } from './projector.ts'
 import type { Statement } from './row-statements.ts'
 
 /** One projector's part of a batch: its writes, and its checkpoint's move (exclusive start, inclusive end). */
-export interface Share {
+export interface BatchPart {
   readonly projector: Projector
   readonly writes: readonly Write[]
   readonly from: Position
@@ -20,8 +20,8 @@ export interface Write {
 }
 
 /** Old and new checkpoints of a batch, for `checkpointsMove`. */
-export function checkpointRows(shares: readonly Share[], copies?: ReadonlyMap<string, string>) {
-  return shares.map(({ projector, from, to }) => ({
+export function checkpointRows(parts: readonly BatchPart[], copies?: ReadonlyMap<string, string>) {
+  return parts.map(({ projector, from, to }) => ({
     name: projector.name,
     version: projector.version,
     shape_id: shapeIdOf(projector),
@@ -53,7 +53,7 @@ export function checkpointsMove({ ofCopies = false }: { readonly ofCopies?: bool
 const shapeIds = new WeakMap<readonly Table[], string>()
 
 /** The `shape_id` that the projector's row must have. */
-export function shapeIdOf({ tables }: Projector): string {
+function shapeIdOf({ tables }: Projector): string {
   const known = shapeIds.get(tables)
   if (known !== undefined) return known
   const id = createHash('md5').update(JSON.stringify(tables)).digest('hex')

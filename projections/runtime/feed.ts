@@ -1,8 +1,8 @@
 import { comparePositions, formatPosition, type Position } from '../../platform/kit/positions.ts'
 import type { EventHead } from '../../streams/store/errors.ts'
 import type { RecordedEvent } from '../../streams/store/events.ts'
-import { shareOf } from './batch-writer.ts'
-import type { Share } from './checkpoint-moves.ts'
+import { partOf } from './batch-writer.ts'
+import type { BatchPart } from './checkpoint-moves.ts'
 import type { Projector } from './projector.ts'
 
 /** One projector that this instance runs. */
@@ -26,11 +26,11 @@ export function isSkipped({ skipped }: Member, { position }: { readonly position
   return skipped !== undefined && skipped.size > 0 && skipped.has(formatPosition(position))
 }
 
-/** One member's part of a batch. Without a share if its handlers threw; then each event is tried alone. */
+/** One member's events of a batch. `part` is undefined if a handler threw. Then each event is tried alone. */
 export interface MemberBatch {
   readonly member: Member
   readonly events: readonly RecordedEvent[]
-  readonly share: Share | undefined
+  readonly part: BatchPart | undefined
 }
 
 export interface FeedListener {
@@ -135,8 +135,8 @@ function batchOf(member: Member, events: readonly RecordedEvent[], to: Position)
     ? events
     : events.filter((event) => comparePositions(event.position, from) > 0 && !isSkipped(member, event))
   try {
-    return { member, events: own, share: shareOf(projector, own, from, to) }
+    return { member, events: own, part: partOf(projector, own, from, to) }
   } catch {
-    return { member, events: own, share: undefined }
+    return { member, events: own, part: undefined }
   }
 }

@@ -1,6 +1,6 @@
 import type { Pool, QueryConfig } from 'pg'
 import { prepared } from '../../platform/database/prepared.ts'
-import { type Share, checkpointRows, checkpointsMove } from './checkpoint-moves.ts'
+import { type BatchPart, checkpointRows, checkpointsMove } from './checkpoint-moves.ts'
 import { databaseFailure } from './database-errors.ts'
 import { rowsFrom } from './row-statements.ts'
 
@@ -15,7 +15,7 @@ const mostPrepared = 100
 const preparedTexts = new Set<string>()
 
 /**
- * Writes the shares of a small batch with one statement in its own transaction. Most live batches have one or two
+ * Writes the parts of a small batch with one statement in its own transaction. Most live batches have one or two
  * events, so round trips would take longer than the work. Returns the tables with a written row. Returns undefined if
  * it wrote nothing and the batch needs several statements.
  *
@@ -24,14 +24,14 @@ const preparedTexts = new Set<string>()
  */
 export async function writeJoined(
   pool: Pool,
-  shares: readonly Share[],
+  parts: readonly BatchPart[],
   copies: ReadonlyMap<string, string>,
 ): Promise<string[] | undefined> {
-  if (!isJoinable(shares) || !shares.every(({ projector }) => copies.has(projector.name))) return undefined
-  const writes = shares.flatMap((share) => share.writes.map((write) => ({ ...write, projector: share.projector.name })))
+  if (!isJoinable(parts) || !parts.every(({ projector }) => copies.has(projector.name))) return undefined
+  const writes = parts.flatMap((part) => part.writes.map((write) => ({ ...write, projector: part.projector.name })))
   const values: unknown[] = [
-    JSON.stringify(checkpointRows(shares, copies)),
-    shares.map(({ projector }) => projector.name),
+    JSON.stringify(checkpointRows(parts, copies)),
+    parts.map(({ projector }) => projector.name),
   ]
   const steps: string[] = []
   const counts: string[] = []
@@ -75,20 +75,20 @@ function asQuery(text: string, values: readonly unknown[]): QueryConfig {
 }
 
 /** Whether the order of the writes is irrelevant: each one has its own table, which no other write reads. */
-function isJoinable(shares: readonly Share[]): boolean {
+function isJoinable(parts: readonly BatchPart[]): boolean {
   let writes = 0
   let rows = 0
-  for (const share of shares) {
-    const tables = share.writes.map(({ table }) => table)
+  for (const part of parts) {
+    const tables = part.writes.map(({ table }) => table)
     if (new Set(tables).size < tables.length) return false
     if (
-      share.writes.some(({ table, statement }) =>
+      part.writes.some(({ table, statement }) =>
         statement.reads.some((read) => read !== table && tables.includes(read)),
       )
     )
       return false
     writes += tables.length
-    rows += share.writes.reduce((sum, { statement }) => sum + statement.rows.length, 0)
+    rows += part.writes.reduce((sum, { statement }) => sum + statement.rows.length, 0)
   }
   return writes <= mostWrites && rows <= mostRows
 }

@@ -66,7 +66,7 @@ export class LogReadings {
   #open(members: readonly Member[]): void {
     const feed = new Feed(members, {
       write: (batches) => this.#listener.write(batches),
-      caughtUp: (reached) => this.#inTurn(reached, () => this.#settleCaughtUp(reached)),
+      caughtUp: (reached) => this.#queueMerge(reached, () => this.#settleCaughtUp(reached)),
       undecodable: (reader, head, error) => {
         const behind = [...reader.members].filter(
           (member) => member.isActive && comparePositions(member.position, head.position) < 0,
@@ -136,7 +136,7 @@ export class LogReadings {
   }
 
   /** One merge at a time, in parallel with the reads themselves. */
-  #inTurn(feed: Feed, work: () => Promise<void>): void {
+  #queueMerge(feed: Feed, work: () => Promise<void>): void {
     this.#joining = this.#joining.then(work).catch((error: unknown) => this.#break(feed, error))
   }
 }

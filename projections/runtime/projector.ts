@@ -4,8 +4,8 @@ import type { DomainEvent, RecordedEvent } from '../../streams/store/events.ts'
 
 export type ColumnType = 'uuid' | 'text' | 'integer' | 'bigint' | 'numeric' | 'boolean' | 'timestamptz' | 'jsonb'
 /**
- * `values` lists the texts of a text column, `schema` describes the values of a jsonb column. Both give the column its type in
- * code and are no part of the stored shape of a table.
+ * `values` lists the texts of a text column, `schema` describes the values of a jsonb column. Both are types for the compiler only.
+ * They are not part of the stored shape.
  */
 export type Column =
   | ColumnType
@@ -37,7 +37,7 @@ export type Expression =
   | { readonly uuid: { readonly namespace: Expression; readonly name: Expression } }
   | { readonly json: Readonly<Record<string, Expression>> }
 
-/** What a handler asks for, as data. An `insert` of an existing key and a `patch` of a missing row stop the projector. */
+/** The change of a handler, as data. An `insert` of an existing key and a `patch` of a missing row stop the projector. */
 export type RowChange =
   | { readonly op: 'insert' | 'upsert'; readonly table: string; readonly row: Row }
   | { readonly op: 'patch'; readonly table: string; readonly key: Row; readonly set: Row }
@@ -50,24 +50,24 @@ export type RowChange =
       readonly from: string
       readonly where: Row
       readonly columns: Readonly<Record<string, Expression>>
-      /** What an existing row of the same key means: it stops the projector, unless it is to be replaced. */
+      /** Effect of an existing row with the same key: it stops the projector, unless this is `replace`. */
       readonly existing: 'refuse' | 'replace'
       /** No earlier event can name the rows by their key. */
       readonly isOfEvent: boolean
     }
 
-/** Declared as a method so that a handler of one event type is a handler of the table without a cast. */
+/** Declared as a method, so that a handler of one event type fits the table of handlers without a cast. */
 export type Handler = { handle(event: RecordedEvent): readonly RowChange[] }['handle']
 
-/** One read model: name and version are its identity, `handlers` is everything it listens to. */
+/** One read model. Name and version are its identity. It receives the events that `handlers` names. */
 export interface Projector {
   /** Postgres schema of its tables, snake_case, never renamed. */
   readonly name: string
-  /** Raised whenever handlers or tables change what the rows look like: the read model is then filled anew. */
+  /** Raise it when a change of handlers or tables changes the rows. The read model is then filled again. */
   readonly version: number
   readonly tables: readonly Table[]
   readonly handlers: Readonly<Record<string, Handler>>
-  /** Decisions are taken on its rows, so none of its events may be skipped: a mended handler is the only way on. */
+  /** Decisions depend on its rows, so no event may be skipped. After a failure only a corrected handler helps. */
   readonly decisive?: boolean
 }
 
@@ -75,7 +75,7 @@ type HandlersOf<Events extends DomainEvent> = {
   readonly [Type in Events['type']]?: (event: RecordedEvent<Extract<Events, { type: Type }>>) => readonly RowChange[]
 }
 
-/** `defineProjector<Events>()({ … })`: handlers see the exact event that they are named for. */
+/** `defineProjector<Events>()({ … })`: each handler gets the exact type of its event. */
 export function defineProjector<Events extends DomainEvent>() {
   return (definition: Omit<Projector, 'handlers'> & { readonly handlers: HandlersOf<Events> }): Projector => {
     const handlers: Record<string, Handler> = {}
@@ -95,13 +95,13 @@ export function defineTable<const T extends Table>(table: T): T {
   return { ...table, columns }
 }
 
-/** A column as the database has it: the stored shape of a table is the JSON text of these. */
+/** A column in the database. The stored shape of a table is the JSON text of its columns. */
 function storedColumn(column: Column): Column {
   if (typeof column === 'string') return column
   return column.nullable === true ? { type: column.type, nullable: true } : column.type
 }
 
-/** What a column takes: instants as RFC 3339 text, bigint and numeric as text (or bigint), jsonb anything that JSON holds. */
+/** Type to write: instants as RFC 3339 text, bigint and numeric as text (or bigint), jsonb as any JSON value. */
 interface ColumnValues {
   uuid: string
   text: string
@@ -113,7 +113,7 @@ interface ColumnValues {
   jsonb: unknown
 }
 
-/** What a query returns of a column: instants as RFC 3339 text, bigint and numeric as text. */
+/** Type that a query returns: instants as RFC 3339 text, bigint and numeric as text. */
 interface ViewValues {
   uuid: string
   text: string
@@ -141,14 +141,14 @@ type NullableColumn<T extends Table> = {
   [Name in keyof Columns<T>]: Columns<T>[Name] extends { readonly nullable: true } ? Name : never
 }[keyof Columns<T>]
 
-/** A row as code sees it: `patient_id` is `patientId`. */
+/** A row in code: `patient_id` is `patientId`. */
 export type ViewOf<T extends Table> = {
   readonly [Name in keyof Columns<T> & string as MemberName<Name>]:
     | Declared<Columns<T>[Name], ViewValues>
     | OrNull<Columns<T>[Name]>
 }
 
-/** A whole row to write; a nullable column that is left out is null. */
+/** A whole row to write. An omitted nullable column is null. */
 export type RowOf<T extends Table> = {
   readonly [Name in Exclude<keyof Columns<T>, NullableColumn<T>>]: Value<Columns<T>[Name]>
 } & { readonly [Name in NullableColumn<T>]?: Value<Columns<T>[Name]> | undefined }
@@ -156,14 +156,14 @@ export type RowOf<T extends Table> = {
 /** The primary key of a row. */
 export type KeyOf<T extends Table> = { readonly [Name in T['primaryKey'][number]]: Value<Columns<T>[Name] & Column> }
 
-/** Columns to set; what is left out or undefined stays as it is. */
+/** Columns to set. An omitted or undefined column does not change. */
 export type PatchOf<T extends Table> = {
   readonly [Name in Exclude<keyof Columns<T>, T['primaryKey'][number]>]?: Value<Columns<T>[Name]> | undefined
 }
 
 type BaseOf<C extends Column> = C extends { readonly type: infer Base } ? Base : C
 
-/** Equalities (null matches null), and containment for jsonb: `{ contains }` as `@>` has it. */
+/** Equalities (null matches null). For jsonb also containment: `{ contains }` is the operator `@>`. */
 export type WhereOf<T extends Table> = {
   readonly [Name in keyof Columns<T>]?: BaseOf<Columns<T>[Name]> extends 'jsonb'
     ? { readonly contains: unknown }
@@ -171,10 +171,10 @@ export type WhereOf<T extends Table> = {
 }
 
 /**
- * Writes one row into `table` per row of the projector's own lookup table `from` that matches, as it stands at this
- * event's place in `$all`. A lookup without a match writes nothing. A row that is there already stops the projector,
- * or is replaced with `existing: 'replace'`. With `isOfEvent` the key contains the id of the event, so no earlier event names
- * the rows: all such inserts of a batch become one statement ahead of its changes by key.
+ * Writes one row into `table` for each matching row of the projector's own lookup table `from`, in its state at this event's
+ * place in `$all`. Without a match it writes nothing. An existing row stops the projector; `existing: 'replace'` replaces
+ * it. With `isOfEvent` the key contains the id of the event, so no earlier event names the rows. Then all such inserts of a
+ * batch become one statement before its changes by key.
  */
 export function insertSelect<T extends Table, From extends Table>(
   table: T,

@@ -23,7 +23,7 @@ export interface ReadPositionsOptions {
   readonly silenceMs?: number
 }
 
-export interface ReadOutcome {
+interface ReadOutcome {
   /** Every projector has passed the position. */
   readonly caughtUp: boolean
   /**

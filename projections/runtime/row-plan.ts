@@ -42,8 +42,8 @@ export class RowPlan {
   /** Tables in which the current event removed rows by columns outside the key. Any of their rows may be gone. */
   readonly #thinned = new Set<string>()
 
-  constructor(tables: ReadonlyMap<string, Table>) {
-    this.#tables = tables
+  constructor(tables: readonly Table[]) {
+    this.#tables = new Map(tables.map((table) => [table.name, table]))
   }
 
   /** Adds the changes of one event, in order. */

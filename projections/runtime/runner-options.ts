@@ -18,8 +18,6 @@ export interface ProjectionRunnerOptions {
   readonly logger: Logger
   /** Events that an operator let a projector skip. Default: none. */
   readonly skips?: Skips
-  /** Most events of one batch. Default 1,000. */
-  readonly batchSize?: number
   /** Interval of the heartbeat, and of the search for free locks, in milliseconds. Default 1,000. */
   readonly heartbeatMs?: number
   /** The read models' database no longer exists. Called once. */

@@ -19,12 +19,14 @@ import { LogReadings } from './log-readings.ts'
 import type { Projector } from './projector.ts'
 import type { Advance, ProjectionRunnerOptions, ProjectorState, ProjectorStatus } from './runner-options.ts'
 import { assertNames, ensureRuntimeSchema, prepareProjector } from './schema.ts'
-import { ShareWriter } from './share-writer.ts'
-import { emptySlot, isBehind, isRun, reachedBy, stateWanted, type Slot } from './slot.ts'
+import { RetryingWriter } from './retrying-writer.ts'
+import { newRun, isBehind, isWrittenHere, reachedBy, stateWanted, type ProjectorRun } from './projector-run.ts'
 import { reasonOfUndecodable, reportOfUndecodable, stopsAt } from './undecodable.ts'
 import { Upgrades } from './upgrades.ts'
 import { Vacancies } from './vacancies.ts'
 
+/** Most events of one batch. */
+const batchSize = 1_000
 /** How long a stop waits for the running batch, in milliseconds. */
 const stopMs = 5_000
 /** How long one round waits for the event store to return the skipped events, in milliseconds. */
@@ -40,16 +42,16 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
 
 export class ProjectionRunner {
   readonly #options: ProjectionRunnerOptions
-  readonly #slots = new Map<string, Slot>()
+  readonly #runs = new Map<string, ProjectorRun>()
   readonly #closing = new AbortController()
-  readonly #writer: ShareWriter
+  readonly #writer: RetryingWriter
   readonly #listeners = new Set<(advance: Advance) => void>()
   readonly #readings: LogReadings
   readonly #upgrades: Upgrades
   readonly #vacancies: Vacancies
   #locks: AdvisoryLocks | undefined
   #supervision: Promise<void> = Promise.resolve()
-  #turn: Promise<unknown> = Promise.resolve()
+  #lastRound: Promise<unknown> = Promise.resolve()
   #wake = new AbortController()
   #hasLooked = false
   /** Failures in a row. */
@@ -60,21 +62,21 @@ export class ProjectionRunner {
     this.#options = options
     for (const projector of options.projectors) {
       assertNames(projector)
-      if (this.#slots.has(projector.name)) throw new TypeError(`two projectors are named ${projector.name}`)
-      this.#slots.set(projector.name, emptySlot(projector))
+      if (this.#runs.has(projector.name)) throw new TypeError(`two projectors are named ${projector.name}`)
+      this.#runs.set(projector.name, newRun(projector))
     }
-    const { pool, writePool = pool, logger, eventStore, filter, skips, batchSize = 1_000 } = options
+    const { pool, writePool = pool, logger, eventStore, filter, skips } = options
     const writes = {
       written: (members: readonly Member[], to: Position, changed: readonly string[]) =>
         this.#written(members, to, changed),
       lost: (member: Member) => {
-        this.#leave(this.#slotOf(member), 'standby')
+        this.#leave(this.#runOf(member), 'standby')
         this.#wake.abort()
       },
       failed: (member: Member, failure: ProjectionFailure) => this.#failed(member, failure),
       databaseGone: () => this.#databaseGone(),
     }
-    this.#writer = new ShareWriter(writePool, logger, writes, this.#closing.signal)
+    this.#writer = new RetryingWriter(writePool, logger, writes, this.#closing.signal)
     this.#readings = new LogReadings(
       { eventStore, filter, batchSize },
       {
@@ -86,13 +88,13 @@ export class ProjectionRunner {
     )
     const fills = { eventStore, pool, filter, logger, batchSize, ...(skips === undefined ? {} : { skips }) }
     const upgrades = {
-      upgraded: (projector: Projector, running: AbortController) => this.#upgraded(this.#slot(projector.name), running),
+      upgraded: (projector: Projector, running: AbortController) => this.#upgraded(this.#run(projector.name), running),
       failed: (projector: Projector, running: AbortController, failure: ProjectionFailure | undefined) =>
-        this.#upgradeFailed(this.#slot(projector.name), running, failure),
+        this.#upgradeFailed(this.#run(projector.name), running, failure),
     }
     this.#vacancies = new Vacancies(logger, {
-      standBy: (slot) => this.#leave(slot, 'standby'),
-      beginUpgrade: (slot) => this.#beginUpgrade(slot),
+      standBy: (run) => this.#leave(run, 'standby'),
+      beginUpgrade: (run) => this.#beginUpgrade(run),
     })
     this.#upgrades = new Upgrades(fills, () => this.#locks, upgrades, this.#closing.signal)
   }
@@ -113,7 +115,7 @@ export class ProjectionRunner {
   }
 
   status(): ProjectorStatus[] {
-    return [...this.#slots.values()].map(({ projector: { name, version }, state, position, failure }) => ({
+    return [...this.#runs.values()].map(({ projector: { name, version }, state, position, failure }) => ({
       name,
       version,
       state,
@@ -127,7 +129,7 @@ export class ProjectionRunner {
    * upgrade: this instance must not replace one that runs the older version.
    */
   isCaughtUp(): boolean {
-    return this.#hasSettled() && ![...this.#slots.values()].some(({ hasFailedUpgrade }) => hasFailedUpgrade)
+    return this.#hasSettled() && ![...this.#runs.values()].some(({ hasFailedUpgrade }) => hasFailedUpgrade)
   }
 
   /** True while the database refuses writes although it answers, for example for lack of room. */
@@ -146,7 +148,7 @@ export class ProjectionRunner {
   /** Stops a projector on all instances until it is resumed. False if no instance has ever run it. */
   async stop(name: string): Promise<boolean> {
     const isKnown = await requestStop(this.#options.pool, name)
-    await this.#inTurn(() => this.#look())
+    await this.#oneAtATime(() => this.#look())
     await within(stopMs, this.#readings.settled())
     return isKnown
   }
@@ -154,7 +156,7 @@ export class ProjectionRunner {
   /** Lets a stopped or failed projector continue from its checkpoint. False if it is neither. */
   async resume(name: string): Promise<boolean> {
     const resumed = await requestResume(this.#options.pool, name)
-    await this.#inTurn(() => this.#look())
+    await this.#oneAtATime(() => this.#look())
     return resumed !== undefined
   }
 
@@ -165,7 +167,7 @@ export class ProjectionRunner {
   }
 
   #hasSettled(): boolean {
-    return this.#hasLooked && ![...this.#slots.values()].some(isBehind)
+    return this.#hasLooked && ![...this.#runs.values()].some(isBehind)
   }
 
   async #supervise(): Promise<void> {
@@ -173,7 +175,7 @@ export class ProjectionRunner {
     while (!this.#closing.signal.aborted) {
       this.#wake = new AbortController()
       try {
-        await this.#inTurn(() => this.#look())
+        await this.#oneAtATime(() => this.#look())
         this.#failedLooks = 0
       } catch (error) {
         this.#failedLooks += 1
@@ -191,9 +193,9 @@ export class ProjectionRunner {
   async #look(): Promise<void> {
     if (this.#closing.signal.aborted) return
     const locks = await this.#openLocks()
-    const slots = [...this.#slots.values()]
-    const before = new Map(slots.map((slot) => [slot, slot.state]))
-    const owned = slots.filter((slot) => locks.holds(slot.projector.name) && isRun(slot))
+    const runs = [...this.#runs.values()]
+    const before = new Map(runs.map((run) => [run, run.state]))
+    const owned = runs.filter((run) => locks.holds(run.projector.name) && isWrittenHere(run))
     const wanted = await limited(
       silenceMs,
       beat(
@@ -201,16 +203,16 @@ export class ProjectionRunner {
         owned.map(({ projector }) => projector.name),
       ),
     )
-    for (const slot of owned) {
-      const state = stateWanted(slot, before.get(slot), wanted.get(slot.projector.name))
-      if (state !== undefined) this.#leave(slot, state)
+    for (const run of owned) {
+      const state = stateWanted(run, before.get(run), wanted.get(run.projector.name))
+      if (state !== undefined) this.#leave(run, state)
     }
     await this.#finishRebuilds(wanted)
-    const taken = await this.#vacancies.take(slots, locks)
+    const taken = await this.#vacancies.take(runs, locks)
     const joining: Member[] = []
-    // One after another. In parallel, some would still work after a failure had released all slots.
-    for (const slot of taken) {
-      const member = await this.#prepare(slot)
+    // One after another. In parallel, some would still work after a failure had released all runs.
+    for (const run of taken) {
+      const member = await this.#prepare(run)
       if (member !== undefined) joining.push(member)
     }
     if (joining.length > 0)
@@ -222,26 +224,26 @@ export class ProjectionRunner {
     this.#hasLooked = true
   }
 
-  #beginUpgrade(slot: Slot): void {
-    slot.state = 'catching-up'
-    slot.failure = undefined
-    slot.upgrading = this.#upgrades.begin(slot.projector)
+  #beginUpgrade(run: ProjectorRun): void {
+    run.state = 'catching-up'
+    run.failure = undefined
+    run.upgrading = this.#upgrades.begin(run.projector)
   }
 
   /** Continues where the copy ends, without a pause. So no caller sees the projector idle in between. */
-  async #upgraded(slot: Slot, running: AbortController): Promise<void> {
-    await this.#inTurn(async () => {
-      if (slot.upgrading !== running) return
-      slot.upgrading = undefined
+  async #upgraded(run: ProjectorRun, running: AbortController): Promise<void> {
+    await this.#oneAtATime(async () => {
+      if (run.upgrading !== running) return
+      run.upgrading = undefined
       await this.#look()
     }).catch(() => this.#wake.abort())
   }
 
-  #upgradeFailed(slot: Slot, running: AbortController, failure: ProjectionFailure | undefined): void {
-    if (slot.upgrading !== running) return
-    this.#leave(slot, 'failed')
-    slot.hasFailedUpgrade = true
-    slot.failure = failure
+  #upgradeFailed(run: ProjectorRun, running: AbortController, failure: ProjectionFailure | undefined): void {
+    if (run.upgrading !== running) return
+    this.#leave(run, 'failed')
+    run.hasFailedUpgrade = true
+    run.failure = failure
   }
 
   async #openLocks(): Promise<AdvisoryLocks> {
@@ -254,9 +256,9 @@ export class ProjectionRunner {
     return this.#locks
   }
 
-  async #prepare(slot: Slot): Promise<Member | undefined> {
-    const { projector } = slot
-    slot.state = 'catching-up'
+  async #prepare(run: ProjectorRun): Promise<Member | undefined> {
+    const { projector } = run
+    run.state = 'catching-up'
     const { skips, pool, logger } = this.#options
     let skipped: ReadonlySet<string> = new Set()
     try {
@@ -271,11 +273,11 @@ export class ProjectionRunner {
     const { position, status, copyId, fit } = await inTransaction(pool, (client) => prepareProjector(client, projector))
     // Another version has just replaced it. The next round handles that.
     if (fit !== 'current') return undefined
-    const isReplaced = slot.copyId !== undefined && slot.copyId !== copyId
-    slot.position = position
-    slot.failure = undefined
-    slot.copyId = copyId
-    slot.foreign = undefined
+    const isReplaced = run.copyId !== undefined && run.copyId !== copyId
+    run.position = position
+    run.failure = undefined
+    run.copyId = copyId
+    run.foreign = undefined
     // A copy may contain more than the one it replaced.
     if (isReplaced)
       this.#tell({
@@ -284,17 +286,17 @@ export class ProjectionRunner {
         changed: projector.tables.map((table) => `${projector.name}.${table.name}`),
       })
     if (status === 'stopped') {
-      slot.state = 'stopped'
+      run.state = 'stopped'
       return undefined
     }
-    slot.member = { projector, position, copyId, skipped, isActive: true }
-    return slot.member
+    run.member = { projector, position, copyId, skipped, isActive: true }
+    return run.member
   }
 
   async #markLive(members: readonly Member[]): Promise<void> {
     for (const member of members) {
-      const slot = this.#slotOf(member)
-      if (slot.member === member) slot.state = 'live'
+      const run = this.#runOf(member)
+      if (run.member === member) run.state = 'live'
     }
     // A failure here is repaired in the next round.
     await this.#finishRebuilds(undefined).catch(() => undefined)
@@ -305,13 +307,13 @@ export class ProjectionRunner {
    * again.
    */
   async #finishRebuilds(stored: ReadonlyMap<string, Wanted> | undefined): Promise<void> {
-    const reached = [...this.#slots.values()].map(reachedBy).filter((each) => each !== undefined)
+    const reached = [...this.#runs.values()].map(reachedBy).filter((each) => each !== undefined)
     const rebuilt =
       stored === undefined ? reached : reached.filter(({ name }) => stored.get(name)?.status === 'rebuilding')
     if (rebuilt.length === 0) return
     const marked = await markCaughtUp(this.#options.pool, rebuilt)
     if (stored === undefined) return
-    for (const { name } of rebuilt) if (!marked.has(name)) this.#leave(this.#slot(name), 'standby')
+    for (const { name } of rebuilt) if (!marked.has(name)) this.#leave(this.#run(name), 'standby')
   }
 
   async #undecodable(members: readonly Member[], head: EventHead, error: Error): Promise<void> {
@@ -326,7 +328,7 @@ export class ProjectionRunner {
   }
 
   #written(members: readonly Member[], position: Position, changed: readonly string[]): void {
-    for (const member of members) this.#slotOf(member).position = position
+    for (const member of members) this.#runOf(member).position = position
     this.#tell({ projectors: members.map(({ projector }) => projector.name), position, changed })
   }
 
@@ -335,25 +337,25 @@ export class ProjectionRunner {
   }
 
   #failed(member: Member, failure: ProjectionFailure): void {
-    const slot = this.#slotOf(member)
-    this.#leave(slot, 'failed')
-    slot.failure = failure
+    const run = this.#runOf(member)
+    this.#leave(run, 'failed')
+    run.failure = failure
   }
 
   /** Stops feeding a projector. */
-  #leave(slot: Slot, state: ProjectorState): void {
-    slot.state = state
-    slot.upgrading?.abort()
-    slot.upgrading = undefined
-    slot.hasFailedUpgrade = false
-    if (slot.member !== undefined) this.#readings.remove(slot.member)
-    slot.member = undefined
+  #leave(run: ProjectorRun, state: ProjectorState): void {
+    run.state = state
+    run.upgrading?.abort()
+    run.upgrading = undefined
+    run.hasFailedUpgrade = false
+    if (run.member !== undefined) this.#readings.remove(run.member)
+    run.member = undefined
   }
 
   /** The connection with the locks is lost. Another instance may run our projectors from now on. */
   #loseLocks(): void {
     this.#locks = undefined
-    for (const slot of this.#slots.values()) this.#leave(slot, 'standby')
+    for (const run of this.#runs.values()) this.#leave(run, 'standby')
   }
 
   #broke(members: readonly Member[], error: unknown): void {
@@ -362,7 +364,7 @@ export class ProjectionRunner {
       { component: 'projections', err: error },
       'the read of the log ended and restarts at the checkpoints',
     )
-    for (const member of members) this.#leave(this.#slotOf(member), 'standby')
+    for (const member of members) this.#leave(this.#runOf(member), 'standby')
   }
 
   #databaseGone(): void {
@@ -371,20 +373,20 @@ export class ProjectionRunner {
     this.#options.onDatabaseGone?.()
   }
 
-  #slotOf(member: Member): Slot {
-    return this.#slot(member.projector.name)
+  #runOf(member: Member): ProjectorRun {
+    return this.#run(member.projector.name)
   }
 
-  #slot(name: string): Slot {
-    const slot = this.#slots.get(name)
-    if (slot === undefined) throw new TypeError(`no projector ${name}`)
-    return slot
+  #run(name: string): ProjectorRun {
+    const run = this.#runs.get(name)
+    if (run === undefined) throw new TypeError(`no projector ${name}`)
+    return run
   }
 
   /** Runs one round or merge at a time. */
-  #inTurn(work: () => Promise<void>): Promise<void> {
-    const done = this.#turn.then(work)
-    this.#turn = done.catch(() => undefined)
+  #oneAtATime(work: () => Promise<void>): Promise<void> {
+    const done = this.#lastRound.then(work)
+    this.#lastRound = done.catch(() => undefined)
     return done
   }
 }

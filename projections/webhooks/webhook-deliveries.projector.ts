@@ -17,8 +17,8 @@ import {
 import { defineProjector, defineTable, insertSelect, type RowChange } from '../runtime/projector.ts'
 import { insertRow, patchRow, removeRow, upsertRow } from '../runtime/row-changes.ts'
 
-/** Subscriptions as they stand at an event's place in `$all`: an event is due to those that are active and name its type. */
-export const webhookRecipientsTable = defineTable({
+/** Subscriptions at an event's place in `$all`. An event is due to the active ones that name its type. */
+const webhookRecipientsTable = defineTable({
   name: 'recipients',
   columns: {
     subscription_id: 'uuid',
@@ -45,7 +45,7 @@ export const webhookDeliveriesTable = defineTable({
     /** When the event happened, or the test was requested. */
     created_at: 'timestamptz',
     next_attempt_at: { type: 'timestamptz', nullable: true },
-    /** -1 until the first attempt, or a cancellation, begins the stream. */
+    /** -1 until the first attempt or a cancellation, which begins the stream. */
     stream_revision: 'bigint',
   },
   primaryKey: ['delivery_id'],
@@ -56,7 +56,7 @@ export const webhookDeliveriesTable = defineTable({
 })
 
 /** An attempt without an outcome has no duration. */
-export const webhookAttemptsTable = defineTable({
+const webhookAttemptsTable = defineTable({
   name: 'attempts',
   columns: {
     delivery_id: 'uuid',
@@ -70,9 +70,9 @@ export const webhookAttemptsTable = defineTable({
 })
 
 /**
- * The log of deliveries: the outcome of each attempt, without the receiver's answer. A delivery is pending from the event
- * on, by the same rules as the to-do list of the process: its stream begins only with the first attempt, which a pause of
- * the endpoint can put off.
+ * Deliveries with the outcome of each attempt, without the receiver's answer. A delivery is pending from its event on, by the
+ * same rules as the to-do list of the process. Its stream begins with the first attempt, which may be later: an endpoint can
+ * pause.
  */
 export const webhookDeliveriesProjector = defineProjector<
   AssessmentEvent | WebhookSubscriptionEvent | WebhookDeliveryEvent
@@ -98,7 +98,7 @@ export const webhookDeliveriesProjector = defineProjector<
     AssessmentCompleted: (event) => due(event, 'assessment.completed', event.data.completedAt),
     AssessmentFailed: (event) => due(event, 'assessment.failed', event.data.failedAt),
 
-    // The row of an event exists. The row of a test begins here.
+    // A delivery of an event has a row already. A test gets its row here.
     WebhookDeliveryScheduled: ({ data, revision }) => [
       upsertRow(webhookDeliveriesTable, {
         ...data,
@@ -110,7 +110,7 @@ export const webhookDeliveriesProjector = defineProjector<
       }),
     ],
     WebhookDeliveryAttempted: ({ data: { deliveryId, attempt, attemptedAt }, revision }) => [
-      // An attempt that a crash cut off is made again under its number.
+      // After a crash during the attempt, the next attempt has the same number.
       upsertRow(webhookAttemptsTable, { deliveryId, attempt, at: attemptedAt }),
       patchRow(webhookDeliveriesTable, { deliveryId, streamRevision: revision }),
     ],
@@ -141,7 +141,7 @@ export const webhookDeliveriesProjector = defineProjector<
 
 type Ended = Pick<RecordedEvent, 'id' | 'stream'> & { readonly data: { readonly assessmentId: string } }
 
-/** A delivery to each subscription that is active and names the type, due at once. */
+/** A delivery to each active subscription that names the type, due at once. */
 function due({ id, stream, data }: Ended, eventType: WebhookEventType, at: string): RowChange[] {
   return [
     insertSelect(webhookDeliveriesTable, {

@@ -34,7 +34,7 @@ export const webhookSubscriptionsTable = defineTable({
   indexes: [{ columns: ['org_id', 'created_at', 'subscription_id'] }],
 })
 
-/** Public keys of `v1a` signatures, and since when each is replaced. */
+/** Public keys of `v1a` signatures, and the instant at which each was replaced. */
 export const webhookKeysTable = defineTable({
   name: 'webhook_keys',
   columns: {
@@ -48,7 +48,7 @@ export const webhookKeysTable = defineTable({
   indexes: [{ columns: ['kid'] }, { columns: ['created_at', 'kid'] }],
 })
 
-/** `stream_revision` is that of the subscription's own last change, in the stream that all of the organisation share. */
+/** All subscriptions of an organisation are in one stream. `stream_revision` is that of the subscription's own last change. */
 export const webhookSubscriptionsProjector = defineProjector<WebhookSubscriptionEvent>()({
   name: 'webhook_subscriptions',
   version: 2,
@@ -108,7 +108,7 @@ export const webhookSubscriptionsProjector = defineProjector<WebhookSubscription
       removeRow(webhookSubscriptionsTable, { subscriptionId }),
       removeRows(webhookKeysTable, { subscriptionId }),
     ],
-    // The row of the subscription is gone.
+    // The row of the subscription was removed before.
     WebhookSecretsDestroyed: () => [],
   },
 })

@@ -64,7 +64,7 @@ type Part<Of> = Omit<Of, 'id' | 'aiReviewId'>
 type Image = Part<AiReviewDetails['images'][number]>
 type Lesion = Omit<Part<AiReviewDetails['lesions'][number]>, 'createdAt'>
 
-/** The review with all its parts in one statement, so that everything is of the same moment. */
+/** Reads the review and its parts in one statement, so that all are of the same moment. */
 const reviewWithParts = viewByIds((tenant: TenantId, id: string) =>
   rowsOfTenant(aiReviewsProjector, aiReviewsTable, 'r', tenant)
     .where(r.aiReviewId, id)

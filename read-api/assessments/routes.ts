@@ -15,7 +15,7 @@ import { columnsOf, computed, rowsOfTenant, viewByIds } from '../tenant-rows.ts'
 
 const a = columnsOf(assessmentsTable, 'a')
 
-/** The assessment and its images in one statement, so that both are of the same moment. */
+/** Reads the assessment and its images in one statement, so that both are of the same moment. */
 export const getAssessment = viewByIds((tenant: TenantId, assessmentId: string) =>
   rowsOfTenant(assessmentsProjector, assessmentsTable, 'a', tenant)
     .where(a.assessmentId, assessmentId)
@@ -46,7 +46,7 @@ export function assessmentReadRoutes(app: ServiceApp, { pool, objects, configura
       return {
         body: toAssessmentRecord(view, await signDownloads(objects, view, ttlSeconds)),
         revision: BigInt(view.streamRevision),
-        // A caller that keeps a record with signed addresses gets fresh ones before those expire.
+        // A caller with a kept record gets fresh signed addresses before the old ones expire.
         signingWindow:
           view.status === 'completed' ? Math.floor((now().getTime() * 2) / (ttlSeconds * 1000)) : undefined,
         headers: view.status === 'processing' ? { 'retry-after': String(pollAfterMs / 1000) } : {},

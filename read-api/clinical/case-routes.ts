@@ -23,7 +23,7 @@ import {
 
 const shared = { access: { scopes: ['cases:read'] }, servedBy: [casesProjector] } as const
 
-/** Cases, and what their AI reviews led to. */
+/** Cases, and the findings and diagnoses of their AI reviews. */
 export function caseReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
   const { pool } = deps
 
@@ -47,7 +47,7 @@ export function caseReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     path: '/cases/:id',
     operationId: 'getCase',
     summary: 'A case',
-    description: 'With `Cache-Control: no-cache` answers only when the read model is up to date; else 503.',
+    description: 'With `Cache-Control: no-cache` the answer is up to date, or a 503.',
     params: { id: Uuid },
     reply: CaseRecord,
     find: async ({ tenant, params, headers }) => {
@@ -81,7 +81,7 @@ export function caseReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     path: '/cases/:id/diagnoses',
     operationId: 'listDiagnoses',
     summary: 'The diagnoses of a case, oldest first: one for each finding',
-    description: 'Those of an AI review whose place another has taken are `superseded`; its findings stand.',
+    description: 'Diagnoses of a superseded AI review are `superseded`. Its findings stay.',
     params: { id: Uuid },
     list: 'diagnoses',
     sort: 'created_at',

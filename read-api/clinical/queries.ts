@@ -18,7 +18,7 @@ export const getPatient = viewByIds((tenant: TenantId, id: string) =>
   rowsOfTenant(patientsProjector, patientsTable, 'p', tenant).where(p.patientId, id),
 )
 
-/** Every place at which `scheme|value` may be meant to part: both may contain a `|`. */
+/** Every split of `scheme|value`. Both parts may contain a `|`. */
 function readingsOf(identifier: string): { readonly schemes: readonly string[]; readonly values: readonly string[] } {
   const places = [...identifier.matchAll(/\|/g)].map(({ index }) => index)
   return {
@@ -30,7 +30,7 @@ function readingsOf(identifier: string): { readonly schemes: readonly string[]; 
 const patientsInOrder = sortOrder('asc', p.registeredAt, p.patientId)
 export const { placeOf: placeOfPatient } = patientsInOrder
 
-/** The patients who have the identifier, which is given as `scheme|value`, oldest first. */
+/** The patients with the identifier `scheme|value`, oldest first. */
 export async function listPatients(pool: Pool, tenant: TenantId, identifier: string, page: Behind) {
   const { schemes, values } = readingsOf(identifier)
   const patients = rowsOfTenant(patientsProjector, patientsTable, 'p', tenant).whereRaw(

@@ -37,11 +37,11 @@ const ConsentRecordsReply = Type.Object(
   { $id: 'ConsentRecordsReply' },
 )
 
-function recordOf(view: DecisionView): ConsentDecisionRecord {
+function toDecisionRecord(view: DecisionView): ConsentDecisionRecord {
   return toConsentDecisionRecord({ ...view, organisationId: view.orgId })
 }
 
-/** Every decision that a patient ever made, one by one, the proof of each, and the one that counts now. */
+/** The decisions of a patient: all, one, its receipt, and the current one. */
 export function decisionReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
   const { pool, configuration, vault, now } = deps
 
@@ -59,21 +59,21 @@ export function decisionReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     item: ConsentDecisionRecord,
     rows: ({ tenant, params, query: { type } }, page) => listDecisions(pool, tenant, params.patientId, { type, page }),
     placeOf: placeOfDecision,
-    toItem: recordOf,
+    toItem: toDecisionRecord,
   })
 
   readRoute(app, {
     path: '/patients/:patientId/consents/:id',
     operationId: 'getConsentDecision',
     summary: 'One decision of a patient',
-    description: 'As the POST that recorded it answered. A decision never changes.',
+    description: 'The same record that the POST returned. A decision never changes.',
     params: { patientId: Uuid, id: Uuid },
     reply: ConsentDecisionRecord,
     access,
     servedBy: [consentRecordsProjector],
     find: async ({ tenant, params }) => {
       const decision = await getDecision(pool, tenant, params.patientId, params.id)
-      return { body: recordOf(decision), revision: BigInt(decision.streamRevision) }
+      return { body: toDecisionRecord(decision), revision: BigInt(decision.streamRevision) }
     },
   })
 
@@ -90,17 +90,17 @@ export function decisionReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     handle: async ({ tenant, params }) => {
       const decision = await getDecisionWithLocale(pool, tenant, params.patientId, params.id)
       const issuer = `${configuration.baseUrl}/v1/consent`
-      const facts = { issuer, record: recordOf(decision), locale: decision.locale, now: now() }
+      const facts = { issuer, record: toDecisionRecord(decision), locale: decision.locale, now: now() }
       return { receipt: await signReceipt(vault, facts) }
     },
   })
 
-  // What others decide on: certain to be current, or no answer at all (T24).
+  // Other services decide on this answer. So it is current, or there is none (T24).
   readRoute(app, {
     path: '/consent-records',
     operationId: 'getConsentRecords',
-    summary: "A patient's current decision, certain to be up to date",
-    description: 'Answers only when the read model contains everything recorded before the request; else 503.',
+    summary: "A patient's current decision, always up to date",
+    description: 'Answers 503 unless the read model contains everything recorded before the request.',
     query: { patientId: Uuid, consentTypeCode: code },
     reply: ConsentRecordsReply,
     access,
@@ -109,7 +109,7 @@ export function decisionReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     handle: async ({ tenant, query: { patientId, consentTypeCode } }) => {
       await requireCurrent(deps, consentRecordsProjector)
       const latest = (await latestDecisions(pool, tenant, patientId, [consentTypeCode])).get(consentTypeCode)
-      const record = latest === undefined ? null : recordOf(latest)
+      const record = latest === undefined ? null : toDecisionRecord(latest)
       return {
         status: record?.decision ?? ('none' as const),
         granted: record?.decision === 'granted',

@@ -29,13 +29,13 @@ function decisionsOf(tenant: TenantId, patientId: string) {
   return rowsOfTenant(consentRecordsProjector, consentRecordsTable, 'd', tenant).where(d.patientId, patientId)
 }
 
-/** Ties are broken by stream revision. */
+/** Of decisions at the same instant, the later one in the stream counts. */
 const latestFirst = sortOrder('desc', d.recordedAt, d.streamRevision)
 export const placeOfDecision = latestFirst.placeOf
 
 /**
- * The latest decision on each of the codes. `asOf` counts only decisions whose `recorded_at` had come by then; null counts all.
- * Reads one row for each code, however long the history is.
+ * The latest decision on each of the codes. With `asOf`, only decisions with a `recorded_at` up to then count. Reads one row
+ * per code, for a history of any length.
  */
 export async function latestDecisions(
   pool: Pool,
@@ -56,7 +56,7 @@ export async function latestDecisions(
 export type StandingDecision = DecisionView & { readonly isTextCurrent: boolean }
 
 /**
- * The latest decision on every type, or on one, by code. A text becomes current by time alone: `now` decides it where `asOf` is
+ * The latest decision on every type, or on one, by code. The time alone makes a text the current one: `asOf`, or `now` if it is
  * null.
  */
 export async function listStandingDecisions(
@@ -134,7 +134,7 @@ export async function listTextVersions(pool: Pool, tenant: TenantId, consentType
   return viewsOf(pool, oldestFirst.page(textVersionsOf(tenant, consentTypeId), page))
 }
 
-/** The newest versions, oldest first. */
+/** The newest text versions, in the order oldest first. */
 export async function latestTextVersions(pool: Pool, tenant: TenantId, consentTypeId: string, count: number) {
   const newest = newestFirst.page(textVersionsOf(tenant, consentTypeId), { after: null, fetch: count })
   return (await viewsOf(pool, newest)).toReversed()

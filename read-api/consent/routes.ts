@@ -27,7 +27,7 @@ const ConsentTypeDetails = Type.Object(
   { $id: 'ConsentTypeDetails' },
 )
 
-/** In one answer. A text has 100,000 characters at most. */
+/** Most text versions in one answer. A text has at most 100,000 characters. */
 const mostTextVersions = 50
 
 const shared = { access: { admin: 'consents:admin' }, servedBy: [consentTypesProjector] } as const
@@ -65,11 +65,11 @@ export function consentReadRoutes(app: ServiceApp, deps: ReadDependencies): void
     path: '/admin/consent-types/:id',
     operationId: 'getConsentType',
     summary: 'A consent type with its text versions',
-    description: `Of more than ${mostTextVersions} text versions, the answer has the newest. The list of text versions has all.`,
+    description: `Contains the newest ${mostTextVersions} text versions. The list of text versions contains all.`,
     params: { id: Uuid },
     reply: ConsentTypeDetails,
     find: async ({ tenant, params }) => {
-      // In this order: a version that is published between the two is shown under the ETag of before, never withheld by a 304.
+      // In this order. A version published between the two reads gets the older ETag. So no 304 hides it.
       const type = await getConsentType(pool, tenant, params.id)
       const versions = await latestTextVersions(pool, tenant, params.id, mostTextVersions)
       const body = { ...typeRecord(type), textVersions: versions.map(textVersionRecord) }

@@ -19,7 +19,7 @@ const ConsentStatusReply = Type.Object(
     recorded_at: Nullable(Instant),
     text_version_id: Nullable(Uuid),
     text_version_current: Nullable(Type.Boolean({ description: 'Whether the text is the current one of its locale' })),
-    reconsent_required: Nullable(Type.Boolean({ description: 'Granted, on a text that is no longer the current one' })),
+    reconsent_required: Nullable(Type.Boolean({ description: 'Granted on a text that is no longer current' })),
   },
   { $id: 'ConsentStatusReply' },
 )
@@ -44,12 +44,12 @@ const ConsentCheckReply = Type.Object(
 const mostCodes = 50
 const asOfQuery = {
   as_of: Type.Optional(
-    Type.String({ format: 'date-time', description: 'What was true at this instant, which must have come' }),
+    Type.String({ format: 'date-time', description: 'Answers as of this instant, which must not be in the future' }),
   ),
 }
 const shared = { access, servedBy: [consentRecordsProjector, consentTypesProjector] }
 
-/** Where a patient's decisions stand: all of them, one, or whether several are granted; now, or at an instant of the past. */
+/** The latest decisions of a patient: on all types, on one, or whether several are granted. Now, or at a past instant. */
 export function standingRoutes(app: ServiceApp, { pool, now }: ReadDependencies): void {
   readRoute(app, {
     ...shared,
@@ -88,7 +88,7 @@ export function standingRoutes(app: ServiceApp, { pool, now }: ReadDependencies)
     path: '/patients/:patientId/consents/check',
     operationId: 'checkConsents',
     summary: 'Whether a patient has granted each of several consent types',
-    description: 'Every code that is asked for is answered: one that the organisation does not have is not granted.',
+    description: 'The answer has every code of the request. A code that the organisation does not have is not granted.',
     params: { patientId: Uuid },
     query: {
       ...asOfQuery,
@@ -118,7 +118,7 @@ function standingOf({ decision: latest, isTextCurrent }: StandingDecision) {
   return { granted, textVersionCurrent: isTextCurrent, reconsentRequired: granted && !isTextCurrent }
 }
 
-/** Nobody knows what will be: an instant that has not come is refused. */
+/** Refuses an instant in the future. */
 function instantsOf(asOf: string | undefined, now: Date): { readonly asOf: Date | null; readonly now: Date } {
   if (asOf === undefined) return { asOf: null, now }
   const instant = new Date(asOf)

@@ -41,7 +41,7 @@ export async function listImages(
   if (caseId !== undefined) images.where(o.caseId, caseId)
   if (patientId !== undefined) images.where(o.patientId, patientId)
   if (assessmentId !== undefined) images.where(o.ownerId, assessmentId).where(o.assessmentId, assessmentId)
-  // The place is compared across two tables. The index of the owners finds its part of it.
+  // No index covers the cursor's place, which has columns of two tables. This condition on the owners can use one.
   if (page.after !== null) images.whereRaw('(??, ??) <= (?, ?)', [o.createdAt, o.ownerId, ...page.after.slice(0, 2)])
   return viewsOf(pool, newestFirst.page(images, page))
 }

@@ -34,7 +34,7 @@ export function imageReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     ...shared,
     path: '/images/:id',
     operationId: 'getImage',
-    summary: 'An image, with an address of its bytes once they are there',
+    summary: 'An image, with a download address once its bytes are stored',
     params: { id: Uuid },
     reply: ImageRecord,
     find: async ({ tenant, params }) => {
@@ -43,7 +43,7 @@ export function imageReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
       if (image.objectKey === null) return { body: toImageRecord(recordedImage(image)), revision }
       const ttlSeconds = configuration.downloadUrlTtlSeconds
       const { url } = await objects.presignDownload(image.objectKey, ttlSeconds)
-      // A caller that keeps a record with a signed address gets a fresh address before that one expires.
+      // A caller with a kept record gets a fresh signed address before the old one expires.
       const signingWindow = Math.floor((now().getTime() * 2) / (ttlSeconds * 1000))
       return { body: toImageRecord(recordedImage(image), { download_url: url }), revision, signingWindow }
     },

@@ -25,15 +25,15 @@ const WebhookKeySet = Type.Object(
   { $id: 'WebhookKeySet' },
 )
 
-/** More keys than these make no answer in one piece; `kid` finds any. */
+/** Most keys in one answer. `kid` finds any key. */
 const mostKeys = 1000
 
-/** So long a key is shown after its end: receivers take timestamps of the last five minutes, and clocks differ. */
+/** A key stays in the answer for this long after its end. Receivers accept timestamps of five minutes, and clocks differ. */
 const shownAfterEnd = '10 minutes'
 
 const k = columnsOf(webhookKeysTable, 'k')
 
-/** Public keys of every organisation that sign or signed until just now, newest first; or the key with that id. */
+/** Public keys of all organisations that sign now or did so a moment ago, newest first. With an id: that key. */
 export async function publishedKeys(
   pool: Pool,
   { kid, now }: { readonly kid?: string | undefined; readonly now: Date },
@@ -45,8 +45,8 @@ export async function publishedKeys(
 }
 
 /**
- * Contract section 3, line 449. Public keys are no tenant's secret; the answer does not name their subscriptions. The route has
- * no tenant, so `readRoute` does not fit.
+ * Contract section 3, line 449. Public keys are public for all tenants. The answer does not name their subscriptions. The route
+ * has no tenant, so `readRoute` does not fit.
  */
 export function webhookKeysRoute(app: ServiceApp, { pool, now }: Pick<ReadDependencies, 'pool' | 'now'>): void {
   app.get(
@@ -55,7 +55,7 @@ export function webhookKeysRoute(app: ServiceApp, { pool, now }: Pick<ReadDepend
       schema: {
         operationId: 'getWebhookKeys',
         summary: 'Keys that verify deliveries signed by v1a',
-        description: 'The `kid` is the `public_key_id` of a subscription. Without one: the newest thousand.',
+        description: 'The `kid` is the `public_key_id` of a subscription. Without it: the newest thousand keys.',
         querystring: Type.Object(
           { kid: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })) },
           { additionalProperties: false },

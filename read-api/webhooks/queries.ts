@@ -55,7 +55,7 @@ function deliveriesOf(tenant: TenantId, subscriptionId: string) {
   )
 }
 
-/** The attempts of a delivery in the statement that reads it, so that both are of the same moment. */
+/** Reads the attempts in the statement of their delivery, so that both are of the same moment. */
 const attempts = computed<WebhookDeliveryView['attempts']>(
   `(select coalesce(jsonb_agg(jsonb_build_object(
        'at', a.at, 'statusCode', a.status_code, 'durationMs', a.duration_ms, 'errorClass', a.error_class) order by a.attempt), '[]')
@@ -63,19 +63,19 @@ const attempts = computed<WebhookDeliveryView['attempts']>(
   [d.deliveryId],
 )
 
-/** Whether the delivery was neither attempted nor cancelled yet. It waits for a worker, or for the end of a pause of its endpoint. */
+/** True before the first attempt or cancellation. The delivery waits for a worker, or until its endpoint's pause ends. */
 function isUntouched({ streamRevision }: Pick<Delivery, 'streamRevision'>): boolean {
   return streamRevision === '-1'
 }
 
-/** @param firstDelayMs before the first attempt, which a table filled from events alone does not contain */
+/** @param firstDelayMs delay before the first attempt. It is configured, so no table filled from events contains it */
 function viewOfDelivery(row: Delivery & Pick<WebhookDeliveryView, 'attempts'>, firstDelayMs: number) {
   const delayMs = isUntouched(row) ? firstDelayMs : 0
   return {
     ...row,
     attempts: row.attempts.map((attempt) => ({ ...attempt, at: new Date(attempt.at).toISOString() })),
     nextAttemptAt: row.nextAttemptAt === null ? null : later(row.nextAttemptAt, delayMs),
-    // The stream begins with what this row shows: its revision 0 is the same version of the record.
+    // Revision 0 of the stream is the same version of the record as this row.
     revision: isUntouched(row) ? 0n : BigInt(row.streamRevision),
   }
 }
@@ -121,7 +121,7 @@ export async function getDelivery(
 }
 
 /**
- * A delivery of an event whose stream has not begun; null where it has.
+ * A delivery of an event whose stream has not begun. Null if it has.
  *
  * @throws Problem `not-found`
  */
@@ -134,7 +134,7 @@ export async function getDueDelivery(
 ) {
   const row = await deliveryById(pool, tenant, subscriptionId, id)
   const { eventId, eventType, assessmentId, createdAt } = row
-  // The stream of a test begins with its row.
+  // The stream of a test delivery begins together with its row.
   if (!isUntouched(row) || eventType === 'webhook.test' || assessmentId === null) return null
   return { eventId, eventType, assessmentId, occurredAt: createdAt, dueAt: later(createdAt, firstDelayMs) }
 }
@@ -146,7 +146,7 @@ export interface UndeliveredPeriod {
   readonly until: string
 }
 
-/** Deliveries of events of the period that no receiver took, oldest first. */
+/** The failed and cancelled deliveries of events of the period, oldest first. */
 export async function listUndelivered(
   pool: Pool,
   tenant: TenantId,

@@ -54,7 +54,7 @@ export function webhookReadRoutes(app: ServiceApp, deps: ReadDependencies): void
   })
 }
 
-/** The log of deliveries to a subscription. A delivery is in it from its event on. */
+/** The deliveries to a subscription. A delivery is listed from its event on. */
 export function deliveryReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
   const { pool, configuration } = deps
   const [firstDelayMs = 0] = configuration.webhookRetryScheduleMs

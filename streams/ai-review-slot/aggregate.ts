@@ -2,10 +2,10 @@ import type { TenantId } from '../../platform/kit/tenants.ts'
 import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
 import { aiReviewSlotEvents, type AiReviewSlotEvent } from './events.ts'
 
-export type SlotClaim = Extract<AiReviewSlotEvent, { type: 'AiReviewSlotClaimed' }>['data']
+export type SlotHolder = Extract<AiReviewSlotEvent, { type: 'AiReviewSlotClaimed' }>['data']
 
 /** The outcome of a keyed request to supersede. */
-export interface KeyedClaim {
+export interface KeyedOutcome {
   readonly fingerprint: string
   readonly aiReviewId: string
 }
@@ -14,27 +14,27 @@ export type AiReviewSlotState =
   | { readonly status: 'free' }
   | {
       readonly status: 'taken'
-      /** Claim of the review that holds the slot. */
-      readonly claim: SlotClaim
-      /** Request events that the slot has answered, or to which it gave itself. */
+      /** The review that holds the slot, with the data for its first event. */
+      readonly holder: SlotHolder
+      /** Request events that got the slot, or an answer with its holder. */
       readonly answeredRequests: readonly string[]
       /** By the HMAC of their key. Includes reviews that were superseded later. */
-      readonly keyedClaims: ReadonlyMap<string, KeyedClaim>
+      readonly keyedOutcomes: ReadonlyMap<string, KeyedOutcome>
     }
 
 function evolve(state: AiReviewSlotState, event: AiReviewSlotEvent): AiReviewSlotState {
   switch (event.type) {
     case 'AiReviewSlotClaimed': {
-      const claim = event.data
-      const { requestEventId, request } = claim
+      const holder = event.data
+      const { requestEventId, request } = holder
       const before =
-        state.status === 'free' ? { answeredRequests: [], keyedClaims: new Map<string, KeyedClaim>() } : state
+        state.status === 'free' ? { answeredRequests: [], keyedOutcomes: new Map<string, KeyedOutcome>() } : state
       const answeredRequests =
         requestEventId === null ? before.answeredRequests : [...before.answeredRequests, requestEventId]
-      const keyedClaims = new Map(before.keyedClaims)
+      const keyedOutcomes = new Map(before.keyedOutcomes)
       if (request !== null)
-        keyedClaims.set(request.key, { fingerprint: request.fingerprint, aiReviewId: claim.aiReviewId })
-      return { status: 'taken', claim, answeredRequests, keyedClaims }
+        keyedOutcomes.set(request.key, { fingerprint: request.fingerprint, aiReviewId: holder.aiReviewId })
+      return { status: 'taken', holder, answeredRequests, keyedOutcomes }
     }
     case 'AiReviewRequestAnswered':
       return state.status === 'taken'

@@ -3,13 +3,13 @@ import { defineEvent, type EventOf } from '../store/schema.ts'
 import { CausingRequest, Id, Instant, Nullable } from '../types.ts'
 import { reviewRequest } from '../ai-review/review-image.ts'
 
-/** Version 1 of `AiReviewSlotClaimed` covered first claims from events only. */
+/** Version 1 of `AiReviewSlotClaimed` covered free slots and causing events only. */
 const claimedUpcasters = { 1: (data: unknown) => ({ ...Object(data), supersedes: null, request: null }) }
 
 export const aiReviewSlotEvents = {
   /**
    * Contains the data for the review's first event and for the superseded review's last one. So a crash between the
-   * appends loses nothing. A superseding claim replaces the holder.
+   * appends loses nothing. A superseding review replaces the holder.
    */
   AiReviewSlotClaimed: defineEvent(
     'AiReviewSlotClaimed',
@@ -19,7 +19,7 @@ export const aiReviewSlotEvents = {
       requestEventId: Nullable(Id),
       /** The previous holder of the slot. The caller declares that the reason contains no personal data. */
       supersedes: Nullable(Type.Object({ aiReviewId: Id, reason: Nullable(Type.String()) })),
-      /** The client's request. Null without a key, and if an event caused the claim. */
+      /** The client's request. Null without a key, and if an event was the cause. */
       request: CausingRequest,
       claimedAt: Instant,
     }),

@@ -11,7 +11,7 @@ export interface OpenAttempt {
   readonly leaseUntil: string
 }
 
-export interface SentImage {
+interface SentImage {
   readonly providerImageId: number
   readonly providerImageHash: string | null
 }
@@ -50,7 +50,6 @@ export type AiReviewState =
   | (Review & { readonly status: 'cancelled' })
   | (Review & { readonly status: 'superseded'; readonly supersededById: string })
 
-export type ExistingReview = Exclude<AiReviewState, { status: 'absent' }>
 export type StartingReview = Extract<AiReviewState, { status: 'pending' | 'in_progress' }>
 export type AwaitingReview = Extract<AiReviewState, { status: 'awaiting_result' }>
 

@@ -5,7 +5,7 @@ import { assessmentEvents, type AssessmentEvent, type FailureCode, type Outcome 
 type Requested = Extract<AssessmentEvent, { type: 'AssessmentRequested' }>['data']
 export type DeclaredImage = Requested['images'][number]
 
-export interface SubmittedImage extends DeclaredImage {
+interface SubmittedImage extends DeclaredImage {
   readonly object: StoredObject
 }
 

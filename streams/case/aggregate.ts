@@ -3,14 +3,14 @@ import { caseEvents, type CaseEvent, type DiagnosisStatus } from './events.ts'
 
 type Opened = Extract<CaseEvent, { type: 'CaseOpened' }>['data']
 
-export interface Diagnosis {
+interface Diagnosis {
   readonly diagnosisId: string
   readonly findingId: string
   readonly status: DiagnosisStatus
 }
 
 /** The results of one AI review, by lesion number. */
-export type Analysis = ReadonlyMap<number, Diagnosis>
+type Analysis = ReadonlyMap<number, Diagnosis>
 
 export type CaseState =
   | { readonly status: 'absent' }
@@ -21,7 +21,7 @@ export type CaseState =
       readonly analyses: ReadonlyMap<string, Analysis>
     } & Opened)
 
-export type OpenCase = Extract<CaseState, { status: 'open' }>
+type OpenCase = Extract<CaseState, { status: 'open' }>
 
 function evolve(state: CaseState, event: CaseEvent): CaseState {
   if (event.type === 'CaseOpened')

@@ -47,7 +47,7 @@ export const aiReviewChannelStream = defineChannelStream({
         errorClassification: Classification,
         errorMessage: Type.String(),
         retriable: Type.Boolean(),
-        /** Additive (T30): an image could not be fetched, and an address of the review had expired by then. */
+        /** Additive (T30). True if an image could not be fetched and an address of the review had expired. */
         addressesExpired: Type.Optional(Type.Boolean()),
       }),
     ),

@@ -6,7 +6,7 @@ import { defineChannelStream, publicData } from './channel.ts'
 
 const named = { org_id: Id, assessment_id: Id, patient_id: Id }
 
-/** Stream of the public assessment events: ids, status and error code; the record itself goes by webhook only. */
+/** Stream of the public assessment events: ids, status and error code. Only webhooks contain the record. */
 export const assessmentChannelStream = defineChannelStream({
   name: 'assessment.events',
   organisationMember: 'org_id',
@@ -22,7 +22,7 @@ export const assessmentChannelStream = defineChannelStream({
         ended_at: Instant,
       }),
     ),
-    /** `case_id` is null where the uploads were never submitted. */
+    /** `case_id` is null if the uploads were never submitted. */
     failed: defineEvent(
       'assessment.failed',
       publicData({

@@ -23,7 +23,7 @@ export function publicData<Payload extends TProperties>(payload: Payload) {
 
 type Definitions = CategoryDefinition['events']
 
-/** The stream of a public channel: what is published there. It is its own entry in the catalogue. */
+/** The stream of a public channel and its events. It is its own entry in the catalogue. */
 export interface ChannelStream<
   Events extends Definitions,
   OrganisationMember extends string | null,

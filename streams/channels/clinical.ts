@@ -2,7 +2,7 @@ import { defineEvent, type EventOf } from '../store/schema.ts'
 import { Count, Id, Instant, Nullable } from '../types.ts'
 import { defineChannelStream, publicData } from './channel.ts'
 
-/** Stream of the public events of clinical records: ids only, who needs more asks the GET routes. */
+/** Stream of the public events of clinical records. They contain ids only; the GET routes have the records. */
 export const clinicalChannelStream = defineChannelStream({
   name: 'clinical.events',
   organisationMember: 'org_id',
@@ -15,7 +15,7 @@ export const clinicalChannelStream = defineChannelStream({
       'clinical.patient.corrected',
       publicData({ org_id: Id, patient_id: Id, corrected_at: Instant }),
     ),
-    /** The registration never counted: forget the patient. */
+    /** The registration never counted. Consumers remove the patient. */
     patientRevoked: defineEvent(
       'clinical.patient.revoked',
       publicData({ org_id: Id, patient_id: Id, revoked_at: Instant }),
@@ -55,7 +55,7 @@ export const clinicalChannelStream = defineChannelStream({
         finding_id: Id,
         case_id: Id,
         ai_review_id: Id,
-        /** The AI review that took the place of the one which led to the diagnosis. */
+        /** The AI review that superseded the review of the diagnosis. */
         superseded_by_id: Id,
         superseded_at: Instant,
       }),

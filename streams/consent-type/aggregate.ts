@@ -5,7 +5,7 @@ import type { TenantId } from '../../platform/kit/tenants.ts'
 
 type DataOf<Type extends ConsentTypeEvent['type']> = Extract<ConsentTypeEvent, { type: Type }>['data']
 
-export type TextVersion = Omit<DataOf<'ConsentTextVersionPublished'>, 'consentTypeId'>
+type TextVersion = Omit<DataOf<'ConsentTextVersionPublished'>, 'consentTypeId'>
 
 export type ConsentTypeState =
   | { readonly status: 'absent' }

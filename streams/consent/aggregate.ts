@@ -1,17 +1,17 @@
 import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
 import { consentEvents, type ConsentEvent } from './events.ts'
 
-export type RecordedDecision = ConsentEvent['data']
+export type RecordedConsent = ConsentEvent['data']
 
 /**
  * Only decisions of keyed requests: a repeat of such a request returns them. Each map is larger than the next one. A
  * patient with a thousand decisions has ten maps, and one more decision rarely copies an old map.
  */
 export interface ConsentState {
-  readonly keyed: readonly ReadonlyMap<string, RecordedDecision>[]
+  readonly keyed: readonly ReadonlyMap<string, RecordedConsent>[]
 }
 
-export function keyedDecision({ keyed }: ConsentState, consentId: string): RecordedDecision | undefined {
+export function keyedDecision({ keyed }: ConsentState, consentId: string): RecordedConsent | undefined {
   for (const layer of keyed) {
     const found = layer.get(consentId)
     if (found !== undefined) return found

@@ -2,8 +2,8 @@ import { Type, type Static } from 'typebox'
 import { defineEvent, Phi, type EventOf } from '../store/schema.ts'
 import { Fingerprint, Id, Instant, Nullable, Sha256, OrgId } from '../types.ts'
 
-export const Decision = Type.Enum(['granted', 'denied', 'withdrawn'])
-export type Decision = Static<typeof Decision>
+export const ConsentDecision = Type.Enum(['granted', 'denied', 'withdrawn'])
+export type ConsentDecision = Static<typeof ConsentDecision>
 
 export const consentEvents = {
   ConsentRecorded: defineEvent(
@@ -16,7 +16,7 @@ export const consentEvents = {
       consentTypeCode: Type.String(),
       textVersionId: Id,
       textSha256: Sha256,
-      decision: Decision,
+      decision: ConsentDecision,
       recordedAt: Instant,
       /** Free text of the caller, hence PHI. */
       recordedBy: Phi(Nullable(Type.String())),

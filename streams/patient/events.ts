@@ -33,7 +33,7 @@ export const patientEvents = {
     }),
     { subject: 'patientId' },
   ),
-  /** Another patient got an identifier between claim and registration. This registration never counted. */
+  /** Another patient got an identifier between its reservation and the registration. This registration never counted. */
   PatientRegistrationRevoked: defineEvent(
     'PatientRegistrationRevoked',
     Type.Object({ patientId: Id, reason: Type.Literal('identifier_conflict'), revokedAt: Instant }),

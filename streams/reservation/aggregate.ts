@@ -1,19 +1,19 @@
 import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
 import { reservationEvents, type ReservationEvent } from './events.ts'
 
-type Claim = Extract<ReservationEvent, { type: 'ReservationClaimed' }>['data']
+type Reservation = Extract<ReservationEvent, { type: 'ReservationClaimed' }>['data']
 
 export type ReservationState =
   | { readonly status: 'free' }
-  | { readonly status: 'claimed'; readonly claim: Claim }
-  | { readonly status: 'confirmed'; readonly claim: Claim }
+  | { readonly status: 'reserved'; readonly reservation: Reservation }
+  | { readonly status: 'confirmed'; readonly reservation: Reservation }
 
 function evolve(state: ReservationState, event: ReservationEvent): ReservationState {
   switch (event.type) {
     case 'ReservationClaimed':
-      return { status: 'claimed', claim: event.data }
+      return { status: 'reserved', reservation: event.data }
     case 'ReservationConfirmed':
-      return state.status === 'free' ? state : { status: 'confirmed', claim: state.claim }
+      return state.status === 'free' ? state : { status: 'confirmed', reservation: state.reservation }
     case 'ReservationReleased':
       return { status: 'free' }
   }

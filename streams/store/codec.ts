@@ -48,7 +48,7 @@ export interface EncodedAppend {
 }
 
 /** The place of the events of one append. */
-export type AppendPlace = Pick<EncodedAppend, 'stream' | 'expected'>
+type AppendPlace = Pick<EncodedAppend, 'stream' | 'expected'>
 
 export interface Codec {
   /** Validates, encrypts PHI and signs. Throws `InvalidEventError`. */
@@ -67,7 +67,7 @@ export interface Codec {
 }
 
 /** A member of a stream's metadata. */
-export interface MarkPlace {
+interface MarkPlace {
   readonly stream: string
   readonly name: string
 }

@@ -31,7 +31,7 @@ export function isSystemEvent({ type, streamId }: Pick<StoredEvent, 'type' | 'st
 }
 
 /** The position in `$all`. Servers before 22.6 do not return it when a stream is read; they are refused. */
-export function positionOf(event: Pick<StoredEvent, 'position'>): Position {
+function positionOf(event: Pick<StoredEvent, 'position'>): Position {
   if (event.position === undefined)
     throw new Error('the server returns no positions: EventStoreDB 22.6 or newer is needed')
   return event.position

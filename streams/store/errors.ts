@@ -162,7 +162,7 @@ export class UnknownEventTypeError extends UndecodableEventError {
 }
 
 /** Names, codes and counts, never event data. A logger with an allow list must list these. */
-export interface StoreLogFields {
+interface StoreLogFields {
   readonly category?: string
   readonly subscription?: string
   readonly attempt?: number

@@ -52,8 +52,6 @@ export interface EventStoreOptions {
   readonly vault: KeyVault
   readonly now?: () => Date
   readonly logger?: StoreLogger
-  /** How many streams keep their last state in the cache. Default 10,000. */
-  readonly cacheSize?: number
   /** Time limit of one attempt of an append, in milliseconds. Default 10,000. */
   readonly appendTimeoutMs?: number
   /** How long an append with an unknown outcome is retried, in milliseconds. Default 30,000. */
@@ -72,6 +70,9 @@ export interface ReadStreamOptions {
   /** Also refuses a stream whose events are all hidden. For a stream without events this costs one more read. */
   readonly isWhole?: boolean
 }
+
+/** How many streams keep their last state in the cache. */
+const mostStates = 10_000
 
 /** Connects to EventStoreDB. The server may still be away; the vault must be ready. */
 export async function openEventStore(options: EventStoreOptions): Promise<EventStore> {
@@ -98,7 +99,7 @@ export class EventStore {
     this.#codec = codec
     this.#catalogue = options.catalogue
     this.#connection = connection
-    this.#cache = new StateCache(options.cacheSize ?? 10_000)
+    this.#cache = new StateCache(mostStates)
     this.#now = options.now ?? (() => new Date())
     this.#logger = options.logger
     // A successful append does not clear the flag: the store may answer a repeat without writing a byte. Only `isFull`

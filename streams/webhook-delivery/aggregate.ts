@@ -6,7 +6,7 @@ import { webhookDeliveryEvents, type DeliveryErrorClass, type WebhookDeliveryEve
 type DataOf<Type extends WebhookDeliveryEvent['type']> = Extract<WebhookDeliveryEvent, { type: Type }>['data']
 
 /** An attempt with a known outcome. */
-export interface FinishedAttempt {
+interface FinishedAttempt {
   readonly attempt: number
   readonly at: string
   /** Null if no response arrived. */

@@ -11,7 +11,7 @@ export const DeliveryOrigin = Type.Enum(['event', 'test'])
 export const CancelReason = Type.Enum(['subscription_disabled', 'subscription_deleted'])
 export type CancelReason = Static<typeof CancelReason>
 
-/** What a delivery tells: an event that was subscribed to, or that a test was asked for. */
+/** Type of the delivered message: an event of the subscription, or a test. */
 export const DeliveredEventType = Type.Enum([...WebhookEventType.enum, 'webhook.test'])
 export type DeliveredEventType = Static<typeof DeliveredEventType>
 

@@ -9,7 +9,9 @@ import { registerOnce, registerServiceClient } from '../../app/client-registrati
 import { keepCredentials, registerClients, serviceClientOf } from '../../app/credentials.ts'
 import type { Credentials } from '../../app/credentials-file.ts'
 import { oauthClients } from '../../streams/oauth-client/aggregate.ts'
-import { openDecisionWorld, type DecisionWorld } from '../commands/handling/decision-world.ts'
+import type { OauthClientEvent } from '../../streams/oauth-client/events.ts'
+import { contextOf, openDecisionWorld, type DecisionWorld } from '../commands/handling/decision-world.ts'
+import { clientFact } from '../streams/facts.ts'
 
 let world: DecisionWorld
 let dataDir: string
@@ -99,4 +101,27 @@ it('adds nothing to an organisation’s client that is configured as the service
     'client of an organisation',
   )
   expect(await typesOf(clientId)).toEqual(['OauthClientRegistered'])
+})
+
+it('leaves a client of an organisation as administrators have left it, also if it is gone', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'credentials-'))
+  const made = await keepCredentials(loadConfiguration({ PLATFORM_DATA_DIR: dir }))
+  await registerClients(world.store, world.vault, made, world.now())
+  const [narrowed = '', deleted = '', services = ''] = made.clients.map(({ client_id: id }) => id)
+  const at = world.now().toISOString()
+  const append = async (id: string, event: OauthClientEvent) => {
+    const target = oauthClients.of(id)
+    const { revision } = await world.store.load(target)
+    await world.store.append(target, revision, [event], contextOf(world))
+  }
+  const changed = clientFact('OauthClientChanged', { clientId: narrowed, scopes: [] })
+  await append(narrowed, changed)
+  await append(deleted, clientFact('OauthClientDeleted', { clientId: deleted, deletedAt: at }))
+  await registerClients(world.otherStore, world.vault, made, world.now())
+  expect(await typesOf(narrowed)).toEqual(['OauthClientRegistered', 'OauthClientChanged'])
+  expect(await typesOf(deleted)).toEqual(['OauthClientRegistered', 'OauthClientDeleted'])
+
+  await append(services, clientFact('OauthClientDisabled', { clientId: services, disabledAt: at }))
+  await expect(registerClients(world.store, world.vault, made, world.now())).rejects.toThrow('is disabled or deleted')
+  await rm(dir, { recursive: true, force: true })
 })

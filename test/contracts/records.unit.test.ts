@@ -23,7 +23,7 @@ const values = {
 }
 
 describe('a record', () => {
-  it('has the members of its schema in their order and casing, its parts too, and no others', () => {
+  it('has exactly the members of its schema in their order and casing, also in its parts', () => {
     const inOrder = { x1: 1, y1: 2 }
     const expected = {
       id: 'a',
@@ -35,7 +35,7 @@ describe('a record', () => {
     expect(JSON.stringify(toRecord(Thing, values))).toBe(JSON.stringify(expected))
   })
 
-  it('has an optional member where the values have it', () => {
+  it('has an optional member if the values have it', () => {
     expect(toRecord(Thing, { ...values, place: null, webAddress: 'https://example.org' })).toMatchObject({
       place: null,
       web_address: 'https://example.org',

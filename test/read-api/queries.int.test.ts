@@ -7,6 +7,7 @@ import { createCursors, pageRequest, type CursorPlace } from '../../platform/htt
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import * as reviews from '../../read-api/ai-review/queries.ts'
 import * as assessmentRoutes from '../../read-api/assessments/routes.ts'
+import * as auth from '../../read-api/auth/queries.ts'
 import * as clinical from '../../read-api/clinical/queries.ts'
 import * as consent from '../../read-api/consent/queries.ts'
 import * as imageQueries from '../../read-api/images/queries.ts'
@@ -15,10 +16,20 @@ import { assessments } from '../../streams/assessment/aggregate.ts'
 import { cases } from '../../streams/case/aggregate.ts'
 import { consentTypes } from '../../streams/consent-type/aggregate.ts'
 import { images } from '../../streams/image/aggregate.ts'
+import { oauthClients } from '../../streams/oauth-client/aggregate.ts'
 import { patients } from '../../streams/patient/aggregate.ts'
 import type { GivenEvent } from '../support/given-projector.ts'
 import { reviewFact } from '../streams/ai-review-facts.ts'
-import { assessmentFact, at, caseFact, consentFact, consentTypeFact, ids, patientFact } from '../streams/facts.ts'
+import {
+  assessmentFact,
+  at,
+  caseFact,
+  clientFact,
+  consentFact,
+  consentTypeFact,
+  ids,
+  patientFact,
+} from '../streams/facts.ts'
 import { imageFact, ownImage } from '../streams/image-facts.ts'
 import { deliveryFact, subscriptionFact } from '../streams/webhook-facts.ts'
 import { openReadTables, org, otherOrg, problemOf, type ReadTables } from './read-tables.ts'
@@ -27,7 +38,7 @@ const numbered = (group: string, number: number) => `00000000-0000-4000-9${group
 const count = 7
 const each = <Value>(make: (number: number) => Value): Value[] =>
   Array.from({ length: count }, (_, number) => make(number))
-/** Pairs share an instant, so that only the id tells them apart. */
+/** Two records each have the same instant, so that only the id orders them. */
 const paired = (number: number) => at(Math.floor(number / 2))
 
 const manyDecisions = each((number) => ({
@@ -39,6 +50,12 @@ const manyDecisions = each((number) => ({
   stream: 'other consents',
 }))
 
+const manyClients = each((number) => {
+  const clientId = numbered('c', number)
+  const fact = clientFact('OauthClientRegistered', { clientId, registeredAt: paired(number) })
+  return { ...fact, stream: oauthClients.of(clientId).stream }
+})
+
 const readings = [
   { scheme: 'ward', value: '7|b' },
   { scheme: 'ward|7', value: 'b' },
@@ -46,11 +63,12 @@ const readings = [
 
 const typeStream = consentTypes.of(ids.org, ids.consentType).stream
 const events: GivenEvent[] = [
+  ...manyClients,
   ...[patientFact('PatientRegistered'), patientFact('PatientCorrected')].map((event) => ({
     ...event,
     stream: patients.of(ids.org, ids.patient).stream,
   })),
-  // One text, read in two ways.
+  // One text, which can be split in two ways.
   ...each((number) => ({
     ...patientFact('PatientRegistered', {
       patientId: numbered('7', number),
@@ -72,7 +90,7 @@ const events: GivenEvent[] = [
     ...caseFact('CaseOpened', { caseId: numbered('8', number), patientId: ids.otherPatient, openedAt: paired(number) }),
     stream: cases.of(ids.org, numbered('8', number)).stream,
   })),
-  // Of one case: two reviews at one instant each, and two lesions of one number.
+  // All in one case: two reviews at the same instant, and two lesions with the same number.
   ...each((number) => {
     const of = {
       caseId: numbered('8', 0),
@@ -104,7 +122,7 @@ const events: GivenEvent[] = [
     ...event,
     stream: images.of(ids.org, ownImage).stream,
   })),
-  // Of another patient, without a case.
+  // An image of another patient, without a case.
   ...each((number) => ({
     ...imageFact('ImageDeclared', {
       imageId: numbered('b', number),
@@ -171,8 +189,10 @@ afterAll(() => tables.close())
 
 const first = { after: null, fetch: 50 }
 
-/** Every query by the name that it is exported under, asked for something that the first organisation has. */
+/** Every query by its exported name, for a record that the first organisation has. */
 const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> = {
+  listClients: (tenant) => auth.listClients(pool, tenant, first),
+  getClient: (tenant) => auth.getClient(pool, tenant, numbered('c', 0)),
   getAssessment: (tenant) => assessmentRoutes.getAssessment(pool, tenant, ids.assessment),
   getPatient: (tenant) => clinical.getPatient(pool, tenant, ids.patient),
   listPatients: (tenant) => clinical.listPatients(pool, tenant, 'nhs|canary-9434765919', first),
@@ -218,7 +238,7 @@ describe('every query', () => {
   })
 
   it.each(Object.entries(queries))(
-    '%s finds what the organisation has, and for another one nothing, as if it did not exist',
+    '%s finds records of the organisation, and nothing for another organisation',
     async (name, query) => {
       const own = await query(org)
       const sizeOf = (found: unknown) => (Array.isArray(found) ? found.length : found instanceof Map ? found.size : 1)
@@ -230,7 +250,7 @@ describe('every query', () => {
 })
 
 describe('one record', () => {
-  it('of an assessment has its images in order, and its result', async () => {
+  it('of an assessment contains its images in order, and its result', async () => {
     const view = await assessmentRoutes.getAssessment(pool, org, ids.assessment.toUpperCase())
     const { aiProvider: ai_provider, outcome, completedAt: completed_at } = assessmentFact('AssessmentCompleted').data
     expect(view).toMatchObject({
@@ -248,7 +268,7 @@ describe('one record', () => {
     ])
   })
 
-  it('of a patient and of a case has what was registered, and the revision it stands at', async () => {
+  it('of a patient and of a case contains the registered data and the revision', async () => {
     const { givenName, familyName, dob, identifiers } = patientFact('PatientCorrected').data
     expect(await clinical.getPatient(pool, org, ids.patient)).toEqual({
       patientId: ids.patient,
@@ -273,7 +293,7 @@ describe('one record', () => {
     expect(await clinical.getCase(pool, org, ids.case)).toEqual({ ...opened, streamRevision: '3' })
   })
 
-  it('of an image has what was declared and what was stored, whether it is of an assessment or by itself', async () => {
+  it('of an image contains the declared and the stored data, for images of assessments and single images', async () => {
     const { key: objectKey, sha256, bytes } = imageFact('ImageReceived').data.object
     const common = { orgId: ids.org, caseId: ids.case, patientId: ids.patient, bodySiteId: ids.bodySite }
     expect(await imageQueries.getImage(pool, org, ownImage.toUpperCase())).toEqual({
@@ -320,7 +340,7 @@ describe('one record', () => {
     })
   })
 
-  it('of a finding and of a diagnosis has what was recorded, member by member', async () => {
+  it('of a finding and of a diagnosis contains every recorded member', async () => {
     const [finding] = (await clinical.listFindings(pool, org, ids.case, first)).map(toFindingRecord)
     const [diagnosis] = (await clinical.listDiagnoses(pool, org, ids.case, first)).map(toDiagnosisRecord)
     const { coordinates, bodySiteId } = caseFact('CaseFindingRecorded').data
@@ -351,7 +371,7 @@ describe('one record', () => {
     )
   })
 
-  it('of a review has images, result and lesions, with ids that stay the same', async () => {
+  it('of a review contains images, result and lesions, with stable ids', async () => {
     const first = await reviews.getReview(pool, org, ids.review)
     expect(first).toEqual(await reviews.getReview(pool, org, ids.review))
     const { details } = first
@@ -394,6 +414,10 @@ function listOf<Row extends object>(
 }
 
 const lists: Readonly<Record<string, { readonly list: List; readonly size: number }>> = {
+  clients: {
+    list: listOf((after, fetch) => auth.listClients(pool, org, { after, fetch }), auth.placeOfClient),
+    size: count,
+  },
   cases: {
     list: listOf((after, fetch) => clinical.listCases(pool, org, {}, { after, fetch }), clinical.placeOfCase),
     size: count + 1,
@@ -501,7 +525,7 @@ describe.each(Object.entries(lists))('paging through %s', (name, { list, size })
   const cursors = createCursors({ key: randomBytes(32) })
   const identity = { list: name, orgId: org, sort: 'test', filters: {} }
 
-  it.each([1, 2, 3, 50])('%i at a time shows every row once, in the order of the whole list', async (limit) => {
+  it.each([1, 2, 3, 50])('by pages of %i shows every row once, in the order of the whole list', async (limit) => {
     const whole = await list.page(null, 200)
     expect(whole).toHaveLength(size)
     const shown: object[] = []
@@ -522,7 +546,7 @@ describe('filters of the images', () => {
   const idsOf = async (filters: imageQueries.ImageFilters) =>
     (await imageQueries.listImages(pool, org, filters, first)).map(({ imageId }) => imageId)
 
-  it('are joined, newest first', async () => {
+  it('apply together, newest first', async () => {
     expect(await idsOf({ caseId: ids.case })).toEqual([ownImage, ids.secondImage, ids.image])
     expect(await idsOf({ caseId: ids.case, patientId: ids.patient, assessmentId: ids.assessment })).toEqual([
       ids.secondImage,
@@ -544,7 +568,7 @@ describe('an identifier', () => {
   const found = async (identifier: string) =>
     (await clinical.listPatients(pool, org, identifier, first)).map(({ patientId }) => patientId)
 
-  it('finds who has it now, however scheme and value are to be told apart', async () => {
+  it('finds its present owner, for every split into scheme and value', async () => {
     expect(await found('mrn|canary-17')).toEqual([ids.patient])
     expect(await found('ward|7|b')).toEqual(each((number) => numbered('7', number)))
     for (const unknown of [
@@ -561,14 +585,14 @@ describe('an identifier', () => {
   })
 })
 
-describe('what was never taken', () => {
+describe('undelivered events', () => {
   const idsOf = async (since: number, until: number, limit = 50) =>
     (await webhooks.listUndelivered(pool, org, numbered('3', 0), { since: at(since), until: at(until) }, limit)).map(
       ({ deliveryId }) => deliveryId,
     )
   const failed = (...numbers: number[]) => numbers.map((number) => numbered('7', number))
 
-  it('is found by the instant of what was told, oldest first', async () => {
+  it('are listed by the instant of the event, oldest first', async () => {
     expect(await idsOf(0, 60)).toEqual(failed(1, 2, 3, 4, 5, 6))
     expect(await idsOf(0, 60, 2)).toEqual(failed(1, 2))
     expect(await idsOf(1, 3)).toEqual(failed(2, 3, 4, 5))
@@ -580,7 +604,7 @@ describe('filters of the reviews', () => {
   const idsOf = async (filters: Parameters<typeof reviews.listReviews>[2], tenant = org) =>
     (await reviews.listReviews(pool, tenant, filters, first)).map((row) => row.aiReviewId)
 
-  it('are joined, newest first', async () => {
+  it('apply together, newest first', async () => {
     expect(await idsOf({ status: 'completed' })).toEqual([ids.review])
     expect(await idsOf({ caseId: numbered('5', 1) })).toEqual([5, 3, 1].map((number) => numbered('4', number)))
     expect(await idsOf({ caseId: numbered('5', 1), status: 'completed' })).toEqual([])

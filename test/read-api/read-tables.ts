@@ -1,7 +1,7 @@
 import { createPool, type Pool } from '../../platform/database/database.ts'
 import { Problem, type ProblemCode } from '../../platform/http/problems.ts'
 import { readModels } from '../../projections/registry.ts'
-import { shareOf, writeShares } from '../../projections/runtime/batch-writer.ts'
+import { partOf, writeBatch } from '../../projections/runtime/batch-writer.ts'
 import { ensureRuntimeSchema, prepareProjector } from '../../projections/runtime/schema.ts'
 import { inTransaction } from '../../platform/database/transaction.ts'
 import { recorded, type GivenEvent } from '../support/given-projector.ts'
@@ -16,7 +16,7 @@ export interface ReadTables {
   close(): Promise<void>
 }
 
-/** The tables of every read model as these facts leave them. */
+/** The tables of every read model after these facts. */
 export async function openReadTables(events: readonly GivenEvent[]): Promise<ReadTables> {
   const database = await freshDatabase()
   const pool = createPool({ url: database.url, max: 4 })
@@ -24,7 +24,7 @@ export async function openReadTables(events: readonly GivenEvent[]): Promise<Rea
   const stored = recorded(events)
   for (const projector of readModels) {
     const { position } = await inTransaction(pool, (client) => prepareProjector(client, projector))
-    await writeShares(pool, [shareOf(projector, stored, position, stored.at(-1)?.position ?? position)])
+    await writeBatch(pool, [partOf(projector, stored, position, stored.at(-1)?.position ?? position)])
   }
   return {
     pool,
@@ -35,7 +35,7 @@ export async function openReadTables(events: readonly GivenEvent[]): Promise<Rea
   }
 }
 
-/** The problem that a query is refused with, or `null`. */
+/** The code of the problem that a query throws, or `null`. */
 export async function problemOf(query: Promise<unknown>): Promise<ProblemCode | null> {
   try {
     await query

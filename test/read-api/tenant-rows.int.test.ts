@@ -32,15 +32,11 @@ const onAll = () => Promise.all(Array.from({ length: 3 }, () => getThing(pool, o
 const columns = 'thing_id uuid, org_id uuid, made_at timestamptz'
 
 describe('the row of a query by id', () => {
-  it('is read on from tables of another shape that were switched for those it was prepared on, by every connection', async () => {
+  it('is still read on every connection after its tables were replaced by tables of another shape', async () => {
     await pool.query(`create schema things create table things (${columns}, size text)`)
     await pool.query('insert into things.things values ($1, $2, $3, $4)', [ids.case, ids.org, '2026-03-01T10:00Z', 'S'])
     const thing = { thingId: ids.case, orgId: ids.org, madeAt: '2026-03-01T10:00:00.000Z' }
     expect(await onAll()).toEqual(Array.from({ length: 3 }, () => ({ ...thing, size: 'S' })))
-    const { rows } = await pool.query<{ count: number }>(
-      `select count(*)::int as count from pg_prepared_statements where statement like 'select "t"."thing_id"%'`,
-    )
-    expect(rows).toEqual([{ count: 1 }])
     await pool.query(`create schema things__next create table things (${columns}, size int, more boolean)`)
     await pool.query('insert into things__next.things values ($1, $2, $3, 2, true)', [
       ids.case,
@@ -57,7 +53,7 @@ describe('the row of a query by id', () => {
     expect(await problemOf(getThing(pool, otherOrg, ids.case))).toBe('not-found')
   })
 
-  it('fails for what is wrong with it at once', async () => {
+  it('fails at once for a missing table', async () => {
     const missing = defineProjector<never>()({ name: 'missing', version: 1, tables: [thingsTable], handlers: {} })
     const find = viewByIds((tenant: TenantId) => rowsOfTenant(missing, thingsTable, 't', tenant))
     await expect(find(pool, org)).rejects.toThrow('missing.things')

@@ -1,5 +1,8 @@
 import type { AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
+import type { AssessmentChannelEvent } from '../../streams/channels/assessment.ts'
+import type { ClinicalChannelEvent } from '../../streams/channels/clinical.ts'
 import type { ConsentChannelEvent } from '../../streams/channels/consent.ts'
+import type { WebhookChannelEvent } from '../../streams/channels/webhook.ts'
 import { lesion, reviewFact } from './ai-review-facts.ts'
 import { at, factsOf, ids } from './facts.ts'
 
@@ -81,4 +84,105 @@ export const consentPublicFact = factsOf<ConsentChannelEvent>({
   'consent.granted': decision('consent.granted', 0),
   'consent.denied': decision('consent.denied', 10),
   'consent.withdrawn': decision('consent.withdrawn', 14),
+})
+
+const ofOrg = { org_id: ids.org }
+const endedAssessment = {
+  ...ofOrg,
+  assessment_id: ids.assessment,
+  patient_id: ids.patient,
+  product_id: ids.product,
+  ended_at: at(19),
+}
+
+/** The events of the assessment channel. */
+export const assessmentPublicFact = factsOf<AssessmentChannelEvent>({
+  'assessment.completed': {
+    ...endedAssessment,
+    case_id: ids.case,
+    status: 'completed',
+    error_code: null,
+    ...envelope('assessment.completed', 19),
+  },
+  'assessment.failed': {
+    ...endedAssessment,
+    case_id: null,
+    status: 'failed',
+    error_code: 'UPLOAD_WINDOW_EXPIRED',
+    ...envelope('assessment.failed', 19),
+  },
+})
+
+const diagnosis = {
+  ...ofOrg,
+  diagnosis_id: ids.diagnosis,
+  finding_id: ids.finding,
+  case_id: ids.case,
+  ai_review_id: ids.review,
+}
+
+/** The events of the clinical channel. */
+export const clinicalPublicFact = factsOf<ClinicalChannelEvent>({
+  'clinical.patient.registered': {
+    ...ofOrg,
+    patient_id: ids.patient,
+    registered_at: at(0),
+    ...envelope('clinical.patient.registered', 0),
+  },
+  'clinical.patient.corrected': {
+    ...ofOrg,
+    patient_id: ids.patient,
+    corrected_at: at(5),
+    ...envelope('clinical.patient.corrected', 5),
+  },
+  'clinical.patient.revoked': {
+    ...ofOrg,
+    patient_id: ids.patient,
+    revoked_at: at(1),
+    ...envelope('clinical.patient.revoked', 1),
+  },
+  'clinical.case.opened': {
+    ...ofOrg,
+    case_id: ids.case,
+    patient_id: ids.patient,
+    product_id: ids.product,
+    assessment_id: ids.assessment,
+    opened_at: at(0),
+    ...envelope('clinical.case.opened', 0),
+  },
+  'clinical.finding.recorded': {
+    ...ofOrg,
+    finding_id: ids.finding,
+    case_id: ids.case,
+    ai_review_id: ids.review,
+    lesion_number: 1,
+    recorded_at: at(18),
+    ...envelope('clinical.finding.recorded', 18),
+  },
+  'clinical.diagnosis.recorded': { ...diagnosis, recorded_at: at(18), ...envelope('clinical.diagnosis.recorded', 18) },
+  'clinical.diagnosis.superseded': {
+    ...diagnosis,
+    superseded_by_id: ids.newReview,
+    superseded_at: at(20),
+    ...envelope('clinical.diagnosis.superseded', 20),
+  },
+})
+
+/** The events of the webhook channel. */
+export const webhookPublicFact = factsOf<WebhookChannelEvent>({
+  'webhook.endpoint.failing': {
+    ...ofOrg,
+    subscription_id: ids.subscription,
+    percent: 50,
+    failing_since: at(32),
+    disable_at: at(432_032),
+    ...envelope('webhook.endpoint.failing', 0),
+  },
+  'webhook.endpoint.disabled': {
+    ...ofOrg,
+    subscription_id: ids.subscription,
+    reason: 'no_success',
+    disabled_at: at(20),
+    ...envelope('webhook.endpoint.disabled', 20),
+  },
 })

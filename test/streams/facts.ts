@@ -6,16 +6,19 @@ import type { ConsentEvent } from '../../streams/consent/events.ts'
 import type { OauthClientEvent } from '../../streams/oauth-client/events.ts'
 import type { OauthScopeEvent } from '../../streams/oauth-scope/events.ts'
 import type { PatientEvent } from '../../streams/patient/events.ts'
+import type { ProjectionEvent } from '../../streams/projection/events.ts'
+import type { ReservationEvent } from '../../streams/reservation/events.ts'
 
 type Fact = { readonly type: string; readonly data: object }
 type DataOf<Event extends Fact, Type extends Event['type']> = Extract<Event, { type: Type }>['data']
 
 /** Events of one aggregate for tests: a complete one by its type, with the relevant members changed. */
 export function factsOf<Event extends Fact>(usual: { readonly [Type in Event['type']]: DataOf<Event, Type> }) {
-  return <Type extends Event['type']>(type: Type, changes: Partial<DataOf<Event, Type>> = {}) => {
+  const fact = <Type extends Event['type']>(type: Type, changes: Partial<DataOf<Event, Type>> = {}) => {
     const data: DataOf<Event, Type> = { ...usual[type], ...changes }
     return { type, data }
   }
+  return Object.assign(fact, { usual })
 }
 
 const id = (digits: string) => `00000000-0000-4000-8000-${digits.padStart(12, '0')}`
@@ -312,5 +315,30 @@ export const scopeFact = factsOf<OauthScopeEvent>({
     serviceId: 'recall-service',
     scopes: [{ scope: 'recalls:read', description: 'Read recalls' }],
     registeredAt: at(0),
+  },
+})
+
+export const reservationFact = factsOf<ReservationEvent>({
+  ReservationClaimed: {
+    claimId: ids.claim,
+    ownerStream: `patient-${ids.org}-${ids.patient}`,
+    ownerId: ids.patient,
+    fingerprint: null,
+    claimedAt: at(0),
+  },
+  ReservationConfirmed: { claimId: ids.claim, confirmedAt: at(1) },
+  ReservationReleased: { claimId: ids.claim, releasedAt: at(1) },
+})
+
+export const projectionFact = factsOf<ProjectionEvent>({
+  ProjectionEventSkipped: {
+    projector: 'patients',
+    commitPosition: '18446744073709551615',
+    preparePosition: '0',
+    eventId: ids.event,
+    eventType: 'PatientRegistered',
+    reason: 'written twice by the import of 2026-03-01',
+    skippedBy: 'operator',
+    skippedAt: at(0),
   },
 })

@@ -174,7 +174,7 @@ async function startRole(role: Role, env: Environment, started: (instance: RoleP
   }
 }
 
-/** The exit code of a killed process is null. It says nothing about the others. */
+/** The exit code of a killed process is null. It does not count. */
 function worst(codes: readonly (number | null)[]): number | null {
   return codes.find((code) => code !== null && code !== 0) ?? codes.find((code) => code === 0) ?? null
 }

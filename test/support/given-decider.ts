@@ -22,7 +22,9 @@ export function given<State, Event extends DomainEvent>(
     when<Command, Name extends string = never>(decide: Decide<State, Event, Command, Name>, command: Command) {
       const decision = decide(command, state)
       return {
-        /** Exactly these events, which the catalogue accepts; the same command again makes none, unless `again` says what it makes. */
+        /**
+         * Exactly these events, which the catalogue accepts. The same command again makes none, or those of `again`.
+         */
         thenEvents(expected: readonly Event[], again: readonly Event[] | Name = []): State {
           expect(decision).toEqual(expected)
           for (const event of expected) expect(catalogue.entry(event.type)?.refusals(event.data)).toEqual([])

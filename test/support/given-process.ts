@@ -1,11 +1,11 @@
 import type { Process, StepOutcome, TodoRow } from '../../processes/runtime/process.ts'
 import { leaseUntil } from '../../processes/runtime/step-timing.ts'
 import type { RecordedEvent } from '../../streams/store/events.ts'
-import { rowsAfter } from './given-projector.ts'
+import { rowsInMemory } from './rows-in-memory.ts'
 
-/** What a process has to do after these events, ordered by key and step; its list is replayed twice. */
-export async function todosAfter<Deps>(process: Process<Deps>, events: readonly RecordedEvent[]): Promise<TodoRow[]> {
-  const { todo: rows = [] } = await rowsAfter(process.list, events)
+/** The to-do list of a process after these events, ordered by key and step. */
+export function todosAfter<Deps>(process: Process<Deps>, events: readonly RecordedEvent[]): TodoRow[] {
+  const { todo: rows = [] } = rowsInMemory(process.list, events)
   return rows.map((row) => ({
     key: String(row['key']),
     step: String(row['step']),
@@ -15,7 +15,7 @@ export async function todosAfter<Deps>(process: Process<Deps>, events: readonly 
   }))
 }
 
-/** Of those, what is due at an instant. */
+/** The rows that are due at an instant. */
 export function dueAt(todos: readonly TodoRow[], now: Date): TodoRow[] {
   return todos.filter((todo) => todo.dueAt.getTime() <= now.getTime())
 }

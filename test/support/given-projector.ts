@@ -1,7 +1,7 @@
 import { v5 } from 'uuid'
 import { afterAll } from 'vitest'
 import { createPool, type Pool } from '../../platform/database/database.ts'
-import { shareOf, writeShares } from '../../projections/runtime/batch-writer.ts'
+import { partOf, writeBatch } from '../../projections/runtime/batch-writer.ts'
 import type { Projector, Row } from '../../projections/runtime/projector.ts'
 import { quoted } from '../../projections/runtime/row-statements.ts'
 import { ensureRuntimeSchema, prepareProjector } from '../../projections/runtime/schema.ts'
@@ -110,7 +110,7 @@ async function projectInto(
   for (const batch of batches) {
     const last = batch.at(-1)
     if (last === undefined) continue
-    await writeShares(pool, [shareOf(projector, batch, position, last.position)])
+    await writeBatch(pool, [partOf(projector, batch, position, last.position)])
     position = last.position
   }
   return readRows(pool, projector)

@@ -118,7 +118,7 @@ export async function startOutsideServer(answer: Answering): Promise<OutsideServ
 }
 
 /** The answers of the clinical and the consent service. */
-export interface Services {
+interface Services {
   /** Null while the case is not known. */
   patientId: string | null
   /** Null while the consent is unknown. */

@@ -3,7 +3,7 @@
  */
 import { Type, type Static } from 'typebox'
 import { defineChannel } from '../../processes/relay/channel.ts'
-import { defineProcess, laneStep, Nothing, step, type Todo } from '../../processes/runtime/define-process.ts'
+import { defineProcess, keyedStep, Nothing, step, type Todo } from '../../processes/runtime/define-process.ts'
 import type { StepOutcome } from '../../processes/runtime/process.ts'
 import { defineTable } from '../../projections/runtime/projector.ts'
 import { consentChannelStream } from '../../streams/channels/consent.ts'
@@ -30,7 +30,7 @@ const patientsTable = defineTable({
 const steps = {
   remind: step(RemindPayload, remind),
   forget: step(Nothing, async () => ({ kind: 'done' })),
-  call: laneStep(Nothing, async () => ({ kind: 'done' })),
+  call: keyedStep(Nothing, async () => ({ kind: 'done' })),
 }
 
 // @ts-expect-error the rows of this step lack the payload that its function reads
@@ -46,7 +46,7 @@ export const scheduled = process({
     ConsentRecorded: ({ data: { patientId, consentId } }, todo) => [
       todo.schedule('remind', patientId, { at, payload: { patientId, attempt: 1 } }),
       todo.schedule('forget', patientId, { at, existing: 'replace' }),
-      todo.schedule('call', patientId, { at, lane: consentId }),
+      todo.schedule('call', patientId, { at, concurrencyKey: consentId }),
       // @ts-expect-error the process has no such step
       todo.schedule('remnd', patientId, { at }),
       // @ts-expect-error the step needs a payload
@@ -57,7 +57,7 @@ export const scheduled = process({
       todo.schedule('remind', patientId, { at, payload: { patientId, attempt: '1' } }),
       // @ts-expect-error the step takes no payload
       todo.schedule('forget', patientId, { at, payload: { patientId } }),
-      // @ts-expect-error the step calls a receiver, so its rows have a lane
+      // @ts-expect-error the step calls a receiver, so its rows have a concurrency key
       todo.schedule('call', patientId, { at }),
       // @ts-expect-error the process has no such step
       todo.clear(patientId, 'remnd'),

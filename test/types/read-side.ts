@@ -11,7 +11,9 @@ import { listRoute } from '../../read-api/list-route.ts'
 import { readRoute, requireCurrent, type ReadDependencies } from '../../read-api/read-route.ts'
 import { columnsOf, rowsOfTenant, sortOrder, viewByIds } from '../../read-api/tenant-rows.ts'
 
-/** Mistakes on the read side. The type check fails when one of them compiles: its `@ts-expect-error` is unused then. */
+/**
+ * Mistakes that must not compile. `tsc` fails on an `@ts-expect-error` line without an error, so each line is a test.
+ */
 
 declare const app: ServiceApp
 declare const deps: ReadDependencies

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import { SeededRandom } from '../node-checks/seeded-random.ts'
+import { administerClient, registerScopes } from './auth-acts.ts'
 import { advanceAssessment, requestAssessment } from './assessment-acts.ts'
 import {
   changeConsentType,
@@ -17,7 +18,7 @@ import {
 } from './clinical-acts.ts'
 import { recordFindings, supersedeDiagnoses } from './finding-acts.ts'
 import { declareImage, receiveImage } from './image-acts.ts'
-import { advanceReview, claimSlot } from './review-acts.ts'
+import { advanceReview, takeSlot } from './review-acts.ts'
 import { Story } from './story.ts'
 import { advanceDelivery, changeSubscription, recover, redeliver, subscribe, testSubscription } from './webhook-acts.ts'
 
@@ -41,12 +42,14 @@ const acts = {
   testSubscription,
   redeliver,
   recover,
-  claimSlot,
+  takeSlot,
   advanceReview,
   recordFindings,
   supersedeDiagnoses,
   declareImage,
   receiveImage,
+  administerClient,
+  registerScopes,
 } satisfies Record<string, Act>
 
 /** One attempted act. An act that is impossible at that moment does nothing. */
@@ -75,7 +78,7 @@ const weights: Partial<Record<keyof typeof acts, number>> = {
   advanceAssessment: 4,
   advanceDelivery: 4,
   changeSubscription: 2,
-  claimSlot: 2,
+  takeSlot: 2,
   publishDecision: 2,
   recordFindings: 3,
   supersedeDiagnoses: 3,

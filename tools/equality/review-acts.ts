@@ -14,7 +14,7 @@ import { tenantOfFact } from '../../platform/kit/tenants.ts'
  * The oldest request of the channel gets a review, or the answer that one exists. Without such a request, a client
  * requests a review, or a case with a review gets another request.
  */
-export const claimSlot: Act = (story, random) => {
+export const takeSlot: Act = (story, random) => {
   const asked =
     story.requests.shift() ??
     (story.reviews.length > 0 && random.oneIn(2) ? askedAgain(story, random) : askedAnew(story, random))

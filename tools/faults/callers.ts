@@ -7,7 +7,7 @@ import type { CallerName, Outcome } from './outcomes.ts'
 import type { Stage } from './stage/stage.ts'
 
 /** Longest time for any request until its answer, in milliseconds (docs/reliability.md). */
-export const answerLimitMs = 60_000
+const answerLimitMs = 60_000
 /** After this time the request counts as hanging. */
 const hangMs = answerLimitMs + 15_000
 /** Callers do not wait the full Retry-After, so that they collect more answers. */

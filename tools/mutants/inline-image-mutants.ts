@@ -1,54 +1,49 @@
 import type { Mutant } from './mutant.ts'
 
-const decoding = 'test/commands/assessments/base64-decoding.unit.test.ts'
-const extraction = 'test/platform/http/json-extraction.unit.test.ts'
 const create = 'test/commands/assessments/create-route.int.test.ts'
-const staged = 'test/commands/assessments/staged-image.int.test.ts'
 
 export const inlineImageMutants: readonly Mutant[] = [
   {
     name: 'staging-kept',
     fault: 'pieces of images stay after their request',
     file: 'commands/assessments/staged-image.ts',
-    text: 'await Promise.allSettled(pieces.splice(0).map((key) => objects.remove(key)))',
-    replacement: 'pieces.splice(0)',
-    caughtBy: [
-      { file: staged, test: 'removes what it stored when it is discarded, however often' },
-      { file: create, test: 'leaves nothing behind of a request that is refused once its images are there' },
-    ],
+    at: 'openImage / discard / allSettled()',
+    becomes: 'undefined',
+    caughtBy: {
+      'test/commands/assessments/staged-image.int.test.ts': 'removes its objects when it is discarded, also repeatedly',
+      [create]: 'leaves no object behind when a request is refused after its images were staged',
+    },
   },
   {
     name: 'images-kept',
     fault: 'images of a request stay although its append is refused and no event names them',
     file: 'commands/assessments/create-route.ts',
-    text: 'if (error instanceof Problem) await stored.discard(',
-    replacement: 'if (error instanceof Problem) void (',
-    caughtBy: [{ file: create, test: 'removes what it stored for a key that another request has taken meanwhile' }],
+    at: 'addRoute / instanceof',
+    becomes: 'false',
+    caughtBy: { [create]: 'removes its objects when another request has used the key meanwhile' },
   },
   {
     name: 'case-of-a-repeat-unopened',
     fault: 'a repeat is answered with a case that is not open yet',
     file: 'commands/assessments/create-route.ts',
-    text: "taken.state.status === 'processing' ? await openAssessmentCase",
-    replacement: "taken.state.status === 'processing' && !taken.isReplayed ? await openAssessmentCase",
-    caughtBy: [
-      { file: create, test: 'opens the case before a repeat is answered when the first answer was never given' },
-    ],
+    at: 'addRoute / answer / ? 1',
+    becomes: '$test && !$test.left.object.object.isReplayed ? $consequent : $alternate',
+    caughtBy: { [create]: 'opens the case before it answers a repeat, if the first request ended without an answer' },
   },
   {
     name: 'padding-anywhere',
     fault: 'base64 with padding before its end is accepted',
     file: 'commands/assessments/base64-decoding.ts',
-    text: '(missing <= 2 && groups.at(-1) === padding)',
-    replacement: 'missing <= 2',
-    caughtBy: [{ file: decoding, test: 'padding before the end of a group' }],
+    at: 'createBase64Decoder / && 1',
+    becomes: '$left',
+    caughtBy: { 'test/commands/assessments/base64-decoding.unit.test.ts': 'padding before the end of a group' },
   },
   {
     name: 'second-data-taken',
     fault: 'two data members of one image are both accepted',
     file: 'platform/http/json-place.ts',
-    text: 'if (hasData) return false',
-    replacement: 'if (hasData && hasImages === false) return false',
-    caughtBy: [{ file: extraction, test: 'two data members, one of which is no text' }],
+    at: 'createJsonPlace / name / if 4',
+    becomes: '',
+    caughtBy: { 'test/platform/http/json-extraction.unit.test.ts': 'two data members, one of which is no text' },
   },
 ]

@@ -1,5 +1,5 @@
 import { allMutants } from './all-mutants.ts'
-import type { Catcher, Mutant } from './mutant.ts'
+import { catchersOf, type Catcher, type Mutant } from './mutant.ts'
 import { Clone, type Ending } from './planting.ts'
 
 const USAGE = `Plants deliberate faults one at a time in a copy of this checkout and runs the tests that must detect them.
@@ -33,7 +33,7 @@ async function runAll(mutants: readonly Mutant[]): Promise<boolean> {
     const survivors: string[] = []
     for (const mutant of mutants) {
       const startedAt = performance.now()
-      const endings = await clone.withFault(mutant, () => clone.endings(mutant.caughtBy))
+      const endings = await clone.withFault(mutant, () => clone.endings(catchersOf(mutant)))
       const isKilled = endings.every(({ kind }) => kind === 'failed')
       if (!isKilled) survivors.push(mutant.name)
       const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
@@ -42,7 +42,7 @@ async function runAll(mutants: readonly Mutant[]): Promise<boolean> {
       )
       if (!isKilled)
         for (const [index, ending] of endings.entries())
-          process.stdout.write(`    ${inWords(ending)}: ${mutant.caughtBy[index]?.test}\n`)
+          process.stdout.write(`    ${inWords(ending)}: ${catchersOf(mutant)[index]?.test}\n`)
     }
     process.stdout.write(`${mutants.length - survivors.length} of ${mutants.length} killed\n`)
     return survivors.length === 0
@@ -54,9 +54,7 @@ async function runAll(mutants: readonly Mutant[]): Promise<boolean> {
 /** A test that fails anyway, or does not exist, would prove nothing. */
 async function passesWithoutFaults(clone: Clone, mutants: readonly Mutant[]): Promise<boolean> {
   const catchers = [
-    ...new Map(
-      mutants.flatMap(({ caughtBy }) => caughtBy).map((catcher) => [`${catcher.file} ${catcher.test}`, catcher]),
-    ).values(),
+    ...new Map(mutants.flatMap(catchersOf).map((catcher) => [`${catcher.file} ${catcher.test}`, catcher])).values(),
   ]
   const endings = await clone.endings(catchers)
   const wrong = catchers.flatMap((catcher: Catcher, index) => {

@@ -5,14 +5,19 @@ export interface Mutant {
   readonly fault: string
   /** Path from the root of the repository. */
   readonly file: string
-  /** Occurs exactly once in the file. */
-  readonly text: string
-  readonly replacement: string
-  readonly caughtBy: readonly Catcher[]
+  /** The place in the file, and the code that replaces it: see `planted` in `places.ts`. */
+  readonly at: string
+  readonly becomes: string
+  /** By test file: a part of the name of each test that must fail, unique in that file. */
+  readonly caughtBy: Readonly<Record<string, string | readonly string[]>>
 }
 
-/** A test that must fail: its file, and a part of its name that is unique in that file. */
+/** A test that must fail. */
 export interface Catcher {
   readonly file: string
   readonly test: string
+}
+
+export function catchersOf({ caughtBy }: Mutant): Catcher[] {
+  return Object.entries(caughtBy).flatMap(([file, tests]) => [tests].flat().map((test) => ({ file, test })))
 }

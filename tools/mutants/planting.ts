@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Catcher, Mutant } from './mutant.ts'
+import { escaped, planted } from './places.ts'
 
 const run = promisify(execFile)
 export const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -51,17 +52,14 @@ export class Clone {
   }
 
   /** Runs `work` with the fault of the mutant in place. */
-  async withFault<Result>({ file, text, replacement }: Mutant, work: () => Promise<Result>): Promise<Result> {
-    const path = join(this.folder, file)
-    const whole = await readFile(path, 'utf8')
-    const [place, ...others] = placesOf(whole, text)
-    if (place === undefined || others.length > 0)
-      throw new Error(`${file} does not contain the text to be replaced exactly once`)
-    await writeFile(path, whole.slice(0, place.start) + replacement + whole.slice(place.end))
+  async withFault<Result>(mutant: Mutant, work: () => Promise<Result>): Promise<Result> {
+    const path = join(this.folder, mutant.file)
+    const text = await readFile(path, 'utf8')
+    await writeFile(path, planted(mutant, text))
     try {
       return await work()
     } finally {
-      await writeFile(path, whole)
+      await writeFile(path, text)
     }
   }
 
@@ -98,32 +96,9 @@ export class Clone {
   }
 }
 
-export function occurrences(whole: string, text: string): number {
-  return placesOf(whole, text).length
-}
-
-function escaped(text: string): string {
-  return text.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`)
-}
-
-/** Places of a text. White space and a comma before a closing bracket do not count, because the formatter sets both. */
-function placesOf(whole: string, text: string): { readonly start: number; readonly end: number }[] {
-  const characters = text
-    .replaceAll(/\s+/g, '')
-    .replaceAll(/,(?=[)\]}])/g, '')
-    .split('')
-  const pattern = characters
-    .map((character) => (/[)\]}]/.test(character) ? `,?\\s*\\${character}` : escaped(character)))
-    .join('\\s*')
-  return [...whole.matchAll(new RegExp(pattern, 'g'))].map(({ index, 0: found }) => ({
-    start: index,
-    end: index + found.length,
-  }))
-}
-
-/** Error texts of a test that never reached its assertions. */
+/** Error texts of a test that never reached its assertions, or of a fault that names what no longer exists. */
 const beside =
-  /^(Error: )?(Transform failed|Failed to load|Cannot find module|Hook timed out)|SyntaxError|ERR_MODULE_NOT_FOUND/
+  /^(Error: )?(Transform failed|Failed to load|Cannot find module|Hook timed out)|SyntaxError|ReferenceError|ERR_MODULE_NOT_FOUND/
 
 function endingOf({ testResults }: Report, { file, test }: Catcher): Ending {
   const result = testResults.find(({ name }) => name.endsWith(file))

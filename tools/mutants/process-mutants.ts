@@ -2,357 +2,302 @@ import type { Mutant } from './mutant.ts'
 
 const workers = 'test/processes/runtime/workers.int.test.ts'
 const goingOn = 'test/processes/runtime/continued-steps.int.test.ts'
-const pure = 'test/processes/runtime/pure.unit.test.ts'
-const startStep = 'test/processes/ai-review/start-step.int.test.ts'
-const deliverStep = 'test/processes/webhooks/deliver-step.int.test.ts'
-const findingsSteps = 'test/processes/clinical/findings-steps.int.test.ts'
+const egressStandstill = 'test/platform/outbound/egress-standstill.int.test.ts'
 const egress = 'test/platform/outbound/egress.int.test.ts'
 const databaseAddress = 'test/platform/database/database-address.int.test.ts'
+const pure = 'test/processes/runtime/pure.unit.test.ts'
+const deliverStep = 'test/processes/webhooks/deliver-step.int.test.ts'
+const startStep = 'test/processes/ai-review/start-step.int.test.ts'
+const sweepObjects = 'test/processes/housekeeping/sweep-objects.int.test.ts'
+const resumePoint = 'test/processes/relay/resume-point.int.test.ts'
 
 export const processMutants: readonly Mutant[] = [
   {
     name: 'close-while-connecting-hangs',
     fault: 'workers that are closed while they connect wait for wake-up signals for ever',
     file: 'processes/runtime/wake-ups.ts',
-    text: '    if (signal.aborted) resolve()\n',
-    replacement: '',
-    caughtBy: [{ file: workers, test: 'end when they are closed while they connect' }],
+    at: 'untilLost / if',
+    becomes: '',
+    caughtBy: { [workers]: 'end when they are closed while they connect' },
   },
   {
     name: 'claim-unfenced',
     fault: 'a row is processed again before its list has read the events of the step',
     file: 'processes/runtime/claims.ts',
-    text: 'fence_commit = coalesce(x.fence_commit, c.fence_commit), fence_prepare = coalesce(x.fence_prepare, c.fence_prepare)',
-    replacement: 'fence_commit = c.fence_commit',
-    caughtBy: [{ file: workers, test: 'do not run a step again before its list has seen what it appended' }],
+    at: "Claims / 'fence_commit = coalesce(x.fence_commit, c.fence_commit), fence_prepare = coalesce(x.fence_prepare, c.fence_prepare)'",
+    becomes: 'fence_commit = c.fence_commit',
+    caughtBy: { [workers]: 'do not run a step again before its list has seen what it appended' },
   },
   {
     name: 'claim-without-lease',
     fault: 'a claim is free again immediately',
     file: 'processes/runtime/process-worker.ts',
-    text: 'limit, now, new Date(lease), shares)',
-    replacement: 'limit, now, now, shares)',
-    caughtBy: [{ file: workers, test: 'share a list between instances without working anything off twice' }],
+    at: 'ProcessWorker / completeAndClaim() / .arguments.3',
+    becomes: 'new Date(0)',
+    caughtBy: { [workers]: 'share a list between instances without working anything off twice' },
   },
   {
     name: 'lease-outlived',
     fault: 'a step whose claim waited for the database is still in its call when another worker makes the same call',
     file: 'processes/runtime/process-worker.ts',
-    text: 'limitsWithin(Date.parse(until) - this.#options.now().getTime(), this.#options)',
-    replacement: 'limitsWithin(this.#options.stepLeaseMs, this.#options)',
-    caughtBy: [
-      { file: 'test/processes/runtime/slow-claims.int.test.ts', test: 'has no more time than its lease has left' },
-      {
-        file: 'test/processes/runtime/slow-claims.int.test.ts',
-        test: 'is claimed anew where its lease is as good as over',
-      },
-    ],
+    at: 'ProcessWorker / #termOf / limitsWithin()',
+    becomes: 'limitsWithin($arguments.1.stepLeaseMs, $arguments.1)',
+    caughtBy: {
+      'test/processes/runtime/slow-claims.int.test.ts': [
+        'has no more time than its lease has left',
+        'is claimed anew where its lease is as good as over',
+      ],
+    },
   },
   {
     name: 'goes-on-under-a-short-lease',
     fault: 'a step makes its next call with the rest of its lease from before',
     file: 'processes/runtime/process-worker.ts',
-    text: 'if (term?.limits.timeoutMs === stepTimeoutMs) return term',
-    replacement: 'if (term !== undefined) return term',
-    caughtBy: [{ file: goingOn, test: 'has the lease made longer once that leaves it less than its time limit' }],
+    at: 'ProcessWorker / #prolonged / if 2',
+    becomes: 'if ($consequent.argument !== undefined) $consequent',
+    caughtBy: { [goingOn]: 'has the lease made longer once that leaves it less than its time limit' },
   },
   {
     name: 'goes-on-without-its-claim',
     fault: 'a step continues although another worker has taken its claim',
     file: 'processes/runtime/claims.ts',
-    text: 'where process = $1 and worker = $2 and key = $3 and step = $4 and lease_until = $5',
-    replacement: 'where process = $1 and worker <> $2 and key = $3 and step = $4 and lease_until <> $5',
-    caughtBy: [{ file: goingOn, test: 'is left to whoever has taken its claim over' }],
+    at: "Claims / prolong / 'worker = $2 and key = $3 and step = $4 and lease_until = $5'",
+    becomes: 'worker <> $2 and key = $3 and step = $4 and lease_until <> $5',
+    caughtBy: { [goingOn]: 'is left to whoever has taken its claim over' },
   },
   {
     name: 'goes-on-while-stopping',
     fault: 'a step makes its next call although the workers are stopping',
     file: 'processes/runtime/process-worker.ts',
-    text: 'if (closing.aborted) return undefined',
-    replacement: '',
-    caughtBy: [{ file: goingOn, test: 'is given back by workers that are to stop' }],
+    at: 'ProcessWorker / #prolonged / if 1',
+    becomes: '',
+    caughtBy: { [goingOn]: 'is given back by workers that are to stop' },
   },
   {
     name: 'goes-on-once-prolonged',
     fault: 'a step makes its next call although the workers were stopped during the extension of its lease',
     file: 'processes/runtime/process-worker.ts',
-    text: 'return isOurs && !closing.aborted ?',
-    replacement: 'return isOurs ?',
-    caughtBy: [
-      { file: goingOn, test: 'is given back by workers that are told to stop while its lease is made longer' },
-    ],
+    at: 'ProcessWorker / #prolonged / &&',
+    becomes: '$left',
+    caughtBy: { [goingOn]: 'is given back by workers that are told to stop while its lease is made longer' },
   },
   {
     name: 'throws-before-going-on-count',
     fault: 'a step that throws after an answered call backs off as if no call was made',
     file: 'processes/runtime/process-worker.ts',
-    text: '      failures = 0\n',
-    replacement: '',
-    caughtBy: [
-      { file: goingOn, test: 'to a run that throws after it' },
-      { file: goingOn, test: 'to a run that waits after it' },
-    ],
+    at: 'ProcessWorker / for 2 / = 1',
+    becomes: 'undefined',
+    caughtBy: { [goingOn]: ['to a run that throws after it', 'to a run that waits after it'] },
   },
   {
     name: 'call-ends-before-its-answer',
     fault: 'a process that was suspended repeats a call that was answered meanwhile',
     file: 'platform/outbound/egress.ts',
-    text: "setTimeout(() => setImmediate(() => end(new EgressError('timeout', { mayHaveBeenSent: true }))), timeoutMs)",
-    replacement: "setTimeout(() => end(new EgressError('timeout', { mayHaveBeenSent: true })), timeoutMs)",
-    caughtBy: [
-      {
-        file: 'test/platform/outbound/egress-standstill.int.test.ts',
-        test: 'counts, although the time limit of the call has passed',
-      },
-    ],
+    at: 'endAfter / setTimeout() / setImmediate()',
+    becomes: '$arguments.0.body',
+    caughtBy: { [egressStandstill]: 'counts, although the time limit of the call has passed' },
   },
   {
     name: 'connecting-outlives-its-limit',
     fault: 'a call without a connection continues past its time limit and past a stop',
     file: 'platform/outbound/egress.ts',
-    text: '.request(asked), ending.unsent])',
-    replacement: '.request(asked)])',
-    caughtBy: [{ file: egress, test: 'ends unsent at its limit, and at the caller’s signal, while ' }],
+    at: 'createEgress / race() / .arguments.0',
+    becomes: '[$elements.0]',
+    caughtBy: { [egress]: 'ends unsent at its limit, and at the caller’s signal, while ' },
   },
   {
     name: 'sent-told-as-unsent',
     fault: 'a call that ended while the other side worked on it is reported as never sent',
     file: 'platform/outbound/egress.ts',
-    text: 'setImmediate(() => reject(new EgressError(error.code, { cause: error.cause })))',
-    replacement: 'reject(new EgressError(error.code, { cause: error.cause }))',
-    caughtBy: [{ file: egress, test: 'end a call whose answer does not arrive or does not end' }],
+    at: 'endAfter / setImmediate() 1',
+    becomes: '$arguments.0.body',
+    caughtBy: { [egress]: 'end a call whose answer does not arrive or does not end' },
   },
   {
     name: 'database-address-rewritten',
     fault: 'a database whose password contains a bare % refuses the connection, because its URL was rewritten',
     file: 'platform/database/database.ts',
-    text: 'connectionString: url,\n    Client:',
-    replacement: `connectionString: ((address) => (address.searchParams.set('options', '-c jit=off'), address.href))(new URL(url)),\n    Client:`,
-    caughtBy: [{ file: databaseAddress, test: 'with a bare % in its password' }],
+    at: 'createPool / connectionString / .value',
+    becomes: "((address) => (address.searchParams.set('options', '-c jit=off'), address.href))(new URL($self))",
+    caughtBy: { [databaseAddress]: 'with a bare % in its password' },
   },
   {
     name: 'operator-options-dropped',
     fault: 'the database settings in PGOPTIONS are ignored',
     file: 'platform/database/database.ts',
-    text: "[...ours, this.connectionParameters.options ?? '']",
-    replacement:
-      "[...ours, /[?&]options=/.test(config?.connectionString ?? '') ? (this.connectionParameters.options ?? '') : '']",
-    caughtBy: [
-      { file: databaseAddress, test: 'with PGOPTIONS, unless the address has options' },
-      { file: databaseAddress, test: 'applies PGOPTIONS over our settings' },
-    ],
+    at: 'clientWith / constructor / ??',
+    becomes: "''",
+    caughtBy: {
+      [databaseAddress]: ['with PGOPTIONS, unless the address has options', 'applies PGOPTIONS over our settings'],
+    },
   },
   {
     name: 'step-ends-before-its-answer',
     fault: 'a process that was suspended aborts a step whose call was answered meanwhile',
     file: 'processes/runtime/step-run.ts',
-    text: "setImmediate(() => stopping.abort(new DOMException('the step took too long', 'TimeoutError')))",
-    replacement: "stopping.abort(new DOMException('the step took too long', 'TimeoutError'))",
-    caughtBy: [
-      {
-        file: 'test/platform/outbound/egress-standstill.int.test.ts',
-        test: 'counts, although the time limit of the step has passed',
-      },
-    ],
+    at: 'runStep / setImmediate()',
+    becomes: '$arguments.0.body',
+    caughtBy: { [egressStandstill]: 'counts, although the time limit of the step has passed' },
   },
   {
     name: 'lease-of-no-length',
     fault: 'the lease of an attempt is over immediately, so the next worker makes the attempt too',
     file: 'processes/runtime/step-timing.ts',
-    text: 'now.getTime() + leaseMs',
-    replacement: 'now.getTime()',
-    caughtBy: [{ file: pure, test: 'ends in the future and within a minute' }],
+    at: 'leaseUntil / +',
+    becomes: '$left',
+    caughtBy: { [pure]: 'ends in the future and within a minute' },
   },
   {
     name: 'lease-never-ends',
     fault: 'an attempt blocks other workers at the very instant at which its lease ends',
     file: 'commands/handling/decision.ts',
-    text: 'leftMs > 0',
-    replacement: 'leftMs >= 0',
-    caughtBy: [
-      {
-        file: 'test/commands/handling/decision.unit.test.ts',
-        test: 'holds back whoever meets an attempt until its lease ends',
-      },
-    ],
+    at: 'openLeaseEnd / >',
+    becomes: '$left >= $right',
+    caughtBy: {
+      'test/commands/handling/decision.unit.test.ts':
+        'waits for an open attempt until its lease ends, and not at that instant',
+    },
   },
   {
     name: 'schedule-shifted',
     fault: 'the first delay of a retry schedule is skipped',
     file: 'processes/runtime/step-timing.ts',
-    text: 'scheduleMs[attempt - 1]',
-    replacement: 'scheduleMs[attempt]',
-    caughtBy: [
-      { file: pure, test: 'gives the delay after each try, and none when they are used up' },
-      { file: deliverStep, test: 'is due again after the next delay of the schedule' },
-    ],
+    at: 'nextDelay / -',
+    becomes: '$left',
+    caughtBy: {
+      [pure]: 'gives the delay after each try, and none when they are used up',
+      [deliverStep]: 'is due again after the next delay of the schedule',
+    },
   },
   {
     name: 'backoff-flat',
     fault: 'the delays between retries do not grow',
     file: 'platform/kit/backoff.ts',
-    text: '2 ** Math.min(attempt - 1, 30)',
-    replacement: '2',
-    caughtBy: [{ file: 'test/platform/kit/backoff.unit.test.ts', test: 'doubles up to its limit' }],
+    at: 'backoffMs / **',
+    becomes: '$left',
+    caughtBy: { 'test/platform/kit/backoff.unit.test.ts': 'doubles up to its limit' },
   },
   {
     name: 'waiting-is-success',
     fault: 'a wait for a lease resets the count of failures',
     file: 'processes/runtime/step-run.ts',
-    text: 'notBefore: result.until, fence: undefined, failures }',
-    replacement: 'notBefore: result.until, fence: undefined, failures: 0 }',
-    caughtBy: [{ file: pure, test: 'waits for an open attempt, which is no success' }],
+    at: 'completionOf / failures 3',
+    becomes: 'failures: 0',
+    caughtBy: { [pure]: 'waits for an open attempt, which is no success' },
   },
   {
     name: 'overtaken-plan-holds',
     fault: 'a call that was planned for one provider case is made although another case has replaced it',
     file: 'commands/ai-review/next-call.ts',
-    text: 'return isDeepStrictEqual(nextCall(state, now), planned)',
-    replacement: 'const next = nextCall(state, now)\n  return next.kind === planned.kind && next.call === planned.call',
-    caughtBy: [{ file: startStep, test: 'makes no call on a provider case that another instance has replaced' }],
+    at: 'isStillNext / isDeepStrictEqual()',
+    becomes: '[$arguments.0].every((next) => next.kind === $arguments.1.kind && next.call === $arguments.1.call)',
+    caughtBy: { [startStep]: 'makes no call on a provider case that another instance has replaced' },
   },
   {
     name: 'unneeded-call-ends-review',
     fault: 'a review ends because of an unreadable image that another instance has sent',
     file: 'commands/ai-review/record-outcome.ts',
-    text: 'isStillNext(of.unattempted, state, now)',
-    replacement: 'state.openAttempt === null',
-    caughtBy: [{ file: startStep, test: 'ends nothing because of an image that another instance has sent' }],
+    at: 'recordOutcome / isStillNext()',
+    becomes: '$arguments.1.openAttempt === null',
+    caughtBy: { [startStep]: 'ends nothing because of an image that another instance has sent' },
   },
   {
     name: 'call-before-attempt',
     fault: 'the provider is called before the attempt is in the stream',
     file: 'processes/ai-review/start.steps.ts',
-    text: `  const begun = await execute(deps.store, target, (state) => attemptCall(begin, state), context)
-  // As it is with the attempt: another instance may have used up a retry since the call was planned.
-  const review = begun.state
-  if (begun.events.length === 0 || !isStarting(review)) return unclaimed(review, step.now())
-  const answer = await answerOf(run, review, context, call)
-  throwIfStopping(step.signal)
-`,
-    replacement: `  const answer = await answerOf(run, run.loaded, context, call)
-  throwIfStopping(step.signal)
-  const begun = await execute(deps.store, target, (state) => attemptCall(begin, state), context)
-  const review = begun.state
-  if (begun.events.length === 0 || !isStarting(review)) return unclaimed(review, step.now())
-`,
-    caughtBy: [{ file: startStep, test: 'by a stop has no outcome: its attempt stays open for whoever comes next' }],
+    at: 'attempt / execute()',
+    becomes: 'answerOf(run, run.loaded, context, call).then(() => (throwIfStopping(step.signal), $self))',
+    caughtBy: { [startStep]: 'by a stop has no outcome: its attempt stays open for whoever comes next' },
   },
   {
     name: 'attempt-id-shared',
     fault: 'two workers begin an attempt under one id, and both count theirs as valid',
     file: 'processes/runtime/step-identity.ts',
-    text: 'return { commandId: v7(), correlationId',
-    replacement: `return { commandId: v5('attempt', eventId), correlationId`,
-    caughtBy: [{ file: deliverStep, test: 'is sent by one of several workers that are at it at once' }],
+    at: 'attemptCommand / commandId / .value',
+    becomes: "'018f0000-0000-7000-8000-000000000000'",
+    caughtBy: { [deliverStep]: 'is sent by one of several workers that are at it at once' },
   },
   {
     name: 'loser-sends-too',
     fault: 'a worker that lost the race for an attempt still sends',
     file: 'processes/webhooks/deliver.steps.ts',
-    text: `if (begun.events.length === 0 || begun.state.status !== 'pending') {`,
-    replacement: `if (begun.state.status !== 'pending') {`,
-    caughtBy: [{ file: deliverStep, test: 'is sent by one of several workers that are at it at once' }],
+    at: 'deliver / ||',
+    becomes: '$right',
+    caughtBy: { [deliverStep]: 'is sent by one of several workers that are at it at once' },
   },
   {
     name: 'superseded-before-recorded',
     fault: 'diagnoses are superseded although the earlier ones are not recorded yet',
     file: 'processes/clinical/findings.steps.ts',
-    text: '  await recordOnce(completed, deps)\n  const { aiReviewId',
-    replacement: '  const { aiReviewId',
-    caughtBy: [
-      {
-        file: findingsSteps,
-        test: 'records the findings first where the diagnoses are superseded first, and not again after',
-      },
-    ],
+    at: 'supersedeDiagnosesOfReview / recordOnce()',
+    becomes: 'undefined',
+    caughtBy: {
+      'test/processes/clinical/findings-steps.int.test.ts':
+        'records the findings first where the diagnoses are superseded first, and not again after',
+    },
   },
   {
     name: 'sweep-takes-all',
     fault: 'the sweep deletes settled images as orphans although events name them',
     file: 'processes/housekeeping/sweep-objects.ts',
-    text: 'modifiedAt < settled && !(await named(key))',
-    replacement: 'modifiedAt < settled && named !== undefined',
-    caughtBy: [
-      {
-        file: 'test/processes/housekeeping/sweep-objects.int.test.ts',
-        test: 'removes what a request has stored and no event names, on a settled day, and nothing else',
-      },
-    ],
+    at: 'createSweep / named()',
+    becomes: 'false',
+    caughtBy: {
+      [sweepObjects]: 'removes what a request has stored and no event names, on a settled day, and nothing else',
+    },
   },
   {
     name: 'sweep-of-today',
     fault: 'the sweep deletes images as orphans whose event is about to be appended',
     file: 'processes/housekeeping/sweep-objects.ts',
-    text: 'const settledMs = dayMs',
-    replacement: 'const settledMs = -2 * dayMs',
-    caughtBy: [
-      {
-        file: 'test/processes/housekeeping/sweep-objects.int.test.ts',
-        test: 'removes what a request has stored and no event names, on a settled day, and nothing else',
-      },
-    ],
+    at: 'settledMs / .init',
+    becomes: '-2 * $self',
+    caughtBy: {
+      [sweepObjects]: 'removes what a request has stored and no event names, on a settled day, and nothing else',
+    },
   },
   {
     name: 'id-not-derived',
     fault: 'a step that runs twice creates two ids',
     file: 'processes/runtime/step-identity.ts',
-    text: '.update(name)',
-    replacement: '.update(`${name}${performance.now()}`)',
-    caughtBy: [
-      { file: 'test/processes/runtime/step-identity.unit.test.ts', test: 'is the same whenever it is minted again' },
-    ],
+    at: 'derivedV7 / update() / .arguments.0',
+    becomes: 'String(performance.now())',
+    caughtBy: { 'test/processes/runtime/step-identity.unit.test.ts': 'is the same whenever it is minted again' },
   },
   {
     name: 'relay-forgets-quiet',
     fault: 'a relay continues after its last event, without the quiet stretch that it has passed',
     file: 'processes/relay/resume-point.ts',
-    text: 'source: comparePositions(published, quietSource) >= 0 ? published : quietSource }',
-    replacement: 'source: published }',
-    caughtBy: [
-      {
-        file: 'test/processes/relay/resume-point.int.test.ts',
-        test: 'is the later of the newest own event and the quiet stretch after it',
-      },
-    ],
+    at: 'resumePoint / return 2 / ?',
+    becomes: '$consequent',
+    caughtBy: { [resumePoint]: 'is the later of the newest own event and the quiet stretch after it' },
   },
   {
     name: 'relay-from-the-start',
     fault: 'a relay does not read the position of its channel',
     file: 'processes/relay/resume-point.ts',
-    text: '    if (source !== undefined) return source\n',
-    replacement: '    if (source === undefined) return source\n',
-    caughtBy: [
-      {
-        file: 'test/processes/relay/resume-point.int.test.ts',
-        test: 'is the later of the newest own event and the quiet stretch after it',
-      },
-    ],
+    at: 'newestOwn / if / .test',
+    becomes: '!($self)',
+    caughtBy: { [resumePoint]: 'is the later of the newest own event and the quiet stretch after it' },
   },
   {
     name: 'consent-as-good-as-granted',
     fault: 'any answer of the consent service permits an analysis',
     file: 'processes/adapters/consent-check.ts',
-    text: `return status === 'granted' ? 'granted' : 'not-granted'`,
-    replacement: `return status === '' ? 'not-granted' : 'granted'`,
-    caughtBy: [
-      {
-        file: 'test/processes/timeline/withdrawn-consent.int.test.ts',
-        test: 'before anything began: the provider hears nothing',
-      },
-    ],
+    at: 'createConsentCheck / ?',
+    becomes: '$consequent',
+    caughtBy: {
+      'test/processes/timeline/withdrawn-consent.int.test.ts': 'before anything began: the provider hears nothing',
+    },
   },
   {
     name: 'claims-crosswise',
     fault: "two instances with expired leases wait for each other's claims while each gives its claims back",
     file: 'processes/runtime/claims.ts',
-    text: 'where due.has_claim for update of c skip locked',
-    replacement: 'where due.has_claim for update of c',
-    caughtBy: [
-      {
-        file: 'test/processes/runtime/late-completions.int.test.ts',
-        test: 'is passed over by one who gives back and claims',
-      },
-    ],
+    at: "Claims / 'where due.has_claim for update of c skip locked'",
+    becomes: 'where due.has_claim for update of c',
+    caughtBy: {
+      'test/processes/runtime/late-completions.int.test.ts': 'is passed over by one who gives back and claims',
+    },
   },
 ]

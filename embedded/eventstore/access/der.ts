@@ -5,10 +5,10 @@ export const BOOLEAN = 0x01
 export const INTEGER = 0x02
 export const BIT_STRING = 0x03
 export const OCTET_STRING = 0x04
-export const OBJECT_ID = 0x06
+const OBJECT_ID = 0x06
 export const UTF8_STRING = 0x0c
 const UTC_TIME = 0x17
-export const GENERALIZED_TIME = 0x18
+const GENERALIZED_TIME = 0x18
 
 /** A value with its tag and length. */
 export function der(tag: number, ...parts: Buffer[]): Buffer {

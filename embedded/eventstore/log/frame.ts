@@ -23,7 +23,7 @@ import type { ProposedEvent } from '../wire/append-request.ts'
  */
 
 export const FRAME_OVERHEAD = 8
-export const ENTRY_HEADER = 28
+const ENTRY_HEADER = 28
 const BODY_HEADER = 4 + 8 + 8 + 4
 const FLAG_JSON = 1
 
@@ -44,8 +44,6 @@ export type Frame = {
   createdAt: number
   count: number
   bytes: Buffer
-  /** The parsed events, kept because several subscriptions send the same frames. */
-  events?: StoredEvent[]
 }
 
 /** An append with its size at a position of the log. */
@@ -123,10 +121,6 @@ export function splitFrames(bytes: Buffer, position: number): Frame[] {
 
 /** The events of a frame, in order. */
 export function frameEvents(frame: Frame): StoredEvent[] {
-  return (frame.events ??= eventsIn(frame))
-}
-
-function eventsIn(frame: Frame): StoredEvent[] {
   const events: StoredEvent[] = []
   let at = 4 + BODY_HEADER + frame.bytes.readUInt32LE(4)
   for (let index = 0; index < frame.count; index += 1) {

@@ -18,7 +18,7 @@ export const NODE_USAGE = `--data DIR [--port N] [--host HOST] [--users FILE [--
   --exit-with-parent   stops when its standard input closes`
 
 /** Logs one JSON object per line on standard output. Errors go to standard error. */
-export function say(level: 'info' | 'warn', event: string, details: object = {}): void {
+function say(level: 'info' | 'warn', event: string, details: object = {}): void {
   process.stdout.write(`${JSON.stringify({ level, event, ...details })}\n`)
 }
 

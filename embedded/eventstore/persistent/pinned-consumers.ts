@@ -12,7 +12,7 @@ type Bucket<Event> = { consumer: Consumer<Event> | undefined; inFlight: number }
  * consumer takes its share of the buckets from the others, idle ones first. The buckets of a consumer that leaves are
  * assigned again at their next message.
  */
-export class PinnedConsumers<Event> implements ConsumerStrategy<Event> {
+class PinnedConsumers<Event> implements ConsumerStrategy<Event> {
   private readonly keyOf: (event: Event) => string
   private readonly buckets: Bucket<Event>[] = Array.from({ length: BUCKETS }, () => ({
     consumer: undefined,

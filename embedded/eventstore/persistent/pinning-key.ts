@@ -1,7 +1,7 @@
 import { jsonOf } from '../../../platform/kit/json-reading.ts'
 import { eventData, eventType, type StoredEvent } from '../log/frame.ts'
 import { LINK_EVENT, type ResolvedEvent } from '../streams/links.ts'
-import { recordOf } from '../wire/event-message.ts'
+import { recordedEventBytes } from '../wire/event-message.ts'
 import { FieldReader } from '../wire/protobuf.ts'
 import type { Strategy } from './group-settings.ts'
 
@@ -32,7 +32,7 @@ const NO_BYTES = Buffer.alloc(0)
 /** Stream name and user metadata of a stored event. */
 export function recordFields(event: StoredEvent): { stream: string; metadata: Buffer } {
   const found: { stream: string; metadata: Buffer } = { stream: '', metadata: NO_BYTES }
-  const fields = new FieldReader(recordOf(event.message, event.layout))
+  const fields = new FieldReader(recordedEventBytes(event.message, event.layout))
   while (fields.next()) {
     if (fields.field === 2) {
       const name = fields.nested()

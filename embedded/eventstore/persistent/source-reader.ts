@@ -10,7 +10,7 @@ import { recordFields } from './pinning-key.ts'
 import type { GroupSettings } from './group-settings.ts'
 import type { SourceEvent, SourcePage } from './message.ts'
 
-export type GroupEvent = SourceEvent<ResolvedEvent>
+type GroupEvent = SourceEvent<ResolvedEvent>
 
 /** Reads the source of a group: pages of the log, and the events that are appended after the reader was created. */
 export type SourceReader = {

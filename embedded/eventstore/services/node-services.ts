@@ -8,7 +8,7 @@ import { PersistentSubscriptionsService } from '@eventstore/db-client/generated/
 import { StreamsService } from '@eventstore/db-client/generated/streams_grpc_pb.js'
 
 /** Version of the server whose protocol the node implements. */
-export const SERVER_VERSION = '23.10.6'
+const SERVER_VERSION = '23.10.6'
 
 const FEATURES: Record<string, string[]> = { read: ['position', 'events'], batchappend: ['deadline_duration'] }
 const GROUP_FEATURES = ['stream', 'all']

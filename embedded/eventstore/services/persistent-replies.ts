@@ -1,7 +1,7 @@
 import persistent from '@eventstore/db-client/generated/persistent_pb.js'
 import type { StoredEvent } from '../log/frame.ts'
 import type { ResolvedEvent } from '../streams/links.ts'
-import { recordOf, withStructuredId } from '../wire/event-message.ts'
+import { recordedEventBytes, withStructuredId } from '../wire/event-message.ts'
 import { fieldLength, varintLength, writeField, writeFieldHeader, writeVarint } from '../wire/protobuf.ts'
 
 const EVENT = 0x0a
@@ -22,7 +22,7 @@ export function delivery({ event, link }: ResolvedEvent, retries: number, struct
   const position = (link ?? event)?.position ?? 0
   const record = (stored: StoredEvent | undefined): Buffer | undefined => {
     if (stored === undefined) return undefined
-    const bytes = recordOf(stored.message, stored.layout)
+    const bytes = recordedEventBytes(stored.message, stored.layout)
     return structuredIds ? withStructuredId(bytes) : bytes
   }
   const eventRecord = event === undefined || link === undefined ? record(event) : atPosition(record(event), position)

@@ -1,5 +1,5 @@
 import type { StoredEvent } from '../log/frame.ts'
-import { readEventMessage, recordOf, withStructuredId } from '../wire/event-message.ts'
+import { readEventMessage, recordedEventBytes, withStructuredId } from '../wire/event-message.ts'
 import type { ReadRequest } from '../wire/read-request.ts'
 import { resolveLink, type LinkReader } from '../streams/links.ts'
 import type { StreamStore } from '../streams/stream-store.ts'
@@ -19,7 +19,7 @@ export function replyOf(
   if (!request.structuredIds && link === undefined) return stored.message
   const record = (part: StoredEvent | undefined): Buffer | undefined => {
     if (part === undefined) return undefined
-    const bytes = recordOf(part.message, part.layout)
+    const bytes = recordedEventBytes(part.message, part.layout)
     return request.structuredIds ? withStructuredId(bytes) : bytes
   }
   return readEventMessage(record(event), record(link), stored.position)

@@ -14,7 +14,7 @@ export type StreamMetadata = {
  * Roles for each right in metadata: read, write, delete, read metadata, write metadata. Undefined where the default
  * applies.
  */
-export type StreamAcl = { [Right in AclRight]: string[] | undefined }
+type StreamAcl = { [Right in AclRight]: string[] | undefined }
 export type AclRight = (typeof ACL_RIGHTS)[number]
 const ACL_RIGHTS = ['$r', '$w', '$d', '$mr', '$mw'] as const
 

@@ -137,7 +137,7 @@ export function writeMessage(
 }
 
 /** The `RecordedEvent` inside a stored event's message, as a view. */
-export function recordOf(message: Buffer, layout: EventLayout): Buffer {
+export function recordedEventBytes(message: Buffer, layout: EventLayout): Buffer {
   return message.subarray(layout.recordStart, layout.dataStart + layout.dataLength)
 }
 

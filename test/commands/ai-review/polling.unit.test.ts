@@ -5,7 +5,7 @@ import { loadConfiguration } from '../../../platform/configuration/configuration
 
 const start = Date.parse('2026-03-01T10:00:00.000Z')
 const defaults = loadConfiguration({})
-/** A schedule, and the time budget that the deadline follows from. */
+/** A schedule with the time budget that gives the deadline. */
 interface Budgeted extends PollSchedule {
   readonly timeoutMs: number
 }
@@ -15,7 +15,7 @@ const schedule: Budgeted = {
   timeoutMs: defaults.providerResultTimeoutMs,
 }
 
-/** When each poll falls, in milliseconds from the start, when every one is made at its time and finds nothing. */
+/** Times of all polls, in milliseconds from the start, if each runs at its time and finds no result. */
 function polls(of: Budgeted, retryAfterMs = 0): number[] {
   const deadlineAt = new Date(start + of.timeoutMs)
   const made: number[] = []
@@ -28,11 +28,11 @@ function polls(of: Budgeted, retryAfterMs = 0): number[] {
 }
 
 describe('the polling schedule', () => {
-  it('by default falls at 5, 10, 25, 55, 115, 235 and 535 s, and the last time exactly at 600 s (T3)', () => {
+  it('by default polls at 5, 10, 25, 55, 115, 235 and 535 s, and the last time exactly at 600 s (T3)', () => {
     expect(polls(schedule).map((ms) => ms / 1000)).toEqual([5, 10, 25, 55, 115, 235, 535, 600])
   })
 
-  it('ends at the number of attempts where that comes first', () => {
+  it('ends at the number of attempts if that comes before the deadline', () => {
     expect(polls({ ...schedule, maxAttempts: 3 })).toEqual([5_000, 10_000, 25_000])
   })
 
@@ -42,19 +42,19 @@ describe('the polling schedule', () => {
     ])
   })
 
-  it('waits as long as the provider asks for, but never past the deadline (T4)', () => {
+  it('waits as long as the provider requests, but never past the deadline (T4)', () => {
     expect(polls(schedule, 60_000).slice(0, 4)).toEqual([5_000, 65_000, 125_000, 185_000])
     expect(polls(schedule, 3_600_000)).toEqual([5_000, 600_000])
     expect(polls(schedule, 1)).toEqual(polls(schedule))
   })
 
-  it('is over for a poll that an outage delayed past the deadline: it was still made (T29)', () => {
+  it('makes a poll that an outage delayed past the deadline, and then ends (T29)', () => {
     const deadlineAt = new Date(start + 600_000)
     expect(nextPollAt(schedule, { attemptCount: 3, deadlineAt }, new Date(start + 900_000))).toBeNull()
     expect(nextPollAt(schedule, { attemptCount: 3, deadlineAt }, deadlineAt)).toBeNull()
   })
 
-  it('rises, ends at the deadline at the latest, and is never longer than allowed, whatever is configured', () => {
+  it('rises, ends at the deadline at the latest, and stays within the limits for every configuration', () => {
     const arbitrary = record({
       initialDelayMs: integer({ min: 1, max: 10_000 }),
       backoffMs: array(integer({ min: 1, max: 10_000 }), { minLength: 1, maxLength: 8 }),

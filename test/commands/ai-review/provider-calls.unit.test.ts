@@ -42,13 +42,13 @@ describe('beginning a provider call', () => {
     ['an image', inProgress, image(ids.image)],
     ['process', [...inProgress, ...sent], process],
     ['result', awaiting, poll],
-  ])('fences %s: the same again waits for the lease', (_name, events, next) => {
+  ])('fences %s: the same call again waits for the lease', (_name, events, next) => {
     given(aiReviews, ...events)
       .when(attemptCall, begin(next))
       .thenEvents([open(next.call, next.call === 'image' ? next.imageId : null)])
   })
 
-  it('is refused another attempt while the lease is open, and allowed it when the lease has ended', () => {
+  it('refuses another attempt while the lease is open, and allows it after the lease has ended', () => {
     given(aiReviews, ...pending, open('case'))
       .when(attemptCall, { ...begin(createCase), attemptId: ids.event })
       .thenNothing()
@@ -58,7 +58,7 @@ describe('beginning a provider call', () => {
       .thenEvents([fact('AiReviewCallAttempted', { attemptedAt: at(24), leaseUntil: at(44) })])
   })
 
-  it('makes no call that the stream does not want', () => {
+  it('makes no call that the stream does not need', () => {
     given(aiReviews).when(attemptCall, begin(createCase)).thenNothing()
     given(aiReviews, ...pending)
       .when(attemptCall, begin(process))
@@ -75,7 +75,7 @@ describe('beginning a provider call', () => {
         .thenNothing()
   })
 
-  it('makes no call that was planned for a provider case, or a poll, that is over', () => {
+  it('makes no call that was planned for an abandoned provider case or an earlier poll', () => {
     const replaced = fact('AiReviewProviderCaseCreated', { providerCaseId: 701 })
     given(aiReviews, ...inProgress, replaced)
       .when(attemptCall, begin(image(ids.image)))
@@ -98,21 +98,21 @@ const outcome = (came: CallOutcome, changes: Partial<RecordOutcome> = {}): Recor
   ...changes,
 })
 
-describe('recording what a call came to', () => {
-  it('of case: the provider case', () => {
+describe('recording the outcome of a call', () => {
+  it('case: records the provider case', () => {
     given(aiReviews, ...pending, open('case'))
       .when(recordOutcome, outcome({ kind: 'case-created', providerCaseId: 700 }))
       .thenEvents([fact('AiReviewProviderCaseCreated', { createdAt: at(9) })])
   })
 
-  it('of image: the image sent', () => {
+  it('image: records that the image was sent', () => {
     const { imageId, providerImageId, providerImageHash } = fact('AiReviewImageSent').data
     given(aiReviews, ...inProgress, open('image', ids.image))
       .when(recordOutcome, outcome({ kind: 'image-sent', imageId, providerImageId, providerImageHash }))
       .thenEvents([fact('AiReviewImageSent', { sentAt: at(9) })])
   })
 
-  it('of process: the review awaits its result', () => {
+  it('process: the review awaits its result', () => {
     const { providerChecksum, nextPollAt, deadlineAt } = accepted.data
     const after = given(aiReviews, ...inProgress, ...sent, open('process'))
       .when(
@@ -128,7 +128,7 @@ describe('recording what a call came to', () => {
     expect(after).toMatchObject({ status: 'awaiting_result', providerCaseId: 700, providerChecksum })
   })
 
-  it('a transient failure while starting: one more retry, and when', () => {
+  it('a transient failure while starting: records one more retry and its time', () => {
     const transient = {
       kind: 'start-deferred',
       retry: 3,
@@ -144,7 +144,7 @@ describe('recording what a call came to', () => {
       ])
   })
 
-  it('a check that failed after a crash cut off an attempt: the provider case is abandoned all the same', () => {
+  it('a failed check after a crash during an attempt: the provider case is still abandoned', () => {
     const check = {
       kind: 'start-deferred',
       retry: 1,
@@ -164,7 +164,7 @@ describe('recording what a call came to', () => {
       ])
   })
 
-  it('checks of two runs that hung until the second took over: one retry', () => {
+  it('failed checks of two workers for the same call: one retry', () => {
     const check = {
       kind: 'start-deferred',
       retry: 1,
@@ -177,7 +177,7 @@ describe('recording what a call came to', () => {
       .thenNothing()
   })
 
-  it('a call that was not sent: due again, and no try used up', () => {
+  it('a call that was not sent: due again, without a used try', () => {
     const after = given(aiReviews, ...pending, open('case'))
       .when(recordOutcome, outcome({ kind: 'postponed', call: 'case', retryAt: new Date(at(12)) }))
       .thenEvents([fact('AiReviewCallPostponed', { postponedAt: at(9), retryAt: at(12) })])
@@ -245,10 +245,10 @@ describe('recording what a call came to', () => {
   })
 })
 
-describe('an outcome that comes too late', () => {
+describe('a late outcome', () => {
   const created = { kind: 'case-created', providerCaseId: 700 } as const
 
-  it('changes nothing when another attempt has taken over, or none is open', () => {
+  it('changes nothing if another attempt is open, or none', () => {
     given(aiReviews, ...pending, fact('AiReviewCallAttempted', { attemptId: ids.event }))
       .when(recordOutcome, outcome(created))
       .thenNothing()
@@ -267,7 +267,7 @@ describe('an outcome that comes too late', () => {
       .thenNothing()
   })
 
-  it('of a check before any call changes nothing while an attempt is under way, and counts once its lease has ended', () => {
+  it('of a check before a call changes nothing while an attempt is under way, and counts after its lease has ended', () => {
     const missing = {
       kind: 'failed',
       classification: 'consent_missing',
@@ -286,7 +286,7 @@ describe('an outcome that comes too late', () => {
       ])
   })
 
-  it('of a check before a call that is not needed any more changes nothing', () => {
+  it('of a check before a call that is no longer needed changes nothing', () => {
     const unread = {
       kind: 'failed',
       classification: 'image_fetch_failed',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { claimSlot } from '../../../commands/ai-review/claim-slot.ts'
+import { takeSlot } from '../../../commands/ai-review/take-slot.ts'
 import { nextCall } from '../../../commands/ai-review/next-call.ts'
 import { openReview } from '../../../commands/ai-review/open-review.ts'
 import { startReview } from '../../../commands/ai-review/open-review.ts'
@@ -27,36 +27,36 @@ const ends = {
 
 describe('the slot of a case and a product', () => {
   const claimed = slotFact('AiReviewSlotClaimed')
-  const { claimedAt: _, supersedes: _supersedes, request: _request, ...claim } = claimed.data
-  const command = { ...claim, requestEventId: ids.requestEvent, now: new Date(at(2)) }
+  const { claimedAt: _, supersedes: _supersedes, request: _request, ...holder } = claimed.data
+  const command = { ...holder, requestEventId: ids.requestEvent, now: new Date(at(2)) }
   const another = { ...command, aiReviewId: ids.attempt, requestEventId: ids.event, now: new Date(at(3)) }
 
   it('is claimed once', () => {
-    given(aiReviewSlots).when(claimSlot, command).thenEvents([claimed])
+    given(aiReviewSlots).when(takeSlot, command).thenEvents([claimed])
   })
 
-  it('answers another request with its holder, once, and enqueues nothing', () => {
+  it('records the holder as the answer to another request, once, and enqueues nothing', () => {
     given(aiReviewSlots, claimed)
-      .when(claimSlot, another)
+      .when(takeSlot, another)
       .thenEvents([slotFact('AiReviewRequestAnswered')])
   })
 
   it('opens the review that its claim describes, once', () => {
-    given(aiReviews).when(openReview, { claim: claimed.data }).thenEvents([requested])
+    given(aiReviews).when(openReview, { holder: claimed.data }).thenEvents([requested])
     for (const end of Object.values(ends))
-      given(aiReviews, requested, end).when(openReview, { claim: claimed.data }).thenNothing()
+      given(aiReviews, requested, end).when(openReview, { holder: claimed.data }).thenNothing()
   })
 })
 
 describe('starting a review', () => {
   const command = { patientId: ids.patient, now: new Date(at(3)) }
 
-  it('is said once, whatever is retried', () => {
+  it('is recorded once, also after retries', () => {
     given(aiReviews, requested).when(startReview, command).thenEvents([started])
     given(aiReviews, requested, started, caseCreated).when(startReview, command).thenNothing()
   })
 
-  it('does nothing for a review that is absent, awaits its result or has ended', () => {
+  it('does nothing for a review that does not exist, awaits its result or has ended', () => {
     given(aiReviews).when(startReview, command).thenNothing()
     given(aiReviews, ...awaiting)
       .when(startReview, command)
@@ -89,7 +89,7 @@ describe('the next provider call', () => {
     })
   })
 
-  it('is none before the request and after the end', () => {
+  it('does not exist before the request and after the end', () => {
     expect(nextCall(after(), now)).toEqual({ kind: 'nothing' })
     for (const end of Object.values(ends)) expect(nextCall(after(...awaiting, end), now)).toEqual({ kind: 'nothing' })
   })
@@ -100,12 +100,12 @@ describe('the next provider call', () => {
     expect(nextCall(open, now)).toEqual({ kind: 'call', call: 'case' })
   })
 
-  it.each(['case', 'image'] as const)('starts a new provider case when a crash cut off %s (T29)', (call) => {
+  it.each(['case', 'image'] as const)('starts a new provider case after a crash during %s (T29)', (call) => {
     const cutOff = after(requested, started, caseCreated, firstSent, attempt(call, at(50), ids.secondImage))
     expect(nextCall(cutOff, now)).toEqual({ kind: 'call', call: 'case' })
   })
 
-  it('forgets no attempt that was cut off, whatever is attempted after it (T29)', () => {
+  it('forgets no interrupted attempt, whatever the next attempt is (T29)', () => {
     const twice = after(
       requested,
       started,
@@ -169,7 +169,7 @@ describe('a consent that is withdrawn (T24)', () => {
   const command = { now: new Date(at(14)) }
   const failed = fact('AiReviewFailed', { classification: 'consent_missing', upstreamStatus: null, failedAt: at(14) })
 
-  it('fails a review that has not been handed over, pending or in progress', () => {
+  it('fails a review that is pending or in progress', () => {
     given(aiReviews, requested).when(withdrawConsent, command).thenEvents([failed])
     given(aiReviews, requested, started, caseCreated, firstSent).when(withdrawConsent, command).thenEvents([failed])
   })
@@ -180,7 +180,7 @@ describe('a consent that is withdrawn (T24)', () => {
       .thenEvents([fact('AiReviewCancelled')])
   })
 
-  it('but overridden by a later decision leaves the review as it is, and says so', () => {
+  it('and granted again leaves the review unchanged, and records this', () => {
     const confirmed = fact('AiReviewConsentConfirmed', { checkedAt: at(14) })
     for (const events of [[requested], [...awaiting]]) {
       const before = given(aiReviews, ...events).state
@@ -196,7 +196,7 @@ describe('a consent that is withdrawn (T24)', () => {
     given(aiReviews).when(confirmConsent, command).thenNothing()
   })
 
-  it('does nothing to a review that has ended, or never was', () => {
+  it('does nothing to a review that has ended or does not exist', () => {
     given(aiReviews).when(withdrawConsent, command).thenNothing()
     for (const end of Object.values(ends))
       given(aiReviews, ...awaiting, end)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { cancelReview, isSameRequest } from '../../../commands/ai-review/cancel-review.ts'
-import { claimSlot } from '../../../commands/ai-review/claim-slot.ts'
+import { takeSlot } from '../../../commands/ai-review/take-slot.ts'
 import { openReview } from '../../../commands/ai-review/open-review.ts'
 import { supersedeReview } from '../../../commands/ai-review/supersede-review.ts'
 import { supersedeSlot } from '../../../commands/ai-review/supersede-review.ts'
@@ -37,7 +37,7 @@ describe('cancelling a review', () => {
       .thenEvents([cancelled])
   })
 
-  it('again, with the key or without or with another, changes nothing', () => {
+  it('again, with the same key, another key or none, changes nothing', () => {
     for (const other of [request, null, { ...request, key: hash('3') }]) {
       given(aiReviews, ...awaiting, cancelled)
         .when(cancelReview, { ...command, request: other })
@@ -58,7 +58,7 @@ describe('cancelling a review', () => {
       .thenRefused('ai-review-not-cancellable')
   })
 
-  it('is told apart by its key for ever, also when the review was superseded since', () => {
+  it('is identified by its key for ever, also after the review was superseded', () => {
     const after = given(aiReviews, requested, cancelled, superseded)
     after.when(cancelReview, command).thenNothing()
     after.when(cancelReview, { ...command, request: null }).thenRefused('ai-review-not-cancellable')
@@ -79,27 +79,27 @@ const claimedAnew = slotFact('AiReviewSlotClaimed', {
 })
 
 describe('superseding the review that holds a slot', () => {
-  const { claimedAt: _claimedAt, requestEventId: _requestEventId, ...claim } = claimedAnew.data
-  const command = { ...claim, supersedes, now: new Date(at(15)) }
+  const { claimedAt: _claimedAt, requestEventId: _requestEventId, ...holder } = claimedAnew.data
+  const command = { ...holder, supersedes, now: new Date(at(15)) }
   const another = { ...command, aiReviewId: ids.attempt, request: { ...request, key: hash('3') } }
 
   it('gives the slot to the new one, once', () => {
     given(aiReviewSlots, claimed).when(supersedeSlot, command).thenEvents([claimedAnew])
   })
 
-  it('without a key is refused when it was done before', () => {
+  it('without a key is refused the second time', () => {
     const unkeyed = slotFact('AiReviewSlotClaimed', { ...claimedAnew.data, request: null })
     given(aiReviewSlots, claimed)
       .when(supersedeSlot, { ...command, request: null })
       .thenEvents([unkeyed], 'ai-review-already-superseded')
   })
 
-  it('that somebody else has superseded is refused', () => {
+  it('that another request has superseded is refused', () => {
     given(aiReviewSlots, claimed, claimedAnew).when(supersedeSlot, another).thenRefused('ai-review-already-superseded')
     given(aiReviewSlots).when(supersedeSlot, command).thenRefused('conflict')
   })
 
-  it('is known by its key also when the new review was superseded in turn, and not for another body', () => {
+  it('is identified by its key also after the new review was superseded, and refused for another body', () => {
     const third = slotFact('AiReviewSlotClaimed', {
       ...claimedAnew.data,
       aiReviewId: ids.attempt,
@@ -113,33 +113,33 @@ describe('superseding the review that holds a slot', () => {
       .thenRefused('idempotency-key-reused')
   })
 
-  it('leaves the request answered that was given the slot at first', () => {
+  it('keeps the answer of the request that claimed the slot first', () => {
     const { claimedAt: _at, supersedes: _supersedes, request: _request, ...asked } = claimed.data
     const again = { ...asked, requestEventId: ids.requestEvent, now: new Date(at(20)) }
-    given(aiReviewSlots, claimed, claimedAnew).when(claimSlot, again).thenNothing()
+    given(aiReviewSlots, claimed, claimedAnew).when(takeSlot, again).thenNothing()
     const answered = slotFact('AiReviewRequestAnswered', { aiReviewId: ids.newReview, answeredAt: at(20) })
     given(aiReviewSlots, claimed, claimedAnew)
-      .when(claimSlot, { ...again, requestEventId: ids.event })
+      .when(takeSlot, { ...again, requestEventId: ids.event })
       .thenEvents([answered])
   })
 })
 
 describe('a review that was superseded', () => {
-  const command = { claim: claimedAnew.data }
+  const command = { holder: claimedAnew.data }
 
   it.each([
     ...open,
     ['completed', [...awaiting, completed]],
     ['failed', [requested, failed]],
     ['cancelled', [requested, fact('AiReviewCancelled')]],
-  ] as const)('when %s is told so, once', (_status, events) => {
+  ] as const)('when %s records it, once', (_status, events) => {
     given(aiReviews, ...events)
       .when(supersedeReview, command)
       .thenEvents([superseded])
   })
 
-  it('is told nothing by a first claim, nor where there is no review', () => {
-    given(aiReviews, requested).when(supersedeReview, { claim: claimed.data }).thenNothing()
+  it('records nothing for a first claim, or if there is no review', () => {
+    given(aiReviews, requested).when(supersedeReview, { holder: claimed.data }).thenNothing()
     given(aiReviews).when(supersedeReview, command).thenNothing()
   })
 

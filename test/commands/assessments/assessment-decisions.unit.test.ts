@@ -66,7 +66,7 @@ describe('creating an assessment from inline images', () => {
       .thenRefused('idempotency-key-reused')
   })
 
-  it.each(Object.entries(ended))('answers the repeat of one that is %s without an event', (_status, end) => {
+  it.each(Object.entries(ended))('appends nothing for a repeat when the assessment is %s', (_status, end) => {
     given(assessments, ...processing, end)
       .when(createInlineAssessment, command)
       .thenNothing()
@@ -90,7 +90,7 @@ describe('creating an assessment from declared images', () => {
       .thenRefused('idempotency-key-reused')
   })
 
-  it('answers the repeat of one that is submitted, or was closed, without an event', () => {
+  it('appends nothing for a repeat when the assessment is submitted or closed', () => {
     given(assessments, slotRequested, awaited, submitted).when(createSlotAssessment, command).thenNothing()
     given(assessments, slotRequested, awaited, closed).when(createSlotAssessment, command).thenNothing()
   })
@@ -109,14 +109,14 @@ describe('submitting uploads', () => {
   const bySubmit = fact('AssessmentSubmitted', { request })
   const closesAt = Date.parse(awaited.data.closesAt)
 
-  it('submits once, under a key or without', () => {
+  it('submits once, with a key or without', () => {
     given(assessments, slotRequested, awaited).when(submitAssessment, command).thenEvents([bySubmit])
     given(assessments, slotRequested, awaited)
       .when(submitAssessment, { ...command, request: null })
       .thenEvents([submitted])
   })
 
-  it('does nothing where a submission stands, whoever asks', () => {
+  it('does nothing after a submission, for any caller', () => {
     for (const story of [[], [reviewRequested], [reviewRequested, ended.completed]]) {
       given(assessments, slotRequested, awaited, bySubmit, ...story)
         .when(submitAssessment, command)
@@ -133,7 +133,7 @@ describe('submitting uploads', () => {
     }
   })
 
-  it('refuses one that has failed, but answers the very key that submitted it', () => {
+  it('refuses a failed assessment, except for the key that submitted it', () => {
     const failed = given(assessments, slotRequested, awaited, bySubmit, ended.failed)
     failed.when(submitAssessment, command).thenNothing()
     failed.when(submitAssessment, { ...command, request: other }).thenRefused('assessment-not-awaiting-images')
@@ -146,19 +146,19 @@ describe('submitting uploads', () => {
       .thenRefused('assessment-not-awaiting-images')
   })
 
-  it('refuses a key that submitted with another body', () => {
+  it('refuses a key that was used with another body', () => {
     const changed = { ...command, request: { ...request, fingerprint: hash('e') } }
     given(assessments, slotRequested, awaited, bySubmit)
       .when(submitAssessment, changed)
       .thenRefused('idempotency-key-reused')
   })
 
-  it('refuses what does not exist, and what was requested otherwise', () => {
+  it('refuses an unknown assessment, and one in inline mode', () => {
     given(assessments).when(submitAssessment, command).thenRefused('not-found')
     given(assessments, requested).when(submitAssessment, command).thenRefused('assessment-not-awaiting-images')
   })
 
-  it('takes the last millisecond of the window, and no later one', () => {
+  it('accepts the last millisecond of the window, and no later one', () => {
     const last = { ...command, now: new Date(closesAt - 1) }
     const { state } = given(assessments, slotRequested, awaited)
     expect(meetSubmission(last, state)).toBe('uploads')
@@ -171,7 +171,7 @@ describe('submitting uploads', () => {
 describe('closing the upload window', () => {
   const closesAt = Date.parse(awaited.data.closesAt)
 
-  it('ends the assessment when the window has passed, not a millisecond before', () => {
+  it('ends the assessment at the end of the window, not a millisecond before', () => {
     given(assessments, slotRequested, awaited)
       .when(closeUploads, { now: new Date(closesAt - 1) })
       .thenNothing()
@@ -180,7 +180,7 @@ describe('closing the upload window', () => {
       .thenEvents([closed])
   })
 
-  it('leaves one that is submitted, has ended, or was requested otherwise as it is', () => {
+  it('does not change an assessment that is submitted, has ended, or is in inline mode', () => {
     const late = { now: new Date(closesAt + 60_000) }
     given(assessments).when(closeUploads, late).thenNothing()
     given(assessments, requested).when(closeUploads, late).thenNothing()
@@ -190,14 +190,14 @@ describe('closing the upload window', () => {
   })
 })
 
-describe('asking for the review', () => {
+describe('requesting the review', () => {
   const command = { now: new Date(at(1)) }
 
-  it('names each image once, and sends what is not dermoscopic as MACROSCOPIC', () => {
+  it('names each image once, and sends images that are not dermoscopic as MACROSCOPIC', () => {
     given(assessments, requested, submitted).when(requestReview, command).thenEvents([reviewRequested])
   })
 
-  it('does nothing before the images are there, or after the end', () => {
+  it('does nothing before the images are submitted, or after the end', () => {
     given(assessments).when(requestReview, command).thenNothing()
     given(assessments, requested).when(requestReview, command).thenNothing()
     given(assessments, requested, submitted, ended.failed).when(requestReview, command).thenNothing()
@@ -222,7 +222,7 @@ describe('concluding an assessment', () => {
       .thenEvents([fact('AssessmentCompleted', { outcome })])
   })
 
-  it('fails when one image of a completed review is unsuitable, whatever was found (T6)', () => {
+  it('fails when one image of a completed review is unsuitable, for any findings (T6)', () => {
     const quality = [...imageQuality, { imageId: ids.secondImage, quality: unsuitableQuality }]
     given(assessments, ...processing)
       .when(
@@ -253,7 +253,7 @@ describe('concluding an assessment', () => {
       .thenEvents([failed(code)])
   })
 
-  it('fails when the review was cancelled, telling a withdrawn consent from a request (T28)', () => {
+  it('fails when the review was cancelled, with different codes for withdrawn consent and a request (T28)', () => {
     given(assessments, ...processing)
       .when(concludeAssessment, command({ kind: 'cancelled', reason: 'consent_withdrawn' }))
       .thenEvents([failed('CONSENT_MISSING')])
@@ -262,13 +262,13 @@ describe('concluding an assessment', () => {
       .thenEvents([failed('CANCELLED')])
   })
 
-  it.each(Object.entries(ended))('leaves one that is %s as it is', (_status, end) => {
+  it.each(Object.entries(ended))('does not change an assessment that is %s', (_status, end) => {
     given(assessments, ...processing, end)
       .when(concludeAssessment, command({ kind: 'failed', classification: 'image_fetch_failed' }))
       .thenNothing()
   })
 
-  it('does nothing for one that was never submitted', () => {
+  it('does nothing for an assessment that was never submitted', () => {
     given(assessments, requested)
       .when(concludeAssessment, command({ kind: 'failed', classification: 'image_fetch_failed' }))
       .thenNothing()
@@ -285,7 +285,7 @@ describe('expiring an assessment', () => {
     failedAt: submitted.data.deadlineAt,
   })
 
-  it('ends it at its deadline, not a millisecond before', () => {
+  it('ends the assessment at its deadline, not a millisecond before', () => {
     const deadline = Date.parse(submitted.data.deadlineAt)
     given(assessments, ...processing)
       .when(expireAssessment, { now: new Date(deadline - 1) })
@@ -298,7 +298,7 @@ describe('expiring an assessment', () => {
       .thenEvents([timedOut])
   })
 
-  it.each(Object.entries(ended))('leaves one that is %s as it is', (_status, end) => {
+  it.each(Object.entries(ended))('does not change an assessment that is %s', (_status, end) => {
     given(assessments, ...processing, end)
       .when(expireAssessment, { now: new Date(at(7200)) })
       .thenNothing()

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { createBase64Decoder } from '../../../commands/assessments/base64-decoding.ts'
 
 interface Decoded {
-  /** Null where the text is no base64. */
+  /** Null if the text is not base64. */
   readonly bytes: Buffer | null
   readonly size: number
 }
@@ -25,7 +25,7 @@ function decode(text: string, cuts: readonly number[] = []): Decoded {
   return { bytes: decoder.isBase64() ? Buffer.concat(chunks) : null, size: decoder.size() }
 }
 
-/** The whole text at once, as it was decoded before images were taken as they come. */
+/** Decodes the whole text at once, for comparison. */
 function decodeWhole(text: string): Decoded {
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
   const size = Math.floor((text.length * 3) / 4) - padding
@@ -42,7 +42,7 @@ const nearlyBase64 = fc
   .map((parts) => parts.join(''))
 
 describe('base64 in pieces', () => {
-  it('gives the bytes that went in, wherever it is cut', () => {
+  it('decodes to the original bytes, wherever it is cut', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1, maxLength: 300 }), cuts, (bytes, places) => {
         const whole = Buffer.from(bytes)
@@ -52,7 +52,7 @@ describe('base64 in pieces', () => {
     )
   })
 
-  it('is judged as a whole text was', () => {
+  it('gives the same result as the whole text', () => {
     fc.assert(
       fc.property(
         fc.oneof(nearlyBase64, fc.string({ unit: 'grapheme-ascii' }), fc.base64String()),
@@ -88,7 +88,7 @@ describe('base64 in pieces', () => {
     ])
   })
 
-  it('gives no byte any more once it is refused', () => {
+  it('gives no bytes after a refusal', () => {
     const decoder = createBase64Decoder()
     expect(decoder.push(Buffer.from('QUJD')).toString()).toBe('ABC')
     expect(decoder.push(Buffer.from('QU@D'))).toHaveLength(0)

@@ -31,7 +31,7 @@ afterEach(async () => {
   for (const { app } of apps.splice(0)) await app.close()
 })
 
-/** The routes, as another process has them: over another store, or one that something happens to. */
+/** The routes of another process: over another store, or over one that a test interrupts. */
 async function start(store: EventStore = world.store, objects: Partial<ObjectStore> = {}): Promise<TestApplication> {
   const deps = { ...world.deps, store, objects: { ...world.deps.objects, ...objects } }
   const app = await startApplication({
@@ -95,7 +95,7 @@ it('stores what the event names, under the day of the request, and nothing else'
   expect(contents.toSorted()).toEqual(photos.map((bytes) => bytes.toString('base64')).toSorted())
 })
 
-it('takes an empty external_reference and echoes it', async () => {
+it('accepts an empty external_reference and returns it', async () => {
   const t = await start()
   const inline = await create(t, bodyOf([photo()], { patient, external_reference: '' }))
   expect([inline.status, at(inline.record, 'external_reference')]).toEqual([202, ''])
@@ -103,7 +103,7 @@ it('takes an empty external_reference and echoes it', async () => {
   expect([without.status, at(without.record, 'external_reference')]).toEqual([202, undefined])
 })
 
-it('takes a mime_type in any case, with data and without', async () => {
+it('accepts a mime_type in any case, with data and without', async () => {
   const t = await start()
   const {
     images: [image],
@@ -118,7 +118,7 @@ it('takes a mime_type in any case, with data and without', async () => {
   })
 })
 
-it('keeps the objects of one of two processes that take the same request at once', async () => {
+it('keeps only one set of objects when two processes accept the same request at once', async () => {
   const both = [await start(), await start(world.otherStore)]
   const body = bodyOf([photo(large), photo()])
   const answers = await Promise.all(both.map((t) => create(t, body, 'at-once')))
@@ -127,7 +127,7 @@ it('keeps the objects of one of two processes that take the same request at once
   expect(await keys()).toEqual(await named(answers[0]?.record))
 })
 
-it('removes what it stored for a key that another request has taken meanwhile', async () => {
+it('removes its objects when another request has used the key meanwhile', async () => {
   const other = await start(world.otherStore)
   const known = { patient_id: textAt((await create(other, bodyOf([photo()]))).record, 'patient_id') }
   const before = await keys()
@@ -144,7 +144,7 @@ it('removes what it stored for a key that another request has taken meanwhile', 
   expect((await keys()).filter((key) => !before.includes(key))).toEqual(await named(winner))
 })
 
-it('keeps what it stored when nobody knows whether the event was written, but not how it came', async () => {
+it('keeps the images, but not their staged pieces, when the outcome of the append is unknown', async () => {
   const t = await start(
     watched(world.store, (stream) => {
       if (stream.startsWith('assessment-')) throw new AppendOutcomeUnknownError(stream, 1)
@@ -157,7 +157,7 @@ it('keeps what it stored when nobody knows whether the event was written, but no
   expect((await keys()).map((key) => key.split('/')[0])).toEqual(['images', 'images'])
 })
 
-it('leaves nothing behind when the object store goes away between two images', async () => {
+it('leaves no object behind when the object store fails between two images', async () => {
   let puts = 0
   const put: ObjectStore['put'] = async (key, ...rest) => {
     if (key.startsWith('images/') && ++puts === 2) throw problem('object-store-unavailable')
@@ -170,7 +170,7 @@ it('leaves nothing behind when the object store goes away between two images', a
   expect([puts, await keys()]).toEqual([2, []])
 })
 
-it('leaves nothing behind of a request that is refused once its images are there', async () => {
+it('leaves no object behind when a request is refused after its images were staged', async () => {
   const t = await start()
   expect(await create(t, bodyOf([photo(large)], { patient_id: randomUUID() }))).toMatchObject({
     status: 404,
@@ -184,7 +184,7 @@ it('leaves nothing behind of a request that is refused once its images are there
   expect(await keys()).toEqual([])
 })
 
-it('opens the case before a repeat is answered when the first answer was never given', async () => {
+it('opens the case before it answers a repeat, if the first request ended without an answer', async () => {
   const broken = await start(
     watched(world.store, (stream) => {
       if (stream.startsWith('case-')) throw new EventStoreUnavailableError('away')
@@ -198,7 +198,7 @@ it('opens the case before a repeat is answered when the first answer was never g
   expect(state).toMatchObject({ status: 'open', assessmentId: textAt(again.record, 'id') })
 })
 
-it('asks the event store nothing before an assessment of declared images for a known patient', async () => {
+it('reads nothing from the event store before an assessment of declared images for a known patient', async () => {
   const known = textAt((await create(await start(), bodyOf([photo()]))).record, 'patient_id')
   const declared = {
     ...bodyOf([], { patient_id: known }),

@@ -16,7 +16,7 @@ function segment(marker: number, length: number): Buffer {
   return bytes
 }
 
-/** The photograph with segments between its first marker and what followed it. */
+/** The photograph with additional segments after its first marker. */
 function withSegments(...segments: readonly Buffer[]): Buffer {
   return Buffer.concat([jpeg.subarray(0, 2), ...segments, jpeg.subarray(2)])
 }
@@ -37,7 +37,7 @@ function sizeOf(bytes: Uint8Array) {
 }
 
 describe('the head of an image', () => {
-  it('names the dimensions, however its bytes are cut', () => {
+  it('contains the dimensions, however its bytes are cut', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 5_000 }), { minLength: 1, maxLength: 20 }), (lengths) => {
         const chunkOf = (at: number) => lengths[at % lengths.length] ?? 1
@@ -55,7 +55,7 @@ describe('the head of an image', () => {
     expect(measured(withSegments(...metadata), 'jpg', () => 1_000_000)).toEqual(sizeOf(jpeg))
   })
 
-  it('names none of what is cut off, empty, of another type, or not an image', () => {
+  it('contains no dimensions if the bytes are cut off, empty, of another type, or not an image', () => {
     expect(measured(jpeg.subarray(0, 20), 'jpg')).toBeNull()
     expect(measured(withSegments(segment(0xe1, 65_000)).subarray(0, 3_000), 'jpg')).toBeNull()
     expect(measured(Buffer.alloc(0), 'jpg')).toBeNull()
@@ -64,7 +64,7 @@ describe('the head of an image', () => {
     expect(measured(Buffer.alloc(200_000, 0xff), 'jpg')).toBeNull()
   })
 
-  it('is measured in reasonable steps whatever the bytes are', () => {
+  it('is measured in a limited number of steps for any bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 4_000 }), fc.boolean(), (bytes, isJpeg) => {
         const noise = Buffer.concat([isJpeg ? Buffer.from([0xff, 0xd8, 0xff, 0xe0]) : Buffer.alloc(0), bytes])

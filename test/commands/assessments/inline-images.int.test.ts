@@ -32,7 +32,7 @@ const declared = (bytes: Buffer, mime_type = 'image/jpeg'): Declared => ({
 })
 const raw = (data: string): Declared => ({ capture_type: 'other', mime_type: 'image/jpeg', data })
 
-/** A PNG whose header names these dimensions. */
+/** A PNG with these dimensions in its header. */
 function sized(width: number, height: number): Buffer {
   const bytes = Buffer.from(png)
   bytes.writeUInt32BE(width, 16)
@@ -80,7 +80,7 @@ describe('inline images', () => {
     expect(second?.height).toBeGreaterThan(0)
   })
 
-  it('carry data all of them, or the request is of another mode', async () => {
+  it('have data in all images, or the request is in slot mode', async () => {
     const empty = { capture_type: 'other', mime_type: 'image/png' } as const
     expect(await refusal([declared(jpeg), empty])).toEqual({
       code: 'mixed-image-mode',
@@ -143,7 +143,7 @@ describe('inline images', () => {
     expect(await refusal(parts(5 * MiB + 1), false)).toEqual({ code: 'image-too-large', errors: ['/images too-large'] })
   })
 
-  it('have at most 64 megapixels, as their header names them', async () => {
+  it('have at most 64 megapixels in their header', async () => {
     expect(await refusal([declared(sized(8_000, 8_000), 'image/png')])).toBeNull()
     expect(await refusal([declared(sized(64_000_000, 1), 'image/png')])).toBeNull()
     expect(await refusal([declared(sized(1, 64_000_001), 'image/png')])).toEqual({
@@ -156,7 +156,7 @@ describe('inline images', () => {
     })
   })
 
-  it('that cannot be measured are taken in development only', async () => {
+  it('without dimensions are accepted in development only', async () => {
     const headless = declared(Buffer.from([0xff, 0xd8, 0xff, 0xd9, 0, 0]))
     expect(await refusal([headless], true)).toEqual({
       code: 'image-invalid',
@@ -165,7 +165,7 @@ describe('inline images', () => {
     expect(await check([headless], false)).toEqual([expect.objectContaining({ width: null, height: null })])
   })
 
-  it('of no pixels are not images', async () => {
+  it('without pixels are refused', async () => {
     expect((await refusal([declared(sized(0, 100), 'image/png')]))?.code).toBe('image-invalid')
   })
 })
@@ -181,7 +181,7 @@ describe('an Idempotency-Key', () => {
   const fixed = (value: unknown) =>
     fingerprintBody(value, (bytes) => createHash('sha256').update('a fixed key').update(bytes).digest('hex'))
 
-  it('stands for the same request as it did in every release', async () => {
+  it('has the same fingerprint as in every release', async () => {
     const images = [
       declared(Buffer.from('\xff\xd8\xff\xd9', 'latin1')),
       declared(Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), 'image/png'),

@@ -97,7 +97,7 @@ describe('the outcome of several lesions', () => {
     }
   })
 
-  it('ranks: each grade scores lower than the one before it, and never outside 0 to 1', () => {
+  it('scores each grade lower than the more severe one before it, from 0 to 1', () => {
     const scores = [...representatives.map((each) => outcomeOf([each], [])), outcomeOf([], [])].map(
       ({ malignancy_score }) => malignancy_score,
     )
@@ -106,7 +106,7 @@ describe('the outcome of several lesions', () => {
     expect(scores.every((score) => score >= 0 && score <= 1)).toBe(true)
   })
 
-  it('is inconclusive without any, and names each with its codes', () => {
+  it('is inconclusive without lesions, and contains each lesion with its codes', () => {
     expect(gradeOf(outcomeOf([], []))).toEqual(none)
     const { lesions } = outcomeOf([found('Benign', null, 1), found('Malignant', null, 2)], [])
     expect(lesions.map(({ lesion_number, category: name }) => [lesion_number, name])).toEqual([
@@ -141,7 +141,7 @@ describe('image quality', () => {
     }
   })
 
-  it('that is unsuitable in one image fails the assessment, whatever the grade', () => {
+  it('that is unsuitable in one image fails the assessment, for every grade', () => {
     for (const each of representatives) {
       expect(conclude(each, unsuitableQuality)).toEqual([
         expect.objectContaining({
@@ -154,7 +154,7 @@ describe('image quality', () => {
 })
 
 describe('docs/outcome-mapping.md', () => {
-  it('has the table that the code follows, and its version', async () => {
+  it('contains the same table and version as the code', async () => {
     const text = await readFile(new URL('../../../docs/outcome-mapping.md', import.meta.url), 'utf8')
     const cells = text
       .split('\n')

@@ -6,12 +6,14 @@ import { stageImages, type StagedImages } from '../../../commands/assessments/st
 import { startObjectStore } from '../../../embedded/object-store/start-object-store.ts'
 import { connectObjectStore, type ObjectStore } from '../../../platform/storage/object-store.ts'
 
-/** An object store of its own, and images that are staged in it. */
+/** A separate object store, and images that are staged in it. */
 export interface StageWorld {
   readonly objects: ObjectStore
-  /** The keys of what is stored. */
+  /** Keys of all stored objects. */
   keys(): Promise<readonly string[]>
-  /** The images of a request whose `data` these are, pushed in pieces of some 64 KiB; undefined where there is none. */
+  /**
+   * Stages a request with these `data` members, in pieces of about 64 KiB. Undefined stands for an image without data.
+   */
   stage(data: readonly (string | undefined)[], given?: Partial<ObjectStore>): Promise<StagedImages>
   close(): Promise<void>
 }
@@ -56,7 +58,7 @@ async function write(staged: StagedImages, index: number, data: string): Promise
   for (let from = 0; from < text.length; from += 65_521) {
     const piece = Buffer.from(text.subarray(from, from + 65_521))
     await staged.write(piece)
-    // As a socket does that reads into the same memory again.
+    // Like a socket that reuses its memory for the next read.
     piece.fill('x')
   }
   await staged.end()

@@ -35,7 +35,7 @@ async function stored(image: StagedImage | undefined, key: string): Promise<Buff
   return bytes
 }
 
-it('keeps images in memory that are small together, and asks the object store nothing', async () => {
+it('keeps images in memory if their sum is small, and makes no call to the object store', async () => {
   const images = [jpeg(600 * KiB), jpeg(424 * KiB)]
   const staged = await world.stage(images.map(base64))
   expect(await world.keys()).toEqual([])
@@ -46,13 +46,13 @@ it('keeps images in memory that are small together, and asks the object store no
     expect((await stored(staged.at(place), `images/${place}`)).equals(bytes)).toBe(true)
 })
 
-it('sends large images in pieces, each under a key of its own, and stores them whole', async () => {
+it('sends large images in pieces, each under its own key, and stores them whole', async () => {
   const images = [jpeg(3 * MiB), jpeg(500 * KiB), jpeg(5 * MiB + 1), jpeg(600 * KiB)]
   const staged = await world.stage(images.map(base64))
   const keys = await world.keys()
   const [folder = ''] = keys.map((key) => key.split('/').slice(0, 2).join('/'))
   expect(folder).toMatch(/^staging\/[0-9a-f]{24}$/)
-  // The two small ones are too large for memory together: the second one goes to the object store, too.
+  // The two small images together are too large for memory, so the second one also goes to the object store.
   expect(keys).toEqual(['0/0', '0/1', '2/0', '2/1', '2/2', '3/0'].map((piece) => `${folder}/${piece}`))
   for (const [place, bytes] of images.entries())
     expect((await stored(staged.at(place), `images/${place}`)).equals(bytes)).toBe(true)
@@ -60,7 +60,7 @@ it('sends large images in pieces, each under a key of its own, and stores them w
   expect(await world.keys()).toEqual(['images/0', 'images/1', 'images/2', 'images/3'])
 })
 
-it('removes what it stored when it is discarded, however often', async () => {
+it('removes its objects when it is discarded, also repeatedly', async () => {
   const staged = await world.stage([base64(jpeg(3 * MiB)), base64(jpeg(10))])
   expect(await world.keys()).toHaveLength(2)
   await Promise.all([staged.discard(), staged.discard()])
@@ -68,7 +68,7 @@ it('removes what it stored when it is discarded, however often', async () => {
   expect(await world.keys()).toEqual([])
 })
 
-it('stops at once, and leaves nothing, when it is discarded while a piece is on its way', async () => {
+it('stops at once, and leaves no object, when it is discarded while a piece is being stored', async () => {
   const [reached, sent] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const put: ObjectStore['put'] = async (...args) => {
     reached.resolve()
@@ -86,7 +86,7 @@ it('stops at once, and leaves nothing, when it is discarded while a piece is on 
   expect(await world.keys()).toEqual([])
 })
 
-it('removes all that came for one place, also where no JSON lets it come twice', async () => {
+it('removes all pieces of one place, also if invalid JSON contains the place twice', async () => {
   const staged = await world.stage([])
   for (const image of [jpeg(3 * MiB), jpeg(2 * MiB)]) {
     staged.begin(0)
@@ -118,7 +118,7 @@ it('counts only what is too large: 20 MiB each, 45 MiB in all, ten images', asyn
   expect([many.at(9)?.size(), many.at(10), many.at(11)]).toEqual([4 * MiB, undefined, undefined])
 })
 
-it('holds no more than a piece of large images, whatever their number', async () => {
+it('keeps at most one piece of large images in memory, for any number of images', async () => {
   let most = 0
   const put: ObjectStore['put'] = async (key, bytes) => {
     most = Math.max(most, bytes.buffer.byteLength)
@@ -131,7 +131,7 @@ it('holds no more than a piece of large images, whatever their number', async ()
   expect(most).toBe(2 * MiB)
 })
 
-it('says where the text is no base64, and of which length all the same', async () => {
+it('reports text that is not base64, and still counts its bytes', async () => {
   const broken = base64(jpeg(2 * MiB))
   const staged = await world.stage([`${broken.slice(0, -8)}@@@@${broken.slice(-4)}`, '', undefined, 'QQ'])
   expect([0, 1, 3].map((place) => staged.at(place)?.isBase64())).toEqual([false, false, false])
@@ -139,7 +139,7 @@ it('says where the text is no base64, and of which length all the same', async (
   await staged.discard()
 })
 
-it('stores nothing of an image whose pieces are gone or are others', async () => {
+it('stores nothing of an image with missing or changed pieces', async () => {
   const staged = await world.stage([base64(jpeg(5 * MiB)), base64(jpeg(5 * MiB))])
   const [first = '', second = '', ...others] = await world.keys()
   await world.objects.remove(second)
@@ -150,7 +150,7 @@ it('stores nothing of an image whose pieces are gone or are others', async () =>
   expect(first).toMatch(/^staging\//)
 })
 
-it('breaks off when the object store is away, and removes what had been stored', async () => {
+it('stops when the object store is unavailable, and removes the stored pieces', async () => {
   let puts = 0
   const put: ObjectStore['put'] = async (...args) => {
     puts += 1

@@ -84,7 +84,7 @@ async function stateOf({ stream }: Declared): Promise<ExistingAssessment> {
   return state
 }
 
-/** The copies that were made of an assessment's uploads and are still there. */
+/** The existing copies of an assessment's uploads. */
 async function copiesOf({ assessmentId }: Declared): Promise<string[]> {
   const today = world.now().toISOString().slice(0, 10)
   const { Contents = [] } = await s3.send(
@@ -97,7 +97,7 @@ async function namedBy(slot: Declared): Promise<string[]> {
   return (await stateOf(slot)).images.map((image) => ('object' in image ? image.object.key : 'none')).toSorted()
 }
 
-/** The object store, with something that happens before each copy. */
+/** The object store, with a hook before each copy. */
 function withObjects(before: (copy: number) => Promise<unknown>): AssessmentRouteDependencies {
   let copies = 0
   const copy: ObjectStore['copy'] = async (source, key) => {
@@ -107,7 +107,7 @@ function withObjects(before: (copy: number) => Promise<unknown>): AssessmentRout
   return { ...given(), objects: { ...world.deps.objects, copy } }
 }
 
-it('keeps the copies of one submit where two processes submit at once, whoever wins', async () => {
+it('keeps the copies of only one submit when two processes submit at once', async () => {
   const slot = await declared()
   await uploadAll(slot)
   const answers = await Promise.all([submit(slot), submit(slot, { ...given(), store: world.otherStore }, 'e')])
@@ -116,7 +116,7 @@ it('keeps the copies of one submit where two processes submit at once, whoever w
   expect(await copiesOf(slot)).toEqual(await namedBy(slot))
 })
 
-it('answers what another process has submitted when that has removed the uploads meanwhile', async () => {
+it('returns the submission of another process that has removed the uploads meanwhile', async () => {
   const slot = await declared()
   await uploadAll(slot)
   const late = withObjects(async (copy) => {
@@ -131,7 +131,7 @@ it('answers what another process has submitted when that has removed the uploads
   expect(await copiesOf(slot)).toEqual(await namedBy(slot))
 })
 
-it('takes the version that it copied of an upload that is overwritten meanwhile', async () => {
+it('accepts the version that it copied when the upload is overwritten meanwhile', async () => {
   const slot = await declared(1)
   await uploadAll(slot)
   const later = photo()
@@ -144,7 +144,7 @@ it('takes the version that it copied of an upload that is overwritten meanwhile'
   expect(state.status).toBe('processing')
 })
 
-it('gives up on an upload that never stands still, and leaves nothing behind', async () => {
+it('gives up on an upload that changes during every copy, and leaves no copy behind', async () => {
   const slot = await declared()
   await uploadAll(slot)
   expect(
@@ -158,7 +158,7 @@ it('gives up on an upload that never stands still, and leaves nothing behind', a
   expect([await copiesOf(slot), (await stateOf(slot)).status]).toEqual([[], 'awaiting_images'])
 })
 
-it('leaves no copy of good images behind when another one is bad, and freezes them when it is replaced', async () => {
+it('leaves no copy of valid images behind when another is invalid, and freezes all after it is replaced', async () => {
   const slot = await declared(3)
   await uploadAll(slot)
   await upload(slot, 2, Buffer.from('no image'))
@@ -169,7 +169,7 @@ it('leaves no copy of good images behind when another one is bad, and freezes th
   expect(await copiesOf(slot)).toEqual(await namedBy(slot))
 })
 
-it('refuses when the window closes while the uploads are read, and leaves nothing behind', async () => {
+it('refuses when the window closes while the uploads are read, and leaves no copy behind', async () => {
   const slot = await declared()
   await uploadAll(slot)
   const slow = withObjects(async (copy) => copy === 1 && world.pass(3600))
@@ -177,7 +177,7 @@ it('refuses when the window closes while the uploads are read, and leaves nothin
   expect([await copiesOf(slot), (await stateOf(slot)).status]).toEqual([[], 'awaiting_images'])
 })
 
-it('keeps every copy when nobody knows whether the event was written', async () => {
+it('keeps every copy when the outcome of the append is unknown', async () => {
   const slot = await declared()
   await uploadAll(slot)
   const store = watched(world.store, () => {

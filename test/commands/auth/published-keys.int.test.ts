@@ -29,7 +29,7 @@ async function published(): Promise<readonly JWK[]> {
   return answer.json<{ keys: JWK[] }>().keys
 }
 
-it('the published keys verify receipts of before and after their key was replaced, and hold no private part', async () => {
+it('the published keys verify receipts from before and after a key replacement, and contain no private part', async () => {
   const facts = {
     issuer: 'i',
     record: toConsentDecisionRecord(consentFact('ConsentRecorded').data),

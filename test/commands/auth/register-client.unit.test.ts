@@ -47,7 +47,7 @@ describe('a client that is registered again with more scopes', () => {
     expect(after).toMatchObject({ status: 'active', scopes: command.scopes, tokensValidFrom: 0 })
   })
 
-  it('is granted nothing that it has, and loses nothing that is not named', () => {
+  it('gets no scope that it has, and loses no scope that is not named', () => {
     given(oauthClients, registered)
       .when(grantScopes, { ...command, scopes: ['assessments:read'] })
       .thenNothing()

@@ -72,7 +72,7 @@ describe('correcting a patient', () => {
     return state
   }
 
-  it('says all members as they are then, those that were left out too', () => {
+  it('records all members after the change, also the omitted ones', () => {
     given(patients, registered).when(correctPatient, whole).thenEvents([corrected])
     given(patients, registered)
       .when(correctPatient, { ...nothing, dob: '1970-03-01' })
@@ -82,7 +82,7 @@ describe('correcting a patient', () => {
       .thenEvents([patientFact('PatientCorrected', { ...registeredMembers, identifiers: [] })])
   })
 
-  it('is nothing where all is so already', () => {
+  it('appends nothing if nothing changes', () => {
     given(patients, registered).when(correctPatient, nothing).thenNothing()
     given(patients, registered, corrected)
       .when(correctPatient, { ...whole, now: new Date(at(9)) })
@@ -95,7 +95,7 @@ describe('correcting a patient', () => {
     ).toHaveLength(1)
   })
 
-  it('changes what was registered and the time of the last change, and neither when nor by which request it was registered', () => {
+  it('changes the data and the time of the last change, not the time or request of the registration', () => {
     const { registeredAt, fingerprint } = patientFact('PatientRegistered', { fingerprint: hash('f') }).data
     expect(stateAfter(patientFact('PatientRegistered', { fingerprint: hash('f') }))).toMatchObject({
       registeredAt,
@@ -116,7 +116,7 @@ describe('correcting a patient', () => {
     })
   })
 
-  it('is refused for somebody who is not there, was revoked, or was erased', () => {
+  it('is refused for a patient who does not exist, was revoked, or was erased', () => {
     given(patients).when(correctPatient, whole).thenRefused('not-found')
     given(patients, registered, patientFact('PatientRegistrationRevoked'))
       .when(correctPatient, whole)
@@ -126,7 +126,7 @@ describe('correcting a patient', () => {
     given(patients, erased).when(correctPatient, nothing).thenRefused('subject-erased')
   })
 
-  it('is undone where it lost an identifier, but for what others corrected since', () => {
+  it('is undone if it lost an identifier, except for later corrections', () => {
     const [kept, lost] = identifiers
     if (kept === undefined || lost === undefined) throw new Error('two identifiers are needed')
     const undo = {
@@ -161,7 +161,7 @@ describe('opening a case', () => {
   const { openedAt: _, ...data } = opened.data
   const command = { ...data, now: new Date(at(0)) }
 
-  it('by its assessment happens once, whoever comes second', () => {
+  it('by its assessment happens once, by route or process', () => {
     given(cases).when(openCase, command).thenEvents([opened])
     given(cases, opened)
       .when(openCase, { ...command, now: new Date(at(9)), clinicalContext: null })
@@ -179,7 +179,7 @@ describe('opening a case', () => {
   })
 })
 
-describe('what the schema of a body cannot say', () => {
+describe('rules that the schema of a body cannot express', () => {
   /** The second of March begins on Kiritimati (UTC+14). */
   const now = new Date('2026-03-01T10:00:00.000Z')
   const codes = (dob: string) => birthErrors(dob, '/dob', now).map(({ code }) => code)

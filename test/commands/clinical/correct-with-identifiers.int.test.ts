@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { correctWithIdentifiers } from '../../../commands/clinical/correct-with-identifiers.ts'
-import { patientsHolding } from '../../../commands/clinical/identifier-claims.ts'
+import { patientsHolding } from '../../../commands/clinical/identifier-reservations.ts'
 import { registerWithIdentifiers } from '../../../commands/clinical/register-with-identifiers.ts'
 import type { RegisterPatient } from '../../../commands/clinical/register-patient.ts'
 import { problem } from '../../../platform/http/problems.ts'
@@ -62,7 +62,7 @@ async function stored(patientId: string) {
   return { values: state.identifiers?.map(({ value }) => value), revision }
 }
 
-/** A store that dies with the nth append to streams of a category: before it, or as soon as it is made. */
+/** A store whose process dies at the nth append to streams of a category: before or after it. */
 function dying(
   category: string,
   nth: number,
@@ -100,7 +100,7 @@ async function killed(patientId: string, values: readonly string[], ...at: Param
 }
 
 describe('correcting the identifiers of a patient', () => {
-  it('claims what is added, and frees what is dropped for others at once', async () => {
+  it('claims added identifiers, and frees removed ones for others at once', async () => {
     const patient = await registered(['a1', 'a2'])
     expect(await corrected(patient, ['a2', 'a3'])).toMatchObject({
       state: { status: 'registered', identifiers: [identifier('a2'), identifier('a3')] },
@@ -115,7 +115,7 @@ describe('correcting the identifiers of a patient', () => {
     expect(await stored(patient)).toEqual({ values: ['a2', 'a3'], revision: 1n })
   })
 
-  it('of what is so already appends nothing', async () => {
+  it('without a change appends nothing', async () => {
     const patient = await registered(['b1'])
     expect(await corrected(patient, ['b1'])).toMatchObject({ events: [], revision: 0n })
     const command = { givenName: 'Ada', now: world.now() }
@@ -130,7 +130,7 @@ describe('correcting the identifiers of a patient', () => {
     ).toMatchObject({ events: [] })
   })
 
-  it('that is refused leaves free what it had claimed', async () => {
+  it('that is refused frees its claims', async () => {
     const [patient] = [await registered(['c1']), await registered(['c9'])]
     expect(await problemOf(corrected(patient, ['c1', 'c2', 'c9']))).toBe('patient-identifier-conflict')
     expect(await stored(patient)).toEqual({ values: ['c1'], revision: 0n })
@@ -148,7 +148,7 @@ describe('correcting the identifiers of a patient', () => {
     expect(await stored(patient)).toEqual({ values: ['c1'], revision: 0n })
   })
 
-  it('swaps those of two patients one after the other only', async () => {
+  it('swaps identifiers of two patients only after one gives its own up', async () => {
     const [one, other] = [await registered(['d1']), await registered(['d2'])]
     expect(
       await Promise.all([problemOf(corrected(one, ['d2'])), problemOf(corrected(other, ['d1'], world.otherStore))]),
@@ -159,7 +159,7 @@ describe('correcting the identifiers of a patient', () => {
     expect([await holders('d1'), await holders('d2')]).toEqual([[other], [one]])
   })
 
-  it('of nobody is a 404, of somebody erased a 410, whose identifiers stay taken', async () => {
+  it('of an unknown patient is a 404, of an erased one a 410, and the identifiers stay taken', async () => {
     expect(await problemOf(corrected(randomUUID(), ['e1']))).toBe('not-found')
     const patient = await registered(['e1'])
     await world.vault.destroySubject(world.orgId, patient)
@@ -170,7 +170,7 @@ describe('correcting the identifiers of a patient', () => {
 })
 
 describe('corrections at the same time', () => {
-  it('fifty of ten patients that share identifiers crosswise give each to one patient', async () => {
+  it('fifty, of ten patients with overlapping identifiers, give each identifier to one patient', async () => {
     const patients = await Promise.all(Array.from({ length: 10 }, () => registered([])))
     const values = ['f1', 'f2', 'f3']
     const wanted = (number: number) => values.filter((_, place) => number % 3 !== place)
@@ -191,7 +191,7 @@ describe('corrections at the same time', () => {
     }
   })
 
-  it('twenty of one patient, which add and drop the same, leave it what the last one said, and others the rest', async () => {
+  it('twenty of one patient, which add and remove the same ones, leave it the last list, and free the rest', async () => {
     const patient = await registered(['g1'])
     const values = ['g1', 'g2', 'g3', 'g4']
     const asked = Array.from({ length: 20 }, (_, number) =>
@@ -214,7 +214,7 @@ describe('corrections at the same time', () => {
     }
   })
 
-  it('a claim that is about to be used is ended by nobody', async () => {
+  it('no other request ends a claim that is about to be used', async () => {
     const patient = await registered([])
     const refused: (string | null)[] = []
     const store = interrupted(
@@ -226,7 +226,7 @@ describe('corrections at the same time', () => {
     expect([refused, await holders('h1')]).toEqual([['patient-identifier-conflict'], [patient]])
   })
 
-  it('what is dropped and taken back, before it was freed or by somebody else found free, stays', async () => {
+  it('an identifier that is removed and added back before it is freed stays', async () => {
     const patient = await registered(['i1', 'i2'])
     const freeing = interrupted(
       world.store,
@@ -250,7 +250,7 @@ describe('corrections at the same time', () => {
 })
 
 describe('a correction that is killed', () => {
-  it('between claim and correction keeps what it claimed for 30 s from others, and not from another correction', async () => {
+  it('between claim and correction keeps its claims for 30 s from other patients, not from another correction of the same one', async () => {
     const patient = await registered([])
     await killed(patient, ['j1', 'j2'], 'patient', 1, 'before')
     expect(await stored(patient)).toEqual({ values: [], revision: 0n })
@@ -264,7 +264,7 @@ describe('a correction that is killed', () => {
     expect(await problemOf(registered(['j2']))).toBe('patient-identifier-conflict')
   })
 
-  it('between correction and confirmation keeps it for ever', async () => {
+  it('between correction and confirmation keeps them for ever', async () => {
     const patient = await registered([])
     await killed(patient, ['k1'], 'patient', 1, 'after')
     expect(await holders('k1')).toEqual([patient])
@@ -273,7 +273,7 @@ describe('a correction that is killed', () => {
     expect(await corrected(patient, ['k1'])).toMatchObject({ events: [] })
   })
 
-  it('before it freed what it dropped leaves it to whoever wants it', async () => {
+  it('before it freed a removed identifier leaves it to the next request', async () => {
     const patient = await registered(['l1'])
     await killed(patient, [], 'reservation', 1, 'before')
     expect(await stored(patient)).toEqual({ values: [], revision: 1n })
@@ -284,7 +284,7 @@ describe('a correction that is killed', () => {
 })
 
 describe('a correction that stalls for longer than its claims are kept', () => {
-  it('is undone when another patient took one of them', async () => {
+  it('is undone when another patient took an identifier', async () => {
     const patient = await registered(['m1'])
     let next = ''
     const stalled = interrupted(world.store, 'patient', async () => {
@@ -310,7 +310,7 @@ describe('a correction that stalls for longer than its claims are kept', () => {
     expect(await problemOf(registered(['m2']))).toBeNull()
   })
 
-  it('stands when nobody took them, or gave back what they took', async () => {
+  it('stays valid if nobody took the identifiers, or gave them back', async () => {
     const patient = await registered([])
     await corrected(
       patient,
@@ -332,7 +332,7 @@ describe('a correction that stalls for longer than its claims are kept', () => {
 })
 
 describe('a correction whose outcome is unknown', () => {
-  it('keeps its claims, since it may have happened', async () => {
+  it('keeps its claims, because it may have happened', async () => {
     const patient = await registered([])
     const unknown = new AppendOutcomeUnknownError('patient', 3)
     const silent = interrupted(world.store, 'patient', async () => {

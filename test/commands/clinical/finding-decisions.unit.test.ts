@@ -23,7 +23,7 @@ const bare: Lesion = {
   suspectedDiagnosisSnomedTerm: null,
 }
 
-/** Ids as the contract has them: whoever records the same lesion again names it the same. */
+/** Ids after the contract's rule: the same lesion always gets the same ids. */
 function foundOf(aiReviewId: string, lesionNumber: number) {
   const finding = { aiReviewId, lesionNumber, findingId: v5(String(lesionNumber), aiReviewId) }
   return { finding, diagnosis: { ...finding, diagnosisId: v5('diagnosis', finding.findingId) } }
@@ -39,14 +39,14 @@ function recording(lesions: readonly Lesion[]) {
   }
 }
 
-describe('what an AI review found', () => {
-  it('becomes one finding and one diagnosis for each lesion, once', () => {
+describe('the lesions of an AI review', () => {
+  it('become one finding and one diagnosis each, once', () => {
     given(cases, opened)
       .when(recordFindings, recording([lesion]))
       .thenEvents(pair)
   })
 
-  it('is a diagnosis also where nothing is suspected, and a finding without a place', () => {
+  it('become a diagnosis also without a suspicion, and a finding without a body site', () => {
     const state = given(cases, opened).when(recordFindings, { ...recording([bare]), bodySiteId: null })
     const none = { code: null, term: null }
     const of = foundOf(ids.review, 7)
@@ -56,7 +56,7 @@ describe('what an AI review found', () => {
     ])
   })
 
-  it('is kept apart from what another review of the case found', () => {
+  it('stay separate from the lesions of another review of the case', () => {
     const after = given(cases, opened, ...pair).when(recordFindings, {
       ...recording([lesion]),
       aiReviewId: ids.newReview,
@@ -74,7 +74,7 @@ describe('what an AI review found', () => {
     })
   })
 
-  it('says of each finding which of how many it is', () => {
+  it('give each finding its number and the total', () => {
     const lesions = [lesion, { ...lesion, lesionNumber: 2 }, { ...lesion, lesionNumber: 3 }]
     const command = { ...recording(lesions), share: { lesions: lesions.slice(1), before: 1 } }
     const decision = recordFindings(command, given(cases, opened).state)
@@ -90,14 +90,14 @@ describe('what an AI review found', () => {
     ])
   })
 
-  it('is refused for a case that does not exist', () => {
+  it('are refused for a case that does not exist', () => {
     given(cases)
       .when(recordFindings, recording([lesion]))
       .thenRefused('not-found')
   })
 })
 
-describe('an AI review whose place another has taken', () => {
+describe('an AI review that another one has replaced', () => {
   const command = {
     aiReviewId: ids.review,
     share: { lesions: [lesion], before: 0 },
@@ -107,14 +107,14 @@ describe('an AI review whose place another has taken', () => {
   }
   const superseded = caseFact('CaseDiagnosisSuperseded')
 
-  it('has its diagnoses superseded, once; its findings stay recorded', () => {
+  it('has its diagnoses superseded, once, and keeps its findings', () => {
     const state = given(cases, opened, ...pair)
       .when(supersedeDiagnoses, command)
       .thenEvents([superseded])
     expect(recordFindings(recording([lesion]), state)).toEqual([])
   })
 
-  it('leaves the diagnoses of its successor alone', () => {
+  it('does not change the diagnoses of its successor', () => {
     const { finding, diagnosis } = foundOf(ids.newReview, 1)
     const own = [caseFact('CaseFindingRecorded', finding), caseFact('CaseDiagnosisRecorded', diagnosis)]
     const state = given(cases, opened, ...pair, ...own)
@@ -128,7 +128,7 @@ describe('an AI review whose place another has taken', () => {
     ])
   })
 
-  it('is not passed over while what it found is not recorded', () => {
+  it('is refused while its lesions are not recorded', () => {
     given(cases, opened).when(supersedeDiagnoses, command).thenRefused('conflict')
     given(cases).when(supersedeDiagnoses, command).thenRefused('not-found')
   })
@@ -140,7 +140,7 @@ describe('the shares of lesions that one append takes', () => {
   const sizes = (lesions: readonly Lesion[]) =>
     lesionShares(lesions).map((share) => [share.before, share.lesions.length])
 
-  it('hold all of them in order, at most a hundred each', () => {
+  it('contain all lesions in order, at most a hundred each', () => {
     expect(sizes([])).toEqual([])
     expect(sizes(many(100))).toEqual([[0, 100]])
     expect(sizes(many(250))).toEqual([
@@ -151,7 +151,7 @@ describe('the shares of lesions that one append takes', () => {
     expect(lesionShares(many(250)).flatMap(({ lesions }) => lesions)).toEqual(many(250))
   })
 
-  it('are smaller where the texts are long, and fit into one append however they are escaped', () => {
+  it('are smaller if the texts are long, and fit into one append with any escaping', () => {
     const long = '\u0001'.repeat(10_000)
     const texts = {
       category: long,

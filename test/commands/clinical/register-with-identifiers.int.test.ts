@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answeringRefusals } from '../../../commands/handling/refusals.ts'
 import { registerPatient, type RegisterPatient } from '../../../commands/clinical/register-patient.ts'
-import { patientsHolding } from '../../../commands/clinical/identifier-claims.ts'
+import { patientsHolding } from '../../../commands/clinical/identifier-reservations.ts'
 import { registerWithIdentifiers } from '../../../commands/clinical/register-with-identifiers.ts'
 import { requirePatient } from '../../../commands/clinical/require-patient.ts'
 import { execute } from '../../../commands/handling/execute.ts'
@@ -53,7 +53,7 @@ const holders = async (...values: string[]) => [
 const statusOf = async ({ patientId }: RegisterPatient) =>
   (await world.otherStore.load(patients.of(world.orgId, patientId))).state.status
 
-/** A registration that ends where the process dies: after these many of its appends. */
+/** A registration whose process dies before the given append. */
 async function crashed(command: RegisterPatient, at: 'registration' | 'confirmation'): Promise<void> {
   const stop = new Error('killed')
   const category = at === 'registration' ? 'patient' : 'reservation'
@@ -62,7 +62,7 @@ async function crashed(command: RegisterPatient, at: 'registration' | 'confirmat
     get(target, name) {
       const member: unknown = Reflect.get(target, name, target)
       if (typeof member !== 'function') return member
-      // What is presumed asks nobody, so nobody can die of it.
+      // `presume` reads nothing, so the process cannot die in it.
       if (name === 'presume')
         return (...parameters: readonly unknown[]): unknown => Reflect.apply(member, target, parameters)
       return async (...parameters: readonly unknown[]): Promise<unknown> => {
@@ -84,7 +84,7 @@ async function crashed(command: RegisterPatient, at: 'registration' | 'confirmat
 const answering = answeringRefusals({ 'registration-revoked': { code: 'patient-identifier-conflict' } })
 
 describe('registering a patient with identifiers', () => {
-  it('gives each identifier one patient', async () => {
+  it('gives each identifier to one patient', async () => {
     const first = registration('a1', 'a2')
     expect(await register(first)).toMatchObject({ state: { status: 'registered', patientId: first.patientId } })
     expect(await holders('a1', 'a2')).toEqual([first.patientId])
@@ -92,11 +92,11 @@ describe('registering a patient with identifiers', () => {
     expect(await problemOf(register(second))).toBe('patient-identifier-conflict')
     expect(await statusOf(second)).toBe('absent')
     expect(await problemOf(requirePatient(world, world.orgId, second.patientId))).toBe('patient-not-found')
-    // What it had claimed before it was refused is free again, at once.
+    // The claims of the refused registration are free again at once.
     expect(await register(registration('a0', 'a3'))).toMatchObject({ state: { status: 'registered' } })
   })
 
-  it("points at the one that is another patient's, and never says whose", async () => {
+  it('points at the identifier of another patient, and never names that patient', async () => {
     const { state } = await register(registration('p1'))
     const refusal = await register(registration('p0', 'p1')).catch((error: unknown) => error)
     expect(refusal).toMatchObject({
@@ -117,7 +117,7 @@ describe('registering a patient with identifiers', () => {
     })
   })
 
-  it('is another matter in another organisation', async () => {
+  it('does not conflict with another organisation', async () => {
     await register(registration('b1'))
     const orgId = tenantOfFact(randomUUID())
     const command = { ...registration('b1'), organisationId: orgId }
@@ -126,7 +126,7 @@ describe('registering a patient with identifiers', () => {
     expect(await problemOf(requirePatient(world, world.orgId, command.patientId))).toBe('patient-not-found')
   })
 
-  it('tells identifiers apart that are spelled alike, and takes a doubled one once', async () => {
+  it('distinguishes identifiers with similar spelling, and claims a repeated one once', async () => {
     await register({ ...registration(), identifiers: [{ scheme: 'a', value: 'b-c' }] })
     await register({
       ...registration(),
@@ -140,7 +140,7 @@ describe('registering a patient with identifiers', () => {
     )
   })
 
-  it('claims in one order, however they are listed, so that two never hold what the other waits for', async () => {
+  it('claims in a fixed order, so that two registrations never block each other', async () => {
     const orderOf = async (...values: string[]) => {
       const order: string[] = []
       const orgId = tenantOfFact(randomUUID())
@@ -161,7 +161,7 @@ describe('registering a patient with identifiers', () => {
     expect(await orderOf('l3', 'l1', 'l2')).toEqual(order)
   })
 
-  it('of ten at once that share identifiers crosswise lets one through', async () => {
+  it('accepts one of ten at once with overlapping identifiers', async () => {
     const commands = Array.from({ length: 10 }, (_, index) =>
       index % 2 === 0 ? registration('c1', 'c2') : registration('c2', 'c1', `c-own-${index}`),
     )
@@ -191,7 +191,7 @@ describe('a keyed registration', () => {
     })
   })
 
-  it('refuses another body, and takes back nothing of what the first one holds', async () => {
+  it('refuses another body, and keeps the identifiers of the first one', async () => {
     const command = { ...registration('e1'), fingerprint: hash('f') }
     await register(command)
     expect(await problemOf(register({ ...command, identifiers: [identifier('e2')], fingerprint: hash('e') }))).toBe(
@@ -203,7 +203,7 @@ describe('a keyed registration', () => {
 })
 
 describe('a registration that is killed', () => {
-  it('between claim and registration keeps its identifiers for 30 s, then gives them up', async () => {
+  it('between claim and registration keeps its identifiers for 30 s, then frees them', async () => {
     const lost = registration('f1', 'f2')
     await crashed(lost, 'registration')
     expect(await problemOf(register(registration('f1')))).toBe('patient-identifier-conflict')
@@ -222,7 +222,7 @@ describe('a registration that is killed', () => {
     expect(await register(owner)).toMatchObject({ events: [], state: { status: 'registered' } })
   })
 
-  it('and repeated by its key goes on where it was', async () => {
+  it('and repeated with its key continues', async () => {
     const command = { ...registration('h1'), fingerprint: hash('f') }
     await crashed(command, 'registration')
     expect(await register(command)).toMatchObject({ state: { status: 'registered' } })
@@ -231,7 +231,7 @@ describe('a registration that is killed', () => {
 })
 
 describe('a registration that stalls for longer than its claims are kept', () => {
-  it('is revoked when another patient took one of its identifiers, and holds none of them any more', async () => {
+  it('is revoked when another patient took one of its identifiers, and then has none', async () => {
     for (const taken of ['i1', 'i2', 'i3']) {
       const values = ['i1', 'i2', 'i3'].map((value) => `${taken}-${value}`)
       const late = registration(...values)
@@ -249,7 +249,7 @@ describe('a registration that stalls for longer than its claims are kept', () =>
     }
   })
 
-  it('stands when nobody asked for its identifiers', async () => {
+  it('stays valid if no other request wanted its identifiers', async () => {
     const late = registration('j1')
     await register(
       late,
@@ -260,7 +260,7 @@ describe('a registration that stalls for longer than its claims are kept', () =>
 })
 
 describe('a registration whose outcome is unknown', () => {
-  it('keeps its claims, since it may have happened', async () => {
+  it('keeps its claims, because it may have happened', async () => {
     const command = registration('k1')
     const unknown = new AppendOutcomeUnknownError('patient', 3)
     const silent = interrupted(world.store, 'patient', async () => {
@@ -268,7 +268,7 @@ describe('a registration whose outcome is unknown', () => {
     })
     await expect(register(command, silent)).rejects.toBe(unknown)
     expect(await problemOf(register(registration('k1')))).toBe('patient-identifier-conflict')
-    // It had happened.
+    // The registration had happened.
     await execute(
       world.store,
       patients.of(world.orgId, command.patientId),

@@ -46,14 +46,14 @@ describe('changing a consent type', () => {
   const updated = typeFact('ConsentTypeUpdated')
   const unchanged = { displayName: undefined, description: undefined, required: undefined, now: new Date(at(3)) }
 
-  it('says once how it is described from now on', () => {
+  it('records the new description, once', () => {
     const { displayName, description, required } = updated.data
     given(consentTypes, created, used)
       .when(updateConsentType, { ...unchanged, displayName, description, required })
       .thenEvents([updated])
   })
 
-  it('keeps what is left out, and takes a description away where it is null', () => {
+  it('keeps omitted members, and removes a description that is null', () => {
     const named = typeFact('ConsentTypeUpdated', {
       description: created.data.description,
       required: created.data.required,
@@ -67,7 +67,7 @@ describe('changing a consent type', () => {
       .thenEvents([bare])
   })
 
-  it('does nothing where nothing changes, and refuses a type that is not there or no more', () => {
+  it('does nothing without a change, and refuses a type that does not exist or was deleted', () => {
     given(consentTypes, created).when(updateConsentType, unchanged).thenNothing()
     given(consentTypes).when(updateConsentType, unchanged).thenRefused('not-found')
     given(consentTypes, created, deleted).when(updateConsentType, unchanged).thenRefused('not-found')
@@ -77,17 +77,17 @@ describe('changing a consent type', () => {
 describe('deleting a consent type', () => {
   const command = { now: new Date(at(4)) }
 
-  it('deletes what nobody has decided on; then it is not there', () => {
+  it('deletes a type without decisions, which then does not exist', () => {
     given(consentTypes, created, published).when(deleteConsentType, command).thenEvents([deleted], 'not-found')
     given(consentTypes).when(deleteConsentType, command).thenRefused('not-found')
   })
 
-  it('refuses a type that is in use, and a decision on one that was deleted', () => {
+  it('refuses a used type, and a decision on a deleted one', () => {
     given(consentTypes, created, used).when(deleteConsentType, command).thenRefused('consent-type-in-use')
     given(consentTypes, created, deleted).when(useConsentType, command).thenRefused('consent-type-not-found')
   })
 
-  it('frees no code; the request that took it is answered as before', () => {
+  it('frees no code, and the request that took it keeps its answer', () => {
     const { createdAt: _, ...data } = created.data
     const create = { ...data, now: new Date(at(5)) }
     given(consentTypes, created, deleted).when(createConsentType, create).thenRefused('consent-type-code-in-use')
@@ -97,7 +97,7 @@ describe('deleting a consent type', () => {
       .thenNothing()
   })
 
-  it('takes no more texts; the request that published one is answered as before', () => {
+  it('accepts no more texts, and the request that published one keeps its answer', () => {
     const { createdAt: _, ...data } = published.data
     const command = { ...data, effectiveFrom: null, now: new Date(at(5)), fingerprint: hash('f') }
     given(consentTypes, created, deleted).when(publishTextVersion, command).thenRefused('not-found')
@@ -115,7 +115,7 @@ describe('publishing a text version', () => {
     given(consentTypes, created).when(publishTextVersion, command).thenEvents([keyed])
   })
 
-  it('takes effect at once where no instant is named', () => {
+  it('takes effect at once without an instant', () => {
     given(consentTypes, created)
       .when(publishTextVersion, { ...command, effectiveFrom: null })
       .thenEvents([keyed])
@@ -151,7 +151,7 @@ describe('publishing a text version', () => {
 })
 
 describe('using a consent type', () => {
-  it('is said once, before its first decision', () => {
+  it('is recorded once, before its first decision', () => {
     given(consentTypes, created, published)
       .when(useConsentType, { now: new Date(at(2)) })
       .thenEvents([used])
@@ -182,11 +182,11 @@ describe('recording a decision on consent', () => {
     given(consents).when(recordConsent, keyed).thenEvents([keyedRecord])
   })
 
-  it('records the repeat of the latest decision like any other, where no key says that it is a replay', () => {
+  it('records a repeat of the latest decision like any other, if it has no key', () => {
     given(consents).when(recordConsent, command).thenEvents([recorded], [recorded])
   })
 
-  it('takes the instant that is given, unless it is in the future', () => {
+  it('records the given instant, unless it is in the future', () => {
     given(consents)
       .when(recordConsent, { ...keyed, recordedAt: new Date(at(-60)) })
       .thenEvents([consentFact('ConsentRecorded', { ...keyedRecord.data, recordedAt: at(-60) })])
@@ -203,7 +203,7 @@ describe('recording a decision on consent', () => {
     expect(recordConsent({ ...command, now: new Date(effective) }, consents.initialState)).toHaveLength(1)
   })
 
-  it.each(['denied', 'withdrawn'] as const)('never refuses %s for a text that is not in effect yet', (decision) => {
+  it.each(['denied', 'withdrawn'] as const)('accepts %s for a text that is not in effect yet', (decision) => {
     const now = new Date(at(0))
     const early = consentFact('ConsentRecorded', {
       decision,
@@ -216,7 +216,7 @@ describe('recording a decision on consent', () => {
       .thenEvents([early])
   })
 
-  it('knows each of a thousand keyed decisions again, in layers of falling size', () => {
+  it('recognises each of a thousand keyed decisions, in layers of falling size', () => {
     const id = (place: number) => `00000000-0000-4000-8000-${String(place).padStart(12, '0')}`
     const thousand = Array.from({ length: 1_000 }, (_, place) =>
       consentFact('ConsentRecorded', { ...keyedRecord.data, consentId: id(place) }),

@@ -57,7 +57,7 @@ describe.each(['snake', 'camel'] as const)('a decision whose members are in %s c
       'validation-failed',
       ['text_version_id', 'recorded_by'],
     ],
-  ])('is refused for %s with the member as it was sent', async (_, wrong, code, members) => {
+  ])('is refused for %s, with the member as it was sent', async (_, wrong, code, members) => {
     const sent = Object.entries({ ...right, ...wrong }).map(([member, value]) => [inCasing(member), value] as const)
     expect(await refusalOf(Object.fromEntries(sent))).toEqual({
       code,
@@ -66,7 +66,7 @@ describe.each(['snake', 'camel'] as const)('a decision whose members are in %s c
   })
 })
 
-it('names a member that stands in the body in both casings as it was sent the second time', async () => {
+it('names a member that the body contains in both casings as it was sent the second time', async () => {
   const snake = { consent_type_id: consentTypeId }
   const camel = { consentTypeId }
   expect((await refusalOf({ ...snake, ...camel })).pointers).toEqual(['/consentTypeId'])

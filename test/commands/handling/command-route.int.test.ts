@@ -23,7 +23,7 @@ let world: DecisionWorld
 let t: TestApplication
 let waitedFor: (readonly string[])[] = []
 
-/** A thing is a consent type: routes of this form over an aggregate that exists. */
+/** Routes of a planted service. Its records are consent types, an existing aggregate. */
 const service = (): Service => ({
   prefix: 'consent',
   documentedAt: 'bare',
@@ -111,14 +111,14 @@ describe('a POST', () => {
     expect(waitedFor).toEqual([['things']])
   })
 
-  it('answers the same request under one key with one record, and refuses another one', async () => {
+  it('answers repeats with one key with one record, and refuses another body', async () => {
     const path = `/owners/${randomUUID()}/things`
     const key = { 'idempotency-key': randomUUID() }
     const first = await call('POST', path, { link }, key)
     const again = await call('POST', path, { link }, key)
     expect([again.statusCode, again.json()]).toEqual([201, first.json()])
     expect(again.headers['idempotency-replayed']).toBe('true')
-    // The fingerprint covers the body as it came: its ids are not in lower case yet.
+    // The fingerprint covers the body as it was sent, before its ids are changed to lower case.
     const other = await call('POST', path, { link: link.toLowerCase() }, key)
     expect([other.statusCode, other.json()]).toMatchObject([409, { code: 'consent-type-code-in-use' }])
   })
@@ -137,7 +137,7 @@ describe('a PATCH and a DELETE with If-Match', () => {
     return (await call('POST', `/owners/${randomUUID()}/things`, { link })).json<{ id: string }>().id
   }
 
-  it('change what the caller knows and nothing else, and need no key', async () => {
+  it('change only the version that the caller knows, and need no key', async () => {
     const path = `/things/${await madeThing()}`
     expect((await call('PATCH', path, { name: 'A' }, { 'if-match': '"1"' })).statusCode).toBe(412)
     const renamed = await call('PATCH', path, { name: 'A' }, { 'if-match': '"0"', 'idempotency-key': '' })
@@ -148,14 +148,14 @@ describe('a PATCH and a DELETE with If-Match', () => {
     expect((await call('DELETE', path)).statusCode).toBe(404)
   })
 
-  it('are refused for another revision also where nothing changes', async () => {
+  it('are refused for another revision also if nothing changes', async () => {
     const path = `/things/${await madeThing()}`
     const same = { name: link.toLowerCase() }
     expect((await call('PATCH', path, same, { 'if-match': '"0"' })).headers['idempotency-replayed']).toBeUndefined()
     expect((await call('PATCH', path, same, { 'if-match': '"7"' })).statusCode).toBe(412)
   })
 
-  it('refuse a body that says something where the route takes none', async () => {
+  it('refuse a body with members if the route accepts none', async () => {
     const answer = await call('DELETE', `/things/${await madeThing()}`, { reason: 'a' })
     expect(answer.json()).toMatchObject({ code: 'validation-failed', errors: [{ pointer: '/reason' }] })
   })

@@ -11,21 +11,21 @@ import { type CommandContext, tenantOfFact, type TenantId } from '../../../platf
 import { embeddedEventStore, freshEventStore } from '../../support/event-store.ts'
 import { freshDatabase } from '../../support/postgres.ts'
 
-/** What commands are given: a node, a vault, a clock that stands still until a test moves it. */
+/** Dependencies of commands: a node, a vault, and a clock that only the test moves. */
 export interface DecisionWorld extends CommandDependencies {
   readonly orgId: TenantId
-  /** Of the event store, for a client that is not the platform. */
+  /** Address of the event store, for other clients than the platform. */
   readonly url: string
-  /** A store of another process, with a cache of its own. */
+  /** A store of another process, with its own cache. */
   readonly otherStore: EventStore
-  /** A store of a process of another version: one that knows these events. */
+  /** A store of a process of another version, with these events. */
   storeOf(events: Catalogue): Promise<EventStore>
   pass(seconds: number): void
   close(): Promise<void>
 }
 
 export interface DecisionWorldOptions {
-  /** A node of its own also where a real server is named: relays and workers take everything in a log for theirs. */
+  /** A separate node even if the tests use a real server, because relays and workers process everything in a log. */
   readonly hasOwnNode?: boolean
 }
 
@@ -62,7 +62,7 @@ export async function openDecisionWorld({ hasOwnNode = false }: DecisionWorldOpt
   }
 }
 
-/** A request of its own. */
+/** The context of a new request. */
 export function contextOf({ orgId }: Pick<DecisionWorld, 'orgId'>): CommandContext {
   return { commandId: randomUUID(), correlationId: randomUUID(), orgId }
 }
@@ -72,13 +72,13 @@ export function streamOfCall([target]: readonly unknown[]): string {
   return typeof target === 'object' && target !== null && 'stream' in target ? String(target.stream) : ''
 }
 
-/** The store, but that something happens before each append to a stream. */
+/** The store, with a hook before each append. */
 export function watched(store: EventStore, beforeAppend: (stream: string) => Promise<void> | void): EventStore {
   return new Proxy(store, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name, target)
       if (typeof member !== 'function') return member
-      // Only an append waits: what reads gives its events one by one, and no promise of them.
+      // Only an append waits. A read returns an iterable, not a promise.
       if (name !== 'append')
         return (...parameters: readonly unknown[]): unknown => Reflect.apply(member, target, parameters)
       return async (...parameters: readonly unknown[]): Promise<unknown> => {
@@ -89,7 +89,7 @@ export function watched(store: EventStore, beforeAppend: (stream: string) => Pro
   })
 }
 
-/** The same for the first append to a stream of one category. */
+/** The store, with a hook before the first append to a stream of one category. */
 export function interrupted(store: EventStore, category: string, happens: () => Promise<void>): EventStore {
   let hasHappened = false
   return watched(store, async (stream) => {
@@ -99,7 +99,7 @@ export function interrupted(store: EventStore, category: string, happens: () => 
   })
 }
 
-/** The problem that a promise is refused with, or `null`. */
+/** The problem code of a rejected promise, or `null`. */
 export async function problemOf(work: Promise<unknown>): Promise<ProblemCode | null> {
   try {
     await work

@@ -44,7 +44,7 @@ const create = (command: CreateConsentType, store = world.store) =>
 const used = { now: new Date('2026-03-01T11:00:00.000Z') }
 
 describe('executing a command', () => {
-  it('appends what was decided, and says where', async () => {
+  it('appends the decided events, and returns their position', async () => {
     const done = await create(definition('plain'))
     expect(done).toMatchObject({
       revision: 0n,
@@ -91,7 +91,7 @@ describe('executing a command', () => {
     expect(done).toMatchObject({ events: [], position: undefined, revision: 1n, state: { isUsed: true } })
   })
 
-  it('takes a revision that another process wrote for what the caller expects to change, and no other', async () => {
+  it('accepts an expected revision that another process wrote, and no other', async () => {
     const target = targetOf('expected')
     await create(definition('expected'))
     await world.otherStore.load(target)
@@ -110,7 +110,7 @@ describe('executing a command', () => {
     )
   })
 
-  it('decides again after a lost race, on what the winner wrote', async () => {
+  it('decides again after a lost race, on the state of the winner', async () => {
     const command = definition('race', { fingerprint: hash('f') })
     const racing = interrupted(world.store, 'consent_type', async () => void (await create(command, world.otherStore)))
     expect(await create(command, racing)).toMatchObject({ events: [], position: undefined, state: { code: 'race' } })
@@ -119,7 +119,7 @@ describe('executing a command', () => {
     expect(await problemOf(create(refused, beaten))).toBe('consent-type-code-in-use')
   })
 
-  it('gives up with a conflict when the stream never stands still', async () => {
+  it('gives up with a conflict after losing every race', async () => {
     const target = targetOf('restless')
     await create(definition('restless'))
     let tries = 0
@@ -138,7 +138,7 @@ describe('executing a command', () => {
     expect(tries).toBeLessThan(100)
   })
 
-  it('makes a stream that it takes for new without reading it, and decides again where it is not', async () => {
+  it('creates a new stream without reading it, and decides again if it exists', async () => {
     const reads: unknown[] = []
     const counting = new Proxy(world.store, {
       get(store, name) {
@@ -165,7 +165,7 @@ describe('executing a command', () => {
     })
     expect(reads).toEqual([])
 
-    // Another process, which has seen nothing of it, is asked the same again, and something else.
+    // Another process, with an empty cache, gets the same request again, and a different one.
     expect(await make(first, world.otherStore)).toMatchObject({
       revision: 0n,
       events: [],
@@ -178,7 +178,7 @@ describe('executing a command', () => {
     )
   })
 
-  it('does what must come first once a decision stands, and never for a refusal or a repeat', async () => {
+  it('runs `beforeAppend` after a decision with events, and never for a refusal or a repeat', async () => {
     const calls: string[] = []
     const target = targetOf('before')
     const run = (name: string, decide: (state: ConsentTypeState) => Decision<ConsentTypeEvent, ProblemCode>) =>
@@ -196,7 +196,7 @@ describe('an Idempotency-Key beside a natural key', () => {
     fingerprint: hash(letter),
     isKeyed: true,
     idOf: () => randomUUID(),
-    claimName: `idempotency\0${key}`,
+    reservedKey: `idempotency\0${key}`,
     identity: hash(letter),
     causing: null,
   })
@@ -215,7 +215,7 @@ describe('an Idempotency-Key beside a natural key', () => {
     )
   }
 
-  it('is taken by the first request; its repeat is answered, another one refused', async () => {
+  it('is claimed by the first request, answers its repeat, and refuses another request', async () => {
     expect(await request('k1', 'keyed', 'a')).toMatchObject({ events: [{ type: 'ConsentTypeCreated' }] })
     expect(await request('k1', 'keyed', 'a')).toMatchObject({ events: [] })
     expect(await problemOf(request('k1', 'keyed', 'b'))).toBe('idempotency-key-reused')
@@ -227,7 +227,7 @@ describe('an Idempotency-Key beside a natural key', () => {
     expect(all.filter((done) => (done as { events: unknown[] }).events.length > 0)).toHaveLength(1)
   })
 
-  it('is given back when the request is refused: no refusal is pinned to it', async () => {
+  it('is released when the request is refused', async () => {
     await create(definition('k3-taken'))
     expect(await problemOf(request('k3', 'k3-taken', 'a'))).toBe('consent-type-code-in-use')
     expect(await request('k3', 'k3-free', 'b')).toMatchObject({ events: [{ type: 'ConsentTypeCreated' }] })
@@ -235,33 +235,33 @@ describe('an Idempotency-Key beside a natural key', () => {
 
   const unknown = new AppendOutcomeUnknownError('consent_type', 3)
 
-  it('stays taken when an unknown outcome turns out to have happened', async () => {
+  it('stays claimed if an append with unknown outcome has happened', async () => {
     const happened = () => create(definition('k4-code', { fingerprint: hash('a') })).then(() => Promise.reject(unknown))
     await expect(request('k4', 'k4-code', 'a', happened)).rejects.toBe(unknown)
     expect(await problemOf(request('k4', 'k4-code', 'b'))).toBe('idempotency-key-reused')
     expect(await request('k4', 'k4-code', 'a')).toMatchObject({ events: [] })
   })
 
-  it('is not pinned to an unknown outcome that came to nothing', async () => {
+  it('is free again if an append with unknown outcome has not happened', async () => {
     await expect(request('k6', 'k6-code', 'a', () => Promise.reject(unknown))).rejects.toBe(unknown)
     expect(await request('k6', 'k6-code', 'b')).toMatchObject({ events: [{ type: 'ConsentTypeCreated' }] })
     expect(await problemOf(request('k6', 'k6-code', 'a'))).toBe('idempotency-key-reused')
   })
 
-  it('is not given back by a repeat that is refused: it belongs to the request that took it', async () => {
+  it('is not released by a refused repeat, because the first request owns it', async () => {
     await request('k5', 'k5-code', 'a')
     expect(await problemOf(request('k5', 'k5-code', 'a', () => Promise.reject(problem('conflict'))))).toBe('conflict')
     expect(await problemOf(request('k5', 'k5-other', 'b'))).toBe('idempotency-key-reused')
   })
 
-  it('is not given back by a refused repeat while it is unknown what became of the first', async () => {
+  it('is not released by a refused repeat while the outcome of the first request is unknown', async () => {
     await expect(request('k7', 'k7-code', 'a', () => Promise.reject(unknown))).rejects.toBe(unknown)
     expect(await problemOf(request('k7', 'k7-code', 'a', () => Promise.reject(problem('conflict'))))).toBe('conflict')
     expect(await problemOf(request('k7', 'k7-other', 'b'))).toBe('idempotency-key-reused')
   })
 
-  it('is not needed', async () => {
-    const unkeyed = { ...keyed('', 'a'), claimName: null, fingerprint: null, isKeyed: false }
+  it('is optional', async () => {
+    const unkeyed = { ...keyed('', 'a'), reservedKey: null, fingerprint: null, isKeyed: false }
     const owner = {
       orgId: world.orgId,
       ownerId: randomUUID(),

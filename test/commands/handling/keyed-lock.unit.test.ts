@@ -3,7 +3,7 @@ import { createKeyedLock } from '../../../commands/handling/keyed-lock.ts'
 
 const pause = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-it('lets one in at a time per name, in order, and hands each its own result', async () => {
+it('runs one work at a time per name, in order, and returns each result to its caller', async () => {
   const withLock = createKeyedLock()
   const told: string[] = []
   const work = (name: string, what: string) =>
@@ -27,7 +27,7 @@ it('lets one in at a time per name, in order, and hands each its own result', as
   expect(told.indexOf('other begins')).toBeLessThan(told.indexOf('first ends'))
 })
 
-it('goes on after a failure, which only its own caller hears of', async () => {
+it('continues after a failure, which only its own caller gets', async () => {
   const withLock = createKeyedLock()
   const failing = withLock('a', async () => {
     await pause()

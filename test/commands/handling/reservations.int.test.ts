@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
-  claim,
+  reserve,
   holderOf,
   reservationsOf,
   vacate,
-  type ClaimRequest,
-  type ClaimResult,
+  type ReservationRequest,
+  type ReservationResult,
   type OwnerState,
 } from '../../../commands/handling/reservations.ts'
 import { execute } from '../../../commands/handling/execute.ts'
@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-/** Somebody who wants a key: an aggregate that may or may not exist yet. */
+/** An owner of a key: an aggregate that may not exist yet. */
 function newOwner() {
   const ownerId = randomUUID()
   return { ownerId, ownerStream: cases.of(world.orgId, ownerId).stream }
@@ -30,14 +30,14 @@ function newOwner() {
 
 type Owner = ReturnType<typeof newOwner>
 
-function claimed(key: string, owner: Owner, deps: Pick<DecisionWorld, 'store'> = world): Promise<ClaimResult> {
+function reserved(key: string, owner: Owner, deps: Pick<DecisionWorld, 'store'> = world): Promise<ReservationResult> {
   const request = { orgId: world.orgId, key, ...owner, fingerprint: hash('f') }
-  return claim(reservationsOf({ ...world, store: deps.store }), request, contextOf(world))
+  return reserve(reservationsOf({ ...world, store: deps.store }), request, contextOf(world))
 }
 
-async function won(key: string, owner: Owner): Promise<Extract<ClaimResult, { kind: 'claimed' }>> {
-  const result = await claimed(key, owner)
-  if (result.kind !== 'claimed') throw new Error('the key is held')
+async function won(key: string, owner: Owner): Promise<Extract<ReservationResult, { kind: 'reserved' }>> {
+  const result = await reserved(key, owner)
+  if (result.kind !== 'reserved') throw new Error('the key is held')
   return result
 }
 
@@ -60,24 +60,24 @@ const heldBy = (owner: Owner, isConfirmed: boolean) => ({
 })
 
 describe('a claim', () => {
-  it('is made once for an owner, who meets it again', async () => {
+  it('is made once for an owner, who finds it again', async () => {
     const owner = newOwner()
-    expect(await claimed('again', owner)).toMatchObject({ kind: 'claimed', isNew: true })
-    expect(await claimed('again', owner)).toMatchObject({ kind: 'claimed', isNew: false, fingerprint: hash('f') })
-    expect(await claimed('again', newOwner())).toEqual(heldBy(owner, false))
+    expect(await reserved('again', owner)).toMatchObject({ kind: 'reserved', isNew: true })
+    expect(await reserved('again', owner)).toMatchObject({ kind: 'reserved', isNew: false, fingerprint: hash('f') })
+    expect(await reserved('again', newOwner())).toEqual(heldBy(owner, false))
   })
 
-  it('that is confirmed stays: a repeat of its confirmation succeeds, its release does nothing any more', async () => {
+  it('that is confirmed stays: a second confirmation succeeds, and a release does nothing', async () => {
     const owner = newOwner()
     const own = await won('confirmed', owner)
     await appear(owner)
     expect([await own.confirm(), await own.confirm()]).toEqual([true, true])
     world.pass(3600)
-    expect(await claimed('confirmed', newOwner())).toEqual(heldBy(owner, true))
+    expect(await reserved('confirmed', newOwner())).toEqual(heldBy(owner, true))
     expect(await holder('confirmed')).toBe(owner.ownerId)
   })
 
-  it('that is released is free for anyone, and can be confirmed no more', async () => {
+  it('that is released frees the key for all, and cannot be confirmed', async () => {
     const [first, second] = [newOwner(), newOwner()]
     const own = await won('released', first)
     await own.release()
@@ -86,26 +86,28 @@ describe('a claim', () => {
     await won('released', second)
     expect(await own.confirm()).toBe(false)
     await own.release()
-    expect(await claimed('released', first)).toEqual(heldBy(second, false))
+    expect(await reserved('released', first)).toEqual(heldBy(second, false))
   })
 
-  it('is won by one of twenty that come at once, from two processes', async () => {
+  it('is won by one of twenty at once, from two processes', async () => {
     const owners = Array.from({ length: 20 }, newOwner)
     const results = await Promise.all(
-      owners.map((owner, index) => claimed('race', owner, { store: index % 2 === 0 ? world.store : world.otherStore })),
+      owners.map((owner, index) =>
+        reserved('race', owner, { store: index % 2 === 0 ? world.store : world.otherStore }),
+      ),
     )
-    const winners = results.flatMap((result, index) => (result.kind === 'claimed' ? [owners[index]?.ownerId] : []))
+    const winners = results.flatMap((result, index) => (result.kind === 'reserved' ? [owners[index]?.ownerId] : []))
     expect(winners).toHaveLength(1)
     const holders = results.flatMap((result) => (result.kind === 'held' ? [result.ownerId] : []))
     expect(new Set(holders)).toEqual(new Set(winners))
   })
 
-  it('holds a key of one organisation only, and never shows it', async () => {
+  it('holds a key in one organisation only, and never stores it in the clear', async () => {
     await won('tenant-key', newOwner())
     const other = { ...world, orgId: tenantOfFact(randomUUID()) }
     const request = { orgId: other.orgId, key: 'tenant-key', ...newOwner(), fingerprint: null }
-    expect(await claim(reservationsOf(world), request, contextOf(other))).toMatchObject({
-      kind: 'claimed',
+    expect(await reserve(reservationsOf(world), request, contextOf(other))).toMatchObject({
+      kind: 'reserved',
       isNew: true,
     })
     expect(reservationsOf(world).hash('tenant-key')).toMatch(/^[0-9a-f]{64}$/)
@@ -113,75 +115,76 @@ describe('a claim', () => {
 })
 
 describe('a claim whose owner crashed', () => {
-  it('before it came to be is left alone for 30 s, then released by whoever wants the key', async () => {
+  it('before its append stays for 30 s, and then the next request for the key releases it', async () => {
     const [lost, next] = [newOwner(), newOwner()]
     const own = await won('absent', lost)
     world.pass(29.999)
-    expect(await claimed('absent', next)).toEqual(heldBy(lost, false))
+    expect(await reserved('absent', next)).toEqual(heldBy(lost, false))
     expect(await holder('absent')).toBeNull()
     world.pass(0.001)
-    expect(await claimed('absent', next)).toMatchObject({ kind: 'claimed', isNew: true })
-    // The crash was none: its late confirmation is seen to fail.
+    expect(await reserved('absent', next)).toMatchObject({ kind: 'reserved', isNew: true })
+    // The owner had not crashed. Its late confirmation fails.
     expect(await own.confirm()).toBe(false)
-    expect(await claimed('absent', lost)).toEqual(heldBy(next, false))
+    expect(await reserved('absent', lost)).toEqual(heldBy(next, false))
   })
 
-  it('after it came to be is confirmed by whoever wants the key', async () => {
+  it('after its append is confirmed by the next request for the key', async () => {
     const owner = newOwner()
     await won('there', owner)
     await appear(owner)
     expect(await holder('there')).toBe(owner.ownerId)
     world.pass(3600)
-    expect(await claimed('there', newOwner())).toEqual(heldBy(owner, true))
+    expect(await reserved('there', newOwner())).toEqual(heldBy(owner, true))
   })
 
-  it('is released by one of several that find it at once', async () => {
+  it('is released once by several requests at once', async () => {
     const lost = newOwner()
     await won('many', lost)
     world.pass(30)
-    const results = await Promise.all(Array.from({ length: 8 }, () => claimed('many', newOwner())))
-    expect(results.filter(({ kind }) => kind === 'claimed')).toHaveLength(1)
-    expect(results.every((result) => result.kind === 'claimed' || result.ownerId !== lost.ownerId)).toBe(true)
+    const results = await Promise.all(Array.from({ length: 8 }, () => reserved('many', newOwner())))
+    expect(results.filter(({ kind }) => kind === 'reserved')).toHaveLength(1)
+    expect(results.every((result) => result.kind === 'reserved' || result.ownerId !== lost.ownerId)).toBe(true)
   })
 })
 
-describe('a claim whose owner is there without the key', () => {
+describe('a claim whose owner exists without the key', () => {
   const seen = (owner: OwnerState) => reservationsOf(world, async () => owner)
-  const requestOf = (key: string, owner: Owner, isRenewing = false): ClaimRequest => ({
+  const requestOf = (key: string, owner: Owner, isRenewing = false): ReservationRequest => ({
     orgId: world.orgId,
     key,
     ...owner,
     fingerprint: null,
     isRenewing,
   })
-  const asked = (key: string, owner: Owner, as: OwnerState) => claim(seen(as), requestOf(key, owner), contextOf(world))
+  const asked = (key: string, owner: Owner, as: OwnerState) =>
+    reserve(seen(as), requestOf(key, owner), contextOf(world))
 
-  it('is left alone for 30 s, since the owner may be about to take the key, and counts for nobody', async () => {
+  it('stays for 30 s, because the owner may be about to use it, but does not count as held', async () => {
     const [owner, next] = [newOwner(), newOwner()]
     await won('lacking', owner)
     world.pass(29.999)
     expect(await asked('lacking', next, 'lacking')).toEqual(heldBy(owner, false))
     expect(await holderOf(seen('lacking'), world.orgId, 'lacking')).toBeNull()
     world.pass(0.001)
-    expect(await asked('lacking', next, 'lacking')).toMatchObject({ kind: 'claimed', isNew: true })
+    expect(await asked('lacking', next, 'lacking')).toMatchObject({ kind: 'reserved', isNew: true })
   })
 
-  it('is ended at once when it was confirmed: the owner has given the key up', async () => {
+  it('ends at once if it was confirmed, because the owner has given the key up', async () => {
     const [owner, next] = [newOwner(), newOwner()]
     expect(await (await won('given up', owner)).confirm()).toBe(true)
     expect(await holderOf(seen('lacking'), world.orgId, 'given up')).toBeNull()
-    expect(await asked('given up', next, 'lacking')).toMatchObject({ kind: 'claimed', isNew: true })
+    expect(await asked('given up', next, 'lacking')).toMatchObject({ kind: 'reserved', isNew: true })
     expect(await (await won('gone', owner)).confirm()).toBe(true)
     await vacate(seen('lacking'), { orgId: world.orgId, key: 'gone' }, contextOf(world))
-    expect(await claimed('gone', next)).toMatchObject({ kind: 'claimed', isNew: true })
+    expect(await reserved('gone', next)).toMatchObject({ kind: 'reserved', isNew: true })
   })
 
-  it('is renewed by the owner alone, and can be ended or confirmed under its old id no more', async () => {
+  it('is renewed by the owner only, and cannot be ended or confirmed under its old id', async () => {
     const [owner, next] = [newOwner(), newOwner()]
     const old = await won('renewed', owner)
     await old.confirm()
-    const renewed = await claim(reservationsOf(world), requestOf('renewed', owner, true), contextOf(world))
-    if (renewed.kind !== 'claimed') throw new Error('the key is held')
+    const renewed = await reserve(reservationsOf(world), requestOf('renewed', owner, true), contextOf(world))
+    if (renewed.kind !== 'reserved') throw new Error('the key is held')
     expect([renewed.isNew, await old.confirm()]).toEqual([true, false])
     await old.release()
     expect(await asked('renewed', next, 'lacking')).toMatchObject({
@@ -191,24 +194,24 @@ describe('a claim whose owner is there without the key', () => {
     })
     await vacate(seen('lacking'), { orgId: world.orgId, key: 'renewed' }, contextOf(world))
     expect(await renewed.confirm()).toBe(true)
-    expect(await claim(reservationsOf(world), requestOf('renewed', next, true), contextOf(world))).toMatchObject({
+    expect(await reserve(reservationsOf(world), requestOf('renewed', next, true), contextOf(world))).toMatchObject({
       kind: 'held',
       ownerId: owner.ownerId,
     })
   })
 
-  it('that is renewed between the look at it and its end does not end', async () => {
+  it('that is renewed between the check and its end does not end', async () => {
     const [owner, next] = [newOwner(), newOwner()]
     await (await won('overtaken', owner)).confirm()
     const slow = reservationsOf(world, async () => {
-      await claim(
+      await reserve(
         reservationsOf({ ...world, store: world.otherStore }),
         requestOf('overtaken', owner, true),
         contextOf(world),
       )
       return 'lacking'
     })
-    expect(await claim(slow, requestOf('overtaken', next), contextOf(world))).toMatchObject({
+    expect(await reserve(slow, requestOf('overtaken', next), contextOf(world))).toMatchObject({
       kind: 'held',
       ownerId: owner.ownerId,
     })

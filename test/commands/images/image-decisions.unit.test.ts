@@ -22,7 +22,7 @@ describe('declaring an image', () => {
     given(images, declared, received).when(declareImage, command).thenNothing()
   })
 
-  it('refuses another body under the same key, and a declaration without one that meets another', () => {
+  it('refuses another body under the same key, and a declaration without a key under an existing id', () => {
     given(images, declared)
       .when(declareImage, { ...command, fingerprint: hash('e') })
       .thenRefused('idempotency-key-reused')
@@ -36,7 +36,7 @@ describe('receiving the bytes of an image', () => {
   const { imageId, object, width, height } = received.data
   const command = { request, image: { imageId, object, width, height }, now: new Date(at(5)) }
 
-  it('happens once, whoever asks again', () => {
+  it('happens once, for any repeat', () => {
     given(images, declared).when(receiveImage, command).thenEvents([received])
     given(images, declared, received).when(receiveImage, command).thenNothing()
     given(images, declared, received)
@@ -47,7 +47,7 @@ describe('receiving the bytes of an image', () => {
       .thenNothing()
   })
 
-  it('is refused once the window has closed, but for bytes that are there', () => {
+  it('is refused after the window has closed, except for bytes already received', () => {
     const late = { ...command, now: new Date(at(86_400)) }
     given(images, declared)
       .when(receiveImage, { ...command, now: new Date(Date.parse(at(86_400)) - 1) })
@@ -56,14 +56,14 @@ describe('receiving the bytes of an image', () => {
     given(images, declared, received).when(receiveImage, late).thenNothing()
   })
 
-  it('is refused where nothing was declared, and where the key was used with another body', () => {
+  it('is refused without a declaration, and for a key that was used with another body', () => {
     given(images).when(receiveImage, command).thenRefused('not-found')
     given(images, declared, received)
       .when(receiveImage, { ...command, request: { ...request, fingerprint: hash('e') } })
       .thenRefused('idempotency-key-reused')
   })
 
-  it('tells the key that submitted from any other', () => {
+  it('distinguishes the key of the submit from any other', () => {
     const state = [declared, received].reduce(images.evolve, images.initialState)
     expect([request, null, { ...request, key: hash('e') }].map((causing) => isReceivedBy(causing, state))).toEqual([
       true,

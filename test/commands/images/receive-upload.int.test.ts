@@ -59,7 +59,7 @@ async function stateOf(imageId: string): Promise<ImageState> {
   return (await world.otherStore.load(images.of(world.orgId, imageId))).state
 }
 
-/** The copies that were made of the upload and are still there. */
+/** The existing copies of the upload. */
 async function copiesOf(imageId: string): Promise<string[]> {
   const today = world.now().toISOString().slice(0, 10)
   const keys: string[] = []
@@ -72,7 +72,7 @@ async function namedBy(imageId: string): Promise<string[]> {
   return state.status === 'received' ? [state.object.key] : []
 }
 
-/** The object store, with something that happens before each copy. */
+/** The object store, with a hook before each copy. */
 function withObjects(before: (copy: number) => Promise<unknown>): AssessmentRouteDependencies {
   let copies = 0
   const copy: ObjectStore['copy'] = async (source, key) => {
@@ -82,7 +82,7 @@ function withObjects(before: (copy: number) => Promise<unknown>): AssessmentRout
   return { ...given(), objects: { ...world.deps.objects, copy } }
 }
 
-it('keeps the copy of one submit where two processes submit at once, whoever wins', async () => {
+it('keeps the copy of only one submit when two processes submit at once', async () => {
   const imageId = await uploaded()
   const answers = await Promise.all([submit(imageId), submit(imageId, { ...given(), store: world.otherStore }, 'e')])
   expect(answers.filter(({ events }) => events.length > 0)).toHaveLength(1)
@@ -91,7 +91,7 @@ it('keeps the copy of one submit where two processes submit at once, whoever win
   expect(await copiesOf(imageId)).toHaveLength(1)
 })
 
-it('answers what another process has submitted when that has removed the upload meanwhile', async () => {
+it('returns the submission of another process that has removed the upload meanwhile', async () => {
   const imageId = await uploaded()
   const late = withObjects(async (copy) => {
     if (copy > 1) return
@@ -103,7 +103,7 @@ it('answers what another process has submitted when that has removed the upload 
   expect(await copiesOf(imageId)).toEqual(await namedBy(imageId))
 })
 
-it('refuses bytes that are no image, leaves nothing behind, and takes the next upload', async () => {
+it('refuses bytes that are not an image, leaves no copy behind, and accepts the next upload', async () => {
   const imageId = await declared()
   expect(await problemOf(submit(imageId))).toBe('uploads-incomplete')
   await upload(imageId, Buffer.from('no image'))
@@ -116,14 +116,14 @@ it('refuses bytes that are no image, leaves nothing behind, and takes the next u
   expect(Buffer.from(await world.deps.objects.get(key)).equals(bytes)).toBe(true)
 })
 
-it('refuses when the window closes while the upload is read, and leaves nothing behind', async () => {
+it('refuses when the window closes while the upload is read, and leaves no copy behind', async () => {
   const imageId = await uploaded()
   const slow = withObjects(async (copy) => copy === 1 && world.pass(3600))
   expect(await problemOf(submit(imageId, slow))).toBe('image-not-awaiting-upload')
   expect([await copiesOf(imageId), (await stateOf(imageId)).status]).toEqual([[], 'awaiting_upload'])
 })
 
-it('keeps the copy when nobody knows whether the event was written', async () => {
+it('keeps the copy when the outcome of the append is unknown', async () => {
   const imageId = await uploaded()
   const store = watched(world.store, () => {
     throw new AppendOutcomeUnknownError(images.of(world.orgId, imageId).stream, 1)

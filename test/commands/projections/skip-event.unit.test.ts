@@ -17,19 +17,19 @@ const data = {
 const command = { ...data, now: new Date(at(5)) }
 const skipped: ProjectionEvent = { type: 'ProjectionEventSkipped', data: { ...data, skippedAt: at(5) } }
 
-describe('an event that a projector passes over', () => {
-  it('is recorded with its place, its reason and who said so', () => {
+describe('an event that a projector skips', () => {
+  it('is recorded with its position, reason and operator', () => {
     const after = given(projections).when(skipEvent, command).thenEvents([skipped])
     expect(after).toEqual({ status: 'passing-over', skipped: [skipped.data] })
   })
 
-  it('is recorded once, whatever reason is given the second time', () => {
+  it('is recorded once, also with another reason the second time', () => {
     given(projections, skipped)
       .when(skipEvent, { ...command, reason: 'another one', skippedBy: 'somebody else' })
       .thenNothing()
   })
 
-  it('is told from another one by its whole position', () => {
+  it('is identified by its whole position', () => {
     const other: ProjectionEvent = {
       type: 'ProjectionEventSkipped',
       data: { ...skipped.data, preparePosition: '4000' },

@@ -41,7 +41,7 @@ interface Recorded {
   readonly eventId: string
 }
 
-/** A delivery of an event of this second of the story, and what has become of it. */
+/** Records a delivery of an event at this second, and its outcome. */
 async function recordDelivery(
   occurred: number,
   end?: 'delivered' | 'failed' | 'cancelled',
@@ -73,7 +73,7 @@ async function recordDelivery(
 const idsOf = ({ body }: Told): unknown[] => (memberOf(body, 'data') as unknown[]).map((one) => memberOf(one, 'id'))
 
 describe('the log of deliveries', () => {
-  it('shows what became of each, newest first', async () => {
+  it('shows the outcome of each, newest first', async () => {
     const pending = await recordDelivery(1)
     const delivered = await recordDelivery(2, 'delivered')
     const failed = await recordDelivery(3, 'failed')
@@ -118,7 +118,7 @@ describe('the log of deliveries', () => {
     ])
   })
 
-  it('can be asked for those of one status or type, page by page', async () => {
+  it('filters by status or type, page by page', async () => {
     const failed = await Promise.all([1, 2, 3].map((second) => recordDelivery(second, 'failed')))
     await recordDelivery(4, 'delivered')
     const newestFirst = failed.map(({ id }) => id).toReversed()
@@ -137,7 +137,7 @@ describe('the log of deliveries', () => {
     expect(codeOf(await api.get(pathOf('/deliveries?status=done')))).toEqual([400, 'validation-failed'])
   })
 
-  it('is that of one subscription of one organisation', async () => {
+  it('contains one subscription of one organisation', async () => {
     const { id } = await recordDelivery(1, 'failed')
     const other = randomUUID()
     await api.record(
@@ -164,7 +164,7 @@ describe('the log of deliveries', () => {
 })
 
 describe('a delivery that no process has attempted', () => {
-  /** The end of an assessment of its own; resolves to the delivery of it to this test's subscription. */
+  /** Ends a new assessment. Resolves to its delivery to the subscription of this test. */
   async function endAssessment(): Promise<{ readonly id: string; readonly assessmentId: string }> {
     const assessmentId = randomUUID()
     const [eventId = ''] = await api.record(assessmentFact('AssessmentFailed', { assessmentId, failedAt: at(40) }))
@@ -188,7 +188,7 @@ describe('a delivery that no process has attempted', () => {
     expect(codeOf(await api.get(pathOf(`/deliveries/${id}`), randomUUID()))).toEqual([404, 'not-found'])
   })
 
-  it('is no delivery to a subscription that is disabled or does not name the event', async () => {
+  it('does not exist for a subscription that is disabled or does not name the event', async () => {
     await api.record(
       subscriptionFact('WebhookSubscriptionChanged', { subscriptionId, eventTypes: ['assessment.completed'] }),
     )
@@ -198,7 +198,7 @@ describe('a delivery that no process has attempted', () => {
     expect(idsOf(await api.get(pathOf('/deliveries')))).toEqual([])
   })
 
-  it('stays as it is when it is asked for, and remembers the key', async () => {
+  it('stays pending when it is requested again, and records the key', async () => {
     const { id } = await endAssessment()
     const listed = await api.get(pathOf(`/deliveries/${id}`))
     const path = pathOf(`/deliveries/${id}/redeliver`)
@@ -221,7 +221,7 @@ describe('a delivery that no process has attempted', () => {
 })
 
 describe('a test', () => {
-  it('is a delivery like any other, to be found where the answer says', async () => {
+  it('is a delivery like any other, at the Location of the answer', async () => {
     const sent = await api.post(pathOf('/test'))
     const now = api.world.now().toISOString()
     expect(sent.status).toBe(202)
@@ -243,7 +243,7 @@ describe('a test', () => {
     expect(idsOf(await api.get(pathOf('/deliveries?event_type=webhook.test')))).toEqual([memberOf(sent.body, 'id')])
   })
 
-  it('is one for each key, also when the subscription has been disabled since', async () => {
+  it('is one for each key, also after the subscription was disabled', async () => {
     const first = await api.post(pathOf('/test'), { key: 'once' })
     const again = await api.post(pathOf('/test'), { key: 'once' })
     expect([
@@ -267,8 +267,8 @@ describe('a test', () => {
   })
 })
 
-describe('asking for a delivery again', () => {
-  it('has what ended pending again, once for each key', async () => {
+describe('requesting a delivery again', () => {
+  it('makes an ended delivery pending again, once for each key', async () => {
     const { id } = await recordDelivery(1, 'failed')
     const path = pathOf(`/deliveries/${id}/redeliver`)
     const asked = await api.post(path, { key: 'again' })
@@ -302,7 +302,7 @@ describe('asking for a delivery again', () => {
     expect(memberOf((await api.post(path, { key: 'once-more' })).body, 'status')).toBe('pending')
   })
 
-  it('is one round however many ask at once', async () => {
+  it('is one round for any number of requests at once', async () => {
     const { id } = await recordDelivery(1, 'delivered')
     const asked = await Promise.all(
       ['a', 'b', 'c', 'd'].map((key) => api.post(pathOf(`/deliveries/${id}/redeliver`), { key })),
@@ -316,7 +316,7 @@ describe('asking for a delivery again', () => {
     expect((await api.get(pathOf(`/deliveries/${id}`))).headers['etag']).toBe('"6"')
   })
 
-  it('by a key that found it pending is answered by that for ever: no round begins when this one is over', async () => {
+  it('with a key that found it pending begins no round later', async () => {
     const { id } = await recordDelivery(1)
     const path = pathOf(`/deliveries/${id}/redeliver`)
     const first = await api.post(path, { key: 'early' })
@@ -337,7 +337,7 @@ describe('asking for a delivery again', () => {
     ])
   })
 
-  it('of what a disabling may still cancel is on record without a key, too', async () => {
+  it('is recorded also without a key if a disabling may still cancel the delivery', async () => {
     const { id } = await recordDelivery(1)
     await api.record(disabled(), enabled())
     for (let time = 0; time < 2; time += 1)
@@ -352,7 +352,7 @@ describe('asking for a delivery again', () => {
     })
   })
 
-  it('by fresh keys without end is refused while it is pending', async () => {
+  it('with too many new keys is refused while it is pending', async () => {
     const { id } = await recordDelivery(1)
     const ask = (key: string) => api.post(pathOf(`/deliveries/${id}/redeliver`), { key })
     const asked: Told[] = []
@@ -362,7 +362,7 @@ describe('asking for a delivery again', () => {
     expect((await ask('key-3')).headers['idempotency-replayed']).toBe('true')
   })
 
-  it('is refused while the subscription is disabled, and no longer once it is enabled', async () => {
+  it('is refused while the subscription is disabled, and accepted after it is enabled', async () => {
     const { id } = await recordDelivery(1, 'cancelled')
     await api.record(disabled())
     expect(codeOf(await api.post(pathOf(`/deliveries/${id}/redeliver`)))).toEqual([
@@ -375,7 +375,7 @@ describe('asking for a delivery again', () => {
 })
 
 describe('the answers of 202', () => {
-  it('carry Retry-After: the seconds to the next attempt, at least one', async () => {
+  it('have Retry-After: the seconds to the next attempt, at least one', async () => {
     const retryAfter = (told: Told) => [told.status, told.headers['retry-after']]
     expect(retryAfter(await api.post(pathOf('/test'), { key: 'sent' }))).toEqual([202, '1'])
     expect(retryAfter(await api.post(pathOf('/recover'), { body: { since: longAgo } }))).toEqual([202, '1'])
@@ -401,7 +401,7 @@ describe('recovering', () => {
     return told
   }
 
-  it('names what failed or was cancelled in the period, oldest first, and no tests', async () => {
+  it('contains the failed and cancelled deliveries of the period, oldest first, and no tests', async () => {
     const deliveries = [
       await recordDelivery(9, 'failed'),
       await recordDelivery(10, 'failed'),
@@ -430,7 +430,7 @@ describe('recovering', () => {
     ])
   })
 
-  it('answers a repeat with what was found the first time, and another body under its key not at all', async () => {
+  it('answers a repeat with the deliveries found the first time, and refuses another body', async () => {
     await recordDelivery(10, 'failed')
     const body = { since: at(0), until: at(60) }
     const first = await namedBy('same', body)
@@ -452,7 +452,7 @@ describe('recovering', () => {
     ])
   })
 
-  it('names a thousand at most, and says that there are more', async () => {
+  it('contains at most a thousand, and indicates that there are more', async () => {
     api.setFound(async (_org, _subscription, _period, limit) =>
       Array.from({ length: limit }, () => ({ deliveryId: randomUUID(), eventId: randomUUID() })),
     )
@@ -460,7 +460,7 @@ describe('recovering', () => {
     api.setFound(undefined)
   })
 
-  it('takes now for the end of the period, and no period that ends before it begins', async () => {
+  it('uses now as the default end of the period, and refuses a period that ends before it begins', async () => {
     api.world.pass(20)
     await recordDelivery(10, 'failed')
     expect((await namedBy('until-now', { since: longAgo })).body).toEqual({ deliveries: 1, has_more: false })
@@ -475,7 +475,7 @@ describe('recovering', () => {
   })
 })
 
-/** What recoveries of this test's subscription the log has. */
+/** Recorded recoveries of this test's subscription. */
 async function recoveries(): Promise<unknown[]> {
   const { store, orgId } = api.world
   const filter = { streamPrefixes: [webhookRecoveries.of(orgId, '').stream] }

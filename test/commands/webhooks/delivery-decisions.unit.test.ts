@@ -35,14 +35,14 @@ describe('testing a subscription', () => {
     request: keyed,
   })
 
-  it('makes a delivery that tells nothing, once for each key', () => {
+  it('makes a delivery without an event, once for each key', () => {
     given(webhookDeliveries).when(sendTest, command).thenEvents([test])
     given(webhookDeliveries, test)
       .when(sendTest, { ...command, request: { ...keyed, fingerprint: hash('e') } })
       .thenRefused('idempotency-key-reused')
   })
 
-  it('is refused while the subscription is disabled, but for a repeat of what was sent before', () => {
+  it('is refused while the subscription is disabled, except for a repeat', () => {
     given(webhookDeliveries)
       .when(sendTest, { ...command, isActive: false })
       .thenRefused('webhook-subscription-disabled')
@@ -52,7 +52,7 @@ describe('testing a subscription', () => {
   })
 })
 
-describe('asking for a delivery again', () => {
+describe('requesting a delivery again', () => {
   const never = { endpointRevision: 0, disabledRevision: null }
   const command = {
     subscriptionId: ids.subscription,
@@ -64,7 +64,7 @@ describe('asking for a delivery again', () => {
     now: new Date(at(60)),
   }
 
-  it('begins another round of what has ended, in whatever way; asked again meanwhile, nothing happens', () => {
+  it('begins another round after any end, and nothing for a second request meanwhile', () => {
     for (const ended of ends) {
       given(webhookDeliveries, ...ended)
         .when(redeliver, command)
@@ -76,13 +76,13 @@ describe('asking for a delivery again', () => {
     }
   })
 
-  it('goes on counting attempts, and begins the schedule anew', () => {
+  it('continues the count of attempts, and begins the schedule anew', () => {
     const failed = [scheduled, attempted, fact('WebhookDeliveryFailed', { attempt: 1 })]
     const { state } = given(webhookDeliveries, ...failed, fact('WebhookRedeliveryRequested'))
     expect(state).toMatchObject({ status: 'pending', finishedAttempts: 1, roundFrom: 1, nextAttemptAt: at(60) })
   })
 
-  it('begins nothing of what is pending, and remembers the key that asked', () => {
+  it('begins no round of a pending delivery, and records the key', () => {
     const other = { ...keyed, key: hash('d') }
     const pending = [
       [scheduled],
@@ -103,7 +103,7 @@ describe('asking for a delivery again', () => {
     }
   })
 
-  it('is remembered once without a key since the subscription was disabled: for that it may still be cancelled', () => {
+  it('is recorded once without a key after a disabling, which may still cancel the delivery', () => {
     const asking = { ...command, request: null, endpointRevision: 2, disabledRevision: 1 }
     const unneeded = fact('WebhookRedeliveryUnneeded', { request: null, endpointRevision: 2 })
     const before = [scheduled, attempted, fact('WebhookRedeliveryUnneeded', { request: null, endpointRevision: 0 })]
@@ -126,7 +126,7 @@ describe('asking for a delivery again', () => {
       .thenNothing()
   })
 
-  it('is remembered of twenty keys in a round, and refused to others until it has ended', () => {
+  it('is recorded for twenty keys in a round, and refused to others until its end', () => {
     const requestOf = (number: number) => ({ key: String(number).padStart(64, '0'), fingerprint: hash('f') })
     const asked = Array.from({ length: 20 }, (_, number) =>
       fact('WebhookRedeliveryUnneeded', { request: requestOf(number) }),
@@ -156,7 +156,7 @@ describe('asking for a delivery again', () => {
       .thenEvents([fact('WebhookRedeliveryUnneeded')])
   })
 
-  it('for a recovery begins nothing of what was delivered meanwhile, and says so once', () => {
+  it('for a recovery begins no round of a delivery that succeeded meanwhile, and records this once', () => {
     const unneeded = fact('WebhookRedeliveryUnneeded', { recoveryId: recovery, request: null })
     const asking = { ...command, recoveryId: recovery, request: null }
     for (const before of [
@@ -172,7 +172,7 @@ describe('asking for a delivery again', () => {
     }
   })
 
-  it('answers the same key alike for ever, also when that round has ended or the subscription is disabled', () => {
+  it('answers the same key equally for ever, also after that round or after a disabling', () => {
     for (const ended of ends) {
       const again = fact('WebhookDelivered', { attempt: 2 })
       const history = given(
@@ -192,7 +192,7 @@ describe('asking for a delivery again', () => {
     }
   })
 
-  it('is refused while the subscription is disabled, also of what is pending: it will be cancelled', () => {
+  it('is refused while the subscription is disabled, also for a pending delivery, which will be cancelled', () => {
     for (const ended of ends)
       given(webhookDeliveries, ...ended)
         .when(redeliver, { ...command, isActive: false })
@@ -202,7 +202,7 @@ describe('asking for a delivery again', () => {
       .thenRefused('webhook-subscription-disabled')
   })
 
-  it('of one that is due and was never attempted begins its stream, once, and keeps the key', () => {
+  it('of a due delivery that was never attempted begins its stream, once, and records the key', () => {
     const due = { ...scheduled.data, request: null }
     const asking = { ...command, due }
     const begun = fact('WebhookDeliveryScheduled', due)
@@ -226,7 +226,7 @@ describe('asking for a delivery again', () => {
       .thenEvents([fact('WebhookRedeliveryRequested')])
   })
 
-  it('of one that is due, after a disabling that may still cancel it, is remembered without a key', () => {
+  it('of a due delivery, after a disabling that may still cancel it, is recorded without a key', () => {
     const asking = {
       ...command,
       due: { ...scheduled.data, request: null },
@@ -240,7 +240,7 @@ describe('asking for a delivery again', () => {
       .thenEvents([fact('WebhookDeliveryScheduled', asking.due), unneeded])
   })
 
-  it("finds nothing that is not, or that is another subscription's", () => {
+  it('is refused for an unknown delivery, and for one of another subscription', () => {
     given(webhookDeliveries).when(redeliver, command).thenRefused('not-found')
     for (const ended of ends)
       given(webhookDeliveries, ...ended)
@@ -248,7 +248,7 @@ describe('asking for a delivery again', () => {
         .thenRefused('not-found')
   })
 
-  it('says which recovery asked', () => {
+  it('records the id of the recovery', () => {
     const event = fact('WebhookRedeliveryRequested', { recoveryId: recovery, request: null })
     const asking = { ...command, recoveryId: recovery, request: null }
     for (const ended of ends.slice(1)) {
@@ -267,7 +267,7 @@ describe('recovering', () => {
   const { requestedAt, ...found } = requested.data
   const command = { ...found, isActive: true, now: new Date(requestedAt) }
 
-  it('names what is to be sent again, once for each key', () => {
+  it('records the deliveries to send again, once for each key', () => {
     given(webhookRecoveries).when(recover, command).thenEvents([requested])
     given(webhookRecoveries, requested)
       .when(recover, { ...command, fingerprint: hash('e') })
@@ -281,7 +281,7 @@ describe('recovering', () => {
       .thenEvents([nothing])
   })
 
-  it('is refused while the subscription is disabled, but for a repeat', () => {
+  it('is refused while the subscription is disabled, except for a repeat', () => {
     given(webhookRecoveries)
       .when(recover, { ...command, isActive: false })
       .thenRefused('webhook-subscription-disabled')
@@ -292,7 +292,7 @@ describe('recovering', () => {
 })
 
 describe('the view of a delivery', () => {
-  it('has the attempts that are over, and when the next one is due', () => {
+  it('contains the ended attempts, and the time of the next one', () => {
     const second = fact('WebhookDeliveryAttempted', { attempt: 2, attemptedAt: at(37), leaseUntil: at(57) })
     const { state } = given(webhookDeliveries, scheduled, attempted, fact('WebhookDeliveryAttemptFailed'), second)
     if (state.status === 'absent') return expect.unreachable('nothing was scheduled')

@@ -16,7 +16,7 @@ describe('cancelling a delivery', () => {
   const command = { delivery, reason: 'subscription_disabled' as const, disabledRevision: 1, now: new Date(at(60)) }
   const cancelled = deliveryFact('WebhookDeliveryCancelled', { cancelledAt: at(60) })
 
-  it('ends one that is pending, also one that was never attempted, once', () => {
+  it('ends a pending delivery, also before its first attempt, once', () => {
     given(webhookDeliveries)
       .when(cancelDelivery, command)
       .thenEvents([deliveryFact('WebhookDeliveryScheduled', { scheduledAt: at(60) }), cancelled])
@@ -26,14 +26,14 @@ describe('cancelling a delivery', () => {
     given(webhookDeliveries, scheduled, cancelled).when(cancelDelivery, command).thenNothing()
   })
 
-  it('waits for an attempt that is open, and for none that a crash cut off', () => {
+  it('waits for an open attempt, but not for one that a crash interrupted', () => {
     given(webhookDeliveries, scheduled, attempted)
       .when(cancelDelivery, { ...command, now: new Date(at(50)) })
       .thenNothing()
     given(webhookDeliveries, scheduled, attempted).when(cancelDelivery, command).thenEvents([cancelled])
   })
 
-  it('has another round begin where it was asked for since the subscription was disabled, by whomever', () => {
+  it('begins another round if any request came after the disabling', () => {
     const pending = [scheduled, attempted, deliveryFact('WebhookDeliveryAttemptFailed')]
     const asked = (endpointRevision: number | null) => deliveryFact('WebhookRedeliveryUnneeded', { endpointRevision })
     const again = deliveryFact('WebhookRedeliveryRequested', {
@@ -60,7 +60,7 @@ describe('cancelling a delivery', () => {
       .thenNothing()
   })
 
-  it('is nothing to a round that was asked for since', () => {
+  it('does not end a round that began after the disabling', () => {
     const round = (endpointRevision: number) => [
       scheduled,
       attempted,
@@ -75,13 +75,13 @@ describe('cancelling a delivery', () => {
       .thenEvents([cancelled])
   })
 
-  it('leaves what has ended as it is', () => {
+  it('does not change an ended delivery', () => {
     for (const end of [deliveryFact('WebhookDelivered'), deliveryFact('WebhookDeliveryFailed')]) {
       given(webhookDeliveries, scheduled, attempted, end).when(cancelDelivery, command).thenNothing()
     }
   })
 
-  it('has the attempt that was under way recorded, whatever it came to', () => {
+  it('records the attempt that was under way, with any outcome', () => {
     const record = { attempt: 1, durationMs: 120, now: new Date(at(32)) }
     const amid = () => given(webhookDeliveries, scheduled, attempted, cancelled)
     amid()
@@ -120,7 +120,7 @@ const subscribed = subscriptionFact('WebhookSubscribed')
 const warned = (percent: 50 | 70 | 90, next: number, of = failingSince) =>
   subscriptionFact('WebhookEndpointFailing', { percent, failingSince: of, nextReviewAt: days(next).toISOString() })
 
-describe('reviewing an endpoint that takes nothing', () => {
+describe('reviewing an endpoint without a success', () => {
   const warning = (percent: 50 | 70 | 90, after: number, next: number, end = 5) =>
     subscriptionFact('WebhookEndpointFailing', {
       percent,
@@ -141,7 +141,7 @@ describe('reviewing an endpoint that takes nothing', () => {
     given(webhookSubscriptions, subscribed, warned(percent, next)).when(reviewEndpoint, review(after)).thenNothing()
   })
 
-  it('does not count the warnings of an earlier row of failures', () => {
+  it('does not count the warnings of an earlier series of failures', () => {
     given(webhookSubscriptions, subscribed, warned(90, 5, at(0)))
       .when(reviewEndpoint, review(2.5))
       .thenEvents([warning(50, 2.5, 3.5)])
@@ -156,7 +156,7 @@ describe('reviewing an endpoint that takes nothing', () => {
     given(webhookSubscriptions, subscribed, warned(90, 5), disabled).when(reviewEndpoint, review(5)).thenNothing()
   })
 
-  it('puts off all that follows by as much as nobody looked', () => {
+  it('delays all further reviews by the time that a review is late', () => {
     given(webhookSubscriptions, subscribed)
       .when(reviewEndpoint, review(6))
       .thenEvents([warning(50, 6, 7, 8.5)])
@@ -165,7 +165,7 @@ describe('reviewing an endpoint that takes nothing', () => {
       .thenEvents([warning(70, 7.5, 8.5, 9)])
   })
 
-  it('gives the last part of its time anew where nobody looked at its end', () => {
+  it('begins the last tenth again if the last review is late', () => {
     const disabled = (after: number) =>
       subscriptionFact('WebhookSubscriptionDisabled', { reason: 'no_success', disabledAt: days(after).toISOString() })
     given(webhookSubscriptions, subscribed, warned(90, 5))
@@ -179,7 +179,7 @@ describe('reviewing an endpoint that takes nothing', () => {
       .thenEvents([disabled(6.5)])
   })
 
-  it('says when to look again where there is nothing to say yet', () => {
+  it('returns the time of the next review if no warning is due', () => {
     given(webhookSubscriptions, subscribed).when(reviewEndpoint, review(1)).thenNothing()
     expect(nextReviewOf(review(1), given(webhookSubscriptions, subscribed).state)).toEqual({
       at: days(2.5),
@@ -192,7 +192,7 @@ describe('reviewing an endpoint that takes nothing', () => {
   })
 })
 
-describe('an endpoint that is another one by now', () => {
+describe('a changed endpoint', () => {
   const since = [
     [subscriptionFact('WebhookSubscriptionChanged')],
     [subscriptionFact('WebhookSubscriptionDisabled')],
@@ -200,7 +200,7 @@ describe('an endpoint that is another one by now', () => {
     [subscriptionFact('WebhookSubscriptionDeleted')],
   ]
 
-  it('does not answer for failures, nor for a 410', () => {
+  it('is not responsible for earlier failures or a 410', () => {
     for (const changes of since) {
       const events = [subscribed, ...changes]
       given(webhookSubscriptions, ...events)
@@ -213,7 +213,7 @@ describe('an endpoint that is another one by now', () => {
     }
   })
 
-  it('is not one whose description, secret or events have changed', () => {
+  it('is not one with another description, secret or events', () => {
     const disabled = subscriptionFact('WebhookSubscriptionDisabled', {
       reason: 'gone',
       disabledAt: days(1).toISOString(),

@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => api.close())
 
-it('a record with a replayed event takes no command: 500 with a code of its own, and nothing is recorded', async () => {
+it('a record with a replayed event accepts no command: 500 with its own code, and nothing is recorded', async () => {
   api.as()
   const {
     record: { id },

@@ -43,7 +43,7 @@ beforeAll(async () => {
 beforeEach(() => api.as())
 afterAll(() => api.close())
 
-/** How many events the organisation's stream has after a process of the next version has added one. */
+/** Number of events in the organisation's stream after a process of the next version has added one. */
 async function written(event: DomainEvent): Promise<number> {
   const stream = webhookSubscriptions.of(tenantOfFact(api.orgId)).stream
   const { revision } = await newer.load({ fold: counting, stream })
@@ -56,13 +56,13 @@ async function recorded(): Promise<number> {
 }
 
 it.each([
-  ['a type that it does not know', 'WebhookSubscriptionPraised', {}],
+  ['an unknown type', 'WebhookSubscriptionPraised', {}],
   [
-    'a newer version of one that it knows',
+    'a newer version of a known type',
     'WebhookSubscriptionDisabled',
     { reason: 'requested', disabledAt: '2026-03-01T10:00:00.000Z' },
   ],
-])('an instance that meets %s leaves the writing to others', async (_, type, more) => {
+])('an instance that reads %s refuses to write', async (_, type, more) => {
   const {
     record: { id },
   } = await api.subscribe()

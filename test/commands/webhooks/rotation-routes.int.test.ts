@@ -9,7 +9,7 @@ beforeEach(() => api.as())
 afterAll(() => api.close())
 
 describe('rotating a secret', () => {
-  it('answers with a new secret and a new key, and keeps the ones before for a day', async () => {
+  it('answers with a new secret and a new key, and keeps the previous ones for a day', async () => {
     const { record: before } = await api.subscribe()
     const { status, record, etag } = await api.rotate(before.id)
     expect([status, etag]).toEqual([200, '"1"'])
@@ -25,7 +25,7 @@ describe('rotating a secret', () => {
     ])
   })
 
-  it('with a key happens once, through a body or none', async () => {
+  it('with a key happens once, with a body or without', async () => {
     const {
       record: { id },
     } = await api.subscribe()
@@ -41,7 +41,7 @@ describe('rotating a secret', () => {
     expect((await api.subscriptionOf(id)).secrets).toHaveLength(2)
   })
 
-  it('repeated late is not told a secret that signs no more, but one that still does', async () => {
+  it('repeated late gets no secret that no longer signs, but one that still does', async () => {
     const {
       record: { id },
     } = await api.subscribe()
@@ -57,7 +57,7 @@ describe('rotating a secret', () => {
     expect((await api.rotate(id, { grace_seconds: 60 }, keyed('second'))).record.secret).toBe(second.record.secret)
   })
 
-  it('leaves four earlier ones alive, and takes a grace of at most a week', async () => {
+  it('keeps four earlier ones valid, and accepts a grace of at most a week', async () => {
     const {
       record: { id },
     } = await api.subscribe()
@@ -68,7 +68,7 @@ describe('rotating a secret', () => {
       expect((await api.rotate(id, { grace_seconds })).code).toBe('validation-failed')
   })
 
-  it('does not take null for no body', async () => {
+  it('refuses null in place of a missing body', async () => {
     const {
       record: { id },
     } = await api.subscribe()
@@ -78,7 +78,7 @@ describe('rotating a secret', () => {
     expect([code, (await api.subscriptionOf(id)).secrets]).toEqual(['validation-failed', [expect.anything()]])
   })
 
-  it('of a scheme that needs no secret replaces the key pair alone', async () => {
+  it('of a scheme without a secret replaces only the key pair', async () => {
     const { record: before } = await api.subscribe({ signature_schemes: ['v1a'] })
     const { record } = await api.rotate(before.id)
     expect(record).not.toHaveProperty('secret')
@@ -87,14 +87,14 @@ describe('rotating a secret', () => {
 })
 
 describe('a crash between the vault and the stream', () => {
-  it('costs a create nothing: its repeat is answered with the secret that was made', async () => {
+  it('loses nothing of a create: its repeat returns the secret that was made', async () => {
     const body = { url, event_types: both }
     expect((await api.cutOff('', body, keyed('key'))).status).toBe(500)
     const { status, record, isReplayed } = await api.call('POST', '', body, keyed('key'))
     expect([status, isReplayed, record.secret]).toEqual([201, false, await api.storedText(record.id)])
   })
 
-  it('costs a rotation nothing: the secret before signs on, and the repeat rotates once', async () => {
+  it('loses nothing of a rotation: the previous secret still signs, and the repeat rotates once', async () => {
     const {
       record: { id, secret },
     } = await api.subscribe()

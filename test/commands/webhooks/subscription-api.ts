@@ -27,7 +27,7 @@ type Headers = Readonly<Record<string, string>>
 
 const base = '/v1/clinical-api/webhook-subscriptions'
 
-/** The routes that write subscriptions, over HTTP with a log and a vault of their own; no read models. */
+/** The write routes of subscriptions over HTTP, with a separate log and vault, and without read models. */
 export class SubscriptionApi {
   readonly world: DecisionWorld
   readonly #application: TestApplication
@@ -38,7 +38,7 @@ export class SubscriptionApi {
     this.#application = application
   }
 
-  /** From now on a client of that organisation asks; of a new one when none is named. */
+  /** Further requests come from a client of that organisation. Default: a new organisation. */
   as(orgId: string = randomUUID()): void {
     this.#orgId = orgId
   }
@@ -64,7 +64,7 @@ export class SubscriptionApi {
     })
   }
 
-  /** Posts to an instance whose first append to the subscriptions is lost. */
+  /** Posts to an instance that dies at its first append to the subscriptions. */
   async cutOff(path: string, payload: object, headers: Headers): Promise<Answer> {
     const store = interrupted(this.world.store, 'webhook_subscriptions', async () => {
       throw new Error('the process ends here')
@@ -75,7 +75,7 @@ export class SubscriptionApi {
     return answer
   }
 
-  /** As another process reads it. */
+  /** The subscription, read by another process. */
   async subscriptionOf(id: string): Promise<WebhookSubscription> {
     const { state } = await this.world.otherStore.load(webhookSubscriptions.of(tenantOfFact(this.#orgId)))
     const found = state.subscriptions.get(id)

@@ -21,14 +21,14 @@ describe('subscribing again', () => {
   const { createdAt: _, ...data } = subscribed.data
   const command = { ...data, now: new Date(at(0)) }
 
-  it('with a key whose subscription was deleted is refused: it creates nothing a second time', () => {
+  it('with the key of a deleted subscription is refused', () => {
     given(subscribed, deleted).when(subscribeWebhook, command).thenRefused('subscription-deleted')
     given(other, fact('WebhookSubscriptionDeleted', { subscriptionId: ids.claim }))
       .when(subscribeWebhook, command)
       .thenEvents([subscribed])
   })
 
-  it('counts those that are there, not those that were', () => {
+  it('counts existing subscriptions, not deleted ones', () => {
     const others = Array.from({ length: 20 }, (_each, number) =>
       fact('WebhookSubscribed', { subscriptionId: numbered(number), url: `https://receiver.example/${number}` }),
     )
@@ -40,14 +40,14 @@ describe('subscribing again', () => {
       .thenEvents([subscribed])
   })
 
-  it('at the address of one that was deleted is no duplicate, at that of one that was moved away neither', () => {
+  it('at the former address of a deleted or moved subscription is not a duplicate', () => {
     const again = { ...command, subscriptionId: ids.event, secretId: ids.event }
     const made = fact('WebhookSubscribed', { subscriptionId: ids.event, secretId: ids.event, fingerprint: hash('f') })
     given(subscribed, deleted).when(subscribeWebhook, again).thenEvents([made])
     given(subscribed, fact('WebhookSubscriptionChanged')).when(subscribeWebhook, again).thenEvents([made])
   })
 
-  it('takes one scheme, or both in any order', () => {
+  it('accepts one scheme, or both in any order', () => {
     const alone = fact('WebhookSubscribed', { fingerprint: hash('f'), signatureSchemes: ['v1'], publicKey: null })
     given()
       .when(subscribeWebhook, { ...command, signatureSchemes: ['v1'], publicKey: null })
@@ -75,7 +75,7 @@ describe('changing a subscription', () => {
   })
   const said = { url: subscribed.data.url, isNewEndpoint: false }
 
-  it('says all members as they are now; another address is a new endpoint', () => {
+  it('records all members after the change, and another address as a new endpoint', () => {
     given(subscribed)
       .when(changeSubscription, change({ url: 'https://receiver.example/moved' }))
       .thenEvents([fact('WebhookSubscriptionChanged')])
@@ -87,7 +87,7 @@ describe('changing a subscription', () => {
       .thenEvents([fact('WebhookSubscriptionChanged', { ...said, description: null })])
   })
 
-  it('sorts its event types, each once', () => {
+  it('sorts its event types, without repeats', () => {
     const changed = fact('WebhookSubscriptionChanged', { ...said, eventTypes: ['assessment.failed'] })
     given(subscribed)
       .when(changeSubscription, change({ eventTypes: ['assessment.failed', 'assessment.failed'] }))
@@ -97,7 +97,7 @@ describe('changing a subscription', () => {
       .thenNothing()
   })
 
-  it('to what it is does nothing, whatever If-Match says', () => {
+  it('to equal values does nothing, with any If-Match', () => {
     const { url, eventTypes, description, payloadMode } = subscribed.data
     const same = change({ url, eventTypes, description, payloadMode, status: 'active', admitted: [7n] })
     given(subscribed).when(changeSubscription, same).thenNothing()
@@ -121,7 +121,7 @@ describe('changing a subscription', () => {
       .thenEvents([fact('WebhookSubscriptionChanged'), on])
   })
 
-  it('of one that is switched off is no way to switch it on', () => {
+  it('that is switched off does not switch it on', () => {
     const state = given(subscribed, disabled)
       .when(changeSubscription, change({ url: 'https://receiver.example/moved' }))
       .thenEvents([fact('WebhookSubscriptionChanged')])
@@ -138,14 +138,14 @@ describe('changing a subscription', () => {
     for (const stale of [[0n], [2n], []]) when(...stale).thenRefused('precondition-failed')
   })
 
-  it('a warning is no change that If-Match would see', () => {
+  it('needs no newer revision after a warning', () => {
     const off = fact('WebhookSubscriptionDisabled', { disabledAt: at(10) })
     given(subscribed, fact('WebhookEndpointFailing'))
       .when(changeSubscription, change({ status: 'disabled', admitted: [0n] }))
       .thenEvents([off])
   })
 
-  it('into another one of the organisation is refused', () => {
+  it('to the address and events of another one of the organisation is refused', () => {
     const { url, eventTypes } = other.data
     given(subscribed, other).when(changeSubscription, change({ url })).thenRefused('webhook-subscription-duplicate')
     const apart = change({ url, eventTypes: ['assessment.failed'] })
@@ -157,7 +157,7 @@ describe('changing a subscription', () => {
       .thenRefused('webhook-subscription-duplicate')
   })
 
-  it('of one that is not there, or no more, is not found', () => {
+  it('that does not exist, or was deleted, is not found', () => {
     given(other)
       .when(changeSubscription, change({ status: 'disabled' }))
       .thenRefused('not-found')
@@ -175,7 +175,7 @@ describe('deleting a subscription', () => {
     given(other).when(deleteSubscription, command).thenRefused('not-found')
   })
 
-  it('needs the revision that If-Match names', () => {
+  it('needs the revision in If-Match', () => {
     given(subscribed, other)
       .when(deleteSubscription, { ...command, admitted: [0n] })
       .thenEvents([deleted], 'not-found')
@@ -196,7 +196,7 @@ describe('rotating a secret', () => {
     graceSeconds: 86_400,
     now: new Date(at(40)),
   }
-  /** Made one second after another, each leaving the one before alive for a day. */
+  /** One rotation per second. Each keeps the previous secret valid for a day. */
   const rotations = (count: number) =>
     Array.from({ length: count }, (_each, number) =>
       fact('WebhookSecretRotated', {
@@ -207,7 +207,7 @@ describe('rotating a secret', () => {
       }),
     )
 
-  it('happens once for a key, also when its secret has ended since', () => {
+  it('happens once for a key, also after its secret has ended', () => {
     given(subscribed).when(rotateSecret, command).thenEvents([rotated])
     const since = fact('WebhookSecretRotated', {
       secretId: ids.event,
@@ -230,7 +230,7 @@ describe('rotating a secret', () => {
       .thenEvents([keyless], [keyless])
   })
 
-  it('with a grace of nothing ends the one before at once', () => {
+  it('with a grace of zero ends the previous one at once', () => {
     const ending = fact('WebhookSecretRotated', { previousValidUntil: at(40) })
     const state = given(subscribed)
       .when(rotateSecret, { ...command, graceSeconds: 0 })
@@ -238,7 +238,7 @@ describe('rotating a secret', () => {
     expect(state.subscriptions.get(subscriptionId)?.secrets.map((secret) => secret.secretId)).toEqual([nextSecret])
   })
 
-  it('leaves four earlier ones alive at most; those that have ended count no more', () => {
+  it('keeps at most four earlier ones valid, without counting ended ones', () => {
     given(subscribed, ...rotations(3))
       .when(rotateSecret, command)
       .thenEvents([rotated])
@@ -255,7 +255,7 @@ describe('rotating a secret', () => {
       .thenEvents([later])
   })
 
-  it('of one that is not there is not found, of one that is switched off it is allowed', () => {
+  it('is not found for an unknown subscription, and allowed for one that is switched off', () => {
     given(other).when(rotateSecret, command).thenRefused('not-found')
     given(subscribed, disabled).when(rotateSecret, command).thenEvents([rotated])
   })

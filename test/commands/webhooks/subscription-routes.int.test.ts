@@ -10,8 +10,8 @@ beforeAll(async () => {
 beforeEach(() => api.as())
 afterAll(() => api.close())
 
-describe('a subscription that is made', () => {
-  it('signs with both schemes, by a secret and a key pair that the vault has', async () => {
+describe('a new subscription', () => {
+  it('signs with both schemes, with a secret and a key pair in the vault', async () => {
     const { status, record, etag } = await api.subscribe()
     expect([status, etag, record.signature_schemes, record.status, record.disabled_reason]).toEqual([
       201,
@@ -50,7 +50,7 @@ describe('a subscription that is made', () => {
       expect((await api.subscribe({ signature_schemes: schemes })).code).toBe('validation-failed')
   })
 
-  it('again at the same address is answered with what there is, without its secret', async () => {
+  it('for the same address gets the existing record, without its secret', async () => {
     const { record, commitPosition } = await api.subscribe({}, keyed('first'))
     const again = await api.subscribe({ description: 'another' }, keyed('second'))
     expect([again.status, again.etag, again.isReplayed]).toEqual([200, '"0"', false])
@@ -59,7 +59,7 @@ describe('a subscription that is made', () => {
     expect(again.record).toEqual({ ...record, secret: undefined })
   })
 
-  it('with the same key is answered with its secret, until that was replaced', async () => {
+  it('with the same key gets its secret, until it was replaced', async () => {
     const first = await api.subscribe({}, keyed('key'))
     const again = await api.subscribe({}, keyed('key'))
     expect([again.status, again.isReplayed, again.record]).toEqual([201, true, first.record])
@@ -69,7 +69,7 @@ describe('a subscription that is made', () => {
     expect(later.record).not.toHaveProperty('secret')
   })
 
-  it('and deleted is not made again by its key', async () => {
+  it('that was deleted is not made again with its key', async () => {
     const { record } = await api.subscribe({}, keyed('key'))
     expect((await api.call('DELETE', `/${record.id}`)).status).toBe(204)
     expect([
@@ -81,7 +81,7 @@ describe('a subscription that is made', () => {
 })
 
 describe('changing one', () => {
-  it('answers with the record and its new version, and says of another organisation that there is none', async () => {
+  it('answers with the record and its new version, and 404 to another organisation', async () => {
     const {
       record: { secret: _, ...record },
     } = await api.subscribe()
@@ -107,7 +107,7 @@ describe('changing one', () => {
     expect((await api.call('PATCH', `/${record.id}`, { status: 'disabled' })).code).toBe('not-found')
   })
 
-  it('refuses what POST refuses, and takes a body that says nothing', async () => {
+  it('refuses the same values as POST, and accepts an empty body', async () => {
     const { record } = await api.subscribe()
     expect((await api.call('PATCH', `/${record.id}`, { url: 'http://169.254.169.254/' })).code).toBe(
       'webhook-url-forbidden',
@@ -126,7 +126,7 @@ describe('changing one', () => {
     expect((await api.call('PATCH', `/${other.record.id}`, { url })).code).toBe('webhook-subscription-duplicate')
   })
 
-  it('If-Match is about this subscription: another one that changes in between does not matter', async () => {
+  it('compares If-Match with this subscription only, not with changes of another one', async () => {
     const one = await api.subscribe()
     const two = await api.subscribe({ url: `${url}/two` })
     expect(
@@ -150,7 +150,7 @@ describe('changing one', () => {
     expect((await api.call('DELETE', `/${one.record.id}`, undefined, { 'if-match': changed.etag })).status).toBe(204)
   })
 
-  it('of two changes on the same version at once one is made', async () => {
+  it('makes one of two changes of the same version at once', async () => {
     const { record, etag } = await api.subscribe()
     const answers = await Promise.all(
       ['a', 'b', 'c'].map((description) => api.call('PATCH', `/${record.id}`, { description }, { 'if-match': etag })),
@@ -160,7 +160,7 @@ describe('changing one', () => {
 })
 
 describe('deleting one', () => {
-  it('is for good, for the owner only, and takes no body', async () => {
+  it('is permanent, for the owner only, and accepts no body', async () => {
     const { record } = await api.subscribe()
     const owner = api.orgId
     api.as()

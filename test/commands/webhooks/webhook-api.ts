@@ -37,7 +37,7 @@ export interface Told {
   readonly body: unknown
 }
 
-/** The routes about deliveries over HTTP, with a log and read models of their own, and no process that sends anything. */
+/** The routes of deliveries over HTTP, with a separate log and read models, and without a sending process. */
 type RecordableEvent = WebhookDeliveryEvent | WebhookSubscriptionEvent | AssessmentEvent
 
 export interface WebhookApi {
@@ -47,9 +47,11 @@ export interface WebhookApi {
     path: string,
     options?: { readonly body?: unknown; readonly key?: string; readonly orgId?: string },
   ): Promise<Told>
-  /** Records facts of deliveries, subscriptions or assessments of the organisation, and waits until the read models contain them; returns the ids of the events. */
+  /**
+   * Records events of the organisation, and waits until the read models contain them. Returns the ids of the events.
+   */
   record(...events: readonly RecordableEvent[]): Promise<readonly string[]>
-  /** What a recovery finds instead of what the read models have. */
+  /** Replaces the deliveries that a recovery finds in the read models. */
   setFound(found: DeliveriesToRecover | undefined): void
   close(): Promise<void>
 }

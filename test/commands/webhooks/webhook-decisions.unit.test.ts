@@ -27,7 +27,7 @@ describe('subscribing a webhook', () => {
     given(webhookSubscriptions).when(subscribeWebhook, shuffled).thenEvents([subscribed])
   })
 
-  it('does nothing for an address that is told of the same events already, in any order', () => {
+  it('does nothing for an existing address with the same events, in any order', () => {
     const again = {
       ...command,
       subscriptionId: ids.event,
@@ -72,11 +72,11 @@ describe('attempting a delivery', () => {
   const { scheduledAt: _, ...delivery } = scheduled.data
   const command = { delivery, now: new Date(at(31)), leaseUntil: new Date(at(51)) }
 
-  it('begins with the delivery itself; while the lease is open nobody begins another', () => {
+  it('begins with the delivery itself, and waits while a lease is open', () => {
     given(webhookDeliveries).when(attemptDelivery, command).thenEvents([scheduled, attempted])
   })
 
-  it('counts only attempts whose outcome is known: one that a crash cut off is made again under the same number', () => {
+  it('counts only attempts with a known outcome, and repeats one that a crash interrupted under its number', () => {
     const late = { ...command, now: new Date(at(51)), leaseUntil: new Date(at(71)) }
     const again = fact('WebhookDeliveryAttempted', { attempt: 1, attemptedAt: at(51), leaseUntil: at(71) })
     given(webhookDeliveries, scheduled, attempted).when(attemptDelivery, late).thenEvents([again])
@@ -84,7 +84,7 @@ describe('attempting a delivery', () => {
     given(webhookDeliveries, scheduled, attempted, attemptFailed).when(attemptDelivery, late).thenEvents([second])
   })
 
-  it('begins none before it is due, whatever the list of a worker says', () => {
+  it('begins none before it is due, also with a list that is behind', () => {
     const early = { ...command, now: new Date(Date.parse(at(37)) - 1) }
     given(webhookDeliveries, scheduled, attempted, attemptFailed).when(attemptDelivery, early).thenNothing()
     const { state } = given(webhookDeliveries, scheduled, attempted, attemptFailed)
@@ -92,7 +92,7 @@ describe('attempting a delivery', () => {
     expect(unsettled(state, new Date(at(37)))).toEqual({ kind: 'done' })
   })
 
-  it('is over once delivered or given up', () => {
+  it('is not made after success or after the last attempt', () => {
     for (const end of ended)
       given(webhookDeliveries, scheduled, attempted, end).when(attemptDelivery, command).thenNothing()
   })
@@ -113,7 +113,7 @@ describe('recording a delivery', () => {
       .thenEvents([fact('WebhookDelivered')])
   })
 
-  it('failed: when the next attempt is due, or that there is none', () => {
+  it('failed: records when the next attempt is due, or that there is none', () => {
     const next = record({
       kind: 'failed',
       statusCode: 500,
@@ -133,7 +133,7 @@ describe('recording a delivery', () => {
       .thenEvents([fact('WebhookDeliveryFailed')])
   })
 
-  it('of an attempt that is settled, or of a delivery that has ended or never was, changes nothing', () => {
+  it('of a completed attempt, or of an ended or unknown delivery, changes nothing', () => {
     given(webhookDeliveries, scheduled, attempted, attemptFailed).when(recordDelivery, delivered).thenNothing()
     for (const end of ended)
       given(webhookDeliveries, scheduled, attempted, end).when(recordDelivery, delivered).thenNothing()

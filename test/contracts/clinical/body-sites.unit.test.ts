@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { bodySites, isBodySite } from '../../../contracts/clinical/body-sites.ts'
 
-/** The dihedral group of order 10, and the permutation by place, of Verhoeff's check digit. */
+/** Verhoeff's check digit: the dihedral group of order 10, and the permutation by place. */
 const product = (one: number, other: number): number => {
   const turned = (one + (one < 5 ? other : -other + 10)) % 5
   return turned + (one < 5 === other < 5 ? 0 : 5)
@@ -21,7 +21,7 @@ function isChecked(code: string): boolean {
 }
 
 describe('the catalogue of body sites', () => {
-  test('holds at least 30 sites, each once, the whole before its parts', () => {
+  test('contains at least 30 sites, each once, and a site before its parts', () => {
     expect(bodySites.length).toBeGreaterThanOrEqual(30)
     for (const member of ['id', 'code', 'display'] as const)
       expect(new Set(bodySites.map((site) => site[member])).size).toBe(bodySites.length)
@@ -36,12 +36,12 @@ describe('the catalogue of body sites', () => {
     ])
   })
 
-  test('has codes of SNOMED CT, whose last digit checks the others', () => {
+  test('has SNOMED CT codes with valid check digits', () => {
     expect(['22298006', '71388002', '22298007'].map(isChecked)).toEqual([true, true, false])
     expect(bodySites.filter(({ code }) => !isChecked(code))).toEqual([])
   })
 
-  test('keeps the ids that assessments name', () => {
+  test('keeps the ids that assessments contain', () => {
     expect(bodySites.find(({ code }) => code === '77568009')).toMatchObject({
       display: 'Back',
       id: '1a2e7917-3ed0-5500-b57a-4cf5d47e02c5',

@@ -27,7 +27,7 @@ let listening: EventStore
 let client: ConsentClient
 let time: number
 let asked: ConsentQuestion[]
-/** What the consent service answers, once this has settled. */
+/** The answer of the consent service. */
 let service: () => Promise<ConsentAnswer> | ConsentAnswer
 
 beforeAll(async () => {
@@ -37,7 +37,7 @@ beforeAll(async () => {
     masterKeys: parseMasterKeys(`test:${randomBytes(32).toString('base64')}`),
   })
   store = await openEventStore({ url: node.url, catalogue, vault })
-  // There is a past, which nobody needs to hear of again.
+  // An earlier event, which the client must not need.
   await tell({ patientId: randomUUID() })
 })
 
@@ -67,7 +67,7 @@ afterEach(async () => {
   await line.close()
 })
 
-/** As the relay of the consent service tells a decision. */
+/** Publishes a decision as the relay of the consent service does. */
 async function tell({
   patientId = question.patientId,
   orgId = question.orgId,
@@ -83,14 +83,14 @@ async function check(changes: Partial<ConsentQuestion> = {}): Promise<ConsentAns
   return client.check({ ...question, ...changes }, signal)
 }
 
-/** How often the service was asked for these checks. */
+/** Number of queries to the service for these checks. */
 async function asksOf(...checks: readonly Partial<ConsentQuestion>[]): Promise<number> {
   const before = asked.length
   for (const one of checks) await check(one)
   return asked.length - before
 }
 
-/** The client listens: what it asked a moment ago it does not ask again. */
+/** Waits until the client caches answers. */
 async function untilKept(): Promise<void> {
   await vi.waitFor(async () => expect(await asksOf({}, {})).toBeLessThan(2), { timeout: 15_000 })
 }
@@ -99,7 +99,7 @@ async function untilAskedAgain(): Promise<void> {
   await vi.waitFor(async () => expect(await asksOf({})).toBe(1), { timeout: 15_000 })
 }
 
-test('an answer is kept for five minutes, of each patient, organisation and code by itself', async () => {
+test('an answer is cached for five minutes, separately per patient, organisation and code', async () => {
   expect(await asksOf({}, {}, { patientId: question.patientId.toUpperCase() })).toBe(0)
   expect(await asksOf({ code: 'research' }, { patientId: randomUUID() }, { orgId: tenantOfFact(randomUUID()) })).toBe(3)
   time = 5 * 60_000 - 1
@@ -108,7 +108,7 @@ test('an answer is kept for five minutes, of each patient, organisation and code
   expect(await asksOf({}, {})).toBe(1)
 })
 
-test('a decision drops what is kept of its patient, and of nobody else', async () => {
+test('a decision removes the cached answers of its patient only', async () => {
   const other = { patientId: randomUUID() }
   await asksOf(other)
   service = () => 'not-granted'
@@ -120,7 +120,7 @@ test('a decision drops what is kept of its patient, and of nobody else', async (
   await vi.waitFor(async () => expect(await check(other)).toBe('not-granted'))
 })
 
-test('an answer that a decision overtook is not kept', async () => {
+test('an answer is not cached if a decision came meanwhile', async () => {
   const patient = { patientId: randomUUID() }
   let release = (): void => undefined
   service = () =>
@@ -128,7 +128,7 @@ test('an answer that a decision overtook is not kept', async () => {
       release = () => resolve('granted')
     })
   const early = check(patient)
-  // The line carries events in order: when the second patient is asked for again, the first decision was heard of.
+  // Events come in order: when the second patient is queried again, the first decision was received.
   await tell(patient)
   await tell()
   const held = asked.length
@@ -140,7 +140,7 @@ test('an answer that a decision overtook is not kept', async () => {
   expect(await check(patient)).toBe('not-granted')
 })
 
-test('no answer is neither a permission nor kept', async () => {
+test('a missing answer is no permission, and is not cached', async () => {
   const patient = { patientId: randomUUID() }
   service = () => 'unavailable'
   expect([await check(patient), await check(patient)]).toEqual(['unavailable', 'unavailable'])
@@ -150,7 +150,7 @@ test('no answer is neither a permission nor kept', async () => {
   await expect(check({ patientId: randomUUID() })).rejects.toThrow('the service broke')
 })
 
-test('a lost subscription empties the cache: everything is asked until it is back, and what was kept before is forgotten', async () => {
+test('a lost subscription clears the cache, and every check is a query until it is back', async () => {
   const other = { patientId: randomUUID() }
   await asksOf(other)
   line.cut()
@@ -159,7 +159,7 @@ test('a lost subscription empties the cache: everything is asked until it is bac
   expect(await asksOf(other, other)).toBe(1)
 })
 
-test('while the subscription cannot come back, every check is asked, and a decision that it cannot hear of counts at once', async () => {
+test('while the subscription is down, every check is a query, and a missed decision counts at once', async () => {
   await line.close()
   await untilAskedAgain()
   service = () => 'not-granted'
@@ -168,12 +168,12 @@ test('while the subscription cannot come back, every check is asked, and a decis
   expect(await asksOf({}, {}, {})).toBe(3)
 })
 
-test('a closed client asks each time', async () => {
+test('a closed client queries for every check', async () => {
   await client.close()
   expect(await asksOf({}, {})).toBe(2)
 })
 
-test('nothing that decides on a clinical analysis keeps consent', async () => {
+test('no decision on a clinical analysis uses cached consent', async () => {
   const sources = await readSources()
   const keeping = sources
     .filter((file) => importsOf(file).includes('contracts/consent/client.ts'))
@@ -181,7 +181,7 @@ test('nothing that decides on a clinical analysis keeps consent', async () => {
   expect(keeping.filter((path) => !path.startsWith('test/'))).toEqual([])
 })
 
-test('an event that nobody can read may be about anybody: all is forgotten', async () => {
+test('an undecodable event clears the cache', async () => {
   const foreign = EventStoreDBClient.connectionString(node.url)
   await foreign.appendToStream(
     consentChannelStream.name,

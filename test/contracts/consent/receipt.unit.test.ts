@@ -34,7 +34,7 @@ function keySet(...keys: readonly SigningKey[]) {
   return keys.map(({ publicJwk }) => publicJwk)
 }
 
-/** The receipt with another decision in it, under the same signature. */
+/** The receipt with another decision, under the same signature. */
 function altered(): string {
   const [head = '', payload = '', signature = ''] = receipt.split('.')
   const statement = Buffer.from(payload, 'base64url').toString('utf8').replace('granted', 'refused')
@@ -49,7 +49,7 @@ function reasonOf(text: string, keys: readonly SigningKey[]) {
 }
 
 describe('a consent receipt', () => {
-  it('states the record, the hash and the locale of its text, and when it was issued', async () => {
+  it('contains the record, the hash and the locale of its text, and its time of issue', async () => {
     expect(await verifyReceipt(receipt, keySet(retired, current))).toEqual({
       iss: facts.issuer,
       iat: Date.parse(at(9)) / 1000,
@@ -60,13 +60,13 @@ describe('a consent receipt', () => {
     })
   })
 
-  it('is genuine as long as its key is published, also when another one signs now', async () => {
+  it('is valid while its key is published, also after a newer key', async () => {
     const older = await signReceipt({ signingKey: async () => retired }, facts)
     expect(await reasonOf(older, [current, retired])).toBe('genuine')
     expect(await reasonOf(older, [current])).toBe('unknown-key')
   })
 
-  it('is refused when it was altered, or signed by another key under the name of a published one', async () => {
+  it('is refused if it was altered, or signed by another key under a published key id', async () => {
     expect(await reasonOf(altered(), [current])).toBe('altered')
     const forged = await signReceipt({ signingKey: async () => ({ ...foreign, kid: current.kid }) }, facts)
     expect(await reasonOf(forged, [current])).toBe('altered')
@@ -95,7 +95,7 @@ describe('a consent receipt', () => {
     ['any text', async () => 'no receipt'],
     ['nothing', async () => ''],
     ['far too much', async () => `${receipt}${'A'.repeat(20_000)}`],
-  ])('%s is none', async (_, make) => {
+  ])('%s is not a receipt', async (_, make) => {
     expect(await reasonOf(await make(), [current])).toBe('no-receipt')
   })
 })
@@ -109,14 +109,14 @@ describe('verifying a file', () => {
   }
   const jwksOf = (...keys: readonly SigningKey[]) => JSON.stringify({ keys: keySet(...keys) })
 
-  it('takes the receipt bare or as it was answered, and prints what it states', async () => {
+  it('accepts the receipt alone or in the JSON of its answer, and prints its content', async () => {
     for (const content of [receipt, `${receipt}\n`, JSON.stringify({ receipt })]) {
       const { code, text } = await verdict(content, jwksOf(retired, current))
       expect([code, JSON.parse(text)]).toEqual([0, expect.objectContaining({ record, locale: 'en-GB' })])
     }
   })
 
-  it('ends with a code and a message of its own for each refusal', async () => {
+  it('ends with a separate code and message for each refusal', async () => {
     const verdicts = [
       await verdict('no receipt', jwksOf(current)),
       await verdict(receipt, jwksOf(foreign)),

@@ -22,11 +22,11 @@ import { clientOf, fastSettings, waitFor } from '../../support/platform.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { providerAt } from '../../support/provider.ts'
 
-// Eight starts of a process, and leases that have to run out, on machines that do other things too.
+// Eight process starts, and leases that must run out, on a busy machine.
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 })
 
 const shortLeases = { STEP_TIMEOUT_MS: '3500', STEP_LEASE_MS: '4000', WEBHOOK_TIMEOUT_MS: '2000' }
-// Half a minute of retries, as the default schedule has a quarter: a slow machine takes seconds to answer again after a kill.
+// Half a minute of retries, twice the default schedule, because a slow machine needs seconds to recover from a kill.
 const patientStarts = { PROVIDER_START_RETRY_SCHEDULE_MS: '100,200,400,800,1600,3200,6400,12800' }
 const perRound = 5
 
@@ -75,7 +75,7 @@ afterAll(async () => {
   await rm(dataDir, { recursive: true, force: true })
 })
 
-/** Asks again where the process that should have answered was killed meanwhile. */
+/** Repeats a request if the answering process was killed meanwhile. */
 async function untilEnded(id: string): Promise<unknown> {
   return waitFor(
     `the end of ${id}`,
@@ -94,7 +94,7 @@ function oldest(role: Role, alive: ReadonlySet<RoleProcess>): RoleProcess {
   return found
 }
 
-test('both processes of every role are ready, say what they are, and take their part', async () => {
+test('both processes of every role are ready, show their role, and do their part', async () => {
   const reports = await Promise.all(
     platform.instances.map(async ({ port }) => (await fetch(`http://127.0.0.1:${port}/health/ready`)).json()),
   )
@@ -103,8 +103,8 @@ test('both processes of every role are ready, say what they are, and take their 
   expect(platform.front.answered().every((count) => count > 0)).toBe(true)
 })
 
-// Whichever of two projectors was the active one, one of the two rounds kills it.
-test('assessments end well, once each, although one process of each role is killed amid them, twice', async () => {
+// One of the two rounds kills the active one of the two projectors.
+test('assessments complete once each although one process of each role is killed meanwhile, twice', async () => {
   const alive = new Set(platform.instances)
   const ids: string[] = []
   for (let round = 1; round <= 2; round += 1) {
@@ -129,7 +129,7 @@ test('assessments end well, once each, although one process of each role is kill
     const told = await waitFor(`the webhook about ${id}`, () =>
       webhooksAbout(receiver, id).length > 0 ? webhooksAbout(receiver, id) : undefined,
     )
-    // One that was cut off between the sending and the record of it is sent again, under its own id.
+    // A delivery that is interrupted between sending and recording is sent again under its id.
     expect(new Set(told.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
   }
 })

@@ -10,7 +10,7 @@ interface Entry extends ChildProcess {
   readonly parent: number
 }
 
-/** Everything that a process has started and that still runs, its children's children included. Linux only. */
+/** All running descendants of a process. Linux only. */
 export async function descendantsOf(pid: number): Promise<readonly ChildProcess[]> {
   const entries = await runningProcesses()
   const below = (parent: number): Entry[] =>
@@ -18,7 +18,7 @@ export async function descendantsOf(pid: number): Promise<readonly ChildProcess[
   return below(pid)
 }
 
-/** Resolves when none of them runs any more. */
+/** Resolves when all have ended. */
 export async function untilGone(children: readonly ChildProcess[]): Promise<void> {
   await waitFor(`the end of ${children.map(({ command }) => command).join(', ')}`, async () => {
     const running = await runningProcesses()
@@ -40,12 +40,12 @@ async function entryOf(pid: string): Promise<Entry | undefined> {
       readFile(`/proc/${pid}/stat`, 'utf8'),
       readFile(`/proc/${pid}/cmdline`, 'utf8'),
     ])
-    // The name in brackets may hold spaces: what follows it is state, parent, and so on.
+    // The name in brackets may contain spaces. State and parent follow it.
     const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     if (state === 'Z' || state === 'X') return undefined
     return { pid: Number(pid), parent: Number(parent), command: command.replaceAll('\0', ' ').trim() }
   } catch {
-    // Ended between the listing and the look.
+    // The process ended after it was listed.
     return undefined
   }
 }

@@ -1,6 +1,6 @@
 import { actorContext, at, requestToken, textAt, type ClientSecrets } from '../../../app/demo/api-client.ts'
 
-/** Addresses to ask, by the template of their route in the OpenAPI document. */
+/** Addresses to request, by the path template of their route in the OpenAPI document. */
 export type Questions = Readonly<Record<string, readonly string[]>>
 
 export interface Asking {
@@ -20,7 +20,9 @@ export async function recordRoutes(baseUrl: string): Promise<readonly string[]> 
     .toSorted()
 }
 
-/** The answers by address: status, ETag and the bytes of the body. What each answer signs or seals anew is left out. */
+/**
+ * The answers by address: status, ETag and the bytes of the body, without parts that each answer signs or seals again.
+ */
 export async function answersTo(
   questions: Questions,
   { baseUrl, orgId, client }: Asking,
@@ -28,7 +30,7 @@ export async function answersTo(
   const { body: token } = await requestToken(baseUrl, client)
   const headers = {
     authorization: `Bearer ${textAt(token, 'access_token')}`,
-    'x-actor-context': actorContext(orgId, ['consents:admin']),
+    'x-actor-context': actorContext(orgId, ['auth:admin', 'consents:admin']),
   }
   const answers = await Promise.all(
     Object.values(questions)

@@ -1,18 +1,20 @@
 import { readdir, readFile, readlink } from 'node:fs/promises'
 import { descendantsOf } from './child-processes.ts'
 
-/** Stops the server that listens on the address's port of this machine, with all its processes (SIGSTOP). Linux only. */
+/**
+ * Stops the server that listens on the address's port of this machine, with all its processes (SIGSTOP). Linux only.
+ */
 export async function stopServer(address: string): Promise<StoppedServer> {
   const pid = await listenerOf(portOf(address))
   process.kill(pid, 'SIGSTOP')
-  // The first one begins all others: once it stands, there will be no more.
+  // The first process starts all others. After it is stopped, there are no new ones.
   const pids = [pid, ...(await descendantsOf(pid)).map((child) => child.pid)]
   signal(pids, 'SIGSTOP')
   return { goOn: () => signal(pids, 'SIGCONT') }
 }
 
 export interface StoppedServer {
-  /** SIGCONT to every process of it that is still there. */
+  /** SIGCONT to all its remaining processes. */
   goOn(): void
 }
 
@@ -32,7 +34,7 @@ function signal(pids: readonly number[], name: 'SIGSTOP' | 'SIGCONT'): void {
   }
 }
 
-/** The process that listens on a TCP port; of several that share the socket, the oldest. */
+/** The process that listens on a TCP port. If several share the socket, the oldest. */
 async function listenerOf(port: number): Promise<number> {
   const tables = await Promise.all(
     ['/proc/net/tcp', '/proc/net/tcp6'].map((file) => readFile(file, 'utf8').catch(() => '')),

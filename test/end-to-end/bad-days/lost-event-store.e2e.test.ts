@@ -19,7 +19,7 @@ import { startTestPlatform, waitFor, type TestPlatform } from '../../support/pla
 import { descendantsOf, untilGone } from './child-processes.ts'
 import { eventsOf } from './recorded-events.ts'
 
-// Reviews that start while the read models find back are put off by the schedule that a platform has by default.
+// The default schedule for the start of reviews, because the read models need time to catch up.
 const settings = {
   STEP_TIMEOUT_MS: '3500',
   STEP_LEASE_MS: '4000',
@@ -27,7 +27,7 @@ const settings = {
   PROVIDER_START_RETRY_SCHEDULE_MS: '2000,4000,8000',
 }
 
-// Several starts in one test, on machines that do other things too.
+// Several starts in one test, on a busy machine.
 vi.setConfig({ testTimeout: 120_000 })
 
 let receiver: WebhookReceiver
@@ -43,7 +43,7 @@ afterEach(async () => {
   await receiver.close()
 })
 
-/** A platform with a subscription and a patient who agrees; resolves to the body of a request. */
+/** Prepares a platform with a subscription and a consenting patient. Resolves to the body of a request. */
 async function readyForRequests(eventStoreUrl: string): Promise<unknown> {
   platform = await startTestPlatform({ env: { ...settings, ESDB_URL: eventStoreUrl } })
   api = await platform.connect()
@@ -53,8 +53,8 @@ async function readyForRequests(eventStoreUrl: string): Promise<unknown> {
 }
 
 /**
- * As a client does it: the same key again while the platform cannot take the request. Resolves when the record can be
- * read, which takes longer than the answer while the read models have not found back to the event store.
+ * Repeats the request with the same key, as a client does, until the platform accepts it. Resolves when the record can
+ * be read. That is later than the answer while the read models reconnect to the event store.
  */
 async function submitted(body: unknown, key: string): Promise<string> {
   const id = await waitFor(`an answer to request ${key}`, async () => {
@@ -70,7 +70,7 @@ async function submitted(body: unknown, key: string): Promise<string> {
   return id
 }
 
-/** Everything that a run must leave behind exactly once, whatever happened under way. */
+/** Expects every effect of a run exactly once. */
 async function expectWholeRun(ids: readonly string[]): Promise<void> {
   const records = await Promise.all(ids.map((id) => endOf(api, id, 40_000)))
   expect(records.map((record) => at(record, 'status'))).toEqual(ids.map(() => 'completed'))
@@ -91,7 +91,7 @@ async function expectWholeRun(ids: readonly string[]): Promise<void> {
   expect(published).toHaveLength(3 * ids.length)
 }
 
-test('an embedded event store that is killed ends the platform, and the next start goes on from there', async () => {
+test('a killed embedded event store ends the platform, and the next start continues from there', async () => {
   const body = await readyForRequests('')
   await platform.provider.fault({ call: 'image', status: 200, delay_ms: 1_000, times: 2 })
   const ids = await Promise.all(['1', '2', '3'].map((key) => submitted(body, key)))
@@ -110,7 +110,7 @@ test('an embedded event store that is killed ends the platform, and the next sta
   await expectWholeRun(ids)
 })
 
-test('an event store elsewhere that is killed and comes back is waited for: nothing is lost, nothing stalls', async () => {
+test('the platform waits for a remote event store that is killed and comes back, and loses nothing', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'event-store-'))
   let node: EventStoreNode = await startEventStoreNode({ dataDir, port: 0 })
   try {

@@ -19,7 +19,7 @@ import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../s
 import { answersTo, recordRoutes, type Asking, type Questions } from './every-get.ts'
 import { Client } from 'pg'
 
-// Several starts in one test, on machines that do other things too.
+// Several starts in one test, on a busy machine.
 vi.setConfig({ testTimeout: 120_000 })
 
 let platform: TestPlatform
@@ -42,7 +42,7 @@ afterAll(async () => {
   await receiver.close()
 })
 
-test('the read models come back from the streams, whether their database was dropped at rest or under way', async () => {
+test('the read models are rebuilt from the streams after their database was dropped, at rest or under load', async () => {
   const questions = await aRunOfEverything()
   expect(Object.keys(questions).toSorted()).toEqual(await recordRoutes(platform.baseUrl))
   const before = await answersTo(questions, asking)
@@ -62,7 +62,7 @@ test('the read models come back from the streams, whether their database was dro
   await platform.restart()
   expect(await answersTo(questions, asking)).toEqual(before)
 
-  // What was done is done: the processes are at work again, and do only what is new.
+  // The processes work again, and repeat nothing.
   expect(await platform.provider.caseCalls()).toEqual(calls)
   expect(receiver.received).toHaveLength(webhooks)
   const patientId = await registerPatient(api)
@@ -74,7 +74,7 @@ test('the read models come back from the streams, whether their database was dro
   expect(receiver.received).toHaveLength(webhooks + 2)
 })
 
-/** Records of every kind and in every end, and the questions that show them all. */
+/** Creates records of every kind and final status. Resolves to the addresses that return them all. */
 async function aRunOfEverything(): Promise<Questions> {
   for (const event_types of [['assessment.completed', 'assessment.failed'], ['assessment.completed']]) {
     await expecting(
@@ -128,6 +128,9 @@ async function aRunOfEverything(): Promise<Questions> {
     '/v1/admin/consent-types/{typeId}/text-versions': [
       `/v1/admin/consent-types/${terms.consent_type_id}/text-versions`,
     ],
+    '/v1/auth/clients': ['/v1/auth/clients', '/v1/auth/clients?limit=1'],
+    '/v1/auth/clients/{id}': [`/v1/auth/clients/${asking.client.client_id}`],
+    '/v1/auth/scopes': ['/v1/auth/scopes', '/v1/auth/scopes?limit=3'],
     '/v1/ai-reviews': [
       '/v1/ai-reviews',
       '/v1/ai-reviews?limit=2',
@@ -189,7 +192,7 @@ async function aRunOfEverything(): Promise<Questions> {
   }
 }
 
-/** The addresses of the deliveries of what was received, once the log says of each that it was. */
+/** The addresses of the received deliveries, after the log shows each as delivered. */
 async function deliveriesOf(subscriptions: readonly string[]): Promise<string[]> {
   const lists = subscriptions.map((id) => `/v1/clinical-api/webhook-subscriptions/${id}/deliveries`)
   return waitFor('every delivery', async () => {
@@ -199,7 +202,7 @@ async function deliveriesOf(subscriptions: readonly string[]): Promise<string[]>
   })
 }
 
-/** Drops a database while no platform runs; the server of our own runs for this alone. */
+/** Drops a database while no platform runs. Starts its own server only for this. */
 async function dropAtRest(databaseUrl: string): Promise<void> {
   if (!platform.ownsPostgres) return dropDatabase(databaseUrl)
   const { port, password } = new URL(databaseUrl)
@@ -212,7 +215,7 @@ async function dropAtRest(databaseUrl: string): Promise<void> {
   }
 }
 
-/** The record of a new assessment at its end, once everybody who subscribed has heard of it and its case has what was found. */
+/** The record of a new assessment at its end, after its webhooks arrived and its case has the findings. */
 async function ended(patientId: string): Promise<unknown> {
   const id = await requestAssessment(api, assessmentBody(patientId, [await photograph()]))
   const record = await endOf(api, id)

@@ -3,21 +3,21 @@ import { fileURLToPath } from 'node:url'
 import { waitFor } from '../../support/platform.ts'
 
 /**
- * The test runner sets variables of its own, one of which the platform knows. Servers of the test run are not the
- * operator's: these programs bring their own.
+ * The test runner sets variables, and the platform reads one of them. The servers of the test run are not those of the
+ * operator. These programs start their own.
  */
 const environment = { ...process.env, BASE_URL: '', ESDB_URL: '', DATABASE_URL: '', VAULT_DATABASE_URL: '' }
 const repository = fileURLToPath(new URL('../../../', import.meta.url))
 
-/** A command as an operator types it, in a process group of its own as a terminal would give it. */
+/** A command of an operator, in its own process group, as in a terminal. */
 export interface OperatorProgram {
   readonly pid: number
   readonly output: () => string
   readonly exited: Promise<number | null>
-  /** Resolves when it says so; rejects when it ends before. */
+  /** Resolves when the output contains the text. Rejects if the program ends before. */
   says(text: string): Promise<void>
   kill(signal: NodeJS.Signals): void
-  /** As Ctrl-C does: to every process of the group. */
+  /** Signals every process of the group, like Ctrl-C. */
   killGroup(signal: NodeJS.Signals): void
 }
 

@@ -14,7 +14,7 @@ import { runProgram, type OperatorProgram } from './operator-program.ts'
 const up = ['node', 'app/main.ts', 'up'] as const
 const ready = 'The platform is ready'
 
-// Several starts in one test, on machines that do other things too.
+// Several starts in one test, on a busy machine.
 vi.setConfig({ testTimeout: 120_000 })
 
 let folder: string
@@ -38,7 +38,7 @@ async function credentialsFile(): Promise<unknown> {
   return JSON.parse(await readFile(join(folder, 'data', 'credentials.json'), 'utf8'))
 }
 
-/** Ends a platform by a signal, and sees that it leaves nothing running. */
+/** Ends a platform by a signal, and expects that no process remains. */
 async function expectCleanEnd(program: OperatorProgram, signal: () => void): Promise<void> {
   const children = await descendantsOf(program.pid)
   expect(children.length).toBeGreaterThan(2)
@@ -47,9 +47,9 @@ async function expectCleanEnd(program: OperatorProgram, signal: () => void): Pro
   await untilGone(children)
 }
 
-// What waits here (for a predecessor to let go of a folder or a port) waits side by side.
+// Concurrent, because these tests mostly wait for a folder or a port to become free.
 describe('npm start', { concurrent: true }, () => {
-  test('stops on SIGTERM to npm, has all its data when started again, admits no second one, and stops on Ctrl-C', async () => {
+  test('stops on SIGTERM to npm, keeps its data over a restart, refuses a second instance, and stops on Ctrl-C', async () => {
     const first = runProgram(['npm', 'start'], settings)
     await first.says(ready)
     const credentials = await credentialsFile()
@@ -85,14 +85,14 @@ describe('npm start', { concurrent: true }, () => {
       'VAULT_DATABASE_URL',
       { DATABASE_URL: 'postgres://u:p@127.0.0.1/one', VAULT_DATABASE_URL: 'postgres://u:p@127.0.0.1/one' },
     ],
-  ])('that cannot succeed for a wrong %s exits with 1 and names it', async (name, wrong) => {
+  ])('with a wrong %s exits with 1 and names it', async (name, wrong) => {
     const program = runProgram(up, { ...settings, ...wrong })
     expect(await program.exited).toBe(1)
     expect(program.output()).toMatch(new RegExp(`platform: configuration: .*${name}`))
   })
 
   test.each(['eventstore', 'postgres'])(
-    'that finds the port of its embedded %s taken exits with 1 and names it',
+    'with the port of its embedded %s taken exits with 1 and names it',
     async (server) => {
       const taken = await listening(0)
       const { port } = taken.address() as AddressInfo
@@ -112,7 +112,7 @@ describe('npm start', { concurrent: true }, () => {
   )
 })
 
-test('a start over a folder that has its servers exits with 1 when its own port is taken, names it, and leaves nothing running', async () => {
+test('a start over a prepared folder with its own port taken exits with 1, names the port, and leaves no process', async () => {
   const taken = await listening(Number(settings['PORT']))
   const program = runProgram(up, settings)
   expect(await program.exited).toBe(1)
@@ -121,7 +121,7 @@ test('a start over a folder that has its servers exits with 1 when its own port 
   await expectPortsFree(join(folder, 'data'))
 })
 
-/** Every embedded server's port can be taken: none of them runs. */
+/** Expects that the port of every embedded server is free. */
 async function expectPortsFree(dataDir: string): Promise<void> {
   const settled: unknown = JSON.parse(await readFile(join(dataDir, 'embedded.json'), 'utf8'))
   const ports = Object.values(at(settled, 'ports') ?? {})

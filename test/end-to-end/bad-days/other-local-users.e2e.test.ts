@@ -19,7 +19,7 @@ import { createConsentTerms } from '../../support/main-job.ts'
 import { descendantsOf, type ChildProcess } from './child-processes.ts'
 import { eventsOfAll, type RecordedFact } from './recorded-events.ts'
 
-/** Of the platform's environment; none of it is for its local servers. */
+/** Secrets of the platform's environment. No local server may get them. */
 const secrets = {
   ADMIN_API_SECRET: 'an administrator secret of 32 or more'.replaceAll(' ', '-'),
   MASTER_KEYS: `first:${Buffer.alloc(32, 9).toString('base64')}`,
@@ -45,16 +45,16 @@ beforeAll(async () => {
 
 afterAll(() => platform.stop())
 
-test('the official client reads the log by eventstore_url as it stands', () => {
+test('the official client reads the log with an unchanged eventstore_url', () => {
   expect(facts.map(({ type }) => type)).toContain('ConsentTextVersionPublished')
 })
 
-/** The address with another account, or with none. */
+/** The address with another account, or without one. */
 function urlAs(account: string): string {
   return url.replace(/\/\/.*@/, account === '' ? '//' : `//${account}@`)
 }
 
-/** Everything that the client can do to the log and its groups. */
+/** All calls of the client on the log and its groups. */
 const calls: Record<string, (client: EventStoreDBClient, stream: string) => Promise<unknown>> = {
   readAll: (client) => drained(client.readAll({ fromPosition: START })),
   'readAll backwards': (client) => drained(client.readAll({ fromPosition: END, direction: BACKWARDS, maxCount: 1 })),
@@ -86,13 +86,15 @@ const calls: Record<string, (client: EventStoreDBClient, stream: string) => Prom
 }
 const forged = jsonEvent({ type: 'Forged', data: {} })
 
-/** Rejects with the error of a reading; resolves with its first event. */
+/** Resolves to the first event of a read, or rejects with its error. */
 async function drained(reading: AsyncIterable<unknown>): Promise<unknown> {
   for await (const first of reading) return first
   return undefined
 }
 
-/** Makes one call after the other, and returns the outcome of each: a refused append can end other appends of the process. */
+/**
+ * Makes all calls in sequence, because a refused append can end other appends of the process. Returns their outcomes.
+ */
 async function outcomes(address: string): Promise<Record<string, unknown>> {
   const made: Record<string, unknown> = {}
   for (const [name, call] of Object.entries(calls)) {
@@ -103,7 +105,7 @@ async function outcomes(address: string): Promise<Record<string, unknown>> {
   return made
 }
 
-/** The client leaves some errors as gRPC makes them. */
+/** The client returns some errors of gRPC unchanged. */
 function outcomeOf(error: unknown): unknown {
   if (error instanceof AccessDeniedError) return 'denied'
   const isUnavailable =
@@ -120,7 +122,7 @@ test.each([
   ['the account with a wrong password', 'platform:guess'],
   ['the default administrator of EventStoreDB', 'admin:changeit'],
   ['the default operator of EventStoreDB', 'ops:changeit'],
-])('over TLS, every call of %s is refused', async (_who, account) => {
+])('over TLS, every call with %s is refused', async (_who, account) => {
   expect(await outcomes(urlAs(account))).toEqual(all('denied'))
 })
 
@@ -128,7 +130,7 @@ test('in the clear, no call reaches the node', async () => {
   expect(await outcomes(`esdb://${new URL(url).host}?tls=false`)).toEqual(all('unavailable'))
 })
 
-test('nothing of that changed the log', async () => {
+test('the refused calls did not change the log', async () => {
   const client = EventStoreDBClient.connectionString(url)
   const streams = new Set<string>()
   for await (const { event } of client.readAll())
@@ -138,7 +140,7 @@ test('nothing of that changed the log', async () => {
   expect([...streams].filter((entry) => entry.includes('Forged') || entry.includes('strangers'))).toEqual([])
 })
 
-/** Asks the node by HTTP over TLS. */
+/** Sends a request to the node over HTTPS. */
 async function ask(path: string, auth?: string): Promise<{ status: number | undefined; body: string }> {
   const ca = await readFile(new URL(url).searchParams.get('tlsCAFile') ?? '')
   return new Promise((resolve, reject) => {
@@ -163,14 +165,14 @@ describe('by HTTP', () => {
     ['/streams/$all', 404],
     ['/users', 404],
     ['/admin/shutdown', 404],
-  ])('%s is %i for nobody, and contains nothing of the log', async (path, status) => {
+  ])('%s without an account is %i, and contains nothing of the log', async (path, status) => {
     const answer = await ask(path)
     expect(answer.status).toBe(status)
     for (const name of ['streams', 'events', 'bytes', 'subscriptions', 'connections', facts[0]?.stream ?? ''])
       expect(answer.body).not.toContain(`"${name}"`)
   })
 
-  test('the figures are for the account alone', async () => {
+  test('the statistics need the account', async () => {
     const { username, password } = new URL(url)
     expect((await ask('/stats', `${username}:guess`)).status).toBe(401)
     expect((await ask('/stats', 'admin:changeit')).status).toBe(401)
@@ -184,7 +186,7 @@ describe('by HTTP', () => {
   })
 })
 
-test.each(['platform', 'postgres'])('Postgres asks for the password of %s', async (database) => {
+test.each(['platform', 'postgres'])('Postgres requires the password of %s', async (database) => {
   const address = new URL(platform.process.credentials.database_url ?? '')
   address.pathname = database
   for (const password of ['guess', 'postgres']) {
@@ -201,7 +203,7 @@ describe('the local servers', () => {
     children = await descendantsOf(platform.process.pid)
   })
 
-  test('are all seen', () => {
+  test('are all found', () => {
     for (const server of ['eventstore', 'postgres', 'object-store', 'provider']) {
       expect(children.map(({ command }) => command)).toContainEqual(
         expect.stringContaining(`embedded/${server}/main.ts`),
@@ -215,7 +217,7 @@ describe('the local servers', () => {
     expect(commands.filter((command) => known.some((secret) => command.includes(secret)))).toEqual([])
   })
 
-  test('have in their environment what they need, and of secrets their own password', async () => {
+  test('have only needed variables in their environment, and no secret but their own password', async () => {
     const own: Readonly<Record<string, readonly string[]>> = {
       postgres: ['POSTGRES_PASSWORD', 'POSTGRES_ROLE_PASSWORDS'],
       'object-store': ['S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'],
@@ -226,7 +228,7 @@ describe('the local servers', () => {
       const names = (await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => ''))
         .split('\0')
         .map((entry) => entry.split('=')[0] ?? '')
-      // PostgreSQL and the shell that ends it write two of their own.
+      // PostgreSQL and the shell that ends it add two variables.
       const others = names.filter(
         (name) => name !== '' && !inherited.includes(name) && !['PWD', 'PG_GRANDPARENT_PID'].includes(name),
       )

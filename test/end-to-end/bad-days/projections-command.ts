@@ -4,24 +4,24 @@ import { fileURLToPath } from 'node:url'
 import { at } from '../../../app/demo/api-client.ts'
 
 const repository = fileURLToPath(new URL('../../../', import.meta.url))
-/** One command after another loads the same sources: compiled once, they begin in half the time. */
+/** All commands load the same sources. With a compile cache they start in half the time. */
 const compiled = fileURLToPath(new URL('../../../node_modules/.cache/compiled', import.meta.url))
-/** The servers of the test run are not the operator's. */
+/** The operator does not use the servers of the test run. */
 const nothing = { BASE_URL: '', ESDB_URL: '', DATABASE_URL: '', VAULT_DATABASE_URL: '', MASTER_KEYS: '' }
 
 type Env = Readonly<Record<string, string>>
 
-/** How a command ended, and what it wrote. */
+/** Exit code and output of a command. */
 export interface Ended {
   readonly code: number | null
   readonly out: string
-  /** Complaints; not how far it was every five seconds, which depends on the machine. */
+  /** Errors, without the progress lines, which depend on the speed of the machine. */
   readonly err: string
 }
 
 const howFar = /^(?:filling \[|comparing|switching).*\n/gm
 
-/** `platform projections …` as an operator types it, in a process of its own, beside the platform over a data folder. */
+/** Runs `platform projections …` in its own process, beside the platform over a data folder. */
 export function projections(dataDir: string, args: readonly string[], env: Env = {}): Promise<Ended> {
   return beginProjections(dataDir, args, env).ended
 }
@@ -46,7 +46,7 @@ export function beginProjections(
   return { ended, interrupt: () => void child.kill('SIGINT') }
 }
 
-/** What one projector's entry says in `list --json`, `lag --json` or `verify --json`. */
+/** The entry of one projector in `list --json`, `lag --json` or `verify --json`. */
 export function entryOf({ out }: Ended, name: string): unknown {
   const entries = at(JSON.parse(out), 'projectors')
   return Array.isArray(entries) ? entries.find((entry) => at(entry, 'name') === name) : undefined

@@ -18,7 +18,7 @@ import { entryOf, projections } from './projections-command.ts'
 import { eventsOf } from './recorded-events.ts'
 import { tenantOfFact } from '../../../platform/kit/tenants.ts'
 
-// Many commands in one test, each a process of its own.
+// Many commands in one test, each in its own process.
 vi.setConfig({ testTimeout: 300_000 })
 
 const reason = 'registered twice by an import, INC-4711'
@@ -27,7 +27,7 @@ let platform: TestPlatform
 let api: ApiClient
 
 beforeAll(async () => {
-  // What is planted here would stop the projectors of every platform on a shared server.
+  // An own event store, because the planted events would stop the projectors of every platform on a shared server.
   platform = await startTestPlatform({ env: { ESDB_URL: '', LOG_LEVEL: 'silent' } })
   api = await platform.connect()
 })
@@ -42,7 +42,7 @@ async function servers(): Promise<unknown> {
   return JSON.parse(await readFile(join(platform.dataDir, 'servers.json'), 'utf8'))
 }
 
-/** Writes into the platform's streams with its own keys, as a program with a bug would. */
+/** Writes into the platform's streams with its keys, like a program with a bug. */
 async function writing<Result>(work: (store: EventStore) => Promise<Result>): Promise<Result> {
   const masterKeys = await createMasterKeyFile(join(platform.dataDir, 'master-keys'))
   const vault = await openVault({ url: textAt(await servers(), 'VAULT_DATABASE_URL'), masterKeys })
@@ -55,7 +55,7 @@ async function writing<Result>(work: (store: EventStore) => Promise<Result>): Pr
   }
 }
 
-/** A second registration under the id of a patient, in a stream of its own: no row can hold both. */
+/** Plants a second registration under the id of a patient, in another stream. One row cannot contain both. */
 async function plantDouble(patientId: string): Promise<void> {
   const orgId = tenantOfFact(platform.process.credentials.org_id)
   const data = {
@@ -85,7 +85,7 @@ async function failureOf(name: string): Promise<unknown> {
   )
 }
 
-test('an event that a projector cannot take is named, tried again, passed over on order, and at every rebuild', async () => {
+test('an event that a projector cannot handle is named, retried, skipped by command, and skipped in every rebuild', async () => {
   const first = await registerPatient(api)
   await plantDouble(first)
   const failure = await failureOf('patients')
@@ -165,7 +165,7 @@ test('an event that a projector cannot take is named, tried again, passed over o
   expect(entryOf(await command('list', '--json'), 'patients')).toMatchObject({ status: 'running', failure: null })
 })
 
-test('an event that nobody can read is passed over by each projector that listens to it', async () => {
+test('an undecodable event is skipped by each projector that handles its type', async () => {
   const client = EventStoreDBClient.connectionString(textAt(await servers(), 'ESDB_URL'))
   const forged = {
     type: 'WebhookSubscribed',

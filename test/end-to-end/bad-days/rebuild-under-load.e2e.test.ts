@@ -22,7 +22,7 @@ import { entryOf, projections } from './projections-command.ts'
 vi.setConfig({ testTimeout: 300_000 })
 
 const parallelJobs = 2
-/** A busy machine is not what is tried here: writes wait for their read models, and the consent is asked for again a while later. */
+/** Long waits and retries, because this test is not about a busy machine. */
 const patience = { READ_YOUR_WRITES_MS: '8000', PROVIDER_START_RETRY_SCHEDULE_MS: '500,1000,2000' }
 
 let platform: TestPlatform
@@ -30,7 +30,7 @@ let receiver: WebhookReceiver
 let api: ApiClient
 let terms: ConsentTerms
 
-/** Everything that was asked, and every answer that is none. */
+/** Number of answers, and all failures. */
 const watched = { answers: 0, failures: new Array<string>() }
 
 beforeAll(async () => {
@@ -65,7 +65,7 @@ interface Job {
   readonly image: Photograph
 }
 
-/** The main job from a new patient to the result, with every GET on its way. */
+/** The main job from a new patient to the result, with every GET of the job. */
 async function mainJob(): Promise<Job> {
   const patientId = await consentedPatient(api, terms)
   const image = await photograph()
@@ -90,14 +90,14 @@ async function found(path: string): Promise<ApiAnswer> {
   return expecting(200, api.call(path))
 }
 
-/** One job after another until the work is done; at least one ends meanwhile. */
+/** Runs jobs in sequence until the work is done. At least one job ends meanwhile. */
 async function underLoad<Result>(work: () => Promise<Result>): Promise<{ result: Result; jobs: readonly Job[] }> {
   const done = new AbortController()
   const jobs: Job[] = []
   const loops = Array.from({ length: parallelJobs }, async () => {
     while (!done.signal.aborted) jobs.push(await mainJob())
   })
-  // One that fails is told by the end of the test, not as an error of nobody.
+  // The end of the test reports a failed loop, so it must not become an unhandled rejection.
   for (const loop of loops) loop.catch(() => undefined)
   try {
     await waitFor('the load', () => (jobs.length >= parallelJobs ? true : undefined))
@@ -113,7 +113,7 @@ async function underLoad<Result>(work: () => Promise<Result>): Promise<{ result:
   }
 }
 
-test('all projectors are rebuilt, twice, while the main job runs: no request fails, nothing is done twice, all is verified', async () => {
+test('all projectors are rebuilt twice while the main job runs: no request fails, nothing is done twice, all rows are verified', async () => {
   const { result: rebuilds, jobs } = await underLoad(async () => {
     const first = await projections(platform.dataDir, ['rebuild', '--all'])
     return [first, await projections(platform.dataDir, ['rebuild', '--all'])]

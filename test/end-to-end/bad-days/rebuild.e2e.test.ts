@@ -13,7 +13,7 @@ import { startTestPlatform, waitFor, type TestPlatform } from '../../support/pla
 import { runProgram } from './operator-program.ts'
 import { beginProjections, entryOf, projections } from './projections-command.ts'
 
-// Many commands in one test, each a process of its own.
+// Many commands in one test, each in its own process.
 vi.setConfig({ testTimeout: 300_000 })
 
 let platform: TestPlatform
@@ -36,7 +36,7 @@ async function servers(): Promise<unknown> {
   return JSON.parse(await readFile(join(platform.dataDir, 'servers.json'), 'utf8'))
 }
 
-/** Changes the read models behind everybody's back. */
+/** Changes the read models outside of the projectors. */
 async function damage(statement: string, ...values: readonly unknown[]): Promise<void> {
   const client = new Client({ connectionString: textAt(await servers(), 'DATABASE_URL') })
   await client.connect()
@@ -53,7 +53,7 @@ async function servedName(): Promise<string> {
 }
 
 describe('a running platform', () => {
-  test('is found by its data folder: list and lag tell what each projector is at', async () => {
+  test('is found by its data folder: list and lag show the position of each projector', async () => {
     const { mode } = await stat(join(platform.dataDir, 'servers.json'))
     expect(mode & 0o777).toBe(0o600)
     const listed = runProgram(['npm', 'run', '-s', 'platform', '--', 'projections', 'list'], {
@@ -86,7 +86,7 @@ describe('a running platform', () => {
     })
   })
 
-  test('is verified: equal as it is; a damaged row is named by table, key and column, and nothing of its content', async () => {
+  test('is verified: equal at first, and a damaged row is named by table, key and column, without its content', async () => {
     const all = await command('verify', '--all')
     expect(all).toMatchObject({ code: 0, err: '' })
     expect(all.out.match(/: equal at \d+\/\d+ \(\d+ rows\)/g)).toHaveLength(knownNames.length)
@@ -105,7 +105,7 @@ describe('a running platform', () => {
     expect(json.out).not.toMatch(/Planted|Truth/)
   })
 
-  test('is not switched to what differs, unless that is accepted; rolled back, and forward, until the copy is dropped', async () => {
+  test('switches to a different copy only if the difference is accepted, and back and forward until the copy is dropped', async () => {
     expect(await servedName()).toBe('Planted')
     const refused = await command('rebuild', 'patients')
     expect(refused).toMatchObject({ code: 1, out: '' })
@@ -145,9 +145,9 @@ describe('a running platform', () => {
     expect(await command('verify', 'patients')).toMatchObject({ code: 0 })
   })
 
-  test('keeps what serves when a rebuild is interrupted, and no trace of the copy', async () => {
+  test('keeps the serving tables when a rebuild is interrupted, and removes the copy', async () => {
     const pool = createPool({ url: textAt(await servers(), 'DATABASE_URL'), max: 2 })
-    // Somebody else's statement holds the checkpoint, so that the switch waits.
+    // Another transaction locks the checkpoint, so that the switch waits.
     const ended = await inTransaction(pool, async (client) => {
       await client.query(`select from runtime.projectors where name = 'cases' for update`)
       const rebuild = beginProjections(platform.dataDir, ['rebuild', 'cases'])
@@ -165,7 +165,7 @@ describe('a running platform', () => {
     expect(entryOf(await command('list', '--json'), 'cases')).toMatchObject({ status: 'running', copies: [] })
   })
 
-  test('has one rebuild of a projector at a time', async () => {
+  test('allows one rebuild of a projector at a time', async () => {
     const pool = createPool({ url: textAt(await servers(), 'DATABASE_URL'), max: 1 })
     const locks = await OperatorLocks.open({ pool })
     await locks.take('cases')
@@ -183,7 +183,7 @@ describe('a running platform', () => {
     expect(await command('rebuild', 'cases')).toMatchObject({ code: 0, err: '' })
   })
 
-  test('tells of a stopped projector, which retry lets go on', async () => {
+  test('shows a stopped projector, which `retry` starts again', async () => {
     await damage(`update runtime.projectors set status = 'stopped' where name = $1`, 'cases')
     expect((await command('list')).out).toMatch(/\ncases +\d+ +stopped /)
     const retried = await command('retry', 'cases')
@@ -193,8 +193,8 @@ describe('a running platform', () => {
   })
 })
 
-// The event store's not answering takes its time to be told: the others go on meanwhile.
-describe('what cannot be done ends with 1 and says why', { concurrent: true }, () => {
+// Concurrent, because the timeout of an event store that does not answer is long.
+describe('a command that cannot run ends with 1 and names the reason', { concurrent: true }, () => {
   test('without a platform over the data folder, every missing variable is named', async () => {
     const { code, out, err } = await projections(join(platform.dataDir, 'nowhere'), ['list'])
     expect({ code, out }).toEqual({ code: 1, out: '' })
@@ -202,7 +202,7 @@ describe('what cannot be done ends with 1 and says why', { concurrent: true }, (
     expect(err).toContain(`no platform runs over ${join(platform.dataDir, 'nowhere')}`)
   })
 
-  test('an event store that is not the one of the running platform is refused, since its events would fill foreign tables', async () => {
+  test('an event store other than that of the running platform is refused, because its events would fill the wrong tables', async () => {
     const { code, err } = await projections(platform.dataDir, ['lag'], { ESDB_URL: 'esdb://127.0.0.1:2113?tls=false' })
     expect(code).toBe(1)
     expect(err).toContain('not those of the platform over')
@@ -247,7 +247,7 @@ describe('what cannot be done ends with 1 and says why', { concurrent: true }, (
   })
 })
 
-test('a platform that has stopped is not found any more', async () => {
+test('a stopped platform is not found', async () => {
   expect(await platform.process.stop()).toBe(0)
   expect(await command('list')).toMatchObject({
     code: 1,

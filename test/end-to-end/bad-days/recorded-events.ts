@@ -1,6 +1,6 @@
 import { EventStoreDBClient, START, StreamNotFoundError } from '@eventstore/db-client'
 
-/** An event as any consumer of the event store sees it. */
+/** An event as a consumer of the event store reads it. */
 export interface RecordedFact {
   readonly id: string
   readonly stream: string
@@ -9,7 +9,7 @@ export interface RecordedFact {
   readonly metadata: unknown
 }
 
-/** The events of a stream, read with the official client; none when it does not exist. */
+/** The events of a stream, read with the official client. Empty if the stream does not exist. */
 export async function eventsOf(url: string, stream: string): Promise<readonly RecordedFact[]> {
   return reading(url, async (client) => {
     const facts: RecordedFact[] = []
@@ -22,7 +22,7 @@ export async function eventsOf(url: string, stream: string): Promise<readonly Re
   })
 }
 
-/** Everything that users have recorded in the log, in its order. */
+/** All events of the log except system events, in order. */
 export async function eventsOfAll(url: string): Promise<readonly RecordedFact[]> {
   return reading(url, async (client) => {
     const facts: RecordedFact[] = []

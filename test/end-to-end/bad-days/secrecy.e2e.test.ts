@@ -16,12 +16,12 @@ import { clientOf, startTestPlatform, type TestPlatform } from '../../support/pl
 import { eventsOfAll } from './recorded-events.ts'
 
 const canary = 'CanaryKz7QpW'
-/** What the provider says; its simulator keeps it, as it was told to say it. */
+/** A text in the provider's answers. The simulator stores it, because the test gave it to the simulator. */
 const providerCanary = 'CanaryXw4Lm'
-/** A date of birth cannot hold a word: one that nothing else here is likely to be. */
+/** A date of birth cannot contain a word, so this is a date that occurs nowhere else. */
 const birth = '1871-03-19'
 
-/** An error that nobody expects, with a value in it, when the test asks for one. */
+/** Throws an unexpected error with a secret value when the test sends a signal. */
 const crash = `process.on('SIGUSR2', () => { throw Object.assign(new Error('${canary}-message'), { detail: '${canary}-row' }) })`
 
 let platform: TestPlatform
@@ -152,20 +152,20 @@ async function brokenJson(text: string): Promise<ApiAnswer> {
   return { status: answer.status, headers: answer.headers, body: await answer.text() }
 }
 
-test('the run carried the canary where it belongs', () => {
+test('the canary is in the records that must contain it', () => {
   expect(whatLeaks(JSON.stringify(records[0]?.body))).not.toEqual([])
   expect(receiver.received.map(({ body }) => whatLeaks(body).length > 0)).toContain(true)
   for (const before of ['', '-', '--'])
     expect(whatLeaks(Buffer.from(`${before}${canary}`).toString('base64'))).toHaveLength(1)
 })
 
-test('no error body says what was sent', () => {
+test('no error body contains a value of the request', () => {
   expect(refusals.length).toBeGreaterThan(10)
   const bodies = refusals.map(({ body }) => JSON.stringify(body))
   expect(bodies.filter((body) => whatLeaks(body).length > 0)).toEqual([])
 })
 
-test('no event shows it, in its stream name, data or metadata', async () => {
+test('no event contains it, in stream name, data or metadata', async () => {
   const { eventstore_url: url, org_id: orgId } = platform.process.credentials
   const facts = await eventsOfAll(url ?? '')
   const channels = facts.filter(({ stream }) => stream.endsWith('.events'))
@@ -188,7 +188,7 @@ test('raw responses of the provider are kept encrypted', async () => {
   for (const text of texts) expect(text).not.toMatch(/analysisResult|SUCCESSFUL_PROCESSING|lesion|caseId/)
 })
 
-test('no health answer, log line, last words of a crash or file of the data folder shows it, but the image itself', async () => {
+test('no health answer, log line, crash output or file of the data folder contains it, except the image itself', async () => {
   const health = await (await fetch(`${platform.baseUrl}/health`)).text()
   expect(whatLeaks(health)).toEqual([])
   process.kill(platform.process.pid, 'SIGUSR2')
@@ -207,7 +207,7 @@ test('no health answer, log line, last words of a crash or file of the data fold
   expect(images.length).toBeGreaterThan(0)
 })
 
-/** What of the canaries stands in a text or in bytes, plainly or in base64 at any offset. */
+/** The canaries in a text or in bytes, in the clear or in base64 at any offset. */
 function whatLeaks(content: string | Buffer | undefined): string[] {
   const bytes = Buffer.from(content ?? '')
   return tellTales.filter((text) => bytes.includes(text))

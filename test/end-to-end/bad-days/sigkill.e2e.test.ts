@@ -23,10 +23,10 @@ const second = whole.map((call) => call.replace('1', '2'))
 
 interface Crash {
   readonly place: string
-  /** What the provider hears of the assessment in all, before and after the crash (contract T29). */
+  /** All calls to the provider for the assessment, before and after the crash (contract T29). */
   readonly calls: readonly string[]
   readonly webhooks: number
-  /** The place at which the next start dies; the work left behind by this one must not pass it. */
+  /** The place at which the next start dies. The unfinished work of this one must not reach it. */
   readonly next: string
 }
 
@@ -43,10 +43,10 @@ const crashes: readonly Crash[] = [
   { place: 'case-answered', calls: ['case 1', ...second], webhooks: 1, next: '' },
 ]
 
-// Long enough for a step on a busy machine, short enough to wait for the lease of one that was cut off.
+// Long enough for a step on a busy machine, short enough to wait for an interrupted lease.
 const shortLeases = { STEP_TIMEOUT_MS: '3500', STEP_LEASE_MS: '4000', WEBHOOK_TIMEOUT_MS: '2000' }
 
-// Several starts in one test, on machines that do other things too.
+// Several starts in one test, on a busy machine.
 vi.setConfig({ testTimeout: 120_000 })
 
 let platform: TestPlatform
@@ -57,7 +57,7 @@ let patientId: string
 let undisturbed: unknown
 /** The place at which the running platform dies. */
 let armed = ''
-/** The assessments by their idempotency keys. */
+/** Assessment ids by idempotency key. */
 const runs = new Map<string, string>()
 
 beforeAll(async () => {
@@ -87,7 +87,7 @@ function embeddedServers(): readonly string[] {
   ]
 }
 
-/** Sends the request, or repeats it as a client does that got no answer. */
+/** Sends the request, or repeats it like a client without an answer. */
 async function submitted(key: string): Promise<string> {
   const headers = { 'idempotency-key': key }
   const body = assessmentBody(patientId, photographs)
@@ -97,14 +97,14 @@ async function submitted(key: string): Promise<string> {
   return id
 }
 
-describe('the whole platform killed at one place, then started again', () => {
+describe('the whole platform is killed at one place and started again', () => {
   test.each(crashes)('$place', async ({ place, calls, webhooks, next }) => {
     if (armed !== place) await platform.restart({ FAILPOINT: place })
     await platform.provider.reset()
     const children = await descendantsOf(platform.process.pid)
     for (const server of embeddedServers())
       expect(children.some(({ command }) => command.includes(`embedded/${server}/main.ts`))).toBe(true)
-    // The crash may come before the answer; then the client does not know whether its request was taken.
+    // The crash may come before the answer. Then the client does not know whether its request was accepted.
     await submitted(place).catch(() => undefined)
     expect(await platform.process.exited).toBeNull()
     await untilGone(children)
@@ -127,14 +127,14 @@ describe('the whole platform killed at one place, then started again', () => {
 })
 
 describe('after five crashes', () => {
-  test('nothing was done once more by the starts that came later', async () => {
+  test('later starts repeated nothing', async () => {
     const counts = crashes.map(({ place }) => webhooksAbout(receiver, runs.get(place) ?? '').length)
     expect(counts).toEqual(crashes.map(({ webhooks }) => webhooks))
     const { body } = await expecting(200, api.call('/v1/ai-reviews?limit=200'))
     expect(at(body, 'data')).toHaveLength(runs.size)
   })
 
-  test('each public event stands on its channel exactly once, in order, with its envelope', async () => {
+  test('each public event is on its channel exactly once, in order, with its envelope', async () => {
     const url = platform.process.credentials.eventstore_url ?? ''
     const organisation = platform.process.credentials.org_id
     const published = (await eventsOf(url, 'ai_review.events')).filter(({ data }) => at(data, 'orgId') === organisation)
@@ -173,7 +173,7 @@ describe('after five crashes', () => {
   })
 })
 
-/** The provider's calls with its cases numbered as they come and the two photographs named a and b. */
+/** The calls to the provider, with cases numbered in order and photographs named a and b. */
 function storyOf(calls: readonly ProviderCall[]): string[] {
   const cases = [...new Set(calls.map(({ caseId }) => caseId).filter((caseId) => caseId !== undefined))]
   const hashes = photographs.map(({ sha256 }) => sha256)
@@ -183,7 +183,7 @@ function storyOf(calls: readonly ProviderCall[]): string[] {
   })
 }
 
-/** A record with its ids numbered as they come, and without instants and addresses: equal for equal runs. */
+/** A record with numbered ids and without instants and addresses, so that equal runs give equal records. */
 function withoutIdentities(record: unknown): unknown {
   const ids: string[] = []
   return JSON.parse(JSON.stringify(record), (name, value: unknown) => {

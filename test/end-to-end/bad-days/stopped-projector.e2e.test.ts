@@ -21,7 +21,7 @@ import { eventsOf } from './recorded-events.ts'
 
 const projector = 'consent_records'
 const readYourWritesMs = 500
-// Room for a withdrawal between two tries of a review whose consent cannot be checked.
+// Time for a withdrawal between two tries of a review whose consent cannot be checked.
 const retryMs = 1_200
 
 let given: InProcessPlatform
@@ -50,7 +50,7 @@ async function stop(): Promise<void> {
   expect(await platform.runner?.stop(projector)).toBe(true)
 }
 
-/** Stops it, and has it miss a decision: until then it holds all that there is, and may be decided on. */
+/** Stops the projector and lets it miss a decision. Before that its rows are complete and may be used. */
 async function stopBehind(): Promise<void> {
   const somebody = await registerPatient(api)
   await stop()
@@ -78,7 +78,7 @@ async function untilReviewIs(assessmentId: string, status: string): Promise<unkn
   })
 }
 
-/** The consent check was asked so often, and had no answer that could be relied on. */
+/** Waits until the consent check has run so often without a reliable answer. */
 async function untilDeferred(assessmentId: string, times = 1): Promise<void> {
   const { eventstore_url: url, org_id: orgId } = platform.credentials
   const stream = `ai_review-${orgId}-${textAt(await reviewOf(assessmentId), 'id')}`
@@ -95,13 +95,13 @@ async function callsOf(image: Photograph): Promise<readonly string[]> {
   return calls.filter((call) => caseId !== undefined && call.caseId === caseId).map(({ call }) => call)
 }
 
-test('while the consent records stand still, writes answer, GETs answer what they have, and nobody decides on it', async () => {
+test('while the consent records are stopped, writes succeed, GETs return old data, and no review uses it', async () => {
   const patientId = await consentedPatient(api, terms)
   await stop()
 
   const begun = performance.now()
   const written = await decideConsent(api, patientId, terms, 'withdrawn')
-  // Not waited for at all; the bound only tells a wait for the read model from none.
+  // The answer does not wait. The limit only distinguishes it from a wait for the read model.
   expect(performance.now() - begun).toBeLessThan(10 * readYourWritesMs)
 
   const status = await expecting(200, api.call(`/v1/patients/${patientId}/consents/ai_analysis/status`))
@@ -131,13 +131,13 @@ test('while the consent records stand still, writes answer, GETs answer what the
   expect(answered.body).toMatchObject({ status: 'withdrawn', granted: false })
 })
 
-test('while the consent records stand still and miss no decision, a review goes on by what they hold', async () => {
+test('while the consent records are stopped and miss no decision, a review uses them', async () => {
   const patientId = await consentedPatient(api, terms)
   await stop()
   expect(await endOf(api, await requested(patientId))).toMatchObject({ status: 'completed' })
 })
 
-test('a consent withdrawn meanwhile stops the review, although the old decision is still served', async () => {
+test('a consent withdrawn meanwhile stops the review, although GET still returns the old decision', async () => {
   const patientId = await consentedPatient(api, terms)
   await stopBehind()
   const id = await requested(patientId)
@@ -149,7 +149,7 @@ test('a consent withdrawn meanwhile stops the review, although the old decision 
   expect(await provider.calls()).toEqual([])
 })
 
-test('a consent withdrawn after the images were sent lets the provider analyse nothing', async () => {
+test('after a consent is withdrawn the provider analyses nothing, although the images were sent', async () => {
   const patientId = await consentedPatient(api, terms)
   const image = await photograph()
   await provider.fault({ call: 'image', status: 200, delay_ms: 1_500, times: 2 })
@@ -159,18 +159,18 @@ test('a consent withdrawn after the images were sent lets the provider analyse n
   await decideConsent(api, patientId, terms, 'withdrawn')
   expect(await endOf(api, id)).toMatchObject({ status: 'failed', error: { code: 'CONSENT_MISSING' } })
 
-  // The next image is held back as long as this one was: when that review has ended, this call has come back too.
+  // The next image is delayed as long as this one. When its review has ended, this call has returned too.
   await resume()
   expect(await endOf(api, await requested(await consentedPatient(api, terms)))).toMatchObject({ status: 'completed' })
   expect(await callsOf(image)).toEqual(['case', 'image'])
 })
 
-test('a review waits for a consent that cannot be checked: it goes on afterwards, or fails for that reason', async () => {
+test('a review waits for a consent that cannot be checked, then continues, or fails for that reason', async () => {
   const consenting = await consentedPatient(api, terms)
   await stopBehind()
   const undecided = await requested(await registerPatient(api))
   await untilDeferred(undecided, 2)
-  // Begins two tries later, so it has two left when the other has none.
+  // It begins two tries later, so it has two tries left when the other has none.
   const granted = await requested(consenting)
   expect(await endOf(api, undecided, 50_000)).toMatchObject({
     status: 'failed',
@@ -187,7 +187,7 @@ test('a review waits for a consent that cannot be checked: it goes on afterwards
   expect(await endOf(api, granted)).toMatchObject({ status: 'completed' })
 })
 
-test('a consent withdrawn while the result is awaited cancels the review, and nobody asks for the result again', async () => {
+test('a consent withdrawn while the result is awaited cancels the review, and ends the polls', async () => {
   const patientId = await consentedPatient(api, terms)
   const image = await photograph()
   await provider.result({ sha256: image.sha256, not_ready_polls: 1_000 })

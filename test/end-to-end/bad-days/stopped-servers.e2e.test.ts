@@ -18,10 +18,13 @@ import { isRealPostgres, postgresAdminUrl, vaultAdminUrl } from '../../support/p
 import { stopServer } from './listening-process.ts'
 import { eventsOfAll } from './recorded-events.ts'
 
-/** How long each server stands at least, in seconds: until every answer has come. `npm run faults -- paused` has them stand for 30. */
+/**
+ * Minimum time in seconds that each server is stopped. It continues after all answers. `npm run faults -- paused` uses
+ * 30.
+ */
 const stopSeconds = Number(process.env['STOP_SECONDS'] ?? 8)
 
-// A platform's own schedule for the start of a review, and its own time limits of steps.
+// The default schedule for the start of a review, and the default time limits of steps.
 const settings = { PROVIDER_START_RETRY_SCHEDULE_MS: '2000,4000,8000' }
 vi.setConfig({ testTimeout: 600_000 })
 
@@ -57,7 +60,7 @@ afterAll(async () => {
   await receiver.close()
 })
 
-/** As the README tells clients: whatever is answered 503 is asked again, after the time that the answer names. */
+/** Repeats a request after a 503, after the time in the answer, as the README requires of clients. */
 async function patiently(ask: () => Promise<ApiAnswer>): Promise<ApiAnswer> {
   for (;;) {
     const answer = await ask()
@@ -73,7 +76,7 @@ function expectRefusal(answer: ApiAnswer): void {
   expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
 }
 
-/** Sends a request under a key of its own until it is taken. */
+/** Sends a request with a new key until it is accepted. */
 function request(ending: Ending = 'completed'): void {
   runs.push(submitted(`run-${runs.length}`, ending))
 }
@@ -95,7 +98,7 @@ function submission({ ending, image }: Pick<Run, 'ending' | 'image'>, key: strin
   return api.call(assessments, { body, headers: { 'idempotency-key': key } })
 }
 
-/** Acknowledged, a record is there at every time: no answer may say that it does not exist. */
+/** An acknowledged record must never be a 404. */
 async function endOf({ id }: Run): Promise<unknown> {
   for (;;) {
     const { body } = await expecting(
@@ -107,7 +110,7 @@ async function endOf({ id }: Run): Promise<unknown> {
   }
 }
 
-/** A run is under way, the servers stand, more is asked of the platform, and they go on once every answer has come. */
+/** Stops the servers during a run, sends more requests, and continues the servers after all answers. */
 async function whileStopped(addresses: readonly string[], look: () => Promise<void>): Promise<void> {
   const before = (await platform.provider.calls()).length
   for (const ending of ['completed', 'CONSENT_MISSING', 'IMAGE_QUALITY_INSUFFICIENT'] as const) request(ending)
@@ -136,7 +139,7 @@ function failing(name: string): unknown {
   })
 }
 
-test('event store, Postgres and provider stand for a while, one after the other: each of 50 assessments ends once and right', async () => {
+test('event store, Postgres and provider are stopped in turn: each of 50 assessments ends once, with the correct status', async () => {
   onTestFailed(() => void process.stderr.write(platform.process.output()))
   const { credentials } = platform.process
   const known = await submitted('known', 'completed')
@@ -200,7 +203,9 @@ async function expectOneWebhookEach(done: readonly Run[]): Promise<void> {
   }
 }
 
-/** One end in each stream, one case analysed by the provider, and never more analyses asked for than attempts recorded. */
+/**
+ * Expects one end in each stream, one analysed provider case, and no more requested analyses than recorded attempts.
+ */
 async function expectOneStoryEach(done: readonly Run[]): Promise<void> {
   const facts = await eventsOfAll(platform.process.credentials.eventstore_url ?? '')
   const calls = await platform.provider.calls()

@@ -19,7 +19,7 @@ let receiver: WebhookReceiver
 let api: ApiClient
 let patientId: string
 
-/** After a first poll that comes too early the next one is due at the deadline. */
+/** The first poll is too early. The next one is due at the deadline. */
 const resultTimeoutMs = 3_000
 const settings = {
   STEP_TIMEOUT_MS: '3500',
@@ -44,8 +44,8 @@ afterAll(async () => {
   await receiver.close()
 })
 
-test('a stop in the middle of provider calls is clean, and the next start finishes what was begun', async () => {
-  // Longer than a stop waits: these calls are cut off.
+test('a stop during provider calls is clean, and the next start finishes the work', async () => {
+  // A stop does not wait so long, so it interrupts these calls.
   await platform.provider.fault({ call: 'image', status: 200, delay_ms: 20_000, times: 2 })
   const ids = await Promise.all(
     [1, 2, 3].map(async () => requestAssessment(api, assessmentBody(patientId, [await photograph()]))),
@@ -61,14 +61,14 @@ test('a stop in the middle of provider calls is clean, and the next start finish
   expect(records.map((record) => at(record, 'status'))).toEqual(['completed', 'completed', 'completed'])
   for (const id of ids) await waitFor('the webhook', () => webhooksAbout(receiver, id)[0])
   const calls = (await platform.provider.calls()).map(({ call }) => call)
-  // A case whose image was cut off is given up (T29); nothing else is done twice.
+  // The case of an interrupted image is abandoned (T29). Nothing else runs twice.
   expect(calls.filter((call) => call === 'case')).toHaveLength(5)
   expect(calls.filter((call) => call === 'image')).toHaveLength(5)
   expect(calls.filter((call) => call === 'process')).toHaveLength(3)
   expect(ids.map((id) => webhooksAbout(receiver, id).length)).toEqual([1, 1, 1])
 })
 
-test('a result that fell due while the platform was down is asked for once more, even after its deadline', async () => {
+test('a poll that was due while the platform was down is made once more, even after the deadline', async () => {
   await platform.provider.reset()
   const [ready, never] = [await photograph(), await photograph()]
   await platform.provider.result(

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
 import { startTestPlatform } from '../../support/platform.ts'
 
-test('a port that is taken is named, with the setting that chooses another', async () => {
+test('the error for a taken port names the port and its setting', async () => {
   const occupant = createServer()
   await new Promise<void>((resolve) => {
     occupant.listen(0, '127.0.0.1', resolve)

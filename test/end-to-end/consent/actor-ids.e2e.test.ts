@@ -21,7 +21,7 @@ function headersOf(orgId: string): Readonly<Record<string, string>> {
   return { 'x-actor-context': `${part({ alg: 'none' })}.${part(claims)}.` }
 }
 
-test('a user id that is an e-mail address stands in no event, and the consent still names who recorded it', async () => {
+test('a user id that is an e-mail address is in no event, and the consent still names the user', async () => {
   const headers = headersOf(platform.process.credentials.org_id)
   const post = async (path: string, body: unknown) => await api.call(path, { body, headers })
   const type = { code: 'ai_analysis', displayName: 'Automated analysis', legalBasis: 'consent', required: true }

@@ -10,7 +10,7 @@ import { watchPlatform, type WatchedPlatform } from '../../support/documented-an
 import { expecting } from '../../support/main-job.ts'
 import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 
-/** The consent service as a product sees it: a token for everything, an administrator's actor context for `/admin`. */
+/** The consent service for a product: one token for all routes, an administrator's actor context for `/admin`. */
 export interface ConsentWorld {
   readonly platform: TestPlatform
   readonly watched: WatchedPlatform
@@ -72,7 +72,7 @@ export function withHeaders(client: ApiClient, headers: Readonly<Record<string, 
   }
 }
 
-/** Status and problem code, or status and first pointer where members were refused. */
+/** Status and problem code. If members were refused, also the first pointer. */
 export function refusal({ status, body }: ApiAnswer): string {
   const pointer = at(body, 'errors', 0, 'pointer')
   return [status, at(body, 'code'), ...(pointer === undefined ? [] : [pointer])].join(' ')

@@ -6,7 +6,7 @@ import { expecting } from '../../support/main-job.ts'
 import { eventsOf } from '../bad-days/recorded-events.ts'
 import { openConsentWorld, refusal, withHeaders, type ConsentWorld, type Terms } from './consent-world.ts'
 
-// The rows of the specification's sections 4.4, 2.5, 3.5 and 6 that speak of decisions, with what the contract adds to them.
+// The rows about decisions in sections 4.4, 2.5, 3.5 and 6 of the specification, with the additions of the contract.
 
 const unknownId = '0190b0a0-0000-7000-8000-000000000001'
 const before = '2020-02-03T04:05:06.007Z'
@@ -30,7 +30,7 @@ async function granted(patientId: string, more: Readonly<Record<string, unknown>
 }
 
 describe('POST /v1/patients/{patientId}/consents', () => {
-  test('records the decision: 201 with the record, where it can be read at once', async () => {
+  test('records the decision: 201 with the record, which a GET returns at once', async () => {
     const patientId = randomUUID()
     const { body, headers } = await granted(patientId)
     const { client_id } = clientOf(world.platform.process, 0)
@@ -66,7 +66,7 @@ describe('POST /v1/patients/{patientId}/consents', () => {
     expect(elsewhere.map(refusal)).toEqual(Array.from({ length: 4 }, () => '404 not-found'))
   })
 
-  test('takes recorded_by and recorded_at, bodies in either casing, and the user of an actor context', async () => {
+  test('accepts recorded_by and recorded_at, bodies in either casing, and the user of an actor context', async () => {
     const patientId = randomUUID()
     const said = await granted(patientId, { recorded_by: 'Nurse Canary', recorded_at: before })
     expect(said.body).toMatchObject({ recorded_by: 'Nurse Canary', recorded_at: before })
@@ -85,7 +85,7 @@ describe('POST /v1/patients/{patientId}/consents', () => {
     ).toMatchObject({ recorded_by: unknownId })
   })
 
-  test('refuses what is no decision on a text of that type', async () => {
+  test('refuses a decision that does not fit a text of that type', async () => {
     const patientId = randomUUID()
     const other = await world.terms('teaching')
     const refusals = await Promise.all([
@@ -109,7 +109,7 @@ describe('POST /v1/patients/{patientId}/consents', () => {
     expect(dataOf(await got(`${patientId}/consents/history`))).toEqual([])
   })
 
-  test('takes any decision after any other (3.5), and each is a record of its own', async () => {
+  test('accepts any decision after any other (3.5), each as a separate record', async () => {
     const patientId = randomUUID()
     const decisions = ['withdrawn', 'granted', 'granted', 'denied', 'withdrawn', 'withdrawn', 'granted']
     for (const decision of decisions) await expecting(201, world.decide(patientId, terms, decision))
@@ -118,7 +118,7 @@ describe('POST /v1/patients/{patientId}/consents', () => {
     expect(new Set(history.map((record) => at(record, 'id'))).size).toBe(decisions.length)
   })
 
-  test('is answered again with the same record where the Idempotency-Key is the same', async () => {
+  test('returns the same record for the same Idempotency-Key', async () => {
     const patientId = randomUUID()
     const keyed = withHeaders(world.api, { 'idempotency-key': randomUUID() })
     const body = { consent_type_id: terms.typeId, text_version_id: terms.textId, decision: 'granted' }
@@ -132,7 +132,7 @@ describe('POST /v1/patients/{patientId}/consents', () => {
 })
 
 describe('GET /v1/patients/{patientId}/consents', () => {
-  test('tells the latest decision of each type; org_id is required', async () => {
+  test('returns the latest decision of each type, and requires org_id', async () => {
     const patientId = randomUUID()
     const more = await world.terms('newsletter')
     await granted(patientId)
@@ -163,7 +163,7 @@ describe('GET /v1/patients/{patientId}/consents', () => {
 })
 
 describe('GET /v1/patients/{patientId}/consents/{typeCode}/status', () => {
-  test('tells the current decision; nulls without one; 404 for a code that the organisation does not have', async () => {
+  test('returns the current decision, nulls without one, and 404 for an unknown code', async () => {
     const patientId = randomUUID()
     const none = {
       granted: false,
@@ -195,7 +195,7 @@ describe('GET /v1/patients/{patientId}/consents/{typeCode}/status', () => {
     expect(await got(`${patientId}/consents/research/status`)).toMatchObject({ decision: 'denied' })
   })
 
-  test('asks for a platform client to name the organisation: by org_id, orgId or an actor context, never by two names (T18)', async () => {
+  test('requires a platform client to name the organisation: by org_id, orgId or an actor context, never by two names (T18)', async () => {
     const patientId = randomUUID()
     await granted(patientId)
     const service = world.watched.watch(await world.platform.connect(clientOf(world.platform.process, 2)))
@@ -211,7 +211,7 @@ describe('GET /v1/patients/{patientId}/consents/{typeCode}/status', () => {
 })
 
 describe('GET /v1/patients/{patientId}/consents/check', () => {
-  test('answers every code that is asked for; what is unknown, denied or withdrawn is false', async () => {
+  test('answers every requested code, with false for unknown, denied or withdrawn', async () => {
     const patientId = randomUUID()
     await granted(patientId)
     await expecting(201, world.decide(patientId, await world.terms('denied_once'), 'denied'))
@@ -228,7 +228,7 @@ describe('GET /v1/patients/{patientId}/consents/check', () => {
     ])
   })
 
-  test('takes 1 to 50 codes', async () => {
+  test('accepts 1 to 50 codes', async () => {
     const codes = Array.from({ length: 51 }, (_, place) => `code_${place}`)
     const ask = (types: string) => get(`${unknownId}/consents/check?types=${types}`)
     expect(
@@ -241,7 +241,7 @@ describe('GET /v1/patients/{patientId}/consents/check', () => {
 })
 
 describe('as_of', () => {
-  test('answers status, list and check with what was true then', async () => {
+  test('returns status, list and check of that time', async () => {
     const patientId = randomUUID()
     await granted(patientId, { recorded_at: '2021-01-01T00:00:00Z' })
     await expecting(201, world.decide(patientId, terms, 'withdrawn', { recorded_at: '2022-01-01T00:00:00.000Z' }))
@@ -268,7 +268,7 @@ describe('as_of', () => {
 })
 
 describe('text versions (2.5)', () => {
-  test('a future one takes effect by time alone: until then it cannot be granted on, afterwards the one before is old', async () => {
+  test('a future one takes effect at its time: before it cannot be granted, afterwards the previous one is old', async () => {
     const patientId = randomUUID()
     const own = await world.terms('timed')
     await expecting(201, world.decide(patientId, own, 'granted'))
@@ -313,7 +313,7 @@ describe('text versions (2.5)', () => {
 })
 
 describe('GET /v1/patients/{patientId}/consents/history', () => {
-  test('pages through all decisions, newest first, of one type where one is named', async () => {
+  test('returns all decisions in pages, newest first, or those of one type', async () => {
     const patientId = randomUUID()
     const other = await world.terms('paged')
     const ids: string[] = []
@@ -338,7 +338,7 @@ describe('GET /v1/patients/{patientId}/consents/history', () => {
 })
 
 describe('GET /v1/consent-records (T1)', () => {
-  test('answers none, or the latest decision, under the names of the AI review', async () => {
+  test('returns nothing or the latest decision, with the names of the AI review', async () => {
     const patientId = randomUUID()
     const ask = (query: string) => world.api.call(`/v1/consent-records?${query}`)
     const asked = `patientId=${patientId}&consentTypeCode=research`
@@ -364,7 +364,7 @@ describe('GET /v1/consent-records (T1)', () => {
 })
 
 describe('consent.events (section 6)', () => {
-  test('tells every recorded decision once, in order of the patient, with exactly the payload and the envelope', async () => {
+  test('publishes every recorded decision once, in order per patient, with exactly the payload and the envelope', async () => {
     const url = world.platform.process.credentials.eventstore_url ?? ''
     const patients = [randomUUID(), randomUUID()]
     const decisions = ['granted', 'denied', 'withdrawn', 'granted', 'granted', 'withdrawn']
@@ -410,7 +410,7 @@ describe('consent.events (section 6)', () => {
   })
 })
 
-test('every answer was one that the document allows', async () => {
+test('every answer is documented', async () => {
   const seen = await world.watched.seen()
   expect(seen.filter((one) => /onsent.* (2|4)/.test(one))).toEqual(
     expect.arrayContaining([

@@ -18,8 +18,8 @@ import {
 import { waitFor } from '../../support/platform.ts'
 import type { TestProvider } from '../../support/provider.ts'
 
-// What decides on a consent while the projector of the consent records runs, and cannot write (T24); that it is stopped is tried
-// with the bad days.
+// Decisions on a consent while the projector of the consent records runs but cannot write (T24). The tests in `bad-
+// days` stop it.
 
 const { signal } = new AbortController()
 
@@ -36,7 +36,7 @@ beforeAll(async () => {
 
 afterAll(() => given.close())
 
-/** Somebody else holds the table of the consent records: what runs goes on to run, and writes nothing. */
+/** Locks the table of the consent records. The projector runs, but cannot write. */
 async function whileWritesWait<Result>(work: () => Promise<Result>): Promise<Result> {
   const holder = new Client({ connectionString: given.databaseUrl })
   await holder.connect()
@@ -54,7 +54,7 @@ function records(patientId: string): Promise<ApiAnswer> {
   return api.call(`/v1/consent-records?patientId=${patientId}&consentTypeCode=ai_analysis`)
 }
 
-test('a withdrawn consent starts no analysis while the record of it waits to be written', async () => {
+test('a withdrawn consent starts no analysis while the row of the withdrawal waits to be written', async () => {
   const patientId = await consentedPatient(api, terms)
   const assessmentId = await whileWritesWait(async () => {
     await decideConsent(api, patientId, terms, 'withdrawn')
@@ -69,7 +69,7 @@ test('a withdrawn consent starts no analysis while the record of it waits to be 
   expect((await expecting(200, records(patientId))).body).toMatchObject({ status: 'withdrawn', granted: false })
 })
 
-test('a service that keeps answers forgets one as soon as the consent is withdrawn, and is told nothing old afterwards', async () => {
+test('a service with a consent cache removes an answer when the consent is withdrawn, and gets no old answer afterwards', async () => {
   const ask: AskConsent = async ({ patientId }) => {
     const { status, body } = await records(patientId)
     if (status !== 200) return 'unavailable'

@@ -35,7 +35,7 @@ interface Ended {
   readonly err: string
 }
 
-/** `platform verify receipt`, as an operator runs it, in a place without any configuration. */
+/** Runs `platform verify receipt` without any configuration. */
 async function verify(receipt: string, jwks: string): Promise<Ended> {
   const [file, keys] = [join(world.platform.dataDir, 'receipt.json'), join(world.platform.dataDir, 'jwks.json')]
   await writeFile(file, receipt)
@@ -56,7 +56,7 @@ async function publishedKeys(): Promise<string> {
   return (await fetch(`${world.platform.baseUrl}/v1/auth/.well-known/jwks.json`)).text()
 }
 
-test('a receipt states the record, its text and when it was issued, and is verified without asking anybody', async () => {
+test('a receipt contains the record, its text and its time of issue, and is verified offline', async () => {
   const keys = await publishedKeys()
   const { code, out } = await verify(JSON.stringify(answer), keys)
   expect([code, JSON.parse(out)]).toEqual([
@@ -72,7 +72,7 @@ test('a receipt states the record, its text and when it was issued, and is verif
   ])
 })
 
-test('one that is altered, of an unknown key or no receipt at all is told apart', async () => {
+test('an altered receipt, one of an unknown key, and a file that is not a receipt have different errors', async () => {
   const keys = await publishedKeys()
   const [head = '', payload = '', signature = ''] = textAt(answer, 'receipt').split('.')
   const withdrawn = Buffer.from(payload, 'base64url').toString('utf8').replace('"granted"', '"withdrawn"')
@@ -87,19 +87,19 @@ test('one that is altered, of an unknown key or no receipt at all is told apart'
   expect(new Set(ended.map(({ err }) => err)).size).toBe(4)
 })
 
-test('of a decision of somebody else there is none', async () => {
+test('another organisation gets no receipt', async () => {
   expect(refusal(await world.api.call(receiptOf(randomUUID())))).toBe('404 not-found')
   expect(refusal(await world.api.call(receiptOf(patientId, randomUUID())))).toBe('404 not-found')
   const stranger = world.watched.watch(await world.platform.connect(clientOf(world.platform.process, 1)))
   expect(refusal(await stranger.call(receiptOf(patientId)))).toBe('404 not-found')
 })
 
-test('receipts of before a restart are verified by the keys of after it', async () => {
+test('keys after a restart verify receipts from before', async () => {
   await world.platform.restart()
   expect((await verify(JSON.stringify(answer), await publishedKeys())).code).toBe(0)
 })
 
-test('every answer was one that the document allows', async () => {
+test('every answer is documented', async () => {
   expect(await world.watched.seen()).toEqual(expect.arrayContaining(['getConsentReceipt 200', 'getConsentReceipt 404']))
   expect(await world.watched.undocumented()).toEqual([])
 })

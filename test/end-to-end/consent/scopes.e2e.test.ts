@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.platform.stop())
 
-/** A client whose token has these scopes alone: of the first organisation, or the second. */
+/** A client of the first or second organisation, whose token has only these scopes. */
 async function clientWith(scope: string, place: 0 | 1 = 0): Promise<ApiClient> {
   const { baseUrl, process } = world.platform
   const { client_id, client_secret } = clientOf(process, place)
@@ -35,7 +35,7 @@ async function clientWith(scope: string, place: 0 | 1 = 0): Promise<ApiClient> {
   return createApiClient(baseUrl, textAt(issued, 'access_token'))
 }
 
-/** The status of each consent route that needs no administrator, by operation. */
+/** The status of each consent route that needs no administrator, by operation id. */
 async function statusesOf(api: ApiClient, orgId: string): Promise<Readonly<Record<string, number>>> {
   const operations = (await operationsOf(world.platform.baseUrl)).filter(
     ({ path, isAdmin }) => path.includes('/consent') && !isAdmin,
@@ -69,14 +69,14 @@ const reads = [
 const with200 = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, 200]))
 const with403 = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, 403]))
 
-test('every consent route takes any platform token by default', async () => {
+test('every consent route accepts any platform token by default', async () => {
   expect(await statusesOf(await clientWith('patients:read'), world.orgId)).toEqual({
     ...with200(reads),
     recordConsentDecision: 201,
   })
 })
 
-test('an organisation that requires the scopes is asked with them, and no other is', async () => {
+test('only an organisation that requires the scopes needs them', async () => {
   const { orgId, platform } = world
   await platform.restart({ CONSENT_SCOPES_REQUIRED: orgId })
   world = { ...world, api: await platform.connect() }
@@ -99,7 +99,7 @@ test('an organisation that requires the scopes is asked with them, and no other 
   expect(stranger).toMatchObject({ listConsents: 200, checkConsents: 200, getConsentRecords: 200 })
 })
 
-test('the platform itself checks the consent of an organisation that requires the scopes', async () => {
+test('the platform can check consents of an organisation that requires the scopes', async () => {
   const { api, orgId } = world
   const consented = await consentedPatient(api, await createConsentTerms(api, orgId))
   const id = await requestAssessment(api, assessmentBody(consented, [await photograph()]))

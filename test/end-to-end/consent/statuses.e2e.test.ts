@@ -13,7 +13,7 @@ let operations: readonly DocumentedOperation[]
 let terms: Terms
 let patientId: string
 let values: Readonly<Record<string, string>>
-/** What each operation cannot do without. */
+/** Required values of each operation. */
 let needed: Readonly<
   Record<string, { readonly query?: string; readonly body?: Readonly<Record<string, unknown>>; readonly id?: string }>
 >
@@ -55,7 +55,7 @@ interface Change {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** The operation as it should be asked, but for the changes; with an administrator's actor context where one is needed. */
+/** A valid request with the given changes, and with an administrator's actor context if needed. */
 async function ask(operation: DocumentedOperation, token: string, change: Change = {}) {
   const { operationId, method, isAdmin } = operation
   const { query, body, id } = needed[operationId] ?? {}
@@ -75,7 +75,7 @@ async function ask(operation: DocumentedOperation, token: string, change: Change
   })
 }
 
-test('every status that a consent route documents is seen, but for those of faults, quotas and the HTTP parser', async () => {
+test('every documented status of a consent route occurs, except those of faults, quotas and the HTTP parser', async () => {
   const { client_id, client_secret } = clientOf(world.platform.process, 0)
   const form = new URLSearchParams({ grant_type: 'client_credentials', client_id, client_secret })
   const issued: unknown = await (
@@ -124,7 +124,7 @@ test('every status that a consent route documents is seen, but for those of faul
     Object.keys(answers).map((status) => `${operationId} ${status}`),
   )
   const unseen = documented.filter((one) => !seen.has(one) && !/ (408|417|429|431|500|503)$/.test(one))
-  // Only forty lost races in a row end a change so.
+  // Only forty lost races in a row give this status.
   expect(unseen).toEqual(['updateConsentType 409'])
   expect(await world.watched.undocumented()).toEqual([])
 })

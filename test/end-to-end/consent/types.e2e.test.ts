@@ -7,7 +7,7 @@ import { operationsOf } from '../../support/operations.ts'
 import { clientOf } from '../../support/platform.ts'
 import { openConsentWorld, refusal, withHeaders, type ConsentWorld } from './consent-world.ts'
 
-// The rows of the specification's sections 4.4 and 2.5 that speak of types and texts, with what the contract adds to them.
+// The rows about types and texts in sections 4.4 and 2.5 of the specification, with the additions of the contract.
 
 vi.setConfig({ testTimeout: 240_000 })
 
@@ -36,7 +36,7 @@ async function createType(code: string): Promise<string> {
 }
 
 describe('POST /v1/admin/consent-types', () => {
-  test('creates a type: 201 with the record, where it can be read at once', async () => {
+  test('creates a type: 201 with the record, which a GET returns at once', async () => {
     const { body, headers } = await expecting(201, world.admin.call(types, { body: described('created') }))
     const id = textAt(body, 'id')
     expect(body).toEqual({
@@ -51,7 +51,7 @@ describe('POST /v1/admin/consent-types', () => {
     expect([read.body, read.headers.get('etag')]).toEqual([{ ...Object(body), textVersions: [] }, headers.get('etag')])
   })
 
-  test('keeps codes unique in the organisation, and their form', async () => {
+  test('requires unique codes in the organisation, in the documented form', async () => {
     await createType('unique_code')
     const ask = async (members: object) =>
       refusal(await world.admin.call(types, { body: { ...described('another'), ...members } }))
@@ -67,7 +67,7 @@ describe('POST /v1/admin/consent-types', () => {
     expect(refusal(twice)).toBe('400 validation-failed /org_id')
   })
 
-  test('is answered again where the Idempotency-Key is the same, also after the type was deleted', async () => {
+  test('returns the same answer for the same Idempotency-Key, also after the type was deleted', async () => {
     const keyed = withHeaders(world.admin, { 'idempotency-key': randomUUID() })
     const first = await expecting(201, keyed.call(types, { body: described('keyed') }))
     await expecting(204, world.admin.call(`${types}/${textAt(first.body, 'id')}`, { method: 'DELETE' }))
@@ -142,7 +142,7 @@ describe('GET and PATCH /v1/admin/consent-types/{id}', () => {
     )
   })
 
-  test('takes If-Match and If-None-Match', async () => {
+  test('supports If-Match and If-None-Match', async () => {
     const id = await createType('matched')
     const { headers } = await expecting(200, world.admin.call(`${types}/${id}`))
     const etag = headers.get('etag') ?? ''
@@ -190,7 +190,7 @@ describe('DELETE /v1/admin/consent-types/{id}', () => {
     expect(refusal(await world.admin.call(types, { body: described('deleted') }))).toBe('409 consent-type-code-in-use')
   })
 
-  test('fails when records exist', async () => {
+  test('is refused when records exist', async () => {
     const terms = await world.terms('in_use')
     await expecting(201, world.decide(randomUUID(), terms, 'denied'))
     expect(refusal(await world.admin.call(`${types}/${terms.typeId}`, { method: 'DELETE' }))).toBe(
@@ -199,7 +199,7 @@ describe('DELETE /v1/admin/consent-types/{id}', () => {
     await expecting(201, world.decide(randomUUID(), terms, 'granted'))
   })
 
-  test('and recording at the same time: one of the two comes first, two hundred times', async () => {
+  test('and recording at the same time happen in one of the two orders, two hundred times', async () => {
     const hasty = withHeaders(world.admin, { prefer: 'respond-async' })
     async function race(round: number): Promise<string> {
       const typeId = textAt((await expecting(201, hasty.call(types, { body: described(`race_${round}`) }))).body, 'id')
@@ -210,7 +210,7 @@ describe('DELETE /v1/admin/consent-types/{id}', () => {
       )
       const patientId = randomUUID()
       const body = { consent_type_id: typeId, text_version_id: textId, decision: 'granted' }
-      // Either gets a head start, from none to so much that the other finds it done: rounds differ, what holds does not.
+      // One of the two gets a head start, from none to enough to finish. The result must hold in every round.
       const lead = (round % 50) - 25
       const [decided, deleted] = await Promise.all([
         pause(Math.max(lead, 0)).then(() => hasty.call(`/v1/patients/${patientId}/consents`, { body })),
@@ -301,7 +301,7 @@ describe('/v1/admin/consent-types/{typeId}/text-versions', () => {
     ]).toEqual([50, ...ids])
   })
 
-  test('refuses what is no text of a type', async () => {
+  test('refuses invalid texts', async () => {
     const path = `${types}/${await createType('no_texts')}/text-versions`
     const ask = async (members: object) =>
       refusal(await world.admin.call(path, { body: { locale: 'en-GB', text: 'I agree.', ...members } }))
@@ -427,7 +427,7 @@ function unsealed(body: unknown): unknown {
   return JSON.parse(JSON.stringify(body).replaceAll(/"nextCursor":"[^"]*"/g, '"nextCursor":"sealed"'))
 }
 
-test('another organisation of the platform sees no type, and takes the same codes', async () => {
+test('another organisation sees no type, and may use the same codes', async () => {
   const terms = await world.terms('of_one')
   const otherOrg = clientOf(world.platform.process, 1).org_id ?? ''
   const stranger = withHeaders(world.watched.watch(await world.platform.connect(clientOf(world.platform.process, 1))), {
@@ -443,7 +443,7 @@ test('another organisation of the platform sees no type, and takes the same code
   await expecting(200, world.admin.call(`${types}/${terms.typeId}`))
 })
 
-test('every answer was one that the document allows', async () => {
+test('every answer is documented', async () => {
   expect(await world.watched.seen()).toEqual(
     expect.arrayContaining([
       'createConsentType 201',

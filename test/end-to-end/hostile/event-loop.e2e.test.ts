@@ -22,15 +22,18 @@ interface Route {
   readonly takesPrefer: boolean
 }
 
-/** The event loop may stand still for this multiple of what `JSON.parse` takes for the same bytes, or for a text of average size. */
+/**
+ * Limit of a blocked event loop: this multiple of the time of `JSON.parse` for the same bytes, or for a text of average
+ * size.
+ */
 const multiple = 30
 const averageText = JSON.stringify(Array.from({ length: 30_000 }, (_, n) => `item ${n}`))
-/** The least of several runs counts: noise of the machine only adds time. */
+/** The shortest of several runs counts, because noise of the machine only adds time. */
 const mostRuns = 8
-/** No noise makes so many times the limit. */
+/** A time of so many limits cannot be noise. */
 const beyondNoise = 5
 const atOnce = 8
-/** Routes that are sent every load: one of each way to read a body, a list, and (below) all that read Prefer. */
+/** Routes that get every load: one for each way to read a body, a list, and (below) all that read Prefer. */
 const representatives: ReadonlySet<string> = new Set([
   'POST /v1/auth/oauth/token',
   'POST /v1/clinical-api/assessments',
@@ -136,7 +139,7 @@ async function send(route: Route, load: Load, isAuthorized: boolean): Promise<nu
 const parseTimes = new Map<string, number>()
 
 function limitOf({ body, headers }: Load): number {
-  // A head has 16 KiB at most.
+  // The head of a request has at most 16 KiB.
   if (body === undefined || headers !== undefined) return (multiple * averageTime) / 3
   const known = parseTimes.get(body) ?? Math.max(averageTime, parseTimeOf(body), parseTimeOf(JSON.stringify(body)))
   parseTimes.set(body, known)
@@ -149,7 +152,7 @@ interface Attack {
   readonly isAuthorized: boolean
 }
 
-/** Requests that held the event loop for too long in every run, and the statuses of their answers. */
+/** Requests that blocked the event loop for too long in every run, and the statuses of all answers. */
 async function attack(attacks: readonly Attack[]) {
   const slow: string[] = []
   const statuses: string[] = []
@@ -158,7 +161,7 @@ async function attack(attacks: readonly Attack[]) {
   for (let from = 0; from < attacks.length; from += atOnce) {
     const batch = attacks.slice(from, from + atOnce)
     const strictest = Math.min(...batch.map(({ load }) => limitOf(load)))
-    // Requests at once only add to each other's time, so a batch that is quick needs no closer look.
+    // Concurrent requests only add to each other's time, so a quick batch needs no single runs.
     if ((await standstillOf(async () => void (await Promise.all(batch.map(run))))) <= strictest) continue
     for (const one of batch) {
       const limit = limitOf(one.load)
@@ -169,7 +172,7 @@ async function attack(attacks: readonly Attack[]) {
       }
       if (least > limit)
         slow.push(
-          `${nameOf(one.route, one.load)} held the event loop for ${Math.round(least)} ms, more than ${Math.round(limit)}`,
+          `${nameOf(one.route, one.load)} blocked the event loop for ${Math.round(least)} ms, more than ${Math.round(limit)}`,
         )
     }
   }
@@ -186,7 +189,7 @@ function nameOf({ method, path }: Route, { name }: Load): string {
   return `${method} ${path}: ${name}`
 }
 
-test('no request of a stranger holds the event loop', { timeout: 180_000 }, async () => {
+test('no request without a token blocks the event loop', { timeout: 180_000 }, async () => {
   const { slow, statuses } = await attack(
     routes.flatMap((route, place) => loadsOf(route, place).map((load) => ({ route, load, isAuthorized: false }))),
   )
@@ -197,7 +200,7 @@ test('no request of a stranger holds the event loop', { timeout: 180_000 }, asyn
   )
 })
 
-test('no request of a client holds the event loop', { timeout: 180_000 }, async () => {
+test('no request of a client blocks the event loop', { timeout: 180_000 }, async () => {
   const { slow, statuses } = await attack(
     routes.flatMap((route, place) =>
       [...loadsOf(route, place), ...loadsOfSchema(document, route.body)].map((load) => ({
@@ -217,7 +220,7 @@ test('no request of a client holds the event loop', { timeout: 180_000 }, async 
   expect(statuses).toEqual(expect.arrayContaining(preferring))
 })
 
-test('no header of a write that succeeds holds the event loop', async () => {
+test('no header of a successful write blocks the event loop', async () => {
   const writes = routes.filter(({ method, path }) => method === 'POST' && path === '/v1/clinical-api/cases')
   const body = JSON.stringify({ patient_id: ids.get('patients') })
   const preferring = kindsOfLoad.flat().filter(({ headers }) => headers !== undefined && 'prefer' in headers)

@@ -1,20 +1,20 @@
 import { at } from '../../../app/demo/api-client.ts'
 
-/** Something hostile that a request can carry. */
+/** A hostile part of a request. */
 export interface Load {
   readonly name: string
   readonly contentType?: string
   readonly body?: string
-  /** Behind the path. */
+  /** Appended to the path. */
   readonly query?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** In place of each parameter of the path. */
+  /** Replaces each parameter of the path. */
   readonly parameter?: string
 }
 
 const json = 'application/json'
 const form = 'application/x-www-form-urlencoded'
-/** A little below the limits: 1 MiB of body, 200,000 members, 16 KiB of head. */
+/** Slightly below the limits: body of 1 MiB, 200,000 members, head of 16 KiB. */
 const mostBytes = 1_040_000
 const mostMembers = 199_000
 const headRoom = 14_000
@@ -78,7 +78,7 @@ const queries = {
   'a query of bars': `identifier=${'%7C'.repeat(headRoom / 3)}`,
 }
 
-/** Every header that the platform or its framework reads, with texts that parsers find hard. */
+/** All headers that the platform or its framework reads, with texts that are hard to parse. */
 const headerNames = [
   'accept',
   'authorization',
@@ -102,7 +102,7 @@ const headerTexts = {
   'quotation marks': `"${'\\"'.repeat(headRoom / 2)}`,
 }
 
-/** By kind: every route is sent one load of each kind, some routes are sent all of them. */
+/** By kind. Every route gets one load of each kind, some routes get all. */
 export const kindsOfLoad: readonly (readonly Load[])[] = [
   ...Object.values(jsonBodies).map((bodies) =>
     Object.entries(bodies).map(([name, body]) => ({ name, contentType: json, body })),
@@ -118,7 +118,7 @@ export const kindsOfLoad: readonly (readonly Load[])[] = [
   ],
 ]
 
-/** Bodies from the route's own schema: every list is full, and every text is long. */
+/** Bodies from the schema of the route, with full lists and long texts. */
 export function loadsOfSchema(document: unknown, schema: unknown): Load[] {
   const places = placesOf(document, schema)
   const full = places
@@ -147,7 +147,7 @@ const itemForms: Readonly<Record<string, (n: number) => string>> = {
 }
 
 interface Place {
-  /** Names of members; `0` for an element. */
+  /** Names of members, `0` for an element. */
   readonly path: readonly string[]
   readonly type: string
 }
@@ -169,7 +169,7 @@ function placesOf(document: unknown, schema: unknown, path: readonly string[] = 
   return [...own, ...members, ...branches, ...items]
 }
 
-/** A body with the value at the place and nothing else. */
+/** A body with only this value, at this place. */
 function inside(path: readonly string[], value: string): string {
   return path
     .toReversed()

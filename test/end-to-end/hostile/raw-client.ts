@@ -2,16 +2,16 @@ import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { isMainThread, parentPort, Worker } from 'node:worker_threads'
 
-/** A request as it goes over the connection, byte for byte. */
-export interface RawRequest {
+/** The exact bytes of a request. */
+interface RawRequest {
   readonly port: number
   readonly head: string
   readonly body: Uint8Array | undefined
 }
 
-/** Sends requests from a thread of its own, so that the measured event loop holds the server alone. */
+/** Sends requests from another thread, so that only the server uses the measured event loop. */
 export interface RawClient {
-  /** The status of the answer once the connection is closed; 0 where the server closed it before an answer arrived. */
+  /** The status of the answer after the connection is closed. 0 if the server closed it without an answer. */
   send(request: RawRequest): Promise<number>
   close(): Promise<void>
 }

@@ -2,8 +2,8 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
- * Milliseconds that the event loop of this process stands still at most while the work goes on. Other programs of the machine
- * can only delay the loop, not add to the processor time of this thread, so the smaller of the two counts.
+ * Longest time in milliseconds that the event loop of this process is blocked during the work. Other programs can delay
+ * the loop, but not add to the processor time of this thread, so the smaller of the two counts.
  */
 export async function standstillOf(work: () => Promise<void>): Promise<number> {
   const delays = monitorEventLoopDelay({ resolution: 1 })
@@ -17,7 +17,7 @@ export async function standstillOf(work: () => Promise<void>): Promise<number> {
   return Math.min(delays.max / 1e6, (user + system) / 1000)
 }
 
-/** Milliseconds that `JSON.parse` takes for a text: the least of several runs. */
+/** Milliseconds of `JSON.parse` for a text, the shortest of several runs. */
 export function parseTimeOf(json: string): number {
   const times = Array.from({ length: 5 }, () => {
     const before = performance.now()

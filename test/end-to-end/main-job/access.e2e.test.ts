@@ -63,13 +63,14 @@ const anyValues = {
   id: unknownId,
   deliveryId: unknownId,
   imageId: unknownId,
+  secretId: unknownId,
   typeId: unknownId,
   patientId: unknownId,
   typeCode: 'ai_analysis',
   code: 'conflict',
 }
 
-test('a token comes by form and by HTTP Basic, with the scopes that were asked for', async () => {
+test('a token is issued by form and by HTTP Basic, with the requested scopes', async () => {
   const { client_id, client_secret } = client
   const scope = 'patients:write assessments:read'
   const answers = [
@@ -88,7 +89,7 @@ test('a token comes by form and by HTTP Basic, with the scopes that were asked f
   }
 })
 
-test('wrong credentials are invalid_client, whatever is wrong', async () => {
+test('all kinds of wrong credentials are invalid_client', async () => {
   const { client_id, client_secret } = client
   const answers = [
     await form({ client_id, client_secret: 'wrong' }),
@@ -128,7 +129,7 @@ test.each([
   expect([status, at(body, 'error'), at(body, 'status')]).toEqual([400, error, 400])
 })
 
-test('a token request that is none is refused', async () => {
+test('an invalid token request is refused', async () => {
   const { client_id, client_secret } = client
   const noGrant = await watched.send(tokenPath, { method: 'POST', headers: formType, body: `client_id=${client_id}` })
   const twice = await form({ client_id, client_secret }, basic(client_id, client_secret))
@@ -200,7 +201,7 @@ async function tokenFor(scope: string): Promise<string> {
 
 const typeBody = (code: string) => ({ code, displayName: 'Test', legalBasis: 'consent', required: false })
 
-test('an admin route takes an actor context with the permission, and nothing less', async () => {
+test('an admin route needs an actor context with the permission', async () => {
   const path = '/v1/admin/consent-types'
   const platformClient = watched.watch(await platform.connect(clientOf(platform.process, 2)))
   const admits = actorContext(orgId, ['consents:admin'])
@@ -233,7 +234,7 @@ test('an admin route takes an actor context with the permission, and nothing les
   )
 })
 
-test('the actor of a decision is who the context names', async () => {
+test('the actor of a decision is the user of the actor context', async () => {
   const terms = await createConsentTerms(api, orgId, 'actor_test')
   const path = `/v1/patients/${await registerPatient(api)}/consents`
   const body = { ...terms, decision: 'granted' }
@@ -251,7 +252,7 @@ test('the actor of a decision is who the context names', async () => {
   expect([invalid.status, at(invalid.body, 'code')]).toEqual([403, 'actor-context-invalid'])
 })
 
-test('the administrator secret opens admin routes alone, and no others', async () => {
+test('the administrator secret gives access to admin routes only', async () => {
   const path = '/v1/admin/consent-types'
   const secret = { 'x-admin-api-secret': platform.process.credentials.admin_api_secret ?? '' }
   const post = (body: unknown, headers: Readonly<Record<string, string>>) =>
@@ -276,7 +277,7 @@ test('the administrator secret opens admin routes alone, and no others', async (
   expect([elsewhere.status, at(elsewhere.body, 'code')]).toEqual([401, 'token-missing'])
 })
 
-test('a platform client names the organisation for which it asks', async () => {
+test('a platform client must name the organisation', async () => {
   const service = watched.watch(await platform.connect(clientOf(platform.process, 2)))
   const terms = await createConsentTerms(api, orgId, 'service_test')
   const patientId = await registerPatient(api)
@@ -295,7 +296,7 @@ test('a platform client names the organisation for which it asks', async () => {
   expect((await service.call('/v1/clinical-api/patients', { body: {} })).status).toBe(403)
 })
 
-test('every answer was one that the document allows', async () => {
+test('every answer is documented', async () => {
   expect(await watched.seen()).toContain('issueToken 401')
   expect(await watched.undocumented()).toEqual([])
 })

@@ -37,7 +37,7 @@ afterAll(async () => {
   await receiver.close()
 })
 
-test('an assessment ends at its deadline, and a review that completes later changes nothing of it', async () => {
+test('an assessment ends at its deadline, and a review that completes later does not change it', async () => {
   const photo = await photograph()
   await platform.provider.result({ sha256: photo.sha256, not_ready_polls: 9 })
   const id = await requestAssessment(api, assessmentBody(patientId, [photo]))
@@ -51,7 +51,7 @@ test('an assessment ends at its deadline, and a review that completes later chan
     return at(found, 'status') === 'completed' ? found : undefined
   })
   expect(review).toMatchObject({ attemptCount: 10, error: null })
-  // Another assessment is told of from beginning to end meanwhile: time enough for a webhook too many.
+  // A whole run of another assessment gives enough time for a wrong second webhook.
   await webhookAbout(receiver, await requestAssessment(api, assessmentBody(patientId, [await photograph()])))
   const { body } = await expecting(200, api.call(`/v1/clinical-api/assessments/${id}`))
   expect(withoutSignatures(body)).toEqual(withoutSignatures(ended))

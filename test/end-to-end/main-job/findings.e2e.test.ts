@@ -15,7 +15,7 @@ import {
 import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 import { eventsOf } from '../bad-days/recorded-events.ts'
 
-// Several starts in one test, on machines that do other things too.
+// Several starts in one test, on a busy machine.
 vi.setConfig({ testTimeout: 240_000 })
 
 let platform: TestPlatform
@@ -25,7 +25,7 @@ let patientId: string
 
 const cases = '/v1/clinical-api/cases'
 const unknownId = '0190b0a0-0000-7000-8000-000000000001'
-/** Two lesions, of which the second says nothing that could be coded. */
+/** Two lesions. The second one has nothing that could be coded. */
 const lesions = [
   { classification: 'MEL' },
   {
@@ -53,7 +53,7 @@ interface Job {
   readonly bodySiteId: string
 }
 
-/** An assessment at its end, with what the provider was told to find. */
+/** A completed assessment with these lesions from the provider. */
 async function ended(found: Readonly<Record<string, unknown>> = { lesions }): Promise<Job> {
   const photo = await photograph()
   const sites = (await expecting(200, api.call('/v1/clinical-api/body-sites?limit=2'))).body
@@ -65,7 +65,7 @@ async function ended(found: Readonly<Record<string, unknown>> = { lesions }): Pr
   return { record, caseId, review: await reviewOfCase(api, caseId), bodySiteId }
 }
 
-/** What the list of a case holds, once it holds so much. */
+/** The list of a case, when it has so many items. */
 function listed(
   caseId: string,
   what: 'findings' | 'diagnoses',
@@ -79,7 +79,7 @@ function listed(
   })
 }
 
-/** Has the review of a completed assessment superseded; the id of its successor. */
+/** Supersedes the review of a completed assessment. Returns the id of the new review. */
 async function superseded({ record, review }: Job): Promise<string> {
   const presignedUrlExpiresAt = new Date(Date.now() + 60_000).toISOString()
   const image = {
@@ -135,7 +135,7 @@ describe('a completed review', () => {
     expect(at(diagnoses, 1, 'icd10')).toEqual({ code: null, term: null })
   })
 
-  test('moves the case on, whose list knows it', async () => {
+  test('changes the case, also in the list', async () => {
     const { caseId } = await ended()
     await listed(caseId, 'diagnoses', 2)
     const { body, headers } = await expecting(200, api.call(`${cases}/${caseId}`))
@@ -147,7 +147,7 @@ describe('a completed review', () => {
     expect(at((await expecting(200, api.call(cases))).body, 'data', 0)).toEqual(body)
   })
 
-  test('of images that are not good enough leads to findings, though its assessment fails', async () => {
+  test('of unsuitable images leads to findings, although its assessment fails', async () => {
     const { record, caseId } = await ended({
       image_quality: 'IMAGE_QUALITY_UNSUITABLE',
       lesions: [{ classification: 'NV' }],
@@ -208,7 +208,7 @@ test('a review that is cancelled leads to no finding', async () => {
     api.call(`/v1/ai-reviews/${textAt(await reviewOfCase(api, caseId), 'id')}/cancel`, { method: 'POST' }),
   )
   expect(at(await endOf(api, textAt(body, 'id')), 'error', 'code')).toBe('CANCELLED')
-  // Another one comes to its findings meanwhile.
+  // The findings of another review give enough time.
   await listed((await ended()).caseId, 'diagnoses', 2)
   for (const what of ['findings', 'diagnoses']) {
     expect((await expecting(200, api.call(`${cases}/${caseId}/${what}`))).body).toEqual({
@@ -236,7 +236,7 @@ test('findings and diagnoses of another organisation, and of no case, are not fo
 })
 
 describe('a platform killed', () => {
-  /** How often each type of fact stands in the stream of a case. */
+  /** Number of events of each type in the stream of a case. */
   async function factsOf(caseId: string) {
     const { org_id: orgId, eventstore_url: url } = platform.process.credentials
     const types = (await eventsOf(url ?? '', `case-${orgId}-${caseId}`)).map(({ type }) => type)
@@ -246,7 +246,7 @@ describe('a platform killed', () => {
   let job: Job
 
   test.each(['findings-due', 'findings-recorded'])(
-    'between the end of a review and what it leads to (%s) records each finding once',
+    'between the end of a review and its effects (%s) records each finding once',
     async (place) => {
       const photo = await photograph()
       await platform.restart({ FAILPOINT: place })
@@ -258,19 +258,19 @@ describe('a platform killed', () => {
       const caseId = textAt(record, 'case_id')
       expect(statusesOf(await listed(caseId, 'diagnoses', 2))).toEqual(['active', 'active'])
       job = { record, caseId, review: await reviewOfCase(api, caseId), bodySiteId: '' }
-      // Another one goes all the way meanwhile, so that there is time for a finding too many.
+      // A whole run of another assessment gives enough time for a wrong second finding.
       await listed((await ended()).caseId, 'diagnoses', 2)
       expect(await factsOf(caseId)).toEqual(recorded)
     },
   )
 
-  test('once the diagnoses of a superseded review are superseded, supersedes them no second time', async () => {
+  test('after the diagnoses of a superseded review are superseded, does not supersede them again', async () => {
     await platform.restart({ FAILPOINT: 'diagnoses-superseded' })
     // The answer may be lost with the platform.
     await superseded(job).catch(() => undefined)
     expect(await platform.process.exited).toBeNull()
     await platform.restart({ FAILPOINT: '' })
-    // The simulator was told nothing of the successor's lesions: there are one or two.
+    // The simulator invents the lesions of the new review: one or two.
     const statuses = await waitFor('the diagnoses of the successor', async () => {
       const found: unknown = at(await reviewOfCase(api, job.caseId), 'lesions', 'length')
       const lesions = typeof found === 'number' ? found : 0
@@ -290,7 +290,7 @@ describe('a platform killed', () => {
   })
 })
 
-test('every answer was one that the document allows', async () => {
+test('every answer is documented', async () => {
   expect(await watched.seen()).toEqual(
     expect.arrayContaining(['listCases 200', 'listFindings 404', 'listDiagnoses 404']),
   )

@@ -1,11 +1,11 @@
 import { createServer } from 'node:http'
 import { listenOnLoopback } from '../../../embedded/children/loopback-server.ts'
 
-/** Somebody else's storage of images: what presigned addresses of a supersede lead to. */
+/** Foreign image storage, for the presigned addresses of a supersede. */
 export interface ImageHost {
-  /** Where one image can be read; another address at each call. */
+  /** A new address of an image for each call. */
   address(): string
-  /** Where nothing can be read. */
+  /** An address without an image. */
   readonly missing: string
   close(): Promise<void>
 }

@@ -58,7 +58,7 @@ async function listed(query: string, client = api): Promise<readonly unknown[]> 
   return Object.values(Object(at((await expecting(200, client.call(`${images}?${query}`))).body, 'data')) as object)
 }
 
-/** An image whose bytes are uploaded and not submitted. */
+/** An image with uploaded bytes, before the submit. */
 async function uploaded(members: object, bytes: Buffer): Promise<string> {
   const { body } = await expecting(201, declare(members))
   expect(await put(textAt(body, 'upload_url'), bytes)).toBe(200)
@@ -122,12 +122,12 @@ test('an image of a case is declared, uploaded without a token, submitted, liste
   expect((await read(id, { 'if-none-match': found.headers.get('etag') ?? '' })).status).toBe(304)
   expect(await listed(`case_id=${caseId}`)).toEqual([received])
 
-  // What is put to the address after that reaches nobody.
+  // A later PUT to the address has no effect.
   expect(await put(String(uploadUrl), (await photograph()).bytes)).toBe(200)
   expect(await shaOf(textAt((await read(id)).body, 'download_url'))).toBe(photo.sha256)
 })
 
-test('images are listed newest first by case, patient and assessment, with those of assessments among them, and may be analysed', async () => {
+test('images are listed newest first by case, patient and assessment, including images of assessments, and may be analysed', async () => {
   const terms = await createConsentTerms(api, platform.process.credentials.org_id)
   const patient = await consentedPatient(api, terms)
   const photo = await photograph()
@@ -162,7 +162,7 @@ test('images are listed newest first by case, patient and assessment, with those
   ])
   expect(JSON.stringify(await listed(`patient_id=${patient}`))).not.toMatch(/_url/)
 
-  // The case is analysed again, by a photograph that was added to it.
+  // The case is analysed again, with an added photograph.
   const better = await photograph()
   const added = await uploaded({ case_id: of }, better.bytes)
   const { body: image } = await expecting(200, submit(added))
@@ -195,7 +195,7 @@ test('images are listed newest first by case, patient and assessment, with those
   expect(sent).toHaveLength(1)
 })
 
-test('the images of an assessment are found as soon as it is answered, awaited or received', async () => {
+test('the images of an assessment are found after its answer, awaited or received', async () => {
   const photo = await photograph()
   const slot = await declareSlot(api, patientId, [photo])
   const [awaited = ''] = imageIdsOf(slot.body)
@@ -205,7 +205,7 @@ test('the images of an assessment are found as soon as it is answered, awaited o
     status: 'awaiting_upload',
     sha256: null,
   })
-  // It is uploaded and submitted with its assessment.
+  // An image of an assessment is uploaded and submitted with the assessment.
   expect([refusalOf(await submit(awaited)), refusalOf(await sign(awaited))]).toEqual([
     [404, 'not-found', undefined],
     [404, 'not-found', undefined],
@@ -222,7 +222,7 @@ test('the images of an assessment are found as soon as it is answered, awaited o
   })
 })
 
-test('a declaration names a case or a patient that the organisation has, and both only where they agree', async () => {
+test('a declaration must name a case or a patient of the organisation, and both only if they match', async () => {
   const other = await registerPatient(api)
   const theirs = await registerPatient(stranger)
   const theirCase = textAt(
@@ -247,7 +247,7 @@ test('a declaration names a case or a patient that the organisation has, and bot
   expect(await listed(`patient_id=${other}`)).toEqual([])
 })
 
-test('200 declarations at once with one key are one, whose repeats sign anew while the upload is awaited', async () => {
+test('200 declarations at once with one key are one, and repeats get new signatures while the upload is awaited', async () => {
   const headers = { 'idempotency-key': 'declared-image' }
   const patient = await registerPatient(api)
   const answers = await Promise.all(
@@ -273,7 +273,7 @@ test('200 declarations at once with one key are one, whose repeats sign anew whi
   ])
 })
 
-test('200 submits at once with one key are one, and any later one is answered alike', async () => {
+test('200 submits at once with one key are one, and later repeats get an equal answer', async () => {
   const photo = await photograph()
   const id = await uploaded({ patient_id: patientId }, photo.bytes)
   const headers = { 'idempotency-key': 'submitted-image' }
@@ -311,7 +311,7 @@ test.each([
   expect(refusalOf(await sign(id))).toEqual([409, 'image-not-awaiting-upload', undefined])
 })
 
-test('an upload whose length was declared takes no other', async () => {
+test('an upload with a declared length accepts no other length', async () => {
   const { bytes } = await photograph()
   const { body } = await expecting(201, declare({ patient_id: patientId, size_bytes: bytes.length }))
   expect(await put(textAt(body, 'upload_url'), bytes.subarray(1))).toBe(403)
@@ -324,7 +324,7 @@ test('an upload whose length was declared takes no other', async () => {
   ])
 })
 
-test('If-Match holds a submit to the version that was read; it takes no body', async () => {
+test('a submit is refused for another version in If-Match, and accepts no body', async () => {
   const id = await uploaded({ patient_id: patientId }, (await photograph()).bytes)
   expect(refusalOf(await submit(id, { 'if-match': '"7"' }))).toEqual([412, 'precondition-failed', undefined])
   expect(refusalOf(await api.call(`${images}/${id}/submit`, { body: { sha256: 'a' } }))).toEqual([
@@ -347,7 +347,7 @@ test('If-Match holds a submit to the version that was read; it takes no body', a
   await expecting(200, submit(id, { 'if-match': etag }))
 })
 
-test('another organisation finds nothing of it', async () => {
+test('another organisation finds no image', async () => {
   const id = await uploaded({ case_id: caseId }, (await photograph()).bytes)
   const strange = [
     await submit(id, {}, stranger),
@@ -361,7 +361,7 @@ test('another organisation finds nothing of it', async () => {
     expect(await listed(query, stranger)).toEqual([])
 })
 
-test('every answer was one that the document allows', async () => {
+test('every answer is documented', async () => {
   const seen = [
     'declareImage 201',
     'declareImage 400',

@@ -20,7 +20,7 @@ import {
 import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 import { eventsOfAll } from '../bad-days/recorded-events.ts'
 
-// Bodies of megabytes, on machines that do other things too.
+// Bodies of megabytes, on a busy machine.
 vi.setConfig({ testTimeout: 240_000 })
 
 const assessments = '/v1/clinical-api/assessments'
@@ -47,7 +47,7 @@ beforeAll(async () => {
 
 afterAll(() => platform.stop())
 
-/** A photograph that is too large to stay in memory: much trails behind the end of the image. */
+/** A photograph that is too large to stay in memory, with many bytes after the end of the image. */
 async function largePhotograph(bytes = 2.5 * mebibyte): Promise<Photograph> {
   const { entry, bytes: small } = await photograph()
   return of(entry.mime_type, Buffer.concat([small, randomBytes(bytes)]))
@@ -61,7 +61,7 @@ function of(mimeType: string, bytes: Buffer): Photograph {
   }
 }
 
-/** Keys of what lies in the embedded object store, whose files show them but for the marks of folders and objects. */
+/** Keys in the embedded object store, from its file names without the marks of folders and objects. */
 async function storedBelow(prefix: string): Promise<string[]> {
   const folder = join(platform.dataDir, 'object-store', 'buckets')
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
@@ -78,7 +78,7 @@ async function storedBelow(prefix: string): Promise<string[]> {
   return keys.filter((key) => key.startsWith(prefix)).toSorted()
 }
 
-/** How many assessments were requested; what becomes of each comes later. */
+/** Number of requested assessments. */
 async function requested(): Promise<number> {
   const facts = await eventsOfAll(platform.process.credentials.eventstore_url ?? '')
   return facts.filter(({ type }) => type === 'AssessmentRequested').length
@@ -92,7 +92,7 @@ const withMembers = (members: Body) => (): Body => ({ ...valid(), ...members })
 const twice = (second: Body) => (): Body => ({ ...valid(), images: [photo.entry, second] })
 const invalid = 'validation-failed'
 
-/** A PNG of more than a megabyte whose header names 100 000 by 100 000 pixels. */
+/** A PNG of more than a megabyte with 100 000 by 100 000 pixels in its header. */
 function pixelBomb(): string {
   const bytes = Buffer.alloc(2 * mebibyte)
   bytes.write('\x89PNG\r\n\x1a\n', 'latin1')
@@ -267,7 +267,7 @@ test.each([
   expect([await storedBelow(''), await requested()]).toEqual(before)
 })
 
-test('a key that is taken refuses other images, and keeps none of them', async () => {
+test('a used key refuses other images, and stores none of them', async () => {
   const headers = { 'idempotency-key': 'taken' }
   await expecting(202, api.call(assessments, { body: valid(), headers }))
   const before = [await storedBelow(''), await requested()]
@@ -278,7 +278,7 @@ test('a key that is taken refuses other images, and keeps none of them', async (
   expect([await storedBelow(''), await requested()]).toEqual(before)
 })
 
-test('a large image is analysed as it was sent, however its base64 is escaped, and is stored once', async () => {
+test('a large image is analysed unchanged with any escaping of its base64, and is stored once', async () => {
   const [large, small] = [await largePhotograph(7 * mebibyte), await photograph()]
   const body = JSON.stringify(assessmentBody(await consentedPatient(api, terms), [large, small]))
     .replaceAll('/', '\\/')
@@ -293,7 +293,7 @@ test('a large image is analysed as it was sent, however its base64 is escaped, a
   expect(sent).toEqual(expect.arrayContaining([large.sha256, small.sha256]))
 })
 
-// Two hundred at once are `repeats`'; of these each is a megabyte and more.
+// `repeats` tests two hundred at once. Here each request has more than a megabyte.
 test('fifty requests with one key and more than a megabyte at once leave one set of objects', async () => {
   const before = new Set(await storedBelow('images/'))
   const shared = await largePhotograph(1.1 * mebibyte)
@@ -313,7 +313,7 @@ test('fifty requests with one key and more than a megabyte at once leave one set
   ])
 })
 
-/** A request of which only the first megabytes are sent. */
+/** Sends only the first megabytes of a request. */
 function begin(): Socket {
   const socket = connect(apiPort(platform.process, platform.baseUrl), '127.0.0.1')
   socket.on('error', () => undefined)
@@ -332,7 +332,7 @@ function begin(): Socket {
 const aPiece = async () => ((await storedBelow('staging/')).length > 0 ? true : undefined)
 const noPiece = async () => ((await storedBelow('staging/')).length === 0 ? true : undefined)
 
-test('a client that goes away in the middle of its images leaves nothing behind', async () => {
+test('a client that disconnects during its images leaves no object behind', async () => {
   const events = await requested()
   const socket = begin()
   await waitFor('bytes on their way', aPiece)
@@ -342,12 +342,12 @@ test('a client that goes away in the middle of its images leaves nothing behind'
   expect(platform.process.output()).not.toContain('request failed')
 })
 
-test('every answer was one that the document allows', async () => {
+test('every answer is documented', async () => {
   expect(await watched.seen()).toContain('createAssessment 413')
   expect(await watched.undocumented()).toEqual([])
 })
 
-test('a kill in the middle of images leaves nothing behind once the platform runs again', async () => {
+test('a kill during images leaves no object behind after the next start', async () => {
   const events = await requested()
   const socket = begin()
   await waitFor('bytes on their way', aPiece)

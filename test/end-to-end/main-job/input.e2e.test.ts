@@ -65,7 +65,7 @@ const invalid = 'validation-failed'
 const mebibyte = 1024 * 1024
 const largeImage = () => Buffer.concat([photo.bytes, Buffer.alloc(20 * mebibyte)]).toString('base64')
 
-/** The header of a PNG of 100 000 by 100 000 pixels: small as a file, 40 GB in memory. */
+/** The header of a PNG of 100 000 by 100 000 pixels: a small file, but 40 GB in memory. */
 function pixelBomb(): string {
   const header = Buffer.alloc(33)
   header.write('\x89PNG\r\n\x1a\n', 'latin1')
@@ -402,7 +402,7 @@ test.each(wrongPosts.map((post) => ({ what: post[0], post })))(
   },
 )
 
-test('a value that is none of several is told which they are', async () => {
+test('the error of a wrong enum value lists the allowed values', async () => {
   const decision = await api.call(`/v1/patients/${patientId}/consents`, { body: { ...terms, decision: 'Jane' } })
   expect(at(decision.body, 'errors')).toEqual([
     { pointer: '/decision', detail: 'must be one of granted, denied, withdrawn', code: 'enum' },
@@ -414,7 +414,7 @@ test('a value that is none of several is told which they are', async () => {
 })
 
 test.each(['0000-01-01T00:00:00Z', '1849-12-31T23:59:59Z', '9999-01-01T00:00:00Z', '9999-12-31T23:59:59-14:00'])(
-  'the instant %s is refused, and the read models go on',
+  'the instant %s is refused, and the read models continue',
   async (instant) => {
     const versions = `/v1/admin/consent-types/${terms.consent_type_id}/text-versions`
     const text = { locale: 'en-GB', text: `In force from ${instant}.` }
@@ -440,7 +440,7 @@ test.each(['0000-01-01T00:00:00Z', '1849-12-31T23:59:59Z', '9999-01-01T00:00:00Z
   },
 )
 
-test('a text that is not in force yet cannot be granted, but refused', async () => {
+test('a text that is not in effect yet cannot be granted, but denied', async () => {
   const path = `/v1/admin/consent-types/${terms.consent_type_id}/text-versions`
   const body = { locale: 'en-GB', text: 'To come.', effectiveFrom: '2999-01-01T00:00:00.000Z' }
   const version = await expecting(201, api.call(path, { body, headers: admin }))
@@ -454,7 +454,7 @@ test('a text that is not in force yet cannot be granted, but refused', async () 
   await expecting(201, api.call(consents, { body: { ...decision, decision: 'denied' } }))
 })
 
-test('consent bodies are read in both casings, and never in both at once', async () => {
+test('consent bodies are accepted in either casing, but not in both at once', async () => {
   const type = { code: 'snake', display_name: 'x', legal_basis: 'consent', required: false }
   await expecting(201, api.call('/v1/admin/consent-types', { body: type, headers: admin }))
   const camel = { consentTypeId: terms.consent_type_id, textVersionId: terms.text_version_id, decision: 'denied' }
@@ -496,7 +496,7 @@ test.each(['', 'with space', 'x'.repeat(256), 'ü'])('the Idempotency-Key %j is 
   expect(refusalOf(answer)).toEqual([400, 'idempotency-key-invalid', undefined])
 })
 
-test('an inline patient is registered, and found again by an identifier', async () => {
+test('an inline patient is registered, and found by an identifier later', async () => {
   const identifiers = [{ scheme: 'mrn', value: 'inline' }]
   const body = inline({ identifiers })()
   const made = await expecting(202, api.call(assessments, { body }))
@@ -525,7 +525,7 @@ test('an inline patient is registered, and found again by an identifier', async 
   expect(at(await endOf(api, textAt(made.body, 'id')), 'error', 'code')).toBe('CONSENT_MISSING')
 })
 
-test('every answer was one that the document allows', async () => {
+test('every answer is documented', async () => {
   expect(await watched.seen()).toContain('createAssessment 415')
   expect(await watched.undocumented()).toEqual([])
 })

@@ -29,6 +29,7 @@ const anyValues = {
   id: anyId,
   deliveryId: anyId,
   imageId: anyId,
+  secretId: anyId,
   typeId: anyId,
   patientId: anyId,
   typeCode: 'ai_analysis',
@@ -51,7 +52,7 @@ beforeAll(async () => {
   platform = await startTestPlatform()
   watched = watchPlatform(platform.baseUrl)
   const token = textAt((await requestToken(platform.baseUrl, clientOf(platform.process, 0))).body, 'access_token')
-  admin = { 'x-actor-context': actorContext(platform.process.credentials.org_id, ['consents:admin']) }
+  admin = { 'x-actor-context': actorContext(platform.process.credentials.org_id, ['auth:admin', 'consents:admin']) }
   productId = platform.process.credentials.product_id
   const plain = watched.watch(createApiClient(platform.baseUrl, token))
   api = { call: (path, request = {}) => plain.call(path, { ...request, headers: { ...admin, ...request.headers } }) }
@@ -123,7 +124,7 @@ function pageOf(body: unknown): {
 }
 
 test.each(['types', 'versions', 'subscriptions', 'deliveries', 'reviews', 'cases', 'images'] as const)(
-  'the list of %s gives every item once, page by page',
+  'the list of %s contains every item once, page by page',
   async (name) => {
     const path = listPaths()[name]
     const all = pageOf((await expecting(200, api.call(path))).body)
@@ -163,7 +164,7 @@ test('reviews come newest first, types by code, the others oldest first', async 
   expect((versions ?? []).map((version) => at(version, 'locale'))).toEqual(['en-GB', 'de', 'fr'])
 })
 
-test('a cursor continues its own list with its own filters, and nothing else', async () => {
+test('a cursor continues only its own list with its own filters', async () => {
   const { reviews, types, versions } = listPaths()
   const cursorOf = async (path: string) => String(pageOf((await api.call(withQuery(path, 'limit=1'))).body).next)
   const ofReviews = await cursorOf(reviews)
@@ -194,7 +195,7 @@ test.each(['status=done', 'caseId=nonsense', 'productId=1', 'unknown=1'])('the f
   expect(refusalOf(await api.call(`/v1/ai-reviews?${query}`))).toEqual([400, 'validation-failed'])
 })
 
-test('a filter that nothing fits gives an empty page, a limit beyond 200 is taken as 200', async () => {
+test('a filter without matches gives an empty page, and a limit above 200 counts as 200', async () => {
   expect((await api.call('/v1/ai-reviews?status=completed')).body).toEqual({
     data: [],
     nextCursor: null,
@@ -204,7 +205,7 @@ test('a filter that nothing fits gives an empty page, a limit beyond 200 is take
     expect(pageOf((await expecting(200, api.call(withQuery(path, 'limit=100000')))).body).data).toHaveLength(3)
 })
 
-test('a method that a path does not know is a 405 that names those it knows', async () => {
+test('an unsupported method is a 405 that names the supported ones', async () => {
   const byPath = Map.groupBy(operations, ({ path }) => path)
   for (const [path, known] of byPath) {
     const [first] = known
@@ -287,6 +288,15 @@ test('the document is OpenAPI 3.1, each operation once, every schema under its o
     'GET /v1/patients/{patientId}/consents/{typeCode}/status',
     'GET /v1/patients/{patientId}/consents/check',
     'GET /v1/consent-records',
+    'POST /v1/auth/clients',
+    'GET /v1/auth/clients',
+    'GET /v1/auth/clients/{id}',
+    'PATCH /v1/auth/clients/{id}',
+    'DELETE /v1/auth/clients/{id}',
+    'POST /v1/auth/clients/{id}/secrets',
+    'DELETE /v1/auth/clients/{id}/secrets/{secretId}',
+    'POST /v1/auth/scopes',
+    'GET /v1/auth/scopes',
     'POST /v1/admin/consent-types',
     'GET /v1/admin/consent-types',
     'GET /v1/admin/consent-types/{id}',
@@ -301,7 +311,7 @@ test('the document is OpenAPI 3.1, each operation once, every schema under its o
     expect(paths).toContain(expected)
 })
 
-test('every POST but that for a token takes an Idempotency-Key, and nothing else does', () => {
+test('exactly the POST operations accept an Idempotency-Key, except that for a token', () => {
   const parametersOf = (path: string, method: string) =>
     Object.values(Object(at(document, 'paths', path, method, 'parameters') ?? []) as object)
   const keyed = operations.filter(({ path, method }) =>
@@ -357,7 +367,7 @@ test('every problem that the document names is explained under its code', async 
   expect(refusalOf(await watched.send('/problems/nothing'))).toEqual([404, 'not-found'])
 })
 
-test('the host and every service tell their health to anybody', async () => {
+test('the host and every service show their health without a token', async () => {
   for (const base of [
     '',
     ...['auth', 'clinical-api', 'consent', 'ai-review'].flatMap((service) => [`/v1/${service}`, `/v1/${service}/v1`]),
@@ -386,7 +396,7 @@ test('a read can wait for a write that did not wait for its read model', async (
   ])
 })
 
-test('a read for which the read model is too far behind is answered all the same, and says so', async () => {
+test('a read whose read model is too far behind is still answered, and indicates this', async () => {
   const ahead = `${2n ** 62n}/${2n ** 62n}`
   for (const path of [
     '/v1/ai-reviews?limit=1',
@@ -399,7 +409,7 @@ test('a read for which the read model is too far behind is answered all the same
   }
 })
 
-/** An address of each kind of record that has one of its own, by the path that the document gives it. */
+/** An address of each kind of record, by its path in the document. */
 async function recordPaths(): Promise<ReadonlyMap<string, string>> {
   const assessmentId = await requestAssessment(api, assessmentBody(await registerPatient(api), [await photograph()]), {
     prefer: 'wait=25',
@@ -414,6 +424,7 @@ async function recordPaths(): Promise<ReadonlyMap<string, string>> {
     '/v1/clinical-api/images/{id}': textAt(body, 'images', 0, 'id'),
     '/v1/clinical-api/webhook-subscriptions/{id}': String(at(subscription, 'data', 0, 'id')),
     '/v1/admin/consent-types/{id}': terms.consent_type_id,
+    '/v1/auth/clients/{id}': clientOf(platform.process, 0).client_id,
     '/v1/ai-reviews/{id}': String(at(review, 'data', 0, 'id')),
   }
   const delivered = (await expecting(200, api.call(`${deliveriesPath}?status=delivered&limit=1`))).body
@@ -426,7 +437,7 @@ async function recordPaths(): Promise<ReadonlyMap<string, string>> {
   )
 }
 
-test('every record has a version, which a caller who has it need not be sent again', async () => {
+test('every record has an ETag, and is not sent again to a caller with that version', async () => {
   const paths = await recordPaths()
   const single = operations.filter(
     ({ method, path }) => method === 'GET' && /\/\{[a-zA-Z]+\}$/.test(path) && path.startsWith('/v1/'),
@@ -456,7 +467,7 @@ test('every record has a version, which a caller who has it need not be sent aga
   }
 })
 
-test('the document names If-None-Match where there is a 304, If-Match where there is a 412, Prefer where an answer is held', () => {
+test('the document has If-None-Match for a 304, If-Match for a 412, and Prefer for a held answer', () => {
   const taking = (name: string) =>
     operations.filter(({ path, method }) => {
       const parameters = Object.values(
@@ -472,10 +483,13 @@ test('the document names If-None-Match where there is a 304, If-Match where ther
       .toSorted(),
   ).toEqual([
     'cancelAiReview',
+    'changeOauthClient',
     'changeWebhookSubscription',
     'correctPatient',
     'deleteConsentType',
+    'deleteOauthClient',
     'deleteWebhookSubscription',
+    'removeOauthClientSecret',
     'submitAssessment',
     'submitImage',
     'supersedeAiReview',
@@ -492,7 +506,7 @@ test('the document names If-None-Match where there is a 304, If-Match where ther
   )
 })
 
-test('a create whose caller prefers to wait is answered with the end, which every read knows then', async () => {
+test('a create with `Prefer: wait` returns the final record, which every read then contains', async () => {
   const body = assessmentBody(await registerPatient(api), [await photograph()])
   const ended = await expecting(202, api.call('/v1/clinical-api/assessments', { body, headers: { prefer: 'wait=25' } }))
   expect([at(ended.body, 'status'), at(ended.body, 'next_poll_after_ms')]).toEqual(['failed', undefined])
@@ -502,7 +516,7 @@ test('a create whose caller prefers to wait is answered with the end, which ever
   expect([read.body, read.headers.get('preference-applied')]).toEqual([ended.body, 'wait=25'])
 })
 
-test('a read whose caller prefers to wait is answered with the end, or after its time', async () => {
+test('a read with `Prefer: wait` returns at the end, or after its time', async () => {
   const id = await requestAssessment(api, assessmentBody(await registerPatient(api), [await photograph()]), {
     prefer: 'wait=soon',
   })
@@ -521,7 +535,7 @@ test('a read whose caller prefers to wait is answered with the end, or after its
   expect([...refusalOf(unknown), unknown.headers.get('preference-applied')]).toEqual([404, 'not-found', null])
 })
 
-test('what awaits its images is held for as long as its caller prefers, a create of it not at all', async () => {
+test('a read of an assessment that awaits images is held for the requested time, its create is not held', async () => {
   const images = [{ capture_type: 'other', mime_type: 'image/jpeg' }]
   const slot = { ...assessmentBody(await registerPatient(api), []), images }
   const created = await expecting(
@@ -539,7 +553,7 @@ test('what awaits its images is held for as long as its caller prefers, a create
   expect([same.status, same.headers.get('preference-applied')]).toEqual([304, 'wait=1'])
 })
 
-test('a submit and a supersede whose callers prefer to wait are answered with the end, too', async () => {
+test('a submit and a supersede with `Prefer: wait` return the final record', async () => {
   const { bytes } = await photograph()
   const slot = {
     ...assessmentBody(await registerPatient(api), []),
@@ -581,7 +595,7 @@ test('a submit and a supersede whose callers prefer to wait are answered with th
   ])
 })
 
-test('development tells a client what is left of its limits, and refuses nothing', async () => {
+test('development returns the remaining limits to a client, and refuses nothing', async () => {
   const answers = await Promise.all(Array.from({ length: 250 }, () => api.call('/v1/admin/consent-types?limit=1')))
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
   for (const { headers } of answers) {
@@ -590,14 +604,14 @@ test('development tells a client what is left of its limits, and refuses nothing
   }
 })
 
-test('a harmless X-Request-Id is echoed, another is replaced', async () => {
+test('a valid X-Request-Id is returned, another is replaced', async () => {
   const sent = async (id: string) =>
     (await watched.send('/v1/ai-reviews', { headers: { 'x-request-id': id } })).headers.get('x-request-id')
   expect(await sent('a.b-c_1')).toBe('a.b-c_1')
   for (const id of ['x'.repeat(129), 'a b', '<script>']) expect(await sent(id)).toMatch(/^[0-9a-f-]{36}$/)
 })
 
-test('every answer was one that the document allows', async () => {
+test('every answer is documented', async () => {
   expect(await watched.seen()).toContain('listAiReviews 400')
   expect(await watched.undocumented()).toEqual([])
 })

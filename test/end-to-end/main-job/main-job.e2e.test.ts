@@ -47,13 +47,13 @@ let completed: unknown
 let review: unknown
 let webhook: ReceivedWebhook
 let calls: readonly ProviderCall[]
-/** The versions of the assessment that polling met, in order. */
+/** ETags of the assessment while polling, in order. */
 const etags: string[] = []
-/** What GET said of assessment and review, each change once, in order. */
+/** Statuses of assessment and review in GET answers, each change once, in order. */
 const stages: string[] = []
 
 beforeAll(async () => {
-  // The version of a record with signed addresses changes when they are signed anew: here, not within the test.
+  // The version of a record with signed addresses changes with each new signature. This time is longer than the test.
   platform = await startTestPlatform({ env: { DOWNLOAD_URL_TTL_SECONDS: '604800' } })
   watched = watchPlatform(platform.baseUrl)
   receiver = await startWebhookReceiver()
@@ -87,7 +87,7 @@ beforeAll(async () => {
   review = await reviewOfCase(api, textAt(created.body, 'case_id'))
   webhook = await webhookAbout(receiver, textAt(created.body, 'id'))
   const checksum = at(review, 'providerChecksum')
-  // On an event store that other tests used before, a review of theirs may still ask for its result.
+  // On a shared event store, a review of an earlier test may still poll for its result.
   calls = (await platform.provider.calls()).filter((each) => each.call !== 'result' || each.checksum === checksum)
 })
 
@@ -111,7 +111,7 @@ async function followToEnd(id: string, caseId: string): Promise<unknown> {
   })
 }
 
-test('the token is a JWT after RFC 9068 that the published keys verify', async () => {
+test('the token is a JWT (RFC 9068), and the published keys verify it', async () => {
   const { client_id, org_id, product_id, scopes } = clientOf(platform.process, 0)
   expect(token.status).toBe(200)
   expect(token.body).toEqual({
@@ -143,7 +143,7 @@ test('the token is a JWT after RFC 9068 that the published keys verify', async (
   expect((payload.exp ?? 0) - (payload.iat ?? 0)).toBe(3600)
 })
 
-test('the decision is recorded, and status and checks tell it', async () => {
+test('the decision is recorded, and status and checks return it', async () => {
   expect(consent.body).toEqual({
     id: expect.stringMatching(uuid),
     organisation_id: platform.process.credentials.org_id,
@@ -180,7 +180,7 @@ test('the decision is recorded, and status and checks tell it', async () => {
   })
 })
 
-test('the subscription tells its secret once', async () => {
+test('the subscription returns its secret once', async () => {
   const id = textAt(subscription.body, 'id')
   expect(subscription.headers.get('location')).toBe(`/v1/clinical-api/webhook-subscriptions/${id}`)
   expect(textAt(subscription.body, 'secret')).toMatch(/^whsec_[A-Za-z0-9+/]+=*$/)
@@ -279,7 +279,7 @@ test('the completed record has the result and the images as sent', async () => {
   }
 })
 
-test('the review tells images, result and lesions, and is in the lists of its case', async () => {
+test('the review contains images, result and lesions, and is in the lists of its case', async () => {
   const id = textAt(review, 'id')
   const { product_id: productId, org_id: orgId } = clientOf(platform.process, 0)
   const caseId = textAt(created.body, 'case_id')
@@ -388,7 +388,7 @@ test('the provider got one login, one case, each image once, one process, and a 
   )
 })
 
-test('the webhook carries the record that GET answers, signed after Standard Webhooks', async () => {
+test('the webhook contains the record of the GET, signed as in Standard Webhooks', async () => {
   expect(webhook.headers).toMatchObject({
     'webhook-event-type': 'assessment.completed',
     'webhook-id': expect.stringMatching(uuid),
@@ -404,7 +404,7 @@ test('the webhook carries the record that GET answers, signed after Standard Web
   expect(Buffer.from(await download.arrayBuffer()).equals(photographs[0]?.bytes ?? Buffer.alloc(0))).toBe(true)
 })
 
-test('who has a version of a record is not sent it again', async () => {
+test('a caller with the current version of a record does not get it again', async () => {
   const paths = [
     `/v1/clinical-api/patients/${patientId}`,
     `/v1/clinical-api/cases/${textAt(created.body, 'case_id')}`,
@@ -425,7 +425,7 @@ test('who has a version of a record is not sent it again', async () => {
   expect(new Set(etags).size).toBe(etags.length)
 })
 
-test('what is finished stays as it is', async () => {
+test('a finished assessment does not change', async () => {
   await sleep(1000)
   expect(webhooksAbout(receiver, textAt(created.body, 'id'))).toHaveLength(1)
   expect(await platform.provider.calls()).toEqual(calls)
@@ -433,7 +433,7 @@ test('what is finished stays as it is', async () => {
   expect(withoutSignatures(body)).toEqual(withoutSignatures(completed))
 })
 
-test('every answer was one that the document allows', async () => {
+test('every answer is documented', async () => {
   expect(await watched.seen()).toContain('createAssessment 202')
   expect(await watched.undocumented()).toEqual([])
 })

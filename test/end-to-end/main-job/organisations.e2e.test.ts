@@ -26,7 +26,7 @@ let stranger: ApiClient
 let orgId: string
 let strangerOrgId: string
 let operations: readonly DocumentedOperation[]
-/** What the owner has, by operation and parameter. */
+/** Ids of the owner, by operation and parameter. */
 let owned: Readonly<Record<string, Readonly<Record<string, string>>>>
 let consent: { readonly consent_type_id: string; readonly text_version_id: string }
 let patientId: string
@@ -67,7 +67,15 @@ beforeAll(async () => {
   )
   const imageId = textAt(image.body, 'id')
   const reviewId = textAt(await reviewOfCase(owner, caseId), 'id')
+  const [client, rotated, doomedClient] = [await newClient(), await newClient(), await newClient()]
+  const secrets = `/v1/auth/clients/${rotated}/secrets`
+  const secret = await expecting(201, owner.call(secrets, { method: 'POST', headers: asAdmin(orgId) }))
   owned = {
+    getOauthClient: { id: client },
+    changeOauthClient: { id: client },
+    addOauthClientSecret: { id: client },
+    removeOauthClientSecret: { id: rotated, secretId: textAt(secret.body, 'id') },
+    deleteOauthClient: { id: doomedClient },
     signUploadUrl: { id: slotId, imageId: textAt(slot.body, 'images', 0, 'id') },
     submitAssessment: { id: slotId },
     getImage: { id: imageId },
@@ -108,7 +116,18 @@ beforeAll(async () => {
 
 afterAll(() => platform.stop())
 
-/** Whether a patient exists is not for the consent service to know: these say the same of all that are not the caller's. */
+const asAdmin = (org: string) => ({ 'x-actor-context': actorContext(org, ['auth:admin', 'consents:admin']) })
+
+async function newClient(): Promise<string> {
+  const body = { name: 'Client', scopes: ['cases:read'] }
+  const { body: record } = await expecting(201, owner.call('/v1/auth/clients', { body, headers: asAdmin(orgId) }))
+  return textAt(record, 'client_id')
+}
+
+/**
+ * The consent service does not check that a patient exists. These operations give the same answer for all patients that
+ * are not of the caller's organisation.
+ */
 const answersAnyPatient = ['checkConsents', 'recordConsentDecision', 'listConsents', 'listConsentHistory']
 
 const textVersion = { locale: 'en-GB', text: 'Another text.' }
@@ -123,23 +142,27 @@ const freshImage = {
 interface Needed {
   readonly query?: string
   readonly body?: unknown
-  /** What the owner is answered with, unless that is a 200. */
+  /** The owner's status, if it is not 200. */
   readonly own?: number
 }
 
-/** Queries and bodies that the operations cannot do without. */
+/** Required queries and bodies of the operations. */
 const needed: Readonly<Record<string, Needed>> = {
   checkConsents: { query: 'types=ai_analysis' },
   publishConsentTextVersion: { body: textVersion, own: 201 },
   updateConsentType: { body: {} },
   correctPatient: { body: {} },
   deleteConsentType: { own: 409 },
+  changeOauthClient: { body: {} },
+  addOauthClientSecret: { own: 201 },
+  removeOauthClientSecret: { own: 204 },
+  deleteOauthClient: { own: 204 },
   testWebhookSubscription: { own: 202 },
   recoverWebhooks: { body: { since: '2026-01-01T00:00:00Z' }, own: 202 },
   redeliverWebhook: { own: 202 },
   changeWebhookSubscription: { body: { description: 'changed' } },
   deleteWebhookSubscription: { own: 204 },
-  // It has completed; nothing was uploaded.
+  // The review has completed. Nothing was uploaded.
   cancelAiReview: { own: 409 },
   submitAssessment: { own: 409 },
   submitImage: { own: 409 },
@@ -156,7 +179,7 @@ function ask(
   const { query, body: ownBody } = needed[operation.operationId] ?? {}
   const headers = {
     'x-request-id': 'a-request',
-    ...(operation.isAdmin ? { 'x-actor-context': actorContext(org, ['consents:admin']) } : {}),
+    ...(operation.isAdmin ? asAdmin(org) : {}),
   }
   const sent = body ?? ownBody
   return client.call(`${pathWith(operation, values)}${query === undefined ? '' : `?${query}`}`, {
@@ -166,7 +189,10 @@ function ask(
   })
 }
 
-/** The answer as bytes, but for the number of the occurrence; and every header but those that name time, trace and what is left to ask. */
+/**
+ * The status, headers and body of an answer, without the id of the occurrence and the headers of time, trace and
+ * remaining limits.
+ */
 function formOf({ status, headers, body }: ApiAnswer): string {
   const kept = [...headers].filter(([name]) => !['date', 'traceparent', 'ratelimit'].includes(name))
   return JSON.stringify([status, kept, body]).replace(/urn:uuid:[0-9a-f-]{36}/, 'urn:uuid:')
@@ -179,7 +205,7 @@ test('the list of routes with ids is complete', () => {
   expect(withIds.map(({ operationId }) => operationId).toSorted()).toEqual(Object.keys(owned).toSorted())
 })
 
-test('another organisation gets 404 for every id, to the byte as for one that does not exist', async () => {
+test('another organisation gets the same 404 for every id, byte for byte, as for an unknown id', async () => {
   for (const operation of operations.filter(({ operationId }) => !answersAnyPatient.includes(operationId))) {
     const values = owned[operation.operationId]
     if (values === undefined) continue
@@ -212,7 +238,7 @@ test('another organisation gets 404 for every id, to the byte as for one that do
   }
 })
 
-test('a malformed id is an unknown one', async () => {
+test('a malformed id gives the same answer as an unknown id', async () => {
   for (const operation of operations) {
     const values = owned[operation.operationId]
     if (values === undefined) continue
@@ -232,7 +258,7 @@ test('a malformed id is an unknown one', async () => {
   }
 })
 
-test('ids in bodies and queries reach no other organisation', async () => {
+test('ids of another organisation in bodies and queries are unknown', async () => {
   const own = await createConsentTerms(stranger, strangerOrgId)
   const theirs = await registerPatient(stranger)
   const photo = await photograph()
@@ -276,7 +302,7 @@ test('ids in bodies and queries reach no other organisation', async () => {
   expect([at(records.body, 'status'), at(records.body, 'data')]).toEqual(['none', []])
 })
 
-test('a decision of one organisation says nothing in another, even on the same patient id', async () => {
+test('a decision of one organisation has no effect in another, even with the same patient id', async () => {
   const terms = await createConsentTerms(stranger, strangerOrgId, 'same_patient')
   await expecting(
     201,
@@ -288,7 +314,7 @@ test('a decision of one organisation says nothing in another, even on the same p
   expect((await owner.call(`/v1/patients/${patientId}/consents/same_patient/status`)).status).toBe(404)
 })
 
-test('lists show the own organisation only', async () => {
+test('lists contain the own organisation only', async () => {
   const headers = { 'x-actor-context': actorContext(strangerOrgId, ['consents:admin']) }
   const types = Object(
     at((await expecting(200, stranger.call('/v1/admin/consent-types', { headers }))).body, 'data'),
@@ -308,7 +334,7 @@ test('lists show the own organisation only', async () => {
   }
 })
 
-test('naming another organisation is a 404, naming the own one changes nothing', async () => {
+test('a request with another organisation is a 404, with the own one it is unchanged', async () => {
   const paths = [
     `/v1/clinical-api/patients/${patientId}?`,
     '/v1/ai-reviews?',
@@ -355,7 +381,7 @@ test('codes and patient identifiers are unique in an organisation only', async (
   expect([again.status, at(again.body, 'code')]).toEqual([409, 'patient-identifier-conflict'])
 })
 
-test('every answer was one that the document allows', async () => {
+test('every answer is documented', async () => {
   expect(await watched.seen()).toContain('getAssessment 404')
   expect(await watched.undocumented()).toEqual([])
 })

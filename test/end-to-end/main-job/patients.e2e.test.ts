@@ -45,7 +45,7 @@ function refusalOf({ status, body }: ApiAnswer): readonly unknown[] {
   return [status, at(body, 'code'), at(body, 'errors', 0, 'pointer')]
 }
 
-test('a correction is shown by what is read next, under a version of its own', async () => {
+test('the next read returns a correction, with a new version', async () => {
   const id = await registerPatient(api, { identifiers: [mrn('a-1')] })
   const before = await expecting(200, api.call(`${patients}/${id}`))
   const answer = await expecting(
@@ -75,7 +75,7 @@ test('a correction is shown by what is read next, under a version of its own', a
   expect([await found('mrn|a-1'), await found('mrn|a-2')]).toEqual([[], [id]])
 })
 
-test('a correction of nothing changes nothing, and is refused where it names another version', async () => {
+test('a correction without a change changes nothing, and is refused for another version', async () => {
   const id = await registerPatient(api, { identifiers: [mrn('b-1')] })
   const { body, headers } = await expecting(200, api.call(`${patients}/${id}`))
   const same = { given_name: 'Ada', family_name: 'Example', dob: '1980-02-29', identifiers: [mrn('b-1')] }
@@ -109,7 +109,7 @@ test('of two corrections of one version the second is refused', async () => {
   expect((await expecting(200, api.call(`${patients}/${id}`))).body).toEqual(body)
 })
 
-test('what another patient has is refused, what nobody has any more is taken', async () => {
+test('an identifier of another patient is refused, and one that no patient has any more is accepted', async () => {
   const [first, second] = [
     await registerPatient(api, { identifiers: [mrn('c-1')] }),
     await registerPatient(api, { identifiers: [mrn('c-2')] }),
@@ -124,14 +124,14 @@ test('what another patient has is refused, what nobody has any more is taken', a
   await expecting(200, correct(second, { identifiers: [mrn('c-1')] }))
   expect([await found('mrn|c-1'), await found('mrn|c-2')]).toEqual([[second], []])
 
-  // A patient described in an assessment is found by what the patient has now.
+  // A patient described in an assessment is found by its current identifiers.
   const patient = { given_name: 'Ada', family_name: 'Example', dob: '1980-02-29', identifiers: [mrn('c-1')] }
   const { patient_id: _, ...described } = { ...assessmentBody(second, [await photograph()]), patient }
   const created = await expecting(202, api.call('/v1/clinical-api/assessments', { body: described }))
   expect(at(created.body, 'patient_id')).toBe(second)
 })
 
-test('a registration that is repeated by its key shows the patient as corrected', async () => {
+test('a registration repeated with its key returns the corrected patient', async () => {
   const body = { given_name: 'Ada', family_name: 'Example', dob: '1980-02-29', identifiers: [mrn('d-1')] }
   const registration = () => api.call(patients, { body, headers: { 'idempotency-key': 'registered-once' } })
   const id = textAt((await expecting(201, registration())).body, 'id')
@@ -163,7 +163,7 @@ test.each([
   expect((await api.call(`${patients}/${id}`)).headers.get('etag')).toBe('"0"')
 })
 
-test('nobody else can correct a patient, and nobody one who is not there', async () => {
+test('another organisation cannot correct a patient, and an unknown patient is a 404', async () => {
   const id = await registerPatient(api)
   for (const [target, client] of [
     [id, stranger],
@@ -174,7 +174,7 @@ test('nobody else can correct a patient, and nobody one who is not there', async
   }
 })
 
-test('an identifier finds its patient in the own organisation only', async () => {
+test('an identifier finds a patient of the own organisation only', async () => {
   const [own, theirs] = [
     await registerPatient(api, { identifiers: [mrn('f-1')] }),
     await registerPatient(stranger, { identifiers: [mrn('f-1')] }),
@@ -193,7 +193,7 @@ test('an identifier finds its patient in the own organisation only', async () =>
   })
 })
 
-test('an identifier that can be read in two ways finds both patients, page by page', async () => {
+test('an ambiguous identifier finds both patients, page by page', async () => {
   const first = await registerPatient(api, { identifiers: [{ scheme: 'ward|7', value: 'Größe 1' }] })
   const second = await registerPatient(api, { identifiers: [{ scheme: 'ward', value: '7|Größe 1' }] })
   const page = await expecting(200, api.call(listPath('ward|7|Größe 1', '&limit=1')))
@@ -223,7 +223,7 @@ test.each([
   expect(at(answer.body, 'errors', 0, 'detail')).toContain(detail)
 })
 
-test('every answer was one that the document allows', async () => {
+test('every answer is documented', async () => {
   expect(await watched.seen()).toEqual(
     expect.arrayContaining(['correctPatient 409', 'correctPatient 412', 'listPatients 400']),
   )

@@ -74,7 +74,7 @@ function subscribe(url: string) {
   })
 }
 
-test('/health shows its checks, and nothing of the settings or the admin secret', async () => {
+test('/health shows its checks, without settings or the admin secret', async () => {
   const { body } = await watched.send('/health')
   const checks = at(body, 'checks') as readonly { readonly name: string }[]
   expect(checks.map(({ name }) => name).toSorted()).toEqual([
@@ -91,7 +91,7 @@ test('/health shows its checks, and nothing of the settings or the admin secret'
   expect(JSON.stringify(body)).not.toMatch(/admin|secret|configuration/i)
 })
 
-test('the main job holds in production: admin routes by the secret, the webhook by TLS', async () => {
+test('the main job works in production: admin routes with the secret, the webhook over TLS', async () => {
   expect(at((await watched.send('/health')).body, 'profile')).toBe('production')
   const secret = { 'x-admin-api-secret': platform.process.credentials.admin_api_secret ?? '' }
   terms = await createConsentTerms(api, orgId, 'ai_analysis', secret)
@@ -118,7 +118,7 @@ test('the main job holds in production: admin routes by the secret, the webhook 
   ])
 })
 
-test('an actor context opens nothing while there is nobody to check it against', async () => {
+test('an actor context gives no access without a service to check it', async () => {
   const { status, body } = await api.call('/v1/admin/consent-types', {
     headers: { 'x-actor-context': actorContext(orgId, ['consents:admin']) },
   })
@@ -137,7 +137,7 @@ test.each([
   expect([status, at(body, 'code'), at(body, 'errors', 0, 'pointer')]).toEqual([400, 'webhook-url-forbidden', '/url'])
 })
 
-test('an image that does not say how large it is is refused', async () => {
+test('an image without dimensions is refused', async () => {
   const data = Buffer.concat([Buffer.from([0xff, 0xd8, 0xff]), Buffer.alloc(64)]).toString('base64')
   const body = {
     ...assessmentBody(await registerPatient(api), []),
@@ -151,7 +151,7 @@ test('an image that does not say how large it is is refused', async () => {
   ])
 })
 
-test('a client that asks too often has to wait until Retry-After; others do not', async () => {
+test('a client with too many requests must wait until Retry-After, others need not', async () => {
   const hasty = watched.watch(await platform.connect(clientOf(platform.process, 1)))
   const answers = await Promise.all(Array.from({ length: 400 }, () => hasty.call('/v1/ai-reviews?limit=1')))
   const refused = answers.filter(({ status }) => status === 429)
@@ -166,7 +166,7 @@ test('a client that asks too often has to wait until Retry-After; others do not'
   await expecting(200, hasty.call('/v1/ai-reviews?limit=1'))
 })
 
-test('a client gets so many tokens a minute; whoever does not know its secret uses up none of them', async () => {
+test('a client has a limit of tokens per minute, and requests with a wrong secret do not count', async () => {
   const { client_id, client_secret } = clientOf(platform.process, 1)
   const ask = (secret: string) =>
     watched.send('/v1/auth/oauth/token', {
@@ -174,7 +174,7 @@ test('a client gets so many tokens a minute; whoever does not know its secret us
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
       body: new URLSearchParams({ grant_type: 'client_credentials', client_id, client_secret: secret }).toString(),
     })
-  // More than two instances let through, which count apart.
+  // More than two instances accept, which count separately.
   const guesses: ApiAnswer[] = []
   for (let time = 0; time < 60; time += 1) guesses.push(await ask('wrong'))
   expect(guesses.slice(0, 10).map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 401))
@@ -196,12 +196,12 @@ test('a client gets so many tokens a minute; whoever does not know its secret us
   await platform.connect()
 })
 
-test('every answer was one that the document allows', async () => {
+test('every answer is documented', async () => {
   expect(await watched.seen()).toContain('subscribeWebhook 400')
   expect(await watched.undocumented()).toEqual([])
 })
 
-test('a finding and an image name a body site of the catalogue, which is read page by page, or is refused', async () => {
+test('a finding and an image may only name a body site of the catalogue, which is read page by page', async () => {
   const whole = await expecting(200, api.call('/v1/clinical-api/body-sites?limit=100'))
   const sites = at(whole.body, 'data')
   if (!Array.isArray(sites)) throw new Error('the catalogue is no list')
@@ -244,7 +244,7 @@ test('a finding and an image name a body site of the catalogue, which is read pa
   ])
 })
 
-test('the simulator in the place of the provider gives no result: the assessment fails, and /health shows the fault', async () => {
+test('the simulator as provider gives no result: the assessment fails, and /health shows the fault', async () => {
   unmarked.showMark()
   const id = await requestAssessment(api, assessmentBody(await consentedPatient(api, terms), [await photograph()]))
   expect(await endOf(api, id)).toMatchObject({

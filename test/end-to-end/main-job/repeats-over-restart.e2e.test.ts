@@ -23,7 +23,7 @@ let terms: ConsentTerms
 let receiver: WebhookReceiver
 
 beforeAll(async () => {
-  // Whoever comes after a kill waits for the leases that it left open.
+  // After a kill the next instance waits for the open leases.
   platform = await startTestPlatform({
     env: { STEP_TIMEOUT_MS: '4000', STEP_LEASE_MS: '5000', WEBHOOK_TIMEOUT_MS: '2000' },
   })
@@ -46,7 +46,7 @@ function wasReplayed({ headers }: ApiAnswer): boolean {
   return headers.get('idempotency-replayed') === 'true'
 }
 
-test('a key answers what it made under another token, after a stop, and after a kill', async () => {
+test('a key returns its record under another token, after a stop, and after a kill', async () => {
   const api = await platform.connect()
   const patientId = await consentedPatient(api, terms)
   const requests: readonly (readonly [path: string, body: unknown])[] = [
@@ -83,7 +83,7 @@ test('a key answers what it made under another token, after a stop, and after a 
       first.map(({ status }) => [status, true]),
     )
     expect(answers.map(({ body }) => at(body, 'id'))).toEqual(first.map(({ body }) => at(body, 'id')))
-    // An assessment answers as it is now, the rest as it was made.
+    // An assessment is returned in its current state, the others in the state of their creation.
     expect(at(answers[0]?.body, 'status')).toBe('completed')
     expect(answers.slice(1).map(({ body }) => body)).toEqual(first.slice(1).map(({ body }) => body))
   }
@@ -93,7 +93,7 @@ test('a key answers what it made under another token, after a stop, and after a 
   expect([other.status, at(other.body, 'code')]).toEqual([409, 'idempotency-key-reused'])
 })
 
-test('a kill amid two hundred requests with one key leaves one assessment, one review and one webhook', async () => {
+test('a kill during two hundred requests with one key leaves one assessment, one review and one webhook', async () => {
   const api = await platform.connect()
   const photo = await photograph()
   const body = assessmentBody(await consentedPatient(api, terms), [photo])
@@ -112,7 +112,7 @@ test('a kill amid two hundred requests with one key leaves one assessment, one r
   const received = (await settled).flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
   const answers = received.filter(({ status }) => status === 202)
   expect(answers.length).toBeGreaterThanOrEqual(20)
-  // A front that has nobody left behind it still answers, unlike a platform in one process.
+  // Unlike a single process, a front without servers still answers (502).
   expect(received.filter(({ status }) => status !== 202 && status !== 502)).toEqual([])
 
   await platform.restart()

@@ -49,7 +49,7 @@ function codeOf({ status, body }: ApiAnswer): readonly unknown[] {
   return [status, at(body, 'code')]
 }
 
-test('a repeated key answers the existing record, at every stage and under any token', async () => {
+test('a repeated key returns the existing record, at every stage and under any token', async () => {
   const body = assessmentBody(await consentedPatient(api, terms), [await photograph()])
   await platform.provider.fault({ call: 'case', delay_ms: 700 })
   const first = await expecting(202, keyed(assessments, body, 'key-1'))
@@ -57,7 +57,7 @@ test('a repeated key answers the existing record, at every stage and under any t
   expect(again.body).toEqual(first.body)
   expect([first, again].map(({ headers }) => headers.get('idempotency-replayed'))).toEqual([null, 'true'])
   expect(again.headers.get('location')).toBe(first.headers.get('location'))
-  // The repeat tells where a reader must have come to as well: it may go on at an instance that is behind.
+  // A repeat also returns the position for reads, because the next read may go to an instance that is behind.
   expect(again.headers.get('x-commit-position')).toMatch(/^\S+$/)
 
   const reordered = Object.fromEntries(Object.entries(body).toReversed())
@@ -70,7 +70,7 @@ test('a repeated key answers the existing record, at every stage and under any t
   expect(later.headers.get('idempotency-replayed')).toBe('true')
 })
 
-test('a key with another request is refused, and stays with its own', async () => {
+test('a key with another request is refused, and keeps its first request', async () => {
   const body = assessmentBody(await registerPatient(api), [await photograph()])
   const first = await expecting(202, keyed(assessments, body, 'key-2'))
   const others = [
@@ -83,7 +83,7 @@ test('a key with another request is refused, and stays with its own', async () =
   expect(at((await expecting(202, keyed(assessments, body, 'key-2'))).body, 'id')).toBe(at(first.body, 'id'))
 })
 
-test('no refusal is pinned to a key', async () => {
+test('a key does not keep a refusal', async () => {
   const body = assessmentBody(await registerPatient(api), [await photograph()])
   expect(codeOf(await keyed(assessments, { ...body, finding: { finding_type: 'wart' } }, 'key-3'))).toEqual([
     400,
@@ -152,7 +152,7 @@ test('two hundred requests with one key at once, through all mounts and two toke
     'result',
   ])
   expect(calls.filter(({ sha256 }) => sha256 === photo.sha256)).toHaveLength(1)
-  // A later assessment went all the way meanwhile, so there was time for a webhook too many.
+  // A whole run of a later assessment gives enough time for a wrong second webhook.
   const next = await expecting(
     202,
     api.call(assessments, { body: assessmentBody(await registerPatient(api), [await photograph()]) }),
@@ -216,18 +216,25 @@ function inlinePatient(value: string): Readonly<Record<string, unknown>> {
 test.each([
   { what: 'with one key', keyOf: () => 'key-inline', distinct: 1 },
   { what: 'without a key', keyOf: () => undefined, distinct: 20 },
-])('twenty requests $what at once that describe one patient register one', async ({ what, keyOf, distinct }) => {
-  const body = { patient: inlinePatient(what), finding: { finding_type: 'rash' }, images: [(await photograph()).entry] }
-  const key = keyOf()
-  const headers = key === undefined ? {} : { 'idempotency-key': key }
-  const answers = await Promise.all(Array.from({ length: 20 }, () => api.call(assessments, { body, headers })))
-  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 202))
-  expect(new Set(answers.map((answer) => at(answer.body, 'id'))).size).toBe(distinct)
-  const [patientId, ...others] = new Set(answers.map((answer) => textAt(answer.body, 'patient_id')))
-  expect(others).toEqual([])
-  const { body: patient } = await expecting(200, api.call(`/v1/clinical-api/patients/${String(patientId)}`))
-  expect(patient).toMatchObject(inlinePatient(what))
-})
+])(
+  'twenty requests $what at once with the same new patient register one patient',
+  async ({ what, keyOf, distinct }) => {
+    const body = {
+      patient: inlinePatient(what),
+      finding: { finding_type: 'rash' },
+      images: [(await photograph()).entry],
+    }
+    const key = keyOf()
+    const headers = key === undefined ? {} : { 'idempotency-key': key }
+    const answers = await Promise.all(Array.from({ length: 20 }, () => api.call(assessments, { body, headers })))
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 202))
+    expect(new Set(answers.map((answer) => at(answer.body, 'id'))).size).toBe(distinct)
+    const [patientId, ...others] = new Set(answers.map((answer) => textAt(answer.body, 'patient_id')))
+    expect(others).toEqual([])
+    const { body: patient } = await expecting(200, api.call(`/v1/clinical-api/patients/${String(patientId)}`))
+    expect(patient).toMatchObject(inlinePatient(what))
+  },
+)
 
 test('ten equal subscriptions at once are one, and the twenty-first is refused', async () => {
   const second = watched.watch(await platform.connect(clientOf(platform.process, 1)))
@@ -259,7 +266,7 @@ test('twenty decisions at once are twenty records, and the latest of them counts
   expect(body).toMatchObject({ decision: 'denied', recorded_at: at(last.body, 'recorded_at') })
 })
 
-test('the three mounts answer alike and share the scope of a key', async () => {
+test('the three mounts give equal answers and share the scope of a key', async () => {
   const body = assessmentBody(await registerPatient(api), [await photograph()])
   const made = await expecting(202, keyed(`${mounts[0]}/assessments`, body, 'key-mounts'))
   const id = textAt(made.body, 'id')
@@ -300,7 +307,7 @@ test('the three mounts answer alike and share the scope of a key', async () => {
   }
 })
 
-test('every answer was one that the document allows', async () => {
+test('every answer is documented', async () => {
   expect(await watched.seen()).toContain('createAssessment 409')
   expect(await watched.undocumented()).toEqual([])
 })

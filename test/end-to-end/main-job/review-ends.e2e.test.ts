@@ -27,7 +27,7 @@ let receiver: WebhookReceiver
 let host: ImageHost
 let patientId: string
 const forEver = 1_000_000
-/** How long a call is under way: enough for a slow machine to see it and to act meanwhile. */
+/** Duration of a call. Long enough for a slow machine to observe it and to act meanwhile. */
 const underWayMs = 4_000
 const unknownId = '0190b0a0-0000-7000-8000-000000000001'
 
@@ -60,7 +60,7 @@ const cancel = (id: string, headers: Readonly<Record<string, string>> = {}, clie
   client.call(reviewPath(id, '/cancel'), { method: 'POST', headers })
 const review = async (id: string) => (await expecting(200, api.call(reviewPath(id)))).body
 
-/** The review once it has the status; until the read models have it, that is not known. */
+/** The review after it has the status in the read models. */
 const reviewOnce = (id: string, status: string) =>
   waitFor(`review ${id} to be ${status}`, async () => {
     const { body } = await api.call(reviewPath(id))
@@ -83,7 +83,7 @@ function supersede(
   return client.call(reviewPath(running.reviewId, '/supersede'), { body, headers })
 }
 
-/** An assessment whose review has got so far, its next call under way; the provider has been told to keep it there. */
+/** An assessment whose review has this status, with its next call under way. The provider delays this call. */
 async function running(status: 'pending' | 'in_progress' | 'awaiting_result' | 'completed'): Promise<Running> {
   const photo = await photograph()
   if (status === 'pending') await platform.provider.fault({ call: 'case', delay_ms: underWayMs })
@@ -107,14 +107,14 @@ async function running(status: 'pending' | 'in_progress' | 'awaiting_result' | '
   return { assessmentId, caseId, imageId, reviewId, sha256: photo.sha256 }
 }
 
-/** What the provider was asked about the photograph of an assessment. */
+/** The provider calls about the photograph of an assessment. */
 async function callsAbout({ sha256 }: Running) {
   const calls = await platform.provider.calls()
   const providerCase = calls.find((call) => call.sha256 === sha256)?.caseId
   return calls.filter((call) => call.sha256 === sha256 || (providerCase !== undefined && call.caseId === providerCase))
 }
 
-/** Another assessment is worked off from its request to its webhook: time enough for anything too many to happen. */
+/** Runs another assessment from request to webhook. This gives enough time for a wrong extra effect. */
 async function whileAnotherRuns(): Promise<void> {
   const id = await requestAssessment(api, assessmentBody(patientId, [await photograph()]))
   expect(at(await endOf(api, id), 'status')).toBe('completed')
@@ -153,7 +153,7 @@ describe('a review that is cancelled', () => {
       const seen = await reviewOnce(job.reviewId, 'cancelled')
       expect(seen).toMatchObject({ cancelReason: 'requested', error: null, supersededById: null, result: null })
 
-      // What was under way when the review was cancelled is still answered; nothing follows it.
+      // The call under way at the cancellation still gets its answer. No call follows.
       const underWay = { pending: 'case', in_progress: 'image', awaiting_result: 'process' }[status]
       await waitFor(`the answer to ${underWay}`, async () =>
         (await platform.provider.calls()).find(({ call }) => call === underWay),
@@ -171,7 +171,7 @@ describe('a review that is cancelled', () => {
     },
   )
 
-  test('is cancelled once, however often it is asked, under any token and mount', async () => {
+  test('is cancelled once for repeated requests, under any token and mount', async () => {
     const job = await running('awaiting_result')
     const first = await expecting(200, cancel(job.reviewId, { 'idempotency-key': 'cancel-1' }))
     const renewed = watched.watch(await platform.connect())
@@ -212,7 +212,7 @@ describe('a review that is cancelled', () => {
     expect(webhooksAbout(receiver, job.assessmentId)).toHaveLength(1)
   })
 
-  test('after its end is refused, and takes no body', async () => {
+  test('after its end is refused, and accepts no body', async () => {
     const completed = await running('completed')
     expect(codeOf(await cancel(completed.reviewId))).toEqual([409, 'ai-review-not-cancellable'])
     expect(at(await endOf(api, completed.assessmentId), 'status')).toBe('completed')
@@ -230,7 +230,7 @@ describe('a review that is cancelled', () => {
 })
 
 describe('a review that is superseded', () => {
-  test('while it waits lets the assessment complete with the new one, and says by which', async () => {
+  test('while it waits lets the assessment complete with the new one, and names it', async () => {
     const job = await running('awaiting_result')
     const made = await expecting(202, supersede(job))
     const newId = textAt(made.body, 'aiReviewId')
@@ -263,7 +263,7 @@ describe('a review that is superseded', () => {
     expect(codeOf(await cancel(job.reviewId))).toEqual([409, 'ai-review-not-cancellable'])
   })
 
-  test('after it completed leaves the assessment completed; its own addresses may be given', async () => {
+  test('after it completed leaves the assessment completed, also with the same addresses', async () => {
     const job = await running('completed')
     const before = await endOf(api, job.assessmentId)
     const address = textAt(before, 'images', 0, 'download_url')
@@ -281,7 +281,7 @@ describe('a review that is superseded', () => {
     })
   })
 
-  test('after it was cancelled has a successor, and the cancel keeps its answer', async () => {
+  test('after it was cancelled has a successor, and a repeated cancel keeps its answer', async () => {
     const job = await running('awaiting_result')
     const cancelled = await expecting(200, cancel(job.reviewId, { 'idempotency-key': 'cancel-then' }))
     const ended = await endOf(api, job.assessmentId)
@@ -294,7 +294,7 @@ describe('a review that is superseded', () => {
     expect(await endOf(api, job.assessmentId)).toEqual(ended)
   })
 
-  test('two hundred times at once with one key has one successor, which the key names for ever', async () => {
+  test('two hundred times at once with one key has one successor, which the key always returns', async () => {
     const job = await running('awaiting_result')
     const body = { images: [imageOf(job)] }
     const send = () => supersede(job, body, { 'idempotency-key': 'supersede-200' })
@@ -303,7 +303,7 @@ describe('a review that is superseded', () => {
     expect(new Set(answers.map((answer) => textAt(answer.body, 'aiReviewId'))).size).toBe(1)
     expect(answers.filter(({ headers }) => headers.get('idempotency-replayed') === null)).toHaveLength(1)
     const again = await expecting(202, send())
-    // Whoever opened the successor named where it begins, which lies behind the claim; so does a repeat.
+    // The answer contains the position of the successor's beginning, which is after the claim. So does a repeat.
     for (const answer of answers)
       expect(comparePositions(positionOf(again), positionOf(answer))).toBeGreaterThanOrEqual(0)
     expect(await claimsOf(job.caseId)).toEqual(['AiReviewSlotClaimed', 'AiReviewSlotClaimed'])
@@ -319,7 +319,7 @@ describe('a review that is superseded', () => {
     ])
   })
 
-  test('by two requests at once has one successor: the other request decided on a review that was gone', async () => {
+  test('by two requests at once has one successor, and the other request is refused', async () => {
     const job = await running('awaiting_result')
     const answers = await Promise.all([supersede(job), supersede(job)])
     expect(answers.toSorted((one, other) => one.status - other.status).map(codeOf)).toEqual([
@@ -330,7 +330,7 @@ describe('a review that is superseded', () => {
     expect(at(await endOf(api, job.assessmentId), 'status')).toBe('completed')
   })
 
-  test('by one whose image cannot be read fails the assessment: nothing has expired', async () => {
+  test('by a review whose image cannot be read fails the assessment, without a renewal', async () => {
     const job = await running('awaiting_result')
     const made = await expecting(202, supersede(job, { images: [imageOf(job, { presignedUrl: host.missing })] }))
     expect(await endOf(api, job.assessmentId)).toMatchObject({
@@ -345,7 +345,7 @@ describe('a review that is superseded', () => {
   })
 })
 
-describe('what is refused', () => {
+describe('a refused request', () => {
   let job: Running
   beforeAll(async () => {
     job = await running('awaiting_result')
@@ -361,7 +361,7 @@ describe('what is refused', () => {
     ['an image named twice', { imageId: unknownId.toUpperCase() }, '/images/1/imageId'],
     ['another image type', { imageType: 'OTHER' }, '/images/1/imageType'],
     ['a member nobody knows', { width: 1 }, '/images/1/width'],
-  ])('%s is pointed at, and nothing happens', async (_what, changes, pointer) => {
+  ])('%s is named by its pointer, and nothing happens', async (_what, changes, pointer) => {
     const images = [imageOf({ imageId: unknownId }), { ...imageOf(job), ...changes }]
     const answer = await supersede(job, { images })
     expect([...codeOf(answer), at(answer.body, 'errors', 0, 'pointer'), at(answer.body, 'errors', 1)]).toEqual([
@@ -382,7 +382,7 @@ describe('what is refused', () => {
     expect(codeOf(await supersede(job, changes))).toEqual([400, 'validation-failed'])
   })
 
-  test('a review of another organisation is as unknown as one that never was', async () => {
+  test('a review of another organisation gives the same answer as an unknown one', async () => {
     const stranger = watched.watch(await platform.connect(clientOf(platform.process, 1)))
     const withoutIds = ({ status, body }: ApiAnswer) => [status, { ...Object(body), instance: '', request_id: '' }]
     for (const send of [
@@ -395,7 +395,7 @@ describe('what is refused', () => {
     }
   })
 
-  test('a token of the platform names the organisation, and needs the scope', async () => {
+  test('a token of a platform client needs the organisation and the scope', async () => {
     const service = watched.watch(await platform.connect(clientOf(platform.process, 2)))
     const orgId = platform.process.credentials.org_id
     expect(codeOf(await supersede(job, {}, {}, service))).toEqual([400, 'org-required'])
@@ -408,7 +408,7 @@ describe('what is refused', () => {
     expect(made.headers.get('location')).toBe(reviewPath(job.reviewId))
   })
 
-  test('another version than If-Match names is not cancelled nor superseded; that version is', async () => {
+  test('a review is cancelled or superseded only in the version of If-Match', async () => {
     const held = await running('awaiting_result')
     for (const send of [cancel(held.reviewId, { 'if-match': '"0"' }), supersede(held, {}, { 'if-match': '"0"' })]) {
       expect(codeOf(await send)).toEqual([412, 'precondition-failed'])
@@ -423,9 +423,9 @@ describe('what is refused', () => {
   })
 })
 
-// Six processes take half a minute to start again, and what a key made stands in streams, which no process keeps for itself.
+// Six processes need half a minute for a restart. The records of a key are in streams, so a run in one process is enough.
 if (!areRolesApart) {
-  test('keys count over a restart and a new token', async () => {
+  test('keys stay valid over a restart and a new token', async () => {
     const [toCancel, toSupersede] = [await running('awaiting_result'), await running('awaiting_result')]
     const body = { images: [imageOf(toSupersede)] }
     const cancelled = await expecting(200, cancel(toCancel.reviewId, { 'idempotency-key': 'over-restart' }))
@@ -444,7 +444,7 @@ if (!areRolesApart) {
   })
 }
 
-test('every answer was one that the document allows', async () => {
+test('every answer is documented', async () => {
   expect(await watched.seen()).toEqual(
     expect.arrayContaining([
       'cancelAiReview 409',

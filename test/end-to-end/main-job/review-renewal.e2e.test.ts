@@ -24,7 +24,7 @@ let receiver: WebhookReceiver
 let host: ImageHost
 let patientId: string
 
-/** The second try of a review comes later than an address lives. */
+/** The second try of a review comes after an address has expired. */
 const env = { READ_URL_TTL_SECONDS: '4', PROVIDER_START_RETRY_SCHEDULE_MS: '5000,100,100' }
 const outage = { call: 'case', status: 503 } as const
 
@@ -53,7 +53,7 @@ async function requested(): Promise<Requested> {
   return { id: await requestAssessment(api, assessmentBody(patientId, photographs)), photographs }
 }
 
-/** The assessment's record once it has ended, and the reviews of its case, newest first. */
+/** The final record of the assessment, and the reviews of its case, newest first. */
 async function endingOf({ id }: Requested) {
   const assessment = await endOf(api, id)
   const reviews = await waitFor('reviews that have ended', async () => {
@@ -69,7 +69,7 @@ async function oneWebhookAbout(id: string): Promise<void> {
   expect(webhooksAbout(receiver, id)).toHaveLength(1)
 }
 
-test('the images of the platform are read by addresses that are signed then: none expires while the provider is away', async () => {
+test('addresses of platform images are signed at the time of use, so none expires while the provider is away', async () => {
   await platform.provider.fault(outage)
   const job = await requested()
   const { assessment, reviews } = await endingOf(job)
@@ -84,7 +84,7 @@ test('the images of the platform are read by addresses that are signed then: non
   await oneWebhookAbout(job.id)
 })
 
-test('a failure that has nothing to do with addresses is not renewed', async () => {
+test('a failure without an expired address causes no renewal', async () => {
   await platform.provider.fault({ call: 'case', status: 422 })
   const job = await requested()
   const { assessment, reviews } = await endingOf(job)
@@ -94,7 +94,7 @@ test('a failure that has nothing to do with addresses is not renewed', async () 
   await oneWebhookAbout(job.id)
 })
 
-test('addresses that a caller gave and that have expired are replaced once, and the assessment completes', async () => {
+test('expired addresses of a caller are replaced once, and the assessment completes', async () => {
   await platform.provider.fault({ call: 'case', delay_ms: 3_000 })
   const job = await requested()
   const { body } = await expecting(200, api.call(`/v1/clinical-api/assessments/${job.id}`))

@@ -78,7 +78,7 @@ function supersede(
   return client.call(`/v1/ai-reviews/${reviewId}/supersede`, { body: { images } })
 }
 
-/** The review that superseded one, once it has ended. */
+/** The successor of a review, after it has ended. */
 async function successor(client: ApiClient, answer: Promise<ApiAnswer>): Promise<unknown> {
   const id = textAt((await expecting(202, answer)).body, 'aiReviewId')
   return waitFor(`the end of review ${id}`, async () => {
@@ -87,11 +87,11 @@ async function successor(client: ApiClient, answer: Promise<ApiAnswer>): Promise
   })
 }
 
-/** What gives access to an object store: ours, those of other clouds, and the addresses of this test. */
+/** Texts that give access to an object store: ours, those of other clouds, and the addresses of this test. */
 const usable =
   /X-Amz-(?:Signature|Credential|Security-Token)|[?&](?:Signature|Expires|sig|se|X-Goog-Signature)=|canary/i
 
-test('no event holds an address that can be used, of no image that is reviewed, on no stream and no channel', async () => {
+test('no event on any stream or channel contains a usable address of an image', async () => {
   const inline = await inlineJob(api, patientId)
   const slot = await slotJob()
   const foreign = `${host.address()}?Signature=canary&Expires=4070908800`
@@ -121,7 +121,7 @@ test('no event holds an address that can be used, of no image that is reviewed, 
   ])
 })
 
-test('the platform signs no address that a caller gave: the unsigned one of another organisation stays closed', async () => {
+test('the platform signs no address of a caller, so an unsigned one of another organisation gives no access', async () => {
   await inlineJob(api, patientId)
   const requests = (await eventsOf(platform.process.credentials.eventstore_url ?? '', 'ai_review.events')).filter(
     ({ type }) => type === 'ai_review.requested',

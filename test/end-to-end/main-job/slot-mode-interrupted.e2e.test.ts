@@ -17,7 +17,7 @@ import {
 import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 import { assessments, declare, put, refusalOf, submit, uploadAll, uploadUrlOf } from './uploads.ts'
 
-// Several starts, on machines that do other things too. The last start of a test is made ready for the next one.
+// Several starts, on a busy machine. The last start of a test is for the next test.
 vi.setConfig({ testTimeout: 120_000 })
 
 let platform: TestPlatform
@@ -38,12 +38,12 @@ afterAll(async () => {
   await receiver.close()
 })
 
-/** How often the provider was sent a photograph. */
+/** Number of times that the provider got a photograph. */
 async function timesSent(sha256: string): Promise<number> {
   return (await platform.provider.calls()).filter((call) => call.call === 'image' && call.sha256 === sha256).length
 }
 
-test('uploads outlive a restart, and a repeated request answers under any token', async () => {
+test('uploads survive a restart, and a repeated request is answered under any token', async () => {
   const photo = await photograph()
   const [patientId, headers] = [await consentedPatient(api, terms), { 'idempotency-key': 'restarted' }]
   const created = await declare(api, patientId, [photo], headers)
@@ -77,7 +77,7 @@ test('a submit that dies before its case is open is finished by the next start, 
   expect(await platform.process.exited).toBeNull()
 
   await platform.restart({ UPLOAD_WINDOW_SECONDS: '2' })
-  // The client, which had no answer, sends the same once more.
+  // The client got no answer, so it sends the same request again.
   const again = await expecting(200, submit(api, id, headers))
   expect(again.headers.get('idempotency-replayed')).toBe('true')
   const ended = await endOf(api, id)
@@ -89,7 +89,7 @@ test('a submit that dies before its case is open is finished by the next start, 
   expect(webhooksAbout(receiver, id)).toHaveLength(1)
 })
 
-test('an assessment whose window closes fails once, takes nothing more, and never had a case', async () => {
+test('an assessment whose window closes fails once, accepts nothing more, and has no case', async () => {
   const photo = await photograph()
   const [patientId, headers] = [await consentedPatient(api, terms), { 'idempotency-key': 'too-late' }]
   const created = await declare(api, patientId, [photo], headers)
@@ -120,7 +120,7 @@ test('an assessment whose window closes fails once, takes nothing more, and neve
 
   const webhook = await webhookAbout(receiver, id)
   expect([webhook.headers['webhook-event-type'], JSON.parse(webhook.body)]).toEqual(['assessment.failed', failed])
-  // A later assessment goes all the way meanwhile, so that there is time for a webhook too many.
+  // A whole run of a later assessment gives enough time for a wrong second webhook.
   await webhookAbout(receiver, await requestAssessment(api, assessmentBody(patientId, [await photograph()])))
   expect(webhooksAbout(receiver, id)).toHaveLength(1)
   expect(await timesSent(photo.sha256)).toBe(0)

@@ -66,7 +66,7 @@ async function shaOf(url: string): Promise<string> {
     .digest('hex')
 }
 
-/** Hashes of the images that the provider was sent for the photographs of one assessment. */
+/** Hashes of the images that the provider got for the photographs of one assessment. */
 async function sentToProvider(...hashes: readonly string[]): Promise<readonly string[]> {
   const calls = await platform.provider.calls()
   return calls.flatMap(({ call, sha256 }) =>
@@ -137,7 +137,7 @@ test('declared images are uploaded without a token, submitted, and assessed like
   expect(JSON.stringify(ended)).not.toContain('upload_url')
 })
 
-test('a media type in another case and an empty reference do not keep declared images from a result', async () => {
+test('declared images with a media type in another case and an empty reference get a result', async () => {
   const given = await photograph('dermoscopic')
   const photo = { ...given, entry: { ...given.entry, mime_type: 'IMAGE/JPEG' } }
   const body = declaration(await consentedPatient(api, terms), [photo], { external_reference: '' })
@@ -152,7 +152,7 @@ test('a media type in another case and an empty reference do not keep declared i
   })
 })
 
-test('an upload address takes the declared type and nothing else that could be meant', async () => {
+test('an upload address accepts only the declared type', async () => {
   const photo = await photograph()
   const { body } = await declare(api, await registerPatient(api), [photo])
   const url = uploadUrlOf(body, 0)
@@ -165,7 +165,7 @@ test('an upload address takes the declared type and nothing else that could be m
   await expecting(200, submit(api, textAt(body, 'id')))
 })
 
-test('an upload whose length was declared takes no other, by a fresh address either', async () => {
+test('an upload with a declared length accepts no other length, also at a new address', async () => {
   const photo = await photograph()
   const image = { capture_type: 'other', mime_type: 'image/jpeg', size_bytes: photo.bytes.length }
   const sized = { ...declaration(await registerPatient(api), []), images: [image] }
@@ -188,7 +188,7 @@ test('an upload whose length was declared takes no other, by a fresh address eit
   ])
 })
 
-test('a submit before the uploads names exactly those that are missing, and its key stays free', async () => {
+test('a submit before the uploads names exactly the missing ones, and its key stays free', async () => {
   const photographs = [await photograph(), await photograph(), await photograph()]
   const { body } = await declare(api, await registerPatient(api), photographs)
   const [id, images] = [textAt(body, 'id'), imageIdsOf(body)]
@@ -258,7 +258,7 @@ test('an image of exactly 20 MiB is taken', async () => {
   await expecting(200, submit(api, textAt(body, 'id')))
 })
 
-test('what is put to an address after the submit reaches nobody (T31)', async () => {
+test('a PUT to an address after the submit has no effect (T31)', async () => {
   const [photo, late] = [await photograph(), await photograph()]
   await platform.provider.fault({ call: 'case', delay_ms: 700 })
   const { body } = await declare(api, await consentedPatient(api, terms), [photo])
@@ -271,7 +271,7 @@ test('what is put to an address after the submit reaches nobody (T31)', async ()
   expect(await shaOf(textAt(ended, 'images', 0, 'download_url'))).toBe(photo.sha256)
 })
 
-test('a submit that is repeated answers the same record, also when all is over', async () => {
+test('a repeated submit returns the same record, also after the end', async () => {
   const photo = await photograph()
   const { body } = await declare(api, await consentedPatient(api, terms), [photo])
   const id = textAt(body, 'id')
@@ -297,7 +297,7 @@ test('a submit that is repeated answers the same record, also when all is over',
   ])
 })
 
-test('a submit of one that has failed is refused, but for the key that submitted it', async () => {
+test('a submit of a failed assessment is refused, except with the key that submitted it', async () => {
   const photo = await photograph()
   const { body } = await declare(api, await registerPatient(api), [photo])
   const id = textAt(body, 'id')
@@ -313,7 +313,7 @@ test('a submit of one that has failed is refused, but for the key that submitted
   ]).toEqual(['failed', 'received', 'true'])
 })
 
-test('a repeated create signs its addresses anew while images are awaited, and gives none after', async () => {
+test('a repeated create returns newly signed addresses while images are awaited, and none after', async () => {
   const [photo, patientId, headers] = [
     await photograph(),
     await registerPatient(api),
@@ -341,7 +341,7 @@ test('a repeated create signs its addresses anew while images are awaited, and g
   expect([at(after.body, 'id'), at(after.body, 'images', 0, 'upload_url')]).toEqual([at(first.body, 'id'), undefined])
 })
 
-test('a fresh address is given for each awaited image on request, and to its organisation only (T9)', async () => {
+test('a new address for each awaited image is given on request, to its organisation only (T9)', async () => {
   const photographs = [await photograph(), await photograph('other', 'lesion-3.png')]
   const { body } = await declare(api, await registerPatient(api), photographs)
   const [id, [first = '', second = '']] = [textAt(body, 'id'), imageIdsOf(body)]
@@ -396,7 +396,7 @@ test.each([
   expect([at(ended, 'status'), at(reviews.body, 'data', 'length')]).toEqual(['completed', 1])
   expect(await sentToProvider(photo.sha256)).toEqual([photo.sha256])
   await webhookAbout(receiver, id)
-  // A later assessment goes all the way meanwhile, so that there is time for a webhook too many.
+  // A whole run of a later assessment gives enough time for a wrong second webhook.
   await webhookAbout(
     receiver,
     await requestAssessment(api, assessmentBody(await registerPatient(api), [await photograph()])),
@@ -404,7 +404,7 @@ test.each([
   expect(webhooksAbout(receiver, id)).toHaveLength(1)
 })
 
-test('If-Match holds a submit to the version that was read, and a repeat to none', async () => {
+test('a submit is refused for another version in If-Match, a repeat is not', async () => {
   const photo = await photograph()
   const { body } = await declare(api, await registerPatient(api), [photo])
   const id = textAt(body, 'id')
@@ -415,7 +415,7 @@ test('If-Match holds a submit to the version that was read, and a repeat to none
   expect(at((await expecting(200, submit(api, id, { 'if-match': etag }))).body, 'id')).toBe(id)
 })
 
-test('a submit takes no body, and images are all declared or all sent', async () => {
+test('a submit accepts no body, and either all images are declared or all are sent', async () => {
   const photo = await photograph()
   const patientId = await registerPatient(api)
   const { body } = await declare(api, patientId, [photo])
@@ -448,14 +448,14 @@ test('a submit takes no body, and images are all declared or all sent', async ()
   ])
 })
 
-test('an assessment whose images came in the body is answered to a submit as it is', async () => {
+test('a submit of an inline assessment returns it unchanged', async () => {
   const id = await requestAssessment(api, assessmentBody(await consentedPatient(api, terms), [await photograph()]))
   const { body } = await expecting(200, submit(api, id))
   expect(['processing', 'completed']).toContain(at(body, 'status'))
   expect(refusalOf(await submit(api, unknownId))).toEqual([404, 'not-found', undefined])
 })
 
-test('every answer was one that the document allows', async () => {
+test('every answer is documented', async () => {
   expect(await watched.seen()).toEqual(
     expect.arrayContaining([
       'signUploadUrl 200',

@@ -31,7 +31,7 @@ import {
   uploadUrlOf,
 } from './uploads.ts'
 
-/* Section by section, in the words of the interface specification; other files say what each of them means at its edges. */
+/* Section by section, in the words of the interface specification. Other files test the edge cases. */
 
 let platform: TestPlatform
 let watched: WatchedPlatform
@@ -39,11 +39,11 @@ let api: ApiClient
 let stranger: ApiClient
 let terms: ConsentTerms
 let receiver: WebhookReceiver
-/** Requested inline for a patient who has consented: the first answer, and the record of the end. */
+/** Requested inline for a consenting patient: the first answer, and the final record. */
 let inline: { readonly answer: ApiAnswer; readonly end: unknown }
-/** The same in slot mode, with what submitting answered. */
+/** The same in slot mode, with the answer of the submit. */
 let slot: { readonly answer: ApiAnswer; readonly submitted: ApiAnswer; readonly end: unknown }
-/** Of a patient who has not. */
+/** The final record for a patient without consent. */
 let failed: unknown
 
 beforeAll(async () => {
@@ -140,7 +140,7 @@ test('3.1: completed and failed are terminal', async () => {
   }
   expect(at((await expecting(200, submit(api, idOf(slot.end)))).body, 'status')).toBe('completed')
   expect(refusalOf(await submit(api, idOf(failed)))).toEqual([409, 'assessment-not-awaiting-images', undefined])
-  // Time enough for anything that would come after the end: another assessment goes all the way.
+  // A whole run of another assessment gives enough time for a wrong later change.
   await webhookAbout(
     receiver,
     await requestAssessment(api, assessmentBody(await registerPatient(api), [await photograph()])),
@@ -322,6 +322,6 @@ test('6: patients and cases are on clinical.events, by ids alone', async () => {
   expect(registered).toHaveLength(1)
 })
 
-test('every answer was one that the document allows', async () => {
+test('every answer is documented', async () => {
   expect(await watched.undocumented()).toEqual([])
 })

@@ -29,7 +29,7 @@ let api: ApiClient
 let terms: ConsentTerms
 let receiver: WebhookReceiver
 let secret: string
-/** Four polls at most, and as little waiting as it takes to see a retry. */
+/** At most four polls, and minimal waits between retries. */
 const env = {
   PROVIDER_RESULT_MAX_ATTEMPTS: '4',
   PROVIDER_RESULT_INITIAL_DELAY_MS: '20',
@@ -38,7 +38,7 @@ const env = {
   WEBHOOK_RETRY_SCHEDULE_MS: '0,20,20',
 }
 
-/** What the receiver answers, one after the other, to deliveries about the assessment of this reference; 204 else. */
+/** Answers of the receiver, in order, to deliveries about the assessment with this reference. All others get 204. */
 const refused = { reference: 'refused-twice', answers: [500, 302] }
 
 beforeAll(async () => {
@@ -50,7 +50,7 @@ beforeAll(async () => {
     at(JSON.parse(body), 'external_reference') === refused.reference ? (refused.answers.shift() ?? 204) : 204,
   )
   secret = await subscribeToEnds(api, receiver)
-  // The session is opened here, so that every test begins with the same call.
+  // Opens the session here, so that every test begins with the same call.
   await endOf(
     api,
     await requestAssessment(api, assessmentBody(await consentedPatient(api, terms), [await photograph()])),
@@ -202,7 +202,7 @@ const defeats: readonly Defeat[] = [
     upstreamStatus: 401,
   },
   {
-    // The processor whose session was refused just now logs in anew; of two, the other one has a session of its own.
+    // The processor whose session was refused logs in again. With two processors, the other one has its own session.
     what: 'another analysis result',
     results: [{ analysis_result: 'PROCESSING_FAILED', image_quality: 'IMAGE_QUALITY_UNSUITABLE' }],
     story: `${areRolesApart ? '' : 'login 200, '}case 200, ${success}`,
@@ -274,7 +274,7 @@ test.each(refusals)('consent $told: the assessment fails, and the provider is no
   await failedWebhookOf(ended)
 })
 
-test('consent to something else is no consent to the analysis', async () => {
+test('consent to another type is no consent to the analysis', async () => {
   const other = await createConsentTerms(api, platform.process.credentials.org_id, 'research')
   const patientId = await registerPatient(api)
   await decideConsent(api, patientId, other, 'granted')
@@ -283,7 +283,7 @@ test('consent to something else is no consent to the analysis', async () => {
   expect(ended.story).toBe('')
 })
 
-test('a decision after a refusal counts', async () => {
+test('a later decision after a denial counts', async () => {
   const patientId = await registerPatient(api)
   for (const decision of ['denied', 'granted']) await decideConsent(api, patientId, terms, decision)
   expect(at((await run(patientId)).assessment, 'status')).toBe('completed')
@@ -314,7 +314,7 @@ test('one unsuitable image fails the assessment while the review is completed', 
   await failedWebhookOf({ id, assessment, review, story: '' })
 })
 
-test('a webhook that is not taken is sent again under the same id', async () => {
+test('a webhook that is not accepted is sent again under the same id', async () => {
   const { id, assessment } = await run(undefined, { external_reference: refused.reference })
   const deliveries = await waitFor('three deliveries', () => {
     const sent = webhooksAbout(receiver, id)
@@ -326,7 +326,7 @@ test('a webhook that is not taken is sent again under the same id', async () => 
   }
 })
 
-test('a subscription to failures hears of no success', async () => {
+test('a subscription to failures gets no success', async () => {
   const failures = await startWebhookReceiver()
   try {
     await expecting(
@@ -351,7 +351,7 @@ test('a subscription to failures hears of no success', async () => {
   }
 })
 
-test('every answer was one that the document allows', async () => {
+test('every answer is documented', async () => {
   expect(await watched.seen()).toContain('getAiReview 200')
   expect(await watched.undocumented()).toEqual([])
 })

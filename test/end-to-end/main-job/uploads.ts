@@ -5,7 +5,7 @@ export const assessments = '/v1/clinical-api/assessments'
 
 type Headers = Readonly<Record<string, string>>
 
-/** The body of a request in slot mode: photographs declared, not sent. */
+/** The body of a request in slot mode, which declares photographs. */
 export function declaration(
   patientId: string,
   photographs: readonly Photograph[],
@@ -25,7 +25,7 @@ export function declare(
   return expecting(202, api.call(assessments, { body: declaration(patientId, photographs), headers }))
 }
 
-/** PUTs bytes as a product does, without a token; the status that the object store answers. */
+/** Sends a PUT without a token, as a product does. Returns the status of the object store. */
 export async function put(
   url: string,
   bytes: Buffer,
@@ -36,7 +36,7 @@ export async function put(
   return response.status
 }
 
-/** Uploads each photograph to the address of its place; throws unless the object store takes all. */
+/** Uploads each photograph to its address. Throws unless the object store accepts all. */
 export async function uploadAll(record: unknown, photographs: readonly Photograph[]): Promise<void> {
   for (const [place, { bytes, entry }] of photographs.entries()) {
     const status = await put(uploadUrlOf(record, place), bytes, { 'content-type': entry.mime_type })

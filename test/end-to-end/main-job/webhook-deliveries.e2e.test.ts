@@ -45,7 +45,7 @@ afterAll(async () => {
   await receiver.close()
 })
 
-/** The delivery once it is neither pending nor unknown. */
+/** The delivery after it has ended. */
 const ended = (id: string) =>
   waitFor(`the end of delivery ${id}`, async () => {
     const { body } = await api.call(`${path}/deliveries/${id}`)
@@ -56,7 +56,7 @@ const outcomesOf = (delivery: unknown) =>
   (at(delivery, 'attempts') as unknown[]).map((attempt) => [at(attempt, 'status_code'), at(attempt, 'error_class')])
 const receivedAs = (id: string) => receiver.received.filter(({ headers }) => headers['webhook-id'] === id)
 
-/** As a receiver without the secret verifies it: by the published key of the subscription. */
+/** Verifies as a receiver without the secret does: with the published key of the subscription. */
 async function isSignedByKey(headers: Readonly<Record<string, string>>, body: string): Promise<boolean> {
   const { keys } = (await (
     await fetch(`${platform.baseUrl}/v1/clinical-api/.well-known/webhook-keys?kid=${publicKeyId}`)
@@ -80,7 +80,7 @@ async function ofAnAssessment(of = path): Promise<string> {
   })
 }
 
-test('a test is received as it is told of, and nothing is said again when it is refused', async () => {
+test('a test is received as documented, and is not sent again when it is refused', async () => {
   const sent = await expecting(202, api.call(`${path}/test`, { method: 'POST' }))
   const id = textAt(sent.body, 'id')
   const delivery = await ended(id)
@@ -104,7 +104,7 @@ test('a test is received as it is told of, and nothing is said again when it is 
   ])
 })
 
-test('what the receiver did not take is delivered when it is asked for again, under its own id', async () => {
+test('a refused delivery is sent again on request, under its id', async () => {
   status = 500
   const id = await ofAnAssessment()
   const failed = await ended(id)
@@ -120,13 +120,13 @@ test('what the receiver did not take is delivered when it is asked for again, un
   const delivered = await ended(id)
   expect([at(delivered, 'status'), outcomesOf(delivered)]).toEqual(['delivered', [...outcomesOf(failed), [204, null]]])
   expect(receivedAs(id)).toHaveLength(3)
-  // What was taken once may be asked for as well.
+  // A successful delivery may also be requested again.
   await expecting(202, api.call(`${path}/deliveries/${id}/redeliver`, { method: 'POST' }))
   await waitFor('a fourth attempt', () => (receivedAs(id).length === 4 ? true : undefined))
   expect(at(await ended(id), 'status')).toBe('delivered')
 })
 
-test('an outage of the receiver is made good by a recovery, each delivery once more', async () => {
+test('a recovery after an outage of the receiver sends each delivery once more', async () => {
   const since = new Date().toISOString()
   status = 503
   const missed = [await ofAnAssessment(), await ofAnAssessment()]
@@ -149,7 +149,7 @@ test('an outage of the receiver is made good by a recovery, each delivery once m
   })
 })
 
-test('what has not been taken when the subscription is disabled is over, and is recovered once it is enabled', async () => {
+test('disabling a subscription ends its pending deliveries, and a recovery after enabling sends them', async () => {
   const since = new Date().toISOString()
   status = 500
   const id = await ofAnAssessment()
@@ -169,7 +169,7 @@ test('what has not been taken when the subscription is disabled is over, and is 
   await waitFor(`the recovery of ${id}`, async () => (at(await ended(id), 'status') === 'delivered' ? true : undefined))
 })
 
-test('asked for amid the attempt during which the subscription was disabled and enabled, a delivery is sent once more, and its key is not used up before', async () => {
+test('a delivery requested during an attempt, after a disabling and enabling, is sent once more, and its key is not used up before', async () => {
   const { promise: answer, resolve: refuse } = Promise.withResolvers<{ status: number }>()
   const hanging: OutsideServer = await startOutsideServer(() => (hanging.asked.length === 1 ? answer : { status: 204 }))
   const made = await expecting(
@@ -190,7 +190,7 @@ test('asked for amid the attempt during which the subscription was disabled and 
     )
   expect(at((await again()).body, 'status')).toBe('pending')
   refuse({ status: 500 })
-  // What has been pending then is cancelled once the lease of its attempt is over.
+  // The pending delivery is cancelled after the lease of its attempt has ended.
   const delivered = await waitFor(
     'the delivery',
     async () => {
@@ -213,7 +213,7 @@ test('asked for amid the attempt during which the subscription was disabled and 
   await hanging.close()
 }, 150_000)
 
-test('a delivery to an endpoint that pauses is listed as pending, with the instant from which it is due', async () => {
+test('a delivery to a paused endpoint is listed as pending, with the time from which it is due', async () => {
   const busy = await startOutsideServer(() => ({ status: 503, headers: { 'retry-after': '600' } }))
   const made = await expecting(
     201,
@@ -237,7 +237,7 @@ test('a delivery to an endpoint that pauses is listed as pending, with the insta
   await busy.close()
 })
 
-test('every answer was one that the document allows', async () => {
+test('every answer is documented', async () => {
   expect(await watched.seen()).toContain('redeliverWebhook 202')
   expect(await watched.undocumented()).toEqual([])
 })

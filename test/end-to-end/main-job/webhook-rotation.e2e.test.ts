@@ -38,7 +38,7 @@ afterAll(async () => {
   await receiver.close()
 })
 
-/** The webhook about an assessment that ends for want of consent. */
+/** The webhook about an assessment that fails without consent. */
 async function webhook(): Promise<ReceivedWebhook> {
   return webhookAbout(receiver, await requestAssessment(api, assessmentBody(patientId, [await photograph()])))
 }
@@ -51,7 +51,7 @@ async function rotate(graceSeconds: number): Promise<void> {
   secrets.push(textAt(rotated.body, 'secret'))
 }
 
-/** Which of the secrets so far, the first one first, verifies it as the official library does. */
+/** For each secret so far, in order: whether the official library verifies the webhook with it. */
 function verifying({ body, headers }: ReceivedWebhook): boolean[] {
   return secrets.map((secret) => {
     try {
@@ -64,7 +64,7 @@ function verifying({ body, headers }: ReceivedWebhook): boolean[] {
   })
 }
 
-/** Whether the published key of that id made one of the signatures. */
+/** Whether one of the signatures is from the published key with that id. */
 async function isSignedByKey(kid: string, { body, headers }: ReceivedWebhook): Promise<boolean> {
   const published = await fetch(`${platform.baseUrl}/v1/clinical-api/.well-known/webhook-keys?kid=${kid}`)
   const key = createPublicKey({ key: Object(at(await published.json(), 'keys', 0)), format: 'jwk' })
@@ -75,7 +75,7 @@ async function isSignedByKey(kid: string, { body, headers }: ReceivedWebhook): P
 
 const currentKey = async () => textAt((await expecting(200, api.call(path))).body, 'public_key_id')
 
-test('every delivery verifies with the secret that the receiver has, while it is replaced under way and after', async () => {
+test('every delivery verifies with the secret of the receiver, during and after its replacement', async () => {
   const before = await webhook()
   expect(verifying(before)).toEqual([true])
   const firstKey = await currentKey()
@@ -90,7 +90,7 @@ test('every delivery verifies with the secret that the receiver has, while it is
   expect(await Promise.all([firstKey, secondKey].map((kid) => isSignedByKey(kid, during)))).toEqual([true, true])
 })
 
-test('a secret that became known signs nothing once it is replaced without grace', async () => {
+test('a leaked secret signs nothing after a replacement without grace', async () => {
   await rotate(0)
   const after = await webhook()
   expect(verifying(after)).toEqual([true, false, true])

@@ -26,7 +26,7 @@ const subscribe = (path: string, more: object = {}) =>
     api.call(base, { body: { url: `http://127.0.0.1:1/${path}`, event_types: ['assessment.failed'], ...more } }),
   )
 
-/** The record without what only the answer that made it carries. */
+/** The record without the members that only the creating answer contains. */
 function readable({ body }: ApiAnswer): unknown {
   const { secret: _, ...record } = Object(body)
   return record
@@ -36,7 +36,7 @@ async function publishedKeys(kid: unknown): Promise<unknown> {
   return at((await expecting(200, watched.send(`${keyList}?kid=${String(kid)}`))).body, 'keys')
 }
 
-test('every write answers with the record and the version that a GET then shows', async () => {
+test('every write returns the record and the version of the next GET', async () => {
   const made = await subscribe('written')
   const path = `${base}/${textAt(made.body, 'id')}`
   const writes = [
@@ -65,7 +65,7 @@ test('every write answers with the record and the version that a GET then shows'
   })
 })
 
-test('a version that was read is what If-Match takes, whatever became of other subscriptions since', async () => {
+test('If-Match accepts the version that was read, also after changes of other subscriptions', async () => {
   const [one, two] = [await subscribe('one'), await subscribe('two')]
   const etag = (await expecting(200, api.call(`${base}/${textAt(one.body, 'id')}`))).headers.get('etag') ?? ''
   await expecting(
@@ -82,7 +82,7 @@ test('a version that was read is what If-Match takes, whatever became of other s
   expect(at((await expecting(412, change('second'))).body, 'code')).toBe('precondition-failed')
 })
 
-test('a secret stands in the answer that made it and nowhere else', async () => {
+test('only the answer that created a secret contains it', async () => {
   const made = await subscribe('secret')
   const path = `${base}/${textAt(made.body, 'id')}`
   const rotated = await expecting(
@@ -101,7 +101,7 @@ test('a secret stands in the answer that made it and nowhere else', async () => 
   }
 })
 
-test('the key list has the key of the record, and the one before while it still signs', async () => {
+test('the key list has the key of the record, and the previous one while it still signs', async () => {
   const made = await subscribe('keys')
   const id = textAt(made.body, 'id')
   const rotated = await expecting(200, api.call(`${base}/${id}/rotate-secret`, { method: 'POST' }))
@@ -118,7 +118,7 @@ test('the key list has the key of the record, and the one before while it still 
   expect(await publishedKeys(at(rotated.body, 'public_key_id'))).toEqual([])
 })
 
-test('what is deleted is gone from every list, and makes room at its address', async () => {
+test('a deleted subscription is in no list, and its address may be used again', async () => {
   const made = await subscribe('deleted')
   const path = `${base}/${textAt(made.body, 'id')}`
   expect((await stranger.call(path, { method: 'DELETE' })).status).toBe(404)
@@ -129,7 +129,7 @@ test('what is deleted is gone from every list, and makes room at its address', a
   expect(at((await subscribe('deleted')).body, 'id')).not.toBe(at(made.body, 'id'))
 })
 
-test('every answer was one that the document allows', async () => {
+test('every answer is documented', async () => {
   expect(await watched.seen()).toEqual(
     expect.arrayContaining([
       'changeWebhookSubscription 412',

@@ -29,7 +29,7 @@ describe('the ids of a valid body', () => {
   })
 
   it('may be left out, and the members keep their order', () => {
-    expect(rewrite({ name: 'a' })).toEqual({ name: 'a' })
+    expect(rewrite({ name: 'a' })).toStrictEqual({ name: 'a' })
     expect(JSON.stringify(rewrite({ case_id: upper, name: 'a' }))).toBe(JSON.stringify({ case_id: lower, name: 'a' }))
   })
 

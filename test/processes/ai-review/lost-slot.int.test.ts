@@ -4,7 +4,7 @@ import { cancelReview } from '../../../commands/ai-review/cancel-review.ts'
 import { supersedeReview } from '../../../commands/ai-review/supersede-review.ts'
 import { execute } from '../../../commands/handling/execute.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
-import { aiReviewSlots, type SlotClaim } from '../../../streams/ai-review-slot/aggregate.ts'
+import { aiReviewSlots, type SlotHolder } from '../../../streams/ai-review-slot/aggregate.ts'
 import type { AiReviewEvent } from '../../../streams/ai-review/events.ts'
 import { aiReviews } from '../../../streams/ai-review/aggregate.ts'
 import { contextOf, watched } from '../../commands/handling/decision-world.ts'
@@ -22,7 +22,7 @@ afterAll(() => world.close())
 beforeEach(() => world.reset())
 
 /** A review that holds the slot of a case of its own, and to which these facts happened. */
-async function holder(...facts: readonly AiReviewEvent[]): Promise<SlotClaim> {
+async function holder(...facts: readonly AiReviewEvent[]): Promise<SlotHolder> {
   const own = { aiReviewId: randomUUID(), caseId: randomUUID(), orgId: world.orgId, ...(await storedImages(world)) }
   const claimedAt = world.now().toISOString()
   const claimed = slotFact('AiReviewSlotClaimed', { ...own, requestEventId: randomUUID(), claimedAt })
@@ -38,10 +38,10 @@ async function holder(...facts: readonly AiReviewEvent[]): Promise<SlotClaim> {
   return claimed.data
 }
 
-const slotOf = ({ caseId }: SlotClaim) => aiReviewSlots.of(world.orgId, caseId, ids.product).stream
+const slotOf = ({ caseId }: SlotHolder) => aiReviewSlots.of(world.orgId, caseId, ids.product).stream
 
 /** Another instance gives the slot to a new review, and gets no further. */
-async function superseding(old: SlotClaim): Promise<SlotClaim> {
+async function superseding(old: SlotHolder): Promise<SlotHolder> {
   const supersedes = { aiReviewId: old.aiReviewId, reason: 'new photographs' }
   const claimedAt = world.now().toISOString()
   const claimed = slotFact('AiReviewSlotClaimed', {
@@ -56,7 +56,7 @@ async function superseding(old: SlotClaim): Promise<SlotClaim> {
 }
 
 /** The row that stands for a claim whose appends have not all happened. */
-function open({ aiReviewId, caseId, claimedAt }: SlotClaim, deps: ProcessDependencies = world.deps) {
+function open({ aiReviewId, caseId, claimedAt }: SlotHolder, deps: ProcessDependencies = world.deps) {
   const payload = {
     cause: { eventId: aiReviewId, correlationId: ids.event },
     caseId,
@@ -155,7 +155,7 @@ describe('a review that loses its slot while a step is under way', () => {
 
 describe('what a crash cut off from the claim', () => {
   /** Both streams as they have to be in the end, whatever happened on the way. */
-  async function expectOpened(old: SlotClaim, made: SlotClaim): Promise<void> {
+  async function expectOpened(old: SlotHolder, made: SlotHolder): Promise<void> {
     const told = {
       aiReviewId: old.aiReviewId,
       supersededById: made.aiReviewId,
@@ -220,11 +220,11 @@ it.each(['cancelled', 'superseded'] as const)(
     const review = await awaitingReview(world)
     world.pass(5)
     const target = aiReviews.of(world.orgId, review)
-    const claim = slotFact('AiReviewSlotClaimed', {
+    const holder = slotFact('AiReviewSlotClaimed', {
       aiReviewId: randomUUID(),
       supersedes: { aiReviewId: review, reason: null },
     }).data
-    const command = { claim, request: null, now: world.now() }
+    const command = { holder, request: null, now: world.now() }
     const decide = end === 'cancelled' ? cancelReview : supersedeReview
     const stored: string[] = []
     const put: ProcessDependencies['objects']['put'] = async (...parameters) => {

@@ -4,7 +4,7 @@ import { bindProcess } from '../../../processes/runtime/bound-process.ts'
 import { createClaimsPool } from '../../../processes/runtime/claims-pool.ts'
 import type { StepOutcome } from '../../../processes/runtime/process.ts'
 import { createWorkers, type Workers } from '../../../processes/runtime/workers.ts'
-import { createProjectionRunner, type ProjectionRunner } from '../../../projections/runtime/runner.ts'
+import type { ProjectionRunner } from '../../../projections/runtime/runner.ts'
 import {
   emptyDatabase,
   filter,
@@ -15,7 +15,7 @@ import {
   ticketFold,
 } from '../../projections/runtime/tickets.ts'
 import { openTicketWorld, type TicketWorld } from '../../projections/runtime/ticket-world.ts'
-import { reminders } from './reminders.ts'
+import { reminders, startList } from './reminders.ts'
 
 const begunAt = Date.parse('2030-01-01T00:00:00.000Z')
 const times = { stepTimeoutMs: 55_000, stepLeaseMs: 60_000 }
@@ -40,7 +40,7 @@ beforeEach(() => {
   at = begunAt
 })
 afterEach(async () => {
-  // What is left over would be on the next list, too.
+  // An unfinished ticket would be on the next list, too.
   const { revision } = await world.store.load({ fold: ticketFold, stream: `ticket-${ticket}` })
   if (revision === 0n) await say(world.store, `ticket-${ticket}`, renamed(ticket, 'over'))
   await workers.close(200)
@@ -48,7 +48,10 @@ afterEach(async () => {
   await emptyDatabase(world.pool)
 })
 
-/** Has the step of one row run, after the first time without its list: `act` says what becomes of each run. Returns the lease of each. */
+/**
+ * Runs the step of one row, from the second run on without its list. `act` decides how each run ends. Returns the
+ * leases of the runs.
+ */
 async function leasesOf(
   key: string,
   act: (run: number) => StepOutcome | undefined | Promise<StepOutcome | undefined>,
@@ -56,16 +59,7 @@ async function leasesOf(
   const { store, pool } = world
   ticket = key
   const leases: string[] = []
-  runner = createProjectionRunner({
-    eventStore: store,
-    pool,
-    projectors: [reminders.list],
-    filter,
-    logger: silentLogger,
-    heartbeatMs: 50,
-  })
-  runner.start()
-  await runner.caughtUp()
+  runner = await startList(world)
   const { position } = await say(store, `ticket-${key}`, opened(key, 'at 2029-12-31T00:00:00.000Z'))
   await vi.waitFor(async () => expect((await pool.query('select from reminder_list.todo')).rowCount).toBe(1), {
     timeout: 15_000,
@@ -75,7 +69,7 @@ async function leasesOf(
     calls: [],
     act: async (_todo: unknown, { leaseUntil }: { readonly leaseUntil: string }, run: number) => {
       leases.push(leaseUntil)
-      // The list sees nothing of what a run appends.
+      // The list does not advance past the append of a run.
       await runner.close()
       const outcome = await act(run)
       return outcome?.kind === 'done'
@@ -111,7 +105,7 @@ const claims = async () =>
   ).rows
 const later = (ms: number) => new Date(begunAt + ms)
 
-it('a step that goes on is run again at once, under the same lease, though its list stands still', async () => {
+it('a step that continues runs again at once, under the same lease, although its list does not advance', async () => {
   const leases = await leasesOf('on', (run) => {
     at += 1_000
     return run < 3 ? continues : undefined
@@ -120,7 +114,7 @@ it('a step that goes on is run again at once, under the same lease, though its l
   expect(leases).toEqual(Array.from({ length: 3 }, () => later(60_000).toISOString()))
 })
 
-it('has the lease made longer once that leaves it less than its time limit', async () => {
+it('a step that continues extends a lease that has less left than the time limit', async () => {
   const kept: unknown[] = []
   const leases = await leasesOf('long', async (run) => {
     kept.push((await claims())[0]?.lease_until)
@@ -132,7 +126,7 @@ it('has the lease made longer once that leaves it less than its time limit', asy
   expect(kept).toEqual([later(60_000), later(110_000)])
 })
 
-it('is left to whoever has taken its claim over', async () => {
+it('a step does not continue if another worker has taken over its claim', async () => {
   const taken = Promise.withResolvers<void>()
   const leases = await leasesOf('lost', async (run) => {
     if (run > 1) return undefined
@@ -148,7 +142,7 @@ it('is left to whoever has taken its claim over', async () => {
   expect(await claims()).toEqual([{ worker: 'another', lease_until: later(118_000) }])
 })
 
-it('is given back by workers that are to stop', async () => {
+it('a step does not continue if the workers stop, and its row is given back', async () => {
   const closed = Promise.withResolvers<void>()
   const leases = await leasesOf('stop', (run) => {
     if (run > 1) return undefined
@@ -160,7 +154,7 @@ it('is given back by workers that are to stop', async () => {
   expect(await claims()).toMatchObject([{ lease_until: Number.NEGATIVE_INFINITY }])
 })
 
-it('is given back by workers that are told to stop while its lease is made longer', async () => {
+it('a step does not continue if the workers stop while its lease is extended, and its row is given back', async () => {
   const other = await world.pool.connect()
   const leases = await leasesOf('halt', async (run) => {
     if (run > 1) return undefined
@@ -179,7 +173,7 @@ it('is given back by workers that are told to stop while its lease is made longe
   expect(await claims()).toMatchObject([{ lease_until: Number.NEGATIVE_INFINITY }])
 })
 
-describe('what threw before a run that went on counts no more', () => {
+describe('errors before a run that continued no longer count', () => {
   const settled = async () =>
     (
       await world.pool.query<{ failures: number }>(
@@ -188,8 +182,8 @@ describe('what threw before a run that went on counts no more', () => {
     ).rows
 
   it.each([
-    ['to a run that throws after it', 1, () => Promise.reject(new Error('of these tests'))],
-    ['to a run that waits after it', 0, () => ({ kind: 'wait', until: new Date(at + 600_000) })],
+    ['when a later run throws', 1, () => Promise.reject(new Error('of these tests'))],
+    ['when a later run waits', 0, () => ({ kind: 'wait', until: new Date(at + 600_000) })],
   ] satisfies [string, number, () => StepOutcome | Promise<StepOutcome>][])('%s', async (_to, failures, last) => {
     await leasesOf(`past-${failures}`, (run) => {
       if (run <= 2) throw new Error('of these tests')

@@ -1,39 +1,48 @@
 import { defineProjector } from '../../../projections/runtime/projector.ts'
 import { insertRow, patchRow, removeRow } from '../../../projections/runtime/row-changes.ts'
-import type { LaneBudget, Process, StepContext, StepOutcome, TodoRow } from '../../../processes/runtime/process.ts'
-import { freeLane, laneTodoTable } from '../../../processes/runtime/todo-tables.ts'
+import type {
+  ConcurrencyLimits,
+  Process,
+  StepContext,
+  StepOutcome,
+  TodoRow,
+} from '../../../processes/runtime/process.ts'
+import { keyedTodoTable, noConcurrencyKey } from '../../../processes/runtime/todo-tables.ts'
 import type { TicketEvent } from '../../projections/runtime/tickets.ts'
 
-/** What steps of these tests do, and on which workers. */
+/** The work of the steps of these tests, and the limits of their workers. */
 export interface ErrandDeps {
-  readonly budget: LaneBudget
+  readonly limits: ConcurrencyLimits
   readonly run: (todo: TodoRow, context: StepContext) => Promise<StepOutcome>
 }
 
-/** A process with lanes: an errand per ticket, in the lane of its team. A title `at <instant>` says when it is due. */
+/**
+ * A process with concurrency keys: an errand per ticket, with its team as key. A title `at <instant>` contains its due
+ * time.
+ */
 export const errands: Process<ErrandDeps> = {
   name: 'errands',
   list: defineProjector<TicketEvent>()({
     name: 'errand_list',
     version: 1,
-    tables: [laneTodoTable],
+    tables: [keyedTodoTable],
     handlers: {
       TicketOpened: ({ data, recordedAt, metadata }) => [
-        insertRow(laneTodoTable, {
+        insertRow(keyedTodoTable, {
           key: data.ticketId,
           step: 'run',
           orgId: metadata.orgId,
           dueAt: data.title.startsWith('at ') ? data.title.slice(3) : recordedAt,
           payload: {},
-          lane: data.team === 'free' ? freeLane : data.team,
+          lane: data.team === 'free' ? noConcurrencyKey : data.team,
         }),
       ],
       TicketRenamed: ({ data }) => [
-        patchRow(laneTodoTable, { key: data.ticketId, step: 'run', dueAt: data.title.slice(3) }),
+        patchRow(keyedTodoTable, { key: data.ticketId, step: 'run', dueAt: data.title.slice(3) }),
       ],
-      TicketClosed: ({ data }) => [removeRow(laneTodoTable, { key: data.ticketId, step: 'run' })],
+      TicketClosed: ({ data }) => [removeRow(keyedTodoTable, { key: data.ticketId, step: 'run' })],
     },
   }),
   steps: { run: (todo, { run }, context) => run(todo, context) },
-  lanes: ({ budget }) => budget,
+  concurrency: ({ limits }) => limits,
 }

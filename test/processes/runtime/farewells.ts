@@ -4,12 +4,15 @@ import type { Process, TodoRow } from '../../../processes/runtime/process.ts'
 import { todoTable } from '../../../processes/runtime/todo-tables.ts'
 import type { TicketEvent } from '../../projections/runtime/tickets.ts'
 
-/** Told of each step; what it appends is no matter of the tests that use it. */
+/** `told` receives the row of each step. The step appends nothing. */
 export interface FarewellDeps {
   readonly told: (todo: TodoRow) => void
 }
 
-/** Another process beside `reminders`, with a list of its own: a ticket that was closed is told once an hour. */
+/**
+ * Another process beside `reminders`, with its own list: one step for each closed ticket, put off for an hour each
+ * time.
+ */
 export const farewells: Process<FarewellDeps> = {
   name: 'farewells',
   list: defineProjector<TicketEvent>()({

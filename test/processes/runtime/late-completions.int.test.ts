@@ -8,7 +8,7 @@ import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { errands } from './errands.ts'
 
 let database: FreshDatabase
-/** Whoever waits in it for what another one holds is refused. */
+/** A statement that waits for a lock of another worker fails. */
 let pool: Pool
 let ours: Claims
 let theirs: Claims
@@ -52,7 +52,7 @@ const completionOf = (key: string): Completion => ({
   failures: 0,
 })
 
-/** They give back a row whose lease is over, and have not committed it. */
+/** The other worker gives back a row whose lease has ended, and has not committed this. */
 async function whileTheySettle(work: (client: PoolClient) => Promise<unknown>): Promise<void> {
   await inTransaction(pool, async (client) => {
     await theirs.settle([completionOf('their-late')], client)
@@ -62,22 +62,21 @@ async function whileTheySettle(work: (client: PoolClient) => Promise<unknown>): 
 
 const keysOf = async (claiming: ReturnType<Claims['claim']>) => (await claiming).map(({ todo }) => todo.key)
 
-describe('a claim whose lease is over and which is just being given back', () => {
+describe('a claim with an ended lease that its worker is giving back', () => {
   it.each([
-    ['with lanes', shares],
+    ['with concurrency keys', shares],
     ['without', undefined],
-  ])('is passed over by one who gives back and claims, %s', async (_, lanes) => {
+  ])('is passed over by a claim, %s', async (_, shared) => {
     await whileTheySettle(async () => {
-      expect(
-        await keysOf(ours.completeAndClaim([completionOf('our-late')], 16, at(30_000), at(50_000), lanes)),
-      ).toEqual(['fresh'])
+      await ours.settle([completionOf('our-late')])
+      expect(await keysOf(ours.claim(16, at(30_000), at(50_000), shared))).toEqual(['fresh'])
     })
-    expect(await keysOf(ours.claim(16, at(60_000), at(80_000), lanes))).toEqual(
+    expect(await keysOf(ours.claim(16, at(60_000), at(80_000), shared))).toEqual(
       expect.arrayContaining(['our-late', 'their-late']),
     )
   })
 
-  it('is passed over by whoever forgets those of rows that are gone', async () => {
+  it('is passed over by a sweep of claims without rows', async () => {
     await pool.query('delete from errand_list.todo')
     const left = async () =>
       (await pool.query<{ key: string }>('select key from runtime.claims')).rows.map(({ key }) => key)

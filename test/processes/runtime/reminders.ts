@@ -5,20 +5,22 @@ import { todoTable } from '../../../processes/runtime/todo-tables.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'
 import { RevisionConflictError } from '../../../streams/store/errors.ts'
 import { stepCommand } from '../../../processes/runtime/step-identity.ts'
-import { renamed, ticketFold, type TicketEvent } from '../../projections/runtime/tickets.ts'
+import { createProjectionRunner, type ProjectionRunner } from '../../../projections/runtime/runner.ts'
+import type { TicketWorld } from '../../projections/runtime/ticket-world.ts'
+import { filter, renamed, silentLogger, ticketFold, type TicketEvent } from '../../projections/runtime/tickets.ts'
 
-/** What steps of these tests may use. */
+/** The dependencies of the steps of these tests. */
 export interface ReminderDeps {
   readonly store: EventStore
   /** Each run of a step, in order. */
   readonly calls: string[]
-  /** What a step does beside its append; may throw or wait. */
+  /** Runs before the append of a step. It may throw or wait. An outcome replaces the append. */
   readonly act: (todo: TodoRow, context: StepContext, call: number) => Promise<StepOutcome | undefined>
 }
 
 /**
- * A ticket that was opened is to be renamed once; its renaming ends the work. `payload` names the event that caused it.
- * A title `at <instant>` says when it is due.
+ * An opened ticket is renamed once. Its renaming ends the work. `payload` names the event that caused it. A title
+ * `at <instant>` contains its due time.
  */
 export const reminders: Process<ReminderDeps> = {
   name: 'reminders',
@@ -53,7 +55,22 @@ export const reminders: Process<ReminderDeps> = {
   },
 }
 
-/** Appends the outcome unless the stream has it already. */
+/** Starts a runner for the list alone. Resolves when the list has caught up. */
+export async function startList({ store, pool }: Pick<TicketWorld, 'store' | 'pool'>): Promise<ProjectionRunner> {
+  const runner = createProjectionRunner({
+    eventStore: store,
+    pool,
+    projectors: [reminders.list],
+    filter,
+    logger: silentLogger,
+    heartbeatMs: 50,
+  })
+  runner.start()
+  await runner.caughtUp()
+  return runner
+}
+
+/** Appends the outcome, unless the stream contains it. */
 export async function appendRenaming(store: EventStore, todo: TodoRow, title: string): Promise<StepOutcome> {
   const stream = `ticket-${todo.key}`
   const { state, revision } = await store.load({ fold: ticketFold, stream })

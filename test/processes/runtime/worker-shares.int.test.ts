@@ -23,13 +23,13 @@ let node: TestEventStore
 let store: EventStore
 let database: FreshDatabase
 let pool: Pool
-/** The workers' own, so that what they ask can be counted. */
+/** Only the workers use it, so their queries can be counted. */
 let workersPool: Pool
 let runner: ProjectionRunner
 let workers: Workers
 let hanging: PromiseWithResolvers<void>
 let calls: string[]
-let asked = 0
+let queries = 0
 let round = 0
 
 beforeAll(async () => {
@@ -39,7 +39,7 @@ beforeAll(async () => {
   pool = createPool({ url: database.url, max: 8 })
   workersPool = createClaimsPool({ url: database.url, max: 8 })
   workersPool.on('acquire', () => {
-    asked += 1
+    queries += 1
   })
 })
 afterAll(async () => {
@@ -72,11 +72,11 @@ afterEach(async () => {
 const now = new Date('2030-01-01T00:00:00.000Z')
 const [past, soon] = ['at 2029-12-31T00:00:00.000Z', 'at 2030-01-01T00:00:00.001Z']
 
-/** Ten workers, ten steps of one process that are due and hang, and word of what the other process does. */
+/** Ten workers and ten due steps of one process that hang. `said` resolves with the first step of the other process. */
 async function hangTen(): Promise<{ readonly said: Promise<string> }> {
   const keys = Array.from({ length: 10 }, (_, index) => `r${round}-${index}`)
   await Promise.all(keys.map((key) => say(store, `ticket-${key}`, opened(key, past))))
-  // Never due by the clock of the workers, however near.
+  // By the clock of the workers it is never due.
   await say(store, `ticket-r${round}-later`, opened(`r${round}-later`, soon))
   await runner.caughtUp()
   const { promise: said, resolve } = Promise.withResolvers<string>()
@@ -108,7 +108,7 @@ async function hangTen(): Promise<{ readonly said: Promise<string> }> {
   return { said }
 }
 
-it('steps of one process that hang never take the workers that are kept for the others', async () => {
+it('steps of one process that hang do not take the workers that are reserved for the others', async () => {
   const { said } = await hangTen()
   const other = `r${round}-other`
   await say(store, `ticket-${other}`, closed(other))
@@ -118,19 +118,18 @@ it('steps of one process that hang never take the workers that are kept for the 
   await expect.poll(() => calls.length, { timeout: 15_000 }).toBe(10)
 }, 20_000)
 
-it('a process that has all the workers it may have is not asked after until one of its steps ends', async () => {
+it('a process without room reads no rows until one of its steps ends', async () => {
   await hangTen()
-  await expect.poll(() => workers.isReady()).toBe(true)
-  // Whatever the start still does is over by then.
+  // The queries of the start end meanwhile.
   await new Promise((resolve) => setTimeout(resolve, 200))
-  const before = asked
+  const before = queries
   const wakes = 5
   for (let wake = 0; wake < wakes; wake += 1) {
     workers.wake()
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
-  // A round asks for rows of the other process and when its next one is due; twice that leaves room for one from before.
-  expect(asked - before).toBeGreaterThan(0)
-  expect(asked - before).toBeLessThanOrEqual(wakes * 4)
+  // A round claims rows of the other process and reads when its next one is due. Twice that leaves room for another round.
+  expect(queries - before).toBeGreaterThan(0)
+  expect(queries - before).toBeLessThanOrEqual(wakes * 4)
   expect(calls).toHaveLength(8)
 }, 20_000)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Pool } from '../../../platform/database/database.ts'
-import { createProjectionRunner, type ProjectionRunner } from '../../../projections/runtime/runner.ts'
+import type { ProjectionRunner } from '../../../projections/runtime/runner.ts'
 import { bindProcess } from '../../../processes/runtime/bound-process.ts'
 import { Claims } from '../../../processes/runtime/claims.ts'
 import { createWorkers, type Workers, type WorkersOptions } from '../../../processes/runtime/workers.ts'
@@ -9,7 +9,7 @@ import { notifyWorkers } from '../../../processes/runtime/wake-ups.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'
 import { emptyDatabase, filter, opened, renamed, say, silentLogger } from '../../projections/runtime/tickets.ts'
 import { openTicketWorld, type TicketWorld } from '../../projections/runtime/ticket-world.ts'
-import { appendRenaming, reminders, type ReminderDeps } from './reminders.ts'
+import { appendRenaming, reminders, startList, type ReminderDeps } from './reminders.ts'
 
 let world: TicketWorld
 let store: EventStore
@@ -27,19 +27,6 @@ afterEach(async () => {
   await runner.close()
   await emptyDatabase(pool)
 })
-
-async function startList(): Promise<void> {
-  runner = createProjectionRunner({
-    eventStore: store,
-    pool,
-    projectors: [reminders.list],
-    filter,
-    logger: silentLogger,
-    heartbeatMs: 50,
-  })
-  runner.start()
-  await runner.caughtUp()
-}
 
 function dependencies(act: ReminderDeps['act'] = async () => undefined): ReminderDeps {
   return { store, calls: [], act }
@@ -83,8 +70,8 @@ function eventually(check: () => Promise<void> | void): Promise<void> {
 }
 
 describe('workers', () => {
-  it('work off what is due, once', async () => {
-    await startList()
+  it('work off each due row once', async () => {
+    runner = await startList(world)
     const deps = dependencies()
     startWorkers(deps)
     const keys = Array.from({ length: 40 }, fresh)
@@ -94,8 +81,8 @@ describe('workers', () => {
     expect(new Set(deps.calls)).toEqual(new Set(keys))
   })
 
-  it('take nothing of a list of another version, and forget no claim of it', async () => {
-    await startList()
+  it('claim nothing from a list of another version, and forget none of its claims', async () => {
+    runner = await startList(world)
     await runner.stop(reminders.list.name)
     await pool.query(
       `insert into reminder_list.todo (key, step, due_at, payload) values ('other', 'rename', '2020-01-01', '{}')`,
@@ -118,8 +105,8 @@ describe('workers', () => {
     expect(await left()).toBe(0)
   })
 
-  it('share a list between instances without working anything off twice', async () => {
-    await startList()
+  it('of two instances work off each row once', async () => {
+    runner = await startList(world)
     const deps = dependencies(async () => {
       await new Promise((resolve) => setTimeout(resolve, 2))
       return undefined
@@ -127,7 +114,7 @@ describe('workers', () => {
     const notifying = notifyWorkers(runner, pool, silentLogger)
     startWorkers(deps)
     const processes = [bindProcess(reminders, deps)]
-    // This one is told by Postgres, as it would be in another process.
+    // Postgres notifies these workers, as in another process.
     const other = createWorkers({ eventStore: store, pool, processes, filter, logger: silentLogger, pollMs: 60_000 })
     running.push(other)
     other.start()
@@ -139,8 +126,8 @@ describe('workers', () => {
     expect(deps.calls.toSorted()).toEqual(keys.toSorted())
   })
 
-  it('do not run a step again before its list has seen what it appended', async () => {
-    await startList()
+  it('do not run a step again before its list contains the event that it appended', async () => {
+    runner = await startList(world)
     const hasStopped = Promise.withResolvers<void>()
     const deps = dependencies(async () => {
       await hasStopped.promise
@@ -150,7 +137,7 @@ describe('workers', () => {
     const key = fresh()
     await say(store, `ticket-${key}`, opened(key))
     await eventually(() => expect(deps.calls).toEqual([key]))
-    // The list stands still from here on, while the row is still there for everyone to see.
+    // From here on the list does not advance, so its row stays.
     await runner.close()
     hasStopped.resolve()
     await eventually(async () =>
@@ -163,12 +150,10 @@ describe('workers', () => {
     expect(deps.calls).toEqual([key])
   })
 
-  it('forget a claim with the row that it is for', async () => {
-    await startList()
+  it('forget the claim of a row that the list has removed', async () => {
+    runner = await startList(world)
     const deps = dependencies()
-    // The workers' one sweep is over by then.
-    const workers = startWorkers(deps, { pollMs: 60_000 })
-    await eventually(() => expect(workers.isReady()).toBe(true))
+    startWorkers(deps, { pollMs: 60_000 })
     const keys = Array.from({ length: 5 }, fresh)
     await Promise.all(keys.map((key) => say(store, `ticket-${key}`, opened(key))))
     await eventually(() => expect(deps.calls.toSorted()).toEqual(keys.toSorted()))
@@ -176,8 +161,8 @@ describe('workers', () => {
     expect(await todos()).toBe(0)
   })
 
-  it('keep the time that a row says, by the clock they are given', async () => {
-    await startList()
+  it('run a step when its row is due, by their clock', async () => {
+    runner = await startList(world)
     let now = new Date('2030-01-01T00:00:00.000Z')
     const deps = dependencies()
     const workers = startWorkers(deps, { now: () => now })
@@ -195,10 +180,10 @@ describe('workers', () => {
     await eventually(() => expect(deps.calls).toEqual([early, late]))
   })
 
-  it('try again a step that threw, and one that was put off, without an event', async () => {
-    await startList()
+  it('run a step again that threw or was put off, without an event', async () => {
+    runner = await startList(world)
     const deps = dependencies(async (_todo, _context, call) => {
-      if (call === 1) throw new Error('a moment of weakness')
+      if (call === 1) throw new Error('of these tests')
       return call === 2 ? { kind: 'retry', after: 10, reason: 'circuit_open' } : undefined
     })
     startWorkers(deps)
@@ -210,7 +195,7 @@ describe('workers', () => {
   })
 
   it('wait for an open attempt until its lease ends', async () => {
-    await startList()
+    runner = await startList(world)
     let now = new Date('2030-01-01T00:00:00.000Z')
     const until = new Date('2030-01-01T00:00:20.000Z')
     const deps = dependencies(async (_todo, _context, call) => (call === 1 ? { kind: 'wait', until } : undefined))
@@ -226,8 +211,8 @@ describe('workers', () => {
     await eventually(() => expect(deps.calls).toEqual([key, key]))
   })
 
-  it('abort a step that takes too long, and leave one alone that heeds nothing', async () => {
-    await startList()
+  it('abort a step that takes too long, and abandon a step that ignores this', async () => {
+    runner = await startList(world)
     const reasons: unknown[] = []
     const deps = dependencies((_todo, { signal }, call) => {
       if (call === 1)
@@ -247,8 +232,8 @@ describe('workers', () => {
     expect(deps.calls).toHaveLength(3)
   })
 
-  it('take over from an instance that died, once its lease has ended', async () => {
-    await startList()
+  it('take over from a dead instance when its lease has ended', async () => {
+    runner = await startList(world)
     const key = fresh()
     await say(store, `ticket-${key}`, opened(key))
     await eventually(async () => expect(await todos()).toBe(1))
@@ -262,8 +247,8 @@ describe('workers', () => {
     expect(deps.calls).toEqual([key])
   })
 
-  it('take over from an instance that died while its clock was ahead, without waiting until then', async () => {
-    await startList()
+  it('take over at once from a dead instance whose clock was ahead', async () => {
+    runner = await startList(world)
     const key = fresh()
     await say(store, `ticket-${key}`, opened(key))
     await eventually(async () => expect(await todos()).toBe(1))
@@ -276,8 +261,8 @@ describe('workers', () => {
     expect(deps.calls).toEqual([key])
   })
 
-  it('forget what an instance claimed whose clock was ahead, once the list has it no more', async () => {
-    await startList()
+  it('forget the claim of an instance whose clock was ahead, when the list has removed its row', async () => {
+    runner = await startList(world)
     await runner.stop(reminders.list.name)
     await pool.query(
       `insert into reminder_list.todo (key, step, due_at, payload) values ('gone', 'rename', '2020-01-01', '{}')`,
@@ -291,24 +276,23 @@ describe('workers', () => {
     expect((await pool.query('select key from runtime.claims')).rows).toEqual([])
   })
 
-  it('touch nothing before the list has reached the head of the log', async () => {
+  it('claim nothing before the list has reached the head of the log', async () => {
     const key = fresh()
     await say(store, `ticket-${key}`, opened(key), renamed(key, 'long done'))
-    await startList()
+    runner = await startList(world)
     await runner.close()
     await pool.query(`insert into reminder_list.todo values ($1, 'rename', null, now() - interval '1 hour', '{}')`, [
       key,
     ])
     await pool.query(`update runtime.projectors set commit_position = 1, prepare_position = 1`)
     const deps = dependencies()
-    const workers = startWorkers(deps, { pollMs: 10 })
+    startWorkers(deps, { pollMs: 10 })
     await new Promise((resolve) => setTimeout(resolve, 200))
-    expect(workers.isReady()).toBe(false)
     expect(deps.calls).toEqual([])
   })
 
-  it('finish what is in hand when they are closed, and give the rest back', async () => {
-    await startList()
+  it('finish their steps when they close, and give the other rows back', async () => {
+    runner = await startList(world)
     const begun = Promise.withResolvers<void>()
     const finish = Promise.withResolvers<void>()
     const deps = dependencies(async () => {
@@ -332,15 +316,15 @@ describe('workers', () => {
     await eventually(async () => expect(await titleOf(other)).toBe('renamed'))
   })
 
-  it('end when they are closed while they connect', { timeout: 15_000 }, async () => {
-    await startList()
+  it('end when they close while they connect', { timeout: 15_000 }, async () => {
+    runner = await startList(world)
     await startWorkers(dependencies()).close()
     const listening = `select pid from pg_stat_activity where datname = current_database() and query = 'listen todo_lists'`
     await eventually(async () => expect((await pool.query(listening)).rows).toEqual([]))
   })
 
-  it('race for one stream and still append one outcome', async () => {
-    await startList()
+  it('append one outcome when five race for a stream', async () => {
+    runner = await startList(world)
     const key = fresh()
     const { position } = await say(store, `ticket-${key}`, opened(key))
     const todo = {

@@ -78,7 +78,7 @@ export async function decideConsent(
 }
 
 /** What the GET of the review of its case says; null without one. */
-export async function findReview(
+async function findReview(
   { timeline: { pool }, world: { orgId } }: GivenTimeline,
   { caseId }: Analysis,
 ): Promise<AiReviewDetails | null> {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { changeUserStatus } from '../../../commands/users/change-status.ts'
+import { changeUser } from '../../../commands/users/change-user.ts'
 import { eraseUserEverywhere } from '../../../commands/users/erase-user.ts'
 import {
   addOrganisationMembership,
@@ -26,7 +26,8 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-const admit = () => undefined
+const administration = { tenant: null, isPlatformWide: true, isWhole: true }
+const unconditional = { profile: null, administration, requireMatch: () => undefined }
 
 interface Story {
   readonly user: ReturnType<typeof newUser>
@@ -52,7 +53,7 @@ function membershipIn(userId: string, organisation: Organisation | undefined) {
 function status(user: Story['user'], to: 'active' | 'suspended' | 'deactivated') {
   const command = { to, holdId: randomUUID(), changedBy: randomUUID(), now: world.now() }
   const context = contextOf(world)
-  return (deps: UserDependencies) => changeUserStatus(deps, user.userId, command, context, admit)
+  return (deps: UserDependencies) => changeUser(deps, user.userId, { ...unconditional, status: command }, context)
 }
 
 /** Each request, with what it does in its order. */
@@ -139,7 +140,7 @@ const stories: Readonly<Record<string, { readonly effects: readonly string[]; re
         await status(story.user, 'deactivated')(world.routes)
         const context = contextOf(world)
         const request = (deps: UserDependencies) =>
-          eraseUserEverywhere(deps, story.user.userId, randomUUID(), context, admit)
+          eraseUserEverywhere(deps, story.user.userId, { changedBy: randomUUID(), administration }, context)
         return { ...story, request }
       },
     },

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { execute } from '../../../commands/handling/execute.ts'
 import { answeringRefusals } from '../../../commands/handling/refusals.ts'
 import { administratorsOf } from '../../../commands/users/administrators.ts'
-import { changeUserStatus } from '../../../commands/users/change-status.ts'
+import { changeUser } from '../../../commands/users/change-user.ts'
 import {
   addOrganisationMembership,
   assignRoleFirst,
@@ -35,7 +35,8 @@ const rounds = 200
 const atOnce = 20
 const answering = answeringRefusals({ 'role-deleted': { code: 'role-in-use' } })
 const changedBy = randomUUID()
-const admit = () => undefined
+const administration = { tenant: null, isPlatformWide: true, isWhole: true }
+const unconditional = { profile: null, administration, requireMatch: () => undefined }
 
 /** Many rounds, of which some run at the same time. Each has streams of its own. */
 async function eachRound(round: () => Promise<void>): Promise<void> {
@@ -210,7 +211,7 @@ test('one administrator is not removed while the other one is suspended', async 
     const suspend = { to: 'suspended', holdId: randomUUID(), changedBy, now: world.now() } as const
     const answers = await both(
       endOrganisationMembership(one, first, changedBy, contextOf(world)),
-      changeUserStatus(other, second.userId, suspend, contextOf(world), admit),
+      changeUser(other, second.userId, { ...unconditional, status: suspend }, contextOf(world)),
     )
     await expectAdministrator(organisation, answers)
   })

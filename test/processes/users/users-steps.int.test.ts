@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { execute } from '../../../commands/handling/execute.ts'
 import { answeringRefusals } from '../../../commands/handling/refusals.ts'
-import { changeUserStatus } from '../../../commands/users/change-status.ts'
+import { changeUser } from '../../../commands/users/change-user.ts'
 import { eraseUserEverywhere } from '../../../commands/users/erase-user.ts'
 import { endOrganisationMembership } from '../../../commands/users/organisation-membership.ts'
 import { registerUser, type RegisterUser } from '../../../commands/users/register-user.ts'
@@ -43,11 +43,12 @@ beforeEach(async () => {
   user = newUser(organisation)
 })
 
-const admit = () => undefined
+const administration = { tenant: null, isPlatformWide: true, isWhole: true }
+const unconditional = { profile: null, administration, requireMatch: () => undefined }
 
 function setStatus(to: 'active' | 'suspended' | 'deactivated', routes = world.routes) {
   const command = { to, holdId: randomUUID(), changedBy: randomUUID(), now: world.now() }
-  return changeUserStatus(routes, user.userId, command, contextOf(world), admit)
+  return changeUser(routes, user.userId, { ...unconditional, status: command }, contextOf(world))
 }
 
 async function typesOfUser(): Promise<string[]> {
@@ -153,7 +154,12 @@ describe('a processor that is killed at each of its effects', () => {
       async () => {
         await registered(world, user)
         await setStatus('deactivated')
-        await eraseUserEverywhere(world.routes, user.userId, randomUUID(), contextOf(world), admit)
+        await eraseUserEverywhere(
+          world.routes,
+          user.userId,
+          { changedBy: randomUUID(), administration },
+          contextOf(world),
+        )
       },
     ],
     [

@@ -169,7 +169,7 @@ export async function expectWhole(
   world.pass(60)
   const other = { userId: randomUUID(), key: addressKey(email), fingerprint: null }
   const claim = await reserveForUser({ ...world, store: otherStore }, other, contextOf(world))
-  expect(claim.kind).toBe(isThere ? 'held' : 'claimed')
-  if (claim.kind === 'claimed') await claim.release()
+  expect(claim.kind).toBe(isThere ? 'held' : 'reserved')
+  if (claim.kind === 'reserved') await claim.release()
   return user
 }

@@ -38,14 +38,14 @@ const review = {
 
 const rows = (...events: AiReviewEvent[]) => rowsAfter(aiReviewsProjector, recorded(events))
 
-/** The one review after these facts, as far as it differs from one that was only requested. */
+/** The review after these facts: the members that differ from a review that was only requested. */
 async function changes(...events: AiReviewEvent[]): Promise<Record<string, unknown>> {
   const { ai_reviews: [row] = [] } = await rows(...events)
   return Object.fromEntries(Object.entries(row ?? {}).filter(([name, value]) => value !== Reflect.get(review, name)))
 }
 
 describe('the AI reviews read model', () => {
-  it('has the request and its images, and no address of any', async () => {
+  it('contains the request and its images, but no addresses', async () => {
     const all = await rows(requested)
     expect(all['ai_reviews']).toEqual([review])
     const image = {
@@ -89,7 +89,7 @@ describe('the AI reviews read model', () => {
     })
   })
 
-  it('forgets what a provider case held that was replaced (T29)', async () => {
+  it('removes the image ids of a replaced provider case (T29)', async () => {
     const { ai_review_images: images } = await rows(requested, caseCreated, sent)
     expect(images?.map((image) => [image['provider_image_id'], image['provider_image_hash']])).toEqual([
       [71, 'h71'],
@@ -105,7 +105,7 @@ describe('the AI reviews read model', () => {
     expect(replaced['ai_reviews']?.[0]).toMatchObject({ provider_case_id: 701, status: 'in_progress' })
   })
 
-  it('has the result, its lesions and the quality of each image', async () => {
+  it('contains the result, its lesions and the quality of each image', async () => {
     const second = { ...lesion, lesionNumber: 2, category: 'Malignant' }
     const completed = fact('AiReviewCompleted', { lesions: [lesion, second], lesionCount: 2 })
     const all = await rows(requested, caseCreated, sent, accepted, completed)
@@ -135,13 +135,13 @@ describe('the AI reviews read model', () => {
     expect(JSON.stringify(all)).not.toContain('raw-responses')
   })
 
-  it('has a completed review without any lesion', async () => {
+  it('contains a completed review without lesions', async () => {
     const all = await rows(requested, caseCreated, accepted, fact('AiReviewCompleted', { lesions: [], lesionCount: 0 }))
     expect(all['ai_review_lesions']).toEqual([])
     expect(all['ai_review_results']).toHaveLength(1)
   })
 
-  it('says why a review failed, and why it was cancelled', async () => {
+  it('contains the reason of a failure and of a cancellation', async () => {
     const failed = {
       status: 'failed',
       error_classification: 'provider_client_error',
@@ -157,7 +157,7 @@ describe('the AI reviews read model', () => {
     }
   })
 
-  it('has the verdict, provider version and image quality of a review that failed after processing', async () => {
+  it('contains the verdict, provider version and image quality of a review that failed after processing', async () => {
     const imageQuality = [{ imageId: ids.image, quality: 'IMAGE_QUALITY_UNSUITABLE' }]
     const providerOutcome = { analysisResult: 'PROCESSING_FAILED', providerVersion: '4.2', imageQuality }
     const all = await rows(
@@ -174,7 +174,7 @@ describe('the AI reviews read model', () => {
     expect(all['ai_review_results']).toEqual([])
   })
 
-  it('says which review superseded one, and when, whatever it had come to', async () => {
+  it('contains the superseding review and the instant, for a review of any status', async () => {
     const superseded = {
       status: 'superseded',
       superseded_by_id: ids.newReview,

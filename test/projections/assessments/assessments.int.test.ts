@@ -23,7 +23,7 @@ const row = {
 }
 
 describe('the assessments read model', () => {
-  it('has the request, and its images in the order of the request, and asks for none of them before the next event says that it should', async () => {
+  it('contains the request and its images in order, and asks for uploads only after the next event', async () => {
     const { assessments, assessment_images: images } = await rowsAfter(assessmentsProjector, recorded([requested]))
     expect(assessments).toEqual([{ ...row, case_id: null, stream_revision: '0' }])
     expect(images).toEqual([
@@ -32,7 +32,7 @@ describe('the assessments read model', () => {
     ])
   })
 
-  it('follows an assessment whose images are awaited, to its end without them', async () => {
+  it('follows an assessment with awaited images to its end without them', async () => {
     const awaited = fact('AssessmentUploadsAwaited')
     const { assessments: waiting } = await rowsAfter(assessmentsProjector, recorded([requested, awaited]))
     expect(waiting).toEqual([{ ...row, case_id: null, status: 'awaiting_images', stream_revision: '1' }])
@@ -48,7 +48,7 @@ describe('the assessments read model', () => {
     expect(images?.map((image) => image['object_key'])).toEqual([null, null])
   })
 
-  it('has the case and the places of the images once it is submitted', async () => {
+  it('contains the case and the places of the images after the submit', async () => {
     const { assessments, assessment_images: images } = await rowsAfter(
       assessmentsProjector,
       recorded([requested, submitted, reviewRequested]),
@@ -57,7 +57,7 @@ describe('the assessments read model', () => {
     expect(images?.map((image) => image['object_key'])).toEqual(submitted.data.images.map(({ object }) => object.key))
   })
 
-  it('has the result, or why there is none', async () => {
+  it('contains the result or the reason of the failure', async () => {
     const completed = fact('AssessmentCompleted')
     const { assessments: done } = await rowsAfter(
       assessmentsProjector,
@@ -79,7 +79,7 @@ describe('the assessments read model', () => {
     expect(over).toEqual([{ ...row, status: 'failed', failure_code: 'ANALYSIS_TIMEOUT', updated_at: at(30) }])
   })
 
-  it('keeps assessments apart', async () => {
+  it('changes only the rows of its own assessment', async () => {
     const id = ids.event
     const events = [
       requested,
@@ -94,11 +94,11 @@ describe('the assessments read model', () => {
     expect(images?.filter((image) => image['object_key'] === null)).toHaveLength(2)
   })
 
-  it('follows the revision of the stream through every type of event, so that If-Match can name it', () => {
+  it('follows the revision of the stream for every event type, because If-Match uses it', () => {
     expect(Object.keys(assessmentsProjector.handlers).toSorted()).toEqual(Object.keys(assessmentEvents).toSorted())
   })
 
-  it('stops at a fact of an assessment that it does not know', async () => {
+  it('stops at an event of an unknown assessment', async () => {
     await expect(rowsAfter(assessmentsProjector, recorded([submitted]))).rejects.toThrow('patch of a missing row')
   })
 })

@@ -7,7 +7,7 @@ import { patients } from '../../../streams/patient/aggregate.ts'
 import { recorded, rowsAfter } from '../../support/given-projector.ts'
 import { at, caseFact, ids, patientFact } from '../../streams/facts.ts'
 
-/** Characters of four bytes that no compression makes fewer. */
+/** Characters of four bytes that do not compress. */
 function randomText(length: number): string {
   return Array.from({ length }, () => String.fromCodePoint(0x2_0000 + randomInt(0xa000))).join('')
 }
@@ -42,12 +42,12 @@ describe('the patients read model', () => {
     expect(identifiers).toEqual([ofPatient('nhs', 'canary-9434765919')])
   })
 
-  it('has none for a registration that was revoked', async () => {
+  it('has no row for a revoked registration', async () => {
     const rows = await rowsAfter(patientsProjector, recorded([registered, patientFact('PatientRegistrationRevoked')]))
     expect(rows).toEqual({ patients: [], patient_identifiers: [] })
   })
 
-  it('reads as nothing but ids and instants after the subject was erased', async () => {
+  it("contains only ids and instants after the patient's erasure", async () => {
     const erased = patientFact('PatientRegistered', { givenName: null, familyName: null, dob: null, identifiers: null })
     const nobody = { ...row, given_name: null, family_name: null, dob: null, identifiers: null }
     expect(await rowsAfter(patientsProjector, recorded([erased]))).toEqual({
@@ -73,7 +73,7 @@ describe('the patients read model', () => {
     })
   })
 
-  it('shows a patient as last corrected, under the identifiers of then alone', async () => {
+  it('contains the last correction of a patient, with its identifiers only', async () => {
     const events = [
       registered,
       patientFact('PatientCorrected'),
@@ -105,7 +105,7 @@ describe('the patients read model', () => {
     })
   })
 
-  it('takes identifiers that are one to Postgres for one, and the longest there are', async () => {
+  it('writes one row for identifiers that are equal in Postgres, and accepts the longest identifiers', async () => {
     const identifiers = [
       { scheme: 'a', value: 'b\u0000' },
       { scheme: 'a', value: 'b\u{fffd}' },
@@ -121,7 +121,7 @@ describe('the patients read model', () => {
 })
 
 describe('the cases read model', () => {
-  it('has a row for each case, without what was said of it freely', async () => {
+  it('has a row for each case, without its free text', async () => {
     const opened = caseFact('CaseOpened')
     const own = caseFact('CaseOpened', {
       caseId: ids.event,
@@ -143,7 +143,7 @@ describe('the cases read model', () => {
     expect(cases).toEqual([{ ...row, case_id: ids.event, product_id: null, external_reference: null }, row])
   })
 
-  it('has a row for each finding and each diagnosis, and moves the case on', async () => {
+  it('has a row for each finding and each diagnosis, and updates the case', async () => {
     const stream = cases.of(ids.org, ids.case).stream
     const [opened, found, diagnosed, superseded] = [
       caseFact('CaseOpened'),

@@ -22,7 +22,7 @@ describe('the consent types read model', () => {
     stream_revision: '0',
   }
 
-  it('has a row for each type and for each of its text versions, in the organisation that its stream names', async () => {
+  it('has a row for each type and for each text version, in the organisation of its stream', async () => {
     const second = {
       ...consentTypeFact('ConsentTextVersionPublished', {
         textVersionId: ids.event,
@@ -61,7 +61,7 @@ describe('the consent types read model', () => {
     ])
   })
 
-  it('stands at the revision of its stream once the type is used', async () => {
+  it('has the revision of the stream after the first use of the type', async () => {
     const { consent_types: types } = await rowsAfter(
       consentTypesProjector,
       recorded([created, { ...consentTypeFact('ConsentTypeUsed'), stream }]),
@@ -69,7 +69,7 @@ describe('the consent types read model', () => {
     expect(types).toEqual([{ ...type, stream_revision: '1' }])
   })
 
-  it('tells how a type is described now, and nothing of one that was deleted', async () => {
+  it('contains the present description of a type, and no row of a deleted one', async () => {
     const updated = { ...consentTypeFact('ConsentTypeUpdated'), stream }
     const { consent_types: types } = await rowsAfter(consentTypesProjector, recorded([created, published, updated]))
     const { displayName, description, required, updatedAt } = updated.data
@@ -83,7 +83,7 @@ describe('the consent types read model', () => {
     })
   })
 
-  it('allows a code once in an organisation, and again in another', async () => {
+  it('accepts a code once per organisation', async () => {
     const other = {
       ...consentTypeFact('ConsentTypeCreated', { consentTypeId: ids.event, organisationId: ids.otherOrg }),
       stream: consentTypes.of(ids.otherOrg, ids.event).stream,
@@ -97,13 +97,13 @@ describe('the consent types read model', () => {
     await expect(rowsAfter(consentTypesProjector, recorded([created, doubled]))).rejects.toThrow('duplicate key')
   })
 
-  it('stops at a text version of a type that it does not know', async () => {
+  it('stops at a text version of an unknown type', async () => {
     await expect(rowsAfter(consentTypesProjector, recorded([published]))).rejects.toThrow('patch of a missing row')
   })
 })
 
 describe('the consent records read model', () => {
-  it('keeps every decision, with the revision that breaks ties', async () => {
+  it('contains every decision, with the revision that orders decisions of one instant', async () => {
     const granted = consentFact('ConsentRecorded')
     const withdrawn = consentFact('ConsentRecorded', {
       consentId: ids.event,

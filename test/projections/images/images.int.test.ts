@@ -37,7 +37,7 @@ const declared = [
 ]
 
 describe('the images read model', () => {
-  it('has an image that was declared by itself, and where it lies once it is received', async () => {
+  it('contains a single declared image, and its place in the object store once it is received', async () => {
     const own = { ...owner, owner_id: ownImage, assessment_id: null, case_id: ids.case }
     const row = {
       image_id: ownImage,
@@ -60,7 +60,7 @@ describe('the images read model', () => {
     })
   })
 
-  it('follows those of an assessment from their declaration to its end', async () => {
+  it('follows the images of an assessment from the declaration to the end', async () => {
     const story = [
       assessmentFact('AssessmentRequested'),
       assessmentFact('AssessmentUploadsAwaited'),
@@ -86,7 +86,7 @@ describe('the images read model', () => {
     })
   })
 
-  it('leaves those of a failed assessment as they were', async () => {
+  it('does not change the images of a failed assessment', async () => {
     const expired = assessmentFact('AssessmentFailed', { aiReviewId: null, code: 'UPLOAD_WINDOW_EXPIRED' })
     const { image_owners: never } = await rowsAfter(
       imagesProjector,

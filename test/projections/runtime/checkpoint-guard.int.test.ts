@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { inTransaction } from '../../../platform/database/transaction.ts'
-import { CheckpointLostError, shareOf, writeShares } from '../../../projections/runtime/batch-writer.ts'
+import { CheckpointLostError, partOf, writeBatch } from '../../../projections/runtime/batch-writer.ts'
 import { ensureRuntimeSchema, prepareProjector } from '../../../projections/runtime/schema.ts'
 import { recorded } from '../../support/given-projector.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
@@ -25,11 +25,11 @@ it('compares both numbers of a position: events of one append share the first', 
   const events = recorded([opened('t1')])
   const first = { commit: 100n, prepare: 80n }
   const second = { commit: 100n, prepare: 90n }
-  await writeShares(pool, [shareOf(ticketCounts, events, position, second)])
-  await expect(writeShares(pool, [shareOf(ticketCounts, [], first, { commit: 200n, prepare: 200n })])).rejects.toThrow(
+  await writeBatch(pool, [partOf(ticketCounts, events, position, second)])
+  await expect(writeBatch(pool, [partOf(ticketCounts, [], first, { commit: 200n, prepare: 200n })])).rejects.toThrow(
     CheckpointLostError,
   )
-  await writeShares(pool, [shareOf(ticketCounts, [], second, { commit: 200n, prepare: 200n })])
+  await writeBatch(pool, [partOf(ticketCounts, [], second, { commit: 200n, prepare: 200n })])
   const { rows } = await pool.query('select commit_position::text as at from runtime.projectors')
   expect(rows).toEqual([{ at: '200' }])
 })

@@ -21,8 +21,8 @@ function member(name: string, position: Position): Member {
 function written(batches: readonly (readonly MemberBatch[])[]): string[][] {
   return batches.map((batch) =>
     batch.map(
-      ({ member: { projector }, events: own, share }) =>
-        `${projector.name} ${own.length} ${share?.from.commit}-${share?.to.commit}`,
+      ({ member: { projector }, events: own, part }) =>
+        `${projector.name} ${own.length} ${part?.from.commit}-${part?.to.commit}`,
     ),
   )
 }
@@ -54,7 +54,7 @@ describe('a feed', () => {
     ])
   })
 
-  it('moves checkpoints with the server’s, and returns no share for a handler that throws', async () => {
+  it('moves checkpoints with the server’s, and returns no part for a handler that throws', async () => {
     const batches: (readonly MemberBatch[])[] = []
     const thrower = defineProjector<TicketEvent>()({
       ...ticketCounts,

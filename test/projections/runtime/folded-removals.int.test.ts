@@ -89,7 +89,7 @@ it('removals of rows by values leave the same rows in one batch as one after the
   )
 })
 
-it('a row that the same event has removed by its values is not in the way of a new one', async () => {
+it('a row that the same event removed by its values does not block a new one', async () => {
   await fill([
     insertRow(steps, { list: 'a', step: 'x', owner: 'o' }),
     insertRow(steps, { list: 'b', step: 'x', owner: 'p' }),

@@ -7,7 +7,7 @@ import { tickets } from './tickets.ts'
 const ticket = { ticketId: 't1', title: 'first', team: 'red', openedAt: '2026-01-01T00:00:00.000Z', streamRevision: 0n }
 
 function titleAfter(...changes: RowChange[]): unknown {
-  const plan = new RowPlan(new Map([[tickets.name, tickets]]))
+  const plan = new RowPlan([tickets])
   for (const change of changes) plan.add([change])
   const [step] = plan.steps
   return step?.kind === 'rows' ? [...step.rows.values()][0]?.values['title'] : undefined

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { inTransaction } from '../../../platform/database/transaction.ts'
-import { shareOf, writeShares } from '../../../projections/runtime/batch-writer.ts'
+import { partOf, writeBatch } from '../../../projections/runtime/batch-writer.ts'
 import { beat, markCaughtUp, readCheckpoints } from '../../../projections/runtime/checkpoints.ts'
 import { ensureRuntimeSchema, prepareProjector } from '../../../projections/runtime/schema.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
@@ -30,9 +30,9 @@ afterAll(async () => {
 const changes: Record<string, () => Promise<unknown>> = {
   'a heartbeat': () => inTransaction(pool, (client) => beat(client, [later.name, earlier.name])),
   'a batch': () =>
-    writeShares(
+    writeBatch(
       pool,
-      [later, earlier].map((projector) => shareOf(projector, [], start, end)),
+      [later, earlier].map((projector) => partOf(projector, [], start, end)),
     ),
   'the end of a rebuild': async () => {
     const known = await readCheckpoints(pool, [later.name, earlier.name])

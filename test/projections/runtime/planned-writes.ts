@@ -20,8 +20,8 @@ export function singly(changes: readonly RowChange[]): Batch {
 }
 
 /** The final writes of a batch that changes one table. */
-export function statementsFor({ schema, table }: PlannedTable, batch: Batch): Statement[] {
-  const plan = new RowPlan(new Map([[table.name, table]]))
+function statementsFor({ schema, table }: PlannedTable, batch: Batch): Statement[] {
+  const plan = new RowPlan([table])
   for (const changes of batch) plan.add(changes)
   return plan.steps.flatMap((step) => statementsOf(schema, step))
 }

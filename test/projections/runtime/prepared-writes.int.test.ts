@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { inTransaction } from '../../../platform/database/transaction.ts'
-import { shareOf, writeShares } from '../../../projections/runtime/batch-writer.ts'
+import { partOf, writeBatch } from '../../../projections/runtime/batch-writer.ts'
 import type { Projector } from '../../../projections/runtime/projector.ts'
 import { createProjector, ensureRuntimeSchema, prepareProjector } from '../../../projections/runtime/schema.ts'
 import { recorded } from '../../support/given-projector.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
-import { opened, renamed, ticketBoard, type TicketEvent } from './tickets.ts'
+import { opened, ticketBoard, type TicketEvent } from './tickets.ts'
 
 let database: FreshDatabase
 let pool: Pool
@@ -29,32 +29,13 @@ afterAll(async () => {
 /** Writes the events as one batch after the earlier ones. */
 async function write(projector: Projector, ...events: readonly TicketEvent[]): Promise<void> {
   const at = reached.get(projector.name) ?? 0n
-  await writeShares(pool, [
-    shareOf(projector, recorded(events), { commit: at, prepare: at }, { commit: at + 1n, prepare: at + 1n }),
+  await writeBatch(pool, [
+    partOf(projector, recorded(events), { commit: at, prepare: at }, { commit: at + 1n, prepare: at + 1n }),
   ])
   reached.set(projector.name, at + 1n)
 }
 
-/** Number of statements like this one that the connection has prepared. */
-async function preparedLike(text: string): Promise<number> {
-  const {
-    rows: [row],
-  } = await pool.query<{ count: number }>(
-    'select count(*)::int as count from pg_prepared_statements where statement like $1',
-    [text],
-  )
-  return row?.count ?? 0
-}
-
 describe('a prepared write', () => {
-  it('needs no plan for the size of a table', async () => {
-    await write(ticketBoard, opened('0'))
-    await write(ticketBoard, renamed('0', 'x'))
-    expect(await preparedLike('insert into "ticket_board"."tickets" %')).toBe(1)
-    expect(await preparedLike('%update runtime.projectors p set commit_position%')).toBe(1)
-    expect(await preparedLike('update "ticket_board"."tickets" %')).toBe(0)
-  })
-
   it('goes to the copy that replaces the one it was prepared on, also while it waits, and back', async () => {
     const ticketsIn = async (schema: string) => {
       const { rows } = await other.query<{ ticket_id: string }>(

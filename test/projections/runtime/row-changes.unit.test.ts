@@ -25,26 +25,26 @@ const event = { thingId: 'a', kind: 'small', sha256Sum: null, fingerprint: 'of n
 const table = 'things'
 
 describe('a row change', () => {
-  it('takes the members that have a column, in the names of the columns', () => {
+  it('keeps the members that have a column, under the name of the column', () => {
     const row = { thing_id: 'a', kind: 'small', sha256_sum: null }
-    expect(insertRow(things, event)).toEqual({ op: 'insert', table, row })
-    expect(upsertRow(things, event)).toEqual({ op: 'upsert', table, row })
+    expect(insertRow(things, event)).toStrictEqual({ op: 'insert', table, row })
+    expect(upsertRow(things, event)).toStrictEqual({ op: 'upsert', table, row })
   })
 
-  it('sets what is given in the row of its key', () => {
-    expect(patchRow(things, { ...event, parts: ['wheel'] })).toEqual({
+  it('sets the given members in the row with its key', () => {
+    expect(patchRow(things, { ...event, parts: ['wheel'] })).toStrictEqual({
       op: 'patch',
       table,
       key: { thing_id: 'a' },
       set: { kind: 'small', sha256_sum: null, parts: ['wheel'] },
     })
-    expect(removeRow(things, event)).toEqual({ op: 'remove', table, key: { thing_id: 'a' } })
+    expect(removeRow(things, event)).toStrictEqual({ op: 'remove', table, key: { thing_id: 'a' } })
   })
 
-  it('concerns the rows that match', () => {
+  it('changes the matching rows', () => {
     const where = { sha256_sum: null }
-    expect(removeRows(things, { sha256Sum: null })).toEqual({ op: 'remove-where', table, where })
-    expect(patchRows(things, { sha256Sum: null }, { kind: 'large' })).toEqual({
+    expect(removeRows(things, { sha256Sum: null })).toStrictEqual({ op: 'remove-where', table, where })
+    expect(patchRows(things, { sha256Sum: null }, { kind: 'large' })).toStrictEqual({
       op: 'patch-where',
       table,
       where,
@@ -53,7 +53,7 @@ describe('a row change', () => {
   })
 })
 
-it('the values of a column are no part of the stored shape', () => {
+it('the values of a column are not part of the stored shape', () => {
   const projector = defineProjector<never>()({ name: 'things', version: 1, tables: [things], handlers: {} })
   const columns = {
     thing_id: 'uuid',

@@ -18,7 +18,7 @@ const ticket = { ticketId: 't1', title: 'first', team: 'red', openedAt: '2026-01
 const { ticketId } = ticket
 
 function planned(...changes: RowChange[]): PlanStep[] {
-  const plan = new RowPlan(new Map([tickets, watchers, news].map((table) => [table.name, table])))
+  const plan = new RowPlan([tickets, watchers, news])
   for (const change of changes) plan.add([change])
   return plan.steps
 }
@@ -49,7 +49,7 @@ describe('the fold of row changes', () => {
     ).toEqual([{ before: 'present', after: 'partial', values: { title: 'a', team: 'blue', ticket_id: 't1' } }])
   })
 
-  it('remembers what must have been there before a row was removed', () => {
+  it('keeps the required state of a row before its removal', () => {
     expect(folded(insertRow(tickets, ticket), removeRow(tickets, { ticketId }))[0]).toMatchObject({
       before: 'absent',
       after: 'gone',
@@ -85,7 +85,7 @@ describe('the fold of row changes', () => {
     expect(() => planned({ op: 'remove', table: 'tickets', key: {} })).toThrow('leaves out its key ticket_id')
   })
 
-  it('takes two spellings of a composite key apart', () => {
+  it('distinguishes two spellings of a composite key', () => {
     const one = upsertRow(watchers, { team: 'a', watcher: 'b,c', tags: [] })
     const other = upsertRow(watchers, { team: 'a,b', watcher: 'c', tags: [] })
     expect(folded(one, other)).toHaveLength(2)
@@ -111,7 +111,7 @@ describe('the order of a plan', () => {
     ])
   })
 
-  it('joins changes of one shape that nothing comes between', () => {
+  it('joins adjacent changes of one shape', () => {
     const steps = planned(tell('1'), upsertRow(tickets, ticket), tell('2'))
     expect(steps.map((step) => (step.kind === 'where' ? step.changes.length : step.rows.size))).toEqual([2, 1])
   })
@@ -161,7 +161,7 @@ describe('the order of a plan', () => {
       ])
     })
 
-    it('keeps them behind changes by other columns, which might meet their rows', () => {
+    it('keeps them after changes by other columns, which may match their rows', () => {
       expect(shapes(read('1'), removeRows(news, { watcher: 'a' }), announce('2'))).toEqual([
         'rows news 1',
         'where news 1',
@@ -202,7 +202,7 @@ describe('the order of a plan', () => {
     expect(steps).toHaveLength(2)
   })
 
-  it('tells a comparison with null from one with a value', () => {
+  it('distinguishes a comparison with null from one with a value', () => {
     expect(planned(removeRows(tickets, { note: null }), removeRows(tickets, { note: 'x' }))).toHaveLength(2)
   })
 
@@ -215,7 +215,7 @@ describe('the order of a plan', () => {
     ).toMatchObject([{ before: 'any', after: 'gone' }])
   })
 
-  it('goes on in one step behind removals that provably mean none of the later rows', () => {
+  it('continues in one step after removals that provably match none of the later rows', () => {
     const watch = (team: string, watcher: string) => upsertRow(watchers, { team, watcher, tags: [] })
     const counts = (...changes: RowChange[]) =>
       planned(...changes).map((step) =>

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Pool } from '../../../platform/database/database.ts'
-import { CheckpointLostError, shareOf, writeShares } from '../../../projections/runtime/batch-writer.ts'
+import { CheckpointLostError, partOf, writeBatch } from '../../../projections/runtime/batch-writer.ts'
 import { readCheckpoints } from '../../../projections/runtime/checkpoints.ts'
 import type { Projector } from '../../../projections/runtime/projector.ts'
 import { createProjectionRunner, type ProjectionRunner } from '../../../projections/runtime/runner.ts'
@@ -53,12 +53,12 @@ describe('a checkpoint', () => {
     const { position } = await inTransaction(pool, (client) => prepareProjector(client, ticketCounts))
     const events = recorded([opened('t1'), renamed('t1', 'a')])
     const to = events[1]?.position ?? position
-    await writeShares(pool, [shareOf(ticketCounts, events, position, to)])
-    await expect(writeShares(pool, [shareOf(ticketCounts, recorded([opened('t9')]), position, to)])).rejects.toThrow(
+    await writeBatch(pool, [partOf(ticketCounts, events, position, to)])
+    await expect(writeBatch(pool, [partOf(ticketCounts, recorded([opened('t9')]), position, to)])).rejects.toThrow(
       CheckpointLostError,
     )
     const older = { ...ticketCounts, version: 0 }
-    await expect(writeShares(pool, [shareOf(older, [], to, { commit: 999n, prepare: 999n })])).rejects.toThrow(
+    await expect(writeBatch(pool, [partOf(older, [], to, { commit: 999n, prepare: 999n })])).rejects.toThrow(
       CheckpointLostError,
     )
     expect(await rowsOf(ticketCounts)).toBe(2)

@@ -18,7 +18,7 @@ import type { KeyVault } from '../../../platform/kit/key-vault.ts'
 import { defineEvent, type EventDefinition, type EventOf } from '../../../streams/store/schema.ts'
 
 /** A sample aggregate, so the runtime is tested without any service. */
-export const ticketEvents = {
+const ticketEvents = {
   opened: defineEvent(
     'TicketOpened',
     Type.Object({ ticketId: Type.String(), title: Type.String(), team: Type.String() }),

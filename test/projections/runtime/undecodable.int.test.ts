@@ -15,7 +15,7 @@ import { readRows } from '../../support/given-projector.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { opened, openTicketStore, say, silentLogger, ticketCounts, tickets, type TicketEvent } from './tickets.ts'
 
-/** Listens to openings only. */
+/** Handles openings only. */
 const openings = defineProjector<TicketEvent>()({
   name: 'openings',
   version: 1,

@@ -64,7 +64,7 @@ describe('a newer version of a projector', () => {
     )
   })
 
-  it('and an older one in parallel never fight: the newer one takes over once', async () => {
+  it('and an older one in parallel switch only once: the newer one takes over', async () => {
     const ticket = await ticketNamed('a')
     const programs = [
       world.start([board(1)]),

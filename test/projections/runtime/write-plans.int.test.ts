@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Pool } from '../../../platform/database/database.ts'
 import { inTransaction } from '../../../platform/database/transaction.ts'
-import { shareOf, writeShares, createWritePool } from '../../../projections/runtime/batch-writer.ts'
+import { partOf, writeBatch, createWritePool } from '../../../projections/runtime/batch-writer.ts'
 import { ensureRuntimeSchema, prepareProjector } from '../../../projections/runtime/schema.ts'
 import { recorded } from '../../support/given-projector.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
@@ -32,7 +32,7 @@ async function write(event: TicketEvent): Promise<void> {
     { commit: at, prepare: at },
     { commit: at + 1n, prepare: at + 1n },
   ]
-  await writeShares(pool, [shareOf(ticketBoard, recorded([event]), from, to)], { copies })
+  await writeBatch(pool, [partOf(ticketBoard, recorded([event]), from, to)], { copies })
   at += 1n
 }
 

@@ -80,7 +80,7 @@ describe('a delivery', () => {
     expect(delivered).toEqual([{ ...due, status: 'delivered', next_attempt_at: null, stream_revision: '2' }])
   })
 
-  it('has the same id as in the streams, for whatever ids', async () => {
+  it('has the same id as in the streams, for any ids', async () => {
     const events = Array.from({ length: 64 }, (_, index) => ({ ...completed, id: v5(`event ${index}`, ids.event) }))
     const subscriptions = Array.from({ length: 4 }, (_, index) => v5(`subscription ${index}`, ids.subscription))
     const subscribing = subscriptions.map((subscriptionId) => ({
@@ -93,7 +93,7 @@ describe('a delivery', () => {
     )
   })
 
-  it('is one row for each row of the to-do list of the process, whatever became of the subscriptions', async () => {
+  it("has one row for each row of the process's to-do list, after any changes of subscriptions", async () => {
     const random = new SeededRandom(20_261_123)
     const acts = [
       'requestAssessment',
@@ -132,7 +132,7 @@ describe('a delivery', () => {
 })
 
 describe('the log of deliveries', () => {
-  it('has a delivery from the moment that it is scheduled, and its attempts', async () => {
+  it('contains a delivery from its schedule on, and its attempts', async () => {
     expect(await rowsOf(scheduled)).toEqual({ deliveries: [pending], attempts: [] })
     expect(await rowsOf(scheduled, attempted)).toEqual({
       deliveries: [{ ...pending, stream_revision: '1' }],
@@ -140,7 +140,7 @@ describe('the log of deliveries', () => {
     })
   })
 
-  it('has a test, which is about no assessment', async () => {
+  it('contains a test, which has no assessment', async () => {
     const test = fact('WebhookDeliveryScheduled', { eventType: 'webhook.test', assessmentId: null, origin: 'test' })
     expect(await rowsOf(test)).toEqual({
       deliveries: [{ ...pending, event_type: 'webhook.test', assessment_id: null, origin: 'test' }],
@@ -148,7 +148,7 @@ describe('the log of deliveries', () => {
     })
   })
 
-  it('says what an attempt came to, and when the next one is due', async () => {
+  it('contains the outcome of an attempt, and the due time of the next one', async () => {
     const delivered = { ...pending, status: 'delivered', next_attempt_at: null, stream_revision: '2' }
     expect(await rowsOf(scheduled, attempted, fact('WebhookDelivered'))).toEqual({
       deliveries: [delivered],
@@ -165,13 +165,13 @@ describe('the log of deliveries', () => {
     })
   })
 
-  it('has one row for an attempt that a crash cut off and that was made again under its number', async () => {
+  it('has one row for an attempt that was repeated under its number after a crash', async () => {
     const again = fact('WebhookDeliveryAttempted', { attemptedAt: at(52), leaseUntil: at(72) })
     const { attempts } = await rowsOf(scheduled, attempted, again, attemptFailed)
     expect(attempts).toEqual([{ ...refused, at: at(52) }])
   })
 
-  it('has it pending again once it is asked for again, its attempts going on', async () => {
+  it('shows a delivery as pending again after a redelivery request, with continued attempt numbers', async () => {
     const { deliveries, attempts } = await rowsOf(
       scheduled,
       attempted,
@@ -186,7 +186,7 @@ describe('the log of deliveries', () => {
     ])
   })
 
-  it('has it cancelled, and delivered all the same where the receiver took what was under way', async () => {
+  it('shows a delivery as cancelled, then as delivered if the receiver accepted the running attempt', async () => {
     const cancelled = fact('WebhookDeliveryCancelled')
     const row = { ...pending, status: 'cancelled', next_attempt_at: null }
     expect(await rowsOf(scheduled, cancelled)).toEqual({ deliveries: [{ ...row, stream_revision: '1' }], attempts: [] })
@@ -199,7 +199,7 @@ describe('the log of deliveries', () => {
     expect(late.attempts).toEqual([{ ...open, status_code: 204, duration_ms: 120 }])
   })
 
-  it('has it cancelled still where the receiver refused what was under way, and the attempt over', async () => {
+  it('still shows a delivery as cancelled if the receiver refused the running attempt, and the attempt as ended', async () => {
     const cancelled = fact('WebhookDeliveryCancelled')
     expect(
       await rowsOf(scheduled, attempted, cancelled, fact('WebhookDeliveryAttemptFailed', { nextAttemptAt: null })),
@@ -209,7 +209,7 @@ describe('the log of deliveries', () => {
     })
   })
 
-  it('counts that it was asked for where nothing came of it', async () => {
+  it('follows the revision after a redelivery request without effect', async () => {
     const { deliveries } = await rowsOf(scheduled, attempted, fact('WebhookRedeliveryUnneeded'))
     expect(deliveries).toEqual([{ ...pending, stream_revision: '2' }])
   })

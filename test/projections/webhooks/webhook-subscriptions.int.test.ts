@@ -43,7 +43,7 @@ const keyRow = {
   retired_at: null,
 }
 
-it('has a row for each subscription, with its place in the organisation stream, and one for each key', async () => {
+it('has a row for each subscription, with its revision in the organisation stream, and one for each key', async () => {
   const { webhook_subscriptions: rows, webhook_keys: keys } = await rowsOf(subscribed, unsigned)
   const thin = {
     ...row,
@@ -59,7 +59,7 @@ it('has a row for each subscription, with its place in the organisation stream, 
   expect([rows, keys]).toEqual([[row, thin], [keyRow]])
 })
 
-it('shows what was changed, and the revision of the last change of that one', async () => {
+it("contains the change, and the revision of the subscription's own last change", async () => {
   const { webhook_subscriptions: rows } = await rowsOf(
     subscribed,
     unsigned,
@@ -77,7 +77,7 @@ it('shows what was changed, and the revision of the last change of that one', as
   expect(rows?.[1]).toMatchObject({ subscription_id: ids.event, status: 'disabled', stream_revision: '3' })
 })
 
-it('says why it is disabled, and nothing of it once enabled', async () => {
+it('contains the reason of a disabling until it is enabled', async () => {
   const disabled = fact('WebhookSubscriptionDisabled', { reason: 'no_success' })
   const off = {
     ...row,
@@ -96,7 +96,7 @@ it('does not change at a warning', async () => {
   expect((await rowsOf(subscribed, fact('WebhookEndpointFailing'))).webhook_subscriptions).toEqual([row])
 })
 
-it('names the current key, and keeps the one before with its end', async () => {
+it('contains the current key, and the previous key with its end', async () => {
   const third = fact('WebhookSecretRotated', {
     publicKey: { ...publicKey, kid: 'third-key' },
     rotatedAt: at(50),
@@ -112,13 +112,13 @@ it('names the current key, and keeps the one before with its end', async () => {
   expect(Object.fromEntries((keys ?? []).map(({ kid, retired_at }) => [kid, retired_at]))).toEqual(ends)
 })
 
-it('of a scheme without keys has none, also when its secret is replaced', async () => {
+it('has no key for a scheme without keys, also after a rotation', async () => {
   const rotated = fact('WebhookSecretRotated', { subscriptionId: ids.event, publicKey: null })
   const { webhook_subscriptions: rows, webhook_keys: keys } = await rowsOf(unsigned, rotated)
   expect([rows?.[0], keys]).toMatchObject([{ public_key_id: null, updated_at: at(40) }, []])
 })
 
-it('forgets what was deleted, and its keys, but not those of another', async () => {
+it('removes a deleted subscription and its keys, but not those of another one', async () => {
   const other = fact('WebhookSubscribed', { subscriptionId: ids.claim, publicKey: { ...publicKey, kid: 'other-key' } })
   const { webhook_subscriptions: rows, webhook_keys: keys } = await rowsOf(
     subscribed,

@@ -7,7 +7,7 @@ let tables: ReadTables
 afterEach(() => tables.close())
 
 let next = 0
-/** A decision as the patient's stream has it, in order. */
+/** The next decision in the patient's stream. */
 function decided(
   decision: 'granted' | 'denied' | 'withdrawn',
   recordedAt: string,
@@ -32,13 +32,13 @@ async function latestAsOf(asOf: Date | null) {
 }
 
 describe('the latest decision on a consent', () => {
-  it('is the one of the greatest instant, whatever was recorded last', async () => {
+  it('is the one with the latest instant, in any order of recording', async () => {
     expect(await latest(decided('granted', at(1)), decided('withdrawn', at(3)), decided('granted', at(2)))).toEqual({
       ai_analysis: 'withdrawn',
     })
   })
 
-  it('is the one that was recorded last of those of one instant', async () => {
+  it('is the last recorded one among decisions of the same instant', async () => {
     expect(
       await latest(
         decided('granted', at(1)),
@@ -49,7 +49,7 @@ describe('the latest decision on a consent', () => {
     ).toEqual({ ai_analysis: 'denied' })
   })
 
-  it('as of an instant counts what had been decided by then, to the millisecond, whenever it was recorded', async () => {
+  it('as of an instant counts decisions up to that millisecond, in any order of recording', async () => {
     await latest(
       decided('granted', at(1)),
       decided('withdrawn', at(5)),
@@ -67,14 +67,14 @@ describe('the latest decision on a consent', () => {
     expect([await asOf(at(5)), await asOf(at(1_000))]).toEqual(['granted', 'granted'])
   })
 
-  it('is of each type by itself', async () => {
+  it('is separate for each consent type', async () => {
     const research = { consentTypeCode: 'research' }
     expect(
       await latest(decided('granted', at(1)), decided('denied', at(2), research), decided('granted', at(1), research)),
     ).toEqual({ ai_analysis: 'granted', research: 'denied' })
   })
 
-  it('is of that patient in that organisation', async () => {
+  it('counts only decisions of that patient in that organisation', async () => {
     const foreign = [
       decided('withdrawn', at(9), { patientId: ids.otherPatient }),
       decided('withdrawn', at(9), { organisationId: ids.otherOrg }),

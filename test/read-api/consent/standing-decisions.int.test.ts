@@ -11,7 +11,7 @@ afterEach(() => tables.close())
 const id = (group: string, number: number) => `00000000-0000-4000-8${group}00-${String(number).padStart(12, '0')}`
 const stream = consentTypes.of(ids.org, ids.consentType).stream
 
-/** A text version by its number, in effect from an instant of the story. */
+/** A text version by its number, in effect from an instant of the test. */
 function text(number: number, effectiveFrom: number, locale = 'en-GB'): GivenEvent {
   return {
     ...consentTypeFact('ConsentTextVersionPublished', {
@@ -44,44 +44,44 @@ async function standing({ now = 1_000, asOf = null }: { now?: number; asOf?: num
   return found.map(({ consentTypeCode, decision, isTextCurrent }) => [consentTypeCode, decision, isTextCurrent])
 }
 
-describe('where a decision stands', () => {
-  it('its text is current until a later one of its locale is in effect, which time alone brings about', async () => {
+describe('a standing decision', () => {
+  it('has the current text until a later text of the same locale takes effect by time alone', async () => {
     await given(text(1, 0), text(2, 100), decided('granted', 10, 1))
     expect(await standing({ now: 99 })).toEqual([['ai_analysis', 'granted', true]])
     expect(await standing({ now: 100 })).toEqual([['ai_analysis', 'granted', false]])
     expect(await standing({ now: 200, asOf: 99 })).toEqual([['ai_analysis', 'granted', true]])
   })
 
-  it('a text of another locale or one that is published later but in effect before makes no text old', async () => {
+  it('keeps the current text despite a text of another locale, or one published later with an earlier effect', async () => {
     await given(text(1, 50), text(2, 100, 'fr-FR'), text(3, 20), decided('granted', 60, 1))
     expect(await standing({})).toEqual([['ai_analysis', 'granted', true]])
   })
 
-  it('an older text may be agreed to, and is told from the current one', async () => {
+  it('may be on an older text, which is then not current', async () => {
     await given(text(1, 0), text(2, 100), decided('granted', 110, 1))
     expect(await standing({})).toEqual([['ai_analysis', 'granted', false]])
   })
 
-  it('is not taken for current where the text is not known yet', async () => {
+  it('is not on the current text if its text is still unknown', async () => {
     await given(decided('granted', 10, 1))
     expect(await standing({})).toEqual([['ai_analysis', 'granted', false]])
   })
 
-  it('as of an instant is that of the decisions and texts of then', async () => {
+  it('as of an instant follows the decisions and texts of that instant', async () => {
     await given(text(1, 0), text(2, 100), decided('granted', 10, 1), decided('withdrawn', 150, 2))
     expect(await standing({ asOf: 9 })).toEqual([])
     expect(await standing({ asOf: 120 })).toEqual([['ai_analysis', 'granted', false]])
     expect(await standing({ asOf: 150 })).toEqual([['ai_analysis', 'withdrawn', true]])
   })
 
-  it('is known in its own organisation only', async () => {
+  it('is visible to its own organisation only', async () => {
     await given(text(1, 0), decided('granted', 10, 1))
     expect(await standing({}, otherOrg)).toEqual([])
   })
 })
 
 describe('the history', () => {
-  it('is newest first by what was said, ties by what was recorded later, of one type where one is named', async () => {
+  it('is newest first by instant, then by order of recording, and can be of one type', async () => {
     const research = consentFact('ConsentRecorded', {
       consentId: id('3', 1),
       consentTypeCode: 'research',

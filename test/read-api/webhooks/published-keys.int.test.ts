@@ -39,20 +39,20 @@ afterAll(async () => {
 
 const kids = async (kid?: string) => (await publishedKeys(tables.pool, { kid, now })).map((row) => row.kid)
 
-it('are those that sign, newest first, of every organisation; a replaced one until ten minutes after its end', async () => {
+it('are the signing keys of every organisation, newest first; a replaced key stays for ten minutes', async () => {
   now = new Date(at(86_440 + 599))
   expect(await kids()).toEqual(['second-key', 'other-key', publicKey.kid])
   now = new Date(at(86_440 + 600))
   expect(await kids()).toEqual(['second-key', 'other-key'])
 })
 
-it('can be asked for by their id', async () => {
+it('are found by their id', async () => {
   now = new Date(at(60))
   expect(await kids('other-key')).toEqual(['other-key'])
   expect([await kids('deleted-key'), await kids("' or true --")]).toEqual([[], []])
 })
 
-it('are a JWK set that anybody may keep for five minutes', async () => {
+it('are a JWK set that any cache may keep for five minutes', async () => {
   const answer = await t.app.inject({ url: `/v1/clinical-api/.well-known/webhook-keys?kid=${publicKey.kid}` })
   expect([answer.statusCode, answer.headers['cache-control']]).toEqual([200, 'public, max-age=300'])
   expect(answer.json()).toEqual({ keys: [{ kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA', use: 'sig', ...publicKey }] })

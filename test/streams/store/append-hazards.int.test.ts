@@ -11,7 +11,7 @@ import {
   InvalidEventError,
   RevisionConflictError,
 } from '../../../streams/store/errors.ts'
-import { selfSigned } from '../../support/tls-front.ts'
+import { selfSignedCertificate } from '../../../embedded/eventstore/access/self-signed.ts'
 import { newContext, noted, openTestStore, RecordingLogger, until, visitCategory, type VisitEvent } from './fixtures.ts'
 import { notLeader, ScriptedServer, unavailable, type AppendCall } from './scripted-server.ts'
 import { accessDenied, appended, timedOut, tooLarge, wireEvent, withoutRoom, wrongVersion } from './wire-messages.ts'
@@ -180,7 +180,7 @@ describe('appends to a server that misbehaves', () => {
   })
 
   test('appends use the batch path, with credentials from the connection string', async () => {
-    const tls = selfSigned()
+    const tls = selfSignedCertificate(['127.0.0.1'])
     const folder = await mkdtemp(join(tmpdir(), 'certificate-'))
     const file = join(folder, 'ca.pem')
     await writeFile(file, tls.certificate)

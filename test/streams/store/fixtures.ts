@@ -25,7 +25,7 @@ const visitEvents = {
 export type VisitEvent = EventOf<typeof visitEvents>
 
 /** Counts events and stores rooms in order; `names` contains the decrypted members. */
-export interface VisitState {
+interface VisitState {
   readonly rooms: readonly number[]
   readonly names: readonly (string | null)[]
 }

@@ -4,8 +4,8 @@ import { orderingOf } from '../../../streams/store/member-order.ts'
 import { closeObjects } from '../../../streams/store/schema-inspection.ts'
 
 const Room = Type.Object({ floor: Type.Integer(), number: Type.Optional(Type.Integer()) })
-const ProcessWorker = Type.Object({ row: Type.Integer(), number: Type.Integer() })
-const Place = Type.Union([Room, ProcessWorker, Type.Array(Room), Type.String()])
+const Seat = Type.Object({ row: Type.Integer(), number: Type.Integer() })
+const Place = Type.Union([Room, Seat, Type.Array(Room), Type.String()])
 
 /** As text, because only text shows the order. */
 function ordered(schema: TSchema, json: string): string {
@@ -15,7 +15,7 @@ function ordered(schema: TSchema, json: string): string {
 describe('members follow the order of the schema', () => {
   test.each([
     ['in an object', Room, '{"number":1,"floor":2}', '{"floor":2,"number":1}'],
-    ['where an optional one is missing', ProcessWorker, '{"number":1}', '{"number":1}'],
+    ['where an optional one is missing', Seat, '{"number":1}', '{"number":1}'],
     [
       'in a nested object',
       Type.Object({ room: Room }),

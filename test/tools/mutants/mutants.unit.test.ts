@@ -2,24 +2,60 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { allMutants } from '../../../tools/mutants/all-mutants.ts'
-import { occurrences, root } from '../../../tools/mutants/planting.ts'
+import { catchersOf, type Mutant } from '../../../tools/mutants/mutant.ts'
+import { planted } from '../../../tools/mutants/places.ts'
+import { root } from '../../../tools/mutants/planting.ts'
 
 const textOf = (file: string): string => readFileSync(join(root, file), 'utf8')
 
 describe('each mutant', () => {
-  it('replaces a text that occurs exactly once in its file', () => {
-    const elsewhere = allMutants.filter(({ file, text }) => occurrences(textOf(file), text) !== 1)
-    expect(elsewhere.map(({ name }) => name)).toEqual([])
+  it.each(allMutants)('$name has one place in its file, and changes it', (mutant) => {
+    const text = textOf(mutant.file)
+    expect(planted(mutant, text)).not.toBe(text)
   })
 
-  it('changes something and has a unique name', () => {
-    expect(allMutants.filter(({ text, replacement }) => text === replacement)).toEqual([])
+  it('has a unique name', () => {
     expect(new Set(allMutants.map(({ name }) => name)).size).toBe(allMutants.length)
   })
 
   it('names existing tests, each by a text that matches one test of its file', () => {
-    const catchers = allMutants.flatMap(({ caughtBy }) => caughtBy)
-    expect(catchers.filter(({ file, test }) => occurrences(textOf(file), test) !== 1)).toEqual([])
-    expect(allMutants.filter(({ caughtBy }) => caughtBy.length === 0)).toEqual([])
+    const catchers = allMutants.flatMap(catchersOf)
+    expect(catchers.filter(({ file, test }) => textOf(file).split(test).length !== 2)).toEqual([])
+    expect(allMutants.filter((mutant) => catchersOf(mutant).length === 0)).toEqual([])
+  })
+})
+
+describe('a place', () => {
+  const mutant = (at: string, becomes: string): Mutant => ({
+    name: 'sample',
+    fault: '',
+    file: 'sample.ts',
+    at,
+    becomes,
+    caughtBy: {},
+  })
+  const text = `
+    export function total(prices: number[], limit: number) {
+      if (prices.length === 0) return 0
+      if (prices.length > limit) throw new RangeError('too many')
+      return prices.reduce((sum, price) => sum + price, 0)
+    }`
+
+  it('is found whatever the locals are named and however the code is formatted', () => {
+    const renamed = text.replaceAll('prices', 'all').replaceAll('price', 'one').replaceAll(' {', '\n{')
+    expect(planted(mutant('total / reduce() / +', '$left'), text)).toContain('=> sum,')
+    expect(planted(mutant('total / reduce() / +', '$left'), renamed)).toContain('=> sum,')
+    expect(planted(mutant('total / if 2 / .test', '!($self)'), renamed)).toContain('if (!(all.length > limit))')
+    expect(planted(mutant("total / 'too many'", 'too few'), renamed)).toContain("RangeError('too few')")
+  })
+
+  it('is reported with the mutant, the file and the step if it is gone or ambiguous', () => {
+    expect(() => planted(mutant('sum / if', ''), text)).toThrow(
+      'sample: sample.ts has 0 places for "sum" of "sum / if"',
+    )
+    expect(() => planted(mutant('total / if', ''), text)).toThrow(
+      'sample: sample.ts has 2 places for "if" of "total / if"',
+    )
+    expect(() => planted(mutant('total / if 1', '$left'), text)).toThrow('has no part "left"')
   })
 })

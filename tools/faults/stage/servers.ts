@@ -9,7 +9,7 @@ import { startProvider } from '../../../embedded/provider/start-provider.ts'
 import { startClockedPostgres } from './clocked-postgres.ts'
 import { openLine, type Line } from './line.ts'
 
-export const serverNames = ['event store', 'Postgres', 'object store', 'provider'] as const
+const serverNames = ['event store', 'Postgres', 'object store', 'provider'] as const
 export type ServerName = (typeof serverNames)[number]
 
 interface Running {
@@ -19,7 +19,7 @@ interface Running {
 }
 
 /** A server that can be started and ended repeatedly, on one port and over one folder. */
-export interface StagedServer {
+interface StagedServer {
   readonly line: Line
   readonly port: number
   readonly dataDir: string

@@ -11,7 +11,7 @@ import {
 import { afterAll, beforeAll } from 'vitest'
 import { freshEventStore, type TestEventStore } from '../../../support/event-store.ts'
 
-export type Counted = JSONEventType<string, { n: number }>
+type Counted = JSONEventType<string, { n: number }>
 
 /** Common parts of the contract suite: the official client on one store, and unique names. */
 export type ContractStore = {

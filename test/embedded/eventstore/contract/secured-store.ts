@@ -18,7 +18,7 @@ import { startEventStoreNode } from '../../../../embedded/eventstore/start.ts'
 const realUrl = process.env['ESDB_SECURED_URL'] ?? ''
 
 /** Alice is a doctor. Bob has no group. The operator may manage groups. The administrator may do everything. */
-export const ACCOUNTS = {
+const ACCOUNTS = {
   admin: { login: 'admin', password: 'changeit', groups: ['$admins'] },
   operator: { login: 'contract-operator', password: 'of the operator', groups: ['$ops'] },
   alice: { login: 'contract-alice', password: 'of:Älice', groups: ['doctors', 'night shift'] },

@@ -1,0 +1,104 @@
+import { Type, type Static } from 'typebox'
+import { scopePattern } from '../../contracts/auth/scope.ts'
+import type { Configuration } from '../../platform/configuration/configuration.ts'
+import { DistinctList } from '../../platform/http/distinct-items.ts'
+import { Instant, Nullable, Text, Uuid } from '../../platform/http/members.ts'
+import { invalidMember } from '../../platform/http/problems.ts'
+import { checkOutboundUrl } from '../../platform/outbound/addresses.ts'
+import { outboundRules } from '../../platform/outbound/own-servers.ts'
+import type { ClientKey } from '../../streams/oauth-client/events.ts'
+
+const Scopes = DistinctList(Type.String({ maxLength: 255 }), { maxItems: 200 })
+
+const keyText = Type.Optional(Type.String({ maxLength: 2048 }))
+
+/** RFC 7517: other members of a key are ignored. */
+const Jwks = Type.Object(
+  {
+    keys: Type.Array(
+      Type.Object(
+        { kid: Text(255), kty: Type.Enum(['RSA', 'EC']), n: keyText, e: keyText, crv: keyText, x: keyText, y: keyText },
+        { additionalProperties: true },
+      ),
+      { minItems: 1, maxItems: 10 },
+    ),
+  },
+  { $id: 'ClientJwks', additionalProperties: false },
+)
+
+const members = {
+  name: Text(255),
+  product_id: Type.Optional(Nullable(Uuid)),
+  trusted_actor_context: Type.Optional(Type.Boolean()),
+  jwks: Type.Optional(Jwks),
+  jwks_uri: Type.Optional(Type.String({ minLength: 1, maxLength: 2048 })),
+}
+
+export const RegisterClientBody = Type.Object(
+  { ...members, scopes: Scopes, org_id: Type.Optional(Nullable(Uuid)) },
+  { $id: 'RegisterClientBody', additionalProperties: false },
+)
+
+export const ChangeClientBody = Type.Object(
+  {
+    ...members,
+    name: Type.Optional(members.name),
+    scopes: Type.Optional(Scopes),
+    status: Type.Optional(Type.Enum(['active', 'disabled'])),
+  },
+  { $id: 'ChangeClientBody', additionalProperties: false },
+)
+
+export const AddClientSecretBody = Type.Object(
+  { expires_at: Type.Optional(Nullable(Instant)) },
+  { $id: 'AddClientSecretBody', additionalProperties: false },
+)
+
+export const RegisterScopesBody = Type.Object(
+  {
+    service_id: Type.String({ pattern: '^[a-z][a-z0-9_-]*$', maxLength: 255 }),
+    scopes: Type.Array(
+      Type.Object(
+        { scope: Type.String({ pattern: scopePattern, maxLength: 255 }), description: Text(1000) },
+        { additionalProperties: false },
+      ),
+      { minItems: 1, maxItems: 500 },
+    ),
+  },
+  { $id: 'RegisterScopesBody', additionalProperties: false },
+)
+
+/** Which keys a client has: those of the body, or those at an address. */
+export function keyCheck(configuration: Configuration) {
+  const outbound = outboundRules(configuration)
+  return ({ jwks, jwks_uri: jwksUri }: Pick<Static<typeof ChangeClientBody>, 'jwks' | 'jwks_uri'>) => {
+    if (jwks !== undefined && jwksUri !== undefined) throw invalidMember('/jwks_uri', 'excludes jwks', 'ambiguous')
+    if (jwksUri !== undefined) {
+      const checked = checkOutboundUrl(jwksUri, outbound)
+      if ('refused' in checked)
+        throw invalidMember('/jwks_uri', `is not allowed: ${checked.refused.replaceAll('_', ' ')}`, checked.refused)
+    }
+    return { jwks: jwks?.keys.map(publicKey), jwksUri }
+  }
+}
+
+type GivenKey = Static<typeof Jwks>['keys'][number]
+
+const secretMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
+const base64url = /^[A-Za-z0-9_-]+$/
+
+function publicKey(key: GivenKey, place: number, all: readonly GivenKey[]): ClientKey {
+  const { kid, kty, n, e, crv, x, y } = key
+  const pointer = `/jwks/keys/${place}`
+  if (secretMembers.some((name) => name in key)) throw invalidMember(pointer, 'must be a public key', 'private-key')
+  if (all.findIndex((other) => other.kid === kid) !== place)
+    throw invalidMember(`${pointer}/kid`, 'repeats the kid of another key', 'duplicate')
+  // RS384 with at least 2048 bits: 342 characters without padding.
+  if (kty === 'RSA' && isNumber(n, 342, 1366) && isNumber(e, 2, 8)) return { kid, kty, n, e }
+  if (kty === 'EC' && crv === 'P-384' && isNumber(x, 64, 64) && isNumber(y, 64, 64)) return { kid, kty, crv, x, y }
+  throw invalidMember(pointer, 'must be an RSA key of 2048 to 8192 bits, or a P-384 key', 'unsupported-key')
+}
+
+function isNumber(text: string | undefined, least: number, most: number): text is string {
+  return text !== undefined && text.length >= least && text.length <= most && base64url.test(text)
+}

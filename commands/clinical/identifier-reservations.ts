@@ -1,0 +1,182 @@
+import { v5 } from 'uuid'
+import { problem, type Problem } from '../../platform/http/problems.ts'
+import type { CommandContext, TenantId } from '../../platform/kit/tenants.ts'
+import type { PatientIdentifier } from '../../streams/patient/events.ts'
+import { patients, type PatientState } from '../../streams/patient/aggregate.ts'
+import type { CommandDependencies } from '../handling/dependencies.ts'
+import {
+  reserve,
+  holderOf,
+  reservationsOf,
+  vacate,
+  type ReservationRequest,
+  type ReservationResult,
+  type OwnerState,
+  type Reservations,
+} from '../handling/reservations.ts'
+
+export interface ReservingPatient {
+  readonly orgId: TenantId
+  readonly patientId: string
+  /** Fingerprint of the keyed request that claims. Null without a key. */
+  readonly fingerprint: string | null
+  /** All identifiers as the request lists them, so that a refusal can point at one. */
+  readonly listed: readonly PatientIdentifier[]
+}
+
+/** The identifiers that one command claims for a patient. Each (organisation, scheme, value) belongs to one patient. */
+export interface IdentifierReservations {
+  /**
+   * Claims the identifiers in a fixed order, so that two requests never each hold a key that the other needs.
+   *
+   * @throws Problem `patient-identifier-conflict` if one belongs to another patient
+   */
+  readonly take: (identifiers: readonly PatientIdentifier[], options?: TakeOptions) => Promise<void>
+  /**
+   * To be called after the append to the patient. Confirms the claims, and returns the identifiers lost to another
+   * patient.
+   */
+  readonly keep: () => Promise<readonly PatientIdentifier[]>
+  /** To be called after a refusal. Ends the claims made here, except those of identifiers that the patient has. */
+  readonly giveBack: () => Promise<void>
+}
+
+interface TakeOptions {
+  /** Number of the attempt of a correction. It renews earlier claims of the patient (`ReservationRequest.isRenewing`). */
+  readonly turn: number
+}
+
+type Reserved = Extract<ReservationResult, { kind: 'reserved' }>
+
+/** Enough for as many commands as may correct one patient at once. */
+const attempts = 40
+
+export function identifierReservations(
+  deps: CommandDependencies,
+  patient: ReservingPatient,
+  context: CommandContext,
+): IdentifierReservations {
+  const reservations = reservationsOfIdentifiers(deps)
+  const target = patients.of(patient.orgId, patient.patientId)
+  const taken = new Map<string, { readonly identifier: PatientIdentifier; readonly reserved: Reserved }>()
+  const named = (name: string) => ({ ...context, commandId: v5(name, context.commandId) })
+  const requestOf = (key: string, isRenewing: boolean): ReservationRequest => {
+    const { orgId, patientId, fingerprint } = patient
+    return { orgId, key, ownerId: patientId, ownerStream: target.stream, fingerprint, isRenewing }
+  }
+
+  /** Until the claim is confirmed under our own id, another request that read an older claim may still end it. */
+  const isKept = async (key: string, reserved: Reserved): Promise<boolean> => {
+    if (await reserved.confirm()) return true
+    for (let attempt = 1; attempt <= attempts; attempt++) {
+      const owner = await reservations.ownerOf(target.stream, key)
+      if (owner !== 'present') return owner === 'lacking'
+      const again = await reserve(reservations, requestOf(key, true), named(`keep-${attempt}`))
+      if (again.kind === 'held') return false
+      if (await again.confirm()) return true
+    }
+    throw problem('conflict')
+  }
+
+  return {
+    take: async (identifiers, options) => {
+      for (const identifier of uniqueIdentifiers(identifiers)) {
+        const key = keyOf(identifier)
+        const reserving = options === undefined ? context : named(`turn-${options.turn}`)
+        const result = await reserve(reservations, requestOf(key, options !== undefined), reserving)
+        if (result.kind === 'held') throw identifierConflict(patient.listed, [identifier])
+        taken.set(key, { identifier, reserved: result })
+      }
+    },
+    keep: async () => {
+      const lost: PatientIdentifier[] = []
+      for (const [key, { identifier, reserved }] of taken) if (!(await isKept(key, reserved))) lost.push(identifier)
+      return lost
+    },
+    giveBack: async () => {
+      if (taken.size === 0) return
+      const { state } = await deps.store.load(target)
+      for (const [key, { reserved }] of taken)
+        if (reserved.isNew && ownerStateOf(state, key) !== 'present') await reserved.release()
+    },
+  }
+}
+
+/**
+ * The problem points at the taken identifiers, or at the list if they are unknown. It never names the other patient.
+ */
+export function identifierConflict(listed: readonly PatientIdentifier[], taken: readonly PatientIdentifier[]): Problem {
+  const keys = new Set(taken.map(keyOf))
+  const places = listed.flatMap((identifier, place) => (keys.has(keyOf(identifier)) ? [`/identifiers/${place}`] : []))
+  const pointers = places.length === 0 ? ['/identifiers'] : places
+  return problem('patient-identifier-conflict', {
+    errors: pointers.map((pointer) => ({ pointer, detail: 'belongs to another patient', code: 'other-patient' })),
+  })
+}
+
+/** The patients of the organisation that have any of the identifiers, each with those it has. */
+export async function patientsHolding(
+  deps: CommandDependencies,
+  orgId: TenantId,
+  identifiers: readonly PatientIdentifier[],
+): Promise<ReadonlyMap<string, readonly PatientIdentifier[]>> {
+  const holders = new Map<string, PatientIdentifier[]>()
+  for (const identifier of uniqueIdentifiers(identifiers)) {
+    const holder = await holderOf(reservationsOfIdentifiers(deps), orgId, keyOf(identifier))
+    if (holder !== null) holders.set(holder, [...(holders.get(holder) ?? []), identifier])
+  }
+  return holders
+}
+
+/**
+ * Frees identifiers that a patient no longer has. If this does not run, the next request for one finds that it is free.
+ */
+export async function vacateIdentifiers(
+  deps: CommandDependencies,
+  orgId: TenantId,
+  identifiers: readonly PatientIdentifier[],
+  context: CommandContext,
+): Promise<void> {
+  for (const identifier of uniqueIdentifiers(identifiers)) {
+    await vacate(
+      reservationsOfIdentifiers(deps),
+      { orgId, key: keyOf(identifier) },
+      { ...context, commandId: v5('vacate', context.commandId) },
+    )
+  }
+}
+
+/** The identifiers of the first list that are not in the second. */
+export function without(
+  identifiers: readonly PatientIdentifier[],
+  others: readonly PatientIdentifier[],
+): PatientIdentifier[] {
+  const keys = new Set(others.map(keyOf))
+  return identifiers.filter((identifier) => !keys.has(keyOf(identifier)))
+}
+
+function reservationsOfIdentifiers(deps: CommandDependencies): Reservations {
+  return reservationsOf(deps, async (ownerStream, key) => {
+    const { state } = await deps.store.load(patients.at(ownerStream))
+    return ownerStateOf(state, key)
+  })
+}
+
+/** A revoked registration holds no identifier, not even one that it had confirmed. */
+function ownerStateOf(state: PatientState, key: string): OwnerState {
+  if (state.status !== 'registered') return state.status
+  // Null after an erasure. The identifiers of an erased patient stay taken.
+  const holds = state.identifiers === null || state.identifiers.some((identifier) => keyOf(identifier) === key)
+  return holds ? 'present' : 'lacking'
+}
+
+/** Sorted, so that two registrations with common identifiers compete for the same one first. */
+function uniqueIdentifiers(identifiers: readonly PatientIdentifier[]): PatientIdentifier[] {
+  return [...new Map(identifiers.map((each) => [keyOf(each), each])).entries()]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, each]) => each)
+}
+
+function keyOf({ scheme, value }: PatientIdentifier): string {
+  return `identifier\0${JSON.stringify([scheme, value])}`
+}

@@ -1,0 +1,167 @@
+import { v5 } from 'uuid'
+import { problem, Problem } from '../../platform/http/problems.ts'
+import type { StreamRevision } from '../../platform/kit/positions.ts'
+import type { CommandContext } from '../../platform/kit/tenants.ts'
+import { isUser, users, type User, type UserState } from '../../streams/user/aggregate.ts'
+import type { UserEvent } from '../../streams/user/events.ts'
+import { isRefusal, type Decision } from '../handling/decision.ts'
+import type { CommandDependencies } from '../handling/dependencies.ts'
+import { execute, type Executed } from '../handling/execute.ts'
+import { answeringRefusals } from '../handling/refusals.ts'
+import { endHolds, holdMemberships } from './organisation-membership.ts'
+import { changeProfile, type ChangeProfile } from './profile.ts'
+import { changeStatus, type ChangeStatus } from './status.ts'
+import { addressKey, reserveForUser } from './user-reservations.ts'
+import { mayAdminister, type UserAdministration, type UserRefusal } from './user-visibility.ts'
+
+const answeringWith = (accountMember: string) =>
+  answeringRefusals({
+    'hold-expired': { code: 'conflict' },
+    'not-a-clinician': {
+      code: 'validation-failed',
+      member: 'practitionerProfile',
+      detail: 'is only for clinicians',
+      rule: 'user-type',
+    },
+    'not-a-patient': {
+      code: 'validation-failed',
+      member: accountMember,
+      detail: 'is only for patients',
+      rule: 'user-type',
+    },
+  })
+const attempts = 10
+
+export interface ChangeUser {
+  readonly profile: ChangeProfile | null
+  readonly status: ChangeStatus | null
+  readonly administration: UserAdministration
+  /** The member of the body that concerns the patient account. */
+  readonly accountMember?: string
+  /** Compares If-Match with the revision of the user's stream. */
+  readonly requireMatch: (revision: StreamRevision) => void
+}
+
+type Changed = Omit<Executed<UserState, UserEvent>, 'state'> & { readonly state: User }
+
+/**
+ * Changes the profile and the status of a user in one append. Before an active user leaves this status, each of its
+ * organisations places a hold on the membership, because only an organisation's own stream can refuse the last
+ * administrator. A membership that was added meanwhile needs its hold first, so the decision is made again. After a crash
+ * the process `users` ends the hold.
+ *
+ * @throws Problem `last-administrator`, `invalid-status-transition`, `email-in-use`, `user-shared`, `not-found`, `conflict`
+ */
+export async function changeUser(
+  deps: CommandDependencies,
+  userId: string,
+  command: ChangeUser,
+  context: CommandContext,
+): Promise<Changed> {
+  const { status } = command
+  const answering = answeringWith(command.accountMember ?? 'patientAccount')
+  const target = users.of(userId)
+  const held = new Map<string, Parameters<typeof holdMemberships>[1][number]>()
+  const address = await reserveNewAddress(deps, userId, command, context)
+  try {
+    for (let attempt = 1; attempt <= attempts; attempt++) {
+      const turn = { ...context, commandId: v5(`change ${attempt}`, context.commandId) }
+      let missing: ReturnType<typeof withoutHold> = []
+      const done = await execute(
+        deps.store,
+        target,
+        (state) => {
+          const decision = answering(decide(command, state))
+          missing = 'refused' in decision || decision.length === 0 ? [] : withoutHold(state)
+          return missing.length === 0 ? decision : []
+        },
+        turn,
+        command.requireMatch,
+      )
+      if (missing.length === 0) {
+        if (done.events.length === 0) command.requireMatch(done.revision)
+        if (address !== null) await keepAddress(address)
+        await endLeftHold(done)
+        return { ...done, state: userOf(done.state) }
+      }
+      for (const membership of missing) {
+        await holdMemberships(deps, [membership], status?.holdId ?? '', turn)
+        held.set(membership.membershipId, membership)
+      }
+    }
+    throw problem('conflict')
+  } catch (error) {
+    // After an unknown outcome the change may have happened. The process finds out.
+    if (error instanceof Problem) {
+      await address?.reserved.release()
+      if (status !== null) await endHolds(deps, held.values(), status.holdId, context)
+    }
+    throw error
+  }
+
+  /** A reservation that was not confirmed in time may go to another user. Then this user gets its old address back. */
+  async function keepAddress({ reserved, key, before }: NonNullable<typeof address>): Promise<void> {
+    if (await reserved.confirm()) return
+    const named = (name: string) => ({ ...context, commandId: v5(name, context.commandId) })
+    const again = await reserveForUser(deps, { userId, key, fingerprint: null }, named('address again'))
+    if (again.kind === 'reserved' && (await again.confirm())) return
+    const { profile } = command
+    if (profile === null || before === null) throw problem('email-in-use')
+    const back = { newProfileId: profile.newProfileId, changedBy: profile.changedBy, now: deps.now(), email: before }
+    await execute(deps.store, target, (state) => answering(changeProfile(back, state)), named('address back'))
+    throw problem('email-in-use')
+  }
+
+  function withoutHold(state: UserState) {
+    const isLeaving = status !== null && status.to !== 'active' && isUser(state) && state.status === 'active'
+    return isLeaving ? [...state.memberships.values()].filter(({ membershipId }) => !held.has(membershipId)) : []
+  }
+
+  /** The hold of a user who was inactive before, and our own if another request was faster. */
+  async function endLeftHold({ state, events }: Executed<UserState, UserEvent>): Promise<void> {
+    if (status === null || !isUser(state)) return
+    for (const { type, data } of events)
+      if (type === 'UserReactivated') await endHolds(deps, state.memberships.values(), data.holdId, context)
+    if (state.holdId !== status.holdId) await endHolds(deps, held.values(), status.holdId, context)
+  }
+}
+
+type ChangeRefusal = UserRefusal | 'invalid-status-transition' | 'hold-expired' | 'not-a-clinician' | 'not-a-patient'
+
+function decide({ profile, status, administration }: ChangeUser, state: UserState): Decision<UserEvent, ChangeRefusal> {
+  const refusal = mayAdminister(administration, state)
+  if (refusal !== null) return refusal
+  const profiled = profile === null ? [] : changeProfile(profile, state)
+  if (isRefusal(profiled)) return profiled
+  const after = profiled.reduce(users.of('').fold.evolve, state)
+  const changed = status === null ? [] : changeStatus(status, after)
+  return isRefusal(changed) ? changed : [...profiled, ...changed]
+}
+
+/** Null if the address stays the same. */
+async function reserveNewAddress(
+  deps: CommandDependencies,
+  userId: string,
+  { profile, administration }: ChangeUser,
+  context: CommandContext,
+) {
+  if (profile?.email === undefined) return null
+  const { state } = await deps.store.load(users.of(userId))
+  const before = isUser(state) ? state.email : null
+  const key = addressKey(profile.email)
+  const isSame = before !== null && addressKey(before) === key
+  // A caller that may not change the user learns nothing about addresses.
+  if (isSame || mayAdminister(administration, state) !== null) return null
+  const reserved = await reserveForUser(
+    deps,
+    { userId, key, fingerprint: null },
+    { ...context, commandId: v5('address', context.commandId) },
+  )
+  if (reserved.kind === 'held') throw problem('email-in-use')
+  return { reserved, key, before }
+}
+
+export function userOf(state: UserState): User {
+  if (!('externalId' in state)) throw new Error('a change was decided on a user that does not exist')
+  return state
+}

@@ -1,0 +1,189 @@
+import { Type } from 'typebox'
+import { RoleRecord, toRoleRecord } from '../../contracts/users/record.ts'
+import { invalidMember, problem, type MemberError } from '../../platform/http/problems.ts'
+import { requireMatch } from '../../platform/http/replies.ts'
+import type { ServiceApp } from '../../platform/http/service.ts'
+import { tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
+import { usersProjector } from '../../projections/users/users.projector.ts'
+import { organisationRoles, type OrganisationRolesState } from '../../streams/organisation-roles/aggregate.ts'
+import { permissions } from '../../streams/permission/aggregate.ts'
+import { changed, created, deleted } from '../handling/command-replies.ts'
+import { commandRoute } from '../handling/command-route.ts'
+import type { CommandDependencies } from '../handling/dependencies.ts'
+import { ChangeRoleBody, CreateRoleBody, RegisterPermissionsBody, reservedPermissions } from './bodies.ts'
+import { registerPermissions } from './permissions.ts'
+import { changeRole, createRole, deleteRole } from './roles.ts'
+import { changedByOf } from './user-routes.ts'
+
+const usual = { access: { admin: 'users:admin' }, tenancy: 'optional', readBy: [usersProjector] } as const
+const names = Type.Array(Type.String())
+
+const RegisterPermissionsReply = Type.Object(
+  { serviceId: Type.String(), created: names, updated: names, unchanged: names },
+  { $id: 'RegisterPermissionsReply' },
+)
+
+export interface RoleDependencies extends CommandDependencies {
+  /** The organisation of a role, from a read model that contains everything recorded until now. */
+  readonly organisationOfRole: (roleId: string) => Promise<TenantId | null>
+}
+
+/** Roles of organisations, and the registry of permissions. */
+export function roleWriteRoutes(app: ServiceApp, deps: RoleDependencies): void {
+  const { store } = deps
+
+  commandRoute(app, deps, {
+    ...usual,
+    method: 'POST',
+    path: '/admin/roles',
+    operationId: 'createRole',
+    summary: 'Create a role for an organisation',
+    description: 'A new default role replaces the previous one.',
+    body: CreateRoleBody,
+    hasEtag: true,
+    reply: created(RoleRecord, ({ id }) => `/admin/roles/${id}`),
+    problems: ['role-name-in-use', 'unknown-permission', 'permission-missing'],
+    refusals: {
+      'role-deleted': { code: 'idempotency-key-reused', detail: 'What this key created was removed. Use a fresh key.' },
+    },
+    handle: async ({ isPlatformWide, caller, body, keyed, now, run }) => {
+      const organisationId = tenantOfFact(body.organisationId)
+      const { name, description = null, isDefault = false } = body
+      await requireGrantable(body.permissions ?? [], isPlatformWide)
+      const details = { name, description, isDefault, permissions: [...(body.permissions ?? [])] }
+      const ids = { roleId: keyed.id, organisationId, fingerprint: keyed.fingerprint, changedBy: changedByOf(caller) }
+      const done = await run(organisationRoles.of(organisationId), (state) =>
+        createRole({ ...details, ...ids, now }, state),
+      )
+      return { ...done, ...roleOf(done.state, keyed.id) }
+    },
+  })
+
+  commandRoute(app, deps, {
+    ...usual,
+    method: 'PATCH',
+    path: '/admin/roles/:id',
+    operationId: 'changeRole',
+    summary: 'Change the name, the description or the permissions of a role',
+    description: '`permissions` replaces all of them. Members that are left out stay as they are.',
+    body: ChangeRoleBody,
+    hasEtag: true,
+    ifMatch: 'record',
+    reply: changed(RoleRecord),
+    problems: ['role-name-in-use', 'unknown-permission', 'permission-missing', 'last-administrator'],
+    handle: async ({ tenant, isPlatformWide, caller, params, body, now, run, request }) => {
+      const organisationId = await organisationOf(params.id, tenant)
+      const target = organisationRoles.of(organisationId)
+      const { state: before } = await store.load(target)
+      const known = before.roles.get(params.id)?.permissions ?? []
+      await requireGrantable(
+        (body.permissions ?? []).filter((one) => !known.includes(one)),
+        isPlatformWide,
+      )
+      const command = { ...body, roleId: params.id, changedBy: changedByOf(caller), now }
+      const done = await run(target, (state) => {
+        requireMatch(request, revisionOf(state, params.id))
+        return changeRole(command, state)
+      })
+      return { ...done, ...roleOf(done.state, params.id) }
+    },
+  })
+
+  commandRoute(app, deps, {
+    ...usual,
+    method: 'DELETE',
+    path: '/admin/roles/:id',
+    operationId: 'deleteRole',
+    summary: 'Delete a role that no member has',
+    ifMatch: 'record',
+    reply: deleted,
+    problems: ['role-in-use'],
+    handle: async ({ tenant, caller, params, now, run, request }) => {
+      const organisationId = await organisationOf(params.id, tenant)
+      const command = { roleId: params.id, changedBy: changedByOf(caller), now }
+      const done = await run(organisationRoles.of(organisationId), (state) => {
+        requireMatch(request, revisionOf(state, params.id))
+        return deleteRole(command, state)
+      })
+      return { ...done, record: null }
+    },
+  })
+
+  commandRoute(app, deps, {
+    access: 'token',
+    tenancy: 'optional',
+    readBy: [usersProjector],
+    method: 'POST',
+    path: '/permissions/register',
+    operationId: 'registerPermissions',
+    summary: 'Register the permissions of a service',
+    description:
+      'Platform clients only. The first registration binds the service to the client, and the first segment of each permission to the service.',
+    casing: 'camel',
+    body: RegisterPermissionsBody,
+    reply: changed(RegisterPermissionsReply),
+    problems: ['permission-owned-by-other-service', 'service-owned-by-other-client', 'platform-client-required'],
+    handle: async ({ isPlatformWide, caller, body, now, run }) => {
+      if (!isPlatformWide) throw problem('platform-client-required')
+      const listed = body.permissions.map(({ permission, description = null }) => ({ permission, description }))
+      requireDistinct(listed.map(({ permission }) => permission))
+      const { serviceId } = body
+      const command = { serviceId, clientId: caller.clientId, permissions: listed, changedBy: changedByOf(caller), now }
+      let known: ReadonlyMap<string, { readonly description: string | null }> = new Map()
+      const done = await run(permissions.of(), (state) => {
+        known = state.permissions
+        return registerPermissions(command, state)
+      })
+      const outcome = { created: [], updated: [], unchanged: [] } as Record<
+        'created' | 'updated' | 'unchanged',
+        string[]
+      >
+      for (const { permission, description } of listed) {
+        const before = known.get(permission)
+        outcome[before === undefined ? 'created' : before.description === description ? 'unchanged' : 'updated'].push(
+          permission,
+        )
+      }
+      return { ...done, isReplayed: false, record: { serviceId, ...outcome } }
+    },
+  })
+
+  /** The role's path has no organisation, so a platform caller's comes from the read model. */
+  async function organisationOf(roleId: string, tenant: TenantId | null): Promise<TenantId> {
+    const organisationId = tenant ?? (await deps.organisationOfRole(roleId))
+    if (organisationId === null) throw problem('not-found')
+    return organisationId
+  }
+
+  /** `auth:admin` reaches beyond an organisation's users, so only platform callers put it in a role (contract-2, A5). */
+  async function requireGrantable(wanted: readonly string[], isPlatformWide: boolean): Promise<void> {
+    if (wanted.includes('auth:admin') && !isPlatformWide)
+      throw problem('permission-missing', { extensions: { required_permission: 'auth:admin' } })
+    const reserved: readonly string[] = reservedPermissions
+    const { state } = await store.load(permissions.of())
+    const errors = wanted.flatMap((permission, place): MemberError[] =>
+      reserved.includes(permission) || state.permissions.has(permission)
+        ? []
+        : [{ pointer: `/permissions/${place}`, detail: 'is not registered', code: 'unknown-permission' }],
+    )
+    if (errors.length > 0) throw problem('unknown-permission', { errors })
+  }
+}
+
+function requireDistinct(listed: readonly string[]): void {
+  for (const [place, permission] of listed.entries())
+    if (listed.indexOf(permission) !== place)
+      throw invalidMember(`/permissions/${place}/permission`, 'repeats another permission', 'duplicate')
+}
+
+function revisionOf({ roles }: OrganisationRolesState, roleId: string): bigint | 'no_stream' {
+  const role = roles.get(roleId)
+  if (role === undefined) throw problem('not-found')
+  return BigInt(role.revision)
+}
+
+function roleOf(state: OrganisationRolesState, roleId: string) {
+  const role = state.roles.get(roleId)
+  if (role === undefined) throw problem('not-found')
+  return { record: toRoleRecord(role), revision: BigInt(role.revision) }
+}

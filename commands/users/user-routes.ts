@@ -1,0 +1,198 @@
+import { Type, type Static } from 'typebox'
+import { v7 } from 'uuid'
+import { UserDetailRecord, UserRecord } from '../../contracts/users/record.ts'
+import type { Caller } from '../../platform/http/access.ts'
+import { Uuid, Instant } from '../../platform/http/members.ts'
+import { problem } from '../../platform/http/problems.ts'
+import { requireMatch } from '../../platform/http/replies.ts'
+import type { ServiceApp } from '../../platform/http/service.ts'
+import { tenantOfFact } from '../../platform/kit/tenants.ts'
+import { usersProjector } from '../../projections/users/users.projector.ts'
+import { changed, created } from '../handling/command-replies.ts'
+import { commandRoute } from '../handling/command-route.ts'
+import { ChangeMeBody, ChangeUserBody, CreateUserBody } from './bodies.ts'
+import { changeUser, userOf } from './change-user.ts'
+import { eraseUserEverywhere } from './erase-user.ts'
+import { newProfiles } from './profile.ts'
+import { registerUser, type UserDependencies } from './register-user.ts'
+import { userDetailOf, userRecordOf } from './user-records.ts'
+
+const usual = { access: { admin: 'users:admin' }, tenancy: 'optional', readBy: [usersProjector] } as const
+
+const ErasedReply = Type.Object(
+  { id: Uuid, status: Type.Literal('erased'), erasedAt: Instant },
+  { $id: 'ErasedUserReply' },
+)
+
+/** User id of the acting person, else the client id, else `bootstrap` (contract-2, B16a). */
+export function changedByOf({ actor, clientId }: Caller): string {
+  return actor?.auditId ?? clientId
+}
+
+/** Users, for administrators and for themselves. */
+export function userWriteRoutes(app: ServiceApp, deps: UserDependencies): void {
+  commandRoute(app, deps, {
+    ...usual,
+    method: 'POST',
+    path: '/admin/users',
+    operationId: 'createUser',
+    summary: 'Create a user with an account at the identity provider',
+    description:
+      'Without `roleId` the user gets the default role of the organisation. A platform caller may create a user without an organisation.',
+    body: CreateUserBody,
+    hasEtag: true,
+    reply: created(UserDetailRecord, ({ id }) => `/admin/users/${id}`),
+    problems: [
+      'email-in-use',
+      'role-organisation-mismatch',
+      'no-default-role',
+      'membership-exists',
+      'registration-under-way',
+      'identity-provider-unavailable',
+      'identity-provider-rejected',
+    ],
+    handle: async ({ tenant, caller, body, keyed, now, context }) => {
+      const { email, displayName, userType, locale = null, roleId } = body
+      if (roleId !== undefined && tenant === null) throw problem('org-required')
+      const profiles = profilesOf(body, now)
+      const command = {
+        userId: keyed.id,
+        attemptId: v7(),
+        email: email.trim(),
+        displayName,
+        userType,
+        locale,
+        ...profiles,
+        membership: tenant === null ? null : { membershipId: keyed.idOf('membership'), organisationId: tenant, roleId },
+        fingerprint: keyed.fingerprint,
+        changedBy: changedByOf(caller),
+      }
+      const done = await registerUser(deps, command, context)
+      return { ...done, record: await userDetailOf(deps, done.state, tenant) }
+    },
+  })
+
+  commandRoute(app, deps, {
+    ...usual,
+    method: 'PATCH',
+    path: '/admin/users/:id',
+    operationId: 'changeUser',
+    summary: 'Change the status or the profile of a user',
+    description: 'Members that are left out stay as they are.',
+    body: ChangeUserBody,
+    hasEtag: true,
+    ifMatch: 'record',
+    reply: changed(UserRecord),
+    problems: ['email-in-use', 'invalid-status-transition', 'last-administrator', 'user-shared', 'user-erased'],
+    handle: async ({ tenant, isPlatformWide, caller, params, body, now, context, request }) => {
+      const { status, email, ...profile } = body
+      const changedBy = changedByOf(caller)
+      const trimmed = email === undefined ? {} : { email: email.trim() }
+      const hasProfile = Object.keys(body).some((member) => member !== 'status')
+      const command = {
+        profile: hasProfile ? { ...profile, ...trimmed, newProfileId: v7(), changedBy, now } : null,
+        status: status === undefined ? null : { to: status, holdId: v7(), changedBy, now },
+        administration: { tenant, isPlatformWide, isWhole: true },
+        requireMatch: (revision: bigint | 'no_stream') => requireMatch(request, revision),
+      }
+      const done = await changeUser(deps, params.id, command, context)
+      return { ...done, record: userRecordOf(done.state) }
+    },
+  })
+
+  commandRoute(app, deps, {
+    ...usual,
+    method: 'DELETE',
+    path: '/admin/users/:id',
+    operationId: 'deactivateUser',
+    summary: 'Deactivate a user and disable its account',
+    description: 'The user stays. Deactivated again, nothing changes.',
+    hasEtag: true,
+    ifMatch: 'record',
+    reply: changed(UserRecord),
+    problems: ['last-administrator', 'user-shared', 'user-erased'],
+    handle: async ({ tenant, isPlatformWide, caller, params, now, context, request }) => {
+      const status = { to: 'deactivated', holdId: v7(), changedBy: changedByOf(caller), now } as const
+      const administration = { tenant, isPlatformWide, isWhole: true }
+      const matching = (revision: bigint | 'no_stream') => requireMatch(request, revision)
+      const command = { profile: null, status, administration, requireMatch: matching }
+      const done = await changeUser(deps, params.id, command, context)
+      return { ...done, record: userRecordOf(done.state) }
+    },
+  })
+
+  commandRoute(app, deps, {
+    ...usual,
+    method: 'POST',
+    path: '/admin/users/:id/erase',
+    operationId: 'eraseUser',
+    summary: 'Erase the personal data of a deactivated user for ever',
+    reply: changed(ErasedReply),
+    problems: ['user-shared', 'user-not-deactivated'],
+    handle: async ({ tenant, isPlatformWide, caller, params, context }) => {
+      const administration = { tenant, isPlatformWide, isWhole: true }
+      const done = await eraseUserEverywhere(
+        deps,
+        params.id,
+        { changedBy: changedByOf(caller), administration },
+        context,
+      )
+      const { userId: id, updatedAt: erasedAt } = userOf(done.state)
+      return { ...done, isReplayed: false, record: { id, status: 'erased' as const, erasedAt } }
+    },
+  })
+
+  commandRoute(app, deps, {
+    ...usual,
+    access: 'token',
+    method: 'PATCH',
+    path: '/users/me',
+    operationId: 'changeMe',
+    summary: 'Change your own display name, locale and contact preferences',
+    body: ChangeMeBody,
+    hasEtag: true,
+    ifMatch: 'record',
+    reply: changed(UserDetailRecord),
+    problems: ['actor-context-missing', 'user-erased'],
+    handle: async ({ caller, body, now, context, request }) => {
+      const { actor } = caller
+      if (actor === null) throw problem('actor-context-missing')
+      const { contactPreferences, ...names } = body
+      const patientAccount = contactPreferences === undefined ? {} : { patientAccount: { contactPreferences } }
+      const own = tenantOfFact(actor.orgId)
+      const command = {
+        profile: { ...names, ...patientAccount, newProfileId: v7(), changedBy: actor.auditId, now },
+        status: null,
+        accountMember: 'contactPreferences',
+        administration: { tenant: own, isPlatformWide: false, isWhole: false },
+        requireMatch: (revision: bigint | 'no_stream') => requireMatch(request, revision),
+      }
+      const done = await changeUser(deps, actor.userId.toLowerCase(), command, context)
+      return { ...done, record: await userDetailOf(deps, done.state, own) }
+    },
+  })
+}
+
+/** @throws Problem `validation-failed` for a profile that does not fit the type */
+function profilesOf(
+  {
+    userType,
+    practitionerProfile,
+    patientAccount,
+  }: Pick<Static<typeof CreateUserBody>, 'userType' | 'practitionerProfile' | 'patientAccount'>,
+  now: Date,
+) {
+  requireFitting('practitionerProfile', practitionerProfile, userType === 'clinician', 'clinicians')
+  requireFitting('patientAccount', patientAccount, userType === 'patient', 'patients')
+  const given = {
+    practitionerProfile: userType === 'clinician' ? (practitionerProfile ?? {}) : undefined,
+    patientAccount: userType === 'patient' ? (patientAccount ?? {}) : undefined,
+  }
+  return newProfiles(given, { newProfileId: v7(), now })
+}
+
+function requireFitting(member: string, value: object | undefined, isFitting: boolean, who: string): void {
+  if (value === undefined || isFitting) return
+  const error = { pointer: `/${member}`, detail: `is only for ${who}`, code: 'user-type' }
+  throw problem('validation-failed', { errors: [error] })
+}

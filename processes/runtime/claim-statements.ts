@@ -1,0 +1,111 @@
+import type { KeyShares } from './concurrency-keys.ts'
+import { noConcurrencyKey } from './todo-tables.ts'
+
+/**
+ * Whether the lease of a claim `c` has ended. A lease that ends too far in the future came from a clock that has been
+ * set back. It counts as ended. A second attempt does no harm: its events and calls have the same ids.
+ */
+export function isOver(now: string): string {
+  return `(c.lease_until <= ${now}::timestamptz or c.lease_until > ${now}::timestamptz + interval '2 minutes')`
+}
+
+/** The concurrency key of a row `t`. Without keys, all rows of a list have the same one. */
+function keyColumn(isKeyed: boolean): string {
+  return isKeyed ? 't.lane' : `'${noConcurrencyKey}'::text`
+}
+
+/**
+ * Jumps through the index from each concurrency key of a list to the next: the cost is the number of keys, not of rows.
+ * `known` contains the shares of keys: five parameters from `first`, see `shareValues`.
+ */
+function lanesOf(todo: string, lane: string, first: number): string {
+  return `lanes (lane) as (
+      (select ${lane} from ${todo} t order by ${lane} limit 1)
+      union all
+      select (select ${lane} from ${todo} t where ${lane} > lanes.lane order by ${lane} limit 1) from lanes where lanes.lane is not null
+    ), known as (
+      select * from unnest($${first}::text[], $${first + 1}::integer[], $${first + 2}::boolean[], $${first + 3}::integer[])
+        with ordinality as known (lane, room, is_unhealthy, in_hand, turn)
+    )`
+}
+
+/**
+ * Claims due rows. It reads no more of a key's oldest rows than the key may have, so the queue of a dead receiver costs
+ * nothing. Of these rows it takes first those of the keys with the fewest steps: otherwise slow receivers would get
+ * every worker that becomes free. Unhealthy keys take turns: by age, the longest queue would keep the others from
+ * recovering.
+ *
+ * The conditions are tested twice. The row may have moved since the statement began, so its due time is tested again on
+ * the locked row. Another worker may have committed a claim meanwhile, so the conflict clause tests the claim again. A
+ * locked claim is passed over: two workers that give back and claim each other's rows would otherwise wait for ever.
+ *
+ * Parameters: $1 list, $2 process, $3 now, $4 steps, $5 limit, $6 worker, $7 end of the lease, $8 version, from $9
+ * shares, $14 the share of all unhealthy keys.
+ */
+export function claimStatement(todo: string, isKeyed: boolean): string {
+  const lane = keyColumn(isKeyed)
+  return `with recursive list as (
+      select commit_position, prepare_position from runtime.projectors where name = $1 and version = $8 and status = 'running'
+    ), ${lanesOf(todo, lane, 9)}, offered as (
+      select due.*, coalesce(known.is_unhealthy, false) as is_unhealthy, known.turn,
+        coalesce(known.in_hand, 0) + row_number() over (partition by lanes.lane order by due.due_at) as load
+      from list cross join lanes left join known on known.lane = lanes.lane cross join lateral (
+        select t.key, t.step, t.due_at, c.key is not null as has_claim from ${todo} t
+        left join runtime.claims c on c.process = $2::text and c.key = t.key and c.step = t.step
+        where ${lane} = lanes.lane and t.due_at <= $3::timestamptz and t.step = any($4)
+          and (c.key is null or (${isOver('$3')} and c.not_before <= $3
+            and (c.fence_commit, c.fence_prepare) <= (list.commit_position, list.prepare_position)))
+        order by t.due_at limit coalesce(known.room, $13::integer)
+      ) due
+    ), admitted as (
+      select key, step, has_claim from (select offered.*, row_number() over (partition by is_unhealthy order by turn, due_at, key, step) as place from offered) ranked
+      where not is_unhealthy or place <= $14::integer
+      order by load, due_at limit $5
+    ), due as (
+      select t.key, t.step, t.org_id, t.payload, ${lane} as lane, (extract(epoch from t.due_at) * 1000)::float8 as due_ms, admitted.has_claim
+      from admitted join ${todo} t on t.key = admitted.key and t.step = admitted.step
+      where t.due_at <= $3::timestamptz
+      for update of t skip locked
+    ), unheld as (
+      select c.key, c.step from due join runtime.claims c on c.process = $2::text and c.key = due.key and c.step = due.step
+      where due.has_claim for update of c skip locked
+    ), claimed as (
+      insert into runtime.claims as c (process, key, step, worker, lease_until, not_before, fence_commit, fence_prepare, failures)
+      select $2::text, key, step, $6::text, $7::timestamptz, '-infinity', 0, 0, 0 from due
+      where not has_claim or (key, step) in (select key, step from unheld)
+      on conflict (process, key, step) do update set worker = excluded.worker, lease_until = excluded.lease_until
+      where ${isOver('$3')} and c.not_before <= $3
+        and (c.fence_commit, c.fence_prepare) <= (select commit_position, prepare_position from list)
+      returning key, step, failures
+    )
+    select due.*, claimed.failures from claimed join due using (key, step) order by due.due_ms`
+}
+
+/**
+ * The first instant after $3 at which a row may become claimable by time alone: a row of a key with room becomes due,
+ * or a claim of a due row ends. Parameters: $1 list, $2 process, $3 now, $4 steps, $5 version, from $6 shares.
+ */
+export function nextDueStatement(todo: string, isKeyed: boolean): string {
+  const lane = keyColumn(isKeyed)
+  return `with recursive ${lanesOf(todo, lane, 6)}
+    select (extract(epoch from least(
+      (select min(next.due_at) from lanes left join known on known.lane = lanes.lane cross join lateral (
+         select t.due_at from ${todo} t where ${lane} = lanes.lane and t.due_at > $3::timestamptz and t.step = any($4)
+         order by t.due_at limit 1
+       ) next where coalesce(known.room, $10::integer) > 0),
+      (select min(greatest(c.not_before, c.lease_until)) from runtime.claims c join ${todo} t on t.key = c.key and t.step = c.step
+       where c.process = $2 and c.step = any($4) and greatest(c.not_before, c.lease_until) > $3 and t.due_at <= $3)
+    )) * 1000)::float8 as next_ms
+    from runtime.projectors where name = $1 and version = $5`
+}
+
+/** The five parameters of both statements. */
+export function shareValues({ known, others }: KeyShares): unknown[] {
+  return [
+    known.map(({ key }) => key),
+    known.map(({ room }) => room),
+    known.map(({ isUnhealthy }) => isUnhealthy),
+    known.map(({ inHand }) => inHand),
+    others,
+  ]
+}

@@ -1,0 +1,87 @@
+import { aiReviewSlots } from '../../streams/ai-review-slot/aggregate.ts'
+import { aiReviews } from '../../streams/ai-review/aggregate.ts'
+import { assessments } from '../../streams/assessment/aggregate.ts'
+import { cases } from '../../streams/case/aggregate.ts'
+import { catalogue } from '../../streams/catalogue.ts'
+import { consentTypes } from '../../streams/consent-type/aggregate.ts'
+import { consents } from '../../streams/consent/aggregate.ts'
+import { images } from '../../streams/image/aggregate.ts'
+import { oauthClients } from '../../streams/oauth-client/aggregate.ts'
+import { patients } from '../../streams/patient/aggregate.ts'
+import { projections } from '../../streams/projection/aggregate.ts'
+import { reservations } from '../../streams/reservation/aggregate.ts'
+import { webhookDeliveries } from '../../streams/webhook-delivery/aggregate.ts'
+import { webhookRecoveries } from '../../streams/webhook-recovery/aggregate.ts'
+import { webhookSubscriptions } from '../../streams/webhook-subscriptions/aggregate.ts'
+import { givenImages, reviewFact, slotFact } from '../streams/ai-review-facts.ts'
+import {
+  assessmentPublicFact,
+  clinicalPublicFact,
+  consentPublicFact,
+  reviewPublicFact,
+  webhookPublicFact,
+} from '../streams/channel-facts.ts'
+import * as facts from '../streams/facts.ts'
+import { imageFact, ownImage } from '../streams/image-facts.ts'
+import { deliveryFact, recovery, recoveryFact, subscriptionFact } from '../streams/webhook-facts.ts'
+
+const { ids } = facts
+
+/** The streams of the story in `facts.ts`. A channel has one stream, which is its category. */
+const ownedStreams = [
+  aiReviews.of(ids.org, ids.review),
+  aiReviewSlots.of(ids.org, ids.case, ids.product),
+  assessments.of(ids.org, ids.assessment),
+  cases.of(ids.org, ids.case),
+  consentTypes.of(ids.org, ids.consentType),
+  consents.of(ids.org, ids.patient),
+  images.of(ids.org, ownImage),
+  oauthClients.of(ids.client),
+  patients.of(ids.org, ids.patient),
+  projections.of('patients'),
+  reservations.of(ids.org, 'e'.repeat(64)),
+  webhookDeliveries.of(ids.org, ids.delivery),
+  webhookRecoveries.of(ids.org, recovery),
+  webhookSubscriptions.of(ids.org),
+].map(({ stream }) => stream)
+
+/** The data of an event of each type, as the tests of that type use it. PHI members are not null. */
+const dataOfTypes = new Map<string, object>(
+  [
+    facts.assessmentFact,
+    facts.caseFact,
+    facts.clientFact,
+    facts.consentFact,
+    facts.consentTypeFact,
+    facts.patientFact,
+    facts.projectionFact,
+    facts.reservationFact,
+    imageFact,
+    slotFact,
+    reviewFact,
+    deliveryFact,
+    recoveryFact,
+    subscriptionFact,
+    assessmentPublicFact,
+    clinicalPublicFact,
+    consentPublicFact,
+    reviewPublicFact,
+    webhookPublicFact,
+  ].flatMap(({ usual }) => Object.entries(usual)),
+)
+for (const { type, data } of [
+  facts.caseFact('CaseOpened', { customFields: { ward: 'canary-field' } }),
+  slotFact('AiReviewSlotClaimed', givenImages),
+  reviewFact('AiReviewRequested', givenImages),
+])
+  dataOfTypes.set(type, data)
+
+/** What a golden file of the newest version of a type is written from. */
+export function goldenFact(type: string): { readonly stream: string; readonly decoded: object } {
+  const decoded = dataOfTypes.get(type)
+  const category = catalogue.entry(type)?.category ?? type
+  if (decoded === undefined) throw new Error(`the tests have no fact of ${type}: add one to test/streams`)
+  const stream = category.includes('.') ? category : ownedStreams.find((name) => name.startsWith(`${category}-`))
+  if (stream === undefined) throw new Error(`no stream of category ${category}: add one to golden-facts.ts`)
+  return { stream, decoded }
+}

@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest'
+import { clinicalProcess } from '../../../processes/clinical/clinical.process.ts'
+import type { CaseEvent } from '../../../streams/case/events.ts'
+import { cases } from '../../../streams/case/aggregate.ts'
+import { aiReviewChannelStream } from '../../../streams/channels/ai-review.ts'
+import { todosAfter } from '../../support/given-process.ts'
+import { recorded, type GivenEvent } from '../../support/given-projector.ts'
+import { rowsInMemory } from '../../support/rows-in-memory.ts'
+import { lesion } from '../../streams/ai-review-facts.ts'
+import { reviewPublicFact as published } from '../../streams/channel-facts.ts'
+import { at, caseFact, ids } from '../../streams/facts.ts'
+
+const own = (event: CaseEvent) => ({ ...event, stream: cases.of(ids.org, ids.case).stream })
+const channel = (event: GivenEvent): GivenEvent => ({ ...event, stream: aiReviewChannelStream.name })
+
+const lesions = [lesion, { ...lesion, lesionNumber: 2 }]
+const completed = channel(published('ai_review.completed', { lesions }))
+const superseded = channel(published('ai_review.superseded'))
+const found = (ordinal: number) =>
+  own(caseFact('CaseFindingRecorded', { lesionNumber: ordinal, ordinal, lesionCount: 2 }))
+const replaced = (ordinal: number) =>
+  own(caseFact('CaseDiagnosisSuperseded', { lesionNumber: ordinal, ordinal, diagnosisCount: 2 }))
+const diagnosed = own(caseFact('CaseDiagnosisRecorded'))
+
+function steps(...given: GivenEvent[]) {
+  return todosAfter(clinicalProcess, recorded(given)).map(({ key, step, orgId, dueAt }) => ({
+    key,
+    step,
+    orgId,
+    due: dueAt.toISOString(),
+  }))
+}
+
+const record = { key: ids.review, step: 'record-findings', orgId: ids.org, due: at(18) }
+const supersede = { key: ids.review, step: 'supersede-diagnoses', orgId: ids.org, due: at(15) }
+
+describe('what is made of an AI review', () => {
+  it('is its findings, until the last of them is recorded', () => {
+    expect(steps(completed)).toEqual([record])
+    expect(steps(completed, found(1), diagnosed)).toEqual([record])
+    expect(steps(completed, found(1), found(2))).toEqual([])
+  })
+
+  it('is superseded diagnoses once another review takes its place, until the last of them is', () => {
+    expect(steps(completed, found(1), found(2), superseded)).toEqual([supersede])
+    expect(steps(completed, found(1), found(2), superseded, replaced(1))).toEqual([supersede])
+    expect(steps(completed, found(1), found(2), superseded, replaced(1), replaced(2))).toEqual([])
+  })
+
+  it('is both where the findings are not recorded yet, each settled by itself', () => {
+    expect(steps(completed, superseded)).toEqual([record, supersede])
+    expect(steps(completed, superseded, found(1), found(2))).toEqual([supersede])
+    expect(steps(completed, superseded, replaced(1), replaced(2))).toEqual([record])
+  })
+
+  it.each(['ai_review.requested', 'ai_review.started', 'ai_review.failed', 'ai_review.cancelled'] as const)(
+    'is nothing after %s',
+    (type) => {
+      expect(steps(channel(published(type)))).toEqual([])
+      expect(steps(channel(published(type)), superseded)).toEqual([])
+    },
+  )
+
+  it('is nothing where no lesion was found, also once it is superseded', () => {
+    const empty = channel(published('ai_review.completed', { lesions: [] }))
+    expect(steps(empty)).toEqual([])
+    expect(steps(empty, superseded)).toEqual([])
+  })
+
+  it('is nothing of a review of another organisation', () => {
+    const foreign = channel(published('ai_review.superseded', { orgId: ids.otherOrg }))
+    expect(steps(completed, found(1), found(2), foreign)).toEqual([])
+  })
+
+  it('is the findings of its successor', () => {
+    const next = channel(published('ai_review.completed', { aiReviewId: ids.newReview, occurred_at: at(40) }))
+    expect(steps(completed, found(1), found(2), superseded, replaced(1), replaced(2), next)).toEqual([
+      { ...record, key: ids.newReview, due: at(40) },
+    ])
+  })
+
+  it('names the events of the channel by their place and cause, and keeps no lesion', () => {
+    const events = recorded([
+      { ...completed, revision: 41n, metadata: { $correlationId: ids.event } },
+      { ...superseded, revision: 52n },
+    ])
+    const cause = (index: number) => ({
+      eventId: events[index]?.id,
+      correlationId: events[index]?.metadata.$correlationId,
+    })
+    const payloads = todosAfter(clinicalProcess, events).map(({ payload }) => payload)
+    expect(payloads).toEqual([
+      { cause: { eventId: events[0]?.id, correlationId: ids.event }, channelRevision: '41' },
+      { cause: cause(1), channelRevision: '41', supersededById: ids.newReview },
+    ])
+  })
+
+  it('keeps no row of a review that was superseded', () => {
+    const looked = (...given: GivenEvent[]) => rowsInMemory(clinicalProcess.list, recorded(given))['analysed_reviews']
+    expect(looked(completed)).toEqual([{ ai_review_id: ids.review, org_id: ids.org, channel_revision: '0' }])
+    expect(looked(completed, superseded)).toEqual([])
+  })
+})

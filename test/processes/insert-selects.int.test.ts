@@ -1,0 +1,91 @@
+import { expect, it } from 'vitest'
+import { aiReviewProcess } from '../../processes/ai-review/ai-review.process.ts'
+import { assessmentsProcess } from '../../processes/assessments/assessments.process.ts'
+import { clinicalProcess } from '../../processes/clinical/clinical.process.ts'
+import { webhooksProcess } from '../../processes/webhooks/webhooks.process.ts'
+import { aiReviews } from '../../streams/ai-review/aggregate.ts'
+import { assessments } from '../../streams/assessment/aggregate.ts'
+import { aiReviewChannelStream } from '../../streams/channels/ai-review.ts'
+import { consentChannelStream } from '../../streams/channels/consent.ts'
+import { webhookDeliveries } from '../../streams/webhook-delivery/aggregate.ts'
+import { webhookRecoveries } from '../../streams/webhook-recovery/aggregate.ts'
+import { webhookSubscriptions } from '../../streams/webhook-subscriptions/aggregate.ts'
+import { reviewFact } from '../streams/ai-review-facts.ts'
+import { consentPublicFact, reviewPublicFact } from '../streams/channel-facts.ts'
+import { assessmentFact, ids } from '../streams/facts.ts'
+import { deliveryFact, recovery, recoveryFact, subscriptionFact } from '../streams/webhook-facts.ts'
+import { recorded, rowsAfter, type GivenEvent } from '../support/given-projector.ts'
+import { rowsInMemory } from '../support/rows-in-memory.ts'
+
+const inStream = (stream: string) => (event: GivenEvent) => ({ ...event, stream })
+const review = inStream(aiReviews.of(ids.org, ids.review).stream)
+const assessment = inStream(assessments.of(ids.org, ids.assessment).stream)
+const onReviewChannel = inStream(aiReviewChannelStream.name)
+const onConsentChannel = inStream(consentChannelStream.name)
+const subscriptions = inStream(webhookSubscriptions.of(ids.org).stream)
+const delivery = inStream(webhookDeliveries.of(ids.org, ids.delivery).stream)
+const subscribed = subscriptions(subscriptionFact('WebhookSubscribed'))
+const completed = { ...assessment(assessmentFact('AssessmentCompleted')), id: ids.event }
+
+it.each([
+  {
+    process: aiReviewProcess,
+    step: 'withdraw',
+    events: [
+      review(reviewFact('AiReviewRequested')),
+      onConsentChannel(consentPublicFact('consent.denied')),
+      onConsentChannel(consentPublicFact('consent.withdrawn')),
+    ],
+  },
+  {
+    process: assessmentsProcess,
+    step: 'conclude',
+    events: [
+      assessment(assessmentFact('AssessmentSubmitted')),
+      onReviewChannel(reviewPublicFact('ai_review.failed')),
+      onReviewChannel(reviewPublicFact('ai_review.completed', { aiReviewId: ids.newReview })),
+    ],
+  },
+  {
+    process: clinicalProcess,
+    step: 'supersede-diagnoses',
+    events: [
+      onReviewChannel(reviewPublicFact('ai_review.completed')),
+      onReviewChannel(reviewPublicFact('ai_review.superseded')),
+    ],
+  },
+  { process: webhooksProcess, step: 'deliver', events: [subscribed, completed] },
+  {
+    process: webhooksProcess,
+    step: 'redeliver',
+    events: [
+      subscribed,
+      inStream(webhookRecoveries.of(ids.org, recovery).stream)(recoveryFact('WebhookRecoveryRequested')),
+    ],
+  },
+  {
+    process: webhooksProcess,
+    step: 'watch',
+    events: [subscribed, completed, delivery(deliveryFact('WebhookDeliveryAttemptFailed'))],
+  },
+  {
+    process: webhooksProcess,
+    step: 'disable',
+    events: [subscribed, completed, delivery(deliveryFact('WebhookDeliveryFailed', { statusCode: 410 }))],
+  },
+  {
+    process: webhooksProcess,
+    step: 'destroy-secrets',
+    events: [subscribed, subscriptions(subscriptionFact('WebhookSubscriptionDeleted'))],
+  },
+  {
+    process: webhooksProcess,
+    step: 'cancel',
+    events: [subscribed, completed, subscriptions(subscriptionFact('WebhookSubscriptionDisabled'))],
+  },
+])('Postgres selects the rows of $process.name for $step as the unit tests compute them', async (example) => {
+  const { process, step, events } = example
+  const rows = await rowsAfter(process.list, recorded(events))
+  expect(rows['todo']).toContainEqual(expect.objectContaining({ step }))
+  expect(rows).toEqual(rowsInMemory(process.list, recorded(events)))
+})
