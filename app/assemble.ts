@@ -24,6 +24,7 @@ import { openVault, type Vault } from '../platform/vault/vault.ts'
 import type { MasterKeyRing } from '../platform/vault/master-keys.ts'
 import { errorCode } from '../platform/kit/error-codes.ts'
 import { requireBucket } from './bucket-check.ts'
+import { openActorReader } from './actor-contexts.ts'
 import { addHealthChecks } from './health-checks.ts'
 import { createIdentityProvider, requireIdentityProvider } from './identity-provider.ts'
 import { startProcessor } from './processor.ts'
@@ -169,6 +170,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   })
   const isCurrentWithin = (waitMs: number) => (projector: string) =>
     reads.requireHead((asked) => store.head(filter, asked), projector, waitMs)
+  const isCurrent = isCurrentWithin(decisiveWaitMs)
   const services =
     runsApi && objects !== undefined && identityProvider !== undefined
       ? servicesOf({
@@ -182,7 +184,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
           tokens,
           pool,
           cursors: createCursors({ key: await vault.secret('cursor', 'current'), now }),
-          isCurrent: isCurrentWithin(decisiveWaitMs),
+          isCurrent,
         })
       : []
   const app = await createApplication({
@@ -190,8 +192,8 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     logger,
     services,
     health,
-    now,
     verifyToken: (token) => tokens.verify(token),
+    actors: await openActorReader({ configuration, store, vault, now, pool, isCurrent, egress, stop }),
     translateError: translateStageError,
     pseudonymOf: (text) => vault.fingerprint(text),
     readYourWrites: (position, names, timeoutMs) => reads.waitFor(position, names, timeoutMs),

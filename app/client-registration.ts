@@ -5,6 +5,7 @@ import { registerScopes } from '../commands/auth/register-scopes.ts'
 import { builtInScopes, builtInService, serviceScopes } from '../commands/auth/scopes.ts'
 import { execute } from '../commands/handling/execute.ts'
 import { answeringRefusals } from '../commands/handling/refusals.ts'
+import { platformPermissions, registerPermissions } from '../commands/users/permissions.ts'
 import { catalogue } from '../streams/catalogue.ts'
 import {
   isRegistered,
@@ -13,6 +14,7 @@ import {
   type RegisteredOauthClient,
 } from '../streams/oauth-client/aggregate.ts'
 import { oauthScopes } from '../streams/oauth-scope/aggregate.ts'
+import { permissions } from '../streams/permission/aggregate.ts'
 import { openEventStore, type EventStore } from '../streams/store/event-store.ts'
 import type { Configuration } from '../platform/configuration/configuration.ts'
 import { ensureDatabase } from '../platform/database/database.ts'
@@ -97,6 +99,23 @@ export async function seedScopes(store: EventStore, now: Date): Promise<void> {
   )
 }
 
+/** The permissions of the platform, so that roles can have them before anyone registers. Every start does this. */
+export async function seedPermissions(store: EventStore, now: Date): Promise<void> {
+  const command = {
+    serviceId: 'platform',
+    clientId: null,
+    permissions: platformPermissions,
+    changedBy: 'platform',
+    now,
+  }
+  await execute(
+    store,
+    permissions.of(),
+    (state) => answering(registerPermissions(command, state)),
+    contextOf({ orgId: null }),
+  )
+}
+
 const answering = answeringRefusals({})
 
 /** The start of a platform acts here, and no caller. */
@@ -128,6 +147,7 @@ export async function registerServiceClient(
     trustedActorContext: false,
   }
   await seedScopes(store, now)
+  await seedPermissions(store, now)
   await registerOnce(store, vault, client, now).catch((error: unknown) => {
     if (!(error instanceof ClientTakenError)) throw error
     throw new ConfigurationError(`SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET: ${error.message}`, { cause: error })

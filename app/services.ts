@@ -1,5 +1,8 @@
 import { aiReviewWriteRoutes } from '../commands/ai-review/routes.ts'
+import { membershipRoutes } from '../commands/users/membership-routes.ts'
 import type { UserDependencies } from '../commands/users/register-user.ts'
+import { roleWriteRoutes, type RoleDependencies } from '../commands/users/role-routes.ts'
+import { userWriteRoutes } from '../commands/users/user-routes.ts'
 import type { AssessmentDependencies } from '../commands/handling/dependencies.ts'
 import { assessmentWriteRoutes } from '../commands/assessments/routes.ts'
 import { authAdminRoutes } from '../commands/auth/client-routes.ts'
@@ -11,6 +14,8 @@ import { imageWriteRoutes } from '../commands/images/routes.ts'
 import { deliveryWriteRoutes } from '../commands/webhooks/delivery-routes.ts'
 import type { DeliveriesToRecover, FindDueDelivery } from '../commands/webhooks/dependencies.ts'
 import { webhookWriteRoutes } from '../commands/webhooks/routes.ts'
+import { tenantOfFact } from '../platform/kit/tenants.ts'
+import { usersProjector } from '../projections/users/users.projector.ts'
 import { webhookDeliveriesProjector } from '../projections/webhooks/webhook-deliveries.projector.ts'
 import { aiReviewReadRoutes } from '../read-api/ai-review/routes.ts'
 import { assessmentReadRoutes } from '../read-api/assessments/routes.ts'
@@ -19,6 +24,10 @@ import { clinicalReadRoutes } from '../read-api/clinical/routes.ts'
 import { consentReadRoutes } from '../read-api/consent/routes.ts'
 import { imageReadRoutes } from '../read-api/images/routes.ts'
 import { requireCurrent, type ReadDependencies } from '../read-api/read-route.ts'
+import { ownReadRoutes } from '../read-api/users/own-routes.ts'
+import { getRole } from '../read-api/users/queries.ts'
+import { roleReadRoutes } from '../read-api/users/role-routes.ts'
+import { userReadRoutes } from '../read-api/users/user-routes.ts'
 import { getDueDelivery, listUndelivered } from '../read-api/webhooks/queries.ts'
 import { deliveryReadRoutes, webhookReadRoutes } from '../read-api/webhooks/routes.ts'
 import type { Service } from '../platform/http/service.ts'
@@ -67,6 +76,18 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
       },
     },
     {
+      prefix: 'user-management',
+      documentedAt: 'bare',
+      routes: (app) => {
+        userWriteRoutes(app, deps)
+        membershipRoutes(app, deps)
+        roleWriteRoutes(app, { ...deps, organisationOfRole: organisationOfRole(deps) })
+        ownReadRoutes(app, deps)
+        userReadRoutes(app, deps)
+        roleReadRoutes(app, deps)
+      },
+    },
+    {
       prefix: 'ai-review',
       documentedAt: 'bare',
       routes: (app) => {
@@ -82,6 +103,14 @@ function deliveriesToRecover(deps: ReadDependencies): DeliveriesToRecover {
   return async (org, subscriptionId, period, limit) => {
     await requireCurrent(deps, webhookDeliveriesProjector)
     return listUndelivered(deps.pool, org, subscriptionId, period, limit)
+  }
+}
+
+/** The path of a role has no organisation. */
+function organisationOfRole(deps: ReadDependencies): RoleDependencies['organisationOfRole'] {
+  return async (roleId) => {
+    await requireCurrent(deps, usersProjector)
+    return tenantOfFact((await getRole(deps.pool, null, roleId)).orgId)
   }
 }
 

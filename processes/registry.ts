@@ -23,7 +23,7 @@ export const processes: readonly Process<ProcessDependencies>[] = [
 ]
 
 /** The dependencies of the translations of all channels. */
-export type ChannelDependencies = AiReviewChannelDependencies & AssessmentChannelDependencies
+type ChannelDependencies = AiReviewChannelDependencies & AssessmentChannelDependencies
 
 /** All public channels. Each has a relay. */
 export const channels: readonly Channel<ChannelDependencies>[] = [

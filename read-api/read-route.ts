@@ -1,9 +1,10 @@
 import type { FastifyContextConfig, FastifyRequest } from 'fastify'
 import { Type, type Static, type TObject, type TSchema } from 'typebox'
 import type { ReceiptKeys } from '../contracts/consent/receipt.ts'
+import type { ContextKeys } from '../contracts/users/context.ts'
 import type { Configuration } from '../platform/configuration/configuration.ts'
 import type { Pool } from '../platform/database/database.ts'
-import { tenantOf, type Access } from '../platform/http/access.ts'
+import { tenantOf, type Access, type Caller } from '../platform/http/access.ts'
 import { answers } from '../platform/http/answers.ts'
 import type { Cursors, listQuery } from '../platform/http/cursors.ts'
 import { namedOrg, orgQuery } from '../platform/http/parameters.ts'
@@ -22,8 +23,8 @@ export interface ReadDependencies {
   readonly objects: ObjectStore
   readonly configuration: Configuration
   readonly now: () => Date
-  /** Signs consent receipts. */
-  readonly vault: ReceiptKeys
+  /** Signs consent receipts and actor contexts. */
+  readonly vault: ReceiptKeys & ContextKeys
   /** Waits some seconds until a read model contains everything recorded before the call. False if it does not (T24). */
   readonly isCurrent: (projector: string) => Promise<boolean>
 }
@@ -37,6 +38,7 @@ export interface ReadRequest<Params extends Members, Query extends Members, Kind
   readonly params: Static<TObject<Params>>
   readonly query: Static<TObject<Query>>
   readonly headers: FastifyRequest['headers']
+  readonly caller: Caller
 }
 
 export interface RouteDeclaration<Params extends Members, Query extends Members, Kind extends Tenancy = 'required'> {
@@ -164,6 +166,7 @@ export function requestReader<Params extends Members, Query extends Members, Kin
       params: inLowerCase(request.params, idsOfPath) as Static<TObject<Params>>,
       query: inLowerCase(request.query, idsOfQuery) as Static<TObject<Query>> & PageQuery,
       headers: request.headers,
+      caller: request.caller,
     }
   }
 }

@@ -95,14 +95,16 @@ export function authRoutes(app: ServiceApp, { store, vault, tokens, now }: AuthD
     {
       schema: {
         operationId: 'getTokenKeys',
-        summary: 'Keys that verify access tokens and consent receipts',
+        summary: 'Keys that verify access tokens, actor contexts and consent receipts',
         description: 'Retired keys stay in the list, so that older signatures can always be verified.',
         response: answers({ 200: JsonWebKeySet }),
       },
       config: { access: 'public' },
     },
     async (_request, reply) => {
-      const keys = [...(await tokens.jwks()).keys, ...(await vault.publicKeys('receipt'))]
+      const purposes = ['receipt', 'actor-context'] as const
+      const others = await Promise.all(purposes.map((purpose) => vault.publicKeys(purpose)))
+      const keys = [...(await tokens.jwks()).keys, ...others.flat()]
       reply.header('cache-control', 'public, max-age=300')
       return reply.send({ keys: keys.map((key) => ({ ...key })) })
     },

@@ -15,7 +15,7 @@ import { addOrganisationMembership, endOrganisationMembership } from './organisa
 import { changeMembershipRole } from './role-assignments.ts'
 import { membershipRecordOf } from './user-records.ts'
 import { changedByOf } from './user-routes.ts'
-import { mayAdminister } from './user-visibility.ts'
+import { maySee } from './user-visibility.ts'
 
 const usual = { access: { admin: 'users:admin' }, tenancy: 'optional', readBy: [usersProjector] } as const
 const mismatch = {
@@ -29,18 +29,18 @@ export function membershipRoutes(app: ServiceApp, deps: CommandDependencies): vo
   const { store } = deps
 
   /** The user and its membership, if the caller may see them. */
-  async function found(userId: string, membershipId: string, tenant: TenantId | null, isPlatformWide: boolean) {
-    const user = await visible(userId, tenant, isPlatformWide)
+  async function found(userId: string, membershipId: string, tenant: TenantId | null) {
+    const user = await visible(userId, tenant)
     const membership = user.memberships.get(membershipId)
     if (membership === undefined || (tenant !== null && membership.organisationId !== tenant))
       throw problem('not-found')
     return { user, membership }
   }
 
-  async function visible(userId: string, tenant: TenantId | null, isPlatformWide: boolean): Promise<User> {
+  async function visible(userId: string, tenant: TenantId | null): Promise<User> {
     const { state } = await store.load(users.of(userId))
-    const refusal = mayAdminister({ tenant, isPlatformWide, isWhole: false }, state)
-    if (refusal !== null) throw problem(refusal.refused === 'user-erased' ? 'user-erased' : 'not-found')
+    const refusal = maySee(tenant, state)
+    if (refusal !== null) throw problem(refusal.refused)
     return userOf(state)
   }
 
@@ -57,7 +57,7 @@ export function membershipRoutes(app: ServiceApp, deps: CommandDependencies): vo
     handle: async ({ isPlatformWide, caller, params, body, keyed, now, context }) => {
       const organisationId = tenantOfFact(body.organisationId)
       // The user may not be a member of the named organisation yet, so the caller's own organisation counts.
-      await visible(params.id, isPlatformWide ? null : organisationId, isPlatformWide)
+      await visible(params.id, isPlatformWide ? null : organisationId)
       const ids = { membershipId: keyed.id, userId: params.id, organisationId, roleId: body.roleId }
       const command = { ...ids, fingerprint: keyed.fingerprint, changedBy: changedByOf(caller), now }
       const done = await addOrganisationMembership(deps, command, context)
@@ -77,8 +77,8 @@ export function membershipRoutes(app: ServiceApp, deps: CommandDependencies): vo
     reply: changed(MembershipRecord),
     problems: ['last-administrator', 'role-organisation-mismatch', 'user-erased'],
     refusals: { 'role-organisation-mismatch': mismatch },
-    handle: async ({ tenant, isPlatformWide, caller, params, body, now, run }) => {
-      const { membership } = await found(params.id, params.membershipId, tenant, isPlatformWide)
+    handle: async ({ tenant, caller, params, body, now, run }) => {
+      const { membership } = await found(params.id, params.membershipId, tenant)
       const { membershipId, organisationId } = membership
       const command = { membershipId, organisationId, roleId: body.roleId, changedBy: changedByOf(caller), now }
       const done = await run(organisationRoles.of(organisationId), (state) => changeMembershipRole(command, state))
@@ -94,8 +94,8 @@ export function membershipRoutes(app: ServiceApp, deps: CommandDependencies): vo
     summary: 'Remove a user from an organisation',
     reply: deleted,
     problems: ['last-administrator', 'user-erased'],
-    handle: async ({ tenant, isPlatformWide, caller, params, context }) => {
-      const { membership } = await found(params.id, params.membershipId, tenant, isPlatformWide)
+    handle: async ({ tenant, caller, params, context }) => {
+      const { membership } = await found(params.id, params.membershipId, tenant)
       const { membershipId, organisationId } = membership
       const ids = { membershipId, organisationId, userId: params.id }
       const done = await endOrganisationMembership(deps, ids, changedByOf(caller), context)
@@ -113,8 +113,8 @@ export function membershipRoutes(app: ServiceApp, deps: CommandDependencies): vo
     body: GrantProductBody,
     reply: createdOrFound(ProductAccessRecord, (_, { id }: { readonly id: string }) => `/admin/users/${id}`),
     problems: ['user-erased'],
-    handle: async ({ tenant, isPlatformWide, caller, params, body, keyed, now, run }) => {
-      await found(params.id, params.membershipId, tenant, isPlatformWide)
+    handle: async ({ tenant, caller, params, body, keyed, now, run }) => {
+      await found(params.id, params.membershipId, tenant)
       const ids = { membershipId: params.membershipId, productAccessId: keyed.id, productId: body.productId }
       const command = { ...ids, changedBy: changedByOf(caller), now }
       const done = await run(users.of(params.id), (state) => grantProduct(command, state))
@@ -135,8 +135,8 @@ export function membershipRoutes(app: ServiceApp, deps: CommandDependencies): vo
     summary: 'Revoke the access of a membership to a product',
     reply: deleted,
     problems: ['user-erased'],
-    handle: async ({ tenant, isPlatformWide, caller, params, now, run }) => {
-      await found(params.id, params.membershipId, tenant, isPlatformWide)
+    handle: async ({ tenant, caller, params, now, run }) => {
+      await found(params.id, params.membershipId, tenant)
       const { membershipId, productId } = params
       const command = { membershipId, productId, changedBy: changedByOf(caller), now }
       const done = await run(users.of(params.id), (state) => revokeProduct(command, state))

@@ -24,8 +24,8 @@ const RegisterPermissionsReply = Type.Object(
 )
 
 export interface RoleDependencies extends CommandDependencies {
-  /** The organisation of a role, from a read model that contains everything recorded until now. */
-  readonly organisationOfRole: (roleId: string) => Promise<TenantId | null>
+  /** The organisation of a role, from a read model that contains everything recorded until now. Throws Problem `not-found`. */
+  readonly organisationOfRole: (roleId: string) => Promise<TenantId>
 }
 
 /** Roles of organisations, and the registry of permissions. */
@@ -150,9 +150,7 @@ export function roleWriteRoutes(app: ServiceApp, deps: RoleDependencies): void {
 
   /** The role's path has no organisation, so a platform caller's comes from the read model. */
   async function organisationOf(roleId: string, tenant: TenantId | null): Promise<TenantId> {
-    const organisationId = tenant ?? (await deps.organisationOfRole(roleId))
-    if (organisationId === null) throw problem('not-found')
-    return organisationId
+    return tenant ?? (await deps.organisationOfRole(roleId))
   }
 
   /** `auth:admin` reaches beyond an organisation's users, so only platform callers put it in a role (contract-2, A5). */

@@ -7,6 +7,7 @@ import { problem } from '../../platform/http/problems.ts'
 import { requireMatch } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { tenantOfFact } from '../../platform/kit/tenants.ts'
+import { users } from '../../streams/user/aggregate.ts'
 import { usersProjector } from '../../projections/users/users.projector.ts'
 import { changed, created } from '../handling/command-replies.ts'
 import { commandRoute } from '../handling/command-route.ts'
@@ -15,6 +16,8 @@ import { changeUser, userOf } from './change-user.ts'
 import { eraseUserEverywhere } from './erase-user.ts'
 import { newProfiles } from './profile.ts'
 import { registerUser, type UserDependencies } from './register-user.ts'
+import { requestPasswordReset } from './reset-password.ts'
+import { maySee } from './user-visibility.ts'
 import { userDetailOf, userRecordOf } from './user-records.ts'
 
 const usual = { access: { admin: 'users:admin' }, tenancy: 'optional', readBy: [usersProjector] } as const
@@ -23,6 +26,8 @@ const ErasedReply = Type.Object(
   { id: Uuid, status: Type.Literal('erased'), erasedAt: Instant },
   { $id: 'ErasedUserReply' },
 )
+
+const ResetReply = Type.Object({ status: Type.Literal('requested') }, { $id: 'PasswordResetReply' })
 
 /** User id of the acting person, else the client id, else `bootstrap` (contract-2, B16a). */
 export function changedByOf({ actor, clientId }: Caller): string {
@@ -92,7 +97,7 @@ export function userWriteRoutes(app: ServiceApp, deps: UserDependencies): void {
       const command = {
         profile: hasProfile ? { ...profile, ...trimmed, newProfileId: v7(), changedBy, now } : null,
         status: status === undefined ? null : { to: status, holdId: v7(), changedBy, now },
-        administration: { tenant, isPlatformWide, isWhole: true },
+        administration: { tenant, mayChangeShared: isPlatformWide },
         requireMatch: (revision: bigint | 'no_stream') => requireMatch(request, revision),
       }
       const done = await changeUser(deps, params.id, command, context)
@@ -113,7 +118,7 @@ export function userWriteRoutes(app: ServiceApp, deps: UserDependencies): void {
     problems: ['last-administrator', 'user-shared', 'user-erased'],
     handle: async ({ tenant, isPlatformWide, caller, params, now, context, request }) => {
       const status = { to: 'deactivated', holdId: v7(), changedBy: changedByOf(caller), now } as const
-      const administration = { tenant, isPlatformWide, isWhole: true }
+      const administration = { tenant, mayChangeShared: isPlatformWide }
       const matching = (revision: bigint | 'no_stream') => requireMatch(request, revision)
       const command = { profile: null, status, administration, requireMatch: matching }
       const done = await changeUser(deps, params.id, command, context)
@@ -130,7 +135,7 @@ export function userWriteRoutes(app: ServiceApp, deps: UserDependencies): void {
     reply: changed(ErasedReply),
     problems: ['user-shared', 'user-not-deactivated'],
     handle: async ({ tenant, isPlatformWide, caller, params, context }) => {
-      const administration = { tenant, isPlatformWide, isWhole: true }
+      const administration = { tenant, mayChangeShared: isPlatformWide }
       const done = await eraseUserEverywhere(
         deps,
         params.id,
@@ -139,6 +144,25 @@ export function userWriteRoutes(app: ServiceApp, deps: UserDependencies): void {
       )
       const { userId: id, updatedAt: erasedAt } = userOf(done.state)
       return { ...done, isReplayed: false, record: { id, status: 'erased' as const, erasedAt } }
+    },
+  })
+
+  commandRoute(app, deps, {
+    ...usual,
+    method: 'POST',
+    path: '/admin/users/:id/reset-password',
+    operationId: 'resetPassword',
+    summary: 'Let the identity provider send the user a message to choose a new password',
+    description: 'The message follows later. A request while one is under way sends no second message.',
+    reply: { status: 202, schema: ResetReply },
+    problems: ['user-erased'],
+    handle: async ({ tenant, caller, params, keyed, now, run }) => {
+      const command = { requestId: keyed.id, changedBy: changedByOf(caller), now }
+      const done = await run(
+        users.of(params.id),
+        (state) => maySee(tenant, state) ?? requestPasswordReset(command, state),
+      )
+      return { ...done, isReplayed: false, record: { status: 'requested' as const } }
     },
   })
 
@@ -164,7 +188,7 @@ export function userWriteRoutes(app: ServiceApp, deps: UserDependencies): void {
         profile: { ...names, ...patientAccount, newProfileId: v7(), changedBy: actor.auditId, now },
         status: null,
         accountMember: 'contactPreferences',
-        administration: { tenant: own, isPlatformWide: false, isWhole: false },
+        administration: { tenant: own, mayChangeShared: true },
         requireMatch: (revision: bigint | 'no_stream') => requireMatch(request, revision),
       }
       const done = await changeUser(deps, actor.userId.toLowerCase(), command, context)

@@ -71,6 +71,21 @@ export const UserDetailRecord = Type.Object(
 )
 export type UserDetailRecord = Static<typeof UserDetailRecord>
 
+/** The own profile of an actor. */
+export const OwnUserRecord = Type.Object(
+  {
+    ...UserDetailRecord.properties,
+    roles: Type.Array(Type.Object({ id: Uuid, name: Type.String() })),
+    permissions: Type.Array(Type.String()),
+  },
+  { $id: 'OwnUserRecord' },
+)
+
+export const UserContactRecord = Type.Object(
+  { userId: Uuid, email: nullableText, displayName: nullableText, locale: nullableText, status: UserStatus },
+  { $id: 'UserContactRecord' },
+)
+
 export const RoleRecord = Type.Object(
   {
     id: Uuid,

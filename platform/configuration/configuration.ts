@@ -57,11 +57,16 @@ const settings = {
     },
   ),
   actorContextMode: optional('ACTOR_CONTEXT_MODE', oneOf(...actorContextModes), {
-    meaning: 'Check of X-Actor-Context: `trust` accepts any, `signed` verifies the signature, `resolve` accepts none',
+    meaning:
+      'Check of X-Actor-Context: `trust` accepts any, `signed` verifies the signature, `resolve` takes only the user and the organisation from it',
     shownDefault: 'trust in development, resolve in production',
   }),
   actorContextKeys: optional('ACTOR_CONTEXT_JWKS', publicKeys(), {
     meaning: 'JSON Web Key Set. In the mode `signed` its keys verify X-Actor-Context',
+    shownDefault: 'the keys of the platform',
+  }),
+  actorContextTtlSeconds: setting('ACTOR_CONTEXT_TTL_SECONDS', integer(10, 300, 's'), '300', {
+    meaning: 'Lifetime of the actor contexts that the platform signs',
   }),
   consentScopesRequired: setting('CONSENT_SCOPES_REQUIRED', organisations(), 'off', {
     meaning:
@@ -173,6 +178,10 @@ const settings = {
   aiReviewBaseUrl: optional('AI_REVIEW_BASE_URL', address(http), {
     meaning: 'Address of the AI-review service',
     shownDefault: 'BASE_URL',
+  }),
+  usersBaseUrl: optional('USERS_BASE_URL', address(http), {
+    meaning: 'Address of the users service, if it runs elsewhere. The mode `resolve` asks it',
+    shownDefault: 'this process',
   }),
   serviceClientId: optional('SERVICE_CLIENT_ID', text({ maxLength: 255 }), {
     meaning: 'Client that the services use to call each other',

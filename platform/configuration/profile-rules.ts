@@ -28,6 +28,7 @@ export interface CheckedSettings {
   readonly clinicalBaseUrl: string
   readonly consentBaseUrl: string
   readonly aiReviewBaseUrl: string
+  readonly usersBaseUrl?: string | undefined
   /** False if Node.js is set to accept any certificate. */
   readonly isTlsVerified: boolean
   readonly s3Endpoint?: string | undefined
@@ -173,6 +174,7 @@ function httpAddresses(settings: CheckedSettings): (readonly [name: string, url:
     ['AI_REVIEW_BASE_URL', settings.aiReviewBaseUrl],
   ] as const
   const outside = [
+    ['USERS_BASE_URL', settings.usersBaseUrl],
     ['S3_ENDPOINT', settings.s3Endpoint],
     ['S3_PUBLIC_ENDPOINT', settings.s3PublicEndpoint],
     ['PROVIDER_BASE_URL', settings.providerBaseUrl],

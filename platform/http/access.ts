@@ -4,8 +4,8 @@ import type { Logger } from '../observability/logging.ts'
 import { problem, type Problem, type ProblemDetails } from './problems.ts'
 import { areEqualSecrets } from '../kit/sealed-bytes.ts'
 import { tenantOfFact, type TenantId } from '../kit/tenants.ts'
-import { readActorContext, type ActorContext } from './actor-context.ts'
-import { createSignedActorContexts } from './signed-actor-context.ts'
+import type { ActorContext } from './actor-context.ts'
+import type { ActorReader } from './actor-readers.ts'
 import { isUuid } from './formats.ts'
 import { TokenRejectedError, type VerifiedToken } from './tokens.ts'
 
@@ -59,15 +59,12 @@ declare module 'fastify' {
 export type VerifyToken = (token: string) => Promise<VerifiedToken>
 
 export interface AccessOptions {
-  readonly configuration: Pick<
-    Configuration,
-    'actorContextMode' | 'actorContextKeys' | 'adminApiSecret' | 'consentScopesRequired'
-  >
+  readonly configuration: Pick<Configuration, 'adminApiSecret' | 'consentScopesRequired'>
+  readonly actors: ActorReader
   readonly verifyToken: VerifyToken
   /** A hash with a key of the installation. */
   readonly pseudonymOf: (text: string) => string
   readonly logger: Logger
-  readonly now?: () => Date
 }
 
 const nobody: Caller = {
@@ -85,15 +82,7 @@ const bootstrapAdmin: Caller = { ...nobody, clientId: 'bootstrap', isBootstrapAd
  * Returns the check that runs before the body of a request is read. It resolves to the caller or rejects with a
  * problem.
  */
-export function createAuthorization({
-  configuration,
-  verifyToken,
-  pseudonymOf,
-  logger,
-  now = () => new Date(),
-}: AccessOptions) {
-  const readContext = contextReader(configuration, now)
-
+export function createAuthorization({ configuration, actors, verifyToken, pseudonymOf, logger }: AccessOptions) {
   return async (request: FastifyRequest, access: Access): Promise<Caller> => {
     if (access === 'public') return nobody
     if (typeof access === 'object' && 'admin' in access) return authorizeAdmin(request, access)
@@ -132,7 +121,6 @@ export function createAuthorization({
       requireScopes(caller, [orScope])
       return caller
     }
-    if (readContext === null) throw problem('actor-context-unsupported')
     if (caller.actor === null)
       throw problem('actor-context-missing', { extensions: { required_permission: permission } })
     if (!caller.actor.permissions.has(permission))
@@ -180,29 +168,18 @@ export function createAuthorization({
     }
   }
 
-  /** A header that cannot be verified selects nothing, so it is not read. */
+  /** A context of another organisation is refused before its user is looked up. */
   async function actorOf(request: FastifyRequest, caller: Caller): Promise<Actor | null> {
     const header = request.headers['x-actor-context']
-    if (header === undefined || readContext === null) return null
+    if (header === undefined) return null
     if (!caller.trustedActorContext) throw problem('actor-context-not-accepted')
     if (typeof header !== 'string') throw problem('actor-context-invalid')
-    const actor = await readContext(header)
-    if (caller.orgId !== null && caller.orgId.toLowerCase() !== actor.orgId) throw problem('org-mismatch')
-    const { userId, orgId } = actor
+    const selected = actors.selected(header)
+    const { userId, orgId } = selected
+    if (caller.orgId !== null && caller.orgId.toLowerCase() !== orgId) throw problem('org-mismatch')
+    const actor = await actors.read(header, selected)
     return { ...actor, auditId: isUuid(userId) ? userId.toLowerCase() : pseudonymOf(`actor\0${orgId}\0${userId}`) }
   }
-}
-
-/** Null if actor contexts cannot be verified: `signed` without keys, and `resolve` without users. */
-function contextReader(
-  configuration: AccessOptions['configuration'],
-  now: () => Date,
-): ((header: string) => Promise<ActorContext>) | null {
-  const { actorContextMode, actorContextKeys } = configuration
-  if (actorContextMode === 'trust') return async (header) => readActorContext(header)
-  if (actorContextMode === 'signed' && actorContextKeys !== undefined)
-    return createSignedActorContexts(actorContextKeys, now)
-  return null
 }
 
 function requireScopes(caller: Caller, required: readonly string[]): void {

@@ -1,4 +1,4 @@
-import { Type, type Static } from 'typebox'
+import { Type, type Static, type TSchema } from 'typebox'
 import { Check } from 'typebox/value'
 import { problem } from './problems.ts'
 import { Nullable } from './members.ts'
@@ -14,12 +14,17 @@ export interface ActorContext {
   readonly productIds: readonly string[]
 }
 
+/** The user and the organisation that an actor context names. */
+export type SelectedActor = Pick<ActorContext, 'userId' | 'orgId'>
+
 const shortText = Type.String({ minLength: 1, maxLength: 255 })
+
+const selection = { user_id: shortText, org_id: shortText }
+const SelectingClaims = Type.Object(selection)
 
 /** Future claims are optional, and unknown ones are ignored (spec section 9, rule 5). */
 const ActorClaims = Type.Object({
-  user_id: shortText,
-  org_id: shortText,
+  ...selection,
   user_type: Type.Optional(shortText),
   role: Type.Optional(Nullable(shortText)),
   permissions: Type.Array(shortText, { maxItems: 1000 }),
@@ -31,9 +36,7 @@ const compactJwt = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]*)$/
 
 /** Reads the payload of a compact JWT and ignores its signature (mode `trust`). Throws `actor-context-invalid`. */
 export function readActorContext(header: string): ActorContext {
-  const payload = header.length > longestHeader ? undefined : compactJwt.exec(header)?.[2]
-  const claims = payload === undefined ? undefined : parseClaims(payload)
-  if (claims === undefined) throw problem('actor-context-invalid')
+  const claims = readClaims(ActorClaims, header)
   return {
     userId: claims.user_id,
     orgId: claims.org_id.toLowerCase(),
@@ -44,12 +47,22 @@ export function readActorContext(header: string): ActorContext {
   }
 }
 
-function parseClaims(payload: string): Static<typeof ActorClaims> | undefined {
+/** Reads only what the context selects (mode `resolve`). Throws `actor-context-invalid`. */
+export function readSelectedActor(header: string): SelectedActor {
+  const claims = readClaims(SelectingClaims, header)
+  return { userId: claims.user_id, orgId: claims.org_id.toLowerCase() }
+}
+
+function readClaims<Claims extends TSchema>(schema: Claims, header: string): Static<Claims> {
+  const payload = header.length > longestHeader ? undefined : compactJwt.exec(header)?.[2]
+  const claims = payload === undefined ? undefined : parsed(payload)
+  if (!Check(schema, claims)) throw problem('actor-context-invalid')
+  return claims
+}
+
+function parsed(payload: string): unknown {
   try {
-    const claims: unknown = JSON.parse(
-      new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(payload, 'base64url')),
-    )
-    return Check(ActorClaims, claims) ? claims : undefined
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(payload, 'base64url')))
   } catch {
     return undefined
   }

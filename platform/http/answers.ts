@@ -86,6 +86,8 @@ function ofAccess({ access, isRead }: RouteFacts): ProblemCode[] {
     'token-expired',
     'actor-context-not-accepted',
     'actor-context-invalid',
+    'actor-context-unavailable',
+    'user-not-active',
     'org-mismatch',
     'org-required',
     'not-found',
@@ -103,7 +105,7 @@ function ofAccess({ access, isRead }: RouteFacts): ProblemCode[] {
   ]
   if (access === 'token') return any
   if ('scopes' in access || 'consentScope' in access) return [...any, 'insufficient-scope']
-  const ofPermission = ['admin-secret-invalid', 'actor-context-unsupported', 'permission-missing'] as const
+  const ofPermission = ['admin-secret-invalid', 'permission-missing'] as const
   return [...any, ...ofPermission, access.orScope === undefined ? 'actor-context-missing' : 'insufficient-scope']
 }
 

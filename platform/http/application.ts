@@ -5,6 +5,7 @@ import type { Health } from '../observability/health.ts'
 import type { LogFields, Logger } from '../observability/logging.ts'
 import { problem, type Problem } from './problems.ts'
 import { createAuthorization, type Access, type Caller, type VerifyToken } from './access.ts'
+import type { ActorReader } from './actor-readers.ts'
 import { addBodyParsers } from './body-parsers.ts'
 import { createClientErrorHandler, createExpectationHandler } from './client-errors.ts'
 import { requireClearHead } from './clear-head.ts'
@@ -38,6 +39,7 @@ export interface ApplicationOptions {
   readonly services: readonly Service[]
   readonly health: Health
   readonly verifyToken: VerifyToken
+  readonly actors: ActorReader
   readonly translateError: TranslateError
   /** A hash with a key of the installation. It replaces a text that must not be stored unencrypted. */
   readonly pseudonymOf: (text: string) => string
@@ -48,8 +50,6 @@ export interface ApplicationOptions {
   readonly isStopping?: () => boolean
   /** Turns answers that differ from their documented schema into a 500 (tests). */
   readonly checkReplies?: boolean
-  /** The clock for the age of signed headers. */
-  readonly now?: () => Date
   /** Milliseconds of a monotonic clock, for rate limits. */
   readonly clockMs?: () => number
   /** Semantic version of the contract, sent as API-Version. */

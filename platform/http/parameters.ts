@@ -5,6 +5,9 @@ import { Uuid } from './members.ts'
 /** The organisation in a request of a platform client, whose token has none (contract section 1). Either casing. */
 export const orgQuery = { org_id: Type.Optional(Uuid), orgId: Type.Optional(Uuid) }
 
+/** Further names of the organisation, for routes that declare them. */
+export const orgAliases = { organisationId: Type.Optional(Uuid), org: Type.Optional(Uuid) }
+
 export const OrgQuery = Type.Object(orgQuery, { additionalProperties: false })
 
 /**
@@ -12,10 +15,12 @@ export const OrgQuery = Type.Object(orgQuery, { additionalProperties: false })
  * @throws Problem `validation-failed` for two different organisations
  */
 export function namedOrg(
-  query: { readonly org_id?: string; readonly orgId?: string },
+  query: { readonly [Name in 'org_id' | 'orgId' | 'organisationId' | 'org']?: string },
   inBody?: string,
 ): string | undefined {
-  const [first, ...others] = [query.org_id, query.orgId, inBody].filter((named) => named !== undefined)
+  const [first, ...others] = [query.org_id, query.orgId, query.organisationId, query.org, inBody].filter(
+    (named) => named !== undefined,
+  )
   if (others.some((other) => other.toLowerCase() !== first?.toLowerCase())) {
     throw invalidMember('/org_id', 'must not name two organisations', 'ambiguous')
   }

@@ -140,7 +140,7 @@ export const problems = {
   'actor-context-invalid': refusal(
     403,
     'The actor context is not valid',
-    'X-Actor-Context must be a compact JWT of at most 8 KiB with the claims of an actor context. In the mode `signed`, it must also be signed with a configured key, have the type actor-context+jwt, and be at most five minutes old.',
+    'X-Actor-Context must be a compact JWT of at most 8 KiB with the claims of an actor context. In the mode `signed`, it must also be signed with a known key, have the type actor-context+jwt, and be at most five minutes old. In the mode `resolve`, its user must be a member of its organisation.',
   ),
   'actor-context-not-accepted': refusal(
     403,
@@ -157,20 +157,15 @@ export const problems = {
     'Only platform callers grant this',
     '`auth:admin`, `ai-review:read-raw`, `users:contact`, `trusted_actor_context`, a client without organisation, and the registration of scopes need a platform client with `auth:admin`.',
   ),
-  'actor-context-unsupported': refusal(
+  'platform-client-required': refusal(
     403,
-    'Actor contexts cannot be checked yet',
-    'ACTOR_CONTEXT_MODE is `resolve`, and there are no users yet to check an actor context against; or it is `signed`, and ACTOR_CONTEXT_JWKS contains no keys. Use X-Admin-Api-Secret.',
+    'Only platform clients may do this',
+    'The client belongs to an organisation. Use a platform client.',
   ),
   'org-mismatch': refusal(
     403,
     'The actor context is of another organisation',
     "The org_id of the actor context differs from the token's organisation.",
-  ),
-  'platform-client-required': refusal(
-    403,
-    'A platform client is required',
-    'Clients of an organisation may not do this. Use a client without an organisation.',
   ),
   'user-not-active': refusal(403, 'The user is not active', 'A suspended or deactivated user has no permissions.'),
   'not-found': refusal(
@@ -397,6 +392,11 @@ export const problems = {
     503,
     'The answer would not be up to date',
     'This answer must be current, and the read model is behind. Try again after Retry-After.',
+  ),
+  'actor-context-unavailable': passing(
+    503,
+    'The actor context cannot be checked now',
+    'The present permissions of the user are not known. Try again after Retry-After.',
   ),
   'event-store-unavailable': passing(
     503,

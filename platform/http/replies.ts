@@ -113,13 +113,13 @@ export function latest(...positions: readonly (Position | undefined)[]): Positio
   )
 }
 
-/** Strong validator of a record; the signing window tells apart answers that hold other signed addresses. */
-export function etagOf(revision: bigint, signingWindow?: number): string {
-  return signingWindow === undefined ? `"${revision}"` : `"${revision}.${signingWindow}"`
+/** Strong validator of a record; the variant tells apart answers of one revision. */
+export function etagOf(revision: bigint, variant?: number): string {
+  return variant === undefined ? `"${revision}"` : `"${revision}.${variant}"`
 }
 
 /**
- * The revisions that If-Match admits, whatever signing window they carry; undefined without the header or for `*`. For a
+ * The revisions that If-Match admits, whatever variant they carry; undefined without the header or for `*`. For a
  * record whose stream holds others too: its own revision is compared where the decision is made.
  */
 export function admittedRevisions(request: FastifyRequest): readonly bigint[] | undefined {
@@ -141,13 +141,13 @@ export function requireMatch(request: FastifyRequest, revision: StreamRevision):
 export interface FoundRecord<Body> {
   readonly body: Body
   readonly revision: bigint
-  /** Number of the window in which the signed addresses of the body were made, if it has any. */
-  readonly signingWindow?: number | undefined
+  /** Tells apart answers of one revision: the window of signed addresses, or the revision of another stream. */
+  readonly variant?: number | undefined
 }
 
 /** 200 with ETag, or 304 without the body (which the application drops) when If-None-Match names this version. */
-export function found<Body>(reply: ReplyHead, { body, revision, signingWindow }: FoundRecord<Body>): Body {
-  const etag = etagOf(revision, signingWindow)
+export function found<Body>(reply: ReplyHead, { body, revision, variant }: FoundRecord<Body>): Body {
+  const etag = etagOf(revision, variant)
   reply.header('etag', etag)
   if (namesVersion(reply.request.headers['if-none-match'], etag)) reply.statusCode = 304
   return body

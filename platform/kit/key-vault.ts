@@ -22,3 +22,7 @@ export class MissingKeyError extends Error {
     super(`the vault holds no ${kind} key ${id}`)
   }
 }
+
+/** The tokens that a key pair of the vault signs. Keys of one purpose never verify tokens of another. */
+export const signingPurposes = ['token', 'receipt', 'actor-context'] as const
+export type SigningPurpose = (typeof signingPurposes)[number]

@@ -257,13 +257,22 @@ function exemptOrigins(configuration: EgressConfiguration): Readonly<Record<Egre
     clinicalBaseUrl,
     consentBaseUrl,
     aiReviewBaseUrl,
+    usersBaseUrl,
   } = configuration
   return {
     webhook: new Set(),
     image: originsOf(s3Endpoint, s3PublicEndpoint),
     provider: originsOf(providerBaseUrl),
     identity: originsOf(keycloakBaseUrl),
-    service: originsOf(baseUrl, authBaseUrl, clinicalBaseUrl, consentBaseUrl, aiReviewBaseUrl, s3Endpoint),
+    service: originsOf(
+      baseUrl,
+      authBaseUrl,
+      clinicalBaseUrl,
+      consentBaseUrl,
+      aiReviewBaseUrl,
+      usersBaseUrl,
+      s3Endpoint,
+    ),
   }
 }
 

@@ -23,6 +23,7 @@ export type OwnServerSettings = Pick<
   | 'clinicalBaseUrl'
   | 'consentBaseUrl'
   | 'aiReviewBaseUrl'
+  | 'usersBaseUrl'
   | 's3Endpoint'
   | 's3PublicEndpoint'
   | 'providerBaseUrl'
@@ -119,6 +120,7 @@ function serversOf(settings: OwnServerSettings): OwnServer[] {
     clinicalBaseUrl,
     consentBaseUrl,
     aiReviewBaseUrl,
+    usersBaseUrl,
   } = settings
   const { s3Endpoint, s3PublicEndpoint, providerBaseUrl, keycloakBaseUrl } = settings
   const store = esdbUrl === undefined ? undefined : readEventStoreAddress(esdbUrl)
@@ -128,6 +130,7 @@ function serversOf(settings: OwnServerSettings): OwnServer[] {
     clinicalBaseUrl,
     consentBaseUrl,
     aiReviewBaseUrl,
+    usersBaseUrl,
     s3Endpoint,
     s3PublicEndpoint,
     providerBaseUrl,

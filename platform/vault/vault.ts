@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, randomBytes, type KeyObject } from 'node:crypto'
 import type { JWK } from 'jose'
 import { LRUCache } from 'lru-cache'
-import { MissingKeyError, type KeyVault } from '../kit/key-vault.ts'
+import { MissingKeyError, type KeyVault, type SigningPurpose } from '../kit/key-vault.ts'
 import { createPool, type Pool } from '../database/database.ts'
 import type { MasterKeyRing } from './master-keys.ts'
 import { newSigningSecret, signingKeyOf, type SigningKey } from './signing-keys.ts'
@@ -26,9 +26,6 @@ const newSecrets = {
 } as const satisfies Record<string, () => Uint8Array>
 
 export type SecretKind = keyof typeof newSecrets
-
-/** The tokens that a key pair signs. Keys of one purpose never verify tokens of another. */
-export type SigningPurpose = 'token' | 'receipt'
 
 const cachedSubjects = 10_000
 /** Most time until another process's erasure or rotation has effect here. */

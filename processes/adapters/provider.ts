@@ -22,7 +22,7 @@ export type ProviderAnswer<Value> =
   /** The circuit is open. Nothing was sent, and this is no try. */
   | { readonly kind: 'not-sent'; readonly afterMs: number }
 
-export interface ImageUpload {
+interface ImageUpload {
   readonly providerCaseId: number
   readonly imageType: ImageType
   readonly correlationId: string | null
@@ -59,7 +59,7 @@ export interface Provider {
 }
 
 /** The simulator of `embedded/provider` marks each of its answers. */
-export type ProviderServer = 'unknown' | 'simulator' | 'provider'
+type ProviderServer = 'unknown' | 'simulator' | 'provider'
 
 type ProviderConfiguration = Pick<
   Configuration,

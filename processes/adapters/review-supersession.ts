@@ -3,7 +3,7 @@ import { memberOf } from './outside-answers.ts'
 import { callService, type ServiceCalls } from './service-call.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 
-export interface SupersessionRequest {
+interface SupersessionRequest {
   readonly orgId: TenantId
   readonly aiReviewId: string
   readonly images: readonly Omit<RequestedImage, 'objectKey'>[]
@@ -12,7 +12,7 @@ export interface SupersessionRequest {
   readonly idempotencyKey: string
 }
 
-export type Supersession =
+type Supersession =
   | { readonly kind: 'superseded'; readonly aiReviewId: string }
   /** An earlier try succeeded, but its answer was lost. */
   | { readonly kind: 'done-before' }

@@ -17,7 +17,7 @@ export interface ServiceCalls {
 }
 
 /** The answer of a service. The body is undefined if it is no JSON. */
-export interface ServiceReply {
+interface ServiceReply {
   readonly status: number
   readonly body: unknown
 }

@@ -4,7 +4,7 @@ import { EgressError, type EgressErrorCode } from '../../platform/outbound/egres
 import type { DeliveryErrorClass } from '../../streams/webhook-delivery/events.ts'
 import { readRetryAfter } from './outside-answers.ts'
 
-export interface WebhookMessage {
+interface WebhookMessage {
   readonly url: string
   /** The id of the subscription. Each key has its own connections and circuit, so no receiver holds up another. */
   readonly concurrencyKey: string

@@ -7,7 +7,7 @@ import {
   type WebhookSubscription,
 } from '../../streams/webhook-subscriptions/aggregate.ts'
 
-export interface SignedContent {
+interface SignedContent {
   /** The id of the delivery. */
   readonly id: string
   readonly sentAt: Date
@@ -18,7 +18,7 @@ export interface SignedContent {
  * The value of `webhook-signature`: for each secret that is valid at `sentAt`, newest first, one signature of each
  * scheme.
  */
-export type SignWebhook = (content: SignedContent) => string
+type SignWebhook = (content: SignedContent) => string
 
 /** Signatures of Standard Webhooks 1.0.0 over `id.timestamp.body`: `v1` HMAC-SHA-256, `v1a` Ed25519. */
 export interface WebhookSignatures {

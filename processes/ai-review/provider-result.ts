@@ -6,9 +6,7 @@ import type { AwaitingReview } from '../../streams/ai-review/aggregate.ts'
 import { isInt32, memberOf } from '../adapters/outside-answers.ts'
 
 /** The part of a result payload that the service reads (specification 2.6). Only the raw response contains the rest. */
-export type ProviderResult =
-  | { readonly kind: 'not-processed' }
-  | { readonly kind: 'processed'; readonly result: ReviewResult }
+type ProviderResult = { readonly kind: 'not-processed' } | { readonly kind: 'processed'; readonly result: ReviewResult }
 
 /** The provider is an outside system. A missing member, or one of another type, becomes null. */
 export function readProviderResult(text: string, review: AwaitingReview): ProviderResult {

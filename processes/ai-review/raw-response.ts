@@ -4,7 +4,7 @@ import type { StoredObject } from '../../streams/types.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 
-export interface RawResponse {
+interface RawResponse {
   readonly orgId: TenantId
   readonly aiReviewId: string
   readonly patientId: string

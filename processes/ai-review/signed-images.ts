@@ -4,7 +4,7 @@ import type { ObjectStore, SignedAddress } from '../../platform/storage/object-s
 import type { GivenAddress, RequestedImage, ReviewImage } from '../../streams/ai-review/review-image.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 
-export interface SigningDependencies {
+interface SigningDependencies {
   readonly objects: Pick<ObjectStore, 'presignRead'>
   readonly configuration: Pick<Configuration, 'readUrlTtlSeconds'>
 }

@@ -180,7 +180,7 @@ async function attempt(run: Run, consentCheckedAt: Date, call: Call): Promise<St
     return settle(run, opened, { kind: 'postponed', call: next.call, retryAt })
   }
   const { status, isUnknown } = answer
-  // Specification 7.3 knows no second chance for a 429 while starting: it is a 4xx like any other.
+  // Specification 7.3 has no retry for a 429 while starting: it counts as any other 4xx.
   const classification = status === 429 ? 'provider_client_error' : answer.classification
   if (classification !== 'provider_upstream_transient') return settle(run, opened, failed(classification, status))
   const abandons = isUnknown && next.call !== 'process'

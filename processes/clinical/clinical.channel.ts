@@ -3,7 +3,7 @@ import { clinicalChannelStream } from '../../streams/channels/clinical.ts'
 import { patients } from '../../streams/patient/aggregate.ts'
 import { defineChannel } from '../relay/channel.ts'
 
-/** What became of patients and cases, by ids alone: no name, no birth, no code (architecture section 3). */
+/** Changes of patients and cases, with ids only: no name, no birth date, no code (architecture section 3). */
 export const clinicalChannel = defineChannel({
   stream: clinicalChannelStream,
   sources: [patients, cases],

@@ -38,8 +38,8 @@ export async function recordFindingsOfReview(
 }
 
 /**
- * Both rows of a review may be worked off at once, and this one first. So it also records the findings, under the same
- * ids, before it supersedes. The second step appends nothing.
+ * The two steps of a review may run at once, or this one first. So it also records the findings, with the same ids,
+ * before it supersedes. The other step then appends nothing.
  */
 export async function supersedeDiagnosesOfReview(
   todo: Todo<SupersedePayload>,
@@ -64,7 +64,7 @@ function completedOf({ payload }: Todo<RecordPayload>, { store }: ProcessDepende
   return readChannelEvent(store, aiReviewChannelStream, payload.channelRevision, ['ai_review.completed'])
 }
 
-/** The event of the channel is the cause, whichever row makes this due. */
+/** The event of the channel is the cause for both steps, so both append the same ids. */
 async function recordOnce(completed: Completed, deps: ProcessDependencies): Promise<Position | undefined> {
   const { aiReviewId, lesions, orgId, occurred_at } = completed.data
   const bodySiteId = await bodySiteOf(completed, deps)
@@ -78,7 +78,7 @@ async function recordOnce(completed: Completed, deps: ProcessDependencies): Prom
 }
 
 /**
- * One append for each share of the review's lesions, under ids that follow from the cause; the position of the last.
+ * One append for each share of the review's lesions, with ids that follow from the cause. Returns the last position.
  */
 async function appendShares(
   { store }: ProcessDependencies,
@@ -96,7 +96,7 @@ async function appendShares(
   return position
 }
 
-/** What the assessment said of the place, where one opened the case; read afresh, since no append checks it. */
+/** The body site of the assessment that opened the case. Loads fresh state, because no append validates it. */
 async function bodySiteOf(
   { data: { orgId, caseId } }: Completed,
   { store }: ProcessDependencies,

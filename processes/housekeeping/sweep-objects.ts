@@ -10,7 +10,7 @@ import type { EventStore } from '../../streams/store/event-store.ts'
 import { evolved, type DomainEvent, type Target } from '../../streams/store/events.ts'
 import { tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
 
-export interface SweepOptions {
+interface SweepOptions {
   readonly store: Pick<EventStore, 'readStream'>
   readonly objects: Pick<ObjectStore, 'list' | 'remove'>
   readonly configuration: Pick<Configuration, 'stagingTtlSeconds'>

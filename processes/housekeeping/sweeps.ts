@@ -4,16 +4,16 @@ import type { Logger } from '../../platform/observability/logging.ts'
 import { AdvisoryLocks } from '../../projections/runtime/advisory-locks.ts'
 import type { Swept } from './sweep-objects.ts'
 
-export interface SweepsOptions {
+interface SweepsOptions {
   readonly sweep: (signal: AbortSignal) => Promise<Swept>
   /** A cron expression, with seconds or without. */
   readonly schedule: string
-  /** Of the database whose lock elects the instance that sweeps. */
+  /** A lock in this database elects the instance that sweeps. */
   readonly pool: Pool
   readonly logger: Logger
 }
 
-/** Two sweeps within STAGING_TTL_SECONDS, and one in ten minutes at least. */
+/** Sweeps twice within STAGING_TTL_SECONDS, and at least every ten minutes. */
 export function sweepSchedule({ stagingTtlSeconds }: { readonly stagingTtlSeconds: number }): string {
   const seconds = Math.floor(stagingTtlSeconds / 2)
   if (seconds < 60) return `*/${Math.max(seconds, 1)} * * * * *`
@@ -35,7 +35,7 @@ export function startSweeps({ sweep, schedule, pool, logger }: SweepsOptions): {
   void task.start()
   void run()
 
-  /** A run that is due while one is under way is left out. */
+  /** A run that becomes due during another run is left out. */
   function run(): Promise<void> {
     running ??= sweepIfElected().finally(() => (running = undefined))
     return running

@@ -22,7 +22,7 @@ export interface PublicEvent {
 }
 
 /** Makes the public events of one domain event, in order. There may be none. An error is retried, never skipped. */
-export type Translation<Deps> = (event: RecordedEvent, deps: Deps) => Translated
+type Translation<Deps> = (event: RecordedEvent, deps: Deps) => Translated
 type Translated = readonly PublicEvent[] | Promise<readonly PublicEvent[]>
 
 /** A public channel, as `defineChannel` makes it. */

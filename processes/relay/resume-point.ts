@@ -8,7 +8,7 @@ import { type StreamRevision, comparePositions, parsePosition, type Position } f
  */
 export const sourceMember = 'relaySource'
 
-export interface ResumePoint {
+interface ResumePoint {
   /** The revision of the channel's last event, ours or not. The next append expects it. */
   readonly revision: StreamRevision
   /** The channel contains everything of the sources up to here. Undefined if it contains nothing. */

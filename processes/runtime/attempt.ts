@@ -7,7 +7,7 @@ import type { StepContext } from './process.ts'
 import { outcomeCommand } from './step-identity.ts'
 
 /** The members of the event that opens an attempt. */
-export interface Opening {
+interface Opening {
   readonly attemptId: string
   readonly now: Date
   readonly leaseUntil: Date

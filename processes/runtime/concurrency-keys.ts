@@ -18,7 +18,7 @@ export interface KeyShares {
   readonly known: readonly KeyShare[]
 }
 
-export interface KeyShare {
+interface KeyShare {
   readonly key: string
   readonly room: number
   /** Steps that run now. Rows of keys with few of them are claimed first. */

@@ -12,7 +12,7 @@ import { leaseUntil } from './step-timing.ts'
 import { WakeUpSignal } from './wake-up-signal.ts'
 import type { BudgetMember, WorkerBudget } from './worker-budget.ts'
 
-export interface ProcessWorkerOptions {
+interface ProcessWorkerOptions {
   readonly pool: Pool
   readonly workerId: string
   readonly logger: Logger

@@ -12,13 +12,13 @@ export function causeOf({ id, metadata }: Pick<RecordedEvent, 'id' | 'metadata'>
   return { eventId: id, correlationId: metadata.$correlationId }
 }
 
-/** Name space of steps. Never changed: what a repeated step appends must keep its ids. */
+/** Name space of steps. Never changed: the events of a repeated step must keep their ids. */
 const steps = '6f0c1d52-8f0b-5f39-8c55-0d3b6b1f7a11'
 
-export interface StepCause extends Cause {
+interface StepCause extends Cause {
   /** `<process>.<step>` or a finer name, when one cause leads to several appends. */
   readonly name: string
-  /** The record that the step is about, where one event makes it due for several: each append needs its own id. */
+  /** The record of the row. Set if one event makes a step due for several records, because each append needs its own id. */
   readonly key?: string | undefined
   readonly orgId?: string | undefined
 }
@@ -33,21 +33,21 @@ export function stepCommand({ name, eventId, key, correlationId, orgId }: StepCa
 }
 
 /**
- * The command that opens an attempt. Its id is new on each run. With a derived id, two workers
- * would both get success for their append, and both would call. New ids at one revision let one of them through.
+ * The command that opens an attempt. Its id is new on each run. With a derived id, two workers would both get success
+ * for their append, and both would call. With new ids at one revision, only one append succeeds.
  */
 export function attemptCommand(orgId: string | undefined, { eventId, correlationId }: Cause): CommandContext {
   return { commandId: v7(), correlationId, causationId: eventId, orgId }
 }
 
-/** The command that records what an attempt came to: one per attempt, however often it is appended. */
+/** The command that records the outcome of an attempt. Its id follows from the attempt, so a repeat appends nothing. */
 export function outcomeCommand(attempt: CommandContext): CommandContext {
   return { ...attempt, commandId: v5('outcome', attempt.commandId), causationId: attempt.commandId }
 }
 
 /**
- * A UUID v7 that follows from its cause: the instant from when it happened, the rest from a hash of its name. A step
- * that runs twice mints the same id, which a random one would not.
+ * A UUID v7 that follows from its cause: the instant of the cause, then a hash of the name. A step that runs twice gets
+ * the same id.
  */
 export function derivedV7(name: string, at: Date): string {
   const random = new Uint8Array(createHash('sha256').update(name).digest().subarray(0, 16))

@@ -28,7 +28,7 @@ type ListedSteps = Readonly<Record<string, ListedStep>>
 type PayloadOf<Step extends ListedStep> = Readonly<Static<Step['payload']>>
 
 /** A column of a lookup table, with its value at the event's place in `$all`. */
-export class LookupColumn<Value> {
+class LookupColumn<Value> {
   readonly name: string
   declare readonly value: Value
 
@@ -61,7 +61,7 @@ type DueOfEach<Step extends ListedStep> = Due<
 >
 
 /** Selects rows of one step: all given members must match. */
-export interface RowsOf<Step extends ListedStep> {
+interface RowsOf<Step extends ListedStep> {
   readonly key?: string
   readonly orgId?: TenantId
   readonly at?: string

@@ -15,7 +15,7 @@ export const todoTable = defineTable({
 })
 
 /**
- * The to-do list of a process whose steps call many receivers, each of which may hang. `lane` is the concurrency key:
+ * The to-do list of a process with steps that call many receivers. Each may hang. `lane` is the concurrency key:
  * the receiver of a row. Receivers share the workers, so a receiver that does not answer holds up no other.
  */
 export const keyedTodoTable = defineTable({

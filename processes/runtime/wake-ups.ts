@@ -50,7 +50,7 @@ export function notifyWorkers(runner: AdvanceSource, pool: Pool, logger: Logger)
   }
 }
 
-export interface ListListener {
+interface ListListener {
   /** Notifications may have been lost before. */
   connected(): void
   changed(lists: readonly string[], isFromHere: boolean): void

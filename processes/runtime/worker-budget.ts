@@ -1,4 +1,4 @@
-/** What a process contributes to the use of the shared workers. */
+/** A process that shares the workers. */
 export interface BudgetMember {
   /** Steps that run now or are being claimed. */
   readonly inHand: number

@@ -6,7 +6,7 @@ import { assessments, type AssessmentState } from '../../streams/assessment/aggr
 import type { PayloadMode } from '../../streams/webhook-subscriptions/events.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 
-export interface ToldAssessment {
+interface ToldAssessment {
   readonly orgId: TenantId
   /** Null for a test. */
   readonly assessmentId: string | null

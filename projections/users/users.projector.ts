@@ -3,7 +3,7 @@ import type { OrganisationRolesEvent } from '../../streams/organisation-roles/ev
 import type { PermissionEvent } from '../../streams/permission/events.ts'
 import { PatientAccount, PractitionerProfile, UserType, type UserEvent } from '../../streams/user/events.ts'
 import { defineProjector, defineTable } from '../runtime/projector.ts'
-import { insertRow, patchRow, removeRow, removeRows } from '../runtime/row-changes.ts'
+import { insertRow, patchRow, patchRows, removeRow, removeRows } from '../runtime/row-changes.ts'
 
 /** Users belong to no organisation. Their memberships say which organisations see them. */
 export const usersTable = defineTable({
@@ -38,8 +38,11 @@ export const membershipsTable = defineTable({
     role_id: 'uuid',
     created_at: 'timestamptz',
     is_added: 'boolean',
+    /** Revision of the organisation's roles at the last change of this row. */
+    roles_revision: 'bigint',
   },
-  primaryKey: ['membership_id'],
+  // The streams of two organisations could contain the same id. Neither may stop the projector.
+  primaryKey: ['membership_id', 'org_id'],
   indexes: [{ columns: ['user_id'] }, { columns: ['org_id', 'user_id'] }, { columns: ['role_id'] }],
 })
 
@@ -69,7 +72,7 @@ export const rolesTable = defineTable({
     updated_at: 'timestamptz',
     stream_revision: 'bigint',
   },
-  primaryKey: ['role_id'],
+  primaryKey: ['role_id', 'org_id'],
   indexes: [{ columns: ['org_id', 'created_at', 'role_id'] }],
 })
 
@@ -93,9 +96,20 @@ function ofStatus(status: 'active' | 'suspended' | 'deactivated') {
   ]
 }
 
+function membershipOf({ membershipId, organisationId }: { membershipId: string; organisationId: string }) {
+  return { membershipId, orgId: organisationId }
+}
+
 /** The default role that another one replaces. */
-function withoutDefault(roleId: string | null, updatedAt: string, streamRevision: bigint) {
-  return roleId === null ? [] : [patchRow(rolesTable, { roleId, isDefault: false, updatedAt, streamRevision })]
+function withoutDefault(
+  {
+    previousDefaultRoleId: roleId,
+    organisationId: orgId,
+  }: { previousDefaultRoleId: string | null; organisationId: string },
+  updatedAt: string,
+  streamRevision: bigint,
+) {
+  return roleId === null ? [] : [patchRow(rolesTable, { roleId, orgId, isDefault: false, updatedAt, streamRevision })]
 }
 
 /** Users, memberships, roles and permissions. One projector, because an actor's permissions need all of them at once. */
@@ -134,11 +148,12 @@ export const usersProjector = defineProjector<UserEvent | OrganisationRolesEvent
       }),
     ],
     UserMembershipAdded: ({ data, revision }) => [
-      patchRow(membershipsTable, { membershipId: data.membershipId, isAdded: true, createdAt: data.addedAt }),
+      // The organisation may have released the claim meanwhile.
+      patchRows(membershipsTable, membershipOf(data), { isAdded: true, createdAt: data.addedAt }),
       patchRow(usersTable, { userId: data.userId, streamRevision: revision }),
     ],
     UserMembershipRemoved: ({ data, revision }) => [
-      removeRow(membershipsTable, { membershipId: data.membershipId }),
+      removeRow(membershipsTable, membershipOf(data)),
       removeRows(productAccessTable, { membershipId: data.membershipId }),
       patchRow(usersTable, { userId: data.userId, streamRevision: revision }),
     ],
@@ -157,27 +172,33 @@ export const usersProjector = defineProjector<UserEvent | OrganisationRolesEvent
         updatedAt: data.createdAt,
         streamRevision: revision,
       }),
-      ...withoutDefault(data.previousDefaultRoleId, data.createdAt, revision),
+      ...withoutDefault(data, data.createdAt, revision),
     ],
     RoleChanged: ({ data, revision }) => [
-      patchRow(rolesTable, { ...data, updatedAt: data.changedAt, streamRevision: revision }),
-      ...withoutDefault(data.previousDefaultRoleId, data.changedAt, revision),
+      patchRow(rolesTable, {
+        ...data,
+        orgId: data.organisationId,
+        updatedAt: data.changedAt,
+        streamRevision: revision,
+      }),
+      ...withoutDefault(data, data.changedAt, revision),
     ],
-    RoleDeleted: ({ data }) => [removeRow(rolesTable, { roleId: data.roleId })],
-    MembershipRoleAssigned: ({ data }) => [
+    RoleDeleted: ({ data }) => [removeRow(rolesTable, { roleId: data.roleId, orgId: data.organisationId })],
+    MembershipRoleAssigned: ({ data, revision }) => [
       insertRow(membershipsTable, {
         ...data,
         orgId: data.organisationId,
         createdAt: data.assignedAt,
         isAdded: false,
+        rolesRevision: revision,
       }),
     ],
-    MembershipRoleChanged: ({ data }) => [
-      patchRow(membershipsTable, { membershipId: data.membershipId, roleId: data.roleId }),
+    MembershipRoleChanged: ({ data, revision }) => [
+      patchRow(membershipsTable, { ...membershipOf(data), roleId: data.roleId, rolesRevision: revision }),
     ],
-    MembershipReleased: ({ data }) => [removeRow(membershipsTable, { membershipId: data.membershipId })],
+    MembershipReleased: ({ data }) => [removeRow(membershipsTable, membershipOf(data))],
     MembershipRevoked: ({ data }) => [
-      removeRow(membershipsTable, { membershipId: data.membershipId }),
+      removeRow(membershipsTable, membershipOf(data)),
       removeRows(productAccessTable, { membershipId: data.membershipId }),
     ],
     PermissionsRegistered: ({ data }) => [

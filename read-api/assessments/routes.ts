@@ -47,8 +47,7 @@ export function assessmentReadRoutes(app: ServiceApp, { pool, objects, configura
         body: toAssessmentRecord(view, await signDownloads(objects, view, ttlSeconds)),
         revision: BigInt(view.streamRevision),
         // A caller with a kept record gets fresh signed addresses before the old ones expire.
-        signingWindow:
-          view.status === 'completed' ? Math.floor((now().getTime() * 2) / (ttlSeconds * 1000)) : undefined,
+        variant: view.status === 'completed' ? Math.floor((now().getTime() * 2) / (ttlSeconds * 1000)) : undefined,
         headers: view.status === 'processing' ? { 'retry-after': String(pollAfterMs / 1000) } : {},
       }
     },

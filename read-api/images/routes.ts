@@ -44,8 +44,8 @@ export function imageReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
       const ttlSeconds = configuration.downloadUrlTtlSeconds
       const { url } = await objects.presignDownload(image.objectKey, ttlSeconds)
       // A caller with a kept record gets a fresh signed address before the old one expires.
-      const signingWindow = Math.floor((now().getTime() * 2) / (ttlSeconds * 1000))
-      return { body: toImageRecord(recordedImage(image), { download_url: url }), revision, signingWindow }
+      const variant = Math.floor((now().getTime() * 2) / (ttlSeconds * 1000))
+      return { body: toImageRecord(recordedImage(image), { download_url: url }), revision, variant }
     },
   })
 }

@@ -65,7 +65,7 @@ const deps: AiReviewChannelDependencies = {
   configuration: { readUrlTtlSeconds: 600 },
 }
 
-/** What the relay would append for one fact: each event checked against the channel's contract. */
+/** The events that the relay appends for one fact, each checked against the channel's contract. */
 async function published<Deps>(channel: Channel<Deps>, event: RecordedEvent, given: Deps) {
   const outputs = (await channel.translate[event.type]?.(event, given)) ?? []
   const events = publicEvents(channel, event, outputs)
@@ -88,7 +88,7 @@ const reviewed = (event: DomainEvent) =>
   published(aiReviewChannel, stored(event, aiReviews.of(ids.org, ids.review).stream), deps)
 
 describe('the AI-review channel', () => {
-  it('asks for a review with addresses that are signed now, by the same correlation', async () => {
+  it('publishes a request for a review with newly signed addresses and the same correlation id', async () => {
     const asked = stored(assessmentFact('AssessmentReviewRequested'), assessments.of(ids.org, ids.assessment).stream)
     const [event, ...more] = await published(aiReviewChannel, asked, deps)
     expect(more).toEqual([])
@@ -129,7 +129,7 @@ describe('the AI-review channel', () => {
     })
   })
 
-  it('says that a review started, completed or was cancelled', async () => {
+  it('publishes that a review started, completed or was cancelled', async () => {
     expect(await reviewed(reviewFact('AiReviewStarted'))).toMatchObject([
       { type: 'ai_review.started', data: { ...review, startedAt: at(3), occurred_at: at(3) } },
     ])
@@ -154,7 +154,7 @@ describe('the AI-review channel', () => {
     })
   })
 
-  it('says which review superseded one, and why if it was said', async () => {
+  it('publishes the successor of a superseded review, and the reason if there is one', async () => {
     const superseded = {
       oldAiReviewId: ids.review,
       newAiReviewId: ids.newReview,
@@ -177,7 +177,7 @@ describe('the AI-review channel', () => {
     ['image_fetch_failed', 3600, true],
     ['provider_client_error', 7200, false],
   ] as const)(
-    'says of a failure with %s after %d s whether the addresses had expired (T30): %s',
+    'publishes a failure with %s after %d s, and whether the addresses had expired (T30): %s',
     async (classification, seconds, addressesExpired) => {
       expect(await reviewed(reviewFact('AiReviewFailed', { classification, failedAt: at(seconds) }))).toMatchObject([
         { data: { addressesExpired } },
@@ -185,7 +185,7 @@ describe('the AI-review channel', () => {
     },
   )
 
-  it.each(Classification.enum)('says that a review failed with %s, in fixed words', async (classification) => {
+  it.each(Classification.enum)('publishes that a review failed with %s, with a fixed text', async (classification) => {
     const { message, retriable } = aiReviewFailures[classification]
     const error = {
       errorCode: classification,
@@ -199,7 +199,7 @@ describe('the AI-review channel', () => {
     ])
   })
 
-  it('keeps to itself what happens between start and end', async () => {
+  it('publishes nothing between start and end', async () => {
     for (const type of [
       'AiReviewRequested',
       'AiReviewCallAttempted',
@@ -211,7 +211,7 @@ describe('the AI-review channel', () => {
     }
   })
 
-  it('takes the organisation from the stream where the metadata lacks it', async () => {
+  it('reads the organisation from the stream if the metadata lacks it', async () => {
     const started = stored(reviewFact('AiReviewStarted'), aiReviews.of(ids.org, ids.review).stream)
     const { orgId: _, ...metadata } = started.metadata
     const [event] = await published(aiReviewChannel, { ...started, metadata }, deps)
@@ -224,7 +224,7 @@ describe('the AI-review channel', () => {
   })
 })
 
-/** A store that holds an assessment's story; what it has cached of it ends somewhere before. */
+/** A store with the events of an assessment. Its cache has only the first ones. */
 function assessmentStore(story: readonly DomainEvent[], cached = story.length): AssessmentChannelDependencies {
   return {
     store: {
@@ -246,7 +246,7 @@ describe('the assessment channel', () => {
     )
 
   it.each([undefined, 0, 1])(
-    'says that an assessment completed, and not what came out (%s events cached)',
+    'publishes that an assessment completed, without its result (%s events cached)',
     async (cached) => {
       const completed = assessmentFact('AssessmentCompleted')
       const [event, ...more] = await told(submitted, completed, cached)
@@ -264,7 +264,7 @@ describe('the assessment channel', () => {
     },
   )
 
-  it.each(FailureCode.enum)('says that an assessment failed with %s', async (code) => {
+  it.each(FailureCode.enum)('publishes that an assessment failed with %s', async (code) => {
     const failed = assessmentFact('AssessmentFailed', { code })
     const [event, ...more] = await told(submitted, failed)
     expect(more).toEqual([])
@@ -279,7 +279,7 @@ describe('the assessment channel', () => {
     })
   })
 
-  it('names no case of an assessment whose images were never submitted', async () => {
+  it('publishes no case id for an assessment whose images were never submitted', async () => {
     const awaiting = [
       assessmentFact('AssessmentRequested', { mode: 'slot' }),
       assessmentFact('AssessmentUploadsAwaited'),
@@ -289,7 +289,7 @@ describe('the assessment channel', () => {
     ])
   })
 
-  it('keeps to itself what happens before the end, and stops at an assessment that was never requested', async () => {
+  it('publishes nothing before the end, and stops at an assessment that was never requested', async () => {
     for (const type of [
       'AssessmentRequested',
       'AssessmentUploadsAwaited',
@@ -369,7 +369,7 @@ describe('the channel of clinical records', () => {
         superseded_at: caseFact('CaseDiagnosisSuperseded').data.supersededAt,
       },
     ],
-  ])('says %s by ids alone', async (type, fact, members) => {
+  ])('publishes %s with only ids', async (type, fact, members) => {
     const stream = fact.type.startsWith('Patient')
       ? patients.of(ids.org, ids.patient).stream
       : cases.of(ids.org, ids.case).stream
@@ -381,7 +381,7 @@ describe('the channel of clinical records', () => {
   })
 })
 
-/** Dated by the domain's own instant. */
+/** With the instant of the domain event. */
 function enveloped(type: string, id: string | undefined, instant: unknown) {
   return {
     event_id: id,
@@ -395,7 +395,7 @@ function enveloped(type: string, id: string | undefined, instant: unknown) {
 }
 
 describe('the consent channel', () => {
-  it.each(['granted', 'denied', 'withdrawn'] as const)('says %s, and not by whom', async (decision) => {
+  it.each(['granted', 'denied', 'withdrawn'] as const)('publishes %s, without the person', async (decision) => {
     const recorded = stored(
       consentFact('ConsentRecorded', { decision, recordedAt: at(-60) }),
       consents.of(ids.org, ids.patient).stream,

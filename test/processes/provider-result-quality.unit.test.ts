@@ -28,8 +28,8 @@ it.each([
   ['last', [suitable, unsuitable]],
   ['first', [unsuitable, suitable]],
   ['between', [suitable, unsuitable, suitable]],
-  ['before nothing', [unsuitable, null]],
-])('an image that is called unsuitable %s among several entries is unsuitable', (_, qualities) => {
+  ['before a missing one', [unsuitable, null]],
+])('an image with several entries is unsuitable if one of them is: %s', (_, qualities) => {
   const images = qualities.map((imageQuality) => ({ imageId: 71, imageQuality: imageQuality ?? null }))
   expect(qualitiesOf(...images, other)).toEqual([unsuitable, suitable])
   expect(qualitiesOf(other, ...images)).toEqual([unsuitable, suitable])

@@ -1,9 +1,10 @@
 import { commandMutants } from './command-mutants.ts'
+import { concurrencyKeyMutants } from './concurrency-key-mutants.ts'
 import { imageMutants } from './image-mutants.ts'
 import { inlineImageMutants } from './inline-image-mutants.ts'
-import { laneMutants } from './lane-mutants.ts'
 import type { Mutant } from './mutant.ts'
 import { processMutants } from './process-mutants.ts'
+import { processRuntimeMutants } from './process-runtime-mutants.ts'
 import { projectionMutants } from './projection-mutants.ts'
 import { securityMutants } from './security-mutants.ts'
 import { storeMutants } from './store-mutants.ts'
@@ -16,7 +17,8 @@ export const allMutants: readonly Mutant[] = [
   ...inlineImageMutants,
   ...projectionMutants,
   ...processMutants,
-  ...laneMutants,
+  ...processRuntimeMutants,
+  ...concurrencyKeyMutants,
   ...securityMutants,
   ...storeMutants,
   ...subscriptionMutants,

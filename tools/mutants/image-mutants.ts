@@ -10,7 +10,7 @@ export const imageMutants: readonly Mutant[] = [
     file: 'processes/housekeeping/sweep-objects.ts',
     at: 'mayBeSubmitted / return 2',
     becomes: 'return false',
-    caughtBy: { [sweep]: 'keeps what an image by itself names or awaits, and nothing else of it' },
+    caughtBy: { [sweep]: 'keeps the objects that an image alone refers to or awaits, and no others of it' },
   },
   {
     name: 'received-image-swept',
@@ -18,7 +18,7 @@ export const imageMutants: readonly Mutant[] = [
     file: 'commands/images/uploads.ts',
     at: 'keysOfImage / ?',
     becomes: '$alternate',
-    caughtBy: { [sweep]: 'keeps what an image by itself names or awaits, and nothing else of it' },
+    caughtBy: { [sweep]: 'keeps the objects that an image alone refers to or awaits, and no others of it' },
   },
   {
     name: 'refused-copy-kept',

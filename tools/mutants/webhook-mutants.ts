@@ -40,7 +40,7 @@ export const webhookMutants: readonly Mutant[] = [
     file: 'processes/adapters/webhook-signatures.ts',
     at: 'signingOf / storedSecret()',
     becomes: '$callee.object.secret($arguments.0, $arguments.1)',
-    caughtBy: { [changed]: 'sends nothing, and begins nothing, with a secret that the vault has lost' },
+    caughtBy: { [changed]: 'opens no attempt and sends nothing without the secret that the vault has lost' },
   },
   {
     name: 'stale-subscription',
@@ -50,8 +50,8 @@ export const webhookMutants: readonly Mutant[] = [
     becomes: '$callee.object.loadCached($arguments.0)',
     caughtBy: {
       [changed]: [
-        'is sent to at its new address, by the next attempt already',
-        'signs with its new secret at once, and with the one before it until that ends',
+        'receives the next attempt at its new address',
+        'has signatures of its new secret at once, and of the previous one until that ends',
       ],
     },
   },
@@ -62,8 +62,7 @@ export const webhookMutants: readonly Mutant[] = [
     at: 'createSubscriptionReader / read / ?',
     becomes: '$test.left ?? $consequent',
     caughtBy: {
-      'test/processes/webhooks/subscription-reader.unit.test.ts':
-        'answers with what was there when it was asked, or later',
+      'test/processes/webhooks/subscription-reader.unit.test.ts': 'answers with the state at the call, or a later one',
     },
   },
   {
@@ -73,7 +72,7 @@ export const webhookMutants: readonly Mutant[] = [
     at: 'outcomeOf / ||',
     becomes: '$left',
     caughtBy: {
-      'test/processes/webhooks/deliver-step.int.test.ts': 'is the last one when the receiver says that it is gone',
+      'test/processes/webhooks/deliver-step.int.test.ts': 'is the last one when the receiver answers 410',
     },
   },
   {
@@ -82,7 +81,7 @@ export const webhookMutants: readonly Mutant[] = [
     file: 'processes/webhooks/webhooks.process.ts',
     at: 'dueAgain / moveWhere()',
     becomes: '$callee.object.move($arguments.0, $arguments.1.properties.0.value, $arguments.2)',
-    caughtBy: { [list]: 'may be told of an attempt that failed meanwhile, which makes nothing due' },
+    caughtBy: { [list]: 'has nothing due for an attempt that failed in the meantime' },
   },
   {
     name: 'late-failure-counts',
@@ -90,7 +89,7 @@ export const webhookMutants: readonly Mutant[] = [
     file: 'processes/webhooks/endpoint-rows.ts',
     at: 'activeEndpoint / return',
     becomes: 'return { $argument.properties.0, $argument.properties.2 }',
-    caughtBy: { [list]: 'and does not answer for what was under way then' },
+    caughtBy: { [list]: 'nor for attempts that ran at that time' },
   },
   {
     name: 'warned-for-ever',
@@ -132,7 +131,7 @@ export const webhookMutants: readonly Mutant[] = [
     becomes: 'false',
     caughtBy: {
       [endpointDecisions]: 'begins another round if any request came after the disabling',
-      [changed]: 'has what was pending then, and asked for again ',
+      [changed]: 'has a pending delivery that was requested again ',
     },
   },
   {

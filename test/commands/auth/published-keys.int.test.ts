@@ -46,6 +46,6 @@ it('the published keys verify receipts from before and after a key replacement, 
   for (const receipt of [before, after])
     expect(await verifyReceipt(receipt, both)).toMatchObject({ record: facts.record })
   await expect(verifyReceipt(after, first)).rejects.toMatchObject({ reason: 'unknown-key' })
-  expect([first.length, both.length]).toEqual([2, 3])
+  expect([first.length, both.length]).toEqual([3, 4])
   expect(both.every((key) => key.d === undefined && key.use === 'sig')).toBe(true)
 })

@@ -19,7 +19,7 @@ export interface DecisionWorld extends CommandDependencies {
   /** A store of another process, with its own cache. */
   readonly otherStore: EventStore
   /** A store of a process of another version, with these events. */
-  storeOf(events: Catalogue): Promise<EventStore>
+  storeOf(events: Catalogue, url?: string): Promise<EventStore>
   pass(seconds: number): void
   close(): Promise<void>
 }
@@ -34,8 +34,8 @@ export async function openDecisionWorld({ hasOwnNode = false }: DecisionWorldOpt
   const masterKeys = parseMasterKeys(`test:${randomBytes(32).toString('base64')}`)
   const vault = await openVault({ url: database.vaultUrl, masterKeys })
   const stores: EventStore[] = []
-  const storeOf = async (events: Catalogue): Promise<EventStore> => {
-    const opened = await openEventStore({ url: node.url, catalogue: events, vault })
+  const storeOf = async (events: Catalogue, url = node.url): Promise<EventStore> => {
+    const opened = await openEventStore({ url, catalogue: events, vault })
     stores.push(opened)
     return opened
   }

@@ -118,11 +118,11 @@ test('the main job works in production: admin routes with the secret, the webhoo
   ])
 })
 
-test('an actor context gives no access without a service to check it', async () => {
+test('an actor context of an unknown user gives no access', async () => {
   const { status, body } = await api.call('/v1/admin/consent-types', {
     headers: { 'x-actor-context': actorContext(orgId, ['consents:admin']) },
   })
-  expect([status, at(body, 'code')]).toEqual([403, 'actor-context-unsupported'])
+  expect([status, at(body, 'code')]).toEqual([403, 'actor-context-invalid'])
 })
 
 test.each([

@@ -18,6 +18,8 @@ import { createEgress, type Egress, type EgressPurpose } from '../../../platform
 import { EgressError } from '../../../platform/outbound/egress-error.ts'
 import { createFailpoint } from '../../../platform/lifecycle/graceful-stop.ts'
 import { createHealth } from '../../../platform/observability/health.ts'
+import { createActorReader } from '../../../platform/http/actor-readers.ts'
+import { problem } from '../../../platform/http/problems.ts'
 import { createApplication } from '../../../platform/http/application.ts'
 import type { Service } from '../../../platform/http/service.ts'
 import { createTokenIssuer, type TokenClaims, type TokenIssuer } from '../../../platform/http/tokens.ts'
@@ -103,6 +105,12 @@ async function assemble(profile: Profile): Promise<Profiled> {
     health,
     logger: createLogger({ level: 'silent' }),
     verifyToken: (token) => tokens.verify(token),
+    actors: createActorReader({
+      configuration,
+      now: world.now,
+      ownKeys: async () => [],
+      resolve: () => Promise.reject(problem('actor-context-invalid')),
+    }),
     translateError: translateStageError,
     pseudonymOf: (text) => text,
     readYourWrites: async () => ({ caughtUp: true }),
@@ -312,15 +320,15 @@ const rules: readonly Rule[] = [
     'an actor context from a client that may send it',
     administer({ trustedActorContext: true }, actor),
     '400 validation-failed required',
-    '403 actor-context-unsupported',
+    '403 actor-context-invalid',
   ],
   [
     'an actor context from another client',
     administer({}, actor),
     '403 actor-context-not-accepted',
-    '403 actor-context-unsupported',
+    '403 actor-context-not-accepted',
   ],
-  ['no actor context', administer({}, () => ({})), '403 actor-context-missing', '403 actor-context-unsupported'],
+  ['no actor context', administer({}, () => ({})), '403 actor-context-missing', '403 actor-context-missing'],
   [
     'the administrator secret',
     administer({}, () => ({ 'x-admin-api-secret': password })),

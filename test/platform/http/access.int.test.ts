@@ -1,7 +1,9 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { SignJWT } from 'jose'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { tenantOf, type Caller } from '../../../platform/http/access.ts'
+import type { SelectedActor } from '../../../platform/http/actor-context.ts'
+import { problem } from '../../../platform/http/problems.ts'
 import { createTokenIssuer, type TokenClaims } from '../../../platform/http/tokens.ts'
 import {
   adminSecret,
@@ -274,23 +276,36 @@ describe('actor contexts', () => {
     expect([refused.status, refused.code]).toEqual([403, code])
   })
 
-  it.each(['signed', 'resolve'])(
-    'grants nothing to an actor context in the mode %s without anything to check it against',
-    async (mode) => {
-      const strict = await startApplication({ env: { ACTOR_CONTEXT_MODE: mode } })
-      const headers = { ...(await strict.token(trusted)), 'x-actor-context': contextOf(actor) }
-      const refused = await strict.app.inject({ method: 'POST', url: '/v1/admin/things', headers })
-      expect([refused.statusCode, refused.json()]).toEqual([
-        403,
-        expect.objectContaining({ code: 'actor-context-unsupported' }),
-      ])
-      expect((await strict.app.inject({ url: '/v1/whoami', headers })).json()).toEqual({
-        id: 'client-a',
-        name: 'nobody',
-      })
-      await strict.app.close()
-    },
-  )
+  it('takes only the user and the organisation of a resolved context', async () => {
+    const resolve = vi.fn(async (selected: SelectedActor) => ({
+      ...selected,
+      userType: 'clinician',
+      role: 'Clinician',
+      permissions: new Set(['things:read']),
+      productIds: [],
+    }))
+    const strict = await startApplication({ env: { ACTOR_CONTEXT_MODE: 'resolve' }, resolve })
+    const asked = async (claims: object) => {
+      const headers = { ...(await strict.token(trusted)), 'x-actor-context': contextOf(claims) }
+      const { statusCode, body } = await strict.app.inject({ method: 'POST', url: '/v1/admin/things', headers })
+      return `${statusCode} ${(JSON.parse(body) as { code?: string }).code ?? ''}`.trim()
+    }
+    expect(await asked(actor)).toBe('403 permission-missing')
+    resolve.mockImplementation(async (selected) => ({
+      ...selected,
+      userType: 'clinician',
+      role: 'Administrator',
+      permissions: new Set(['things:admin']),
+      productIds: [],
+    }))
+    expect(await asked({ user_id: actor.user_id, org_id: orgA })).toBe('200')
+    resolve.mockClear()
+    expect(await asked({ ...actor, org_id: orgB })).toBe('403 org-mismatch')
+    expect(resolve).not.toHaveBeenCalled()
+    resolve.mockRejectedValue(problem('actor-context-unavailable'))
+    expect(await asked(actor)).toBe('503 actor-context-unavailable')
+    await strict.app.close()
+  })
 })
 
 describe('signed actor contexts', () => {

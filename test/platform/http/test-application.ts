@@ -6,6 +6,8 @@ import { loadConfiguration, type Environment } from '../../../platform/configura
 import { createHealth, type Health } from '../../../platform/observability/health.ts'
 import { answers } from '../../../platform/http/answers.ts'
 import { tenantOf } from '../../../platform/http/access.ts'
+import { createActorReader, type ActorReader, type ActorReaderOptions } from '../../../platform/http/actor-readers.ts'
+import { problem } from '../../../platform/http/problems.ts'
 import { createApplication } from '../../../platform/http/application.ts'
 import { idempotencyOf, idempotentId } from '../../../platform/http/idempotency.ts'
 import { answerWrite, found, requireMatch, type ReadYourWrites } from '../../../platform/http/replies.ts'
@@ -25,6 +27,15 @@ export function newTokenKeys(kid = 'key-1'): TokenKeys {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
   const publicJwk = { ...publicKey.export({ format: 'jwk' }), kid, alg: 'EdDSA', use: 'sig' }
   return { signingKey: async () => ({ kid, privateKey, publicJwk }), publicKeys: async () => [publicJwk] }
+}
+
+export function newTokenIssuer(): TokenIssuer {
+  return createTokenIssuer({
+    keys: newTokenKeys(),
+    issuer: 'https://platform.test/v1/auth',
+    audience: 'https://platform.test',
+    ttlSeconds: 3600,
+  })
 }
 
 export const client: TokenClaims = {
@@ -128,7 +139,7 @@ export const thingService: Service = {
         return found(reply, {
           body: { id: request.params.id, name: `${orgId} ${typeof request.query.limit}` },
           revision: 3n,
-          signingWindow: 44,
+          variant: 44,
         })
       },
     )
@@ -212,6 +223,9 @@ export async function startApplication(
     services?: readonly Service[]
     checkReplies?: boolean
     clockMs?: () => number
+    actors?: ActorReader
+    resolve?: ActorReaderOptions['resolve']
+    issuer?: TokenIssuer
   } = {},
 ): Promise<TestApplication> {
   const configuration = loadConfiguration(options.env ?? {})
@@ -223,12 +237,7 @@ export async function startApplication(
     },
   })
   const logger = createLogger({ level: 'debug', destination })
-  const issuer = createTokenIssuer({
-    keys: newTokenKeys(),
-    issuer: 'https://platform.test/v1/auth',
-    audience: 'https://platform.test',
-    ttlSeconds: 3600,
-  })
+  const issuer = options.issuer ?? newTokenIssuer()
   const health = createHealth({ profile: configuration.profile })
   const waits: TestApplication['waits'] = []
   const app = await createApplication({
@@ -237,6 +246,14 @@ export async function startApplication(
     health,
     services: options.services ?? [thingService],
     verifyToken: (token) => issuer.verify(token),
+    actors:
+      options.actors ??
+      createActorReader({
+        configuration,
+        now: () => new Date(),
+        ownKeys: async () => [],
+        resolve: options.resolve ?? (() => Promise.reject(problem('actor-context-unavailable'))),
+      }),
     translateError: translateStageError,
     pseudonymOf: (text) => createHash('sha256').update(text).digest('hex'),
     readYourWrites:

@@ -15,7 +15,7 @@ afterEach(async () => {
 const { signal } = new AbortController()
 const now = () => new Date('2030-01-01T00:00:00.000Z')
 
-/** What is made of an answer whose last name is written with an escape, each time after the name that V8 may take it for: https://github.com/nodejs/node/issues/63785. */
+/** Reads an answer with an escape in its last name, after the name that V8 may confuse with it: https://github.com/nodejs/node/issues/63785. */
 async function heard(
   name: string,
   value: unknown,
@@ -57,7 +57,7 @@ test('a case of the provider is found by its name', async () => {
   ).toEqual(thrice({ kind: 'ok', value: { providerCaseId: 7 } }))
 })
 
-test('so is an image', async () => {
+test('an image is found by its name', async () => {
   const image = {
     providerCaseId: 7,
     imageType: 'DERMOSCOPIC',
@@ -72,7 +72,7 @@ test('so is an image', async () => {
   expect(answers).toEqual(thrice({ kind: 'ok', value: { providerImageId: 8, providerImageHash: null } }))
 })
 
-test('so is a checksum', async () => {
+test('a checksum is found by its name', async () => {
   expect(
     await heard('checksum', 'c', (egress, configuration) =>
       createProvider(egress, configuration, now).process(7, signal),
@@ -80,7 +80,7 @@ test('so is a checksum', async () => {
   ).toEqual(thrice({ kind: 'ok', value: { checksum: 'c' } }))
 })
 
-test('so is what a service says', async () => {
+test('the answer of a service is found by its name', async () => {
   const token = { get: async () => 'token', drop: () => undefined }
   const answers = await heard('granted', true, (egress, { baseUrl }) =>
     getFromService({ egress, token }, new URL('/v1/thing', baseUrl), signal),
@@ -88,7 +88,7 @@ test('so is what a service says', async () => {
   expect(answers).toEqual(thrice({ kind: 'answer', body: { expires_in: 60, 'of granted': 0, granted: true } }))
 })
 
-test("so is the platform's token", async () => {
+test("the platform's token is found by its name", async () => {
   expect(
     await heard('access_token', 'held', (egress, configuration) =>
       createPlatformToken(egress, configuration, now).get(),

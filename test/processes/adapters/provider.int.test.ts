@@ -42,7 +42,7 @@ function adapterOf(
 }
 
 describe('a session', () => {
-  it('is opened once for all who need one, and used until its time is over', async () => {
+  it('is opened once for all calls, and used until its lifetime ends', async () => {
     let time = Date.parse('2026-03-01T10:00:00.000Z')
     const { provider, logins } = await providerThat(
       () => newCase,
@@ -58,7 +58,7 @@ describe('a session', () => {
     expect(logins()).toBe(2)
   })
 
-  it('that is refused to many calls at once is renewed by one login', async () => {
+  it('that many calls find refused at once is renewed by one login', async () => {
     let refused = 0
     const all = Promise.withResolvers<void>()
     const { provider, logins } = await providerThat(async ({ token }) => {
@@ -73,7 +73,7 @@ describe('a session', () => {
     expect(logins()).toBe(2)
   })
 
-  it('that another call has renewed is not dropped for a refusal of the one before', async () => {
+  it('that another call has renewed is kept when a call with the session before it is refused', async () => {
     const arrived = Promise.withResolvers<void>()
     const renewed = Promise.withResolvers<void>()
     const { provider, logins } = await providerThat(async ({ route, token }) => {
@@ -91,7 +91,7 @@ describe('a session', () => {
     expect(logins()).toBe(2)
   })
 
-  it('that is refused although it is new ends the call as a matter of credentials', async () => {
+  it('that is refused although it is new ends the call with an authentication error', async () => {
     const { provider, asked } = await providerThat(() => ({ status: 401 }))
     expect(await provider.createCase(signal)).toMatchObject({
       kind: 'failed',
@@ -101,7 +101,7 @@ describe('a session', () => {
     expect(asked).toEqual(['POST /api5/login', 'POST /api5/case', 'POST /api5/login', 'POST /api5/case'])
   })
 
-  it('is opened by a second login when the first is refused, for all who wait', async () => {
+  it('is opened by a second login when the first is refused, for all waiting calls', async () => {
     let logins = 0
     const server = await startOutsideServer(({ route }) => {
       if (route !== 'POST /api5/login') return newCase
@@ -114,7 +114,7 @@ describe('a session', () => {
     expect(server.asked).toEqual(['POST /api5/login', 'POST /api5/login', 'POST /api5/case', 'POST /api5/case'])
   })
 
-  it('ends the call as a matter of credentials when the login after a refused call is refused too', async () => {
+  it('ends the call with an authentication error when the login after a refused call is refused too', async () => {
     let logins = 0
     const server = await startOutsideServer(({ route }) => {
       if (route !== 'POST /api5/login') return { status: 401 }
@@ -146,7 +146,7 @@ describe('a logout', () => {
     return { ...given, tokens, pass: (seconds: number) => (time += seconds * 1000) }
   }
 
-  it('follows a session that is replaced after its lifetime, and the stop', async () => {
+  it('is sent when a session is replaced after its lifetime, and at the stop', async () => {
     const { provider, tokens, pass } = await loggingOut()
     await provider.createCase(signal)
     pass(1800)
@@ -176,7 +176,7 @@ describe('a logout', () => {
     expect(asked.indexOf('POST /api5/logout')).toBeGreaterThan(asked.indexOf('POST /api5/case'))
   })
 
-  it('follows neither a session that was refused nor a stop without a session', async () => {
+  it('is not sent for a refused session, nor at a stop without a session', async () => {
     const { provider, tokens } = await loggingOut(({ token }) => (token === 's1' ? { status: 401 } : newCase))
     await provider.close()
     await provider.createCase(signal)
@@ -185,7 +185,7 @@ describe('a logout', () => {
     expect(tokens).toEqual(['s2'])
   })
 
-  it('that gets no answer holds the stop for about a second and fails nothing', { timeout: 10_000 }, async () => {
+  it('without an answer delays the stop by about a second and fails nothing', { timeout: 10_000 }, async () => {
     const { provider } = await loggingOut(({ route }) =>
       route === 'POST /api5/logout' ? new Promise<never>(() => undefined) : newCase,
     )
@@ -193,7 +193,7 @@ describe('a logout', () => {
     expect(await provider.close()).toBeUndefined()
   })
 
-  it('that is cut off keeps no other call from being sent', async () => {
+  it('that is cut off prevents no other call', async () => {
     const { provider, pass } = await loggingOut(({ route }) => (route === 'POST /api5/logout' ? 'cut' : newCase))
     for (let session = 1; session <= 8; session += 1) {
       expect(await provider.createCase(signal)).toMatchObject({ kind: 'ok' })
@@ -224,14 +224,14 @@ describe('the simulator', () => {
     expect(provider.server()).toBe(kind)
   })
 
-  it('is found out without a login', async () => {
+  it('is detected without a login', async () => {
     const server = await startOutsideServer(() => ({ status: 404, headers: mark }))
     const { provider } = adapterOf(server)
     await provider.identify(signal)
     expect([provider.server(), server.asked]).toEqual(['simulator', ['HEAD /api5/login']])
   })
 
-  it('is refused in production at its first answer: no case is opened there', async () => {
+  it('is refused in production at its first answer, before it opens a case', async () => {
     const server = await startOutsideServer(simulated)
     const { provider } = adapterOf(server, undefined, { profile: 'production' })
     expect(await provider.createCase(signal)).toMatchObject({
@@ -260,7 +260,7 @@ describe('the simulator', () => {
   })
 })
 
-describe('a login that fails leaves nothing of a case unknown', () => {
+describe('a login that fails leaves no doubt about a case', () => {
   it.each([
     ['is cut off', 'cut', 'provider_upstream_transient', null, 1],
     ['is refused twice', { status: 401 }, 'provider_auth_failed', 401, 2],
@@ -276,7 +276,7 @@ describe('a login that fails leaves nothing of a case unknown', () => {
   })
 })
 
-it('calls what became of a case unknown where the connection breaks off after the call', async () => {
+it('reports an unknown outcome when the connection ends after the call was sent', async () => {
   const server = await startOutsideServer(({ route }) =>
     route === 'POST /api5/login' ? { status: 200, headers: { authorization: 's' } } : 'cut',
   )

@@ -9,7 +9,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close()
 })
 
-/** What a caller hears of a service that gives these answers, the last one for ever, and how often it asks. */
+/** Calls a service with these answers; the last one repeats for ever. `asked` is the number of calls. */
 async function heard(
   ...replies: readonly [Reply, ...Reply[]]
 ): Promise<{ readonly answer: ServiceAnswer; readonly asked: number }> {
@@ -38,26 +38,26 @@ test('a token that lacks a scope is renewed once: it may be older than the scope
   })
 })
 
-test('a service that is about to leave is asked again, until another instance answers', async () => {
+test('a service that shuts down is called again, until another instance answers', async () => {
   expect(await heard(refusal('shutting-down'), refusal('shutting-down'), granted)).toEqual({
     answer: { kind: 'answer', body: { granted: true } },
     asked: 3,
   })
 })
 
-test('so is one that an instance of a newer version replaces', async () => {
+test('a service that a newer version replaces is called again', async () => {
   expect(await heard(refusal('written-by-newer-version'), granted)).toEqual({
     answer: { kind: 'answer', body: { granted: true } },
     asked: 2,
   })
 })
 
-test('one that goes on answering so is unavailable', async () => {
+test('a service that keeps shutting down is unavailable', async () => {
   expect(await heard(refusal('shutting-down'))).toEqual({ answer: { kind: 'unavailable', status: 503 }, asked: 4 })
 })
 
 test.each(['database-unavailable', 'read-model-behind'])(
-  'one that has waited itself and answers %s is not asked again',
+  'a service that answers %s has waited itself and is not called again',
   async (code) => {
     expect(await heard(refusal(code), granted)).toEqual({ answer: { kind: 'unavailable', status: 503 }, asked: 1 })
   },

@@ -11,7 +11,7 @@ type Signing = Pick<WebhookSubscription, 'secrets' | 'signatureSchemes'>
 const body = '{"id":"a","status":"completed","note":"Grüße"}'
 const id = 'msg_p5jXN8AQM9LWM0D4loKWxJek'
 
-/** A vault of what tests put there. */
+/** A vault with the secrets of the tests. */
 const stored = new Map<string, Uint8Array>()
 const signatures = createWebhookSignatures({
   storedSecret: async (kind, secretId) => {
@@ -35,7 +35,7 @@ async function headersOf(subscription: Signing, sentAt: Date, fetchedAt = sentAt
   return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': sign({ id, sentAt, body }) }
 }
 
-/** As a receiver verifies by the official library, with the text that it was given once. */
+/** Verifies as a receiver does, with the official library and the secret that it received once. */
 function accepts(secretId: string, headers: Record<string, string>, received = body): boolean {
   const text = `whsec_${Buffer.from(stored.get(`webhook/${secretId}`) ?? []).toString('base64')}`
   try {
@@ -47,7 +47,7 @@ function accepts(secretId: string, headers: Record<string, string>, received = b
   }
 }
 
-/** As a receiver verifies by the key set: any `v1a` of the header that this key made. */
+/** Verifies as a receiver does, with the key set: any `v1a` signature of the header by this key. */
 function acceptsByKey(
   { publicKey }: WebhookSecret,
   headers: Awaited<ReturnType<typeof headersOf>>,
@@ -63,7 +63,7 @@ const versionsOf = (headers: Awaited<ReturnType<typeof headersOf>>) =>
   headers['webhook-signature'].split(' ').map((one) => one.split(',')[0])
 
 describe('the signatures of a webhook', () => {
-  it('are those of the examples: the specification names the first, another implementation made the second', async () => {
+  it('equal the examples of the specification and of another implementation', async () => {
     const message = { id, sentAt: new Date(1_614_265_330_000), body: '{"test": 2432232314}' }
     stored.set('webhook/example', new Uint8Array(Buffer.from('MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'base64')))
     const sign = await signatures.signerOf(
@@ -93,7 +93,7 @@ describe('the signatures of a webhook', () => {
     expect([accepts('both', later), acceptsByKey(secret, later)]).toEqual([false, false])
   })
 
-  it.each([['v1'], ['v1a']] as const)('are of %s alone where that is what was asked for', async (scheme) => {
+  it.each([['v1'], ['v1a']] as const)('have only the scheme %s if the subscription has only that', async (scheme) => {
     const secret = await secretOf('one-scheme')
     expect(versionsOf(await headersOf({ secrets: [secret], signatureSchemes: [scheme] }, new Date()))).toEqual([scheme])
   })
@@ -108,21 +108,21 @@ describe('the signatures of a webhook', () => {
     ])
     const subscription: Signing = { secrets: [current, previous, oldest], signatureSchemes: ['v1', 'v1a'] }
 
-    // Fetched while the oldest one was valid still: what counts is when it is sent.
+    // The oldest secret was still valid at the fetch. The time of sending decides.
     const headers = await headersOf(subscription, sentAt, new Date(sentAt.getTime() - 5_000))
     expect(versionsOf(headers)).toEqual(['v1', 'v1a', 'v1', 'v1a'])
     expect(['current', 'previous', 'oldest'].map((secretId) => accepts(secretId, headers))).toEqual([true, true, false])
     expect([current, previous, oldest].map((secret) => acceptsByKey(secret, headers))).toEqual([true, true, false])
   })
 
-  it('are none once the vault has let go of a key that has signed before', async () => {
+  it('are none once the vault has removed a key that has signed before', async () => {
     const subscription: Signing = { secrets: [await secretOf('destroyed')], signatureSchemes: ['v1a'] }
     expect(versionsOf(await headersOf(subscription, new Date()))).toEqual(['v1a'])
     stored.delete('webhook-signing/destroyed')
     await expect(headersOf(subscription, new Date())).rejects.toThrow(MissingKeyError)
   })
 
-  it('are none rather than those of another secret where the vault has lost one', async () => {
+  it('are none if the vault has lost a secret, not those of another secret', async () => {
     const secret = await secretOf('lost')
     stored.delete('webhook/lost')
     await expect(headersOf({ secrets: [secret], signatureSchemes: ['v1'] }, new Date())).rejects.toThrow(

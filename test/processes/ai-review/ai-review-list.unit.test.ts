@@ -52,15 +52,15 @@ function steps(...given: GivenEvent[]) {
 
 const todo = (step: string, due: string, key: string = ids.review) => ({ key, step, orgId: ids.org, due })
 
-describe('what a requested review needs', () => {
+describe('the next step of a requested review', () => {
   it('is the slot, then its first event, then its start', () => {
     expect(steps(asked)).toEqual([todo('claim', at(1), ids.requestEvent)])
-    // Whoever claims the slot opens the review; somebody else only where that is cut off.
+    // The step that takes the slot opens the review. Another step does so only after a crash.
     expect(steps(asked, claimed)).toEqual([todo('open', at(4))])
     expect(steps(asked, claimed, requested)).toEqual([todo('start', at(2))])
   })
 
-  it('is nothing when the slot was taken', () => {
+  it('is none when the slot was taken', () => {
     const answered = slot(slotFact('AiReviewRequestAnswered', { requestEventId: ids.requestEvent }))
     expect(steps(asked, answered)).toEqual([])
   })
@@ -69,7 +69,7 @@ describe('what a requested review needs', () => {
     expect(steps(slot(slotFact('AiReviewSlotClaimed', { requestEventId: null })))).toEqual([todo('open', at(4))])
   })
 
-  it('is its first event when it supersedes another, which needs nothing any more once it is told', () => {
+  it('is its first event when it supersedes another, which has no step once it is superseded', () => {
     const supersedes = { aiReviewId: ids.review, reason: null }
     const claimedAnew = slot(
       slotFact('AiReviewSlotClaimed', {
@@ -87,7 +87,7 @@ describe('what a requested review needs', () => {
     expect(steps(asked, claimed, requested, claimedAnew, told, opened)).toEqual([todo('start', at(15), ids.newReview)])
   })
 
-  it('names the request by its place on the channel, and copies nothing of it', () => {
+  it('contains the place of the request on the channel, and no copy of it', () => {
     const [claim] = todosAfter(aiReviewProcess, recorded([asked]))
     expect(claim?.payload).toEqual({
       channelRevision: '7',
@@ -98,7 +98,7 @@ describe('what a requested review needs', () => {
   })
 })
 
-describe('when a review is due again', () => {
+describe('the next due time of a review', () => {
   it('is at once after each answer of the provider, and later after a failure or an open circuit', () => {
     expect(steps(requested, started)).toEqual([todo('start', at(2))])
     expect(steps(requested, started, caseCreated)).toEqual([todo('start', at(5))])
@@ -142,7 +142,7 @@ describe('a consent that is withdrawn or denied (T24)', () => {
     ])
   })
 
-  it('twice before the first is worked off is one withdrawal, the latest', () => {
+  it('twice before the step runs is one withdrawal, the latest', () => {
     const [denied, withdrawn] = [
       consent(consentPublicFact('consent.denied')),
       consent(consentPublicFact('consent.withdrawn')),
@@ -162,7 +162,7 @@ describe('a consent that is withdrawn or denied (T24)', () => {
     expect(todoOfLatest?.payload).toMatchObject({ cause: { eventId: ids.attempt } })
   })
 
-  it('that a later decision overrides is looked at no more; one that came meanwhile still is', () => {
+  it('makes nothing due after a later check found consent, unless another withdrawal came in between', () => {
     const [denied, withdrawn] = [
       consent(consentPublicFact('consent.denied')),
       consent(consentPublicFact('consent.withdrawn')),
@@ -189,7 +189,7 @@ describe('a consent that is withdrawn or denied (T24)', () => {
     expect(steps(withdrawn, requested)).toEqual([start])
   })
 
-  it('finds a review whose patient became known when it started, and none before', () => {
+  it('finds a review once its start has recorded the patient, and not before', () => {
     const unknown = review(reviewFact('AiReviewRequested', { patientId: null }))
     const withdrawn = consent(consentPublicFact('consent.withdrawn'))
     expect(steps(unknown, withdrawn)).toEqual([start])

@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-/** A request on the channel for a case, and the row that stands for it. */
+/** A request for a case on the channel, and its row. */
 async function request(caseId: string): Promise<TodoRow> {
   const id = randomUUID()
   const { type, data } = reviewPublicFact('ai_review.requested', { caseId, orgId: world.orgId, event_id: id })
@@ -50,12 +50,12 @@ async function holderOf(caseId: string): Promise<string> {
   return (claimed.data as Extract<AiReviewSlotEvent, { type: 'AiReviewSlotClaimed' }>['data']).aiReviewId
 }
 
-it('opens one review for a request, however often it is worked off', async () => {
+it('opens one review for a request, however often the step runs', async () => {
   const caseId = randomUUID()
   const todo = await request(caseId)
   expect(await work(todo)).toMatchObject({ kind: 'done', position: expect.anything() })
   const review = await holderOf(caseId)
-  // Two workers that claim at once are both told that their claim stands: they must name the same review.
+  // Of two workers that take the slot at once, both get success. They must record the same review.
   expect(review).toBe(derivedV7(todo.key, todo.dueAt))
   world.pass(30)
   await work(todo)
@@ -67,7 +67,7 @@ it('opens one review for a request, however often it is worked off', async () =>
   ])
 })
 
-it('answers a request that finds the slot taken, once, and opens nothing for it', async () => {
+it('answers a request once if the slot is taken, and opens no review', async () => {
   const caseId = randomUUID()
   await work(await request(caseId))
   const second = await request(caseId)
@@ -90,14 +90,14 @@ it('answers a request that finds the slot taken, once, and opens nothing for it'
   expect(await eventsOf(aiReviews.of(world.orgId, aiReviewId).stream)).toHaveLength(1)
 })
 
-it('gives a slot to one of two requests that are worked off at the same time', async () => {
+it('gives a slot to one of two requests whose steps run at the same time', async () => {
   const caseId = randomUUID()
   const requests = [await request(caseId), await request(caseId)]
   await Promise.all(requests.map((todo) => work(todo)))
   expect((await slotOf(caseId)).map(({ type }) => type)).toEqual(['AiReviewSlotClaimed', 'AiReviewRequestAnswered'])
 })
 
-it('writes the first event of a review that a crash cut off from its claim, once, as the claim says it', async () => {
+it('appends the first event of a review once after a crash, with the data of its slot', async () => {
   const caseId = randomUUID()
   const todo = await request(caseId)
   const crash = () => {
@@ -119,7 +119,7 @@ it('writes the first event of a review that a crash cut off from its claim, once
   ])
 })
 
-it('has nothing to open where nobody claimed', async () => {
+it('opens nothing while the slot is free', async () => {
   const payload = {
     cause: { eventId: randomUUID(), correlationId: randomUUID() },
     caseId: randomUUID(),

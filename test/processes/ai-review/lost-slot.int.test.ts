@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => world.close())
 beforeEach(() => world.reset())
 
-/** A review that holds the slot of a case of its own, and to which these facts happened. */
+/** A review with the slot of its own case, and with these events. */
 async function holder(...facts: readonly AiReviewEvent[]): Promise<SlotHolder> {
   const own = { aiReviewId: randomUUID(), caseId: randomUUID(), orgId: world.orgId, ...(await storedImages(world)) }
   const claimedAt = world.now().toISOString()
@@ -40,7 +40,7 @@ async function holder(...facts: readonly AiReviewEvent[]): Promise<SlotHolder> {
 
 const slotOf = ({ caseId }: SlotHolder) => aiReviewSlots.of(world.orgId, caseId, ids.product).stream
 
-/** Another instance gives the slot to a new review, and gets no further. */
+/** Another instance gives the slot to a new review, then crashes. */
 async function superseding(old: SlotHolder): Promise<SlotHolder> {
   const supersedes = { aiReviewId: old.aiReviewId, reason: 'new photographs' }
   const claimedAt = world.now().toISOString()
@@ -55,7 +55,7 @@ async function superseding(old: SlotHolder): Promise<SlotHolder> {
   return claimed.data
 }
 
-/** The row that stands for a claim whose appends have not all happened. */
+/** The row of a slot whose appends are not complete. */
 function open({ aiReviewId, caseId, claimedAt }: SlotHolder, deps: ProcessDependencies = world.deps) {
   const payload = {
     cause: { eventId: aiReviewId, correlationId: ids.event },
@@ -96,11 +96,11 @@ describe('a review that lost its slot', () => {
   })
 })
 
-describe('a review that loses its slot while a step is under way', () => {
+describe('a review that loses its slot during a step', () => {
   it.each([
     ['the case is looked up', '/v1/clinical-api/cases/', { consent: 'granted' }],
     ['consent is asked, and denied', '/v1/consent-records', { consent: 'denied' }],
-  ] as const)('%s makes no provider call and has no end of its own', async (_when, path, answers) => {
+  ] as const)('%s makes no provider call and does not end by itself', async (_when, path, answers) => {
     const old = await holder()
     Object.assign(world.services, answers)
     let hasHappened = false
@@ -114,7 +114,7 @@ describe('a review that loses its slot while a step is under way', () => {
     expect(await world.provider.caseCalls()).toEqual([])
   })
 
-  it('keeps no result that its poll brings, and does not complete by it', async () => {
+  it('keeps no result of its poll, and does not complete', async () => {
     const old = await holder()
     for (let call = 1; call <= 3; call += 1) await runReviewStep(world, 'start', old.aiReviewId)
     world.pass(5)
@@ -135,7 +135,7 @@ describe('a review that loses its slot while a step is under way', () => {
     await expect(world.deps.objects.get(stored[0] ?? '')).rejects.toMatchObject({ name: 'NoSuchKey' })
   })
 
-  it('has no end of its own when its poll is refused, nor when its consent is withdrawn', async () => {
+  it('does not end by itself when its poll is refused, nor when its consent is withdrawn', async () => {
     const old = await holder(...awaiting())
     const provider: ProcessDependencies['provider'] = {
       ...world.deps.provider,
@@ -153,8 +153,8 @@ describe('a review that loses its slot while a step is under way', () => {
   })
 })
 
-describe('what a crash cut off from the claim', () => {
-  /** Both streams as they have to be in the end, whatever happened on the way. */
+describe('after a crash between the slot and its appends', () => {
+  /** The final state of both streams. */
   async function expectOpened(old: SlotHolder, made: SlotHolder): Promise<void> {
     const told = {
       aiReviewId: old.aiReviewId,
@@ -170,7 +170,7 @@ describe('what a crash cut off from the claim', () => {
     ])
   }
 
-  it('is done by `open`, once: the old review is told, and the new one begins', async () => {
+  it('`open` supersedes the old review and begins the new one, once', async () => {
     const old = await holder()
     const made = await superseding(old)
     world.pass(30)
@@ -178,12 +178,12 @@ describe('what a crash cut off from the claim', () => {
     expect(opened).toMatchObject({ kind: 'done', position: expect.anything() })
     await expectOpened(old, made)
     world.pass(30)
-    // Where the list has seen what is there, it has no such row.
+    // Normally the list has no row for this any more.
     expect(await open(made)).toEqual(opened)
     await expectOpened(old, made)
   })
 
-  it('is done by `open` where the crash came between the two', async () => {
+  it('`open` completes the appends if only the first one was made', async () => {
     const old = await holder()
     const made = await superseding(old)
     const target = aiReviews.of(world.orgId, made.aiReviewId).stream
@@ -199,14 +199,14 @@ describe('what a crash cut off from the claim', () => {
     await expectOpened(old, made)
   })
 
-  it('is done by two workers at once as by one', async () => {
+  it('two workers that run `open` at once append the same as one', async () => {
     const old = await holder()
     const made = await superseding(old)
     await Promise.all([open(made), open(made, { ...world.deps, store: world.otherStore })])
     await expectOpened(old, made)
   })
 
-  it('is nothing for a row whose review was superseded in turn', async () => {
+  it('`open` appends nothing for a review that was superseded in turn', async () => {
     const old = await holder()
     const made = await superseding(old)
     expect(await open(old)).toEqual({ kind: 'done' })

@@ -23,21 +23,21 @@ const last = async (aiReviewId: string) => (await recorded(world, aiReviewId)).a
 const later = (seconds: number) => new Date(world.now().getTime() + seconds * 1000).toISOString()
 const polls = async () => (await world.provider.calls()).filter(({ call }) => call === 'result').length
 
-/** What the object that an event names says, opened with the key of the review's patient. */
+/** The content of the object that an event refers to, decrypted with the key of the review's patient. */
 async function opened({ key }: StoredObject): Promise<unknown> {
   const patientKey = await world.vault.subjectKeyForReading(world.orgId, ids.patient)
   if (patientKey === 'destroyed') throw new Error('the patient was erased')
   return JSON.parse(openBytes(patientKey, key, await world.deps.objects.get(key)).toString('utf8'))
 }
 
-it('waits for the instant that the schedule names', async () => {
+it('waits for the instant of the schedule', async () => {
   const review = await awaitingReview(world)
   world.pass(4)
   expect(await poll(review)).toEqual({ kind: 'wait', until: new Date(later(1)) })
   expect(await polls()).toBe(0)
 })
 
-it('records what the provider found, and keeps the whole answer under the key of the patient', async () => {
+it('records the result, and stores the whole answer under the key of the patient', async () => {
   const review = await awaitingReview(world)
   world.pass(5)
   expect(await poll(review)).toMatchObject({ kind: 'done', position: expect.anything() })
@@ -56,7 +56,7 @@ it('records what the provider found, and keeps the whole answer under the key of
   expect(await polls()).toBe(1)
 })
 
-it('keeps nothing of a result that comes after its review was cancelled', async () => {
+it('keeps nothing of a result that arrives after its review was cancelled', async () => {
   const review = await awaitingReview(world)
   world.pass(5)
   const target = aiReviews.of(world.orgId, review)
@@ -137,7 +137,7 @@ describe('a poll', () => {
     [429, '2', 5],
     [429, 'soon', 5],
   ])(
-    'is made again as late as a %i with Retry-After %s asks, and never before the schedule',
+    'is repeated after the delay of a %i with Retry-After %s, and never before the schedule',
     async (status, retryAfter, seconds) => {
       const review = await awaitingReview(world)
       world.pass(5)
@@ -153,7 +153,7 @@ describe('a poll', () => {
     },
   )
 
-  it('without a result ends the review at the deadline, at which the last one falls', async () => {
+  it('without a result ends the review at the deadline, at the time of the last poll', async () => {
     const review = await awaitingReview(world)
     await world.provider.result({ sha256: '*', not_ready_polls: 100 })
     world.pass(590)
@@ -172,7 +172,7 @@ describe('a poll', () => {
     })
   })
 
-  it('that fell due during an outage is still made once after the deadline, and takes the result', async () => {
+  it('that became due during an outage is made once after the deadline, and records the result', async () => {
     const review = await awaitingReview(world)
     world.pass(3600)
     await poll(review)

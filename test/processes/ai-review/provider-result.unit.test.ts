@@ -44,13 +44,13 @@ function read(changes: Record<string, unknown> = {}) {
   return answer.result
 }
 
-/** What the schema of the event says against a result. */
+/** The objections of the event's schema to a result. */
 function refusals(result: ReturnType<typeof read>) {
   return catalogue.entry('AiReviewCompleted')?.refusals({ ...fact('AiReviewCompleted').data, ...result })
 }
 
 describe("the provider's result", () => {
-  it('is read as far as the specification names it', () => {
+  it('is read with the members of the specification', () => {
     const {
       aiReviewId: _,
       attemptCount: _count,
@@ -68,28 +68,28 @@ describe("the provider's result", () => {
   })
 
   it.each([{ status: 'STATUS_PROCESSING' }, { status: 'status_processed' }, { status: null }, { status: 1 }])(
-    'is not there yet with $status',
+    'is missing with $status',
     (changes) => {
       expect(readProviderResult(JSON.stringify({ ...payload, ...changes }), review)).toEqual({ kind: 'not-processed' })
     },
   )
 
   it.each(['null', '[]', '"STATUS_PROCESSED"', '7', '{}', '{"__proto__":{"status":"STATUS_PROCESSED"}}'])(
-    'is not there yet in %s',
+    'is missing in %s',
     (text) => {
       expect(readProviderResult(text, review)).toEqual({ kind: 'not-processed' })
     },
   )
 
-  it('is told by names that are written with an escape, whatever others have written before', () => {
+  it('is read from names with an escape, also after similar names without one', () => {
     for (const _ of [1, 2, 3]) {
-      // V8 would take the name for this one: https://github.com/nodejs/node/issues/63785.
+      // V8 may confuse the name with this one: https://github.com/nodejs/node/issues/63785.
       JSON.parse('{"of a review":0,"\\\\u0073":1}')
       expect(readProviderResult('{"of a review":0,"\\u0073tatus":"STATUS_PROCESSED"}', review).kind).toBe('processed')
     }
   })
 
-  it('has a quality for every image of the request, in its order, null where none is told', () => {
+  it('has a quality for every image of the request, in its order; null if the answer has none', () => {
     expect(read({ images: [] }).imageQuality.map(({ quality }) => quality)).toEqual([null, null])
     expect(
       read({
@@ -101,7 +101,7 @@ describe("the provider's result", () => {
     ).toEqual([null, null])
   })
 
-  it('numbers the lesions itself where the provider numbers them twice, from zero or not at all', () => {
+  it('numbers the lesions itself if the provider repeats numbers, starts from zero or gives none', () => {
     const numbers = (...given: unknown[]) =>
       read({ lesions: given.map((number) => ({ ...found, lesionNumber: number })) }).lesions.map(
         (each) => each.lesionNumber,
@@ -113,7 +113,7 @@ describe("the provider's result", () => {
     expect(numbers(1.5, 2 ** 40)).toEqual([1, 2])
   })
 
-  it('reads what is of another type or range than agreed as null, never as something else', () => {
+  it('reads members of another type or range as null, never as another value', () => {
     expect(read({ reportDate: '2026-03-01' }).reportDate).toBeNull()
     for (const reportDate of [8.64e15, 1e300, -1e15]) expect(read({ reportDate }).reportDate).toBeNull()
     expect(read({ lesionCount: -1 }).lesionCount).toBe(1)
@@ -135,7 +135,7 @@ describe("the provider's result", () => {
     })
   })
 
-  it('can be recorded, whatever it holds', () => {
+  it('can be recorded for any answer', () => {
     const anything = (...usual: readonly unknown[]): Arbitrary<unknown> => oneof(constantFrom(...usual), jsonValue())
     const lesions = record({
       lesionNumber: anything(1, 2, 2 ** 31),

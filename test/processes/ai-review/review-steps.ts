@@ -21,7 +21,7 @@ export async function storedImages({ deps, orgId }: Pick<ProcessWorld, 'deps' | 
   return { images: [{ ...image, objectKey: key }], addresses: null }
 }
 
-/** An image under an address that a caller gave. */
+/** An image at an address of the caller. */
 export function imagesAt(presignedUrl: string): Images {
   return {
     images: [{ ...image, objectKey: null }],
@@ -29,7 +29,7 @@ export function imagesAt(presignedUrl: string): Images {
   }
 }
 
-/** A review that was asked for now, and to which these facts happened; its id. */
+/** A review that is requested now, with these events. Returns its id. */
 export async function seedReview(
   world: ProcessWorld,
   images: Images,
@@ -53,7 +53,7 @@ export interface Running {
   readonly todo?: Partial<TodoRow>
 }
 
-/** Works off one step of a review as it is due now. */
+/** Runs one step of a review as if it were due now. */
 export function runReviewStep(
   world: ProcessWorld,
   step: string,
@@ -69,7 +69,7 @@ export function runReviewStep(
   )
 }
 
-/** What the review's stream holds. */
+/** The events of the review. */
 export async function recorded({ otherStore, orgId }: ProcessWorld, aiReviewId: string): Promise<AiReviewEvent[]> {
   const events: AiReviewEvent[] = []
   for await (const { type, data } of otherStore.readStream(aiReviews.of(orgId, aiReviewId).stream))
@@ -81,7 +81,7 @@ export async function recordedTypes(world: ProcessWorld, aiReviewId: string): Pr
   return (await recorded(world, aiReviewId)).map(({ type }) => type)
 }
 
-/** A review whose images the simulator has and processes. */
+/** A review whose images the simulator has received and processes. */
 export async function awaitingReview(world: ProcessWorld, deps = world.deps): Promise<string> {
   const aiReviewId = await seedReview(world, await storedImages(world))
   for (let call = 1; call <= 3; call += 1) await runReviewStep(world, 'start', aiReviewId, { deps })

@@ -74,7 +74,7 @@ it('ends a review whose login is refused twice', async () => {
   expect(await world.provider.story()).toEqual(['login 401', 'login 401'])
 })
 
-it('makes no call on what another instance has overtaken: the attempt is checked by its append', async () => {
+it('makes no call if another instance was faster: the append validates the attempt', async () => {
   const review = await seedReview(world, await storedImages(world), fact('AiReviewStarted'))
   const { otherStore, orgId } = world
   const stream = aiReviews.of(orgId, review).stream
@@ -181,7 +181,7 @@ describe('an open circuit uses no try, and nothing is recorded', () => {
 })
 
 describe('a call that is cut off', () => {
-  /** A run during whose `case` call its signal aborts for a reason. */
+  /** Runs the step. Its signal aborts with this reason during the `case` call. */
   async function cutOff(review: string, reason: DOMException) {
     const controller = new AbortController()
     const server = await startOutsideServer(({ route }) => {
@@ -198,7 +198,7 @@ describe('a call that is cut off', () => {
     return { result, asked }
   }
 
-  it('by a stop has no outcome: its attempt stays open for whoever comes next', async () => {
+  it('by a stop has no outcome: its attempt stays open for the next worker', async () => {
     const review = await newReview()
     const reason = new DOMException('stopping', 'AbortError')
     expect(await cutOff(review, reason)).toEqual({
@@ -213,7 +213,7 @@ describe('a call that is cut off', () => {
     expect(await start(review)).toEqual({ kind: 'wait', until: new Date(later(20)) })
   })
 
-  it('by its time limit is a try, and abandons what the provider may have opened', async () => {
+  it('by its time limit is a try, and abandons the case that the provider may have opened', async () => {
     const review = await newReview()
     await cutOff(review, new DOMException('too long', 'TimeoutError'))
     const data = {
@@ -229,7 +229,7 @@ describe('a call that is cut off', () => {
   it.each([
     ['/v1/clinical-api/cases/', []],
     ['/v1/consent-records', ['AiReviewStarted']],
-  ])('by a stop while %s is asked records no outcome either', async (path, recordedBefore) => {
+  ])('by a stop during a call of %s records no outcome either', async (path, recordedBefore) => {
     const review = await newReview()
     const controller = new AbortController()
     world.services.before = (route) => {
@@ -242,9 +242,9 @@ describe('a call that is cut off', () => {
   })
 })
 
-describe('an answer that nobody foresaw', () => {
+describe('an unexpected answer', () => {
   it.each(['{"caseId":1.5}', '{"caseId":2147483648}', '{"caseId":"7"}', '{}', 'null', 'no JSON'])(
-    'such as %s is a counted try, and its case is given up',
+    'such as %s counts as a try, and its case is abandoned',
     async (body) => {
       const review = await newReview()
       await world.provider.fault({ call: 'case', status: 200, body })
@@ -272,7 +272,7 @@ describe('an answer that nobody foresaw', () => {
     expect(await start(review)).toEqual({ kind: 'done' })
   })
 
-  it('is a counted try where the call throws, too: an image that cannot be opened again for a new login', async () => {
+  it('counts as a try if the call throws: an image that cannot be opened again for a new login', async () => {
     let opened = 0
     const server = await startOutsideServer(() => ({ status: ++opened === 1 ? 200 : 403 }))
     const review = await seedReview(world, imagesAt(`${server.url}/image`))
@@ -292,7 +292,7 @@ describe('without an answer to its checks', () => {
   it.each([
     ['case_lookup_unavailable', { patientId: null }],
     ['consent_check_unavailable', { consent: null }],
-  ] as const)('a run is put off, and in the end failed, with %s', async (classification, answers) => {
+  ] as const)('a run is postponed, and fails in the end, with %s', async (classification, answers) => {
     const review = await newReview()
     Object.assign(world.services, answers)
     for (const retry of [1, 2, 3]) {
@@ -306,7 +306,7 @@ describe('without an answer to its checks', () => {
   })
 
   it.each(['denied', 'withdrawn'] as const)(
-    'but with consent %s, the review fails and the provider hears nothing',
+    'but with consent %s, the review fails without a call to the provider',
     async (consent) => {
       const review = await newReview()
       world.services.consent = consent
@@ -321,7 +321,7 @@ it.each([
   [429, 'AiReviewFailed', 'provider_client_error'],
   [422, 'AiReviewFailed', 'provider_client_error'],
   [503, 'AiReviewStartDeferred', 'provider_upstream_transient'],
-])('takes a %i while starting for what the specification says', async (status, type, classification) => {
+])('classifies a %i during the start as the specification does', async (status, type, classification) => {
   const review = await newReview()
   await world.provider.fault({ call: 'case', status })
   await start(review)

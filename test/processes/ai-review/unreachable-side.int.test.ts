@@ -28,7 +28,7 @@ const last = async (aiReviewId: string) => (await recorded(world, aiReviewId)).a
 const later = (seconds: number) => new Date(world.now().getTime() + seconds * 1000).toISOString()
 const story = async () => (await world.provider.caseCalls()).map(({ call }) => call)
 
-/** A review that has a case at the provider and an image behind this address. */
+/** A review with a case at the provider and an image at this address. */
 async function reviewOfImageAt(presignedUrl: string): Promise<string> {
   return seedReview(world, imagesAt(presignedUrl), fact('AiReviewStarted'), fact('AiReviewProviderCaseCreated'))
 }
@@ -51,7 +51,7 @@ describe('an image whose address', () => {
     ['names a metadata service', async () => 'http://169.254.169.254/latest/meta-data', null],
     ['carries a password', async () => 'http://user:password@127.0.0.1:1/image', null],
     ['is no web address', async () => 'file:///etc/passwd', null],
-  ])('%s fails the review, and the provider hears nothing', async (_, addressOf, upstreamStatus) => {
+  ])('%s fails the review without a call to the provider', async (_, addressOf, upstreamStatus) => {
     const review = await reviewOfImageAt(await addressOf())
     expect(await start(review)).toMatchObject({ kind: 'done', position: expect.anything() })
     const data = { classification: 'image_fetch_failed', upstreamStatus, attemptCount: 0, rawResponse: null }
@@ -67,7 +67,7 @@ describe('an image whose address', () => {
     ['a 429', { status: 429 }, 'provider_upstream_transient', 429],
     ['a 503', { status: 503 }, 'provider_upstream_transient', 503],
     ['a broken connection', 'cut', 'provider_upstream_transient', null],
-  ])('answers with %s is refused for good or asked again', async (_, answer, classification, upstreamStatus) => {
+  ])('answers with %s fails the review or is tried again', async (_, answer, classification, upstreamStatus) => {
     const server = await startOutsideServer(() => answer)
     const review = await reviewOfImageAt(`${server.url}/image`)
     await start(review, { deps: world.rewired({ s3Endpoint: server.url }) })
@@ -80,7 +80,7 @@ describe('an image whose address', () => {
 })
 
 describe('a circuit that opens after an attempt was recorded', () => {
-  /** A provider that nobody reaches, whose circuit opens just before the step's first append. */
+  /** A provider that is unreachable. Its circuit opens just before the step's first append. */
   function losingProvider(): ProcessDependencies {
     const deps = world.rewired({ providerBaseUrl: 'http://127.0.0.1:1' })
     const signal = new AbortController().signal
@@ -94,28 +94,25 @@ describe('a circuit that opens after an attempt was recorded', () => {
     ['case', [], ['case']],
     ['image', ['case'], ['case', 'image']],
     ['process', ['case', 'image'], ['case', 'image', 'process']],
-  ] as const)(
-    'postpones `%s` without a try, and the provider case is gone on with',
-    async (call, before, afterwards) => {
-      const review = await seedReview(world, await storedImages(world), fact('AiReviewStarted'))
-      for (const _ of before) await start(review)
-      const deps = losingProvider()
-      expect(await start(review, { deps })).toMatchObject({ kind: 'done', position: expect.anything() })
-      expect(await last(review)).toMatchObject({
-        type: 'AiReviewCallPostponed',
-        data: { call, postponedAt: later(0), retryAt: later(5) },
-      })
-      const recordedBefore = await recordedTypes(world, review)
-      expect(await start(review, { deps })).toEqual({ kind: 'retry', after: 5_000, reason: 'circuit_open' })
-      expect(await recordedTypes(world, review)).toEqual(recordedBefore)
-      expect(await story()).toEqual(before)
+  ] as const)('postpones `%s` without a try, and keeps the provider case', async (call, before, afterwards) => {
+    const review = await seedReview(world, await storedImages(world), fact('AiReviewStarted'))
+    for (const _ of before) await start(review)
+    const deps = losingProvider()
+    expect(await start(review, { deps })).toMatchObject({ kind: 'done', position: expect.anything() })
+    expect(await last(review)).toMatchObject({
+      type: 'AiReviewCallPostponed',
+      data: { call, postponedAt: later(0), retryAt: later(5) },
+    })
+    const recordedBefore = await recordedTypes(world, review)
+    expect(await start(review, { deps })).toEqual({ kind: 'retry', after: 5_000, reason: 'circuit_open' })
+    expect(await recordedTypes(world, review)).toEqual(recordedBefore)
+    expect(await story()).toEqual(before)
 
-      world.pass(5)
-      await start(review)
-      expect(await story()).toEqual(afterwards)
-      expect(recordedBefore).not.toContain('AiReviewStartDeferred')
-    },
-  )
+    world.pass(5)
+    await start(review)
+    expect(await story()).toEqual(afterwards)
+    expect(recordedBefore).not.toContain('AiReviewStartDeferred')
+  })
 
   it('postpones a poll without counting it', async () => {
     const review = await awaitingReview(world)

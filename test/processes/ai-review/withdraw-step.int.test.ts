@@ -15,7 +15,7 @@ beforeEach(() => world.reset())
 
 const last = async (aiReviewId: string) => (await recorded(world, aiReviewId)).at(-1)
 
-/** Works a withdrawal off twice, as after a crash. */
+/** Runs the step of a withdrawal twice, as after a crash. */
 async function withdraw(aiReviewId: string): Promise<void> {
   const dueAt = world.now()
   const payload = { cause: { eventId: randomUUID(), correlationId: randomUUID() } }
@@ -24,7 +24,7 @@ async function withdraw(aiReviewId: string): Promise<void> {
   await runReviewStep(world, 'withdraw', aiReviewId, { todo: { dueAt, payload } })
 }
 
-it('lets a review go on whose withdrawal a later decision overrides', async () => {
+it('does not end a review if a later decision overrides the withdrawal', async () => {
   const review = await seedReview(world, await storedImages(world))
   const checkedAt = world.now().toISOString()
   await runReviewStep(world, 'withdraw', review)
@@ -35,7 +35,7 @@ it('lets a review go on whose withdrawal a later decision overrides', async () =
   expect((await last(review))?.type).toBe('AiReviewProviderCaseCreated')
 })
 
-it('lets a review go on that awaits its result, too', async () => {
+it('does not end such a review while it awaits its result', async () => {
   const review = await awaitingReview(world)
   await withdraw(review)
   expect((await last(review))?.type).toBe('AiReviewConsentConfirmed')
@@ -45,7 +45,7 @@ it('lets a review go on that awaits its result, too', async () => {
 })
 
 it.each(['withdrawn', 'denied', null] as const)(
-  'fails a review that is starting, once, where consent is %s',
+  'fails a review once that is starting, with consent %s',
   async (consent) => {
     const review = await seedReview(world, await storedImages(world), fact('AiReviewStarted'))
     world.services.consent = consent
@@ -57,7 +57,7 @@ it.each(['withdrawn', 'denied', null] as const)(
 )
 
 it.each(['withdrawn', 'denied', null] as const)(
-  'cancels a review that awaits its result, once, where consent is %s',
+  'cancels a review once that awaits its result, with consent %s',
   async (consent) => {
     const review = await awaitingReview(world)
     world.services.consent = consent
@@ -68,7 +68,7 @@ it.each(['withdrawn', 'denied', null] as const)(
   },
 )
 
-it('ends each of a patient’s reviews by a fact with an id of its own, although one decision ends them all', async () => {
+it('ends all reviews of a patient after one decision, each by an event with its own id', async () => {
   const reviews = [
     await seedReview(world, await storedImages(world)),
     await seedReview(world, await storedImages(world)),

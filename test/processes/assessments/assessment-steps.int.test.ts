@@ -108,7 +108,7 @@ it.each([
   ])
 })
 
-it('takes no result of a review that ends after its assessment has expired', async () => {
+it('records no result of a review that ends after its assessment has expired', async () => {
   const assessment = await submitted(world)
   world.pass(3600)
   await work(todoOf(world, 'expire', assessment))
@@ -118,7 +118,7 @@ it('takes no result of a review that ends after its assessment has expired', asy
   expect((await sinceSubmitted(world, assessment)).map(({ type }) => type)).toEqual(['AssessmentFailed'])
 })
 
-it('opens the case and asks for a review, each once', async () => {
+it('opens the case and requests a review, each once', async () => {
   const assessment = await submitted(world)
   const todo = todoOf(world, 'request-review', assessment)
   await work(todo)
@@ -133,7 +133,7 @@ it('opens the case and asks for a review, each once', async () => {
   ])
 })
 
-it('asks for no review of an assessment that has ended', async () => {
+it('requests no review for an assessment that has ended', async () => {
   const assessment = await submitted(world)
   world.pass(3600)
   await work(todoOf(world, 'expire', assessment))

@@ -28,12 +28,12 @@ function steps(...given: GivenEvent[]) {
 const todo = (step: string, due: string) => ({ key: ids.assessment, step, orgId: ids.org, due })
 const expiry = todo('expire', at(3600))
 
-describe('what a submitted assessment still needs', () => {
-  it('is nothing before it is submitted', () => {
+describe('the due steps of an assessment', () => {
+  it('are none before it is submitted', () => {
     expect(steps(requested)).toEqual([])
   })
 
-  it('is, while its uploads are awaited, an end when their window closes', () => {
+  it('are its expiry at the end of the upload window while its uploads are awaited', () => {
     const closing = todo('close-uploads', at(86_400))
     expect(steps(requested, awaited)).toEqual([closing])
     expect(steps(requested, awaited, submitted)).toEqual([expiry, todo('request-review', at(0))])
@@ -42,11 +42,11 @@ describe('what a submitted assessment still needs', () => {
     ).toEqual([])
   })
 
-  it('is a review at once, and an end at its deadline', () => {
+  it('are a review at once and its expiry at the deadline, once it is submitted', () => {
     expect(steps(requested, submitted)).toEqual([expiry, todo('request-review', at(0))])
   })
 
-  it('is only an end once the review is asked for', () => {
+  it('are only its expiry once the review is requested', () => {
     expect(steps(submitted, reviewRequested)).toEqual([expiry])
     const todos = todosAfter(assessmentsProcess, recorded([submitted, reviewRequested]))
     expect(dueAt(todos, new Date(Date.parse(at(3600)) - 1))).toEqual([])
@@ -54,7 +54,7 @@ describe('what a submitted assessment still needs', () => {
   })
 
   it.each(['ai_review.completed', 'ai_review.failed', 'ai_review.cancelled'] as const)(
-    'is a conclusion after %s',
+    'are its conclusion after %s',
     (type) => {
       const ended = channel(published(type))
       expect(steps(submitted, reviewRequested, ended)).toEqual([
@@ -64,7 +64,7 @@ describe('what a submitted assessment still needs', () => {
     },
   )
 
-  it('names the event of the channel that ended the review, by its place and its cause', () => {
+  it('contain the place and the cause of the channel event that ended the review', () => {
     const events = recorded([
       submitted,
       { ...channel(published('ai_review.completed')), revision: 41n, metadata: { $correlationId: ids.event } },
@@ -78,7 +78,7 @@ describe('what a submitted assessment still needs', () => {
     expect(JSON.stringify(conclusion?.payload)).not.toContain('lesions')
   })
 
-  it('is not changed by other reviews: of another case, another organisation, or not ended', () => {
+  it('do not change with other reviews: of another case, another organisation, or not ended', () => {
     const foreign = [
       published('ai_review.completed', { caseId: ids.event }),
       published('ai_review.completed', { orgId: ids.otherOrg }),
@@ -88,7 +88,7 @@ describe('what a submitted assessment still needs', () => {
     expect(steps(submitted, reviewRequested, ...foreign.map(channel))).toEqual([expiry])
   })
 
-  it('is no conclusion of a review that was superseded, but of the one that took its place (T28)', () => {
+  it('are not the conclusion of a superseded review, but that of its successor (T28)', () => {
     const ofNew = { aiReviewId: ids.newReview, occurred_at: at(40) }
     const [failed, superseded] = [channel(published('ai_review.failed')), channel(published('ai_review.superseded'))]
     const completed = channel(published('ai_review.completed', ofNew))
@@ -101,7 +101,7 @@ describe('what a submitted assessment still needs', () => {
     expect(steps(submitted, reviewRequested, failed, renewed, superseded, completed)).toEqual([conclusion, expiry])
   })
 
-  it('is the conclusion of the later of two ends, whichever is worked off first', () => {
+  it('are the conclusion of the later of two ends, in either order', () => {
     const ends = [
       channel(published('ai_review.failed')),
       channel(published('ai_review.completed', { aiReviewId: ids.newReview, occurred_at: at(40) })),
@@ -113,12 +113,12 @@ describe('what a submitted assessment still needs', () => {
     expect(steps(submitted, reviewRequested, ...ends, foreign)).toEqual([todo('conclude', at(40)), expiry])
   })
 
-  it.each([fact('AssessmentCompleted'), fact('AssessmentFailed')])('is nothing after $type', (end) => {
+  it.each([fact('AssessmentCompleted'), fact('AssessmentFailed')])('are none after $type', (end) => {
     expect(steps(submitted, reviewRequested, channel(published('ai_review.completed')), own(end))).toEqual([])
     expect(steps(submitted, own(end))).toEqual([])
   })
 
-  it('is nothing when its review ends after it has ended by itself', () => {
+  it('are none when its review ends after the assessment', () => {
     const expired = own(fact('AssessmentFailed', { aiReviewId: null, code: 'ANALYSIS_TIMEOUT' }))
     expect(steps(submitted, reviewRequested, expired, channel(published('ai_review.completed')))).toEqual([])
   })

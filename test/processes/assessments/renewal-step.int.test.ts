@@ -18,7 +18,7 @@ import {
 import { concludeOf, sinceSubmitted, submitted, todoOf, type Submitted } from './submitted.ts'
 
 let world: ProcessWorld
-/** The AI-review service, and what it answers next; without an answer it cuts the connection off. */
+/** The AI-review service with its next answer. Without an answer it ends the connection. */
 let service: OutsideServer
 let answers: { readonly status: number; readonly body?: object }[]
 let asked: string[]
@@ -53,7 +53,7 @@ const failedWith = (code: string, aiReviewId: string | null = ids.review) => ({
 
 const work = (todo: TodoRow) => workOff(world, assessmentsProcess, todo, { deps })
 
-it('has a review whose addresses expired superseded, and waits for the new one', async () => {
+it('supersedes a review whose addresses have expired, and waits for the new one', async () => {
   const assessment = await submitted(world)
   const todo = await concludeOf(world, assessment, expired)
   answers = [{ status: 202, body: { aiReviewId: ids.newReview, status: 'pending', supersededAiReviewId: ids.review } }]
@@ -63,7 +63,7 @@ it('has a review whose addresses expired superseded, and waits for the new one',
 })
 
 it.each(['idempotency-key-reused', 'ai-review-already-superseded'])(
-  'asks again where the answer was lost, and waits when it is %s',
+  'repeats the call if the answer was lost, and waits after the code %s',
   async (code) => {
     const assessment = await submitted(world)
     const todo = await concludeOf(world, assessment, expired)
@@ -78,7 +78,7 @@ it.each(['idempotency-key-reused', 'ai-review-already-superseded'])(
   },
 )
 
-it.each([400, 404, 422])('fails the assessment when the service refuses for good, as by %i', async (status) => {
+it.each([400, 404, 422])('fails the assessment when the service refuses with %i', async (status) => {
   const assessment = await submitted(world)
   answers = [{ status }]
   expect(await work(await concludeOf(world, assessment, expired))).toMatchObject({
@@ -109,7 +109,7 @@ it.each([403, 409, 412, 429, 500, 503])(
   },
 )
 
-it('asks with a new token after a 403: the old one may be from before the services were given the scope', async () => {
+it('repeats the call with a new token after a 403: the old token may be older than the scope', async () => {
   const assessment = await submitted(world)
   const todo = await concludeOf(world, assessment, expired)
   const own = world.rewired({ aiReviewBaseUrl: service.url, authBaseUrl: service.url })
@@ -139,7 +139,7 @@ it('renews once: when the addresses of the new review expire too, the assessment
 it.each([
   { addressesExpired: false },
   { addressesExpired: true, errorClassification: 'provider_client_error' as const },
-])('renews nothing that is not an expiry: %j', async (changes) => {
+])('renews no review that failed for another reason: %j', async (changes) => {
   const assessment = await submitted(world)
   const failure = reviewPublicFact('ai_review.failed', { ...expired.data, ...changes })
   const code = failure.data.errorClassification === 'image_fetch_failed' ? 'IMAGE_FETCH_FAILED' : 'PROVIDER_REJECTED'
@@ -174,7 +174,7 @@ it.each([
   reviewPublicFact('ai_review.completed'),
   reviewPublicFact('ai_review.failed'),
   reviewPublicFact('ai_review.cancelled', { reason: 'requested' }),
-])('takes no end of a review that lost its slot, but that of its successor, case %#', async (ended) => {
+])('ends with the successor of a review that lost its slot, case %#', async (ended) => {
   const assessment = await submitted(world)
   const todo = await concludeOf(world, assessment, ended)
   await superseded(assessment)

@@ -40,7 +40,7 @@ export function todoOf(world: ProcessWorld, step: string, { assessmentId }: Subm
   return { key: assessmentId, step, orgId: world.orgId, dueAt: world.now(), payload: { cause, ...payload } }
 }
 
-/** What is due once a review of the assessment's case has ended so. */
+/** The due steps after a review of the assessment's case has ended. */
 export async function concludeOf(
   world: ProcessWorld,
   assessment: Submitted,
@@ -58,14 +58,14 @@ export async function concludeOf(
   return todoOf(world, 'conclude', assessment, payload)
 }
 
-/** What a stream holds. */
+/** The events of a stream. */
 export async function eventsOf({ otherStore }: ProcessWorld, stream: string) {
   const events: { readonly type: string; readonly data: unknown }[] = []
   for await (const { type, data } of otherStore.readStream(stream)) events.push({ type, data })
   return events
 }
 
-/** What happened to an assessment after it was submitted. */
+/** The events of an assessment after its submission. */
 export async function sinceSubmitted(world: ProcessWorld, { assessmentId }: Submitted) {
   return (await eventsOf(world, assessments.of(world.orgId, assessmentId).stream)).slice(2)
 }

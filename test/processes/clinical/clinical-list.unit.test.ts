@@ -34,52 +34,52 @@ function steps(...given: GivenEvent[]) {
 const record = { key: ids.review, step: 'record-findings', orgId: ids.org, due: at(18) }
 const supersede = { key: ids.review, step: 'supersede-diagnoses', orgId: ids.org, due: at(15) }
 
-describe('what is made of an AI review', () => {
-  it('is its findings, until the last of them is recorded', () => {
+describe('the due steps of a completed AI review', () => {
+  it('record its findings, until the last of them is recorded', () => {
     expect(steps(completed)).toEqual([record])
     expect(steps(completed, found(1), diagnosed)).toEqual([record])
     expect(steps(completed, found(1), found(2))).toEqual([])
   })
 
-  it('is superseded diagnoses once another review takes its place, until the last of them is', () => {
+  it('supersede its diagnoses once another review replaces it, until the last is superseded', () => {
     expect(steps(completed, found(1), found(2), superseded)).toEqual([supersede])
     expect(steps(completed, found(1), found(2), superseded, replaced(1))).toEqual([supersede])
     expect(steps(completed, found(1), found(2), superseded, replaced(1), replaced(2))).toEqual([])
   })
 
-  it('is both where the findings are not recorded yet, each settled by itself', () => {
+  it('are both if the findings are not recorded yet, and each ends by itself', () => {
     expect(steps(completed, superseded)).toEqual([record, supersede])
     expect(steps(completed, superseded, found(1), found(2))).toEqual([supersede])
     expect(steps(completed, superseded, replaced(1), replaced(2))).toEqual([record])
   })
 
   it.each(['ai_review.requested', 'ai_review.started', 'ai_review.failed', 'ai_review.cancelled'] as const)(
-    'is nothing after %s',
+    'are none after %s',
     (type) => {
       expect(steps(channel(published(type)))).toEqual([])
       expect(steps(channel(published(type)), superseded)).toEqual([])
     },
   )
 
-  it('is nothing where no lesion was found, also once it is superseded', () => {
+  it('are none without a lesion, also once the review is superseded', () => {
     const empty = channel(published('ai_review.completed', { lesions: [] }))
     expect(steps(empty)).toEqual([])
     expect(steps(empty, superseded)).toEqual([])
   })
 
-  it('is nothing of a review of another organisation', () => {
+  it('are none for a review of another organisation', () => {
     const foreign = channel(published('ai_review.superseded', { orgId: ids.otherOrg }))
     expect(steps(completed, found(1), found(2), foreign)).toEqual([])
   })
 
-  it('is the findings of its successor', () => {
+  it('record the findings of its successor', () => {
     const next = channel(published('ai_review.completed', { aiReviewId: ids.newReview, occurred_at: at(40) }))
     expect(steps(completed, found(1), found(2), superseded, replaced(1), replaced(2), next)).toEqual([
       { ...record, key: ids.newReview, due: at(40) },
     ])
   })
 
-  it('names the events of the channel by their place and cause, and keeps no lesion', () => {
+  it('contain the place and the cause of the channel events, and no lesion', () => {
     const events = recorded([
       { ...completed, revision: 41n, metadata: { $correlationId: ids.event } },
       { ...superseded, revision: 52n },
@@ -95,7 +95,7 @@ describe('what is made of an AI review', () => {
     ])
   })
 
-  it('keeps no row of a review that was superseded', () => {
+  it('leave no row of a superseded review', () => {
     const looked = (...given: GivenEvent[]) => rowsInMemory(clinicalProcess.list, recorded(given))['analysed_reviews']
     expect(looked(completed)).toEqual([{ ai_review_id: ids.review, org_id: ids.org, channel_revision: '0' }])
     expect(looked(completed, superseded)).toEqual([])

@@ -52,7 +52,7 @@ interface Analysed {
   readonly supersede: CausedRow
 }
 
-/** A case of an assessment with a completed review, which then is superseded: both its rows. */
+/** Both rows of a completed review that is then superseded, for the case of an assessment. */
 async function analysed(found: readonly Lesion[] = lesions, hasAssessment = true): Promise<Analysed> {
   const [caseId, aiReviewId, assessmentId] = [randomUUID(), randomUUID(), randomUUID()]
   const { orgId } = world
@@ -152,7 +152,7 @@ it('records a finding and a diagnosis for each lesion, once, at the instant that
   )
 })
 
-it('knows no place where a client opened the case', async () => {
+it('records no body site if a client opened the case', async () => {
   const review = await analysed(lesions, false)
   await work(review.record)
   expect((await eventsOf(review))[0]?.data).toMatchObject({ bodySiteId: null })
@@ -182,17 +182,17 @@ it('supersedes the diagnoses after the findings were recorded, once', async () =
   })
 })
 
-it('records the findings first where the diagnoses are superseded first, and not again after', async () => {
+it('records the findings before it supersedes their diagnoses, and not again after', async () => {
   const review = await analysed()
   expect(await work(review.supersede)).toMatchObject({ kind: 'done', position: expect.anything() })
   expect(await typesOf(review)).toEqual([...pairs, ...replaced])
   expect(await work(review.record)).toEqual({ kind: 'done', position: undefined })
-  // Whoever knows of none of it repeats it under the same ids.
+  // A worker with a stale list repeats the append with the same ids.
   expect(await work(review.record, otherDeps)).toMatchObject({ kind: 'done' })
   expect(await typesOf(review)).toEqual([...pairs, ...replaced])
 })
 
-it('comes to the same whoever is first, with the same ids', async () => {
+it('appends the same events with the same ids in either order', async () => {
   const [first, second] = [await analysed(), await analysed()]
   await work(first.record)
   await work(first.supersede)
@@ -220,7 +220,7 @@ it.each(['the one that records', 'the one that supersedes'])(
   },
 )
 
-it('does both once where four workers of two instances have both rows at once', async () => {
+it('does both once when four workers of two instances run both steps at once', async () => {
   const reviews = [await analysed(), await analysed(), await analysed()]
   await Promise.all(
     reviews.flatMap(({ record, supersede }) => [
@@ -233,7 +233,7 @@ it('does both once where four workers of two instances have both rows at once', 
   for (const review of reviews) expect(await typesOf(review)).toEqual([...pairs, ...replaced])
 })
 
-it('records two hundred and fifty lesions in three appends, and goes on where it was cut off', async () => {
+it('records 250 lesions in three appends, and continues after a crash between them', async () => {
   const many = Array.from({ length: 250 }, (_, index) => ({ ...lesion, lesionNumber: index + 1 }))
   const review = await analysed(many)
   let appends = 0
@@ -253,7 +253,7 @@ it('records two hundred and fifty lesions in three appends, and goes on where it
   expect(await typesOf(review)).toHaveLength(750)
 })
 
-it('is an error, tried again, while the case does not exist', async () => {
+it('throws, and is tried again, while the case does not exist', async () => {
   const { record } = await analysed()
   const payload = { cause: record.payload.cause, channelRevision: await channelRevisionOfNoCase() }
   expect(await work({ ...record, payload })).toEqual({ error: expect.objectContaining({ code: 'not-found' }) })

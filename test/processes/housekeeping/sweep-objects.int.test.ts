@@ -44,7 +44,7 @@ afterAll(async () => {
 
 function instance(stagingTtlSeconds = 3600) {
   const { store: whole } = world.deps
-  // No more of the store than what reads past its cache: a sweep of everything would put out what commands need there.
+  // Only the read that bypasses the cache: a sweep of everything would replace the entries that commands need.
   const store = { readStream: whole.readStream.bind(whole) }
   let passedMs = 0
   const sweep = createSweep({
@@ -154,7 +154,7 @@ describe.each([
     },
   )
 
-  it('removes what a request has stored and no event names, on a settled day, and nothing else', async () => {
+  it('removes objects of a settled day that no event refers to, and nothing else', async () => {
     const [kept, lost] = [declared(), declared()]
     const undated = `images/${world.orgId}/${randomUUID()}/${randomUUID()}/0a`
     await append(kept, hourMs, kept.imageKey('named'))
@@ -169,7 +169,7 @@ describe.each([
     expect(await instance()(3 * dayMs)).toMatchObject({ images: 0 })
   })
 
-  it('looks at a settled day once, and not when it has been stopped on the way', async () => {
+  it('reads a settled day once, unless a stop ended the sweep early', async () => {
     const sweep = instance()
     const stopped = AbortSignal.abort()
     await stored(declared().imageKey('a'))
@@ -178,7 +178,7 @@ describe.each([
     await stored(declared().imageKey('b'))
     expect(await sweep(3 * dayMs)).toMatchObject({ images: 0 })
     expect(await instance()(3 * dayMs)).toMatchObject({ images: 1 })
-    // A day that lies further back is not looked at.
+    // An earlier day is not read.
     await stored(declared().imageKey('c'))
     expect(await instance()(6 * dayMs)).toMatchObject({ images: 0 })
     expect(await instance()(3 * dayMs)).toMatchObject({ images: 1 })
@@ -197,7 +197,7 @@ describe.each([
     expect(await left('uploads/')).toEqual([])
   })
 
-  it('keeps what an image by itself names or awaits, and nothing else of it', async () => {
+  it('keeps the objects that an image alone refers to or awaits, and no others of it', async () => {
     const [awaiting, closed, received] = [declared(), declared(), declared()]
     const declare = (image: Declared, closesMs: number) =>
       imageFact('ImageDeclared', {
@@ -229,7 +229,7 @@ describe.each([
     expect(await instance()(8 * dayMs)).toMatchObject({ uploads: 1 })
   })
 
-  it('removes nothing that it cannot ask about', async () => {
+  it('removes nothing whose stream it cannot read', async () => {
     const lost = declared()
     await stored(lost.imageKey('of-a-crash'))
     const readStream = () => {
@@ -246,7 +246,7 @@ describe.each([
     expect(await instance()(3 * dayMs)).toMatchObject({ images: 1 })
   })
 
-  it('goes on past what cannot be removed, says so, and tries it again', async () => {
+  it('continues after an object that it cannot remove, logs this, and tries again', async () => {
     const { store } = world.deps
     const orphan = declared().imageKey('locked')
     const upload = declared().uploadKey
@@ -274,7 +274,7 @@ describe.each([
 /** A schedule runs once in a second at most. */
 const waiting = { timeout: 30_000 }
 
-it('sweeps at once, again when it is due, and goes on after one that failed', async () => {
+it('sweeps at once and then by its schedule, also after a failed sweep', async () => {
   const lines: string[] = []
   const logger = createLogger({ level: 'info', destination: { write: (line) => void lines.push(line) } })
   let count = 0
@@ -300,11 +300,11 @@ it.each([
   [90, '*/45 * * * * *'],
   [300, '*/2 * * * *'],
   [3600, '*/10 * * * *'],
-])('sweeps twice in a staging time of %i s, and every ten minutes at least', (stagingTtlSeconds, schedule) => {
+])('sweeps twice in a staging time of %i s, and at least every ten minutes', (stagingTtlSeconds, schedule) => {
   expect(sweepSchedule({ stagingTtlSeconds })).toBe(schedule)
 })
 
-it('is the work of one instance, and of another one once that has ended', async () => {
+it('sweeps in one instance, and in another one once the first has ended', async () => {
   const logger = createLogger({ level: 'info', destination: { write: () => undefined } })
   const swept: string[] = []
   const instanceOf = (name: string) =>

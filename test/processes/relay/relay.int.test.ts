@@ -89,7 +89,7 @@ function eventually(check: () => Promise<void> | void): Promise<void> {
 }
 
 describe('the relay', () => {
-  it('publishes what each fact becomes, in the order of the log, with its envelope', async () => {
+  it('publishes the public events of each fact, in the order of the log, with their envelope', async () => {
     await say(store, 'ticket-1', opened('1'), renamed('1', 'a'))
     start()
     const { position } = await say(store, 'ticket-2', opened('2'))
@@ -122,12 +122,12 @@ describe('the relay', () => {
     })
   })
 
-  it('publishes each fact once, whichever instance is closed when', async () => {
+  it('publishes each fact once while instances close and start', async () => {
     for (let round = 0; round < 6; round += 1) {
       const relay = start()
       for (let index = 0; index < 5; index += 1)
         await say(store, `ticket-${round}-${index}`, opened(`${round}-${index}`))
-      // Closed wherever it happens to be.
+      // Closed at any point of its work.
       await relay.close()
     }
     start()
@@ -148,7 +148,7 @@ describe('the relay', () => {
     await elsewhere.close()
   })
 
-  it('goes on after a conflict where the channel says, and passes over events of others', async () => {
+  it('continues from the channel after a conflict, and skips events of other writers', async () => {
     await say(store, 'ticket-1', opened('1'))
     start()
     await eventually(async () => expect(await published()).toHaveLength(2))
@@ -167,7 +167,7 @@ describe('the relay', () => {
     await foreigner.dispose()
   })
 
-  it('does not publish again what an append without an answer has published', async () => {
+  it('publishes nothing twice after an append without an answer', async () => {
     let isLost = false
     const losing: RelayOptions<undefined>['eventStore'] = {
       subscribeToAll: (options) => store.subscribeToAll(options),
@@ -175,7 +175,7 @@ describe('the relay', () => {
       readLast: (name, options) => store.readLast(name, options),
       readMark: (name, member) => store.readMark(name, member),
       writeMark: (name, member, value) => store.writeMark(name, member, value),
-      // The process dies between the append and whatever would come next, as far as the relay can tell.
+      // For the relay this is a crash right after the append.
       appendRaw: async (name, expected, events) => {
         const appended = await store.appendRaw(name, expected, events)
         if (isLost) return appended
@@ -201,7 +201,7 @@ describe('the relay', () => {
     expect(await published()).toHaveLength(6)
   })
 
-  it('keeps its place over a long quiet stretch in the channel’s metadata, beside what else stands there', async () => {
+  it('stores its place after a long quiet stretch in the channel’s metadata, and keeps other members', async () => {
     await store.writeMetadata(stream, { $maxCount: 1_000 })
     const relay = start({ quietEvents: 20 })
     const { position } = await say(store, 'ticket-1', ...Array.from({ length: 21 }, () => closed('1')))
@@ -225,7 +225,7 @@ describe('the relay', () => {
     expect(seen.length).toBeLessThan(20)
   })
 
-  it('holds everything back behind a fact that it cannot translate, and says so', async () => {
+  it('publishes nothing after a fact that it cannot translate, and logs this', async () => {
     let isBroken = true
     const broken: Channel<undefined> = {
       ...channel,
@@ -251,7 +251,7 @@ describe('the relay', () => {
     expect(relay.status()).toMatchObject({ state: 'running', blockedBy: undefined, published: 3 })
   })
 
-  it('lets one instance work and another stand by, by an advisory lock', async () => {
+  it('works in one instance by an advisory lock, while another one stands by', async () => {
     const first = start({ pool })
     await eventually(() => expect(first.status().state).toBe('running'))
     const second = start({ pool })
@@ -265,7 +265,7 @@ describe('the relay', () => {
     expect(first.status().state).toBe('closed')
   })
 
-  it('goes on after its lock connection was cut', async () => {
+  it('continues after its lock connection was lost', async () => {
     start({ pool })
     await say(store, 'ticket-1', opened('1'))
     await eventually(async () => expect(await openings()).toEqual(['1']))

@@ -32,7 +32,7 @@ async function publish(source: bigint): Promise<void> {
   await store.appendRaw(channel, revision, [{ id, type: `${category}.opened`, data: { visit_id: 'v' }, metadata }])
 }
 
-it('is the later of the newest own event and the quiet stretch after it, at the revision of whoever wrote last', async () => {
+it('is the later of the newest own event and the quiet stretch after it, at the last revision of the channel', async () => {
   expect(await resumePoint(store, channel)).toEqual({ revision: 'no_stream', source: undefined })
   expect(await resumePoint(store, channel, 41n)).toEqual({ revision: 41n, source: undefined })
   await publish(100n)
@@ -54,7 +54,7 @@ it('is the later of the newest own event and the quiet stretch after it, at the 
   expect(await resumePoint(store, channel)).toEqual({ revision: 3n, source: place(400n) })
 })
 
-it('leaves out a position in the metadata that others wrote, or that was signed for another channel', async () => {
+it('ignores a position in the metadata without our signature, or signed for another channel', async () => {
   const other = visitCategory().channel
   const before = await resumePoint(store, channel)
   await store.writeMetadata(channel, { [sourceMember]: formatPosition(place(900n)) })

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { PoolClient } from 'pg'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { inTransaction } from '../../../platform/database/transaction.ts'
@@ -87,4 +87,23 @@ describe('a claim with an ended lease that its worker is giving back', () => {
     await ours.sweep(at(30_000))
     expect(await left()).toEqual([])
   })
+})
+
+it.each([
+  ['with concurrency keys', shares],
+  ['without', undefined],
+])('a row that another worker claims during our claim stays with that worker, %s', async (_, shared) => {
+  const other = await pool.connect()
+  await other.query('begin')
+  await other.query(
+    `insert into runtime.claims (process, key, step, worker, lease_until, not_before, fence_commit, fence_prepare, failures)
+     values ('errands', 'fresh', 'run', 'theirs', $1, '-infinity', 0, 0, 0)`,
+    [at(45_000)],
+  )
+  const claiming = keysOf(ours.claim(16, at(30_000), at(50_000), shared))
+  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  await vi.waitFor(async () => expect((await pool.query(waiting)).rowCount).toBe(1), { timeout: 3_000 })
+  await other.query('commit')
+  other.release()
+  expect((await claiming).toSorted()).toEqual(['our-late', 'their-late'])
 })

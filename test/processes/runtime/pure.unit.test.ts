@@ -45,11 +45,11 @@ describe('the command of a step', () => {
   })
 })
 
-describe('what becomes of a claim', () => {
+describe('the completion of a step', () => {
   const claimed = { todo: { key: 'k', step: 's', orgId: null, dueAt: now, payload: {} }, failures: 2 }
   const settled = (result: Parameters<typeof completionOf>[1]) => completionOf(claimed, result, now, () => 1)
 
-  it('fences a step that appended behind its append', () => {
+  it('fences the row with the position of the last append', () => {
     const position = { commit: 5n, prepare: 5n }
     expect(settled({ kind: 'done', position })).toEqual({
       key: 'k',
@@ -60,7 +60,7 @@ describe('what becomes of a claim', () => {
     })
   })
 
-  it('schedule less and less often at a row that its stream no longer wants, or whose step throws', () => {
+  it('delays a row more each time if its step appends nothing or throws', () => {
     expect(settled({ kind: 'done' })).toMatchObject({
       notBefore: new Date(now.getTime() + 400),
       fence: undefined,
@@ -69,12 +69,12 @@ describe('what becomes of a claim', () => {
     expect(settled({ error: new Error('x') })).toMatchObject({ notBefore: new Date(now.getTime() + 800), failures: 3 })
   })
 
-  it('waits for an open attempt, which is no success: what failed before still counts', () => {
+  it('waits for an open attempt, and keeps the count of failures', () => {
     const until = new Date('2026-03-01T10:00:09.000Z')
     expect(settled({ kind: 'wait', until })).toMatchObject({ notBefore: until, failures: claimed.failures })
   })
 
-  it('puts off without counting a failure', () => {
+  it('delays a retry without counting a failure', () => {
     expect(settled({ kind: 'retry', after: 1_500, reason: 'circuit_open' })).toMatchObject({
       notBefore: new Date('2026-03-01T10:00:01.500Z'),
       failures: 0,

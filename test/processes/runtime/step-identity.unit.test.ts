@@ -3,7 +3,7 @@ import { derivedV7 } from '../../../processes/runtime/step-identity.ts'
 
 const at = new Date('2026-03-01T10:00:00.000Z')
 
-it('is the same whenever it is minted again, and another for another cause or instant', () => {
+it('is the same for the same cause and instant, and different for others', () => {
   const id = derivedV7('cause', at)
   expect(derivedV7('cause', new Date(at))).toBe(id)
   expect(derivedV7('another', at)).not.toBe(id)

@@ -16,7 +16,7 @@ it('reaches the next waiting caller once, however often it was sent', async () =
   expect(await wakeUp.wait(1)).toBe(false)
 })
 
-it('keeps nobody waiting longer than asked', async () => {
+it('ends a wait after its time limit', async () => {
   const wakeUp = new WakeUpSignal()
   expect([await wakeUp.wait(0), await wakeUp.wait(1)]).toEqual([false, false])
 })

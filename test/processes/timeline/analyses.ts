@@ -20,7 +20,7 @@ export interface Analysis {
   readonly submittedAt: Date
 }
 
-/** An assessment submitted now, for a patient of its own, with an hour until its deadline; nothing of it is worked off yet. */
+/** An assessment submitted now, for a patient of its own, with an hour until its deadline. None of its steps has run. */
 export async function submitAnalysis(world: ProcessWorld, patientId: string = randomUUID()): Promise<Analysis> {
   const [assessmentId, caseId] = [randomUUID(), randomUUID()]
   const submittedAt = world.now()
@@ -55,7 +55,7 @@ export async function submitAnalysis(world: ProcessWorld, patientId: string = ra
   return { assessmentId, caseId, submittedAt }
 }
 
-/** A decision of the patient whose case was opened last, and what the consent service answers from then on. */
+/** A decision of the patient whose case was opened last. The consent service answers with it from then on. */
 export async function decideConsent(
   world: ProcessWorld,
   decision: 'granted' | 'denied' | 'withdrawn',
@@ -77,7 +77,7 @@ export async function decideConsent(
   await world.store.append({ fold: consents, stream }, revision, [decided], contextOf(world))
 }
 
-/** What the GET of the review of its case says; null without one. */
+/** The answer to the GET of the review of its case; null without a review. */
 async function findReview(
   { timeline: { pool }, world: { orgId } }: GivenTimeline,
   { caseId }: Analysis,
@@ -125,17 +125,17 @@ export function pollInstants(events: readonly AiReviewEvent[]): number[] {
 }
 
 export interface Ending {
-  /** The codes of the assessment's ends, `completed` for a success: one, whatever happened. */
+  /** The codes of the assessment's ends, `completed` for a success. There must be exactly one. */
   readonly assessment: readonly string[]
-  /** Null without one. */
+  /** Null without a review. */
   readonly review: string | null
-  /** Why, where it failed. */
+  /** The reason of a failure. */
   readonly classification: string | null
-  /** What the webhooks about it say. */
+  /** The contents of its webhooks. */
   readonly webhooks: readonly string[]
 }
 
-/** How an analysis ended, and what was told of it. */
+/** The end of an analysis, and its notifications. */
 export async function endingOf(given: GivenTimeline, analysis: Analysis): Promise<Ending> {
   const review = await findReview(given, analysis)
   const assessment = (await assessmentEventsOf(given, analysis)).flatMap((event) =>

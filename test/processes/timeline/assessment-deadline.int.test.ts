@@ -6,7 +6,7 @@ const given = givenTimeline()
 
 const ended = { assessment: ['ANALYSIS_TIMEOUT'], webhooks: ['ANALYSIS_TIMEOUT'] }
 
-/** The assessment is open a second before its deadline, and at it has ended, exactly then, with no word of the review. */
+/** The assessment is open a second before its deadline. It ends exactly at its deadline, without a result. */
 async function expires(analysis: Analysis): Promise<void> {
   const deadline = analysis.submittedAt.getTime() + 3600_000
   await given.timeline.runFor((deadline - given.world.now().getTime()) / 1000 - 1)
@@ -24,7 +24,7 @@ async function expires(analysis: Analysis): Promise<void> {
   })
 }
 
-it('ends an assessment whose review completes only later, once, and what comes later changes nothing', async () => {
+it('ends an assessment once whose review completes later, and the later result changes nothing', async () => {
   await given.world.provider.result({ sha256: '*', not_ready_polls: 18 })
   await given.open({ deps: given.world.rewired({ providerResultTimeoutMs: 3 * 3600_000 }) })
   const analysis = await submitAnalysis(given.world)
@@ -41,7 +41,7 @@ it('ends an assessment whose review cannot begin, and the review ends by itself'
   await expires(analysis)
   expect(await reviewOf(given, analysis)).toMatchObject({ status: 'pending', attemptCount: 0 })
 
-  // A circuit that is open for an hour lets one try through each time.
+  // After each hour the open circuit allows one try.
   await given.timeline.runFor(6 * 3600)
   expect(await endingOf(given, analysis)).toEqual({
     ...ended,
@@ -50,7 +50,7 @@ it('ends an assessment whose review cannot begin, and the review ends by itself'
   })
 })
 
-it('ends an assessment whose request for a review lies unread, and the review that comes of it later ends, too', async () => {
+it('ends an assessment whose request for a review is still unread, and later the review, too', async () => {
   await given.open({ stopped: ['ai_review_todo'] })
   const analysis = await submitAnalysis(given.world)
   await expires(analysis)

@@ -7,18 +7,18 @@ import { openProcessWorld, type ProcessWorld } from '../../support/process-world
 import { openTimeline, type Timeline, type TimelineOptions } from './timeline.ts'
 
 /**
- * What a file about instants works with: a world with a node and read models of its own, a receiver of every end, and the timeline
- * of the running test, which goes on where the one before ended.
+ * The parts for a file about instants: a world with its own node and read models, a receiver of every end, and the timeline of
+ * the running test. It continues at the end of the test before.
  */
 export interface GivenTimeline {
   readonly world: ProcessWorld
   readonly receiver: WebhookReceiver
   readonly timeline: Timeline
-  /** Opens the timeline of a test, which is closed behind it. */
+  /** Opens the timeline of a test. It is closed after the test. */
   open(options?: TimelineOptions): Promise<void>
 }
 
-/** Opens the world before the tests of a file and closes it behind them; services and provider are at each test as at first. */
+/** Opens the world before the tests of a file and closes it after them. Services and provider are reset for each test. */
 export function givenTimeline(): GivenTimeline {
   let world: ProcessWorld | undefined
   let receiver: WebhookReceiver | undefined

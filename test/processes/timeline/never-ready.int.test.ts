@@ -14,7 +14,7 @@ const timedOut = {
   webhooks: ['ANALYSIS_TIMEOUT'],
 }
 
-/** The instants of all polls of a review whose provider is never ready, in seconds after `process`, and how it ended. */
+/** The instants of all polls of a review whose provider is never ready, in seconds after `process`, and its end. */
 async function waitInVain(options: TimelineOptions = {}) {
   await given.open(options)
   const analysis = await submitAnalysis(given.world)
@@ -31,7 +31,7 @@ it('polls a provider that is never ready at the instants of the schedule, and fo
   expect(ending).toEqual(timedOut)
 })
 
-it('polls no time more or less however late its workers look, and never after the deadline but once', async () => {
+it('polls as often with late workers, and at most once after the deadline', async () => {
   let turn = 0
   const lateMs = () => [0, 950, 20, 400][turn++ % 4] ?? 0
   const { polls, ending } = await waitInVain({ lateMs })

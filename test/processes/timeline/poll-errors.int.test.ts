@@ -7,7 +7,7 @@ import { givenTimeline } from './given-timeline.ts'
 type Answered = Reply | 'cut' | 'hang'
 
 const given = givenTimeline()
-/** A provider that answers each poll with the next of these, on the terms that the test names. */
+/** A provider that answers each poll with the next of these, with the limits of the test. */
 let answers: ((now: Date) => Answered)[]
 let flaky: OutsideServer
 
@@ -26,7 +26,7 @@ interface Story {
   readonly faults?: readonly Partial<FaultControl>[]
   /** Seconds after `process`. */
   readonly polls: readonly number[]
-  /** The count and the provider's status of each poll that is made again. */
+  /** The count and the provider's status of each repeated poll. */
   readonly deferred: readonly (readonly [number, number | null])[]
   readonly end: object
 }
@@ -131,7 +131,7 @@ const endings = {
 it.each(stories)('$what to a poll', async (story) => {
   answers = [...(story.answers ?? [])]
   const unreliable = given.world.rewired({ providerBaseUrl: flaky.url, stepTimeoutMs: 400 })
-  // The start is the simulator's, and so is every poll that the test has no answer of its own for.
+  // The simulator answers the start, and each poll without an answer of the test.
   const result: typeof unreliable.provider.result = (...call) =>
     (answers.length > 0 ? unreliable : given.world.deps).provider.result(...call)
   await given.open({ deps: { ...given.world.deps, provider: { ...given.world.deps.provider, result } } })

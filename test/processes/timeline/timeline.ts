@@ -16,20 +16,20 @@ import type { ProcessWorld } from '../../support/process-world.ts'
 
 export interface TimelineOptions {
   readonly deps?: ProcessDependencies
-  /** How much later than due a row is looked at, in milliseconds; 0 unless said. */
+  /** The delay after the due time of a row until a worker takes it, in milliseconds. Default 0. */
   readonly lateMs?: () => number
-  /** A read model or list that does not run before `resume`. */
+  /** A read model or list that is stopped until `resume`. */
   readonly stopped?: readonly string[]
 }
 
-/** All projectors, relays and workers of a world; they know no time but the world's. */
+/** All projectors, relays and workers of a world. Their clock is the world's. */
 export interface Timeline {
   readonly pool: Pool
-  /** Works off what is due by now, and what that makes due, until nothing is. */
+  /** Runs the steps that are due now, and those that become due, until none is left. */
   settle(): Promise<void>
   /** Goes from one due instant to the next, each settled, and ends `seconds` from now. */
   runFor(seconds: number): Promise<void>
-  /** The same until nothing is due ever again; at most `seconds`. */
+  /** The same until no row is left; at most `seconds`. */
   runOut(seconds: number): Promise<void>
   resume(projector: string): Promise<void>
   close(): Promise<void>
@@ -38,8 +38,8 @@ export interface Timeline {
 const settleLimitMs = 30_000
 
 /**
- * Over a database that is the world's alone. Needs a world with a node of its own. Moves its clock past the present: what the
- * node records bears the present.
+ * Needs a world with its own node and database. Moves the clock of the world past the present. The node dates events by its
+ * own clock.
  */
 export async function openTimeline(
   world: ProcessWorld,
@@ -90,10 +90,10 @@ export async function openTimeline(
   let seen: Position | undefined
   let wanted: readonly Position[] = []
 
-  /** Whether everything that was recorded is read, and everything that is due worked off. */
+  /** True if every event is read and no due step is left. */
   async function isSettled(): Promise<boolean> {
     const head = await store.head(filter)
-    // Nothing that is relayed is outside of what is projected, and a look for it may go through the whole log.
+    // The projections read all relayed events. A search for them could read the whole log.
     if (seen === undefined || comparePositions(seen, head) !== 0)
       wanted = await Promise.all(relays.map(({ sources }) => store.head({ streamPrefixes: sources })))
     seen = head
@@ -166,7 +166,7 @@ interface ProcessWorker {
   readonly list: string
 }
 
-/** Rows that are due, or that a worker has in hand. */
+/** Rows that are due, or whose steps run. */
 async function openWork(desks: readonly ProcessWorker[], pool: Pool, now: Date): Promise<number> {
   let open = 0
   for (const { name, list } of desks) {

@@ -39,7 +39,7 @@ function after(
   return { ...given.world.deps, provider: { ...provider, [call]: answered } }
 }
 
-/** Lets two more hours pass: what has ended stays as it ended, and the provider hears nothing more. */
+/** Lets two more hours pass. The end must not change, and the provider must not be called. */
 async function endsFor(analysis: Analysis, ending: object, story: readonly string[]): Promise<void> {
   await given.timeline.runFor(7200)
   expect(await endingOf(given, analysis)).toEqual(ending)
@@ -52,14 +52,14 @@ async function endsFor(analysis: Analysis, ending: object, story: readonly strin
 }
 
 describe.each(refusals)('consent %s', (decision) => {
-  it('before anything began: the provider hears nothing', async () => {
+  it('before the start: the provider is not called', async () => {
     await given.open()
     const analysis = await submitAnalysis(given.world)
     await decideConsent(given.world, decision)
     await endsFor(analysis, failed, [])
   })
 
-  it('while the start waits for a check that is not to be had: the provider hears nothing', async () => {
+  it('while the consent service is unavailable at the start: the provider is not called', async () => {
     await given.open()
     given.world.services.consent = null
     const analysis = await submitAnalysis(given.world)
@@ -75,17 +75,17 @@ describe.each(refusals)('consent %s', (decision) => {
     ['createCase', ['case']],
     ['sendImage', ['case', 'image']],
     ['process', ['case', 'image', 'process']],
-  ] as const)('while %s is answered: nothing follows', async (call, story) => {
+  ] as const)('during the call of %s: no call follows', async (call, story) => {
     await given.open({ deps: after(call, () => decideConsent(given.world, decision)) })
     const analysis = await submitAnalysis(given.world)
     await given.timeline.settle()
     const ending = call === 'process' ? await endingOf(given, analysis) : failed
-    // Whether `process` or the withdrawal is recorded first is a matter of milliseconds; both end the review.
+    // `process` or the withdrawal may be recorded first. Both orders end the review.
     expect([failed, cancelled]).toContainEqual(ending)
     await endsFor(analysis, ending, story)
   })
 
-  it('while the result is awaited: nobody polls again', async () => {
+  it('while the result is awaited: no poll follows', async () => {
     await given.world.provider.result({ sha256: '*', not_ready_polls: 2 })
     await given.open()
     const analysis = await submitAnalysis(given.world)
@@ -95,7 +95,7 @@ describe.each(refusals)('consent %s', (decision) => {
     await endsFor(analysis, cancelled, ['case', 'image', 'process', 'result'])
   })
 
-  it('while a poll brings the result: nothing of it is kept', async () => {
+  it('during the poll that returns the result: nothing of it is kept', async () => {
     const stored: string[] = []
     let analysis: Analysis | undefined
     const isCancelled = async () => {
@@ -119,7 +119,7 @@ describe.each(refusals)('consent %s', (decision) => {
   })
 })
 
-it('a consent withdrawn ends every analysis of its patient, and each end is told', async () => {
+it('a withdrawn consent ends every analysis of its patient, and each end is notified', async () => {
   await given.world.provider.result({ sha256: '*', not_ready_polls: 2 })
   await given.open()
   const patientId = randomUUID()
@@ -130,7 +130,7 @@ it('a consent withdrawn ends every analysis of its patient, and each end is told
   for (const analysis of analyses) expect(await endingOf(given, analysis)).toEqual(cancelled)
 })
 
-it('a consent withdrawn and granted again at once ends nothing', async () => {
+it('a consent that is withdrawn and granted again at once ends nothing', async () => {
   await given.world.provider.result({ sha256: '*', not_ready_polls: 1 })
   await given.open()
   const analysis = await submitAnalysis(given.world)
@@ -145,7 +145,7 @@ it('a consent withdrawn and granted again at once ends nothing', async () => {
   })
 })
 
-it('a consent withdrawn after the end changes nothing', async () => {
+it('a consent that is withdrawn after the end changes nothing', async () => {
   await given.open()
   const analysis = await submitAnalysis(given.world)
   await given.timeline.runFor(60)

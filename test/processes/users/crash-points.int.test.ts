@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-const administration = { tenant: null, isPlatformWide: true, isWhole: true }
+const administration = { tenant: null, mayChangeShared: true }
 const unconditional = { profile: null, administration, requireMatch: () => undefined }
 
 interface Story {

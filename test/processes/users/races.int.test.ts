@@ -35,7 +35,7 @@ const rounds = 200
 const atOnce = 20
 const answering = answeringRefusals({ 'role-deleted': { code: 'role-in-use' } })
 const changedBy = randomUUID()
-const administration = { tenant: null, isPlatformWide: true, isWhole: true }
+const administration = { tenant: null, mayChangeShared: true }
 const unconditional = { profile: null, administration, requireMatch: () => undefined }
 
 /** Many rounds, of which some run at the same time. Each has streams of its own. */

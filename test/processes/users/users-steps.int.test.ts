@@ -43,7 +43,7 @@ beforeEach(async () => {
   user = newUser(organisation)
 })
 
-const administration = { tenant: null, isPlatformWide: true, isWhole: true }
+const administration = { tenant: null, mayChangeShared: true }
 const unconditional = { profile: null, administration, requireMatch: () => undefined }
 
 function setStatus(to: 'active' | 'suspended' | 'deactivated', routes = world.routes) {

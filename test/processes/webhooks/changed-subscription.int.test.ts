@@ -27,7 +27,7 @@ const isSignedWith = async (
 }
 
 describe('a subscription that another process has changed', () => {
-  it('is sent to at its new address, by the next attempt already', async () => {
+  it('receives the next attempt at its new address', async () => {
     given.status = 500
     const elsewhere = await startWebhookReceiver()
     try {
@@ -53,7 +53,7 @@ describe('a subscription that another process has changed', () => {
     }
   })
 
-  it('signs with its new secret at once, and with the one before it until that ends', async () => {
+  it('has signatures of its new secret at once, and of the previous one until that ends', async () => {
     const [before, during, after] = [due(), due(), due()]
     const secretId = randomUUID()
     const rotated = {
@@ -82,7 +82,7 @@ describe('a subscription that another process has changed', () => {
   })
 
   it.each(['subscription_disabled', 'subscription_deleted'] as const)(
-    'is sent nothing once it is gone: %s',
+    'receives nothing after its end: %s',
     async (reason) => {
       const { subscriptionId } = given.subscription
       const end =
@@ -99,7 +99,7 @@ describe('a subscription that another process has changed', () => {
     },
   )
 
-  /** An attempt that is answered once something has happened to its subscription. */
+  /** Runs `happens` during an attempt. The receiver answers after it. */
   async function during(happens: (of: Subscribed) => Promise<void>, code: number) {
     const happened = Promise.withResolvers<void>()
     const server = await startOutsideServer(async () => {
@@ -126,7 +126,7 @@ describe('a subscription that another process has changed', () => {
       subscriptionFact('WebhookSubscriptionDisabled', { subscriptionId: of.subscriptionId, disabledAt: later(0) }),
     )
 
-  it('does not answer at its new address for an attempt that was under way to the old one', async () => {
+  it('counts an attempt to its old address against the old address', async () => {
     const { delivery, endpointRevision } = await during(
       (of) =>
         of.append(
@@ -141,7 +141,7 @@ describe('a subscription that another process has changed', () => {
     expect(await delivery.last()).toMatchObject({ data: { endpoint: { revision: endpointRevision } } })
   })
 
-  it('is told what it took during the attempt amid which it was disabled, and has the delivery cancelled else', async () => {
+  it('keeps the outcome of an attempt during which it was disabled; a failed delivery is cancelled after it', async () => {
     const taken = await during(disable, 204)
     expect(taken.early).toMatchObject({ kind: 'wait' })
     expect(await taken.delivery.last()).toMatchObject({ type: 'WebhookDelivered' })
@@ -153,12 +153,12 @@ describe('a subscription that another process has changed', () => {
 
   it.each([
     [
-      'since it was enabled again, sent all the same',
+      'after it was enabled again, sent',
       true,
       ['WebhookRedeliveryUnneeded', 'WebhookDeliveryCancelled', 'WebhookRedeliveryRequested'],
     ],
     ['before it was disabled, cancelled', false, ['WebhookRedeliveryUnneeded', 'WebhookDeliveryCancelled']],
-  ])('has what was pending then, and asked for again %s', async (_, isSince, expected) => {
+  ])('has a pending delivery that was requested again %s', async (_, isSince, expected) => {
     given.status = 500
     const { subscriptionId } = given.subscription
     const delivery = due()
@@ -181,7 +181,7 @@ describe('a subscription that another process has changed', () => {
     expect(await delivery.cancel()).toEqual({ kind: 'done' })
   })
 
-  it('has a delivery cancelled once nobody is at an attempt', async () => {
+  it('has a delivery cancelled once no attempt is open', async () => {
     given.status = 500
     const [pending, delivered] = [due(), due()]
     await pending.work()
@@ -198,7 +198,7 @@ describe('a subscription that another process has changed', () => {
   })
 })
 
-it('sends nothing, and begins nothing, with a secret that the vault has lost', async () => {
+it('opens no attempt and sends nothing without the secret that the vault has lost', async () => {
   const lost = await subscribe(given.world, { url: given.receiver.url })
   const secretId = randomUUID()
   await lost.append(

@@ -13,7 +13,7 @@ const given = givenDeliveries()
 const { due, later } = given
 
 describe('a delivery', () => {
-  it('sends the record once, and nothing when it is worked off again', async () => {
+  it('sends the record once, and nothing when the step runs again', async () => {
     const delivery = due()
     expect(await delivery.work()).toMatchObject({ kind: 'done', position: expect.anything(), health: 'good' })
     expect(await delivery.work()).toEqual({ kind: 'done' })
@@ -31,7 +31,7 @@ describe('a delivery', () => {
     })
   })
 
-  it('sends id and status alone to a thin subscription', async () => {
+  it('sends only id and status to a thin subscription', async () => {
     const delivery = due(await subscribe(given.world, { url: given.receiver.url, payloadMode: 'thin' }))
     await delivery.work()
     expect(delivery.receivedBy(given.receiver).map(({ body }) => JSON.parse(body) as unknown)).toEqual([
@@ -39,7 +39,7 @@ describe('a delivery', () => {
     ])
   })
 
-  it('waits for an attempt that somebody else may be at, and makes it again under the same number once its lease has ended', async () => {
+  it('waits for an open attempt of another worker, and repeats it under the same number when its lease has ended', async () => {
     const delivery = due()
     const { id: deliveryId, eventId } = delivery
     const named = {
@@ -73,8 +73,8 @@ describe('a delivery', () => {
     expect(await delivery.last()).toMatchObject({ type: 'WebhookDelivered', data: { attempt: 1 } })
   })
 
-  it('is sent by one of several workers that are at it at once', async () => {
-    // Nobody is answered before the others have found that somebody is at it, or have sent it, too.
+  it('is sent by one of several workers that run the step at once', async () => {
+    // The receiver answers after the other workers have found the open attempt, or have sent too.
     const answered = Promise.withResolvers<void>()
     const server = await startOutsideServer(async () => {
       if (server.asked.length > 1) answered.resolve()
@@ -102,7 +102,7 @@ describe('a delivery', () => {
     }
   })
 
-  it('waits for the first delay of the schedule where there is one', async () => {
+  it('waits for the first delay of the schedule, if it has one', async () => {
     const configuration = { ...given.world.configuration, webhookRetryScheduleMs: [3_000] }
     const delivery = due(given.subscription, {}, { ...given.deps, configuration })
     expect(await delivery.work()).toEqual({ kind: 'wait', until: new Date(later(3_000)) })
@@ -129,7 +129,7 @@ describe('an attempt that fails', () => {
   it.each([
     [0, 4_000, 240_000],
     [0.999_999_999, 6_000, 360_000],
-  ])('is put off by 20 % less or more: a random %d', async (random, afterFirst, afterSecond) => {
+  ])('is delayed by 20 % less or more: a random %d', async (random, afterFirst, afterSecond) => {
     given.status = 400
     const delivery = due(given.subscription, {}, { ...given.deps, random: () => random })
     await delivery.work()
@@ -154,7 +154,7 @@ describe('an attempt that fails', () => {
     )
   })
 
-  it('is the last one when the receiver says that it is gone', async () => {
+  it('is the last one when the receiver answers 410', async () => {
     given.status = 410
     const delivery = due()
     await delivery.work()
@@ -175,13 +175,13 @@ describe('an attempt that fails', () => {
     }
   }
 
-  it.each([429, 503])('is put off for as long as the receiver asks for by %i', async (code) => {
+  it.each([429, 503])('is repeated after the Retry-After of a %i', async (code) => {
     const { outcome, last } = await answered({ status: code, headers: { 'retry-after': '120' } })
     expect(last).toMatchObject({ data: { statusCode: code, nextAttemptAt: later(2 * minuteMs) } })
     expect(outcome).toMatchObject({ health: 'bad', pauseMs: 2 * minuteMs })
   })
 
-  it('is put off for a day at most, and by no 500', async () => {
+  it('is repeated after a day at most, and the Retry-After of a 500 has no effect', async () => {
     const forLong = await answered({ status: 429, headers: { 'retry-after': '999999999' } })
     expect(forLong.last).toMatchObject({ data: { nextAttemptAt: later(1_440 * minuteMs) } })
     const other = await answered({ status: 500, headers: { 'retry-after': '120' } })
@@ -189,7 +189,7 @@ describe('an attempt that fails', () => {
     expect(other.outcome).not.toHaveProperty('pauseMs')
   })
 
-  it.each([301, 302, 307, 308])('is one that was sent elsewhere by %i, where nobody goes', async (code) => {
+  it.each([301, 302, 307, 308])('is a redirect by %i, which is not followed', async (code) => {
     const { last, asked } = await answered({ status: code, headers: { location: given.receiver.url } })
     expect(last).toMatchObject({
       type: 'WebhookDeliveryAttemptFailed',
@@ -198,14 +198,14 @@ describe('an attempt that fails', () => {
     expect(asked).toEqual(['POST /hooks'])
   })
 
-  it('is one that was cut off, or that nobody answered', async () => {
+  it('is a connection that was cut off or refused', async () => {
     expect((await answered('cut')).last).toMatchObject({ data: { statusCode: null, errorClass: 'connect' } })
     const nobody = due(await subscribe(given.world, { url: 'http://127.0.0.1:1/' }))
     expect(await nobody.work()).toMatchObject({ kind: 'done', health: 'unreachable' })
     expect(await nobody.last()).toMatchObject({ data: { statusCode: null, errorClass: 'connect' } })
   })
 
-  it('is one that the receiver did not answer in time', async () => {
+  it('is one without an answer in time', async () => {
     const server = await startOutsideServer(() => new Promise(() => undefined))
     try {
       const impatient = {
@@ -227,14 +227,14 @@ describe('an attempt that fails', () => {
 describe('a test', () => {
   const test = { eventType: 'webhook.test', assessmentId: null } as const
 
-  it('tells that it is one', async () => {
+  it('contains a mark that it is a test', async () => {
     const delivery = due(given.subscription, test)
     await delivery.work()
     const [received] = delivery.receivedBy(given.receiver)
     expect([received?.headers['webhook-event-type'], received?.body]).toEqual(['webhook.test', '{"test":true}'])
   })
 
-  it('is made once, and counts against no endpoint', async () => {
+  it('is sent once, and counts against no endpoint', async () => {
     given.status = 500
     const delivery = due(given.subscription, test)
     await delivery.work()

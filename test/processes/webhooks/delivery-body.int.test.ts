@@ -41,7 +41,7 @@ async function ended(): Promise<string> {
 
 const told = (mode: 'full' | 'thin' = 'full', id = assessmentId) => ({ orgId: world.orgId, assessmentId: id, mode })
 
-it('are made once for all subscriptions that are told at once, and a moment later', async () => {
+it('are made once for all subscriptions with deliveries at about the same time', async () => {
   const [first, ...others] = await Promise.all(Array.from({ length: 4 }, () => bodies.of(told())))
   expect(new Set([...others, await bodies.of(told())])).toEqual(new Set([first]))
   expect(JSON.parse(first ?? '')).toMatchObject({ id: assessmentId, status: 'completed' })
@@ -49,7 +49,7 @@ it('are made once for all subscriptions that are told at once, and a moment late
   expect(new Set(signed).size).toBe(signed.length)
 })
 
-it('have addresses of their own for an attempt that comes later', async () => {
+it('have new addresses for a later attempt', async () => {
   const first = await bodies.of(told())
   world.pass(1)
   const second = await bodies.of(told())
@@ -65,7 +65,7 @@ it('are not those of another assessment, another mode or another organisation', 
   await expect(bodies.of({ ...told(), orgId: ids.otherOrg })).rejects.toThrow('has not ended')
 })
 
-it('that could not be made are made again', async () => {
+it('that failed are made again', async () => {
   const id = randomUUID()
   await expect(bodies.of(told('thin', id))).rejects.toThrow('has not ended')
   await world.otherStore.append(

@@ -55,7 +55,7 @@ async function lastOf(type: string): Promise<unknown> {
   return last?.type === type ? last.data : undefined
 }
 
-it('destroys every secret that a deleted subscription ever had, and says so once', async () => {
+it('destroys every secret that a deleted subscription ever had, and records this once', async () => {
   const kept = await subscribe(world, { url: 'https://kept.example/' })
   const gone = await subscribe(world, { url: 'https://gone.example/', signatureSchemes: ['v1', 'v1a'], publicKey })
   await world.vault.secret('webhook-signing', gone.subscriptionId)
@@ -76,7 +76,7 @@ it('destroys every secret that a deleted subscription ever had, and says so once
   expect(await world.vault.storedSecret('webhook', kept.subscriptionId)).toHaveLength(24)
 })
 
-it('leaves the secrets of one that was not deleted alone', async () => {
+it('keeps the secrets of a subscription that was not deleted', async () => {
   const own = await subscribe(world, { url: 'https://own.example/' })
   await expect(destroy(own)).rejects.toThrow('was not deleted')
   expect(await world.vault.storedSecret('webhook', own.subscriptionId)).toHaveLength(24)

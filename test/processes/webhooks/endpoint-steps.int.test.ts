@@ -26,7 +26,7 @@ beforeEach(async () => {
   subscription = await subscribe(given.world, { url: `${failing.url}/${randomUUID()}` })
 })
 
-/** What became of the subscription, with the days that had passed since an instant. */
+/** The events of the subscription, with the days since an instant. */
 async function story(since: Date): Promise<readonly (readonly [event: string, days: number])[]> {
   const told: [string, number][] = []
   const daysTo = (at: string) => Math.round((Date.parse(at) - since.getTime()) / 8_640_000) / 10
@@ -54,8 +54,8 @@ async function deliveryOf(eventId: string): Promise<string[]> {
   return types
 }
 
-describe('an endpoint that takes nothing', () => {
-  it('is warned of after half, 70 and 90 % of five days, and disabled at their end', async () => {
+describe('an endpoint that accepts nothing', () => {
+  it('causes warnings after 50, 70 and 90 % of five days, and is disabled at their end', async () => {
     const since = given.world.now()
     const eventId = await endAssessment(given.world)
     await given.timeline.runFor(6 * daySeconds)
@@ -78,7 +78,7 @@ describe('an endpoint that takes nothing', () => {
     expect(JSON.stringify(await published())).not.toContain(failing.url)
   })
 
-  it('is left alone once it takes something, and warned of anew when it fails again', async () => {
+  it('causes no warnings once it accepts a delivery, and new ones when it fails again', async () => {
     const since = given.world.now()
     await endAssessment(given.world)
     await given.timeline.runFor(3 * daySeconds)
@@ -95,7 +95,7 @@ describe('an endpoint that takes nothing', () => {
     expect(await subscription.current()).toMatchObject({ status: 'active' })
   })
 
-  it('is looked at by what it is now: not after its address has changed', async () => {
+  it('causes no warnings for an address that it no longer has', async () => {
     const since = given.world.now()
     await endAssessment(given.world)
     await given.timeline.runFor(daySeconds)
@@ -112,7 +112,7 @@ describe('an endpoint that takes nothing', () => {
     expect(await story(since)).toEqual([])
   })
 
-  it('is given all of its time when nobody looked for long', async () => {
+  it('has its full time, also if no worker ran for long', async () => {
     const since = given.world.now()
     await endAssessment(given.world)
     await given.timeline.runFor(daySeconds)
@@ -129,8 +129,8 @@ describe('an endpoint that takes nothing', () => {
   })
 })
 
-describe('an endpoint that says that it is gone', () => {
-  it('is disabled at once, and what else was pending is cancelled', async () => {
+describe('an endpoint that answers 410', () => {
+  it('is disabled at once, and its other pending deliveries are cancelled', async () => {
     const since = given.world.now()
     const pending = await endAssessment(given.world)
     await given.timeline.settle()

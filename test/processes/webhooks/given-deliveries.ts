@@ -7,22 +7,22 @@ import { openDecisionWorld, type DecisionWorld } from '../../commands/handling/d
 import { processDependencies } from '../../support/process-world.ts'
 import { failedAssessment, GivenDelivery, subscribe, type Subscribed } from './webhook-steps.ts'
 
-/** What a file about deliveries works with: an assessment that failed, a receiver, and for each test a subscription of its own. */
+/** The parts for a file about deliveries: an assessment that failed, a receiver, and a new subscription for each test. */
 export interface GivenDeliveries {
   readonly world: DecisionWorld
   readonly egress: Egress
   readonly deps: ProcessDependencies
   readonly receiver: WebhookReceiver
   readonly subscription: Subscribed
-  /** What the receiver answers. */
+  /** The status of the receiver's answers. */
   status: number
-  /** A delivery that is due now; of the test's subscription unless another is given. */
+  /** A delivery that is due now. Default: of the test's subscription. */
   readonly due: (of?: Subscribed, changes?: Partial<DeliverPayload>, using?: ProcessDependencies) => GivenDelivery
   /** RFC 3339. */
   readonly later: (ms: number) => string
 }
 
-/** Opens the world before the tests of a file and closes it behind them; `status` is what the receiver answers at first. */
+/** Opens the world before the tests of a file and closes it after them. `status` is that of the first answers. */
 export function givenDeliveries(status = 204): GivenDeliveries {
   let parts: Pick<GivenDeliveries, 'world' | 'egress' | 'deps' | 'receiver'> | undefined
   let subscription: Subscribed | undefined

@@ -8,7 +8,7 @@ const given = givenDeliveries(410)
 const { due, later } = given
 const recovery = () => ({ id: randomUUID(), eventId: randomUUID() })
 
-it('makes what has ended pending again, once for each recovery', async () => {
+it('makes an ended delivery pending again, once for each recovery', async () => {
   const delivery = due()
   await delivery.work()
   const first = recovery()
@@ -23,7 +23,7 @@ it('makes what has ended pending again, once for each recovery', async () => {
   expect((await delivery.types()).filter((type) => type === 'WebhookRedeliveryRequested')).toHaveLength(1)
 })
 
-it('has it sent again under its id, through a round of the schedule from its beginning', async () => {
+it('sends it again under its id, with the schedule from its beginning', async () => {
   const delivery = due()
   await delivery.work()
   await delivery.recover(recovery())
@@ -41,14 +41,14 @@ it('has it sent again under its id, through a round of the schedule from its beg
   expect(delivery.receivedBy(given.receiver)).toHaveLength(3)
 })
 
-it('is as good as any other at once: two recoveries make one round', async () => {
+it('makes one round for two recoveries at once', async () => {
   const delivery = due()
   await delivery.work()
   await Promise.all([delivery.recover(recovery()), delivery.recover(recovery())])
   expect((await delivery.types()).filter((type) => type === 'WebhookRedeliveryRequested')).toHaveLength(1)
 })
 
-it('sends nothing for a subscription that was disabled since', async () => {
+it('sends nothing for a subscription that was disabled in the meantime', async () => {
   const delivery = due()
   await delivery.work()
   const { subscriptionId } = given.subscription

@@ -5,7 +5,7 @@ import { webhookSubscriptions } from '../../../streams/webhook-subscriptions/agg
 import { ids } from '../../streams/facts.ts'
 import { subscriptionFact } from '../../streams/webhook-facts.ts'
 
-/** A store whose reads a test answers one by one, with the events that stand there then. */
+/** A store whose reads the test answers one by one, with the events of that time. */
 function storeOf() {
   const log: DomainEvent[] = [subscriptionFact('WebhookSubscribed')]
   const reads: { readonly stream: string; readonly seen: number; readonly end: PromiseWithResolvers<void> }[] = []
@@ -26,7 +26,7 @@ function storeOf() {
   }
 }
 
-it('answers with what was there when it was asked, or later', async () => {
+it('answers with the state at the call, or a later one', async () => {
   const store = storeOf()
   const reader = createSubscriptionReader(store)
   const first = reader.read(ids.org, ids.subscription)
@@ -38,7 +38,7 @@ it('answers with what was there when it was asked, or later', async () => {
   expect((await second)?.status).toBe('disabled')
 })
 
-it('reads once for all who asked while another read was under way, and once per organisation', async () => {
+it('reads once for all calls during another read, and once per organisation', async () => {
   const store = storeOf()
   const reader = createSubscriptionReader(store)
   const asked = Array.from({ length: 20 }, () => reader.read(ids.org, ids.subscription))
@@ -56,7 +56,7 @@ it('reads once for all who asked while another read was under way, and once per 
   await other
 })
 
-it('does not take a read that failed for an answer', async () => {
+it('reads again after a read that failed', async () => {
   const store = storeOf()
   const reader = createSubscriptionReader(store)
   const failing = reader.read(ids.org, ids.subscription)
@@ -67,7 +67,7 @@ it('does not take a read that failed for an answer', async () => {
   expect((await following)?.subscriptionId).toBe(ids.subscription)
 })
 
-it('knows none that was deleted', async () => {
+it('returns no deleted subscription', async () => {
   const store = storeOf()
   store.log.push(subscriptionFact('WebhookSubscriptionDeleted'))
   const asked = createSubscriptionReader(store).read(ids.org, ids.subscription)

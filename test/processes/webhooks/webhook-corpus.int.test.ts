@@ -15,7 +15,7 @@ import { failedAssessment, GivenDelivery, subscribe } from './webhook-steps.ts'
 let world: DecisionWorld
 let attempts: ConnectionAttempts
 
-/** Event store and vault are on loopback, too, and may be connected to again. */
+/** Event store and vault are on loopback, too. They may be connected again. */
 let own: ReadonlySet<string>
 const forbidden = () => attempts.made.filter((attempt) => !own.has(attempt))
 
@@ -35,7 +35,7 @@ afterEach(() => attempts.stop())
 const addressesOf = (addresses: readonly string[]): LookupAddress[] =>
   addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
 
-/** What the log says of a delivery to an address, each name resolving to what a test says. */
+/** The logged outcome of a delivery to an address. The test decides how names resolve. */
 async function deliveredTo(url: string, env: Environment, resolvesTo: () => readonly string[]) {
   const configuration = loadConfiguration(env)
   const egress = createEgress({ configuration, resolve: async () => addressesOf(resolvesTo()) })
@@ -85,7 +85,7 @@ describe('a delivery in development opens no socket to', () => {
   })
 })
 
-it('a tenant cannot tell a name that does not resolve, a closed port, an address within the site and a server of ours apart in production', async () => {
+it('a tenant cannot distinguish an unknown name, a closed port, an internal address and an own server in production', async () => {
   const server = await startOutsideServer(() => ({ status: 200 }))
   try {
     const port = Number(new URL(server.url).port)
@@ -121,7 +121,7 @@ it('a tenant cannot tell a name that does not resolve, a closed port, an address
   }
 })
 
-it('a name that turns to an address within the site after it was subscribed is not followed there', async () => {
+it('a name that resolves to an internal address after its subscription is not called', async () => {
   const server = await startOutsideServer(() => ({ status: 500 }))
   try {
     const { port } = new URL(server.url)

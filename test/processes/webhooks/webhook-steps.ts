@@ -19,7 +19,7 @@ import { assessmentFact, ids } from '../../streams/facts.ts'
 import { subscriptionFact } from '../../streams/webhook-facts.ts'
 import { whenWorkedOff } from '../../support/given-process.ts'
 
-/** A subscription of its own, and the events that it is told of. */
+/** A new subscription, and its event types. */
 export interface Subscribed {
   readonly subscriptionId: string
   /** Another process changes it. */
@@ -58,7 +58,7 @@ export async function subscribe(
   }
 }
 
-/** An assessment that failed, for deliveries to tell of. */
+/** An assessment that failed, for deliveries. */
 export async function failedAssessment(world: DecisionWorld, assessmentId: string = ids.assessment): Promise<string> {
   const story = [
     assessmentFact('AssessmentRequested', { assessmentId }),
@@ -72,12 +72,12 @@ export async function failedAssessment(world: DecisionWorld, assessmentId: strin
   return last.id
 }
 
-/** Another one that ends now; the id of the event that says so. */
+/** Another assessment that ends now. Returns the id of its last event. */
 export function endAssessment(world: DecisionWorld): Promise<string> {
   return failedAssessment(world, randomUUID())
 }
 
-/** One delivery as its row has it. */
+/** One delivery, as in its row. */
 export class GivenDelivery {
   readonly #world: DecisionWorld
   readonly #deps: ProcessDependencies
@@ -114,12 +114,12 @@ export class GivenDelivery {
     return webhookDeliveries.of(this.#world.orgId, this.id)
   }
 
-  /** Works it off as it is due now; the list has seen what was recorded before. */
+  /** Runs its step as if it were due now. The list has read all earlier events. */
   async work(): Promise<StepOutcome> {
     return whenWorkedOff(webhooksProcess, this.#todo('deliver', this.#payload), this.#deps, this.#world.now())
   }
 
-  /** The next attempt, at the instant that the last one named. */
+  /** The next attempt, at the instant in the last event. */
   async workAgain(): Promise<StepOutcome> {
     const last = await this.last()
     const next = last?.type === 'WebhookDeliveryAttemptFailed' ? last.data.nextAttemptAt : null
@@ -129,7 +129,7 @@ export class GivenDelivery {
     return this.work()
   }
 
-  /** As the list has it when the subscription was disabled or deleted while this was pending. */
+  /** Its row after the subscription was disabled or deleted while the delivery was pending. */
   async cancel(
     reason: 'subscription_disabled' | 'subscription_deleted' = 'subscription_disabled',
   ): Promise<StepOutcome> {
@@ -137,7 +137,7 @@ export class GivenDelivery {
     return whenWorkedOff(webhooksProcess, this.#todo('cancel', payload), this.#deps, this.#world.now())
   }
 
-  /** As the list has it when a recovery named it; each recovery has an id of its own. */
+  /** Its row in a recovery. Each recovery has its own id. */
   async recover(recovery: { readonly id: string; readonly eventId: string }): Promise<StepOutcome> {
     const { subscriptionId, cause } = this.#payload
     const payload = {
@@ -149,7 +149,7 @@ export class GivenDelivery {
     return whenWorkedOff(webhooksProcess, this.#todo('redeliver', payload), this.#deps, this.#world.now())
   }
 
-  /** A client asks for it again, as things stand. */
+  /** A client requests it again. */
   async askAgain(of: Subscribed, request: CausingRequest): Promise<void> {
     const { subscriptionId, status, endpointRevision, disabledRevision } = await of.current()
     const command = {
@@ -165,7 +165,7 @@ export class GivenDelivery {
     await execute(this.#world.otherStore, this.target, (state) => redeliver(command, state), contextOf(this.#world))
   }
 
-  /** The row that a redelivery made: the delivery's stream is there. */
+  /** The row of a redelivery: the stream of the delivery exists. */
   again(): GivenDelivery {
     return new GivenDelivery(this.#world, this.#deps, this.#payload.subscriptionId, {
       ...this.#payload,

@@ -7,7 +7,7 @@ import { recorded } from '../../support/given-projector.ts'
 import { at, ids } from '../../streams/facts.ts'
 import { subscriptionFact } from '../../streams/webhook-facts.ts'
 
-/** What the relay would append for one fact. */
+/** The events that the relay appends for one fact. */
 async function published(...[type, changes]: Parameters<typeof subscriptionFact>) {
   const [event] = recorded([
     {
@@ -25,14 +25,14 @@ async function published(...[type, changes]: Parameters<typeof subscriptionFact>
 
 const named = { org_id: ids.org, subscription_id: ids.subscription }
 
-it('warns of an endpoint that takes nothing, by ids and instants alone', async () => {
+it('publishes a warning of a failing endpoint with only ids and instants', async () => {
   const warning = { ...named, percent: 50, failing_since: at(32), disable_at: at(432_032), occurred_at: at(216_032) }
   expect(await published('WebhookEndpointFailing')).toMatchObject([{ type: 'webhook.endpoint.failing', data: warning }])
   expect(JSON.stringify(await published('WebhookEndpointFailing'))).not.toContain('receiver.example')
 })
 
 it.each(['requested', 'gone', 'no_success'] as const)(
-  'says that a subscription was disabled, and why: %s',
+  'publishes that a subscription was disabled, with the reason: %s',
   async (reason) => {
     const disabled = { ...named, reason, disabled_at: at(20), occurred_at: at(20) }
     expect(await published('WebhookSubscriptionDisabled', { reason })).toMatchObject([
@@ -47,6 +47,6 @@ it.each([
   'WebhookSubscriptionEnabled',
   'WebhookSecretRotated',
   'WebhookSubscriptionDeleted',
-] as const)('keeps %s to itself', async (type) => {
+] as const)('does not publish %s', async (type) => {
   expect(await published(type)).toEqual([])
 })

@@ -40,13 +40,13 @@ const redescribed = ofSubscription('WebhookSubscriptionChanged', {
 })
 const attemptFailed = ofDelivery('WebhookDeliveryAttemptFailed')
 
-/** What is due in which lane, and when; ordered by key and step. */
+/** The due steps with their concurrency keys and times, ordered by key and step. */
 function steps(...given: GivenEvent[]) {
   const { todo = [] } = rowsInMemory(webhooksProcess.list, recorded(given))
   return todo.map(({ key, step, org_id, lane, due_at }) => ({ key, step, org: org_id, lane, due: due_at }))
 }
 
-/** But for what becomes of the secrets of a deleted one. */
+/** Without the step that destroys the secrets of a deleted subscription. */
 function stepsButDestroying(...given: GivenEvent[]) {
   return steps(...given).filter(({ step }) => step !== 'destroy-secrets')
 }
@@ -79,20 +79,20 @@ const told = {
   assessmentId: ids.assessment,
 }
 
-describe('who is told of the end of an assessment', () => {
-  it('is each subscription of its organisation that wants to know', () => {
+describe('the deliveries at the end of an assessment', () => {
+  it('go to each subscription of its organisation with this event type', () => {
     const only = ofSubscription('WebhookSubscribed', { subscriptionId: ids.claim, eventTypes: ['assessment.failed'] })
     expect(steps(subscribed, only, completed)).toEqual([deliver(30)])
     expect(steps(subscribed, only, failed)).toEqual([deliver(30), deliver(30, ids.claim)])
   })
 
-  it('is nobody without a subscription, of another organisation, or that subscribed later', () => {
+  it('go to no subscription of another organisation, nor to a later one', () => {
     expect(steps(completed)).toEqual([])
     expect(steps(ofSubscription('WebhookSubscribed', { organisationId: ids.otherOrg }), completed)).toEqual([])
     expect(steps(completed, subscribed)).toEqual([])
   })
 
-  it('is whoever is active, and wants the event, at its place in the log', () => {
+  it('go to the subscriptions that are active and have the event type at its place in the log', () => {
     expect(steps(subscribed, disabled, completed)).toEqual([])
     expect(steps(subscribed, disabled, enabled, completed)).toEqual([deliver(30)])
     expect(stepsButDestroying(subscribed, deleted, completed)).toEqual([])
@@ -101,13 +101,13 @@ describe('who is told of the end of an assessment', () => {
     expect(steps(subscribed, completed, redescribed)).toEqual([deliver(30)])
   })
 
-  it('is told which event of which assessment, and nothing of what was found', () => {
+  it('contain the ids of the event and the assessment, and no result', () => {
     expect(payloads(subscribed, completed)).toEqual([{ cause: cause(ids.event), ...told, occurredAt: at(30) }])
   })
 })
 
-describe('when a delivery is due again', () => {
-  it('is after each failed attempt, at the instant that it names', () => {
+describe('the next due time of a delivery', () => {
+  it('is the instant in the event of each failed attempt', () => {
     expect(steps(subscribed, completed, attemptFailed)).toContainEqual(deliver(37))
     expect(
       steps(subscribed, completed, ofDelivery('WebhookDeliveryScheduled'), ofDelivery('WebhookDeliveryAttempted')),
@@ -123,7 +123,7 @@ describe('when a delivery is due again', () => {
     },
   )
 
-  it('is at once when it is asked for, whatever it came to', () => {
+  it('is at once when it is requested again, after any end', () => {
     const again = ofDelivery('WebhookRedeliveryRequested')
     expect(steps(subscribed, completed, ofDelivery('WebhookDelivered'), again)).toEqual([deliver(60)])
     expect(payloads(subscribed, again)).toEqual([{ cause: cause(), ...told, occurredAt: null }])
@@ -144,7 +144,7 @@ describe('a recovery', () => {
     stream: webhookRecoveries.of(ids.org, recovery).stream,
   }
 
-  it('has each of its deliveries asked for again, once', () => {
+  it('requests each of its deliveries again, once', () => {
     expect(steps(subscribed, recovered)).toEqual([free(key, 'redeliver', 61)])
     expect(payloads(subscribed, recovered)).toEqual([
       { cause: cause(), subscriptionId: ids.subscription, deliveryId: ids.delivery, recoveryId: recovery },
@@ -154,17 +154,17 @@ describe('a recovery', () => {
   })
 
   it.each([ofDelivery('WebhookDelivered'), ofDelivery('WebhookRedeliveryUnneeded'), disabled, deleted])(
-    'is over for one with $type',
+    'makes nothing due after $type of the delivery or its subscription',
     (event) => {
       expect(stepsButDestroying(subscribed, recovered, event)).toEqual([])
     },
   )
 
-  it('is over where it finds that there is nothing to do, and takes nothing away that is under way', () => {
+  it('ends when it has nothing to do, and removes no pending delivery', () => {
     expect(steps(subscribed, completed, recovered, ofDelivery('WebhookRedeliveryUnneeded'))).toEqual([deliver(30)])
   })
 
-  it.each([disabled, deleted])('has nothing asked for again after $type, which would stand for ever', (event) => {
+  it.each([disabled, deleted])('requests nothing after $type: such a row would stay for ever', (event) => {
     expect(stepsButDestroying(subscribed, event, recovered)).toEqual([])
   })
 })
@@ -173,7 +173,7 @@ describe('a subscription that is disabled or deleted', () => {
   it.each([
     { event: disabled, reason: 'subscription_disabled', seconds: 20 },
     { event: deleted, reason: 'subscription_deleted', seconds: 50 },
-  ])('has what is pending cancelled: $event.type', ({ event, reason, seconds }) => {
+  ])('has its pending deliveries cancelled: $event.type', ({ event, reason, seconds }) => {
     expect(stepsButDestroying(subscribed, another, completed, event)).toEqual([
       free(key, 'cancel', seconds),
       deliver(30, ids.claim),
@@ -186,12 +186,12 @@ describe('a subscription that is disabled or deleted', () => {
     })
   })
 
-  it('has it cancelled also when it is enabled again at once', () => {
+  it('has them cancelled also when it is enabled again at once', () => {
     expect(steps(subscribed, completed, disabled, enabled)).toEqual([free(key, 'cancel', 20)])
     expect(stepsButDestroying(subscribed, completed, disabled, deleted)).toEqual([free(key, 'cancel', 20)])
   })
 
-  it('has it cancelled and due again where it was asked for in between', () => {
+  it('has a delivery cancelled and due again if it was requested in between', () => {
     const asked = [
       subscribed,
       completed,
@@ -208,7 +208,7 @@ describe('a subscription that is disabled or deleted', () => {
     expect(steps(subscribed, completed, disabled, ofDelivery(type))).toEqual([])
   })
 
-  it('may be told of an attempt that failed meanwhile, which makes nothing due', () => {
+  it('has nothing due for an attempt that failed in the meantime', () => {
     expect(steps(subscribed, completed, disabled, attemptFailed)).toEqual([free(key, 'cancel', 20)])
     expect(stepsButDestroying(subscribed, completed, deleted, attemptFailed)).toEqual([free(key, 'cancel', 50)])
     const afterwards = ofDelivery('WebhookDeliveryAttemptFailed', { nextAttemptAt: null })
@@ -233,14 +233,14 @@ describe('an endpoint that fails', () => {
   })
   const delivered = ofDelivery('WebhookDelivered', { deliveredAt: at(50) })
 
-  it('is looked at when half of its time has passed since the first failure', () => {
+  it('is checked when half of its time has passed since the first failure', () => {
     expect(steps(subscribed, completed, attemptFailed)).toEqual([watch, deliver(37)])
     expect(steps(subscribed, completed, attemptFailed, again)).toEqual([watch, deliver(340)])
     expect(steps(subscribed, completed, ofDelivery('WebhookDeliveryFailed'))).toEqual([watch])
     expect(payloads(subscribed, attemptFailed)).toEqual([{ cause: cause(), endpointRevision: 0, failingSince: at(32) }])
   })
 
-  it('is watched no more after a success, and anew after the next failure', () => {
+  it('is no longer watched after a success, and again after the next failure', () => {
     expect(steps(subscribed, completed, attemptFailed, delivered)).toEqual([])
     expect(steps(subscribed, completed, attemptFailed, delivered, again)).toEqual([
       free(ids.subscription, 'watch', 216_040),
@@ -248,7 +248,7 @@ describe('an endpoint that fails', () => {
   })
 
   it.each([moved, disabled, deleted])(
-    'is watched no more after $type, and does not answer for what was under way then',
+    'is no longer watched after $type, nor for attempts that ran at that time',
     (event) => {
       expect(stepsButDestroying(subscribed, attemptFailed, event)).toEqual([])
       expect(stepsButDestroying(subscribed, attemptFailed, event, again)).toEqual([])
@@ -258,17 +258,17 @@ describe('an endpoint that fails', () => {
     },
   )
 
-  it('is watched all the same when only its description changes', () => {
+  it('is still watched when only its description changes', () => {
     expect(steps(subscribed, attemptFailed, redescribed)).toEqual([watch])
   })
 
-  it('is another one once it is enabled again', () => {
+  it('is watched for new failures only, once it is enabled again', () => {
     expect(steps(subscribed, disabled, enabled, attemptFailed)).toEqual([])
     const since = ofDelivery('WebhookDeliveryAttemptFailed', { endpoint: { revision: 2, reviewAt: at(216_032) } })
     expect(steps(subscribed, disabled, enabled, since)).toEqual([watch])
   })
 
-  it('is looked at next when the last warning says, if that is of this row of failures', () => {
+  it('is checked next at the time in the last warning, if that is about the same failures', () => {
     expect(steps(subscribed, attemptFailed, ofSubscription('WebhookEndpointFailing'))).toEqual([
       free(ids.subscription, 'watch', 302_432),
     ])
@@ -278,14 +278,14 @@ describe('an endpoint that fails', () => {
     expect(steps(subscribed, ofSubscription('WebhookEndpointFailing'))).toEqual([])
   })
 
-  it('is not failing for a test, nor for what was recorded before endpoints were counted', () => {
+  it('is not watched for tests, nor for failures without an endpoint', () => {
     expect(steps(subscribed, completed, ofDelivery('WebhookDeliveryAttemptFailed', { endpoint: null }))).toEqual([
       deliver(37),
     ])
     expect(steps(subscribed, ofDelivery('WebhookDeliveryFailed', { endpoint: null, statusCode: 410 }))).toEqual([])
   })
 
-  it('is to be disabled when it has answered 410', () => {
+  it('is disabled when it has answered 410', () => {
     expect(steps(subscribed, completed, ofDelivery('WebhookDeliveryFailed', { statusCode: 410 }))).toEqual([
       free(ids.subscription, 'disable', 32),
       watch,

@@ -1,75 +1,75 @@
 import type { Mutant } from './mutant.ts'
 
-const claims = 'test/processes/runtime/lane-claims.int.test.ts'
-const shares = 'test/processes/runtime/lane-shares.int.test.ts'
+const claims = 'test/processes/runtime/keyed-claims.int.test.ts'
+const shares = 'test/processes/runtime/receiver-shares.int.test.ts'
 const egress = 'test/platform/outbound/egress.int.test.ts'
 
-export const laneMutants: readonly Mutant[] = [
+export const concurrencyKeyMutants: readonly Mutant[] = [
   {
-    name: 'lane-cap-ignored',
+    name: 'key-limit-ignored',
     fault: 'one concurrency key gets a worker for each of its rows',
-    file: 'processes/runtime/lane-claims.ts',
-    at: "dueByLane / 'limit coalesce(known.room, $13::integer)'",
+    file: 'processes/runtime/claim-statements.ts',
+    at: "claimStatement / 'limit coalesce(known.room, $13::integer)'",
     becomes: 'limit greatest($5::integer, coalesce(known.room, $13::integer))',
     caughtBy: {
-      [claims]: 'takes of each lane what it may have, its oldest first',
-      [shares]: 'a lane that hangs holds up no other, nor any other process',
+      [claims]: 'takes the oldest rows of each key, as many as the key may have',
+      [shares]: 'a receiver that hangs holds up no other receiver and no other process',
     },
   },
   {
-    name: 'ill-lanes-unlimited',
+    name: 'unhealthy-keys-unlimited',
     fault: 'unhealthy endpoints take the workers of healthy ones',
-    file: 'processes/runtime/lane-claims.ts',
-    at: "dueByLane / 'place <= $14::integer'",
+    file: 'processes/runtime/claim-statements.ts',
+    at: "claimStatement / 'place <= $14::integer'",
     becomes: '$14::integer >= 0',
-    caughtBy: { [claims]: 'takes of all unhealthy lanes together what they may have' },
+    caughtBy: { [claims]: 'takes from all unhealthy keys together no more than their share' },
   },
   {
-    name: 'ill-lanes-by-age',
+    name: 'unhealthy-keys-by-age',
     fault: 'unhealthy endpoints with long queues keep all other unhealthy endpoints from recovering',
-    file: 'processes/runtime/lane-claims.ts',
-    at: "dueByLane / 'order by turn, due_at, key, step'",
+    file: 'processes/runtime/claim-statements.ts',
+    at: "claimStatement / 'order by turn, due_at, key, step'",
     becomes: 'order by due_at, key, step',
-    caughtBy: { [claims]: 'lets unhealthy lanes take turns, whatever some of them have piled up' },
+    caughtBy: { [claims]: 'lets unhealthy keys take turns, however long their queues are' },
   },
   {
     name: 'oldest-rows-first',
     fault: 'a few slow receivers get every worker that becomes free',
-    file: 'processes/runtime/lane-claims.ts',
-    at: "dueByLane / 'order by load, due_at limit'",
+    file: 'processes/runtime/claim-statements.ts',
+    at: "claimStatement / 'order by load, due_at limit'",
     becomes: 'order by due_at limit',
-    caughtBy: { [claims]: 'takes first of the lanes that have the fewest under way' },
+    caughtBy: { [claims]: 'takes first the rows of the keys with the fewest running steps' },
   },
   {
-    name: 'dead-lane-read-whole',
+    name: 'dead-queue-read-whole',
     fault: 'each claim reads the whole queue of an unreachable receiver',
     file: 'processes/runtime/claims-pool.ts',
     at: 'createClaimsPool / enable_sort',
     becomes: "enable_sort: 'on'",
-    caughtBy: { [claims]: 'costs the same whatever it has piled up' },
+    caughtBy: { [claims]: 'costs the same however long its queue is' },
   },
   {
-    name: 'lane-never-pauses',
+    name: 'key-never-pauses',
     fault: 'an unreachable receiver is called without pause',
-    file: 'processes/runtime/lanes.ts',
-    at: 'Lanes / shares / || 1',
+    file: 'processes/runtime/concurrency-keys.ts',
+    at: 'ConcurrencyKeys / shares / ||',
     becomes: '$right',
     caughtBy: {
-      'test/processes/runtime/lanes.unit.test.ts':
-        'pauses a lane from the third time in a row that its receiver is not reached',
-      [shares]: 'a lane whose receiver cannot be reached pauses',
+      'test/processes/runtime/concurrency-keys.unit.test.ts':
+        'pauses a key when its receiver is unreachable three times in a row',
+      [shares]: 'an unreachable receiver pauses',
     },
   },
   {
-    name: 'lanes-share-workers',
+    name: 'receivers-share-workers',
     fault: 'deliveries that hang take the workers of other processes',
     file: 'processes/runtime/workers.ts',
-    at: 'Workers / #workerPoolsOf / ? 1',
+    at: 'Workers / #workerOf / ?',
     becomes: '$consequent',
-    caughtBy: { [shares]: 'lanes that hang one and all leave the workers of other processes alone' },
+    caughtBy: { [shares]: 'receivers that all hang take no workers of other processes' },
   },
   {
-    name: 'circuit-shared-by-lanes',
+    name: 'circuit-shared-by-keys',
     fault: 'the calls of one tenant to a host block the calls of other tenants',
     file: 'platform/outbound/egress.ts',
     at: 'circuitOf / inLane()',
@@ -77,7 +77,7 @@ export const laneMutants: readonly Mutant[] = [
     caughtBy: { [egress]: 'is separate per concurrency key: failures of one caller at a host block no other caller' },
   },
   {
-    name: 'connections-shared-by-lanes',
+    name: 'connections-shared-by-keys',
     fault: 'calls that hang use up the connections of all callers of that host',
     file: 'platform/outbound/egress.ts',
     at: 'createEgress / poolOf / inLane()',

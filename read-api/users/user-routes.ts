@@ -1,0 +1,114 @@
+import { Type } from 'typebox'
+import {
+  toUserRecord,
+  UserContactRecord,
+  UserDetailRecord,
+  UserRecord,
+  UserStatus,
+} from '../../contracts/users/record.ts'
+import { toRecord } from '../../contracts/records.ts'
+import { Uuid } from '../../platform/http/members.ts'
+import { orgAliases } from '../../platform/http/parameters.ts'
+import { invalidMember, problem } from '../../platform/http/problems.ts'
+import type { ServiceApp } from '../../platform/http/service.ts'
+import { usersProjector } from '../../projections/users/users.projector.ts'
+import { listRoute } from '../list-route.ts'
+import { readRoute, type ReadDependencies } from '../read-route.ts'
+import { getUser, getUserByExternalId, listUsers, placeOfUser } from './queries.ts'
+import { toDetail, versioned } from './records.ts'
+
+const usual = { servedBy: [usersProjector], tenancy: 'optional' } as const
+const visibility = 'Callers of an organisation see its members, and no membership of another organisation.'
+const { userType } = UserRecord.properties
+
+/** Users for administrators, and look-ups for products. */
+export function userReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
+  const { pool } = deps
+
+  listRoute(app, deps, {
+    ...usual,
+    access: { admin: 'users:admin' },
+    path: '/admin/users',
+    operationId: 'listUsers',
+    summary: 'Users, the oldest first',
+    description: `${visibility} \`organisationId\` is also \`org\`, \`org_id\` or \`orgId\`; \`userType\` is also \`type\`; \`roleId\` is also \`role\`.`,
+    query: {
+      ...orgAliases,
+      userType: Type.Optional(userType),
+      type: Type.Optional(userType),
+      status: Type.Optional(UserStatus),
+      roleId: Type.Optional(Uuid),
+      role: Type.Optional(Uuid),
+    },
+    list: 'users',
+    sort: 'createdAt',
+    pageName: 'UserPage',
+    casing: 'camel',
+    item: UserRecord,
+    rows: ({ tenant, query }, page) => {
+      const filters = {
+        userType: oneOf('userType', query.userType, query.type),
+        status: query.status,
+        roleId: oneOf('roleId', query.roleId, query.role),
+      }
+      return listUsers(pool, tenant, filters, page)
+    },
+    placeOf: placeOfUser,
+    toItem: toUserRecord,
+  })
+
+  readRoute(app, {
+    ...usual,
+    access: { admin: 'users:admin' },
+    path: '/admin/users/:id',
+    operationId: 'getUser',
+    summary: 'A user with memberships',
+    description: `${visibility} The ETag is \`"<revision of the user>.<revision of the roles>"\`; If-Match compares the first.`,
+    params: { id: Uuid },
+    reply: UserDetailRecord,
+    problems: ['user-erased'],
+    find: async ({ tenant, params }) => {
+      const user = await getUser(pool, tenant, params.id)
+      return versioned(user, toDetail(user))
+    },
+  })
+
+  readRoute(app, {
+    ...usual,
+    access: 'token',
+    path: '/users/by-external-id/:externalId',
+    operationId: 'getUserByExternalId',
+    summary: 'The user with a subject of the identity provider',
+    description: visibility,
+    params: { externalId: Type.String({ minLength: 1, maxLength: 255 }) },
+    reply: UserDetailRecord,
+    problems: ['user-erased'],
+    find: async ({ tenant, params }) => {
+      const user = await getUserByExternalId(pool, tenant, params.externalId)
+      return versioned(user, toDetail(user))
+    },
+  })
+
+  readRoute(app, {
+    ...usual,
+    access: { scopes: ['users:contact'] },
+    path: '/users/:id/contact',
+    operationId: 'getUserContact',
+    summary: 'Address and name of a user, for messages',
+    description: 'For platform clients only.',
+    params: { id: Uuid },
+    reply: UserContactRecord,
+    problems: ['user-erased', 'platform-client-required'],
+    handle: async ({ tenant, params, caller }) => {
+      if (caller.orgId !== null) throw problem('platform-client-required')
+      return toRecord(UserContactRecord, await getUser(pool, tenant, params.id))
+    },
+  })
+}
+
+/** The value of a filter with two names. */
+function oneOf<Value extends string>(name: string, first: Value | undefined, second: Value | undefined) {
+  if (first !== undefined && second !== undefined && first !== second)
+    throw invalidMember(`/${name}`, 'must not have two values', 'ambiguous')
+  return first ?? second
+}

@@ -1,0 +1,191 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { openActorReader } from '../../../app/actor-contexts.ts'
+import { projectedStreams } from '../../../app/projections/projected-streams.ts'
+import { registerServiceClient } from '../../../app/client-registration.ts'
+import { authRoutes } from '../../../commands/auth/routes.ts'
+import { execute, type CommandTarget } from '../../../commands/handling/execute.ts'
+import { loadConfiguration, type Environment } from '../../../platform/configuration/configuration.ts'
+import { createPool } from '../../../platform/database/database.ts'
+import { createCursors } from '../../../platform/http/cursors.ts'
+import { createGracefulStop } from '../../../platform/lifecycle/graceful-stop.ts'
+import { createEgress } from '../../../platform/outbound/egress.ts'
+import { connectObjectStore } from '../../../platform/storage/object-store.ts'
+import { usersChannel } from '../../../processes/users/users.channel.ts'
+import { createRelay } from '../../../processes/relay/relay.ts'
+import { readModels } from '../../../projections/registry.ts'
+import { usersProjector } from '../../../projections/users/users.projector.ts'
+import { createReadPositions } from '../../../projections/runtime/read-positions.ts'
+import { createProjectionRunner } from '../../../projections/runtime/runner.ts'
+import { ensureRuntimeSchema } from '../../../projections/runtime/schema.ts'
+import { authReadRoutes } from '../../../read-api/auth/routes.ts'
+import { consentReadRoutes } from '../../../read-api/consent/routes.ts'
+import { ownReadRoutes } from '../../../read-api/users/own-routes.ts'
+import { roleReadRoutes } from '../../../read-api/users/role-routes.ts'
+import { userReadRoutes } from '../../../read-api/users/user-routes.ts'
+import { catalogue } from '../../../streams/catalogue.ts'
+import type { DomainEvent } from '../../../streams/store/events.ts'
+import type { EventStore } from '../../../streams/store/event-store.ts'
+import { silentLogger } from '../../../tools/equality/contents.ts'
+import { contextOf, openDecisionWorld, type DecisionWorld } from '../../commands/handling/decision-world.ts'
+import { cutConnection, type CutConnection } from '../../embedded/eventstore/contract/cut-connection.ts'
+import {
+  adminSecret,
+  client,
+  newTokenIssuer,
+  startApplication,
+  type TestApplication,
+} from '../../platform/http/test-application.ts'
+import { freshDatabase } from '../../support/postgres.ts'
+
+type Headers = Readonly<Record<string, string>>
+
+export interface Answer {
+  readonly status: number
+  readonly etag: unknown
+  readonly body: unknown
+}
+
+/** One API process. Its connection to the event store can break. */
+export interface UsersProcess {
+  readonly t: TestApplication
+  readonly line: CutConnection
+  get(path: string, headers?: Headers): Promise<Answer>
+}
+
+/** The users service over one log, one read model and the relay of its channel. */
+export interface UsersApi {
+  readonly world: DecisionWorld
+  /** Appends events, and waits until the read model contains them. */
+  tell<State, Event extends DomainEvent>(
+    target: CommandTarget<State, Event>,
+    ...events: readonly Event[]
+  ): Promise<void>
+  startProcess(env?: Environment): Promise<UsersProcess>
+  /** The address of a process that listens. */
+  listen(process: UsersProcess): Promise<string>
+  /** Headers of a client: of an organisation, or of the platform for null. */
+  token(orgId: string | null, scopes?: readonly string[]): Promise<Headers>
+  /** Headers of a trusted client of the organisation with an actor context. */
+  actor(context: string, orgId?: string | null): Promise<Headers>
+  close(): Promise<void>
+}
+
+export const bootstrap = { 'x-admin-api-secret': adminSecret }
+export const serviceClient = { SERVICE_CLIENT_ID: randomUUID(), SERVICE_CLIENT_SECRET: 'a-service-client-secret' }
+
+export async function openUsersApi(): Promise<UsersApi> {
+  const [world, database] = await Promise.all([openDecisionWorld({ hasOwnNode: true }), freshDatabase()])
+  const pool = createPool({ url: database.url, max: 8 })
+  await ensureRuntimeSchema(pool)
+  const filter = { streamPrefixes: projectedStreams }
+  const projectors = readModels
+  const runner = createProjectionRunner({ eventStore: world.store, pool, projectors, filter, logger: silentLogger })
+  runner.start()
+  await runner.caughtUp()
+  const reads = createReadPositions({ pool, projectors, runner })
+  const relay = createRelay({ eventStore: world.store, channel: usersChannel, logger: silentLogger, deps: {} })
+  relay.start()
+  const objects = connectObjectStore({
+    endpoint: 'http://127.0.0.1:1',
+    region: 'r',
+    bucket: 'images',
+    accessKeyId: 'a',
+    secretAccessKey: 'b',
+    now: world.now,
+  })
+  const issuer = newTokenIssuer()
+  const stop = createGracefulStop({ logger: silentLogger })
+  await registerServiceClient(world.store, world.vault, loadConfiguration(serviceClient), world.now())
+  const cursors = createCursors({ key: randomBytes(32) })
+
+  async function startProcess(env: Environment = {}): Promise<UsersProcess> {
+    const configuration = loadConfiguration(env)
+    const line = await cutConnection(world.url)
+    const store: EventStore = await world.storeOf(catalogue, line.url)
+    const isCurrent = (name: string) => reads.requireHead((asked) => store.head(filter, asked), name, 4_000)
+    const egress = createEgress({ configuration })
+    const { vault, now } = world
+    const actors = await openActorReader({ configuration, store, vault, now, pool, isCurrent, egress, stop })
+    const deps = { ...world, configuration, store, tokens: issuer, pool, objects, cursors, isCurrent }
+    const t = await startApplication({
+      env: { ADMIN_API_SECRET: adminSecret, ...env },
+      services: [
+        {
+          prefix: 'user-management',
+          documentedAt: 'bare',
+          routes: (app) => {
+            ownReadRoutes(app, deps)
+            userReadRoutes(app, deps)
+            roleReadRoutes(app, deps)
+          },
+        },
+        { prefix: 'consent', documentedAt: 'bare', routes: (app) => consentReadRoutes(app, deps) },
+        {
+          prefix: 'auth',
+          documentedAt: 'prefixed',
+          routes: (app) => {
+            authRoutes(app, deps)
+            authReadRoutes(app, deps)
+          },
+        },
+      ],
+      isCurrent,
+      actors,
+      issuer,
+      checkReplies: true,
+    })
+    stop.onStop('resources', 'process', async () => {
+      await t.app.close()
+      await line.close()
+      await egress.close()
+    })
+    return {
+      t,
+      line,
+      async get(path, headers = bootstrap) {
+        const { statusCode: status, headers: got, body } = await t.app.inject({ url: path, headers })
+        return { status, etag: got['etag'], body: body === '' ? null : (JSON.parse(body) as unknown) }
+      },
+    }
+  }
+
+  const headersOf = async (orgId: string | null, scopes: readonly string[], trustedActorContext: boolean) => {
+    const claims = { ...client, clientId: randomUUID(), orgId, scopes, trustedActorContext }
+    return { authorization: `Bearer ${(await issuer.issue(claims)).access_token}` }
+  }
+  return {
+    world,
+    async tell(target, ...events) {
+      const { position } = await execute(world.store, target, () => events, contextOf(world))
+      if (position !== undefined) await reads.waitFor(position, [usersProjector.name], 15_000)
+    },
+    startProcess,
+    listen: ({ t }) => t.app.listen({ host: '127.0.0.1', port: 0 }),
+    token: (orgId, scopes = []) => headersOf(orgId, scopes, false),
+    actor: async (context, orgId = world.orgId) => ({
+      ...(await headersOf(orgId, [], true)),
+      'x-actor-context': context,
+    }),
+    close: async () => {
+      await stop.stop()
+      await relay.close()
+      reads.close()
+      await runner.close()
+      objects.close()
+      await pool.end()
+      await Promise.all([world.close(), database.drop()])
+    },
+  }
+}
+
+/** An unsigned context, as the mode `trust` takes it. */
+export function unsigned(claims: object): string {
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  return `${part({ alg: 'none' })}.${part(claims)}.`
+}
+
+/** Status, and the code of a problem. */
+export function outcomeOf({ status, body }: Answer): string {
+  const code = typeof body === 'object' && body !== null && 'code' in body ? String(body.code) : ''
+  return `${status} ${code}`.trim()
+}
