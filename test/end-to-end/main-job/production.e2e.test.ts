@@ -76,6 +76,7 @@ test('/health shows its checks, and nothing of the settings or the admin secret'
   expect(checks.map(({ name }) => name).toSorted()).toEqual([
     'channels',
     'database',
+    'ended_tokens',
     'event_store',
     'event_store_room',
     'first_catch_up',
