@@ -1,5 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
+import { createClientKeys } from '../commands/auth/client-keys.ts'
+import { followTokenEndings } from '../contracts/auth/token-endings.ts'
 import { processes } from '../processes/registry.ts'
 import { notifyWorkers } from '../processes/runtime/wake-ups.ts'
 import { readModels } from '../projections/registry.ts'
@@ -12,8 +14,8 @@ import { openEventStore, type EventStore } from '../streams/store/event-store.ts
 import type { Configuration } from '../platform/configuration/configuration.ts'
 import { areSameDatabase, createPool, ensureDatabase } from '../platform/database/database.ts'
 import { createFailpoint, createGracefulStop, type GracefulStop } from '../platform/lifecycle/graceful-stop.ts'
-import { createHealth } from '../platform/observability/health.ts'
 import { createEgress } from '../platform/outbound/egress.ts'
+import { createHealth } from '../platform/observability/health.ts'
 import { createApplication } from '../platform/http/application.ts'
 import { createCursors } from '../platform/http/cursors.ts'
 import { createTokenIssuer } from '../platform/http/tokens.ts'
@@ -147,7 +149,10 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       : undefined
   const served = runsApi && !runsProjector ? readModels : []
   const areStepsWaiting = () => processor?.areStepsWaiting() ?? false
+  const endings = runsApi ? followTokenEndings({ store, now, logger }) : undefined
+  if (endings !== undefined) stop.onStop('work', 'ended tokens', () => endings.close())
   addHealthChecks(health, {
+    endings,
     pool,
     store,
     runner,
@@ -166,6 +171,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     issuer: `${configuration.baseUrl}/v1/auth`,
     audience: configuration.baseUrl,
     ttlSeconds: configuration.tokenTtlSeconds,
+    endings,
     now,
   })
   const isCurrentWithin = (waitMs: number) => (projector: string) =>
@@ -182,6 +188,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
           configuration,
           now,
           tokens,
+          clientKeys: createClientKeys({ egress, configuration, now }),
           pool,
           cursors: createCursors({ key: await vault.secret('cursor', 'current'), now }),
           isCurrent,
@@ -208,6 +215,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   })
   await clearly('VAULT_DATABASE_URL', async () => options.beforeListening?.({ store, vault }))
   await listen(app, configuration)
+  await endings?.caughtUp
   // Steps call our own services, so they start when those answer. A call during the start would waste an attempt.
   await processor?.beginSteps(runsApi ? 'here' : 'await')
   const { port } = app.server.address() as AddressInfo

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { clientScopes } from '../commands/auth/scopes.ts'
 import { isUuid } from '../platform/http/formats.ts'
+import { signingPurposes, type SigningPurpose } from '../platform/kit/key-vault.ts'
 import { projectionsUsage, readProjections, type ProjectionsOrder } from './projections/orders.ts'
 import type { VerifyReceiptOrder } from './verify-receipt.ts'
 import { allRoles, isRole, type Role } from './roles.ts'
@@ -18,6 +19,7 @@ export type Command =
   | { readonly name: 'up' }
   | { readonly name: 'serve'; readonly roles: readonly Role[] }
   | { readonly name: 'register-client'; readonly order: ClientOrder }
+  | { readonly name: 'rotate-key'; readonly purpose: SigningPurpose }
   | { readonly name: 'projections'; readonly order: ProjectionsOrder }
   | { readonly name: 'verify-receipt'; readonly order: VerifyReceiptOrder }
   | { readonly name: 'wrong'; readonly reason: string }
@@ -30,6 +32,8 @@ export const usage = `Usage: npm run platform -- COMMAND
   clients register  --org ID|--new-org  --product ID|--new-product  --scope SCOPE…  [--trusted-actor-context]
           a client of an organisation; prints its id and its secret once, as JSON. The scope "all"
           stands for all that a client of an organisation may hold
+  keys rotate token|receipt|actor-context
+          adds a key pair. It is published at once and signs six minutes later, when everybody has it
   verify receipt FILE --jwks FILE
           checks offline whether a consent receipt is genuine, with the keys of /v1/auth/.well-known/jwks.json.
           Exit code: 0 genuine, 3 not a receipt, 4 the key is not in the set, 5 altered
@@ -49,11 +53,12 @@ export function readCommand(args: readonly string[]): Command {
     if (name === 'serve') return readServe(rest)
     if (name === 'projections') return { name, order: readProjections(rest) }
     if (name === 'verify' && rest[0] === 'receipt') return readVerifyReceipt(rest.slice(1))
+    if (name === 'keys' && rest[0] === 'rotate') return readRotate(rest.slice(1))
     if (name === 'clients' && rest[0] === 'register') return readRegister(rest.slice(1))
   } catch (error) {
     return wrong(error instanceof Error ? error.message : String(error))
   }
-  return wrong(`there is no command ${name === 'clients' || name === 'verify' ? args.join(' ') : name}`)
+  return wrong(`there is no command ${['clients', 'keys', 'verify'].includes(name) ? args.join(' ') : name}`)
 }
 
 function readServe(args: string[]): Command {
@@ -94,6 +99,14 @@ function readRegister(args: string[]): Command {
   if (unknown !== undefined) return wrong(`there is no scope ${unknown}: scopes are ${known.join(', ')}`)
   const ids = { orgId: values.org?.toLowerCase() ?? null, productId: values.product?.toLowerCase() ?? null }
   return { name: 'register-client', order: { ...ids, scopes, trustedActorContext: values['trusted-actor-context'] } }
+}
+
+function readRotate(args: string[]): Command {
+  const { positionals } = parseArgs({ args, options: {}, allowPositionals: true })
+  const purpose = signingPurposes.find((each) => each === positionals[0])
+  if (purpose === undefined || positionals.length > 1)
+    return wrong(`keys rotate takes one of ${signingPurposes.join(', ')}`)
+  return { name: 'rotate-key', purpose }
 }
 
 function readVerifyReceipt(args: string[]): Command {

@@ -1,3 +1,4 @@
+import type { FollowedTokenEndings } from '../contracts/auth/token-endings.ts'
 import type { Provider } from '../processes/adapters/provider.ts'
 import { overdueAccountSteps } from '../processes/users/overdue-steps.ts'
 import { readCheckpoints } from '../projections/runtime/checkpoints.ts'
@@ -10,6 +11,8 @@ import type { Profile } from '../platform/configuration/profile-rules.ts'
 import type { Health, HealthCheck } from '../platform/observability/health.ts'
 
 interface Watched {
+  /** Undefined if no API runs. */
+  readonly endings: Pick<FollowedTokenEndings, 'isCurrent'> | undefined
   readonly pool: Pool
   readonly store: EventStore
   readonly runner: ProjectionRunner | undefined
@@ -31,7 +34,7 @@ interface Watched {
  */
 export function addHealthChecks(
   health: Health,
-  { pool, store, runner, served, areStepsWaiting, relays, provider, hasAccountSteps }: Watched,
+  { endings, pool, store, runner, served, areStepsWaiting, relays, provider, hasAccountSteps }: Watched,
 ): void {
   let hasCaughtUp = runner === undefined && served.length === 0
   health.register({
@@ -50,6 +53,15 @@ export function addHealthChecks(
       return { status: 'ok' }
     },
   })
+  if (endings !== undefined)
+    health.register({
+      name: 'ended_tokens',
+      gatesReadiness: true,
+      run: () =>
+        endings.isCurrent()
+          ? { status: 'ok' }
+          : { status: 'failing', detail: 'tokens are refused: revocations cannot be read' },
+    })
   health.register({
     name: 'event_store_room',
     gatesReadiness: false,

@@ -5,6 +5,7 @@ import { createLogger, type Logger } from '../platform/observability/logging.ts'
 import { readCommand, usage, type ClientOrder } from './command-line.ts'
 import type { ProjectionsOrder } from './projections/orders.ts'
 import { requireVariables, serverNeeds, type Role } from './roles.ts'
+import type { SigningPurpose } from '../platform/kit/key-vault.ts'
 import type { VerifyReceiptOrder } from './verify-receipt.ts'
 import { ConfigurationError } from '../platform/configuration/profile-rules.ts'
 
@@ -19,6 +20,8 @@ async function main(args: readonly string[]): Promise<void> {
       return orExit(() => live((surroundings) => startServe(command.roles, surroundings)))
     case 'register-client':
       return orExit(() => register(command.order))
+    case 'rotate-key':
+      return orExit(() => rotateKey(command.purpose))
     case 'projections':
       return orExit(() => projections(command.order))
     case 'verify-receipt':
@@ -108,6 +111,13 @@ async function register(order: ClientOrder): Promise<void> {
   const { registerOrdered } = await import('./client-registration.ts')
   const credentials = await registerOrdered(configuration, order, createLogger({ level: 'silent' }))
   process.stdout.write(`${JSON.stringify(credentials, null, 2)}\n`)
+}
+
+async function rotateKey(purpose: SigningPurpose): Promise<void> {
+  requireVariables(process.env, ['DATABASE_URL', 'VAULT_DATABASE_URL', 'MASTER_KEYS'], 'keys rotate')
+  const { rotateKeyOf } = await import('./key-rotation.ts')
+  const rotated = await rotateKeyOf(loadConfiguration(process.env), purpose)
+  process.stdout.write(`${JSON.stringify(rotated, null, 2)}\n`)
 }
 
 async function projections(order: ProjectionsOrder): Promise<void> {

@@ -6,7 +6,9 @@ import { userWriteRoutes } from '../commands/users/user-routes.ts'
 import type { AssessmentDependencies } from '../commands/handling/dependencies.ts'
 import { assessmentWriteRoutes } from '../commands/assessments/routes.ts'
 import { authAdminRoutes } from '../commands/auth/client-routes.ts'
-import { authRoutes, type AuthDependencies } from '../commands/auth/routes.ts'
+import type { AuthDependencies } from '../commands/auth/client-authentication.ts'
+import { wellKnownMetadataRoute } from '../commands/auth/metadata-routes.ts'
+import { authRoutes } from '../commands/auth/routes.ts'
 import { scopeWriteRoutes } from '../commands/auth/scope-routes.ts'
 import { clinicalWriteRoutes } from '../commands/clinical/routes.ts'
 import { consentWriteRoutes } from '../commands/consent/routes.ts'
@@ -46,6 +48,7 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
         scopeWriteRoutes(app, deps)
         authReadRoutes(app, deps)
       },
+      wellKnownRoutes: (app) => wellKnownMetadataRoute(app, deps),
     },
     {
       prefix: 'clinical-api',

@@ -12,6 +12,7 @@ import { rebuildBeside } from './projections/rebuild-beside.ts'
 import { rebuildOverPeer } from './projections/rebuild-peer.ts'
 import { rebuildSpeed } from './projections/rebuild-speed.ts'
 import { readById } from './reads/by-id.ts'
+import { revokedTokens } from './reads/revoked-tokens.ts'
 import { visibleAfter } from './reads/visible.ts'
 import { deadEndpoint } from './webhooks/dead-endpoint.ts'
 import { webhookDeliveries } from './webhooks/deliveries.ts'
@@ -26,6 +27,7 @@ export const benchmarks: readonly Benchmark[] = [
   eventStoreNode,
   onRealEventStore,
   readById,
+  revokedTokens,
   visibleAfter,
   rebuildSpeed,
   rebuildOverPeer,

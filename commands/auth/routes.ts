@@ -1,73 +1,41 @@
-import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { answers } from '../../platform/http/answers.ts'
 import { commandContext } from '../../platform/http/request-context.ts'
-import { isUuid } from '../../platform/http/formats.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
-import { TokenEndpointError, tokenEndpointError } from '../../platform/http/token-endpoint-errors.ts'
-import type { TokenIssuer } from '../../platform/http/tokens.ts'
-import { areEqualSecrets } from '../../platform/kit/sealed-bytes.ts'
-import { liveSecrets, oauthClients, type RegisteredOauthClient } from '../../streams/oauth-client/aggregate.ts'
-import type { CommandDependencies } from '../handling/dependencies.ts'
+import { tokenEndpointError } from '../../platform/http/token-endpoint-errors.ts'
+import { oauthClients, type RegisteredOauthClient } from '../../streams/oauth-client/aggregate.ts'
 import { execute } from '../handling/execute.ts'
+import { createClientAuthentication, type AuthDependencies } from './client-authentication.ts'
 import { useSecret } from './client-secrets.ts'
-import { readCredentials, type ClientCredentials } from './credentials.ts'
+import { TokenBody, TokenReply, oauthErrors } from './forms.ts'
+import { metadataRoute } from './metadata-routes.ts'
+import { presentedTokenRoutes } from './presented-token-routes.ts'
 import { isCovered } from './scopes.ts'
 
-const TokenBody = Type.Object(
-  {
-    grant_type: Type.String({ maxLength: 255 }),
-    client_id: Type.Optional(Type.String({ maxLength: 255 })),
-    client_secret: Type.Optional(Type.String({ maxLength: 1024 })),
-    scope: Type.Optional(Type.String({ maxLength: 4096 })),
-  },
-  // RFC 6749, 3.2: unknown parameters must be ignored. Clients send `audience`, for example.
-  { $id: 'TokenBody', additionalProperties: true },
-)
-
-const TokenReply = Type.Object(
-  {
-    access_token: Type.String(),
-    token_type: Type.Literal('Bearer'),
-    expires_in: Type.Integer({ description: 'Seconds' }),
-    scope: Type.String({ description: 'Granted scopes, sorted, separated by spaces' }),
-  },
-  { $id: 'TokenReply' },
-)
-
-/** RFC 6749, 5.2, with the members of a problem document beside them. */
-const TokenErrorReply = Type.Object(
-  {
-    error: Type.String(),
-    error_description: Type.String(),
-    type: Type.String(),
-    title: Type.String(),
-    status: Type.Integer(),
-    detail: Type.String(),
-  },
-  { $id: 'TokenErrorReply' },
-)
-
-const JsonWebKeySet = Type.Object(
+export const JsonWebKeySet = Type.Object(
   { keys: Type.Array(Type.Record(Type.String(), Type.Unknown())) },
   { $id: 'JsonWebKeySet' },
 )
 
-export interface AuthDependencies extends CommandDependencies {
-  readonly tokens: TokenIssuer
-}
+export function authRoutes(app: ServiceApp, deps: AuthDependencies): void {
+  const { store, vault, tokens, now } = deps
+  const authenticate = createClientAuthentication(deps)
+  presentedTokenRoutes(app, deps, authenticate)
+  metadataRoute(app, deps)
 
-export function authRoutes(app: ServiceApp, { store, vault, tokens, now }: AuthDependencies): void {
   app.post(
     '/oauth/token',
     {
       schema: {
         operationId: 'issueToken',
         summary: 'Issue an access token (client credentials)',
+        description:
+          'The client shows its secret in the header or in the form, or a signed assertion (`private_key_jwt`, RFC 7523 as in SMART Backend Services: RS384 or ES384, `aud` this address, `exp` at most five minutes ahead, each `jti` once).',
         consumes: ['application/x-www-form-urlencoded'],
         body: TokenBody,
-        response: answers({ 200: TokenReply, 400: TokenErrorReply, 401: TokenErrorReply, 415: TokenErrorReply }, [
+        response: answers({ 200: TokenReply, ...oauthErrors }, [
           'quota-exceeded',
+          'database-unavailable',
           'event-store-unavailable',
           'written-by-newer-version',
         ]),
@@ -77,15 +45,19 @@ export function authRoutes(app: ServiceApp, { store, vault, tokens, now }: AuthD
     async (request, reply) => {
       const { body } = request
       if (body.grant_type !== 'client_credentials') throw tokenEndpointError('unsupported_grant_type')
-      const { client, secretId } = await admit(request, readCredentials(request.headers.authorization, body))
+      const { client, secretId, endsBy } = await authenticate(request)
       app.rateLimits.admitToken(reply, client.clientId)
       const { clientId, orgId, productId, trustedActorContext } = client
       const scopes = grantedScopes(client, body.scope)
-      const used = { secretId, now: now() }
-      const context = { ...commandContext(request, { orgId: orgId ?? undefined }), clientId }
-      await execute(store, oauthClients.of(clientId), (state) => useSecret(used, state), context)
+      if (secretId !== null) {
+        const used = { secretId, now: now() }
+        const context = { ...commandContext(request, { orgId: orgId ?? undefined }), clientId }
+        await execute(store, oauthClients.of(clientId), (state) => useSecret(used, state), context)
+      }
       reply.header('pragma', 'no-cache')
-      const issued = await tokens.issue({ clientId, orgId, productId, trustedActorContext, scopes })
+      const clientRevision = client.applied - 1
+      const claims = { clientId, orgId, productId, trustedActorContext, scopes, secretId, clientRevision }
+      const issued = await tokens.issue(claims, endsBy)
       return reply.send(issued)
     },
   )
@@ -96,7 +68,8 @@ export function authRoutes(app: ServiceApp, { store, vault, tokens, now }: AuthD
       schema: {
         operationId: 'getTokenKeys',
         summary: 'Keys that verify access tokens, actor contexts and consent receipts',
-        description: 'Retired keys stay in the list, so that older signatures can always be verified.',
+        description:
+          'A new key is here before it signs, an old one until its last token has ended. Keys of receipts stay for good.',
         response: answers({ 200: JsonWebKeySet }),
       },
       config: { access: 'public' },
@@ -109,33 +82,6 @@ export function authRoutes(app: ServiceApp, { store, vault, tokens, now }: AuthD
       return reply.send({ keys: keys.map((key) => ({ ...key })) })
     },
   )
-
-  async function admit(request: FastifyRequest, credentials: ClientCredentials): Promise<AuthenticatedClient> {
-    try {
-      return await authenticate(credentials)
-    } catch (error) {
-      if (error instanceof TokenEndpointError) app.rateLimits.credentialsRefused(request)
-      throw error
-    }
-  }
-
-  /** An unknown client takes the same comparison, so the time of the answer shows nothing. */
-  async function authenticate({ clientId, clientSecret }: ClientCredentials): Promise<AuthenticatedClient> {
-    const id = clientId.toLowerCase()
-    const state = isUuid(id) ? (await store.load(oauthClients.of(id))).state : oauthClients.initialState
-    const secrets = state.status === 'active' ? liveSecrets(state, now()) : []
-    const given = vault.fingerprint(clientSecret)
-    const nobodys = vault.fingerprint('no such client')
-    const matches = [0, 1].map((place) => areEqualSecrets(given, secrets[place]?.hash ?? nobodys))
-    const right = secrets[matches.indexOf(true)]
-    if (state.status !== 'active' || right === undefined) throw tokenEndpointError('invalid_client')
-    return { client: state, secretId: right.secretId }
-  }
-}
-
-interface AuthenticatedClient {
-  readonly client: RegisteredOauthClient
-  readonly secretId: string
 }
 
 /** All scopes of the client unless it asks for some; one that is unknown, repeated or not its own is refused. */

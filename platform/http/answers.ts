@@ -93,15 +93,8 @@ function ofAccess({ access, isRead }: RouteFacts): ProblemCode[] {
     'not-found',
     'quota-exceeded',
     'database-unavailable',
-    ...(isRead
-      ? []
-      : ([
-          'conflict',
-          'command-too-large',
-          'event-store-unavailable',
-          'written-by-newer-version',
-          'record-unreadable',
-        ] as const)),
+    'event-store-unavailable',
+    ...(isRead ? [] : (['conflict', 'command-too-large', 'written-by-newer-version', 'record-unreadable'] as const)),
   ]
   if (access === 'token') return any
   if ('scopes' in access || 'consentScope' in access) return [...any, 'insufficient-scope']
@@ -116,7 +109,7 @@ function ofInput({ params, querystring, body }: FastifySchema, { isRead, config 
     ...(querystring === undefined && body === undefined ? [] : ([invalid] as const)),
     ...(isRead ? [] : (['malformed-body', 'body-too-large', 'unsupported-media-type'] as const)),
     ...(config.takesIfMatch === true ? (['precondition-failed'] as const) : []),
-    ...(isRead && config.servedBy !== undefined ? (['read-model-behind', 'event-store-unavailable'] as const) : []),
+    ...(isRead && config.servedBy !== undefined ? (['read-model-behind'] as const) : []),
   ]
 }
 

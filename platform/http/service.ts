@@ -44,6 +44,8 @@ export interface Service {
   /** All three when omitted: `/v1/<prefix>`, `/v1/<prefix>/v1`, `/v1`. */
   readonly mounts?: readonly Mount[]
   routes(app: ServiceApp): void
+  /** Routes whose address a standard fixes: below the host, and not below a mount. */
+  wellKnownRoutes?(app: ServiceApp): void
 }
 
 /** Which route a request met, whatever the mount. */
@@ -91,6 +93,10 @@ export async function mountService(app: FastifyInstance, service: Service, schem
       { prefix: pathOf(service.prefix, mount) },
     )
   }
+  await app.register(async (scope) => {
+    scope.addHook('onRoute', (route) => prepareRoute(route, service, service.documentedAt, schemas))
+    service.wellKnownRoutes?.(scope.withTypeProvider<TypeBoxTypeProvider>())
+  })
 }
 
 function pathOf(prefix: ServicePrefix, mount: Mount): string {

@@ -11,6 +11,9 @@ import {
 } from 'jose'
 import { LRUCache } from 'lru-cache'
 import { v7 as uuidv7 } from 'uuid'
+import { readJsonText } from '../kit/json-reading.ts'
+import { Problem } from './problems.ts'
+import { requireOneMeaning } from './repeated-members.ts'
 
 /** Signing keys of one purpose; implemented by `platform/vault`. The newest key signs, all keys are published. */
 export interface TokenKeys {
@@ -27,6 +30,10 @@ export interface TokenClaims {
   readonly scopes: readonly string[]
   /** The client is a source of actor contexts (T23). */
   readonly trustedActorContext: boolean
+  /** The secret that the client showed; null with `private_key_jwt`. */
+  readonly secretId: string | null
+  /** Revision of the client's stream at the issue. A later event may end the token. */
+  readonly clientRevision: number
 }
 
 export interface VerifiedToken extends TokenClaims {
@@ -55,10 +62,21 @@ export class TokenRejectedError extends Error {
   }
 }
 
+/** The tokens that ended before their time. */
+export interface TokenEndings {
+  /** @throws EventStoreUnavailableError if this process cannot know */
+  hasEnded(token: VerifiedToken): boolean
+}
+
 export interface TokenIssuer {
-  issue(claims: TokenClaims): Promise<IssuedToken>
-  /** Rejects with `TokenRejectedError`. */
+  readonly issuer: string
+  readonly audience: string
+  /** The token ends after the usual time, or at `endsBy` if that is earlier. */
+  issue(claims: TokenClaims, endsBy?: Date | null): Promise<IssuedToken>
+  /** Rejects with `TokenRejectedError`, also if the token ended before its time. */
   verify(token: string): Promise<VerifiedToken>
+  /** The same without the check for an early end: for callers that read the client's stream themselves. */
+  read(token: string): Promise<VerifiedToken>
   jwks(): Promise<{ readonly keys: readonly JWK[] }>
 }
 
@@ -67,6 +85,8 @@ export interface TokenIssuerOptions {
   readonly issuer: string
   readonly audience: string
   readonly ttlSeconds: number
+  /** Default: no token ends before its time (tests, and processes without routes). */
+  readonly endings?: TokenEndings | undefined
   readonly now?: () => Date
 }
 
@@ -76,6 +96,8 @@ const skewSeconds = 5
 const longestToken = 8192
 /** An unknown key id causes a new read from the vault, but at most once per interval, whatever callers send. */
 const keyRefreshMs = 5000
+/** Known keys are read again after this time, so a key that is not published any more verifies nothing. */
+const keyLifetimeMs = 60_000
 
 /**
  * Access tokens by RFC 9068: `typ: at+jwt`, EdDSA only (the header's `alg` never chooses), fixed audience and issuer.
@@ -85,43 +107,57 @@ export function createTokenIssuer({
   issuer,
   audience,
   ttlSeconds,
+  endings,
   now = () => new Date(),
 }: TokenIssuerOptions): TokenIssuer {
   const verified = new LRUCache<string, VerifiedToken>({ max: 5000 })
   const publicKeyOf = createKeyLookup(keys, now)
 
   return {
-    async issue(claims) {
+    issuer,
+    audience,
+
+    async issue(claims, endsBy = null) {
       const { kid, privateKey } = await keys.signingKey('token')
       const issuedAt = Math.floor(now().getTime() / 1000)
+      const latest = endsBy === null ? Number.POSITIVE_INFINITY : Math.floor(endsBy.getTime() / 1000)
+      const expiresAt = Math.max(issuedAt, Math.min(issuedAt + ttlSeconds, latest))
       const scope = [...new Set(claims.scopes)].sort().join(' ')
-      const token = await new SignJWT({ client_id: claims.clientId, scope, ...tenancyOf(claims) })
+      const token = await new SignJWT({ client_id: claims.clientId, scope, ...ownClaims(claims) })
         .setProtectedHeader({ alg: algorithm, typ: tokenType, kid })
         .setIssuer(issuer)
         .setAudience(audience)
         .setSubject(claims.clientId)
         .setJti(uuidv7())
         .setIssuedAt(issuedAt)
-        .setExpirationTime(issuedAt + ttlSeconds)
+        .setExpirationTime(expiresAt)
         .sign(privateKey)
-      return { access_token: token, token_type: 'Bearer', expires_in: ttlSeconds, scope }
+      return { access_token: token, token_type: 'Bearer', expires_in: expiresAt - issuedAt, scope }
     },
 
     async verify(token) {
-      const nowSeconds = now().getTime() / 1000
-      const known = verified.get(token)
-      if (known !== undefined) {
-        if (known.expiresAt <= nowSeconds) throw new TokenRejectedError('expired')
-        return known
-      }
-      const payload = await verifySignature(token)
-      const result = readClaims(payload)
-      if (result.issuedAt > nowSeconds + skewSeconds) throw new TokenRejectedError('invalid')
-      verified.set(token, result)
-      return result
+      const result = await read(token)
+      if (endings?.hasEnded(result) !== true) return result
+      verified.delete(token)
+      throw new TokenRejectedError('invalid')
     },
 
+    read,
+
     jwks: async () => ({ keys: await keys.publicKeys('token') }),
+  }
+
+  async function read(token: string): Promise<VerifiedToken> {
+    const nowSeconds = now().getTime() / 1000
+    const known = verified.get(token)
+    if (known !== undefined) {
+      if (known.expiresAt <= nowSeconds) throw new TokenRejectedError('expired')
+      return known
+    }
+    const result = readClaims(await verifySignature(token))
+    if (result.issuedAt > nowSeconds + skewSeconds) throw new TokenRejectedError('invalid')
+    verified.set(token, result)
+    return result
   }
 
   async function verifySignature(token: string): Promise<JWTPayload> {
@@ -129,7 +165,7 @@ export function createTokenIssuer({
     try {
       const { kid } = decodeProtectedHeader(token)
       const key = kid === undefined ? undefined : await publicKeyOf(kid)
-      if (key === undefined) throw new TokenRejectedError('invalid')
+      if (key === undefined || !hasOneMeaning(token)) throw new TokenRejectedError('invalid')
       const options = {
         algorithms: [algorithm],
         typ: tokenType,
@@ -152,7 +188,7 @@ function createKeyLookup(keys: TokenKeys, now: () => Date) {
   let known: ReadonlyMap<string, CryptoKey | Uint8Array> = new Map()
   let readAt = Number.NEGATIVE_INFINITY
   return async (kid: string): Promise<CryptoKey | Uint8Array | undefined> => {
-    if (!known.has(kid) && now().getTime() - readAt >= keyRefreshMs) {
+    if (now().getTime() - readAt >= (known.has(kid) ? keyLifetimeMs : keyRefreshMs)) {
       const published = await keys.publicKeys('token')
       const entries = await Promise.all(
         published.map(async (jwk) => [jwk.kid ?? '', await importJWK(jwk, algorithm)] as const),
@@ -164,8 +200,10 @@ function createKeyLookup(keys: TokenKeys, now: () => Date) {
   }
 }
 
-function tenancyOf({ orgId, productId, trustedActorContext }: TokenClaims): JWTPayload {
+function ownClaims({ orgId, productId, trustedActorContext, secretId, clientRevision }: TokenClaims): JWTPayload {
   return {
+    client_revision: clientRevision,
+    ...(secretId === null ? {} : { secret_id: secretId }),
     ...(orgId === null ? {} : { org_id: orgId }),
     ...(productId === null ? {} : { product_id: productId }),
     ...(trustedActorContext ? { trusted_actor_context: true } : {}),
@@ -173,25 +211,42 @@ function tenancyOf({ orgId, productId, trustedActorContext }: TokenClaims): JWTP
 }
 
 function readClaims(payload: JWTPayload): VerifiedToken {
-  const { client_id: clientId, scope, jti, iat, exp } = payload
-  if (
-    typeof clientId !== 'string' ||
-    typeof scope !== 'string' ||
-    jti === undefined ||
-    iat === undefined ||
-    exp === undefined
-  ) {
-    throw new TokenRejectedError('invalid')
-  }
+  const { client_id: clientId, scope, sub, aud, jti, iat, exp } = payload
+  const isComplete = typeof clientId === 'string' && typeof scope === 'string' && typeof jti === 'string'
+  const isOurs = sub === clientId && typeof aud === 'string'
+  if (!isComplete || !isOurs || iat === undefined || exp === undefined) throw new TokenRejectedError('invalid')
   return {
     clientId,
     orgId: textOrNull(payload['org_id']),
     productId: textOrNull(payload['product_id']),
     scopes: scope.split(' ').filter((one) => one !== ''),
     trustedActorContext: payload['trusted_actor_context'] === true,
+    secretId: textOrNull(payload['secret_id']),
+    // A token from before this claim is older than any event that ends tokens.
+    clientRevision: typeof payload['client_revision'] === 'number' ? payload['client_revision'] : 0,
     tokenId: jti,
     issuedAt: iat,
     expiresAt: exp,
+  }
+}
+
+/**
+ * False if a member occurs twice in the header or in the claims, because readers would disagree about its value. Also
+ * false if the same bytes have another base64url text: a token has one form only.
+ */
+export function hasOneMeaning(token: string): boolean {
+  const parts = token.split('.').map((part) => ({ part, bytes: Buffer.from(part, 'base64url') }))
+  if (parts.some(({ part, bytes }) => bytes.toString('base64url') !== part)) return false
+  try {
+    for (const { bytes } of parts.slice(0, 2)) {
+      const text = bytes.toString('utf8')
+      readJsonText(text)
+      requireOneMeaning(text)
+    }
+    return true
+  } catch (error) {
+    if (error instanceof Problem || error instanceof SyntaxError) return false
+    throw error
   }
 }
 

@@ -13,10 +13,11 @@ import { drain, limitBytes, readAll } from './response-body.ts'
 
 /**
  * Why a call is made. The public-only rule does not apply to addresses that the configuration names for the purpose:
- * `service` (own services and object store), `provider`, `identity`, `image` (object store). It always applies to a webhook's
- * address. No other address may lead to a server of the platform, in any profile, whatever EGRESS_ALLOW contains.
+ * `service` (own services and object store), `provider`, `identity`, `image` (object store). It always applies to the
+ * addresses of webhooks and of clients' keys. No other address may lead to a server of the platform, in any profile,
+ * whatever EGRESS_ALLOW contains.
  */
-export type EgressPurpose = 'webhook' | 'image' | 'service' | 'provider' | 'identity'
+export type EgressPurpose = 'webhook' | 'client-keys' | 'image' | 'service' | 'provider' | 'identity'
 
 export interface EgressRequest {
   readonly purpose: EgressPurpose
@@ -261,6 +262,7 @@ function exemptOrigins(configuration: EgressConfiguration): Readonly<Record<Egre
   } = configuration
   return {
     webhook: new Set(),
+    'client-keys': new Set(),
     image: originsOf(s3Endpoint, s3PublicEndpoint),
     provider: originsOf(providerBaseUrl),
     identity: originsOf(keycloakBaseUrl),

@@ -9,6 +9,37 @@ export interface SigningKey {
   readonly publicJwk: JWK
 }
 
+/** A key pair as the vault keeps it. */
+export interface KeptSigningKey extends SigningKey {
+  readonly createdAt: Date
+}
+
+/**
+ * A new key signs after this time. Until then, verifiers that cached the key set (five minutes) and every process of
+ * the platform (30 seconds) have read it.
+ */
+export const publishedAheadMs = 360_000
+
+/** The longest life of a token (TOKEN_TTL_SECONDS is a day at most), and a minute for caches and clocks. */
+const longestUseMs = 86_460_000
+
+/** @param keys newest first */
+export function signingKeyAt(keys: readonly KeptSigningKey[], now: Date): KeptSigningKey | undefined {
+  return keys.find((key) => hasBegun(key, now)) ?? keys.at(-1)
+}
+
+/** The keys that sign, will sign, or signed tokens that may still be valid. */
+export function publishedKeysAt(keys: readonly KeptSigningKey[], now: Date): readonly KeptSigningKey[] {
+  return keys.filter((_, place) => {
+    const successor = keys[place - 1]
+    return successor === undefined || !hasBegun(successor, new Date(now.getTime() - longestUseMs))
+  })
+}
+
+function hasBegun({ createdAt }: KeptSigningKey, at: Date): boolean {
+  return at.getTime() - createdAt.getTime() >= publishedAheadMs
+}
+
 /** PKCS#8 DER of a new Ed25519 private key. */
 export function newSigningSecret(): Uint8Array {
   const { privateKey } = generateKeyPairSync('ed25519')

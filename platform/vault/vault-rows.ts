@@ -9,20 +9,25 @@ export type StoredSecret = Uint8Array | 'destroyed'
 export interface NamedSecret {
   readonly id: string
   readonly secret: Uint8Array
+  readonly createdAt: Date
 }
 
 interface Row {
   readonly id: string
   readonly wrapped: Buffer | null
   readonly master_key_id: string
+  readonly created_at: Date
   readonly destroyed_at: Date | null
 }
 
-/** Lock for the creation of the table. The number was chosen at random once. */
+/** Lock for the creation of the tables. The number was chosen at random once. */
 const migrationLock = 4_127_093_311
 
+/** The clocks of two processes differ by less, in milliseconds. */
+const clockGapMs = 600_000
+
 /**
- * The one table of the vault. Every secret in it is wrapped. A destroyed secret keeps its row, so it cannot be created
+ * The tables of the vault: the secrets, and ids that were used and must not be used again. Every secret is wrapped. A destroyed secret keeps its row, so it cannot be created
  * again.
  */
 export class VaultRows {
@@ -34,7 +39,7 @@ export class VaultRows {
     this.#ring = ring
   }
 
-  /** Creates the table. Safe to repeat, and in several processes at once. */
+  /** Creates the tables. Safe to repeat, and in several processes at once. */
   async migrate(): Promise<void> {
     await inTransaction(this.#pool, async (client) => {
       await client.query('select pg_advisory_xact_lock($1)', [migrationLock])
@@ -49,6 +54,12 @@ export class VaultRows {
           primary key (kind, id),
           check ((wrapped is null) = (destroyed_at is not null))
         )`)
+      await client.query(`
+        create table if not exists vault_used_once (
+          id text primary key,
+          usable_until timestamptz not null
+        )`)
+      await client.query('create index if not exists vault_used_once_until on vault_used_once (usable_until)')
     })
   }
 
@@ -60,7 +71,7 @@ export class VaultRows {
   /** By id. The result lacks ids without a row. Rejects for all if one row does not open. */
   async readMany(kind: string, ids: readonly string[]): Promise<ReadonlyMap<string, StoredSecret>> {
     const { rows } = await this.#pool.query<Row>(
-      'select id, wrapped, master_key_id, destroyed_at from vault_secrets where kind = $1 and id = any($2)',
+      'select id, wrapped, master_key_id, created_at, destroyed_at from vault_secrets where kind = $1 and id = any($2)',
       [kind, ids],
     )
     return new Map(rows.map((row) => [row.id, this.#opened(kind, row)]))
@@ -69,13 +80,13 @@ export class VaultRows {
   /** All secrets that are not destroyed, newest first. */
   async readAll(kind: string): Promise<readonly NamedSecret[]> {
     const { rows } = await this.#pool.query<Row>(
-      `select id, wrapped, master_key_id, destroyed_at from vault_secrets
+      `select id, wrapped, master_key_id, created_at, destroyed_at from vault_secrets
        where kind = $1 and destroyed_at is null order by created_at desc, id`,
       [kind],
     )
     return rows.flatMap((row) => {
       const secret = this.#opened(kind, row)
-      return secret === 'destroyed' ? [] : [{ id: row.id, secret }]
+      return secret === 'destroyed' ? [] : [{ id: row.id, secret, createdAt: row.created_at }]
     })
   }
 
@@ -112,6 +123,18 @@ export class VaultRows {
        on conflict (kind, id) do update set wrapped = null, destroyed_at = coalesce(vault_secrets.destroyed_at, clock_timestamp())`,
       [kind, id, this.#ring.wrapWith.id],
     )
+  }
+
+  /** True the first time, in any process. Forgets ids whose time ended well before `now`. */
+  async useOnce(id: string, until: Date, now: Date): Promise<boolean> {
+    await this.#pool.query('delete from vault_used_once where usable_until < $1', [
+      new Date(now.getTime() - clockGapMs),
+    ])
+    const { rowCount } = await this.#pool.query(
+      'insert into vault_used_once (id, usable_until) values ($1, $2) on conflict do nothing',
+      [id, until],
+    )
+    return rowCount === 1
   }
 
   #opened(kind: string, row: Row): StoredSecret {

@@ -4,7 +4,14 @@ import { LRUCache } from 'lru-cache'
 import { MissingKeyError, type KeyVault, type SigningPurpose } from '../kit/key-vault.ts'
 import { createPool, type Pool } from '../database/database.ts'
 import type { MasterKeyRing } from './master-keys.ts'
-import { newSigningSecret, signingKeyOf, type SigningKey } from './signing-keys.ts'
+import {
+  newSigningSecret,
+  publishedKeysAt,
+  signingKeyAt,
+  signingKeyOf,
+  type KeptSigningKey,
+  type SigningKey,
+} from './signing-keys.ts'
 import { SubjectKeyReader } from './subject-key-reader.ts'
 import { VaultRows, type StoredSecret } from './vault-rows.ts'
 
@@ -14,6 +21,7 @@ export interface VaultOptions {
   readonly masterKeys: MasterKeyRing
   /** Used instead of an own pool. `close` does not end it. */
   readonly pool?: Pool
+  readonly now?: () => Date
 }
 
 /** Creates a secret of each kind. Webhooks need one of 24 bytes, or a key pair (PKCS#8 DER, Ed25519). */
@@ -33,14 +41,15 @@ const cacheMs = 30_000
 const theOne = 'current'
 
 /** Opens the vault and creates its table if missing. Rejects if the database is away. */
-export async function openVault({ url, masterKeys, pool }: VaultOptions): Promise<Vault> {
+export async function openVault({ url, masterKeys, pool, now = () => new Date() }: VaultOptions): Promise<Vault> {
   const own = pool ?? createPool({ url, max: 4, name: 'vault' })
   try {
     const rows = new VaultRows(own, masterKeys)
     await rows.migrate()
     const pepper = await rows.getOrCreate('pepper', theOne, () => randomBytes(32))
     if (pepper === 'destroyed') throw new MissingKeyError('pepper', theOne)
-    return new Vault(rows, createSecretKey(pepper), pool === undefined ? () => own.end() : async () => undefined)
+    const end = pool === undefined ? () => own.end() : async () => undefined
+    return new Vault(rows, createSecretKey(pepper), { end, now })
   } catch (error) {
     if (pool === undefined) await own.end()
     throw error
@@ -56,16 +65,22 @@ export class Vault implements KeyVault {
   readonly #subjectKeys: SubjectKeyReader
   readonly #pepper: KeyObject
   readonly #end: () => Promise<void>
+  readonly #now: () => Date
   readonly #subjects = new LRUCache<string, StoredSecret>({ max: cachedSubjects, ttl: cacheMs })
   // Secrets that another process destroyed are not used again, so only the autopurge removes them.
   readonly #secrets = new LRUCache<string, Uint8Array>({ max: cachedSubjects, ttl: cacheMs, ttlAutopurge: true })
-  readonly #signing = new LRUCache<SigningPurpose, readonly SigningKey[]>({ max: 10, ttl: cacheMs })
+  readonly #signing = new LRUCache<SigningPurpose, readonly KeptSigningKey[]>({ max: 10, ttl: cacheMs })
 
-  constructor(rows: VaultRows, pepper: KeyObject, end: () => Promise<void>) {
+  constructor(
+    rows: VaultRows,
+    pepper: KeyObject,
+    { end, now }: { readonly end: () => Promise<void>; readonly now: () => Date },
+  ) {
     this.#rows = rows
     this.#subjectKeys = new SubjectKeyReader(rows)
     this.#pepper = pepper
     this.#end = end
+    this.#now = now
   }
 
   async subjectKeyForWriting(orgId: string, subjectId: string): Promise<StoredSecret> {
@@ -133,25 +148,37 @@ export class Vault implements KeyVault {
     this.#secrets.set(`${kind}/${id}`, secret)
   }
 
-  /** The newest key pair of a purpose, created if missing. */
+  /** The key pair that signs now, created if missing: the newest that was published long enough. */
   async signingKey(purpose: SigningPurpose): Promise<SigningKey> {
-    const [newest] = await this.#signingKeys(purpose)
-    if (newest === undefined) throw new MissingKeyError('signing', purpose)
-    return newest
+    const key = signingKeyAt(await this.#signingKeys(purpose), this.#now())
+    if (key === undefined) throw new MissingKeyError('signing', purpose)
+    return key
   }
 
-  /** Public halves of all key pairs of a purpose, newest first, for verification and for a JWKS. */
+  /**
+   * Public halves of the key pairs of a purpose, newest first, for verification and for a JWKS. An old key disappears
+   * after its last token ended. Keys of receipts stay for good.
+   */
   async publicKeys(purpose: SigningPurpose): Promise<readonly JWK[]> {
-    return (await this.#signingKeys(purpose)).map((key) => key.publicJwk)
+    const keys = await this.#signingKeys(purpose)
+    const published = purpose === 'receipt' ? keys : publishedKeysAt(keys, this.#now())
+    return published.map((key) => key.publicJwk)
   }
 
-  /** Adds a key pair that signs from now on. The older ones still verify. */
+  /** Adds a key pair. It is published at once, and signs when every process and verifier knows it. */
   async rotateSigningKey(purpose: SigningPurpose): Promise<SigningKey> {
+    // The first pair must be the older one.
+    await this.#signingKeys(purpose)
     const secret = newSigningSecret()
     const key = await signingKeyOf(secret)
     await this.#rows.getOrCreate(signingKind(purpose), key.kid, () => secret)
     this.#signing.delete(purpose)
     return key
+  }
+
+  /** True for the first use of an id, whichever process asks. The use is remembered until `until`. */
+  async useOnce(id: string, { until, now }: { readonly until: Date; readonly now: Date }): Promise<boolean> {
+    return this.#rows.useOnce(this.fingerprint(`once\0${id}`), until, now)
   }
 
   /** Hex HMAC-SHA-256 with the pepper, to compare values that must not be stored unencrypted. */
@@ -163,13 +190,16 @@ export class Vault implements KeyVault {
     await this.#end()
   }
 
-  async #signingKeys(purpose: SigningPurpose): Promise<readonly SigningKey[]> {
+  async #signingKeys(purpose: SigningPurpose): Promise<readonly KeptSigningKey[]> {
     const cached = this.#signing.get(purpose)
     if (cached !== undefined) return cached
     const kind = signingKind(purpose)
     // The first pair has a fixed name, so processes that start at once get the same pair.
     await this.#rows.getOrCreate(kind, 'first', newSigningSecret)
-    const keys = await Promise.all((await this.#rows.readAll(kind)).map(({ secret }) => signingKeyOf(secret)))
+    const stored = await this.#rows.readAll(kind)
+    const keys = await Promise.all(
+      stored.map(async ({ secret, createdAt }) => ({ ...(await signingKeyOf(secret)), createdAt })),
+    )
     this.#signing.set(purpose, keys)
     return keys
   }

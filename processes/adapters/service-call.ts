@@ -17,7 +17,7 @@ export interface ServiceCalls {
 }
 
 /** The answer of a service. The body is undefined if it is no JSON. */
-interface ServiceReply {
+export interface ServiceReply {
   readonly status: number
   readonly body: unknown
 }

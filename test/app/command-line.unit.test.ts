@@ -16,6 +16,8 @@ test.each([
     ['verify', 'receipt', 'receipt.json', '--jwks', 'keys.json'],
     { name: 'verify-receipt', order: { file: 'receipt.json', jwks: 'keys.json' } },
   ],
+  [['keys', 'rotate', 'token'], { name: 'rotate-key', purpose: 'token' }],
+  [['keys', 'rotate', 'actor-context'], { name: 'rotate-key', purpose: 'actor-context' }],
   [['serve', '--role', 'processor', '--role', 'api', '--role=api'], { name: 'serve', roles: ['api', 'processor'] }],
 ])('%j is understood', (args, command) => {
   expect(readCommand(args)).toEqual(command)
@@ -53,6 +55,10 @@ const register = ['clients', 'register', '--new-org', '--new-product']
 test.each([
   [['sevre'], 'there is no command sevre'],
   [['clients', 'list'], 'there is no command clients list'],
+  [['keys', 'list'], 'there is no command keys list'],
+  [['keys', 'rotate'], 'keys rotate takes one of token, receipt, actor-context'],
+  [['keys', 'rotate', 'webhook'], 'keys rotate takes one of'],
+  [['keys', 'rotate', 'token', 'receipt'], 'keys rotate takes one of'],
   [['verify'], 'there is no command verify'],
   [['verify', 'token'], 'there is no command verify token'],
   [['verify', 'receipt', '--jwks', 'keys.json'], 'takes one file'],

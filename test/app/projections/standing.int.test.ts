@@ -11,11 +11,11 @@ import { OperatorLocks } from '../../../projections/rebuild/operator-locks.ts'
 import { ensureRuntimeSchema } from '../../../projections/runtime/schema.ts'
 import { catalogue } from '../../../streams/catalogue.ts'
 import { consentTypes } from '../../../streams/consent-type/aggregate.ts'
-import { oauthClients } from '../../../streams/oauth-client/aggregate.ts'
+import { reservations } from '../../../streams/reservation/aggregate.ts'
 import { openEventStore, type EventStore } from '../../../streams/store/event-store.ts'
 import { formatPosition, type Position } from '../../../platform/kit/positions.ts'
 import { fixedKeys } from '../../golden-events/golden-file.ts'
-import { clientFact, consentTypeFact, ids } from '../../streams/facts.ts'
+import { at, consentTypeFact, ids } from '../../streams/facts.ts'
 import { embeddedEventStore, type TestEventStore } from '../../support/event-store.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 
@@ -44,7 +44,8 @@ beforeAll(async () => {
       ).position,
     )
     // An event that no projector sees.
-    await store.append(oauthClients.of(v4()), 'no_stream', [clientFact('OauthClientRegistered')], {
+    const released = { type: 'ReservationReleased', data: { claimId: ids.claim, releasedAt: at(1) } } as const
+    await store.append(reservations.of(ids.org, v4()), 'no_stream', [released], {
       commandId: v4(),
       correlationId: v4(),
     })

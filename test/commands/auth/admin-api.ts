@@ -3,11 +3,13 @@ import type { InjectOptions } from 'fastify'
 import { seedScopes } from '../../../app/client-registration.ts'
 import { projectedStreams } from '../../../app/projections/projected-streams.ts'
 import { authAdminRoutes } from '../../../commands/auth/client-routes.ts'
+import { createClientKeys } from '../../../commands/auth/client-keys.ts'
 import { authRoutes } from '../../../commands/auth/routes.ts'
 import { scopeWriteRoutes } from '../../../commands/auth/scope-routes.ts'
 import { createPool } from '../../../platform/database/database.ts'
 import { createCursors } from '../../../platform/http/cursors.ts'
 import { createTokenIssuer } from '../../../platform/http/tokens.ts'
+import { createEgress } from '../../../platform/outbound/egress.ts'
 import { connectObjectStore } from '../../../platform/storage/object-store.ts'
 import { oauthClientsProjector } from '../../../projections/auth/oauth-clients.projector.ts'
 import { oauthScopesProjector } from '../../../projections/auth/oauth-scopes.projector.ts'
@@ -70,6 +72,8 @@ export async function openAdminApi(): Promise<AdminApi> {
   })
   const tokens = createTokenIssuer({ keys: world.vault, issuer: 'i', audience: 'a', ttlSeconds: 60 })
   const cursors = createCursors({ key: randomBytes(32) })
+  const egress = createEgress({ configuration: world.configuration })
+  const clientKeys = createClientKeys({ egress, configuration: world.configuration, now: world.now })
   const processOf = (store: EventStore) =>
     startApplication({
       env: { ADMIN_API_SECRET: adminSecret, READ_YOUR_WRITES_MS: '10000' },
@@ -78,7 +82,7 @@ export async function openAdminApi(): Promise<AdminApi> {
           prefix: 'auth',
           documentedAt: 'prefixed',
           routes: (app) => {
-            const deps = { ...world, store, tokens }
+            const deps = { ...world, store, tokens, clientKeys }
             authRoutes(app, deps)
             authAdminRoutes(app, deps)
             scopeWriteRoutes(app, deps)

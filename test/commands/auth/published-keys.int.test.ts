@@ -1,35 +1,59 @@
 import { decodeProtectedHeader, type JWK } from 'jose'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { authRoutes } from '../../../commands/auth/routes.ts'
-import { createTokenIssuer } from '../../../platform/http/tokens.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { signReceipt, verifyReceipt } from '../../../contracts/consent/receipt.ts'
 import { toConsentDecisionRecord } from '../../../contracts/consent/record.ts'
-import { startApplication, type TestApplication } from '../../platform/http/test-application.ts'
 import { at, consentFact } from '../../streams/facts.ts'
 import { openDecisionWorld, type DecisionWorld } from '../handling/decision-world.ts'
+import { registerTestClient, startAuthApi, type AuthApi } from './auth-api.ts'
 
 let world: DecisionWorld
-let t: TestApplication
+let api: AuthApi
 
 beforeAll(async () => {
   world = await openDecisionWorld()
-  const tokens = createTokenIssuer({ keys: world.vault, issuer: 'i', audience: 'a', ttlSeconds: 60 })
-  t = await startApplication({
-    services: [{ prefix: 'auth', documentedAt: 'prefixed', routes: (app) => authRoutes(app, { ...world, tokens }) }],
-  })
+  api = await startAuthApi(world)
 })
 
 afterAll(async () => {
-  await t.app.close()
+  await api.close()
   await world.close()
 })
 
+const sixMinutes = 360
+const oneDay = 86_400
+
 async function published(): Promise<readonly JWK[]> {
-  const answer = await t.app.inject({ url: '/v1/auth/.well-known/jwks.json' })
+  const answer = await api.t.app.inject({ url: '/v1/auth/.well-known/jwks.json' })
   return answer.json<{ keys: JWK[] }>().keys
 }
 
-it('the published keys verify receipts from before and after a key replacement, and contain no private part', async () => {
+const kids = async () => (await published()).map(({ kid }) => kid)
+const kidOf = (token: string) => decodeProtectedHeader(token).kid
+
+test('a new token key is published before it signs; the old one disappears after its last token', async () => {
+  const client = await registerTestClient(world)
+  const old = await api.tokenOf(client)
+  const { kid } = await world.vault.rotateSigningKey('token')
+  expect(await kids()).toContain(kid)
+  expect(kidOf(await api.tokenOf(client))).toBe(kidOf(old))
+
+  world.pass(sixMinutes)
+  const renewed = await api.tokenOf(client)
+  expect(kidOf(renewed)).toBe(kid)
+  expect([await api.use(old), await api.use(renewed)]).toEqual([
+    [200, undefined],
+    [200, undefined],
+  ])
+  expect(await kids()).toContain(kidOf(old))
+
+  world.pass(oneDay)
+  expect(await kids()).toContain(kidOf(old))
+  world.pass(60)
+  expect(await kids()).not.toContain(kidOf(old))
+  expect(await kids()).toContain(kid)
+})
+
+test('the published keys verify receipts from before and after a key replacement, and contain no private part', async () => {
   const facts = {
     issuer: 'i',
     record: toConsentDecisionRecord(consentFact('ConsentRecorded').data),
@@ -39,10 +63,11 @@ it('the published keys verify receipts from before and after a key replacement, 
   const before = await signReceipt(world.vault, facts)
   const first = await published()
   await world.vault.rotateSigningKey('receipt')
+  world.pass(sixMinutes + oneDay + 600)
   const after = await signReceipt(world.vault, facts)
   const both = await published()
 
-  expect(decodeProtectedHeader(after).kid).not.toBe(decodeProtectedHeader(before).kid)
+  expect(kidOf(after)).not.toBe(kidOf(before))
   for (const receipt of [before, after])
     expect(await verifyReceipt(receipt, both)).toMatchObject({ record: facts.record })
   await expect(verifyReceipt(after, first)).rejects.toMatchObject({ reason: 'unknown-key' })

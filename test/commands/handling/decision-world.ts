@@ -32,7 +32,13 @@ export interface DecisionWorldOptions {
 export async function openDecisionWorld({ hasOwnNode = false }: DecisionWorldOptions = {}): Promise<DecisionWorld> {
   const [node, database] = await Promise.all([hasOwnNode ? embeddedEventStore() : freshEventStore(), freshDatabase()])
   const masterKeys = parseMasterKeys(`test:${randomBytes(32).toString('base64')}`)
-  const vault = await openVault({ url: database.vaultUrl, masterKeys })
+  let passedMs = 0
+  // Postgres gives keys their age, so the vault counts from the real time.
+  const vault = await openVault({
+    url: database.vaultUrl,
+    masterKeys,
+    now: () => new Date(Date.now() + passedMs),
+  })
   const stores: EventStore[] = []
   const storeOf = async (events: Catalogue, url = node.url): Promise<EventStore> => {
     const opened = await openEventStore({ url, catalogue: events, vault })
@@ -41,7 +47,7 @@ export async function openDecisionWorld({ hasOwnNode = false }: DecisionWorldOpt
   }
   const store = await storeOf(catalogue)
   const otherStore = await storeOf(catalogue)
-  let time = Date.parse('2026-03-01T10:00:00.000Z')
+  const begin = Date.parse('2026-03-01T10:00:00.000Z')
   return {
     store,
     otherStore,
@@ -50,9 +56,9 @@ export async function openDecisionWorld({ hasOwnNode = false }: DecisionWorldOpt
     vault,
     configuration: loadConfiguration({}),
     orgId: tenantOfFact(randomUUID()),
-    now: () => new Date(time),
+    now: () => new Date(begin + passedMs),
     pass: (seconds) => {
-      time += Math.round(seconds * 1000)
+      passedMs += Math.round(seconds * 1000)
     },
     close: async () => {
       await Promise.all(stores.map((opened) => opened.close()))

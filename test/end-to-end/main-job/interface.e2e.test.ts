@@ -311,7 +311,7 @@ test('the document is OpenAPI 3.1, each operation once, every schema under its o
     expect(paths).toContain(expected)
 })
 
-test('exactly the POST operations accept an Idempotency-Key, except that for a token', () => {
+test('every POST but those of OAuth takes an Idempotency-Key, and nothing else does', () => {
   const parametersOf = (path: string, method: string) =>
     Object.values(Object(at(document, 'paths', path, method, 'parameters') ?? []) as object)
   const keyed = operations.filter(({ path, method }) =>
@@ -319,7 +319,7 @@ test('exactly the POST operations accept an Idempotency-Key, except that for a t
       (parameter) => at(parameter, 'in') === 'header' && at(parameter, 'name') === 'idempotency-key',
     ),
   )
-  const posts = operations.filter(({ path, method }) => method === 'POST' && path !== '/v1/auth/oauth/token')
+  const posts = operations.filter(({ path, method }) => method === 'POST' && !path.startsWith('/v1/auth/oauth/'))
   expect(posts.length).toBeGreaterThan(5)
   expect(keyed).toEqual(posts)
 })
@@ -500,9 +500,10 @@ test('the document has If-None-Match for a 304, If-Match for a 412, and Prefer f
       .map(({ operationId }) => operationId)
       .toSorted(),
   ).toEqual(['createAssessment', 'getAiReview', 'getAssessment', 'submitAssessment', 'supersedeAiReview'])
+  const limitedForms = ['introspectToken', 'issueToken', 'revokeToken']
   const answering429 = operations.filter(({ answers }) => '429' in answers)
   expect(answering429).toEqual(
-    operations.filter(({ scopes, operationId }) => scopes !== undefined || operationId === 'issueToken'),
+    operations.filter(({ scopes, operationId }) => scopes !== undefined || limitedForms.includes(operationId)),
   )
 })
 

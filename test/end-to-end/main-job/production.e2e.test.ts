@@ -80,6 +80,7 @@ test('/health shows its checks, without settings or the admin secret', async () 
   expect(checks.map(({ name }) => name).toSorted()).toEqual([
     'channels',
     'database',
+    'ended_tokens',
     'event_store',
     'event_store_room',
     'first_catch_up',

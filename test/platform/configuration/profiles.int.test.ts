@@ -140,6 +140,8 @@ async function call(profile: Profile, options: InjectOptions, claims: Partial<To
     productId: anyId,
     scopes,
     trustedActorContext: false,
+    secretId: null,
+    clientRevision: 0,
     ...claims,
   })
   return app.inject({ ...options, headers: { authorization: `Bearer ${access_token}`, ...options.headers } })

@@ -44,6 +44,8 @@ export const client: TokenClaims = {
   productId: null,
   scopes: ['things:write'],
   trustedActorContext: false,
+  secretId: null,
+  clientRevision: 0,
 }
 
 const ThingBody = Type.Object(

@@ -22,8 +22,8 @@ afterAll(async () => {
   await database.drop()
 })
 
-async function open(ring: MasterKeyRing = masterKeys): Promise<Vault & AsyncDisposable> {
-  const vault = await openVault({ url: database.vaultUrl, masterKeys: ring })
+async function open(ring: MasterKeyRing = masterKeys, now = () => new Date()): Promise<Vault & AsyncDisposable> {
+  const vault = await openVault({ url: database.vaultUrl, masterKeys: ring, now })
   return Object.assign(vault, { [Symbol.asyncDispose]: () => vault.close() })
 }
 
@@ -207,14 +207,43 @@ describe('signing keys', () => {
     expect(verify(null, Buffer.from('m'), publicKey, sign(null, Buffer.from('m'), key.privateKey))).toBe(true)
   })
 
-  test('after a rotation the newest key signs and all are published; purposes share no keys', async () => {
-    await using vault = await open()
-    const before = await vault.signingKey('receipt')
-    const rotated = await vault.rotateSigningKey('receipt')
+  test.each(['receipt', 'actor-context'] as const)(
+    'a new key of purpose %s is published in every process before it signs; purposes share no keys',
+    async (purpose) => {
+      let ahead = 0
+      const now = () => new Date(Date.now() + ahead)
+      await using vault = await open(masterKeys, now)
+      await using other = await open(masterKeys, now)
+      const before = await vault.signingKey(purpose)
+      const rotated = await vault.rotateSigningKey(purpose)
+      const kids = async (each: Vault) => (await each.publicKeys(purpose)).map(({ kid }) => kid)
 
-    expect((await vault.signingKey('receipt')).kid).toBe(rotated.kid)
-    expect((await vault.publicKeys('receipt')).map(({ kid }) => kid)).toEqual([rotated.kid, before.kid])
-    expect((await vault.publicKeys('token')).map(({ kid }) => kid)).not.toContain(before.kid)
+      expect((await vault.signingKey(purpose)).kid).toBe(before.kid)
+      expect([await kids(vault), await kids(other)]).toEqual([
+        [rotated.kid, before.kid],
+        [rotated.kid, before.kid],
+      ])
+      ahead = 6 * 60_000
+      expect((await vault.signingKey(purpose)).kid).toBe(rotated.kid)
+      expect((await other.signingKey(purpose)).kid).toBe(rotated.kid)
+      ahead = 2 * 86_400_000
+      expect(await kids(vault)).toEqual(purpose === 'receipt' ? [rotated.kid, before.kid] : [rotated.kid])
+      expect((await vault.publicKeys('token')).map(({ kid }) => kid)).not.toContain(before.kid)
+    },
+  )
+
+  test('a rotation before the first key was needed leaves one key to sign at once', async () => {
+    const fresh = await freshDatabase()
+    const vault = await openVault({ url: fresh.vaultUrl, masterKeys })
+    try {
+      const rotated = await vault.rotateSigningKey('token')
+      const signing = await vault.signingKey('token')
+      expect(signing.kid).not.toBe(rotated.kid)
+      expect((await vault.publicKeys('token')).map(({ kid }) => kid)).toEqual([rotated.kid, signing.kid])
+    } finally {
+      await vault.close()
+      await fresh.drop()
+    }
   })
 })
 

@@ -1,3 +1,4 @@
+import { createClientKeys } from '../../../commands/auth/client-keys.ts'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { openActorReader } from '../../../app/actor-contexts.ts'
 import { projectedStreams } from '../../../app/projections/projected-streams.ts'
@@ -106,7 +107,8 @@ export async function openUsersApi(): Promise<UsersApi> {
     const egress = createEgress({ configuration })
     const { vault, now } = world
     const actors = await openActorReader({ configuration, store, vault, now, pool, isCurrent, egress, stop })
-    const deps = { ...world, configuration, store, tokens: issuer, pool, objects, cursors, isCurrent }
+    const clientKeys = createClientKeys({ egress, configuration, now })
+    const deps = { ...world, configuration, store, clientKeys, tokens: issuer, pool, objects, cursors, isCurrent }
     const t = await startApplication({
       env: { ADMIN_API_SECRET: adminSecret, ...env },
       services: [

@@ -1,0 +1,83 @@
+import type { FastifyRequest } from 'fastify'
+import { isUuid } from '../../platform/http/formats.ts'
+import { TokenEndpointError, tokenEndpointError } from '../../platform/http/token-endpoint-errors.ts'
+import type { TokenIssuer } from '../../platform/http/tokens.ts'
+import { areEqualSecrets } from '../../platform/kit/sealed-bytes.ts'
+import { liveSecrets, oauthClients, type RegisteredOauthClient } from '../../streams/oauth-client/aggregate.ts'
+import type { CommandDependencies } from '../handling/dependencies.ts'
+import { verifyAssertion } from './client-assertion.ts'
+import type { ClientKeys } from './client-keys.ts'
+import { readCredentials, type ClientCredentials } from './credentials.ts'
+
+export interface AuthDependencies extends CommandDependencies {
+  readonly clientKeys: ClientKeys
+  readonly tokens: TokenIssuer
+}
+
+export interface AuthenticatedClient {
+  readonly client: RegisteredOauthClient
+  /** Null with an assertion. */
+  readonly secretId: string | null
+  /** The end of the secret. A token ends then, too. */
+  readonly endsBy: Date | null
+}
+
+type AuthenticatedRequest = FastifyRequest<{ Body: Parameters<typeof readCredentials>[1] }>
+
+/** The client that sends a form. Rejects with a `TokenEndpointError`, and counts wrong credentials of an address. */
+export type AuthenticateClient = (request: AuthenticatedRequest) => Promise<AuthenticatedClient>
+
+export function tokenEndpointOf({ baseUrl }: { readonly baseUrl: string }): string {
+  return `${baseUrl}/v1/auth/oauth/token`
+}
+
+export function createClientAuthentication(deps: Omit<AuthDependencies, 'tokens'>): AuthenticateClient {
+  const { store, vault, configuration, clientKeys, now } = deps
+  const audience = tokenEndpointOf(configuration)
+
+  return async (request) => {
+    try {
+      return await authenticate(readCredentials(request.headers.authorization, request.body))
+    } catch (error) {
+      if (error instanceof TokenEndpointError) request.server.rateLimits.credentialsRefused(request)
+      throw error
+    }
+  }
+
+  async function authenticate(credentials: ClientCredentials): Promise<AuthenticatedClient> {
+    const id = credentials.clientId.toLowerCase()
+    const state = isUuid(id) ? (await store.load(oauthClients.of(id))).state : oauthClients.initialState
+    const client = state.status === 'active' ? state : undefined
+    const found =
+      'assertion' in credentials
+        ? await byAssertion(client, credentials.assertion)
+        : bySecret(client, credentials.clientSecret)
+    if (found === undefined) throw tokenEndpointError('invalid_client')
+    return found
+  }
+
+  /** An unknown client takes the same comparison, so the time of the answer shows nothing. */
+  function bySecret(client: RegisteredOauthClient | undefined, secret: string): AuthenticatedClient | undefined {
+    const secrets = client === undefined ? [] : liveSecrets(client, now())
+    const given = vault.fingerprint(secret)
+    const nobodys = vault.fingerprint('no such client')
+    const matches = [0, 1].map((place) => areEqualSecrets(given, secrets[place]?.hash ?? nobodys))
+    const right = secrets[matches.indexOf(true)]
+    if (client === undefined || right === undefined) return undefined
+    const { secretId, expiresAt } = right
+    return { client, secretId, endsBy: expiresAt === null ? null : new Date(expiresAt) }
+  }
+
+  /** The last step uses the assertion up, so a wrong one uses up nothing. */
+  async function byAssertion(
+    client: RegisteredOauthClient | undefined,
+    assertion: string,
+  ): Promise<AuthenticatedClient | undefined> {
+    if (client?.authMethod !== 'private_key_jwt') return undefined
+    const verified = await verifyAssertion(assertion, { client, audience, keys: clientKeys, now: now() })
+    if (verified === undefined) return undefined
+    const { jti, until } = verified
+    const isFirst = await vault.useOnce(`client assertion\0${client.clientId}\0${jti}`, { until, now: now() })
+    return isFirst ? { client, secretId: null, endsBy: null } : undefined
+  }
+}

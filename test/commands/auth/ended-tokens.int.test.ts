@@ -1,0 +1,143 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { followTokenEndings } from '../../../contracts/auth/token-endings.ts'
+import { catalogue } from '../../../streams/catalogue.ts'
+import { oauthClients } from '../../../streams/oauth-client/aggregate.ts'
+import { oauthClientEvents, type OauthClientEvent } from '../../../streams/oauth-client/events.ts'
+import { createCatalogue } from '../../../streams/store/catalogue.ts'
+import { openDecisionWorld, type DecisionWorld } from '../handling/decision-world.ts'
+import { append, registerTestClient, startAuthApi, type AuthApi, type TestClient } from './auth-api.ts'
+
+/** Of a program that does not know one of the types. */
+const { OauthClientEnabled: _, ...knownEvents } = oauthClientEvents
+const ofOlderProgram = createCatalogue([{ category: oauthClients.category, events: knownEvents }])
+
+let world: DecisionWorld
+/** Two API processes with one log. */
+let api: AuthApi
+let other: AuthApi
+
+beforeAll(async () => {
+  world = await openDecisionWorld()
+  api = await startAuthApi(world)
+  other = await startAuthApi(world, world.otherStore)
+})
+
+afterAll(async () => {
+  await Promise.all([api.close(), other.close()])
+  await world.close()
+})
+
+const at = () => world.now().toISOString()
+const valid = [200, undefined]
+const refused = [401, 'token-invalid']
+
+/** Until both processes refuse the token. The bound is generous: the machine may be busy. */
+async function untilRefused(token: string): Promise<void> {
+  for (const each of [api, other]) await expect.poll(() => each.use(token), { timeout: 20_000 }).toEqual(refused)
+}
+
+/** Both processes have the token in their cache of verified tokens. */
+async function tokenInUse(client: TestClient): Promise<string> {
+  const token = await api.tokenOf(client)
+  expect([await api.use(token), await other.use(token)]).toEqual([valid, valid])
+  return token
+}
+
+const disable = ({ clientId }: TestClient) =>
+  append(world, clientId, { type: 'OauthClientDisabled', data: { clientId, disabledAt: at() } })
+const enable = ({ clientId }: TestClient) =>
+  append(world, clientId, { type: 'OauthClientEnabled', data: { clientId, enabledAt: at() } })
+
+test('a token that is revoked at one process is refused by both, and by a process that starts later', async () => {
+  const client = await registerTestClient(world)
+  const [token, kept] = [await tokenInUse(client), await tokenInUse(client)]
+  const { clientId: client_id, secret: client_secret } = client
+  expect((await other.post('revoke', { client_id, client_secret, token })).status).toBe(200)
+  await untilRefused(token)
+  const restarted = await startAuthApi(world, world.otherStore)
+  expect([await restarted.use(token), await restarted.use(kept), await api.use(kept)]).toEqual([refused, valid, valid])
+  await restarted.close()
+})
+
+test('a disabled client ends all of its tokens; enabled again, only its new ones are valid', async () => {
+  const client = await registerTestClient(world)
+  const token = await tokenInUse(client)
+  await disable(client)
+  await untilRefused(token)
+  await enable(client)
+  // The clock stands still: both tokens have the same `iat`.
+  const renewed = await tokenInUse(client)
+  await untilRefused(token)
+  expect([await api.use(renewed), await other.use(renewed)]).toEqual([valid, valid])
+})
+
+test('a narrowed client ends its older tokens, by the order of events', async () => {
+  const client = await registerTestClient(world)
+  const { clientId } = client
+  const token = await tokenInUse(client)
+  const described = { name: 'a client', productId: null, trustedActorContext: false, jwks: null, jwksUri: null }
+  await append(
+    world,
+    clientId,
+    { type: 'OauthClientChanged', data: { ...described, clientId, scopes: ['things:read'], changedAt: at() } },
+    { type: 'OauthClientNarrowed', data: { clientId, narrowedAt: at() } },
+  )
+  await untilRefused(token)
+  const renewed = await tokenInUse(client)
+  expect((await api.issuer.verify(renewed)).scopes).toEqual(['things:read'])
+})
+
+test('a deleted client ends all of its tokens', async () => {
+  const client = await registerTestClient(world)
+  const { clientId } = client
+  const token = await tokenInUse(client)
+  await append(world, clientId, { type: 'OauthClientDeleted', data: { clientId, deletedAt: at() } })
+  await untilRefused(token)
+})
+
+test('a removed secret ends the tokens that it gave, and no others', async () => {
+  const client = await registerTestClient(world)
+  const { clientId, secretId: firstId } = client
+  const [secretId, secret] = [randomUUID(), randomUUID()]
+  const added = { clientId, secretId, hash: world.vault.fingerprint(secret), expiresAt: null, fingerprint: null }
+  await append(world, clientId, { type: 'OauthClientSecretAdded', data: { ...added, addedAt: at() } })
+  const [ofFirst, ofSecond] = [await tokenInUse(client), await tokenInUse({ ...client, secret })]
+  await append(world, clientId, {
+    type: 'OauthClientSecretRemoved',
+    data: { clientId, secretId: firstId, removedAt: at() },
+  })
+  await untilRefused(ofFirst)
+  expect([await api.use(ofSecond), await other.use(ofSecond)]).toEqual([valid, valid])
+})
+
+test('without the event store, tokens are verified for ten seconds and refused later', async () => {
+  const token = await api.issuer.read(await api.tokenOf(await registerTestClient(world)))
+  const store = await world.storeOf(catalogue)
+  let clock = 0
+  const endings = followTokenEndings({ store, now: world.now, clockMs: () => clock })
+  expect(endings.isCurrent()).toBe(false)
+  expect(() => endings.hasEnded(token)).toThrow('whether tokens were revoked')
+  await endings.caughtUp
+  expect([endings.hasEnded(token), endings.isCurrent()]).toEqual([false, true])
+  await store.close()
+  clock = 10_000
+  expect([endings.hasEnded(token), endings.isCurrent()]).toEqual([false, true])
+  clock = 10_001
+  expect(endings.isCurrent()).toBe(false)
+  expect(() => endings.hasEnded(token)).toThrow('whether tokens were revoked')
+  await endings.close()
+})
+
+test('an unreadable event of a client ends the tokens of that client only', async () => {
+  const newer = await registerTestClient(world)
+  const older = await registerTestClient(world)
+  const token = await tokenInUse(newer)
+  const alien: OauthClientEvent = { type: 'OauthClientEnabled', data: { clientId: newer.clientId, enabledAt: at() } }
+  await append(world, newer.clientId, alien)
+  const follower = followTokenEndings({ store: await world.storeOf(ofOlderProgram), now: world.now })
+  await follower.caughtUp
+  expect(follower.hasEnded(await api.issuer.read(token))).toBe(true)
+  expect(follower.hasEnded(await api.issuer.read(await tokenInUse(older)))).toBe(false)
+  await follower.close()
+})
