@@ -159,11 +159,18 @@ const publicProduct = { ...ofOrganisation, productId: ids.product }
 /** The events of the users channel for the same story. */
 export const usersPublicFact = factsOf<UsersChannelEvent>({
   'users.created': {
-    ...{ userId, externalId, userType: 'clinician', ...organisations, ...cause(1) },
+    userId,
+    externalId,
+    userType: 'clinician',
+    ...organisations,
+    ...cause(1),
     ...envelope('users.created', 1),
   },
   'users.updated': {
-    ...{ userId, members: ['displayName'], ...organisations, ...cause(5) },
+    userId,
+    members: ['displayName'],
+    ...organisations,
+    ...cause(5),
     ...envelope('users.updated', 5),
   },
   'users.suspended': { ...account, ...cause(10), ...envelope('users.suspended', 10) },
@@ -175,11 +182,19 @@ export const usersPublicFact = factsOf<UsersChannelEvent>({
   'users.product_access.granted': { ...publicProduct, ...cause(2), ...envelope('users.product_access.granted', 2) },
   'users.product_access.revoked': { ...publicProduct, ...cause(3), ...envelope('users.product_access.revoked', 3) },
   'users.role.changed': {
-    ...{ ...ofOrganisation, previousRoleId: roleId, roleId: userIds.adminRole, ...cause(8) },
+    ...ofOrganisation,
+    previousRoleId: roleId,
+    roleId: userIds.adminRole,
+    ...cause(8),
     ...envelope('users.role.changed', 8),
   },
   'users.permissions.changed': {
-    ...{ orgId: organisationId, roleId, organisationId, added: ['users:admin'], removed: [], ...cause(4) },
+    orgId: organisationId,
+    roleId,
+    organisationId,
+    added: ['users:admin'],
+    removed: [],
+    ...cause(4),
     ...envelope('users.permissions.changed', 4),
   },
 })
