@@ -123,6 +123,3 @@ export const RegisterPermissionsBody = Type.Object(
   },
   { $id: 'RegisterPermissionsBody', additionalProperties: false },
 )
-
-/** Permissions that exist without registration (T12). */
-export const reservedPermissions = ['auth:admin', 'consents:admin', 'users:admin'] as const

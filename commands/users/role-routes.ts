@@ -10,7 +10,7 @@ import { permissions } from '../../streams/permission/aggregate.ts'
 import { changed, created, deleted } from '../handling/command-replies.ts'
 import { commandRoute } from '../handling/command-route.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
-import { ChangeRoleBody, CreateRoleBody, RegisterPermissionsBody, reservedPermissions } from './bodies.ts'
+import { ChangeRoleBody, CreateRoleBody, RegisterPermissionsBody } from './bodies.ts'
 import { registerPermissions } from './permissions.ts'
 import { changeRole, createRole, deleteRole } from './roles.ts'
 import { changedByOf } from './user-routes.ts'
@@ -157,10 +157,9 @@ export function roleWriteRoutes(app: ServiceApp, deps: RoleDependencies): void {
   async function requireGrantable(wanted: readonly string[], isPlatformWide: boolean): Promise<void> {
     if (wanted.includes('auth:admin') && !isPlatformWide)
       throw problem('permission-missing', { extensions: { required_permission: 'auth:admin' } })
-    const reserved: readonly string[] = reservedPermissions
     const { state } = await store.load(permissions.of())
     const errors = wanted.flatMap((permission, place): MemberError[] =>
-      reserved.includes(permission) || state.permissions.has(permission)
+      state.permissions.has(permission)
         ? []
         : [{ pointer: `/permissions/${place}`, detail: 'is not registered', code: 'unknown-permission' }],
     )
