@@ -103,7 +103,11 @@ export async function changeUser(
   async function keepAddress({ reserved, key, before }: NonNullable<typeof address>): Promise<void> {
     if (await reserved.confirm()) return
     const named = (name: string) => ({ ...context, commandId: v5(name, context.commandId) })
-    const again = await reserveForUser(deps, { userId, key, fingerprint: null }, named('address again'))
+    const again = await reserveForUser(
+      deps,
+      { userId, key, fingerprint: null, isRenewing: true },
+      named('address again'),
+    )
     if (again.kind === 'reserved' && (await again.confirm())) return
     const { profile } = command
     if (profile === null || before === null) throw problem('email-in-use')
@@ -154,7 +158,7 @@ async function reserveNewAddress(
   if (isSame || mayAdminister(administration, state) !== null) return null
   const reserved = await reserveForUser(
     deps,
-    { userId, key, fingerprint: null },
+    { userId, key, fingerprint: null, isRenewing: true },
     { ...context, commandId: v5('address', context.commandId) },
   )
   if (reserved.kind === 'held') throw problem('email-in-use')

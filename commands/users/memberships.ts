@@ -35,11 +35,17 @@ export interface GrantProduct extends Command {
   readonly productId: string
 }
 
-/** A product that was granted already is no event. */
-export function grantProduct({ now, ...command }: GrantProduct, state: UserState): Decision<UserEvent, 'not-found'> {
+/** A product that was granted already is no event. A key grants one product once: a late repeat restores nothing. */
+export function grantProduct(
+  { now, ...command }: GrantProduct,
+  state: UserState,
+): Decision<UserEvent, 'not-found' | 'idempotency-key-reused'> {
   const membership = isUser(state) ? state.memberships.get(command.membershipId) : undefined
   if (membership === undefined || !isUser(state)) return refused('not-found')
-  if (membership.products.has(command.productId)) return []
+  const granted = membership.products.get(command.productId)
+  if (state.usedIds.includes(command.productAccessId) && granted?.productAccessId !== command.productAccessId)
+    return refused('idempotency-key-reused')
+  if (granted !== undefined) return []
   const { organisationId } = membership
   const data = { ...command, organisationId, userId: state.userId, grantedAt: now.toISOString() }
   return [{ type: 'UserProductAccessGranted', data }]

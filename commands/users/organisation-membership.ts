@@ -29,7 +29,10 @@ export interface MembershipOf {
 }
 
 const answering = answeringRefusals({
-  'membership-ended': { code: 'not-found' },
+  'membership-ended': {
+    code: 'idempotency-key-reused',
+    detail: 'What this key created was removed. Use a fresh key.',
+  },
   'role-organisation-mismatch': {
     code: 'role-organisation-mismatch',
     member: 'roleId',

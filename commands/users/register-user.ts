@@ -58,6 +58,7 @@ export async function registerUser(
 
   const { state: before } = await store.load(target)
   if ('externalId' in before) return repeat()
+  if (before.status === 'registering') throw problem('registration-under-way', { retryAfterSeconds })
 
   const assigned =
     membership === null
@@ -72,7 +73,10 @@ export async function registerUser(
     if (!(await address.confirm())) throw await abandoned('address-in-use', 'email-in-use')
     return await complete(assigned?.roleId)
   } finally {
-    if (membership !== null) await settleMembership(deps, membership, (await store.load(target)).state, context)
+    const { state } = await store.load(target)
+    // Simultaneous repeats share the assignment and the reservation. The attempt that goes on keeps them.
+    const isOfOther = state.status === 'registering' && state.attemptId !== attemptId
+    if (membership !== null && !isOfOther) await settleMembership(deps, membership, state, context)
   }
 
   async function complete(roleId: string | undefined): Promise<Registered> {

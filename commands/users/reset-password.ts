@@ -10,13 +10,13 @@ export interface RequestPasswordReset {
   readonly now: Date
 }
 
-/** A request that is under way answers the next one too: the user gets one message. */
+/** A request that is under way answers the next one too: the user gets one message. So does a repeat of the key. */
 export function requestPasswordReset(
   { requestId, changedBy, now }: RequestPasswordReset,
   state: UserState,
 ): Decision<UserEvent, 'not-found'> {
   if (!isUser(state)) return refused('not-found')
-  if (state.passwordReset !== null) return []
+  if (state.passwordReset !== null || state.usedIds.includes(requestId)) return []
   const data = { userId: state.userId, requestId, requestedAt: now.toISOString(), changedBy }
   return [{ type: 'UserPasswordResetRequested', data }]
 }

@@ -49,7 +49,7 @@ export function roleWriteRoutes(app: ServiceApp, deps: RoleDependencies): void {
     handle: async ({ isPlatformWide, caller, body, keyed, now, run }) => {
       const organisationId = tenantOfFact(body.organisationId)
       const { name, description = null, isDefault = false } = body
-      await requireGrantable(body.permissions ?? [], isPlatformWide)
+      await requireGrantable(body.permissions ?? [], [], isPlatformWide)
       const details = { name, description, isDefault, permissions: [...(body.permissions ?? [])] }
       const ids = { roleId: keyed.id, organisationId, fingerprint: keyed.fingerprint, changedBy: changedByOf(caller) }
       const done = await run(organisationRoles.of(organisationId), (state) =>
@@ -76,10 +76,7 @@ export function roleWriteRoutes(app: ServiceApp, deps: RoleDependencies): void {
       const target = organisationRoles.of(organisationId)
       const { state: before } = await store.load(target)
       const known = before.roles.get(params.id)?.permissions ?? []
-      await requireGrantable(
-        (body.permissions ?? []).filter((one) => !known.includes(one)),
-        isPlatformWide,
-      )
+      await requireGrantable(body.permissions ?? [], known, isPlatformWide)
       const command = { ...body, roleId: params.id, changedBy: changedByOf(caller), now }
       const done = await run(target, (state) => {
         requireMatch(request, revisionOf(state, params.id))
@@ -153,13 +150,21 @@ export function roleWriteRoutes(app: ServiceApp, deps: RoleDependencies): void {
     return tenant ?? (await deps.organisationOfRole(roleId))
   }
 
-  /** `auth:admin` reaches beyond an organisation's users, so only platform callers put it in a role (contract-2, A5). */
-  async function requireGrantable(wanted: readonly string[], isPlatformWide: boolean): Promise<void> {
-    if (wanted.includes('auth:admin') && !isPlatformWide)
+  /**
+   * `auth:admin` reaches beyond an organisation's users, so only platform callers put it in a role (contract-2, A5). A role
+   * may keep the permissions that it has.
+   */
+  async function requireGrantable(
+    wanted: readonly string[],
+    kept: readonly string[],
+    isPlatformWide: boolean,
+  ): Promise<void> {
+    const isKept = new Set(kept)
+    if (wanted.includes('auth:admin') && !isKept.has('auth:admin') && !isPlatformWide)
       throw problem('permission-missing', { extensions: { required_permission: 'auth:admin' } })
     const { state } = await store.load(permissions.of())
     const errors = wanted.flatMap((permission, place): MemberError[] =>
-      state.permissions.has(permission)
+      isKept.has(permission) || state.permissions.has(permission)
         ? []
         : [{ pointer: `/permissions/${place}`, detail: 'is not registered', code: 'unknown-permission' }],
     )

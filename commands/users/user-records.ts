@@ -1,3 +1,4 @@
+import { problem } from '../../platform/http/problems.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import {
   toUserDetailRecord,
@@ -12,7 +13,7 @@ import type { CommandDependencies } from '../handling/dependencies.ts'
 
 type ShownUser = User & { readonly status: 'active' | 'suspended' | 'deactivated' }
 
-/** The record of a user that is not erased. */
+/** @throws Problem `user-erased` */
 export function userRecordOf(user: User): UserRecord {
   return toUserRecord(shown(user))
 }
@@ -24,21 +25,33 @@ export async function userDetailOf(
   tenant: TenantId | null,
 ): Promise<UserDetailRecord> {
   const seen = [...user.memberships.values()].filter((one) => tenant === null || one.organisationId === tenant)
+  const records = await Promise.all(seen.map((membership) => assignedRecordOf(deps, user.userId, membership)))
   return toUserDetailRecord(
     shown(user),
-    await Promise.all(seen.map((membership) => membershipRecordOf(deps, user.userId, membership))),
+    records.filter((record) => record !== null),
   )
 }
 
-/** The role is in the organisation's stream. */
+/** @throws Problem `not-found` for a membership that the organisation has ended */
 export async function membershipRecordOf(
+  deps: Pick<CommandDependencies, 'store'>,
+  userId: string,
+  membership: UserMembership,
+): Promise<MembershipRecord> {
+  const record = await assignedRecordOf(deps, userId, membership)
+  if (record === null) throw problem('not-found')
+  return record
+}
+
+/** The role is in the organisation's stream. Null if the membership ended there and the user's stream follows. */
+async function assignedRecordOf(
   { store }: Pick<CommandDependencies, 'store'>,
   userId: string,
   { membershipId, organisationId, addedAt, products }: UserMembership,
-): Promise<MembershipRecord> {
+): Promise<MembershipRecord | null> {
   const { state } = await store.load(organisationRoles.of(organisationId))
   const role = state.roles.get(state.assignments.get(membershipId)?.roleId ?? '')
-  if (role === undefined) throw new Error('a membership has no role')
+  if (role === undefined) return null
   return {
     id: membershipId,
     userId,
@@ -52,6 +65,7 @@ export async function membershipRecordOf(
 
 function shown(user: User): ShownUser {
   const { status } = user
-  if (status === 'erased') throw new Error('an erased user has no record')
+  // The repeat of a create may come after the erasure.
+  if (status === 'erased') throw problem('user-erased')
   return { ...user, status }
 }

@@ -2,7 +2,13 @@ import { v5 } from 'uuid'
 import { noOrganisation, type CommandContext } from '../../platform/kit/tenants.ts'
 import { isUser, users, type UserState } from '../../streams/user/aggregate.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
-import { reserve, reservationsOf, type ReservationResult, type OwnerState } from '../handling/reservations.ts'
+import {
+  reserve,
+  reservationsOf,
+  type OwnerState,
+  type ReservationRequest,
+  type ReservationResult,
+} from '../handling/reservations.ts'
 
 /** Addresses are compared without case, after NFC. */
 export function addressKey(email: string): string {
@@ -13,21 +19,23 @@ export function subjectKey(externalId: string): string {
   return `subject\0${externalId}`
 }
 
-/** Reserves an e-mail address or an identity-provider subject for a user, across all organisations. */
+/**
+ * Reserves an e-mail address or an identity-provider subject for a user, across all organisations. A user who may have
+ * given the key up and wants it again renews its reservation.
+ */
 export async function reserveForUser(
   deps: CommandDependencies,
-  { userId, key, fingerprint }: { readonly userId: string; readonly key: string; readonly fingerprint: string | null },
+  request: Pick<ReservationRequest, 'key' | 'fingerprint' | 'isRenewing'> & { readonly userId: string },
   context: CommandContext,
 ): Promise<ReservationResult> {
   const reservations = reservationsOf(deps, async (ownerStream, key) => {
     const { state } = await deps.store.load(users.at(ownerStream))
     return ownerStateOf(state, key)
   })
-  const target = users.of(userId)
-  const request = { orgId: noOrganisation, key, ownerId: userId, ownerStream: target.stream, fingerprint }
-  // A user may have given the key up and want it again, so an older reservation of the same user is renewed.
+  const { userId, ...reservation } = request
+  const owner = { ownerId: userId, ownerStream: users.of(userId).stream }
   const named = { ...context, commandId: v5(`reserve ${userId}`, context.commandId) }
-  return reserve(reservations, { ...request, isRenewing: true }, named)
+  return reserve(reservations, { ...reservation, ...owner, orgId: noOrganisation }, named)
 }
 
 /** While the account is created, the user has what it reserved. */

@@ -53,6 +53,7 @@ export function userWriteRoutes(app: ServiceApp, deps: UserDependencies): void {
       'no-default-role',
       'membership-exists',
       'registration-under-way',
+      'user-erased',
       'identity-provider-unavailable',
       'identity-provider-rejected',
     ],

@@ -35,6 +35,8 @@ export interface User extends Omit<DataOf<'UserCreated'>, 'changedBy'> {
   readonly holdId: string | null
   /** Holds whose change of status can no longer happen. */
   readonly expiredHolds: readonly string[]
+  /** Requests for a password reset and product accesses, also ended ones. A repeat of their keys changes nothing. */
+  readonly usedIds: readonly string[]
   /** Organisations of the user when it was erased. */
   readonly formerOrganisationIds: readonly TenantId[]
 }
@@ -77,6 +79,7 @@ function evolve(state: UserState, event: UserEvent): UserState {
         passwordReset: null,
         holdId: null,
         expiredHolds: [],
+        usedIds: [],
         formerOrganisationIds: [],
       }
     }
@@ -120,7 +123,7 @@ function changed(user: User, event: Change): User {
     }
     case 'UserProductAccessGranted': {
       const { productId, productAccessId, grantedAt } = event.data
-      return withProducts(user, event.data.membershipId, (products) =>
+      return withProducts(withUsedId(user, productAccessId), event.data.membershipId, (products) =>
         products.set(productId, { productAccessId, grantedAt }),
       )
     }
@@ -131,7 +134,7 @@ function changed(user: User, event: Change): User {
       })
     case 'UserPasswordResetRequested':
       return {
-        ...user,
+        ...withUsedId(user, event.data.requestId),
         passwordReset: { requestId: event.data.requestId, attempts: 0, nextAttemptAt: null, open: null },
       }
     case 'UserPasswordResetAttempted': {
@@ -152,6 +155,10 @@ function changed(user: User, event: Change): User {
 
 function withStatus(user: User, status: User['status'], updatedAt: string, holdId: string | null): User {
   return { ...user, status, updatedAt, holdId, account: null }
+}
+
+function withUsedId(user: User, id: string): User {
+  return { ...user, usedIds: [...user.usedIds, id] }
 }
 
 type Products = Map<string, { readonly productAccessId: string; readonly grantedAt: string }>

@@ -1,16 +1,18 @@
 import { createClientKeys } from '../../../commands/auth/client-keys.ts'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { openActorReader } from '../../../app/actor-contexts.ts'
+import { servicesOf } from '../../../app/services.ts'
 import { projectedStreams } from '../../../app/projections/projected-streams.ts'
 import { registerServiceClient } from '../../../app/client-registration.ts'
-import { authRoutes } from '../../../commands/auth/routes.ts'
 import { execute, type CommandTarget } from '../../../commands/handling/execute.ts'
 import { loadConfiguration, type Environment } from '../../../platform/configuration/configuration.ts'
 import { createPool } from '../../../platform/database/database.ts'
 import { createCursors } from '../../../platform/http/cursors.ts'
-import { createGracefulStop } from '../../../platform/lifecycle/graceful-stop.ts'
+import { createFailpoint, createGracefulStop } from '../../../platform/lifecycle/graceful-stop.ts'
 import { createEgress } from '../../../platform/outbound/egress.ts'
 import { connectObjectStore } from '../../../platform/storage/object-store.ts'
+import type { IdentityProvider } from '../../../contracts/users/identity-provider.ts'
+import { createMockIdentityProvider } from '../../../processes/adapters/mock-identity-provider.ts'
 import { usersChannel } from '../../../processes/users/users.channel.ts'
 import { createRelay } from '../../../processes/relay/relay.ts'
 import { readModels } from '../../../projections/registry.ts'
@@ -18,11 +20,6 @@ import { usersProjector } from '../../../projections/users/users.projector.ts'
 import { createReadPositions } from '../../../projections/runtime/read-positions.ts'
 import { createProjectionRunner } from '../../../projections/runtime/runner.ts'
 import { ensureRuntimeSchema } from '../../../projections/runtime/schema.ts'
-import { authReadRoutes } from '../../../read-api/auth/routes.ts'
-import { consentReadRoutes } from '../../../read-api/consent/routes.ts'
-import { ownReadRoutes } from '../../../read-api/users/own-routes.ts'
-import { roleReadRoutes } from '../../../read-api/users/role-routes.ts'
-import { userReadRoutes } from '../../../read-api/users/user-routes.ts'
 import { catalogue } from '../../../streams/catalogue.ts'
 import type { DomainEvent } from '../../../streams/store/events.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'
@@ -46,11 +43,17 @@ export interface Answer {
   readonly body: unknown
 }
 
+export interface WriteAnswer extends Answer {
+  readonly headers: Readonly<Record<string, unknown>>
+}
+
 /** One API process. Its connection to the event store can break. */
 export interface UsersProcess {
   readonly t: TestApplication
   readonly line: CutConnection
   get(path: string, headers?: Headers): Promise<Answer>
+  /** With the administrator secret, unless the headers name another caller. */
+  call(method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: object, headers?: Headers): Promise<WriteAnswer>
 }
 
 /** The users service over one log, one read model and the relay of its channel. */
@@ -74,7 +77,11 @@ export interface UsersApi {
 export const bootstrap = { 'x-admin-api-secret': adminSecret }
 export const serviceClient = { SERVICE_CLIENT_ID: randomUUID(), SERVICE_CLIENT_SECRET: 'a-service-client-secret' }
 
-export async function openUsersApi(): Promise<UsersApi> {
+const served: readonly string[] = ['user-management', 'consent', 'auth']
+
+export async function openUsersApi(
+  identityProvider: IdentityProvider = createMockIdentityProvider(),
+): Promise<UsersApi> {
   const [world, database] = await Promise.all([openDecisionWorld({ hasOwnNode: true }), freshDatabase()])
   const pool = createPool({ url: database.url, max: 8 })
   await ensureRuntimeSchema(pool)
@@ -108,30 +115,14 @@ export async function openUsersApi(): Promise<UsersApi> {
     const { vault, now } = world
     const actors = await openActorReader({ configuration, store, vault, now, pool, isCurrent, egress, stop })
     const clientKeys = createClientKeys({ egress, configuration, now })
-    const deps = { ...world, configuration, store, clientKeys, tokens: issuer, pool, objects, cursors, isCurrent }
+    const failpoint = createFailpoint(configuration)
+    const reading = { pool, objects, cursors, isCurrent }
+    const deps = { ...world, ...reading, configuration, store, clientKeys, tokens: issuer, failpoint, identityProvider }
     const t = await startApplication({
-      env: { ADMIN_API_SECRET: adminSecret, ...env },
-      services: [
-        {
-          prefix: 'user-management',
-          documentedAt: 'bare',
-          routes: (app) => {
-            ownReadRoutes(app, deps)
-            userReadRoutes(app, deps)
-            roleReadRoutes(app, deps)
-          },
-        },
-        { prefix: 'consent', documentedAt: 'bare', routes: (app) => consentReadRoutes(app, deps) },
-        {
-          prefix: 'auth',
-          documentedAt: 'prefixed',
-          routes: (app) => {
-            authRoutes(app, deps)
-            authReadRoutes(app, deps)
-          },
-        },
-      ],
+      env: { ADMIN_API_SECRET: adminSecret, READ_YOUR_WRITES_MS: '10000', ...env },
+      services: servicesOf(deps).filter(({ prefix }) => served.includes(prefix)),
       isCurrent,
+      readYourWrites: (position, names, timeoutMs) => reads.waitFor(position, names, timeoutMs),
       actors,
       issuer,
       checkReplies: true,
@@ -147,6 +138,12 @@ export async function openUsersApi(): Promise<UsersApi> {
       async get(path, headers = bootstrap) {
         const { statusCode: status, headers: got, body } = await t.app.inject({ url: path, headers })
         return { status, etag: got['etag'], body: body === '' ? null : (JSON.parse(body) as unknown) }
+      },
+      async call(method, path, payload, headers = bootstrap) {
+        const options = { method, url: `/v1/user-management${path}`, headers }
+        const answer = await t.app.inject(payload === undefined ? options : { ...options, payload })
+        const { statusCode: status, headers: got, body } = answer
+        return { status, etag: got['etag'], headers: got, body: body === '' ? null : (JSON.parse(body) as unknown) }
       },
     }
   }

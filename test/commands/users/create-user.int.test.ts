@@ -1,0 +1,210 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { clearRegistration } from '../../../commands/users/registration.ts'
+import { execute } from '../../../commands/handling/execute.ts'
+import {
+  IdentityProviderRejectedError,
+  IdentityProviderUnavailableError,
+  type IdentityProvider,
+} from '../../../contracts/users/identity-provider.ts'
+import { createMockIdentityProvider } from '../../../processes/adapters/mock-identity-provider.ts'
+import { organisationRoles } from '../../../streams/organisation-roles/aggregate.ts'
+import { users } from '../../../streams/user/aggregate.ts'
+import { givenOrganisation, type GivenOrganisation } from '../../read-api/users/given-users.ts'
+import { bootstrap, openUsersApi, type UsersApi, type UsersProcess } from '../../read-api/users/users-api.ts'
+import { contextOf } from '../handling/decision-world.ts'
+import { administratorOf, newPerson, recordOf, refusalOf } from './write-callers.ts'
+
+type Headers = Readonly<Record<string, string>>
+
+let api: UsersApi
+let one: UsersProcess
+let clinic: GivenOrganisation
+let hospital: GivenOrganisation
+let clinicAdmin: Headers
+let hospitalAdmin: Headers
+/** What the next creates of an account fail with. */
+let fault: Error | null = null
+/** User ids of the accounts that were asked for. */
+let asked: string[] = []
+
+const mock = createMockIdentityProvider()
+const provider: IdentityProvider = {
+  ...mock,
+  async create(account, signal) {
+    asked.push(account.userId)
+    if (fault !== null) throw fault
+    return mock.create(account, signal)
+  },
+}
+
+beforeAll(async () => {
+  api = await openUsersApi(provider)
+  one = await api.startProcess()
+  clinic = await givenOrganisation(api, api.world.orgId)
+  hospital = await givenOrganisation(api)
+  clinicAdmin = await administratorOf(api, clinic)
+  hospitalAdmin = await administratorOf(api, hospital)
+})
+afterAll(() => api.close())
+beforeEach(() => {
+  fault = null
+  asked = []
+})
+
+const create = (body: object, headers: Headers = clinicAdmin) => one.call('POST', '/admin/users', body, headers)
+const keyed = (key: string, headers: Headers = clinicAdmin) => ({ ...headers, 'idempotency-key': key })
+
+describe('POST /admin/users', () => {
+  test('answers 201 with the user, its membership and its profile, and a GET answers the same', async () => {
+    const practitionerProfile = { professionalId: '1', professionalIdType: 'GMC' }
+    const person = newPerson({ locale: 'en-GB', practitionerProfile })
+    const answer = await create({ ...person, roleId: clinic.administrator })
+    const { id } = recordOf(answer)
+    expect(answer).toMatchObject({
+      status: 201,
+      etag: expect.stringMatching(/^"\d+"$/),
+      headers: { location: `/v1/admin/users/${id}` },
+      body: {
+        ...person,
+        status: 'active',
+        practitionerProfile: { ...practitionerProfile, userId: id, speciality: null, credentials: null },
+        memberships: [{ userId: id, organisationId: clinic.orgId, role: { name: 'Administrator' }, products: [] }],
+      },
+    })
+    expect(answer.body).not.toHaveProperty('roleId')
+    expect(answer.body).not.toHaveProperty('patientAccount')
+    expect((await one.get(`/v1/admin/users/${id}`, clinicAdmin)).body).toEqual(answer.body)
+  })
+
+  test('gives the default role without roleId, and none without an organisation', async () => {
+    expect(recordOf(await create(newPerson())).memberships).toMatchObject([{ roleId: clinic.clinician }])
+    expect(recordOf(await create(newPerson(), bootstrap)).memberships).toEqual([])
+    const named = newPerson({ organisationId: hospital.orgId })
+    expect(recordOf(await create(named, bootstrap)).memberships).toMatchObject([{ organisationId: hospital.orgId }])
+  })
+
+  test('refuses a role without an organisation, of another one, unknown ones and a missing default role', async () => {
+    expect(refusalOf(await create(newPerson({ roleId: clinic.clinician }), bootstrap))).toBe('400 org-required')
+    const unknown = await create(newPerson({ roleId: randomUUID() }))
+    const foreign = await create(newPerson({ roleId: hospital.clinician }))
+    expect(refusalOf(unknown)).toBe('400 role-organisation-mismatch /roleId')
+    const said = ({ body }: { readonly body: unknown }) => {
+      const { detail, errors } = body as { detail: string; errors: unknown }
+      return { detail, errors }
+    }
+    expect([refusalOf(foreign), said(foreign)]).toEqual([refusalOf(unknown), said(unknown)])
+    const empty = newPerson({ organisationId: randomUUID() })
+    expect(refusalOf(await create(empty, bootstrap))).toBe('400 no-default-role')
+    expect(asked).toEqual([])
+  })
+
+  test('answers another organisation as an unknown one', async () => {
+    expect(refusalOf(await create(newPerson({ organisationId: hospital.orgId })))).toBe('404 not-found')
+  })
+
+  test('needs the permission users:admin', async () => {
+    expect(refusalOf(await create(newPerson(), await api.token(clinic.orgId)))).toBe('403 actor-context-missing')
+  })
+
+  test.each([
+    [{ practitionerProfile: {}, userType: 'admin' }, '/practitionerProfile'],
+    [{ practitionerProfile: {}, userType: 'patient' }, '/practitionerProfile'],
+    [{ patientAccount: {}, userType: 'clinician' }, '/patientAccount'],
+    [{ userType: 'robot' }, '/userType'],
+    [{ email: 'jane' }, '/email'],
+    [{ email: 'jane@home@example.org' }, '/email'],
+    [{ email: 'jane doe@example.org' }, '/email'],
+    [{ email: 'jane\u0007@example.org' }, '/email'],
+    [{ email: 'jane\u0085@example.org' }, '/email'],
+    [{ email: `${'x'.repeat(250)}@e.org` }, '/email'],
+    [{ displayName: '' }, '/displayName'],
+    [{ locale: 'en_GB' }, '/locale'],
+    [
+      { patientAccount: { contactPreferences: { sms: 'yes' } }, userType: 'patient' },
+      '/patientAccount/contactPreferences/sms',
+    ],
+    [{ colour: 'red' }, '/colour'],
+  ])('refuses %j', async (members, pointer) => {
+    expect(refusalOf(await create(newPerson(members)))).toBe(`400 validation-failed ${pointer}`)
+  })
+
+  test('refuses an address in use in any case and composition, also of another organisation', async () => {
+    const name = randomUUID()
+    const { id } = recordOf(await create(newPerson({ email: `Ren\u00e9-${name}@Example.org` })))
+    const again = newPerson({ email: `RENE\u0301-${name}@example.ORG` })
+    expect(refusalOf(await create(again))).toBe('409 email-in-use')
+    const refused = await create(again, hospitalAdmin)
+    expect(refusalOf(refused)).toBe('409 email-in-use')
+    expect(JSON.stringify(refused.body)).not.toMatch(new RegExp(`${id}|${name}`, 'i'))
+    expect(asked).toEqual([id])
+  })
+
+  test('answers a repeat of the key alike and makes one account', async () => {
+    const headers = keyed(randomUUID())
+    const person = newPerson()
+    const first = await create(person, headers)
+    const again = await create(person, headers)
+    expect([again.status, again.body, again.headers['location']]).toEqual([201, first.body, first.headers['location']])
+    expect(again.headers['idempotency-replayed']).toBe('true')
+    expect(refusalOf(await create(newPerson(), headers))).toBe('409 idempotency-key-reused')
+    expect(asked).toHaveLength(1)
+  })
+
+  test('makes one user with its membership from simultaneous repeats', async () => {
+    const person = newPerson()
+    const headers = keyed(randomUUID())
+    const answers = await Promise.all([1, 2, 3].map(() => create(person, headers)))
+    const [user, ...others] = answers.toSorted((left, right) => left.status - right.status)
+    expect(user?.status).toBe(201)
+    for (const other of others) expect(['201', '503 registration-under-way']).toContain(refusalOf(other))
+    const last = await create(person, headers)
+    expect(last.body).toEqual(user?.body)
+    expect(recordOf(last).memberships).toHaveLength(1)
+    expect(new Set(asked).size).toBe(1)
+  })
+
+  test('a provider that is away: 503 with Retry-After, and nothing is left of the user', async () => {
+    fault = new IdentityProviderUnavailableError('away', { mayHaveHappened: true })
+    const person = newPerson()
+    const headers = keyed(randomUUID())
+    const answer = await create(person, headers)
+    expect(refusalOf(answer)).toBe('503 identity-provider-unavailable')
+    expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0)
+    fault = null
+    const id = asked[0] ?? ''
+    expect(refusalOf(await one.get(`/v1/admin/users/${id}`, clinicAdmin))).toBe('404 not-found')
+    const organisation = await api.world.store.load(organisationRoles.of(clinic.orgId))
+    expect([...organisation.state.assignments.values()].filter(({ userId }) => userId === id)).toEqual([])
+
+    // The account may exist, so the same key waits until the process has removed it. Another one may take the address.
+    const early = await create(person, headers)
+    expect(refusalOf(early)).toBe('503 registration-under-way')
+    expect(Number(early.headers['retry-after'])).toBeGreaterThan(0)
+    await execute(
+      api.world.store,
+      users.of(id),
+      (state) => clearRegistration({ now: new Date() }, state),
+      contextOf(api.world),
+    )
+    const late = await create(person, headers)
+    expect([late.status, recordOf(late).id]).toEqual([201, id])
+    expect(recordOf(late).memberships).toHaveLength(1)
+  })
+
+  test('a provider that refuses: 502, and the address is free', async () => {
+    fault = new IdentityProviderRejectedError('no')
+    const person = newPerson()
+    expect(refusalOf(await create(person))).toBe('502 identity-provider-rejected')
+    fault = null
+    expect((await create(person)).status).toBe(201)
+  })
+
+  test('is served below its own mount, below the gateway and bare', async () => {
+    for (const mount of ['/v1/user-management', '/v1/user-management/v1', '/v1']) {
+      const url = `${mount}/admin/users`
+      const { statusCode } = await one.t.app.inject({ method: 'POST', url, payload: newPerson(), headers: clinicAdmin })
+      expect([mount, statusCode]).toEqual([mount, 201])
+    }
+  })
+})
