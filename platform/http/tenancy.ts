@@ -8,14 +8,15 @@ export type Tenancy = 'required' | 'optional'
 export type TenantFor<Kind extends Tenancy> = { required: TenantId; optional: TenantId | null }[Kind]
 
 /**
- * Whether the caller acts for every organisation: the administrator secret, or a token without an organisation. Where a
- * route takes a scope or a permission, a permission reaches as far as the actor's organisation only.
+ * Whether the caller acts for every organisation: the administrator secret, or a token without an organisation. A
+ * permission of an actor reaches only as far as the actor's organisation, also behind such a token: otherwise an
+ * administrator of one organisation would administer all others through a product that serves several.
  */
 export function isPlatformWide(caller: Caller, access: Access): boolean {
   if (caller.isBootstrapAdmin) return true
   if (caller.orgId !== null) return false
-  const orScope = typeof access === 'object' && 'admin' in access ? access.orScope : undefined
-  return orScope === undefined || caller.scopes.has(orScope)
+  if (typeof access !== 'object' || !('admin' in access)) return true
+  return access.orScope !== undefined && caller.scopes.has(access.orScope)
 }
 
 /** The organisation of a request whose route does not need one: as `tenantOf`, or null if a platform caller names none. */
