@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { createClientKeys } from '../commands/auth/client-keys.ts'
 import { followTokenEndings } from '../contracts/auth/token-endings.ts'
+import type { IdentityProvider } from '../contracts/users/identity-provider.ts'
 import { processes } from '../processes/registry.ts'
 import { notifyWorkers } from '../processes/runtime/wake-ups.ts'
 import { readModels } from '../projections/registry.ts'
@@ -55,6 +56,8 @@ export interface Platform {
   readonly store: EventStore
   readonly vault: Vault
   readonly roles: readonly Role[]
+  /** Undefined if neither API nor processor runs. */
+  readonly identityProvider: IdentityProvider | undefined
   /** Undefined if neither projector nor processor runs. */
   readonly runner: ProjectionRunner | undefined
   readonly port: number
@@ -219,7 +222,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   // Steps call our own services, so they start when those answer. A call during the start would waste an attempt.
   await processor?.beginSteps(runsApi ? 'here' : 'await')
   const { port } = app.server.address() as AddressInfo
-  return { app, store, vault, roles, runner, port, stop, caughtUp: async () => runner?.caughtUp() }
+  return { app, store, vault, roles, identityProvider, runner, port, stop, caughtUp: async () => runner?.caughtUp() }
 }
 
 async function openObjectStore(

@@ -6,7 +6,6 @@ import { builtInScopes, builtInService, serviceScopes } from '../commands/auth/s
 import { execute } from '../commands/handling/execute.ts'
 import { answeringRefusals } from '../commands/handling/refusals.ts'
 import { platformPermissions, registerPermissions } from '../commands/users/permissions.ts'
-import { catalogue } from '../streams/catalogue.ts'
 import {
   isRegistered,
   liveSecrets,
@@ -15,17 +14,15 @@ import {
 } from '../streams/oauth-client/aggregate.ts'
 import { oauthScopes } from '../streams/oauth-scope/aggregate.ts'
 import { permissions } from '../streams/permission/aggregate.ts'
-import { openEventStore, type EventStore } from '../streams/store/event-store.ts'
+import type { EventStore } from '../streams/store/event-store.ts'
 import type { Configuration } from '../platform/configuration/configuration.ts'
-import { ensureDatabase } from '../platform/database/database.ts'
 import { tenantOfFact, type CommandContext } from '../platform/kit/tenants.ts'
 import { isUuid } from '../platform/http/formats.ts'
 import type { Logger } from '../platform/observability/logging.ts'
 import { ConfigurationError } from '../platform/configuration/profile-rules.ts'
-import { parseMasterKeys } from '../platform/vault/master-keys.ts'
-import { openVault, type Vault } from '../platform/vault/vault.ts'
+import type { Vault } from '../platform/vault/vault.ts'
 import type { ClientOrder } from './command-line.ts'
-import { clearly } from './start-errors.ts'
+import { onConfiguredServers } from './configured-servers.ts'
 
 export interface NewClient {
   readonly clientId: string
@@ -175,35 +172,25 @@ export async function registerOrdered(
   order: ClientOrder,
   logger: Logger,
 ): Promise<ClientCredentials> {
-  const { vaultDatabaseUrl = '', masterKeys = '', esdbUrl = '' } = configuration
-  await clearly('VAULT_DATABASE_URL', () => ensureDatabase(vaultDatabaseUrl))
-  const vault = await openVault({ url: vaultDatabaseUrl, masterKeys: parseMasterKeys(masterKeys) })
-  try {
-    const store = await openEventStore({ url: esdbUrl, catalogue, vault, logger })
-    try {
-      const client = {
-        clientId: v4(),
-        secret: randomBytes(32).toString('base64url'),
-        name: 'client registered by an operator',
-        orgId: order.orgId ?? v4(),
-        productId: order.productId ?? v4(),
-        scopes: order.scopes,
-        trustedActorContext: order.trustedActorContext,
-      }
-      await clearly('VAULT_DATABASE_URL', () => registerFirst(store, vault, client, new Date()))
-      const { clientId, secret, orgId, productId, scopes, trustedActorContext } = client
-      return {
-        client_id: clientId,
-        client_secret: secret,
-        org_id: orgId,
-        product_id: productId,
-        scopes,
-        trusted_actor_context: trustedActorContext,
-      }
-    } finally {
-      await store.close()
+  return onConfiguredServers(configuration, logger, async ({ store, vault }) => {
+    const client = {
+      clientId: v4(),
+      secret: randomBytes(32).toString('base64url'),
+      name: 'client registered by an operator',
+      orgId: order.orgId ?? v4(),
+      productId: order.productId ?? v4(),
+      scopes: order.scopes,
+      trustedActorContext: order.trustedActorContext,
     }
-  } finally {
-    await vault.close()
-  }
+    await registerFirst(store, vault, client, new Date())
+    const { clientId, secret, orgId, productId, scopes, trustedActorContext } = client
+    return {
+      client_id: clientId,
+      client_secret: secret,
+      org_id: orgId,
+      product_id: productId,
+      scopes,
+      trusted_actor_context: trustedActorContext,
+    }
+  })
 }

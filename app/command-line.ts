@@ -1,6 +1,9 @@
 import { parseArgs } from 'node:util'
 import { clientScopes } from '../commands/auth/scopes.ts'
+import { Check } from 'typebox/value'
+import { Email } from '../commands/users/bodies.ts'
 import { isUuid } from '../platform/http/formats.ts'
+import { Text } from '../platform/http/members.ts'
 import { signingPurposes, type SigningPurpose } from '../platform/kit/key-vault.ts'
 import { projectionsUsage, readProjections, type ProjectionsOrder } from './projections/orders.ts'
 import type { VerifyReceiptOrder } from './verify-receipt.ts'
@@ -14,11 +17,18 @@ export interface ClientOrder {
   readonly trustedActorContext: boolean
 }
 
+export interface AdministratorOrder {
+  readonly orgId: string
+  readonly email: string
+  readonly name: string | undefined
+}
+
 export type Command =
   | { readonly name: 'help' }
   | { readonly name: 'up' }
   | { readonly name: 'serve'; readonly roles: readonly Role[] }
   | { readonly name: 'register-client'; readonly order: ClientOrder }
+  | { readonly name: 'create-administrator'; readonly order: AdministratorOrder }
   | { readonly name: 'rotate-key'; readonly purpose: SigningPurpose }
   | { readonly name: 'projections'; readonly order: ProjectionsOrder }
   | { readonly name: 'verify-receipt'; readonly order: VerifyReceiptOrder }
@@ -32,6 +42,8 @@ export const usage = `Usage: npm run platform -- COMMAND
   clients register  --org ID|--new-org  --product ID|--new-product  --scope SCOPE…  [--trusted-actor-context]
           a client of an organisation; prints its id and its secret once, as JSON. The scope "all"
           stands for all that a client of an organisation may hold
+  administrators create  --org ID  --email ADDRESS  [--name NAME]
+          a user who administers the organisation, with an account at the identity provider. A repeat creates no other
   keys rotate token|receipt|actor-context
           adds a key pair. It is published at once and signs six minutes later, when everybody has it
   verify receipt FILE --jwks FILE
@@ -55,10 +67,13 @@ export function readCommand(args: readonly string[]): Command {
     if (name === 'verify' && rest[0] === 'receipt') return readVerifyReceipt(rest.slice(1))
     if (name === 'keys' && rest[0] === 'rotate') return readRotate(rest.slice(1))
     if (name === 'clients' && rest[0] === 'register') return readRegister(rest.slice(1))
+    if (name === 'administrators' && rest[0] === 'create') return readAdministrator(rest.slice(1))
   } catch (error) {
     return wrong(error instanceof Error ? error.message : String(error))
   }
-  return wrong(`there is no command ${['clients', 'keys', 'verify'].includes(name) ? args.join(' ') : name}`)
+  return wrong(
+    `there is no command ${['administrators', 'clients', 'keys', 'verify'].includes(name) ? args.join(' ') : name}`,
+  )
 }
 
 function readServe(args: string[]): Command {
@@ -99,6 +114,17 @@ function readRegister(args: string[]): Command {
   if (unknown !== undefined) return wrong(`there is no scope ${unknown}: scopes are ${known.join(', ')}`)
   const ids = { orgId: values.org?.toLowerCase() ?? null, productId: values.product?.toLowerCase() ?? null }
   return { name: 'register-client', order: { ...ids, scopes, trustedActorContext: values['trusted-actor-context'] } }
+}
+
+const administratorOptions = { org: { type: 'string' }, email: { type: 'string' }, name: { type: 'string' } } as const
+
+function readAdministrator(args: string[]): Command {
+  const { values } = parseArgs({ args, options: administratorOptions })
+  const { org = '', email = '', name } = values
+  if (!isUuid(org)) return wrong('administrators create needs --org, a UUID')
+  if (!Check(Email, email.trim())) return wrong('administrators create needs --email, an e-mail address')
+  if (name !== undefined && !Check(Text(255), name)) return wrong('--name must have 1 to 255 characters')
+  return { name: 'create-administrator', order: { orgId: org.toLowerCase(), email: email.trim(), name } }
 }
 
 function readRotate(args: string[]): Command {

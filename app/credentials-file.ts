@@ -15,6 +15,8 @@ const Client = Type.Object({
   trusted_actor_context: Type.Boolean(),
 })
 
+const Administrator = Type.Object({ org_id: Type.String(), user_id: Type.String(), email: Type.String() })
+
 /** `<data dir>/credentials.json` (architecture section 8): everything that a newcomer needs to call the platform. */
 export const Credentials = Type.Object({
   base_url: Type.String(),
@@ -22,6 +24,8 @@ export const Credentials = Type.Object({
   org_id: Type.String(),
   product_id: Type.String(),
   clients: Type.Array(Client),
+  /** Those that a start in development created. Files of earlier versions have none. */
+  administrators: Type.Optional(Type.Array(Administrator)),
   eventstore_url: nullableText,
   database_url: nullableText,
   provider_url: nullableText,

@@ -1,11 +1,19 @@
 import { randomBytes } from 'node:crypto'
 import { v4 } from 'uuid'
 import { clientScopes, serviceScopes } from '../commands/auth/scopes.ts'
+import type { UserDependencies } from '../commands/users/register-user.ts'
+import {
+  IdentityProviderRejectedError,
+  IdentityProviderUnavailableError,
+} from '../contracts/users/identity-provider.ts'
 import { writeDurably } from '../embedded/children/durable-file.ts'
 import type { EventStore } from '../streams/store/event-store.ts'
 import type { Configuration } from '../platform/configuration/configuration.ts'
+import { Problem } from '../platform/http/problems.ts'
+import type { Logger } from '../platform/observability/logging.ts'
 import type { Vault } from '../platform/vault/vault.ts'
-import { registerFirst, registerOnce, seedScopes } from './client-registration.ts'
+import { createAdministrator, demoAdministratorOf, type Administrator } from './administrators.ts'
+import { registerFirst, registerOnce, seedPermissions, seedScopes } from './client-registration.ts'
 import { credentialsFile, readCredentials, type Credentials } from './credentials-file.ts'
 
 /**
@@ -29,8 +37,49 @@ export async function keepCredentials(
     mailbox_url: null,
     chat_url: null,
   }
-  await writeDurably(credentialsFile(configuration.dataDir), `${JSON.stringify(credentials, null, 2)}\n`, 0o600)
+  await writeCredentials(configuration, credentials)
   return credentials
+}
+
+async function writeCredentials({ dataDir }: Configuration, credentials: Credentials): Promise<void> {
+  await writeDurably(credentialsFile(dataDir), `${JSON.stringify(credentials, null, 2)}\n`, 0o600)
+}
+
+/**
+ * In development, creates one administrator for each organisation of the credentials, and then names them in the file.
+ * An identity provider that is away does not hold up the start: the next start tries again.
+ */
+export async function keepAdministrators(
+  deps: UserDependencies,
+  credentials: Credentials,
+  logger: Logger,
+): Promise<Credentials> {
+  const { configuration } = deps
+  if (configuration.profile !== 'development') return credentials
+  const administrators: Administrator[] = []
+  for (const { org_id: orgId } of credentials.clients) {
+    if (orgId === null) continue
+    const administrator = demoAdministratorOf(orgId)
+    const { user_id: userId, email } = administrator
+    try {
+      await createAdministrator(deps, { userId, orgId, email, displayName: 'Demo Administrator', isAlone: true })
+      administrators.push(administrator)
+    } catch (error) {
+      if (!isFaultOfProvider(error)) throw error
+      logger.warn(
+        { component: 'users', err: error },
+        'no administrator of a demo organisation; the next start tries again',
+      )
+    }
+  }
+  const kept = { ...credentials, administrators }
+  await writeCredentials(configuration, kept)
+  return kept
+}
+
+function isFaultOfProvider(error: unknown): boolean {
+  if (error instanceof Problem) return error.code.startsWith('identity-provider-')
+  return error instanceof IdentityProviderUnavailableError || error instanceof IdentityProviderRejectedError
 }
 
 /** The services may need more scopes of each other than at the folder's creation. */
@@ -59,6 +108,7 @@ export async function registerClients(
   now: Date,
 ): Promise<void> {
   await seedScopes(store, now)
+  await seedPermissions(store, now)
   for (const client of clients) {
     const registered = {
       clientId: client.client_id,

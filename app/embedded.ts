@@ -124,8 +124,10 @@ export async function startEmbedded(
 
   const started = await Promise.all([eventStore(), postgres(), objectStore(), provider()])
   const port = configuration.port === 0 ? await freePort() : configuration.port
+  // In production the administrators are users, unless the operator sets a secret.
+  const adminSecret = configuration.profile === 'development' ? { ADMIN_API_SECRET: secrets.admin_api } : {}
   return {
-    environment: Object.assign({ ADMIN_API_SECRET: secrets.admin_api, PORT: String(port) }, ...started),
+    environment: Object.assign({ ...adminSecret, PORT: String(port) }, ...started),
     controlSecret: configuration.providerBaseUrl === undefined ? secrets.provider_control : null,
   }
 }

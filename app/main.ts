@@ -2,7 +2,7 @@ import { tolerateClosedOutput } from '../embedded/children/parent-watch.ts'
 import { loadConfiguration } from '../platform/configuration/configuration.ts'
 import { createGracefulStop, stopSignals, type GracefulStop } from '../platform/lifecycle/graceful-stop.ts'
 import { createLogger, type Logger } from '../platform/observability/logging.ts'
-import { readCommand, usage, type ClientOrder } from './command-line.ts'
+import { readCommand, usage, type AdministratorOrder, type ClientOrder } from './command-line.ts'
 import type { ProjectionsOrder } from './projections/orders.ts'
 import { requireVariables, serverNeeds, type Role } from './roles.ts'
 import type { SigningPurpose } from '../platform/kit/key-vault.ts'
@@ -20,6 +20,8 @@ async function main(args: readonly string[]): Promise<void> {
       return orExit(() => live((surroundings) => startServe(command.roles, surroundings)))
     case 'register-client':
       return orExit(() => register(command.order))
+    case 'create-administrator':
+      return orExit(() => createAdministrator(command.order))
     case 'rotate-key':
       return orExit(() => rotateKey(command.purpose))
     case 'projections':
@@ -111,6 +113,14 @@ async function register(order: ClientOrder): Promise<void> {
   const { registerOrdered } = await import('./client-registration.ts')
   const credentials = await registerOrdered(configuration, order, createLogger({ level: 'silent' }))
   process.stdout.write(`${JSON.stringify(credentials, null, 2)}\n`)
+}
+
+async function createAdministrator(order: AdministratorOrder): Promise<void> {
+  requireVariables(process.env, serverNeeds, 'administrators create')
+  const configuration = loadConfiguration(process.env)
+  const { createOrdered } = await import('./administrators.ts')
+  const administrator = await createOrdered(configuration, order, createLogger({ level: 'silent' }))
+  process.stdout.write(`${JSON.stringify(administrator, null, 2)}\n`)
 }
 
 async function rotateKey(purpose: SigningPurpose): Promise<void> {

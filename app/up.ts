@@ -6,7 +6,7 @@ import { createGracefulStop, type GracefulStop } from '../platform/lifecycle/gra
 import { createLogger, type Logger } from '../platform/observability/logging.ts'
 import { createMasterKeyFile, parseMasterKeys } from '../platform/vault/master-keys.ts'
 import { startPlatform, type Platform } from './assemble.ts'
-import { keepCredentials, registerClients, serviceClientOf } from './credentials.ts'
+import { keepAdministrators, keepCredentials, registerClients, serviceClientOf } from './credentials.ts'
 import type { Credentials } from './credentials-file.ts'
 import { startEmbedded } from './embedded.ts'
 import { allRoles } from './roles.ts'
@@ -81,9 +81,15 @@ async function start(
     ...(now === undefined ? {} : { now }),
     onDatabaseGone: () => onFatal(databaseGone),
   })
-  await registerClients(platform.store, platform.vault, credentials, now?.() ?? new Date())
+  const { store, vault, identityProvider } = platform
+  const clock = now ?? (() => new Date())
+  await registerClients(store, vault, credentials, clock())
+  const withAdministrators =
+    identityProvider === undefined
+      ? credentials
+      : await keepAdministrators({ store, vault, configuration, now: clock, identityProvider }, credentials, logger)
   await platform.caughtUp()
-  return { ...platform, configuration, credentials }
+  return { ...platform, configuration, credentials: withAdministrators }
 }
 
 export const databaseGone = 'the database of the read models does not exist any more; start again to rebuild it'

@@ -51,10 +51,20 @@ test('reads a client of a given organisation, with its id in lower case, or of a
   })
 })
 
+test('reads the first administrator of an organisation', () => {
+  const args = ['administrators', 'create', '--org', org, '--email', ' ada@example.org', '--name', 'Ada Example']
+  const order = { orgId: org.toLowerCase(), email: 'ada@example.org', name: 'Ada Example' }
+  expect(readCommand(args)).toEqual({ name: 'create-administrator', order })
+})
+
 const register = ['clients', 'register', '--new-org', '--new-product']
 test.each([
   [['sevre'], 'there is no command sevre'],
   [['clients', 'list'], 'there is no command clients list'],
+  [['administrators', 'list'], 'there is no command administrators list'],
+  [['administrators', 'create', '--email', 'ada@example.org'], 'needs --org, a UUID'],
+  [['administrators', 'create', '--org', org, '--email', 'ada'], 'needs --email, an e-mail address'],
+  [['administrators', 'create', '--org', org, '--email', 'a@b.c', '--name', ''], '1 to 255 characters'],
   [['keys', 'list'], 'there is no command keys list'],
   [['keys', 'rotate'], 'keys rotate takes one of token, receipt, actor-context'],
   [['keys', 'rotate', 'webhook'], 'keys rotate takes one of'],

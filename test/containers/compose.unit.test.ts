@@ -69,7 +69,7 @@ test('the file contains no secret and no default for one; .env.example names eve
 })
 
 test("foreign images are named by digest, also in the Dockerfile, and the project's own by version", () => {
-  const digest = /:v?\d+\.\d+[\w.-]*@(?:sha256:[0-9a-f]{64}|\$\{EVENTSTORE_DIGEST:\?set EVENTSTORE_DIGEST\})$/
+  const digest = /:v?\d+\.\d+[\w.-]*@(?:sha256:[0-9a-f]{64}|\$\{(EVENTSTORE|KEYCLOAK)_DIGEST:\?set \1_DIGEST\})$/
   for (const [name, service] of services) {
     const image = String(at(service, 'image'))
     expect([name, image]).toEqual([
@@ -103,7 +103,14 @@ test('webhooks leave through a network of the processor alone, and reach no serv
   const own = createOwnServers(
     loadConfiguration(Object.fromEntries(Object.entries(env).map(([name, value]) => [name, filled(String(value))]))),
   )
-  const ports: Record<string, number> = { eventstore: 2113, postgres: 5432, s3: 8333, provider: 8090, api: 8080 }
+  const ports: Record<string, number> = {
+    eventstore: 2113,
+    postgres: 5432,
+    s3: 8333,
+    provider: 8090,
+    api: 8080,
+    keycloak: 8080,
+  }
   expect(Object.entries(ports).filter(([host, port]) => !own.includes(host, port))).toEqual([])
   // One service creates a bucket and ends. The other listens only on its own loopback.
   expect(reached.filter((name) => ports[name] === undefined)).toEqual(['s3-bucket', 'projector'])
@@ -147,6 +154,22 @@ test('processors reach the object store at S3_ENDPOINT through a shared network'
   const networksOf = (name: string) => at(compose, 'services', name, 'networks')
   expect(networksOf(hostname)).toContain('servers')
   expect(networksOf('processor')).toContain('servers')
+})
+
+test('the realm of Keycloak has the client of the platform, with its rights and without a secret in the file', () => {
+  const realm: unknown = JSON.parse(text('docker-compose.keycloak.json'))
+  const given = membersOf(at(compose, 'services', 'api', 'environment'))
+  expect([at(realm, 'realm'), at(realm, 'clients', 0, 'clientId')]).toEqual([
+    given['KEYCLOAK_REALM'],
+    given['KEYCLOAK_CLIENT_ID'],
+  ])
+  expect(at(realm, 'clients', 0, 'secret')).toBe('${KEYCLOAK_CLIENT_SECRET}')
+  expect(at(realm, 'users', 0, 'clientRoles', 'realm-management')).toContain('manage-users')
+  const profile = 'org.keycloak.userprofile.UserProfileProvider'
+  const attributes = JSON.parse(String(at(realm, 'components', profile, 0, 'config', 'kc.user.profile.config', 0)))
+  expect(at(attributes, 'unmanagedAttributePolicy')).toBe('ADMIN_EDIT')
+  const mounted = Object.values(membersOf(at(compose, 'services', 'keycloak', 'volumes'))).map(String)
+  expect(mounted.some((volume) => volume.startsWith('./docker-compose.keycloak.json:'))).toBe(true)
 })
 
 test('Postgres is healthy when it answers by TCP, not while it creates its first database', () => {

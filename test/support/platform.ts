@@ -7,6 +7,7 @@ import { createApiClient, requestToken, textAt, type ApiClient, type ClientSecre
 import { startPlatformProcess, type PlatformProcess } from '../../app/demo/platform-process.ts'
 import { startPlatformApart } from './apart.ts'
 import { isRealEventStore, realEventStoreUrl } from './event-store.ts'
+import { masterKeys } from './first-clients.ts'
 import { freshDatabase, isRealPostgres } from './postgres.ts'
 import { providerAt, type TestProvider } from './provider.ts'
 import { shareEventStore } from './shared-event-store.ts'
@@ -45,6 +46,8 @@ export interface TestPlatform {
   readonly dataDir: string
   readonly baseUrl: string
   readonly provider: TestProvider
+  /** Variables for commands of operators on this platform's servers. */
+  readonly operatorEnv: () => Promise<Env>
   /** It has its own embedded PostgreSQL, which stops with it. */
   readonly ownsPostgres: boolean
   /** The running process; a new one after `restart`. */
@@ -100,6 +103,11 @@ export async function startTestPlatform({
       running.credentials.control_secret ?? '',
       areRolesApart,
     ),
+    operatorEnv: async () => ({
+      ...settings,
+      ESDB_URL: running.credentials.eventstore_url ?? '',
+      MASTER_KEYS: shared?.masterKeys ?? (await masterKeys(dataDir)),
+    }),
     ownsPostgres: database === undefined,
     get process() {
       return running

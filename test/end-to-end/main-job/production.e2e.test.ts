@@ -4,8 +4,11 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createOrdered } from '../../../app/administrators.ts'
 import { actorContext, at, textAt, type ApiAnswer, type ApiClient } from '../../../app/demo/api-client.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
+import { loadConfiguration } from '../../../platform/configuration/configuration.ts'
+import { createLogger } from '../../../platform/observability/logging.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import {
   assessmentBody,
@@ -20,8 +23,8 @@ import {
   withoutSignatures,
   type ConsentTerms,
 } from '../../support/main-job.ts'
-import { areRolesApart, clientOf, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
-import { keycloakEnv } from '../../support/keycloak-stand-in.ts'
+import { areRolesApart, clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
+import { standInSecret, startKeycloakStandIn, type KeycloakStandIn } from '../../support/keycloak-stand-in.ts'
 import { startTlsFront, type TlsFront } from '../../support/tls-front.ts'
 import { startUnmarkedProvider, type UnmarkedProvider } from '../../support/unmarked-provider.ts'
 
@@ -29,11 +32,14 @@ let folder: string
 let receiver: WebhookReceiver
 let front: TlsFront
 let unmarked: UnmarkedProvider
+let keycloak: KeycloakStandIn
 let platform: TestPlatform
 let watched: WatchedPlatform
 let api: ApiClient
 let orgId: string
 let terms: ConsentTerms
+/** What the first administrator sends. */
+let administrator: { 'x-actor-context': string }
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'production-'))
@@ -43,14 +49,17 @@ beforeAll(async () => {
   await writeFile(trusted, front.certificate)
   const { host } = new URL(front.url)
   unmarked = await startUnmarkedProvider()
+  keycloak = await startKeycloakStandIn()
   platform = await startTestPlatform({
     env: {
       ...unmarked.env,
       PROVIDER_NAME: 'dermatology',
       APP_ENV: 'production',
-      // Nothing listens there: the start does not need it.
       IDP_MODE: 'keycloak',
-      ...keycloakEnv('http://127.0.0.1:1'),
+      KEYCLOAK_BASE_URL: keycloak.url,
+      KEYCLOAK_REALM: 'clinic',
+      KEYCLOAK_CLIENT_ID: 'platform',
+      KEYCLOAK_CLIENT_SECRET: standInSecret,
       EGRESS_ALLOW: host,
       NODE_EXTRA_CA_CERTS: trusted,
     },
@@ -58,15 +67,29 @@ beforeAll(async () => {
   watched = watchPlatform(platform.baseUrl)
   api = watched.watch(await platform.connect())
   orgId = platform.process.credentials.org_id
+  administrator = await contextOf(await createAdministrator('first@example.org'))
 })
 
 afterAll(async () => {
   await platform.stop()
   await unmarked.close()
+  await keycloak.close()
   await front.close()
   await receiver.close()
   await rm(folder, { recursive: true, force: true })
 })
+
+/** As `administrators create` does it. Resolves to the user's id. */
+async function createAdministrator(email: string, env: Readonly<Record<string, string>> = {}): Promise<string> {
+  const configuration = loadConfiguration({ ...(await platform.operatorEnv()), ...env })
+  const order = { orgId, email, name: undefined }
+  return (await createOrdered(configuration, order, createLogger({ level: 'silent' }))).user_id
+}
+
+async function contextOf(userId: string): Promise<{ 'x-actor-context': string }> {
+  const { body } = await expecting(200, api.call(`/v1/users/${userId}/context?org_id=${orgId}`))
+  return { 'x-actor-context': textAt(body, 'token') }
+}
 
 function subscribe(url: string) {
   return api.call('/v1/clinical-api/webhook-subscriptions', {
@@ -92,10 +115,9 @@ test('/health shows its checks, without settings or the admin secret', async () 
   expect(JSON.stringify(body)).not.toMatch(/admin|secret|configuration/i)
 })
 
-test('the main job works in production: admin routes with the secret, the webhook over TLS', async () => {
+test('the main job works in production: admin routes as the first administrator, the webhook over TLS', async () => {
   expect(at((await watched.send('/health')).body, 'profile')).toBe('production')
-  const secret = { 'x-admin-api-secret': platform.process.credentials.admin_api_secret ?? '' }
-  terms = await createConsentTerms(api, orgId, 'ai_analysis', secret)
+  terms = await createConsentTerms(api, orgId, 'ai_analysis', administrator)
   const subscription = await expecting(201, subscribe(front.url))
   const id = await requestAssessment(
     api,
@@ -117,6 +139,48 @@ test('the main job works in production: admin routes with the secret, the webhoo
     'process 200',
     'result 200',
   ])
+})
+
+test('the whole administration works without ADMIN_API_SECRET', async () => {
+  expect(platform.process.credentials.admin_api_secret).toBe(null)
+  const create = async (path: string, body: unknown) => {
+    const created = await expecting(201, api.call(path, { body, headers: administrator }))
+    return textAt(created.body, 'id')
+  }
+  const permissions = ['consents:admin']
+  const roleId = await create('/v1/admin/roles', {
+    organisationId: orgId,
+    name: 'Consents',
+    permissions,
+  })
+  const person = { email: 'second@example.org', displayName: 'Ada Example', userType: 'clinician', roleId }
+  const userId = await create('/v1/admin/users', person)
+  expect(keycloak.accounts.size).toBe(2)
+  const client = { name: 'portal', scopes: ['patients:read'], org_id: orgId }
+  await expecting(201, api.call('/v1/auth/clients', { body: client, headers: administrator }))
+  await expecting(200, api.call('/v1/admin/users', { headers: administrator }))
+
+  const headers = await contextOf(userId)
+  const type = { code: 'research', displayName: 'Research', legalBasis: 'consent', required: false }
+  await expecting(201, api.call('/v1/admin/consent-types', { body: type, headers }))
+  await expecting(403, api.call('/v1/admin/users', { headers }))
+  const roles = `/v1/admin/roles/${roleId}`
+  await expecting(200, api.call(roles, { method: 'PATCH', body: { permissions: [] }, headers: administrator }))
+  // The header still names the permission; only our records count.
+  await waitFor('the lost permission', async () => {
+    const { status } = await api.call('/v1/admin/consent-types', { headers })
+    return status === 403 ? true : undefined
+  })
+})
+
+test('a repeat of administrators create creates nothing, and each failure has a reason', async () => {
+  const first = await createAdministrator('first@example.org')
+  const accounts = keycloak.accounts.size
+  expect(await createAdministrator('FIRST@example.org')).toBe(first)
+  expect(keycloak.accounts.size).toBe(accounts)
+  await expect(createAdministrator('second@example.org')).rejects.toThrow('another user has this address')
+  const unreachable = { KEYCLOAK_BASE_URL: 'http://127.0.0.1:1' }
+  await expect(createAdministrator('third@example.org', unreachable)).rejects.toThrow('does not answer')
 })
 
 test('an actor context of an unknown user gives no access', async () => {

@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createAdministrator, demoAdministratorOf } from '../../app/administrators.ts'
+import { keepAdministrators, keepCredentials } from '../../app/credentials.ts'
+import { administratorsOf } from '../../commands/users/administrators.ts'
+import type { UserDependencies } from '../../commands/users/register-user.ts'
+import { IdentityProviderUnavailableError } from '../../contracts/users/identity-provider.ts'
+import { loadConfiguration } from '../../platform/configuration/configuration.ts'
+import { tenantOfFact } from '../../platform/kit/tenants.ts'
+import { createLogger } from '../../platform/observability/logging.ts'
+import { createMockIdentityProvider } from '../../processes/adapters/mock-identity-provider.ts'
+import { organisationRoles } from '../../streams/organisation-roles/aggregate.ts'
+import { users } from '../../streams/user/aggregate.ts'
+import { openDecisionWorld, type DecisionWorld } from '../commands/handling/decision-world.ts'
+
+let world: DecisionWorld
+let deps: UserDependencies
+let dataDir: string
+const logger = createLogger({ level: 'silent' })
+
+beforeAll(async () => {
+  world = await openDecisionWorld()
+  dataDir = await mkdtemp(join(tmpdir(), 'administrators-'))
+  const configuration = loadConfiguration({ PLATFORM_DATA_DIR: dataDir })
+  deps = { ...world, configuration, identityProvider: createMockIdentityProvider() }
+})
+afterAll(async () => {
+  await world.close()
+  await rm(dataDir, { recursive: true, force: true })
+})
+
+async function revisionsOf(orgId: string): Promise<unknown[]> {
+  const { user_id: userId } = demoAdministratorOf(orgId)
+  const loaded = [
+    await world.otherStore.load(users.of(userId)),
+    await world.otherStore.load(organisationRoles.of(tenantOfFact(orgId))),
+  ]
+  return loaded.map(({ revision }) => revision)
+}
+
+it('creates one administrator of each organisation at the first start in development, and none at the second', async () => {
+  const first = await keepAdministrators(deps, await keepCredentials(deps.configuration), logger)
+  const organisations = first.clients.flatMap(({ org_id: orgId }) => orgId ?? [])
+  expect(organisations).toHaveLength(2)
+  expect(first.administrators).toEqual(organisations.map(demoAdministratorOf))
+  const revisions = []
+  for (const orgId of organisations) {
+    revisions.push(await revisionsOf(orgId))
+    const { state } = await world.store.load(organisationRoles.of(tenantOfFact(orgId)))
+    expect([...state.roles.values()]).toMatchObject([
+      { name: 'Administrator', isDefault: false, permissions: ['auth:admin', 'consents:admin', 'users:admin'] },
+    ])
+    expect(administratorsOf(state).map(({ userId }) => userId)).toEqual([demoAdministratorOf(orgId).user_id])
+  }
+
+  const second = await keepAdministrators(deps, await keepCredentials(deps.configuration), logger)
+  expect(second).toEqual(first)
+  expect(JSON.parse(await readFile(join(dataDir, 'credentials.json'), 'utf8'))).toEqual(first)
+  expect(await Promise.all(organisations.map(revisionsOf))).toEqual(revisions)
+})
+
+it('creates none in production', async () => {
+  const configuration = { ...deps.configuration, profile: 'production' as const }
+  const credentials = await keepCredentials(deps.configuration)
+  expect(await keepAdministrators({ ...deps, configuration }, credentials, logger)).toBe(credentials)
+})
+
+it('completes at the next start what a start left that was killed while it created the account', async () => {
+  const orgId = randomUUID()
+  const { user_id: userId, email } = demoAdministratorOf(orgId)
+  const ordered = { userId, orgId, email, displayName: 'Demo', isAlone: true }
+  let reached = () => {}
+  const atProvider = new Promise<void>((resolve) => (reached = resolve))
+  const dying = {
+    ...deps.identityProvider,
+    create: () => new Promise<never>(reached),
+  }
+  void createAdministrator({ ...deps, identityProvider: dying }, ordered)
+  await atProvider
+  expect((await world.store.load(users.of(userId))).state.status).toBe('registering')
+
+  await createAdministrator({ ...deps, store: world.otherStore }, ordered)
+  const { state } = await world.store.load(users.of(userId))
+  expect(state).toMatchObject({ status: 'active', email })
+  const { state: roles } = await world.store.load(organisationRoles.of(tenantOfFact(orgId)))
+  expect(administratorsOf(roles)).toHaveLength(1)
+  expect(roles.roles.size).toBe(1)
+})
+
+it('starts without administrators while the identity provider is away, and creates them later', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'administrators-'))
+  const configuration = loadConfiguration({ PLATFORM_DATA_DIR: dir })
+  const unavailable = () =>
+    Promise.reject(new IdentityProviderUnavailableError('no answer', { mayHaveHappened: false }))
+  const away = { ...deps.identityProvider, create: unavailable, get: unavailable }
+  const made = await keepCredentials(configuration)
+  for (let start = 1; start <= 2; start += 1) {
+    const without = await keepAdministrators({ ...deps, configuration, identityProvider: away }, made, logger)
+    expect(without.administrators).toEqual([])
+  }
+  const kept = await keepAdministrators({ ...deps, configuration }, made, logger)
+  expect(kept.administrators).toHaveLength(2)
+  await rm(dir, { recursive: true, force: true })
+})
