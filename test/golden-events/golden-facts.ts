@@ -7,9 +7,13 @@ import { consentTypes } from '../../streams/consent-type/aggregate.ts'
 import { consents } from '../../streams/consent/aggregate.ts'
 import { images } from '../../streams/image/aggregate.ts'
 import { oauthClients } from '../../streams/oauth-client/aggregate.ts'
+import { oauthScopes } from '../../streams/oauth-scope/aggregate.ts'
+import { organisationRoles } from '../../streams/organisation-roles/aggregate.ts'
 import { patients } from '../../streams/patient/aggregate.ts'
+import { permissions } from '../../streams/permission/aggregate.ts'
 import { projections } from '../../streams/projection/aggregate.ts'
 import { reservations } from '../../streams/reservation/aggregate.ts'
+import { users } from '../../streams/user/aggregate.ts'
 import { webhookDeliveries } from '../../streams/webhook-delivery/aggregate.ts'
 import { webhookRecoveries } from '../../streams/webhook-recovery/aggregate.ts'
 import { webhookSubscriptions } from '../../streams/webhook-subscriptions/aggregate.ts'
@@ -19,10 +23,12 @@ import {
   clinicalPublicFact,
   consentPublicFact,
   reviewPublicFact,
+  usersPublicFact,
   webhookPublicFact,
 } from '../streams/channel-facts.ts'
 import * as facts from '../streams/facts.ts'
 import { imageFact, ownImage } from '../streams/image-facts.ts'
+import { permissionFact, roleFact, userFact, userIds } from '../streams/user-facts.ts'
 import { deliveryFact, recovery, recoveryFact, subscriptionFact } from '../streams/webhook-facts.ts'
 
 const { ids } = facts
@@ -37,9 +43,13 @@ const ownedStreams = [
   consents.of(ids.org, ids.patient),
   images.of(ids.org, ownImage),
   oauthClients.of(ids.client),
+  oauthScopes.of(),
+  organisationRoles.of(ids.org),
   patients.of(ids.org, ids.patient),
+  permissions.of(),
   projections.of('patients'),
   reservations.of(ids.org, 'e'.repeat(64)),
+  users.of(userIds.user),
   webhookDeliveries.of(ids.org, ids.delivery),
   webhookRecoveries.of(ids.org, recovery),
   webhookSubscriptions.of(ids.org),
@@ -56,23 +66,38 @@ const dataOfTypes = new Map<string, object>(
     facts.patientFact,
     facts.projectionFact,
     facts.reservationFact,
+    facts.scopeFact,
     imageFact,
     slotFact,
     reviewFact,
     deliveryFact,
     recoveryFact,
     subscriptionFact,
+    userFact,
+    roleFact,
+    permissionFact,
     assessmentPublicFact,
     clinicalPublicFact,
     consentPublicFact,
     reviewPublicFact,
+    usersPublicFact,
     webhookPublicFact,
   ].flatMap(({ usual }) => Object.entries(usual)),
 )
+/** No user has both profiles. The file shows that each of them is encrypted. */
+const patientAccount = {
+  id: userIds.patientAccount,
+  clinicalPatientId: 'canary-clinical-patient',
+  contactPreferences: { email: true },
+  createdAt: facts.at(1),
+  updatedAt: facts.at(1),
+}
 for (const { type, data } of [
   facts.caseFact('CaseOpened', { customFields: { ward: 'canary-field' } }),
   slotFact('AiReviewSlotClaimed', givenImages),
   reviewFact('AiReviewRequested', givenImages),
+  userFact('UserCreated', { patientAccount }),
+  userFact('UserChanged', { patientAccount }),
 ])
   dataOfTypes.set(type, data)
 

@@ -11,11 +11,7 @@ const holdKey = `${membership}/${hold}`
 
 /** Step, key and instant of each row, after all events. */
 async function due(...events: readonly GivenEvent[]) {
-  return (await todosAfter(usersProcess, recorded(events))).map(({ step, key, dueAt }) => [
-    step,
-    key,
-    dueAt.toISOString(),
-  ])
+  return todosAfter(usersProcess, recorded(events)).map(({ step, key, dueAt }) => [step, key, dueAt.toISOString()])
 }
 
 const started = ofUser(userFact('UserRegistrationStarted'))
@@ -153,7 +149,7 @@ test('a password reset is due until it has ended', async () => {
 })
 
 test('a row of a user belongs to no organisation, and a row of a role to its own', async () => {
-  const rows = await todosAfter(usersProcess, recorded([created, suspended, assigned]))
+  const rows = todosAfter(usersProcess, recorded([created, suspended, assigned]))
   expect(Object.fromEntries(rows.map(({ step, orgId }) => [step, orgId]))).toEqual({
     'align-account': noOrganisation,
     'settle-membership': ids.org,

@@ -111,7 +111,7 @@ async function eventsOf({ otherStore }: UsersWorld, userId: string, orgs: readon
 }
 
 export async function todosOf(world: UsersWorld, userId: string, orgs: readonly Organisation[]): Promise<TodoRow[]> {
-  const rows = await todosAfter(usersProcess, await eventsOf(world, userId, orgs))
+  const rows = todosAfter(usersProcess, await eventsOf(world, userId, orgs))
   return rows.toSorted((one, other) => one.dueAt.getTime() - other.dueAt.getTime())
 }
 

@@ -57,10 +57,10 @@ export interface UsersProcess {
 export interface UsersApi {
   readonly world: DecisionWorld
   /** Appends events, and waits until the read model contains them. */
-  tell<State, Event extends DomainEvent>(
+  readonly tell: <State, Event extends DomainEvent>(
     target: CommandTarget<State, Event>,
     ...events: readonly Event[]
-  ): Promise<void>
+  ) => Promise<void>
   startProcess(env?: Environment): Promise<UsersProcess>
   /** The address of a process that listens. */
   listen(process: UsersProcess): Promise<string>
