@@ -39,12 +39,12 @@ export async function startEmbedded(
   { logger, stop, onLost }: { readonly logger: Logger; readonly stop: GracefulStop; readonly onLost: OnServerLost },
 ): Promise<Embedded> {
   const { dataDir, profile } = configuration
-  requireIdentityProvider(configuration)
   if (profile === 'production' && configuration.providerBaseUrl === undefined) {
     throw new ConfigurationError(
       'PROVIDER_BASE_URL must be set when APP_ENV is production: the embedded provider simulator invents its results',
     )
   }
+  requireIdentityProvider(configuration)
   const { ports, secrets } = await lastingSettings(dataDir, {
     ports: ['eventstore', 'postgres', 'object_store', 'provider'],
     secrets: [

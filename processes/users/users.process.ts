@@ -94,7 +94,7 @@ function withStatus({ userId, holdId, changedAt }: StatusData, todo: Todos): Row
 
 /**
  * Completes what a route of users began: a change of two streams that was cut off, and the account at the identity
- * provider. `docs/decisions/0021-which-stream-decides-about-users.md` lists what each crash leaves.
+ * provider. `docs/decisions/0022-which-stream-decides-about-users.md` lists what each crash leaves.
  */
 export const usersProcess = defineProcess<UserEvent | OrganisationRolesEvent, ProcessDependencies>()({
   name: 'users',

@@ -12,6 +12,7 @@ import { startEventStoreNode, type EventStoreNode } from '../../embedded/eventst
 import { startObjectStore, type EmbeddedObjectStore } from '../../embedded/object-store/start-object-store.ts'
 import { startProvider } from '../../embedded/provider/start-provider.ts'
 import { at, createApiClient, requestToken, textAt } from '../../app/demo/api-client.ts'
+import { keycloakEnv } from '../support/keycloak-stand-in.ts'
 import { waitFor } from '../support/platform.ts'
 import { freshDatabase, type FreshDatabase } from '../support/postgres.ts'
 
@@ -215,6 +216,15 @@ test.concurrent('in production the embedded provider simulator stops the start b
   ])
 })
 
+test.concurrent('in production the mock of the identity provider stops the start', async () => {
+  const { code, stdout, stderr } = await outcome(['serve', '--role', 'api'], { ...settings, APP_ENV: 'production' })
+  expect([code, stdout, stderr]).toEqual([
+    1,
+    '',
+    expect.stringMatching(/^platform: configuration: IDP_MODE must be keycloak when APP_ENV is production/),
+  ])
+})
+
 test.concurrent('in production a provider simulator behind PROVIDER_BASE_URL stops the start', async () => {
   const simulator = await startProvider({
     dataDir: join(folder, 'provider'),
@@ -226,6 +236,8 @@ test.concurrent('in production a provider simulator behind PROVIDER_BASE_URL sto
   try {
     const { code, stdout, stderr } = await outcome(['serve', '--role', 'processor'], {
       ...settings,
+      IDP_MODE: 'keycloak',
+      ...keycloakEnv('http://127.0.0.1:1'),
       APP_ENV: 'production',
       PROVIDER_BASE_URL: simulator.url,
     })

@@ -29,6 +29,16 @@ export interface KeycloakStandIn {
 }
 
 export const standInSecret = 'stand-in-secret-of-thirty-two-characters'
+/** Settings of a Keycloak at this address. */
+export function keycloakEnv(url: string) {
+  return {
+    KEYCLOAK_BASE_URL: url,
+    KEYCLOAK_REALM: 'clinic',
+    KEYCLOAK_CLIENT_ID: 'platform',
+    KEYCLOAK_CLIENT_SECRET: standInSecret,
+  }
+}
+
 const realm = '/realms/clinic'
 const users = `/admin${realm}/users`
 

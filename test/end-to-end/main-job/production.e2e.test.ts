@@ -21,6 +21,7 @@ import {
   type ConsentTerms,
 } from '../../support/main-job.ts'
 import { areRolesApart, clientOf, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+import { keycloakEnv } from '../../support/keycloak-stand-in.ts'
 import { startTlsFront, type TlsFront } from '../../support/tls-front.ts'
 import { startUnmarkedProvider, type UnmarkedProvider } from '../../support/unmarked-provider.ts'
 
@@ -47,6 +48,9 @@ beforeAll(async () => {
       ...unmarked.env,
       PROVIDER_NAME: 'dermatology',
       APP_ENV: 'production',
+      // Nothing listens there: the start does not need it.
+      IDP_MODE: 'keycloak',
+      ...keycloakEnv('http://127.0.0.1:1'),
       EGRESS_ALLOW: host,
       NODE_EXTRA_CA_CERTS: trusted,
     },
@@ -80,6 +84,7 @@ test('/health shows its checks, without settings or the admin secret', async () 
     'event_store',
     'event_store_room',
     'first_catch_up',
+    'identity_provider',
     'projections',
     'provider',
     'steps',

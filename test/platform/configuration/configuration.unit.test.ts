@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { configurationTable, loadConfiguration } from '../../../platform/configuration/configuration.ts'
 import { ConfigurationError } from '../../../platform/configuration/profile-rules.ts'
+import { keycloakEnv } from '../../support/keycloak-stand-in.ts'
 
 const production = { APP_ENV: 'production' }
 const secret = 'a-secret-that-nobody-should-ever-see'
@@ -162,6 +163,11 @@ describe('rules between variables', () => {
     ['APP_ENV', { HOST: '0.0.0.0' }],
     ['S3_ENDPOINT, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY', { S3_ENDPOINT: 'https://s3.test' }],
     ['PROVIDER_BASE_URL, PROVIDER_LOGIN and PROVIDER_PASSWORD', { PROVIDER_LOGIN: 'x' }],
+    [
+      'KEYCLOAK_BASE_URL, KEYCLOAK_REALM, KEYCLOAK_CLIENT_ID and KEYCLOAK_CLIENT_SECRET',
+      { KEYCLOAK_BASE_URL: 'https://login.test' },
+    ],
+    ['KEYCLOAK_BASE_URL', { IDP_MODE: 'keycloak' }],
     ['DATABASE_URL and VAULT_DATABASE_URL', { DATABASE_URL: databases.DATABASE_URL }],
     ['VAULT_DATABASE_URL', { ...databases, VAULT_DATABASE_URL: 'postgresql://user@localhost:5432/platform?x=1' }],
     ['STEP_TIMEOUT_MS', { STEP_TIMEOUT_MS: '20000' }],
@@ -177,6 +183,8 @@ describe('rules between variables', () => {
     ['ESDB_URL', { ESDB_URL: 'esdb://one.test:2113,two.test:2113?tls=false' }],
     ['S3_SECRET_ACCESS_KEY', { ...s3, S3_SECRET_ACCESS_KEY: 'short' }],
     ['SERVICE_CLIENT_SECRET', { SERVICE_CLIENT_ID: 'x', SERVICE_CLIENT_SECRET: 'short' }],
+    ['KEYCLOAK_BASE_URL', keycloakEnv('http://login.test')],
+    ['KEYCLOAK_CLIENT_SECRET', { ...keycloakEnv('https://login.test'), KEYCLOAK_CLIENT_SECRET: 'short' }],
   ])('refuses a weak %s in production', (name, env) => {
     expect(() => loadConfiguration({ ...production, ...env })).toThrow(
       new RegExp(`^${name} .*when APP_ENV is production$`),

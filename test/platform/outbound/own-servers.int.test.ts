@@ -9,6 +9,7 @@ import { EgressError } from '../../../platform/outbound/egress-error.ts'
 import { checkOutboundUrl } from '../../../platform/outbound/addresses.ts'
 import { createOwnServers, outboundRules } from '../../../platform/outbound/own-servers.ts'
 import { watchConnectionAttempts, type ConnectionAttempts } from './connection-attempts.ts'
+import { keycloakEnv } from '../../support/keycloak-stand-in.ts'
 
 const asked: string[] = []
 const servers = [createServer(answer), createServer(answer)] as const
@@ -64,6 +65,7 @@ const settings: readonly (readonly [name: string, env: (port: number) => Environ
     'S3_PUBLIC_ENDPOINT',
     (port) => ({ ...s3, S3_ENDPOINT: 'http://127.0.0.1:9', S3_PUBLIC_ENDPOINT: `http://127.0.0.1:${port}` }),
   ],
+  ['KEYCLOAK_BASE_URL', (port) => keycloakEnv(`http://127.0.0.1:${port}/auth`)],
   [
     'PROVIDER_BASE_URL',
     (port) => ({ PROVIDER_BASE_URL: `http://127.0.0.1:${port}/base`, PROVIDER_LOGIN: 'x', PROVIDER_PASSWORD: 'y' }),

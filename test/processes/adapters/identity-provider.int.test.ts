@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createIdentityProvider } from '../../../app/identity-provider.ts'
 import {
   IdentityProviderRejectedError,
   IdentityProviderUnavailableError,
@@ -7,7 +8,6 @@ import {
 } from '../../../contracts/users/identity-provider.ts'
 import { loadConfiguration } from '../../../platform/configuration/configuration.ts'
 import { createEgress, type Egress } from '../../../platform/outbound/egress.ts'
-import { createKeycloak } from '../../../processes/adapters/keycloak.ts'
 import { createMockIdentityProvider } from '../../../processes/adapters/mock-identity-provider.ts'
 import { standInSecret, startKeycloakStandIn, type KeycloakStandIn } from '../../support/keycloak-stand-in.ts'
 
@@ -33,6 +33,7 @@ interface Server {
 /** Connections of its own, so an open circuit of one test does not fail the next. */
 function keycloakAt({ url, realm, clientId, secret }: Server): IdentityProvider {
   const configuration = loadConfiguration({
+    IDP_MODE: 'keycloak',
     KEYCLOAK_BASE_URL: url,
     KEYCLOAK_REALM: realm,
     KEYCLOAK_CLIENT_ID: clientId,
@@ -40,8 +41,7 @@ function keycloakAt({ url, realm, clientId, secret }: Server): IdentityProvider 
   })
   const egress = createEgress({ configuration })
   opened.push(egress)
-  const settings = { baseUrl: configuration.keycloakBaseUrl ?? '', realm, clientId, clientSecret: secret }
-  return createKeycloak(egress, settings, () => new Date())
+  return createIdentityProvider(configuration, egress, () => new Date())
 }
 
 const ofStandIn = (secret = standInSecret) =>

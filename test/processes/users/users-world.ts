@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
+import { createIdentityProvider } from '../../../app/identity-provider.ts'
 import { registerUser, type RegisterUser, type UserDependencies } from '../../../commands/users/register-user.ts'
 import { addressKey, reserveForUser } from '../../../commands/users/user-reservations.ts'
 import { loadConfiguration } from '../../../platform/configuration/configuration.ts'
 import { tenantOfFact, type TenantId } from '../../../platform/kit/tenants.ts'
 import { createEgress } from '../../../platform/outbound/egress.ts'
 import { memberOf } from '../../../processes/adapters/outside-answers.ts'
-import { createKeycloak } from '../../../processes/adapters/keycloak.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
 import type { TodoRow } from '../../../processes/runtime/process.ts'
 import { usersProcess } from '../../../processes/users/users.process.ts'
@@ -16,7 +16,7 @@ import { users, type UserState } from '../../../streams/user/aggregate.ts'
 import { contextOf, openDecisionWorld, type DecisionWorld } from '../../commands/handling/decision-world.ts'
 import { roleFact } from '../../streams/user-facts.ts'
 import { todosAfter, whenWorkedOff } from '../../support/given-process.ts'
-import { standInSecret, startKeycloakStandIn, type KeycloakStandIn } from '../../support/keycloak-stand-in.ts'
+import { keycloakEnv, startKeycloakStandIn, type KeycloakStandIn } from '../../support/keycloak-stand-in.ts'
 import { processDependencies } from '../../support/process-world.ts'
 
 export interface UsersWorld extends DecisionWorld {
@@ -30,16 +30,9 @@ export interface UsersWorld extends DecisionWorld {
 /** Streams in an event store, accounts at a stand-in of Keycloak, and a clock that tests move. */
 export async function openUsersWorld(): Promise<UsersWorld> {
   const [world, keycloak] = await Promise.all([openDecisionWorld(), startKeycloakStandIn()])
-  const secret = standInSecret
-  const configuration = loadConfiguration({
-    KEYCLOAK_BASE_URL: keycloak.url,
-    KEYCLOAK_REALM: 'clinic',
-    KEYCLOAK_CLIENT_ID: 'platform',
-    KEYCLOAK_CLIENT_SECRET: secret,
-  })
+  const configuration = loadConfiguration({ IDP_MODE: 'keycloak', ...keycloakEnv(keycloak.url) })
   const egress = createEgress({ configuration })
-  const settings = { baseUrl: keycloak.url, realm: 'clinic', clientId: 'platform', clientSecret: secret }
-  const identityProvider = createKeycloak(egress, settings, world.now)
+  const identityProvider = createIdentityProvider(configuration, egress, world.now)
   const outside = processDependencies(world, egress)
   return {
     ...world,
