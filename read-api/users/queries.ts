@@ -93,7 +93,7 @@ export async function listUsers(
   tenant: TenantId | null,
   { userType, status, roleId }: UserFilters,
   page: Behind,
-): Promise<readonly UserView[]> {
+): Promise<UserView[]> {
   const rows = usersWithin(tenant).whereRaw(`?? <> 'erased'`, [u.status])
   if (userType !== undefined) rows.where(u.userType, userType)
   if (status !== undefined) rows.where(u.status, status)

@@ -28,7 +28,7 @@ import {
 } from '../streams/channel-facts.ts'
 import * as facts from '../streams/facts.ts'
 import { imageFact, ownImage } from '../streams/image-facts.ts'
-import { permissionFact, roleFact, userFact, userIds } from '../streams/user-facts.ts'
+import { completeUser, permissionFact, roleFact, userFact, userIds, usersPublicFact } from '../streams/user-facts.ts'
 import { deliveryFact, recovery, recoveryFact, subscriptionFact } from '../streams/webhook-facts.ts'
 
 const { ids } = facts
@@ -82,6 +82,10 @@ const dataOfTypes = new Map<string, object>(
     reviewPublicFact,
     usersPublicFact,
     webhookPublicFact,
+    permissionFact,
+    roleFact,
+    userFact,
+    usersPublicFact,
   ].flatMap(({ usual }) => Object.entries(usual)),
 )
 /** No user has both profiles. The file shows that each of them is encrypted. */
@@ -96,8 +100,8 @@ for (const { type, data } of [
   facts.caseFact('CaseOpened', { customFields: { ward: 'canary-field' } }),
   slotFact('AiReviewSlotClaimed', givenImages),
   reviewFact('AiReviewRequested', givenImages),
-  userFact('UserCreated', { patientAccount }),
-  userFact('UserChanged', { patientAccount }),
+  completeUser,
+  userFact('UserChanged', { patientAccount: completeUser.data.patientAccount }),
 ])
   dataOfTypes.set(type, data)
 

@@ -11,6 +11,7 @@ import * as auth from '../../read-api/auth/queries.ts'
 import * as clinical from '../../read-api/clinical/queries.ts'
 import * as consent from '../../read-api/consent/queries.ts'
 import * as imageQueries from '../../read-api/images/queries.ts'
+import * as userQueries from '../../read-api/users/queries.ts'
 import * as webhooks from '../../read-api/webhooks/queries.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
 import { cases } from '../../streams/case/aggregate.ts'
@@ -18,6 +19,7 @@ import { consentTypes } from '../../streams/consent-type/aggregate.ts'
 import { images } from '../../streams/image/aggregate.ts'
 import { oauthClients } from '../../streams/oauth-client/aggregate.ts'
 import { patients } from '../../streams/patient/aggregate.ts'
+import { users } from '../../streams/user/aggregate.ts'
 import type { GivenEvent } from '../support/given-projector.ts'
 import { reviewFact } from '../streams/ai-review-facts.ts'
 import {
@@ -31,6 +33,7 @@ import {
   patientFact,
 } from '../streams/facts.ts'
 import { imageFact, ownImage } from '../streams/image-facts.ts'
+import { ofRoles, ofUser, roleFact, userFact, userIds } from '../streams/user-facts.ts'
 import { deliveryFact, subscriptionFact } from '../streams/webhook-facts.ts'
 import { openReadTables, org, otherOrg, problemOf, type ReadTables } from './read-tables.ts'
 
@@ -55,6 +58,24 @@ const manyClients = each((number) => {
   const fact = clientFact('OauthClientRegistered', { clientId, registeredAt: paired(number) })
   return { ...fact, stream: oauthClients.of(clientId).stream }
 })
+
+const manyRoles = each((number) =>
+  ofRoles(
+    roleFact('RoleCreated', { roleId: numbered('e', number), name: `role ${number}`, createdAt: paired(number) }),
+  ),
+)
+
+/** Members of the organisation. */
+const manyUsers = each((number) => {
+  const userId = numbered('d', number)
+  const of = { userId, membershipId: numbered('f', number) }
+  const stream = users.of(userId).stream
+  return [
+    ofRoles(roleFact('MembershipRoleAssigned', of)),
+    { ...userFact('UserCreated', { userId, externalId: userId, createdAt: paired(number) }), stream },
+    { ...userFact('UserMembershipAdded', of), stream },
+  ]
+}).flat()
 
 const readings = [
   { scheme: 'ward', value: '7|b' },
@@ -175,6 +196,12 @@ const events: GivenEvent[] = [
     }),
     stream: `review-${number}`,
   })),
+  ofRoles(roleFact('RoleCreated')),
+  ofRoles(roleFact('MembershipRoleAssigned')),
+  ofUser(userFact('UserCreated')),
+  ofUser(userFact('UserMembershipAdded')),
+  ...manyRoles,
+  ...manyUsers,
   { ...consentFact('ConsentRecorded'), stream: 'consent' },
   ...manyDecisions,
 ]
@@ -193,6 +220,12 @@ const first = { after: null, fetch: 50 }
 const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> = {
   listClients: (tenant) => auth.listClients(pool, tenant, first),
   getClient: (tenant) => auth.getClient(pool, tenant, numbered('c', 0)),
+  getUser: (tenant) => userQueries.getUser(pool, tenant, userIds.user),
+  getUserByExternalId: (tenant) =>
+    userQueries.getUserByExternalId(pool, tenant, userFact('UserCreated').data.externalId),
+  listUsers: (tenant) => userQueries.listUsers(pool, tenant, { roleId: userIds.role }, first),
+  getRole: (tenant) => userQueries.getRole(pool, tenant, userIds.role),
+  listRoles: (tenant) => userQueries.listRoles(pool, tenant, first),
   getAssessment: (tenant) => assessmentRoutes.getAssessment(pool, tenant, ids.assessment),
   getPatient: (tenant) => clinical.getPatient(pool, tenant, ids.patient),
   listPatients: (tenant) => clinical.listPatients(pool, tenant, 'nhs|canary-9434765919', first),
@@ -417,6 +450,14 @@ const lists: Readonly<Record<string, { readonly list: List; readonly size: numbe
   clients: {
     list: listOf((after, fetch) => auth.listClients(pool, org, { after, fetch }), auth.placeOfClient),
     size: count,
+  },
+  users: {
+    list: listOf((after, fetch) => userQueries.listUsers(pool, org, {}, { after, fetch }), userQueries.placeOfUser),
+    size: count + 1,
+  },
+  roles: {
+    list: listOf((after, fetch) => userQueries.listRoles(pool, org, { after, fetch }), userQueries.placeOfRole),
+    size: count + 1,
   },
   cases: {
     list: listOf((after, fetch) => clinical.listCases(pool, org, {}, { after, fetch }), clinical.placeOfCase),

@@ -8,7 +8,8 @@ import { lesion, reviewFact } from './ai-review-facts.ts'
 import { at, factsOf, ids } from './facts.ts'
 import { roleFact, userFact } from './user-facts.ts'
 
-function envelope<Type extends string>(event_type: Type, seconds: number) {
+/** The members that every public event has. */
+export function envelope<Type extends string>(event_type: Type, seconds: number) {
   const stored = { event_id: ids.requestEvent, event_type, occurred_at: at(seconds), schema_version: 1 }
   return { ...stored, causation_id: ids.attempt, correlation_id: ids.event, hop: 0 }
 }

@@ -4,6 +4,8 @@ import { permissions } from '../../streams/permission/aggregate.ts'
 import type { PermissionEvent } from '../../streams/permission/events.ts'
 import { users } from '../../streams/user/aggregate.ts'
 import type { UserEvent } from '../../streams/user/events.ts'
+import type { UsersChannelEvent } from '../../streams/channels/users.ts'
+import { envelope } from './channel-facts.ts'
 import { at, factsOf, hash, ids } from './facts.ts'
 
 const id = (digits: string) => `00000000-0000-4000-8000-${digits.padStart(12, '0')}`
@@ -45,8 +47,8 @@ const profile = {
   patientAccount: null,
 }
 const membership = { userId, membershipId, organisationId }
-const product = { ...membership, productAccessId: userIds.productAccess, productId: ids.product, changedBy }
-const status = { userId, externalId, organisationIds: [organisationId], holdId: userIds.hold, changedBy }
+const product = { ...membership, productAccessId: userIds.productAccess, productId: ids.product }
+const status = { userId, externalId, organisationIds: [organisationId], holdId: userIds.hold }
 const reset = { userId, requestId: userIds.reset }
 
 export const userFact = factsOf<UserEvent>({
@@ -78,15 +80,15 @@ export const userFact = factsOf<UserEvent>({
     changedAt: at(5),
     changedBy,
   },
-  UserSuspended: { ...status, changedAt: at(10) },
-  UserDeactivated: { ...status, changedAt: at(11) },
-  UserReactivated: { ...status, changedAt: at(12) },
+  UserSuspended: { ...status, changedAt: at(10), changedBy },
+  UserDeactivated: { ...status, changedAt: at(11), changedBy },
+  UserReactivated: { ...status, changedAt: at(12), changedBy },
   UserHoldExpired: { userId, holdId: userIds.hold, expiredAt: at(40) },
-  UserErased: { ...status, changedAt: at(50) },
+  UserErased: { ...status, changedAt: at(50), changedBy },
   UserMembershipAdded: { ...membership, roleId, addedAt: at(1), changedBy },
   UserMembershipRemoved: { ...membership, removedAt: at(20), changedBy },
-  UserProductAccessGranted: { ...product, grantedAt: at(2) },
-  UserProductAccessRevoked: { ...product, revokedAt: at(3) },
+  UserProductAccessGranted: { ...product, grantedAt: at(2), changedBy },
+  UserProductAccessRevoked: { ...product, revokedAt: at(3), changedBy },
   UserPasswordResetRequested: { ...reset, requestedAt: at(6), changedBy },
   UserPasswordResetAttempted: {
     ...reset,
@@ -100,6 +102,7 @@ export const userFact = factsOf<UserEvent>({
   UserAccountAligned: { userId, account: 'disabled', alignedAt: at(13) },
 })
 
+const assignment = { membershipId, userId, organisationId }
 const role = {
   roleId,
   organisationId,
@@ -121,19 +124,19 @@ export const roleFact = factsOf<OrganisationRolesEvent>({
     changedBy,
   },
   RoleDeleted: { roleId, organisationId, deletedAt: at(30), changedBy },
-  MembershipRoleAssigned: { ...membership, roleId, assignedAt: at(0), changedBy, fingerprint: hash('f') },
-  MembershipConfirmed: { ...membership, holdId: null, confirmedAt: at(2) },
-  MembershipReleased: { ...membership, releasedAt: at(2) },
+  MembershipRoleAssigned: { ...assignment, roleId, assignedAt: at(0), changedBy, fingerprint: hash('f') },
+  MembershipConfirmed: { ...assignment, holdId: null, confirmedAt: at(2) },
+  MembershipReleased: { ...assignment, releasedAt: at(2) },
   MembershipRoleChanged: {
-    ...membership,
+    ...assignment,
     previousRoleId: roleId,
     roleId: userIds.adminRole,
     changedAt: at(8),
     changedBy,
   },
-  MembershipRevoked: { ...membership, roleId, revokedAt: at(19), changedBy },
-  MembershipHeld: { ...membership, holdId: userIds.hold, heldAt: at(9) },
-  MembershipHoldEnded: { ...membership, holdId: userIds.hold, endedAt: at(13) },
+  MembershipRevoked: { ...assignment, roleId, revokedAt: at(19), changedBy },
+  MembershipHeld: { ...assignment, holdId: userIds.hold, heldAt: at(9) },
+  MembershipHoldEnded: { ...assignment, holdId: userIds.hold, endedAt: at(13) },
 })
 
 export const permissionFact = factsOf<PermissionEvent>({
@@ -144,6 +147,67 @@ export const permissionFact = factsOf<PermissionEvent>({
     updated: [],
     registeredAt: at(0),
     changedBy,
+  },
+})
+
+const organisations = { orgId: organisationId, organisationIds: [organisationId] }
+const cause = (seconds: number) => ({ changedBy, timestamp: at(seconds) })
+const account = { userId, externalId, ...organisations }
+const ofOrganisation = { orgId: organisationId, userId, organisationId, membershipId }
+const publicMembership = { ...ofOrganisation, roleId }
+const publicProduct = { ...ofOrganisation, productId: ids.product }
+
+/** The events of the users channel for the same story. */
+export const usersPublicFact = factsOf<UsersChannelEvent>({
+  'users.created': {
+    userId,
+    externalId,
+    userType: 'clinician',
+    ...organisations,
+    ...cause(1),
+    ...envelope('users.created', 1),
+  },
+  'users.updated': {
+    userId,
+    members: ['displayName'],
+    ...organisations,
+    ...cause(5),
+    ...envelope('users.updated', 5),
+  },
+  'users.suspended': { ...account, ...cause(10), ...envelope('users.suspended', 10) },
+  'users.deactivated': { ...account, ...cause(11), ...envelope('users.deactivated', 11) },
+  'users.reactivated': { ...account, ...cause(12), ...envelope('users.reactivated', 12) },
+  'users.erased': { userId, ...organisations, ...cause(50), ...envelope('users.erased', 50) },
+  'users.membership.added': { ...publicMembership, ...cause(1), ...envelope('users.membership.added', 1) },
+  'users.membership.removed': { ...publicMembership, ...cause(19), ...envelope('users.membership.removed', 19) },
+  'users.product_access.granted': { ...publicProduct, ...cause(2), ...envelope('users.product_access.granted', 2) },
+  'users.product_access.revoked': { ...publicProduct, ...cause(3), ...envelope('users.product_access.revoked', 3) },
+  'users.role.changed': {
+    ...ofOrganisation,
+    previousRoleId: roleId,
+    roleId: userIds.adminRole,
+    ...cause(8),
+    ...envelope('users.role.changed', 8),
+  },
+  'users.permissions.changed': {
+    orgId: organisationId,
+    roleId,
+    organisationId,
+    added: ['users:admin'],
+    removed: [],
+    ...cause(4),
+    ...envelope('users.permissions.changed', 4),
+  },
+})
+
+/** A user with both profiles: no personal member is null. */
+export const completeUser = userFact('UserCreated', {
+  patientAccount: {
+    id: userIds.profile,
+    clinicalPatientId: 'canary-patient',
+    contactPreferences: { email: true },
+    createdAt: at(1),
+    updatedAt: at(1),
   },
 })
 

@@ -20,6 +20,7 @@ import { recordFindings, supersedeDiagnoses } from './finding-acts.ts'
 import { declareImage, receiveImage } from './image-acts.ts'
 import { advanceReview, takeSlot } from './review-acts.ts'
 import { Story } from './story.ts'
+import { employUser, registerPermissions, releaseMembership } from './user-acts.ts'
 import { advanceDelivery, changeSubscription, recover, redeliver, subscribe, testSubscription } from './webhook-acts.ts'
 
 const acts = {
@@ -50,6 +51,9 @@ const acts = {
   receiveImage,
   administerClient,
   registerScopes,
+  employUser,
+  releaseMembership,
+  registerPermissions,
 } satisfies Record<string, Act>
 
 /** One attempted act. An act that is impossible at that moment does nothing. */

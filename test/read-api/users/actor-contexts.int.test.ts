@@ -217,7 +217,7 @@ describe.each(['here', 'elsewhere'] as const)('resolve with the users service %s
     const context = claiming(administrator)
     await eventually(context, '200')
     await one.line.close()
-    await expect.poll(() => outcome(one, context), { timeout: 15_000 }).toMatch(/^503 /)
+    await expect.poll(() => outcome(one, context), { timeout: 30_000 }).toMatch(/^503 /)
     expect(await outcome(one, context)).toMatch(/^503 /)
   })
 })
