@@ -23,7 +23,6 @@ import {
   clinicalPublicFact,
   consentPublicFact,
   reviewPublicFact,
-  usersPublicFact,
   webhookPublicFact,
 } from '../streams/channel-facts.ts'
 import * as facts from '../streams/facts.ts'
@@ -73,14 +72,10 @@ const dataOfTypes = new Map<string, object>(
     deliveryFact,
     recoveryFact,
     subscriptionFact,
-    userFact,
-    roleFact,
-    permissionFact,
     assessmentPublicFact,
     clinicalPublicFact,
     consentPublicFact,
     reviewPublicFact,
-    usersPublicFact,
     webhookPublicFact,
     permissionFact,
     roleFact,
@@ -88,14 +83,6 @@ const dataOfTypes = new Map<string, object>(
     usersPublicFact,
   ].flatMap(({ usual }) => Object.entries(usual)),
 )
-/** No user has both profiles. The file shows that each of them is encrypted. */
-const patientAccount = {
-  id: userIds.patientAccount,
-  clinicalPatientId: 'canary-clinical-patient',
-  contactPreferences: { email: true },
-  createdAt: facts.at(1),
-  updatedAt: facts.at(1),
-}
 for (const { type, data } of [
   facts.caseFact('CaseOpened', { customFields: { ward: 'canary-field' } }),
   slotFact('AiReviewSlotClaimed', givenImages),

@@ -2,11 +2,9 @@ import type { AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
 import type { AssessmentChannelEvent } from '../../streams/channels/assessment.ts'
 import type { ClinicalChannelEvent } from '../../streams/channels/clinical.ts'
 import type { ConsentChannelEvent } from '../../streams/channels/consent.ts'
-import type { UsersChannelEvent } from '../../streams/channels/users.ts'
 import type { WebhookChannelEvent } from '../../streams/channels/webhook.ts'
 import { lesion, reviewFact } from './ai-review-facts.ts'
 import { at, factsOf, ids } from './facts.ts'
-import { roleFact, userFact } from './user-facts.ts'
 
 /** The members that every public event has. */
 export function envelope<Type extends string>(event_type: Type, seconds: number) {
@@ -187,47 +185,5 @@ export const webhookPublicFact = factsOf<WebhookChannelEvent>({
     reason: 'no_success',
     disabled_at: at(20),
     ...envelope('webhook.endpoint.disabled', 20),
-  },
-})
-
-const { externalId, userId, changedBy } = userFact('UserSuspended').data
-const { membershipId, previousRoleId, roleId } = roleFact('MembershipRoleChanged').data
-const ofAccount = { userId, orgId: ids.org, organisationIds: [ids.org], changedBy }
-const ofMembership = { orgId: ids.org, userId, organisationId: ids.org, membershipId, changedBy }
-const ofProduct = { ...ofMembership, productId: ids.product }
-const told = <Type extends string>(type: Type, seconds: number) => ({
-  timestamp: at(seconds),
-  ...envelope(type, seconds),
-})
-
-/** The events of the users channel for the story in `user-facts.ts`. */
-export const usersPublicFact = factsOf<UsersChannelEvent>({
-  /** A user has no organisation when it is created. */
-  'users.created': {
-    userId,
-    externalId,
-    userType: 'clinician',
-    organisationIds: [],
-    changedBy,
-    ...told('users.created', 1),
-  },
-  'users.updated': { ...ofAccount, members: ['displayName'], ...told('users.updated', 5) },
-  'users.suspended': { ...ofAccount, externalId, ...told('users.suspended', 10) },
-  'users.deactivated': { ...ofAccount, externalId, ...told('users.deactivated', 11) },
-  'users.reactivated': { ...ofAccount, externalId, ...told('users.reactivated', 12) },
-  'users.erased': { ...ofAccount, ...told('users.erased', 50) },
-  'users.membership.added': { ...ofMembership, roleId: previousRoleId, ...told('users.membership.added', 1) },
-  'users.membership.removed': { ...ofMembership, roleId, ...told('users.membership.removed', 19) },
-  'users.product_access.granted': { ...ofProduct, ...told('users.product_access.granted', 2) },
-  'users.product_access.revoked': { ...ofProduct, ...told('users.product_access.revoked', 3) },
-  'users.role.changed': { ...ofMembership, previousRoleId, roleId, ...told('users.role.changed', 8) },
-  'users.permissions.changed': {
-    orgId: ids.org,
-    roleId: previousRoleId,
-    organisationId: ids.org,
-    added: ['users:admin'],
-    removed: [],
-    changedBy,
-    ...told('users.permissions.changed', 4),
   },
 })

@@ -22,7 +22,6 @@ export const userIds = {
   attempt: id('88'),
   hold: id('89'),
   reset: id('8a'),
-  patientAccount: id('8b'),
   /** Derives from the text of the permission. */
   permission: 'c1e39006-53bb-5589-a20a-f2920fe0a7a7',
 } as const
