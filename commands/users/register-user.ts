@@ -72,7 +72,9 @@ export async function registerUser(
     if (!(await address.confirm())) throw await abandoned('address-in-use', 'email-in-use')
     return await complete(assigned?.roleId)
   } finally {
-    if (membership !== null) await settleMembership(deps, membership, (await store.load(target)).state, context)
+    const { state } = await store.load(target)
+    // A repeat of the same key has the same claim, and its attempt may still complete. The process settles the claim later.
+    if (membership !== null && state.status !== 'registering') await settleMembership(deps, membership, state, context)
   }
 
   async function complete(roleId: string | undefined): Promise<Registered> {
