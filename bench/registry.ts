@@ -11,6 +11,7 @@ import { rebuildMemory, rebuildTime } from './projections/growth.ts'
 import { rebuildBeside } from './projections/rebuild-beside.ts'
 import { rebuildOverPeer } from './projections/rebuild-peer.ts'
 import { rebuildSpeed } from './projections/rebuild-speed.ts'
+import { actorContexts } from './reads/actor-contexts.ts'
 import { readById } from './reads/by-id.ts'
 import { revokedTokens } from './reads/revoked-tokens.ts'
 import { visibleAfter } from './reads/visible.ts'
@@ -28,6 +29,7 @@ export const benchmarks: readonly Benchmark[] = [
   onRealEventStore,
   readById,
   revokedTokens,
+  actorContexts,
   visibleAfter,
   rebuildSpeed,
   rebuildOverPeer,

@@ -74,9 +74,8 @@ export async function registerUser(
     return await complete(assigned?.roleId)
   } finally {
     const { state } = await store.load(target)
-    // Simultaneous repeats share the assignment and the reservation. The attempt that goes on keeps them.
-    const isOfOther = state.status === 'registering' && state.attemptId !== attemptId
-    if (membership !== null && !isOfOther) await settleMembership(deps, membership, state, context)
+    // A repeat of the same key has the same claim, and its attempt may still complete. The process settles the claim later.
+    if (membership !== null && state.status !== 'registering') await settleMembership(deps, membership, state, context)
   }
 
   async function complete(roleId: string | undefined): Promise<Registered> {

@@ -96,6 +96,14 @@ function ofStatus(status: 'active' | 'suspended' | 'deactivated') {
   ]
 }
 
+/** The ETag of a user is the revision of its stream, so events that change no other column count, too. */
+function revisionOnly({ data, revision }: { data: { userId: string }; revision: bigint }) {
+  return [patchRow(usersTable, { userId: data.userId, streamRevision: revision })]
+}
+
+/** There is no row before the user is created. */
+const beforeRow = () => []
+
 function membershipOf({ membershipId, organisationId }: { membershipId: string; organisationId: string }) {
   return { membershipId, orgId: organisationId }
 }
@@ -118,6 +126,9 @@ export const usersProjector = defineProjector<UserEvent | OrganisationRolesEvent
   version: 1,
   tables: [usersTable, membershipsTable, productAccessTable, rolesTable, permissionsTable],
   handlers: {
+    UserRegistrationStarted: beforeRow,
+    UserRegistrationAbandoned: beforeRow,
+    UserRegistrationCleared: beforeRow,
     UserCreated: ({ data, revision }) => [
       insertRow(usersTable, {
         ...data,
@@ -147,6 +158,12 @@ export const usersProjector = defineProjector<UserEvent | OrganisationRolesEvent
         streamRevision: revision,
       }),
     ],
+    UserHoldExpired: revisionOnly,
+    UserPasswordResetRequested: revisionOnly,
+    UserPasswordResetAttempted: revisionOnly,
+    UserPasswordResetPostponed: revisionOnly,
+    UserPasswordResetEnded: revisionOnly,
+    UserAccountAligned: revisionOnly,
     UserMembershipAdded: ({ data, revision }) => [
       // The organisation may have released the claim meanwhile.
       patchRows(membershipsTable, membershipOf(data), { isAdded: true, createdAt: data.addedAt }),

@@ -14,6 +14,11 @@ export const operations = [
   'enable',
   'unsubscribe',
   'redeliver',
+  'user',
+  'promote',
+  'deactivate',
+  'reactivate',
+  'leave',
 ] as const
 export type Operation = (typeof operations)[number]
 

@@ -14,6 +14,7 @@ import { checkFindings } from './checks/findings.ts'
 import { checkRevisions, checkSameOrder, checkSubscriber } from './checks/log.ts'
 import { checkOutcomes, outcomesOf } from './checks/outcomes.ts'
 import { checkProviderCalls } from './checks/provider.ts'
+import { checkUsers } from './checks/users.ts'
 import { checkWebhooks, type ReceivedLine } from './checks/webhooks.ts'
 import type { LoadOrder } from './outside/load-main.ts'
 import { describeStrike, parts, scheduleOf } from './schedule.ts'
@@ -124,6 +125,7 @@ async function onStage(
     checkOutcomes(log),
     checkProviderCalls(log, await providerAt(stage.providerUrl, stage.controlSecret).calls()),
     checkWebhooks(log, received),
+    checkUsers(log),
     await compareWithRebuild(stage),
     checkOwnEnds(stage),
   ]

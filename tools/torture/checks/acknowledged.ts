@@ -22,6 +22,11 @@ const factOfWrite: Readonly<
   disable: { type: 'WebhookSubscriptionDisabled', member: 'subscriptionId' },
   enable: { type: 'WebhookSubscriptionEnabled', member: 'subscriptionId' },
   unsubscribe: { type: 'WebhookSubscriptionDeleted', member: 'subscriptionId' },
+  user: { type: 'UserCreated', member: 'userId' },
+  promote: { type: 'MembershipRoleChanged', member: 'membershipId' },
+  deactivate: { type: 'UserDeactivated', member: 'userId' },
+  reactivate: { type: 'UserReactivated', member: 'userId' },
+  leave: { type: 'MembershipRevoked', member: 'membershipId' },
   redeliver: { type: 'WebhookRedeliveryRequested', or: 'WebhookRedeliveryUnneeded', member: 'deliveryId' },
 }
 /** Writes whose events have no other cause. An unacknowledged event of these must belong to an unanswered request. */
@@ -35,6 +40,11 @@ const ofClientsAlone: readonly Operation[] = [
   'enable',
   'unsubscribe',
   'redeliver',
+  'user',
+  'promote',
+  'deactivate',
+  'reactivate',
+  'leave',
 ]
 
 /**
@@ -89,6 +99,7 @@ const expectedRefusals = [
   '409 ai-review-not-cancellable',
   '409 ai-review-already-superseded',
   '404 not-found of a finished write',
+  '409 last-administrator',
 ]
 /** No connection or a broken one, the proxy's 502, and a 503 with Retry-After. */
 const expectedOutage = /^(none|502 undefined|503 [a-z-]+)$/

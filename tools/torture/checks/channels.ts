@@ -33,6 +33,20 @@ const assessmentTypes: Readonly<Record<string, string>> = {
   AssessmentFailed: 'assessment.failed',
 }
 
+/** The organisation's stream decides that a membership ends. */
+const userTypes: Readonly<Record<string, string>> = {
+  UserCreated: 'users.created',
+  UserChanged: 'users.updated',
+  UserSuspended: 'users.suspended',
+  UserDeactivated: 'users.deactivated',
+  UserReactivated: 'users.reactivated',
+  UserErased: 'users.erased',
+  UserMembershipAdded: 'users.membership.added',
+  MembershipRevoked: 'users.membership.removed',
+  MembershipRoleChanged: 'users.role.changed',
+}
+const ofUsers = (fact: Fact) => userTypes[fact.type]
+
 const webhookTypes: Readonly<Record<string, string>> = {
   WebhookEndpointFailing: 'webhook.endpoint.failing',
   WebhookSubscriptionDisabled: 'webhook.endpoint.disabled',
@@ -54,6 +68,10 @@ export const channels: Readonly<Record<string, readonly Source[]>> = {
       category: 'consent',
       publicType: (fact) => (fact.type === 'ConsentRecorded' ? `consent.${text(fact, 'decision')}` : undefined),
     },
+  ],
+  'users.events': [
+    { category: 'user', publicType: ofUsers },
+    { category: 'role', publicType: ofUsers },
   ],
   'webhook.events': [{ category: 'webhook_subscriptions', publicType: (fact) => webhookTypes[fact.type] }],
 }

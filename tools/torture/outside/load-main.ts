@@ -3,6 +3,7 @@ import { createApiClient, requestToken, textAt } from '../../../app/demo/api-cli
 import { SeededRandom } from '../../node-checks/seeded-random.ts'
 import { createConsentTerms } from '../../../test/support/main-job.ts'
 import { DurableLines } from '../acknowledged.ts'
+import { createRoles } from './administrator.ts'
 import { PatientClient } from './api.ts'
 import { User } from './user.ts'
 
@@ -33,7 +34,9 @@ process.on('SIGTERM', () => {
 
 const log = new DurableLines(order.log)
 const token = textAt((await requestToken(order.baseUrl, secrets)).body, 'access_token')
-const terms = await createConsentTerms(createApiClient(order.baseUrl, token), order.orgId)
+const api = createApiClient(order.baseUrl, token)
+const terms = await createConsentTerms(api, order.orgId)
+const administered = await createRoles(api, order.orgId)
 const client = new PatientClient(order.baseUrl, log)
 await client.logIn(secrets)
 process.stdout.write(`${JSON.stringify({ ready: true })}\n`)
@@ -46,6 +49,7 @@ const users = Array.from({ length: order.users }, (_, index) => {
     client,
     random,
     terms,
+    administered,
     receiverUrl: order.receiverUrl,
     isSubscriber: index < 3,
     isOver: () => isOver,

@@ -3,11 +3,13 @@ import { at, textAt, type ApiAnswer } from '../../../app/demo/api-client.ts'
 import { assessments, declaration, uploadAll } from '../../../test/end-to-end/main-job/uploads.ts'
 import { assessmentBody, photograph, type ConsentTerms, type Photograph } from '../../../test/support/main-job.ts'
 import type { Operation } from '../acknowledged.ts'
+import { Administrator, type Administered } from './administrator.ts'
 import type { Write } from './api.ts'
 import { Subscriber, type SubscriberOptions } from './subscriber.ts'
 
 export interface UserOptions extends SubscriberOptions {
   readonly terms: ConsentTerms
+  readonly administered: Administered
   /** Whether this user has a subscription most of the time. */
   readonly isSubscriber: boolean
   readonly isOver: () => boolean
@@ -32,17 +34,20 @@ async function isUploaded(record: unknown, photographs: readonly Photograph[]): 
 export class User {
   readonly #options: UserOptions
   readonly #subscriber: Subscriber | undefined
+  readonly #administrator: Administrator
   #count = 0
 
   constructor(options: UserOptions) {
     this.#options = options
     this.#subscriber = options.isSubscriber ? new Subscriber(options, (write) => this.#send(write)) : undefined
+    this.#administrator = new Administrator(options, (write) => this.#send(write))
   }
 
   async work(): Promise<void> {
     const { random, isOver } = this.#options
     while (!isOver()) {
       await this.#subscriber?.tend()
+      await this.#administrator.tend()
       const patientId = await this.#consentedPatient()
       if (patientId === undefined) continue
       for (let left = 1 + random.below(3); left > 0 && !isOver(); left -= 1) await this.#assess(patientId)

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { channels, missingOn } from '../checks/channels.ts'
 import { withoutEnd } from '../checks/endings.ts'
 import { withoutFindings } from '../checks/findings.ts'
+import { usersUnderWay } from '../checks/users.ts'
 import { deliveriesWithoutOutcome } from '../checks/webhooks.ts'
 import type { Fact } from '../facts.ts'
 
@@ -19,6 +20,7 @@ export function underWay(log: readonly Fact[]): readonly string[] {
     ...(deliveries > 0 ? [`${deliveries} deliveries`] : []),
     ...unpublished,
     ...withoutFindings(log),
+    ...usersUnderWay(log),
   ]
 }
 

@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'vitest'
+import { checkUsers, usersUnderWay } from '../../../tools/torture/checks/users.ts'
+import { toldLog, type Told } from '../../../tools/torture/told-log.ts'
+
+const said = (...events: readonly Told[]) => checkUsers(toldLog(...events)).findings.map(({ what }) => what)
+
+const roles: readonly Told[] = [
+  ['role-o1', 'RoleCreated', { roleId: 'administrator', permissions: ['users:admin'] }],
+  ['role-o1', 'RoleCreated', { roleId: 'clinician', permissions: [] }],
+]
+const created = (userId: string): Told => [`user-${userId}`, 'UserCreated', { userId }]
+const assigned = (userId: string, roleId = 'administrator'): Told => [
+  'role-o1',
+  'MembershipRoleAssigned',
+  { membershipId: `m-${userId}`, userId, roleId },
+]
+const added = (userId: string): Told => [
+  `user-${userId}`,
+  'UserMembershipAdded',
+  { membershipId: `m-${userId}`, userId },
+]
+const inRoles = (type: string, userId: string, data: Record<string, unknown> = {}): Told => [
+  'role-o1',
+  type,
+  { membershipId: `m-${userId}`, userId, ...data },
+]
+const member = (userId: string, roleId?: string): readonly Told[] => [
+  assigned(userId, roleId),
+  created(userId),
+  added(userId),
+  inRoles('MembershipConfirmed', userId, { holdId: null }),
+]
+const deactivated = (userId: string): readonly Told[] => [
+  inRoles('MembershipHeld', userId, { holdId: 'h1' }),
+  [`user-${userId}`, 'UserDeactivated', { userId, holdId: 'h1' }],
+]
+
+describe('the check of users', () => {
+  test('accepts users who come, are deactivated, are active again and leave', () => {
+    const log = toldLog(
+      ...roles,
+      ...member('u1'),
+      ...member('u2'),
+      ...deactivated('u2'),
+      ['user-u2', 'UserReactivated', { userId: 'u2', holdId: 'h1' }],
+      inRoles('MembershipHoldEnded', 'u2', { holdId: 'h1' }),
+      inRoles('MembershipRevoked', 'u1'),
+      ['user-u1', 'UserMembershipRemoved', { membershipId: 'm-u1', userId: 'u1' }],
+      assigned('u3'),
+      inRoles('MembershipReleased', 'u3'),
+    )
+    expect(checkUsers(log)).toMatchObject({ examined: 2, findings: [] })
+    expect(usersUnderWay(log)).toEqual([])
+  })
+
+  test.each<readonly [string, readonly Told[], readonly string[]]>([
+    [
+      'a membership that only the organisation has',
+      [assigned('u1'), created('u1'), inRoles('MembershipConfirmed', 'u1')],
+      ["a membership that the user's stream lacks"],
+    ],
+    [
+      'a membership that only the user has',
+      [created('u1'), added('u1')],
+      ["a membership that the organisation's stream lacks"],
+    ],
+    [
+      'a membership that is not confirmed',
+      [assigned('u1'), created('u1'), added('u1')],
+      ['a membership that is never confirmed'],
+    ],
+    [
+      'a hold whose change of status never came',
+      [...member('u1', 'clinician'), inRoles('MembershipHeld', 'u1', { holdId: 'h1' })],
+      ['a hold of a user who does not need it'],
+    ],
+    [
+      'a user who is not active and has no hold',
+      [...member('u1', 'clinician'), ['user-u1', 'UserSuspended', { userId: 'u1', holdId: 'h1' }]],
+      ['an inactive user without a hold'],
+    ],
+    [
+      'a registration that is left open',
+      [['user-u1', 'UserRegistrationStarted', { userId: 'u1' }]],
+      ['a registration without an end'],
+    ],
+    [
+      'a registration whose account may be left',
+      [['user-u1', 'UserRegistrationAbandoned', { userId: 'u1' }]],
+      ['a registration without an end'],
+    ],
+    [
+      'an organisation whose last administrator was deactivated',
+      [...member('u1'), ...deactivated('u1')],
+      ['an organisation without an active administrator'],
+    ],
+    [
+      'an organisation whose last administrator has another role',
+      [...member('u1'), inRoles('MembershipRoleChanged', 'u1', { roleId: 'clinician' })],
+      ['an organisation without an active administrator'],
+    ],
+    [
+      'an organisation whose role of administrators administers no more',
+      [...member('u1'), ['role-o1', 'RoleChanged', { roleId: 'administrator', permissions: [] }]],
+      ['an organisation without an active administrator'],
+    ],
+  ])('finds %s', (_, events, findings) => expect(said(...roles, ...events)).toEqual(findings))
+})
