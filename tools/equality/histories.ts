@@ -20,7 +20,7 @@ import { recordFindings, supersedeDiagnoses } from './finding-acts.ts'
 import { declareImage, receiveImage } from './image-acts.ts'
 import { advanceReview, takeSlot } from './review-acts.ts'
 import { Story } from './story.ts'
-import { employUser, registerPermissions, releaseMembership } from './user-acts.ts'
+import { employUser, keepAccount, registerPermissions, releaseMembership } from './user-acts.ts'
 import { advanceDelivery, changeSubscription, recover, redeliver, subscribe, testSubscription } from './webhook-acts.ts'
 
 const acts = {
@@ -52,6 +52,7 @@ const acts = {
   administerClient,
   registerScopes,
   employUser,
+  keepAccount,
   releaseMembership,
   registerPermissions,
 } satisfies Record<string, Act>

@@ -48,6 +48,31 @@ export const employUser: Act = (story, random, text) => {
   if (random.oneIn(2)) ofUser(userFact('UserErased', { userId: of.userId, organisationIds, changedAt: now() }))
 }
 
+/** A registration in two attempts, then an account that changes its state, a hold that expires and two password resets. */
+export const keepAccount: Act = (story, random) => {
+  const organisationId = tenantOfFact(story.id(random).toLowerCase())
+  const of = { userId: story.id(random), membershipId: story.id(random), organisationId }
+  const { userId } = of
+  const hold = { ...of, holdId: story.id(random) }
+  const { stream } = users.of(userId)
+  const roles = organisationRoles.of(organisationId).stream
+  const ofUser = (...facts: ReturnType<typeof userFact>[]) => story.append(organisationId, stream, ...facts)
+  const ofRoles = (...facts: ReturnType<typeof roleFact>[]) => story.append(organisationId, roles, ...facts)
+  ofUser(userFact('UserRegistrationStarted', { userId }), userFact('UserRegistrationAbandoned', { userId }))
+  ofUser(userFact('UserRegistrationCleared', { userId }), userFact('UserRegistrationStarted', { userId }))
+  if (random.oneIn(3)) return
+  ofRoles(roleFact('MembershipRoleAssigned', of))
+  ofUser(userFact('UserCreated', { userId, externalId: userId }), userFact('UserMembershipAdded', of))
+  ofRoles(roleFact('MembershipHeld', hold))
+  ofUser(userFact('UserHoldExpired', { userId, holdId: hold.holdId }))
+  ofRoles(roleFact('MembershipHoldEnded', hold))
+  ofUser(userFact('UserSuspended', { userId }), userFact('UserAccountAligned', { userId }))
+  const reset = { userId, requestId: story.id(random) }
+  ofUser(userFact('UserPasswordResetRequested', reset), userFact('UserPasswordResetAttempted', reset))
+  ofUser(userFact('UserPasswordResetPostponed', reset))
+  if (random.oneIn(2)) ofUser(userFact('UserPasswordResetEnded', reset))
+}
+
 /** A claim that was released before the slow append of its membership. */
 export const releaseMembership: Act = (story, random) => {
   const organisationId = tenantOfFact(story.id(random).toLowerCase())
