@@ -9,7 +9,7 @@ import type { ServiceApp } from '../../platform/http/service.ts'
 import { tenantOfFact } from '../../platform/kit/tenants.ts'
 import { users } from '../../streams/user/aggregate.ts'
 import { usersProjector } from '../../projections/users/users.projector.ts'
-import { changed, created } from '../handling/command-replies.ts'
+import { accepted, changed, created } from '../handling/command-replies.ts'
 import { commandRoute } from '../handling/command-route.ts'
 import { ChangeMeBody, ChangeUserBody, CreateUserBody } from './bodies.ts'
 import { changeUser, userOf } from './change-user.ts'
@@ -155,7 +155,7 @@ export function userWriteRoutes(app: ServiceApp, deps: UserDependencies): void {
     operationId: 'resetPassword',
     summary: 'Let the identity provider send the user a message to choose a new password',
     description: 'The message follows later. A request while one is under way sends no second message.',
-    reply: { status: 202, schema: ResetReply },
+    reply: accepted(ResetReply, (_, { id }: { readonly id: string }) => `/admin/users/${id}`),
     problems: ['user-erased'],
     handle: async ({ tenant, caller, params, keyed, now, run }) => {
       const command = { requestId: keyed.id, changedBy: changedByOf(caller), now }

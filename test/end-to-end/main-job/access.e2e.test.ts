@@ -66,6 +66,9 @@ const anyValues = {
   secretId: unknownId,
   typeId: unknownId,
   patientId: unknownId,
+  membershipId: unknownId,
+  productId: 'scanner',
+  externalId: 'subject',
   typeCode: 'ai_analysis',
   code: 'conflict',
 }

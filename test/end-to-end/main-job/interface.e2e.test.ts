@@ -32,6 +32,9 @@ const anyValues = {
   secretId: anyId,
   typeId: anyId,
   patientId: anyId,
+  membershipId: anyId,
+  productId: 'scanner',
+  externalId: 'subject',
   typeCode: 'ai_analysis',
   code: 'conflict',
 }
@@ -52,7 +55,13 @@ beforeAll(async () => {
   platform = await startTestPlatform()
   watched = watchPlatform(platform.baseUrl)
   const token = textAt((await requestToken(platform.baseUrl, clientOf(platform.process, 0))).body, 'access_token')
-  admin = { 'x-actor-context': actorContext(platform.process.credentials.org_id, ['auth:admin', 'consents:admin']) }
+  admin = {
+    'x-actor-context': actorContext(platform.process.credentials.org_id, [
+      'auth:admin',
+      'consents:admin',
+      'users:admin',
+    ]),
+  }
   productId = platform.process.credentials.product_id
   const plain = watched.watch(createApiClient(platform.baseUrl, token))
   api = { call: (path, request = {}) => plain.call(path, { ...request, headers: { ...admin, ...request.headers } }) }
@@ -417,6 +426,7 @@ async function recordPaths(): Promise<ReadonlyMap<string, string>> {
   const { body } = await expecting(200, api.call(`/v1/clinical-api/assessments/${assessmentId}`))
   const subscription = (await expecting(200, api.call('/v1/clinical-api/webhook-subscriptions?limit=1'))).body
   const review = (await expecting(200, api.call(`/v1/ai-reviews?caseId=${textAt(body, 'case_id')}`))).body
+  const user = at((await expecting(200, api.call('/v1/admin/users?limit=1'))).body, 'data', 0)
   const ids = {
     '/v1/clinical-api/assessments/{id}': assessmentId,
     '/v1/clinical-api/patients/{id}': textAt(body, 'patient_id'),
@@ -426,9 +436,12 @@ async function recordPaths(): Promise<ReadonlyMap<string, string>> {
     '/v1/admin/consent-types/{id}': terms.consent_type_id,
     '/v1/auth/clients/{id}': clientOf(platform.process, 0).client_id,
     '/v1/ai-reviews/{id}': String(at(review, 'data', 0, 'id')),
+    '/v1/admin/roles/{id}': textAt((await expecting(200, api.call('/v1/admin/roles'))).body, 'data', 0, 'id'),
+    '/v1/admin/users/{id}': textAt(user, 'id'),
   }
   const delivered = (await expecting(200, api.call(`${deliveriesPath}?status=delivered&limit=1`))).body
   const paths = new Map(Object.entries(ids).map(([path, id]) => [path, path.replace('{id}', id)]))
+  paths.set('/v1/users/by-external-id/{externalId}', `/v1/users/by-external-id/${textAt(user, 'externalId')}`)
   const decided = await decideConsent(api, ids['/v1/clinical-api/patients/{id}'], terms, 'denied')
   paths.set('/v1/patients/{patientId}/consents/{id}', decided.headers.get('location') ?? '')
   return paths.set(
@@ -483,11 +496,16 @@ test('the document has If-None-Match for a 304, If-Match for a 412, and Prefer f
       .toSorted(),
   ).toEqual([
     'cancelAiReview',
+    'changeMe',
     'changeOauthClient',
+    'changeRole',
+    'changeUser',
     'changeWebhookSubscription',
     'correctPatient',
+    'deactivateUser',
     'deleteConsentType',
     'deleteOauthClient',
+    'deleteRole',
     'deleteWebhookSubscription',
     'removeOauthClientSecret',
     'submitAssessment',
