@@ -65,10 +65,14 @@ export function textAt(body: unknown, ...path: readonly (string | number)[]): st
 }
 
 /** An X-Actor-Context header (specification 5.5) for the development profile, where it is read and not verified. */
-export function actorContext(orgId: string, permissions: readonly string[]): string {
+export function actorContext(
+  orgId: string,
+  permissions: readonly string[],
+  userId = '0190b0a0-0000-7000-8000-000000000001',
+): string {
   const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const claims = {
-    user_id: '0190b0a0-0000-7000-8000-000000000001',
+    user_id: userId,
     external_user_id: 'demo-administrator',
     display_name: 'Demo Administrator',
     user_type: 'admin',

@@ -7,14 +7,20 @@ export interface Asking {
   readonly baseUrl: string
   readonly orgId: string
   readonly client: ClientSecrets
+  /** The actor of every request. */
+  readonly userId: string
 }
 
-/** The templates of all documented GET routes that answer with records. */
+/** The templates of all documented GET routes that answer a client of an organisation with records. */
 export async function recordRoutes(baseUrl: string): Promise<readonly string[]> {
   const document: unknown = await (await fetch(`${baseUrl}/openapi.json`)).json()
   return Object.entries(at(document, 'paths') ?? {})
     .filter(
-      ([path, methods]) => at(methods, 'get') !== undefined && path.startsWith('/v1/') && !path.includes('.well-known'),
+      ([path, methods]) =>
+        at(methods, 'get') !== undefined &&
+        path.startsWith('/v1/') &&
+        !path.includes('.well-known') &&
+        !path.endsWith('/contact'),
     )
     .map(([path]) => path)
     .toSorted()
@@ -25,12 +31,12 @@ export async function recordRoutes(baseUrl: string): Promise<readonly string[]> 
  */
 export async function answersTo(
   questions: Questions,
-  { baseUrl, orgId, client }: Asking,
+  { baseUrl, orgId, client, userId }: Asking,
 ): Promise<Readonly<Record<string, string>>> {
   const { body: token } = await requestToken(baseUrl, client)
   const headers = {
     authorization: `Bearer ${textAt(token, 'access_token')}`,
-    'x-actor-context': actorContext(orgId, ['auth:admin', 'consents:admin']),
+    'x-actor-context': actorContext(orgId, ['auth:admin', 'consents:admin', 'users:admin'], userId),
   }
   const answers = await Promise.all(
     Object.values(questions)
@@ -48,5 +54,6 @@ function asRecorded(body: string): string {
   return body
     .replaceAll(/\?X-Amz-[^"]*/g, '')
     .replaceAll(/("next_?[cC]ursor":)"[^"]*"/g, '$1"sealed"')
+    .replaceAll(/"(issued_at|expires_at|token)":"[^"]*"/g, '"$1":"signed"')
     .replaceAll(/"receipt":"[^"]*"/g, '"receipt":"signed"')
 }

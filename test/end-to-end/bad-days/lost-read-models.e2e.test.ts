@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { startPostgres } from '../../../embedded/postgres/start-postgres.ts'
-import { at, textAt, type ApiClient } from '../../../app/demo/api-client.ts'
+import { actorContext, at, textAt, type ApiClient } from '../../../app/demo/api-client.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
 import {
   assessmentBody,
@@ -32,7 +32,9 @@ beforeAll(async () => {
   receiver = await startWebhookReceiver()
   platform = await startTestPlatform({ ownPostgres: true })
   const { org_id: orgId } = platform.process.credentials
-  asking = { baseUrl: platform.baseUrl, orgId, client: clientOf(platform.process, 0) }
+  const administrator = platform.process.credentials.administrators?.find(({ org_id }) => org_id === orgId)
+  const userId = administrator?.user_id ?? ''
+  asking = { baseUrl: platform.baseUrl, orgId, client: clientOf(platform.process, 0), userId }
   api = await platform.connect()
   terms = await createConsentTerms(api, orgId)
 })
@@ -128,6 +130,7 @@ async function aRunOfEverything(): Promise<Questions> {
     '/v1/admin/consent-types/{typeId}/text-versions': [
       `/v1/admin/consent-types/${terms.consent_type_id}/text-versions`,
     ],
+    ...(await questionsAboutUsers()),
     '/v1/auth/clients': ['/v1/auth/clients', '/v1/auth/clients?limit=1'],
     '/v1/auth/clients/{id}': [`/v1/auth/clients/${asking.client.client_id}`],
     '/v1/auth/scopes': ['/v1/auth/scopes', '/v1/auth/scopes?limit=3'],
@@ -189,6 +192,24 @@ async function aRunOfEverything(): Promise<Questions> {
     '/v1/patients/{patientId}/consents/{typeCode}/status': patients.map(
       (id) => `/v1/patients/${id}/consents/ai_analysis/status`,
     ),
+  }
+}
+
+/** About the administrator that the start creates. */
+async function questionsAboutUsers(): Promise<Questions> {
+  const { orgId, userId } = asking
+  const headers = { 'x-actor-context': actorContext(orgId, ['users:admin'], userId) }
+  const roles = idsOf((await expecting(200, api.call('/v1/admin/roles', { headers }))).body)
+  const { body: user } = await expecting(200, api.call(`/v1/admin/users/${userId}`, { headers }))
+  return {
+    '/v1/admin/roles': ['/v1/admin/roles', '/v1/admin/roles?limit=1'],
+    '/v1/admin/roles/{id}': roles.map((id) => `/v1/admin/roles/${id}`),
+    '/v1/admin/users': ['/v1/admin/users', '/v1/admin/users?type=admin&status=active'],
+    '/v1/admin/users/{id}': [`/v1/admin/users/${userId}`],
+    '/v1/permissions': ['/v1/permissions', '/v1/permissions?service_id=platform'],
+    '/v1/users/by-external-id/{externalId}': [`/v1/users/by-external-id/${textAt(user, 'externalId')}`],
+    '/v1/users/me': ['/v1/users/me'],
+    '/v1/users/{id}/context': [`/v1/users/${userId}/context`],
   }
 }
 

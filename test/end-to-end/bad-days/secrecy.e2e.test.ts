@@ -170,7 +170,7 @@ test('no event contains it, in stream name, data or metadata', async () => {
   const facts = await eventsOfAll(url ?? '')
   const channels = facts.filter(({ stream }) => stream.endsWith('.events'))
   expect(new Set(channels.map(({ stream }) => stream))).toEqual(
-    new Set(['ai_review.events', 'assessment.events', 'clinical.events', 'consent.events']),
+    new Set(['ai_review.events', 'assessment.events', 'clinical.events', 'consent.events', 'users.events']),
   )
   const own = facts.filter(({ stream }) => stream.includes(orgId) || stream.endsWith('.events'))
   expect(own.filter(({ type }) => ['AssessmentSubmitted', 'PatientRegistered'].includes(type)).length).toBeGreaterThan(
