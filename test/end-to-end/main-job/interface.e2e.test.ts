@@ -426,7 +426,10 @@ async function recordPaths(): Promise<ReadonlyMap<string, string>> {
   const { body } = await expecting(200, api.call(`/v1/clinical-api/assessments/${assessmentId}`))
   const subscription = (await expecting(200, api.call('/v1/clinical-api/webhook-subscriptions?limit=1'))).body
   const review = (await expecting(200, api.call(`/v1/ai-reviews?caseId=${textAt(body, 'case_id')}`))).body
-  const user = at((await expecting(200, api.call('/v1/admin/users?limit=1'))).body, 'data', 0)
+  const organisationId = platform.process.credentials.org_id
+  const role = (await expecting(201, api.call('/v1/admin/roles', { body: { organisationId, name: 'Reader' } }))).body
+  const someone = { email: 'reader@example.org', displayName: 'Reader', userType: 'admin', roleId: textAt(role, 'id') }
+  const user = (await expecting(201, api.call('/v1/admin/users', { body: someone }))).body
   const ids = {
     '/v1/clinical-api/assessments/{id}': assessmentId,
     '/v1/clinical-api/patients/{id}': textAt(body, 'patient_id'),
@@ -436,7 +439,7 @@ async function recordPaths(): Promise<ReadonlyMap<string, string>> {
     '/v1/admin/consent-types/{id}': terms.consent_type_id,
     '/v1/auth/clients/{id}': clientOf(platform.process, 0).client_id,
     '/v1/ai-reviews/{id}': String(at(review, 'data', 0, 'id')),
-    '/v1/admin/roles/{id}': textAt((await expecting(200, api.call('/v1/admin/roles'))).body, 'data', 0, 'id'),
+    '/v1/admin/roles/{id}': textAt(role, 'id'),
     '/v1/admin/users/{id}': textAt(user, 'id'),
   }
   const delivered = (await expecting(200, api.call(`${deliveriesPath}?status=delivered&limit=1`))).body
