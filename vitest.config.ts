@@ -47,6 +47,9 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+/** They watch every socket of their process, so no other file may run in it. */
+const watchingSockets = ['egress-corpus', 'own-servers'].map((name) => `test/platform/outbound/${name}.int.test.ts`)
+
 // A test run starts about a hundred processes of the same sources, including the workers. They share one compile cache.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules', '.cache', 'compiled')
 
@@ -66,7 +69,11 @@ export default defineConfig({
     reporters: report === undefined ? ['default'] : ['default', 'json'],
     ...(report === undefined ? {} : { outputFile: { json: report } }),
     projects: [
-      { extends: true, test: { name: 'platform', include: ['test/**/*.{unit,int,e2e}.test.ts'] } },
+      {
+        extends: true,
+        test: { name: 'platform', include: ['test/**/*.{unit,int,e2e}.test.ts'], exclude: watchingSockets },
+      },
+      { extends: true, test: { name: 'sockets', isolate: true, include: watchingSockets } },
       {
         // The main job again, with two processes of each role, which take longer to start.
         extends: true,

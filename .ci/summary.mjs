@@ -24,7 +24,8 @@ function failedPaths(file) {
 /** The files that failed in the whole run and passed alone. */
 function flakyPaths([first, again]) {
   if (!existsSync(first) || !existsSync(again)) return []
-  return [...failedPaths(first).difference(failedPaths(again))]
+  const failedAgain = failedPaths(again)
+  return [...failedPaths(first)].filter((path) => !failedAgain.has(path))
 }
 
 /** A file that fails to load, or with failing hooks, contains no failed test. It counts as one failure. */
