@@ -10,6 +10,8 @@ import { usersChannelStream } from './channels/users.ts'
 import { webhookChannelStream } from './channels/webhook.ts'
 import { consents } from './consent/aggregate.ts'
 import { consentTypes } from './consent-type/aggregate.ts'
+import { humanReviewPolicies } from './human-review-policy/aggregate.ts'
+import { humanReviewTasks } from './human-review-task/aggregate.ts'
 import { images } from './image/aggregate.ts'
 import { oauthClients } from './oauth-client/aggregate.ts'
 import { organisationRoles } from './organisation-roles/aggregate.ts'
@@ -32,6 +34,8 @@ export const catalogue = createCatalogue([
   cases,
   consents,
   consentTypes,
+  humanReviewPolicies,
+  humanReviewTasks,
   images,
   oauthClients,
   organisationRoles,

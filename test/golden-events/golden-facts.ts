@@ -5,6 +5,8 @@ import { cases } from '../../streams/case/aggregate.ts'
 import { catalogue } from '../../streams/catalogue.ts'
 import { consentTypes } from '../../streams/consent-type/aggregate.ts'
 import { consents } from '../../streams/consent/aggregate.ts'
+import { humanReviewPolicies } from '../../streams/human-review-policy/aggregate.ts'
+import { humanReviewTasks } from '../../streams/human-review-task/aggregate.ts'
 import { images } from '../../streams/image/aggregate.ts'
 import { oauthClients } from '../../streams/oauth-client/aggregate.ts'
 import { oauthScopes } from '../../streams/oauth-scope/aggregate.ts'
@@ -26,6 +28,7 @@ import {
   webhookPublicFact,
 } from '../streams/channel-facts.ts'
 import * as facts from '../streams/facts.ts'
+import { policyFact, taskFact, taskId } from '../streams/human-review-facts.ts'
 import { imageFact, ownImage } from '../streams/image-facts.ts'
 import { completeUser, permissionFact, roleFact, userFact, userIds, usersPublicFact } from '../streams/user-facts.ts'
 import { deliveryFact, recovery, recoveryFact, subscriptionFact } from '../streams/webhook-facts.ts'
@@ -40,6 +43,8 @@ const ownedStreams = [
   cases.of(ids.org, ids.case),
   consentTypes.of(ids.org, ids.consentType),
   consents.of(ids.org, ids.patient),
+  humanReviewPolicies.of(ids.org),
+  humanReviewTasks.of(ids.org, taskId),
   images.of(ids.org, ownImage),
   oauthClients.of(ids.client),
   oauthScopes.of(),
@@ -67,6 +72,8 @@ const dataOfTypes = new Map<string, object>(
     facts.reservationFact,
     facts.scopeFact,
     imageFact,
+    policyFact,
+    taskFact,
     slotFact,
     reviewFact,
     deliveryFact,
