@@ -26,19 +26,17 @@ describe('a task', () => {
       .thenEvents([opened])
   })
 
-  it.each([
-    ['claim', claimTask, claim],
-    ['release', releaseTask, { userId: ada, ...when(70) }],
-  ] as const)('that does not exist, is decided or cancelled refuses a %s', (_, decide, command) => {
-    given(humanReviewTasks)
-      .when(decide as typeof claimTask, command as typeof claim)
-      .thenRefused('not-found')
-    given(humanReviewTasks, opened, claimed, opinion, decided)
-      .when(decide as typeof claimTask, { ...claim, ...command })
-      .thenRefused('task-decided')
-    given(humanReviewTasks, opened, cancelled)
-      .when(decide as typeof claimTask, { ...claim, ...command })
-      .thenRefused('task-cancelled')
+  it('that does not exist, is decided or cancelled refuses a claim', () => {
+    given(humanReviewTasks).when(claimTask, claim).thenRefused('not-found')
+    given(humanReviewTasks, opened, claimed, opinion, decided).when(claimTask, claim).thenRefused('task-decided')
+    given(humanReviewTasks, opened, cancelled).when(claimTask, claim).thenRefused('task-cancelled')
+  })
+
+  it('that does not exist, is decided or cancelled refuses a release', () => {
+    const command = { userId: ada, ...when(70) }
+    given(humanReviewTasks).when(releaseTask, command).thenRefused('not-found')
+    given(humanReviewTasks, opened, claimed, opinion, decided).when(releaseTask, command).thenRefused('task-decided')
+    given(humanReviewTasks, opened, cancelled).when(releaseTask, command).thenRefused('task-cancelled')
   })
 
   it('is cancelled while open or claimed, and stays once decided', () => {
@@ -145,9 +143,9 @@ describe('an opinion', () => {
   })
 
   it('agrees with the AI if it confirms every lesion', () => {
-    const confirmed = lesions.map(({ lesionNumber }) => ({
-      ...{ lesionNumber, outcome: 'confirm' as const, icd10: null, snomed: null, category: null },
-    }))
+    const confirmed = lesions.map(({ lesionNumber }) => {
+      return { lesionNumber, outcome: 'confirm' as const, icd10: null, snomed: null, category: null }
+    })
     given(humanReviewTasks, opened, claimed)
       .when(decideTask, { ...decide, lesions: confirmed.toReversed() })
       .thenEvents([
