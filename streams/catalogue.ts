@@ -13,6 +13,8 @@ import { consentTypes } from './consent-type/aggregate.ts'
 import { humanReviewPolicies } from './human-review-policy/aggregate.ts'
 import { humanReviewTasks } from './human-review-task/aggregate.ts'
 import { images } from './image/aggregate.ts'
+import { notificationPreferences } from './notification-preferences/aggregate.ts'
+import { notificationSubscriptions } from './notification-subscription/aggregate.ts'
 import { oauthClients } from './oauth-client/aggregate.ts'
 import { organisationRoles } from './organisation-roles/aggregate.ts'
 import { oauthScopes } from './oauth-scope/aggregate.ts'
@@ -21,6 +23,7 @@ import { permissions } from './permission/aggregate.ts'
 import { projections } from './projection/aggregate.ts'
 import { reservations } from './reservation/aggregate.ts'
 import { createCatalogue } from './store/catalogue.ts'
+import { suppressions } from './suppression/aggregate.ts'
 import { users } from './user/aggregate.ts'
 import { webhookDeliveries } from './webhook-delivery/aggregate.ts'
 import { webhookRecoveries } from './webhook-recovery/aggregate.ts'
@@ -37,6 +40,8 @@ export const catalogue = createCatalogue([
   humanReviewPolicies,
   humanReviewTasks,
   images,
+  notificationPreferences,
+  notificationSubscriptions,
   oauthClients,
   organisationRoles,
   oauthScopes,
@@ -44,6 +49,7 @@ export const catalogue = createCatalogue([
   permissions,
   projections,
   reservations,
+  suppressions,
   users,
   webhookDeliveries,
   webhookRecoveries,
