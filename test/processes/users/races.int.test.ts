@@ -34,7 +34,9 @@ async function eachRound(round: () => Promise<void>): Promise<void> {
 
 /** The problems of two commands at the same time, the first one here; null for one that succeeded. */
 async function both(here: RacingCommand, there: RacingCommand) {
-  return Promise.all([problemOf(runRacing(world, here)), racer.run(there)])
+  // A command takes a moment to reach the other process.
+  const answered = racer.run(there)
+  return Promise.all([problemOf(runRacing(world, here)), answered])
 }
 
 const answersOfOne = (code: string) =>
