@@ -29,7 +29,8 @@ export function ownReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     reply: OwnUserRecord,
     problems: ['actor-context-missing', 'user-erased'],
     find: async ({ tenant, caller: { actor } }) => {
-      if (actor === null) throw problem('actor-context-missing')
+      if (actor === null)
+        throw problem('actor-context-missing', { detail: 'Send the X-Actor-Context header of the user.' })
       if (!isUuid(actor.userId)) throw problem('not-found')
       const user = await getUser(pool, tenant, actor.userId)
       const own = user.memberships.find((one) => one.organisationId === actor.orgId)
