@@ -27,8 +27,8 @@ export const userMutants: readonly Mutant[] = [
     name: 'last-permission-removed',
     fault: 'the role of the last administrator loses its permission',
     file: 'commands/users/roles.ts',
-    at: "'last-administrator' 2",
-    becomes: 'not-found',
+    at: 'changeRole / every()',
+    becomes: 'false',
     caughtBy: { [roles]: 'keeps `users:admin` in its role' },
   },
   {
@@ -57,7 +57,7 @@ export const userMutants: readonly Mutant[] = [
   },
   {
     name: 'erased-while-active',
-    fault: 'a user who is still active is erased',
+    fault: 'a suspended user is erased',
     file: 'commands/users/status.ts',
     at: 'eraseUser / ||',
     becomes: '$right',
