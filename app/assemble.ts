@@ -195,6 +195,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
           pool,
           cursors: createCursors({ key: await vault.secret('cursor', 'current'), now }),
           isCurrent,
+          positionOf: (projector) => reads.storedPosition(projector),
         })
       : []
   const app = await createApplication({

@@ -33,7 +33,7 @@ export interface MembershipView {
   readonly rolesRevision: number
 }
 
-type UserRow = ViewOf<typeof usersTable> & { readonly memberships: readonly MembershipView[] }
+export type UserRow = ViewOf<typeof usersTable> & { readonly memberships: readonly MembershipView[] }
 export type UserView = Omit<UserRow, 'status'> & { readonly status: 'active' | 'suspended' | 'deactivated' }
 
 /** Of one organisation, or of all for null. Read in the statement that reads the user, so that all is of one moment. */
@@ -72,6 +72,17 @@ function present({ status, memberships, ...row }: UserRow): UserView {
 /** Throws Problem `not-found`, or `user-erased` for callers that could see the user before. */
 export async function getUser(pool: Pool, tenant: TenantId | null, id: string): Promise<UserView> {
   return present(await oneView(pool, usersWithin(tenant).where(u.userId, id)))
+}
+
+/** Several rows of users, by their ids. `presentUser` judges each. */
+export async function findUsers(pool: Pool, tenant: TenantId | null, ids: readonly string[]): Promise<UserRow[]> {
+  return viewsOf(pool, usersWithin(tenant).whereRaw('?? = any(?::uuid[])', [u.userId, ids]))
+}
+
+/** Throws Problem `not-found`, or `user-erased`. */
+export function presentUser(row: UserRow | undefined): UserView {
+  if (row === undefined) throw problem('not-found')
+  return present(row)
 }
 
 /** Like `getUser`. `externalId` is the subject at the identity provider. */

@@ -116,7 +116,8 @@ export async function openUsersApi(
     const actors = await openActorReader({ configuration, store, vault, now, pool, isCurrent, egress, stop })
     const clientKeys = createClientKeys({ egress, configuration, now })
     const failpoint = createFailpoint(configuration)
-    const reading = { pool, objects, cursors, isCurrent }
+    const positionOf = (name: string) => reads.storedPosition(name)
+    const reading = { pool, objects, cursors, isCurrent, positionOf }
     const deps = { ...world, ...reading, configuration, store, clientKeys, tokens: issuer, failpoint, identityProvider }
     const t = await startApplication({
       env: { ADMIN_API_SECRET: adminSecret, READ_YOUR_WRITES_MS: '10000', ...env },
