@@ -68,7 +68,7 @@ export function previewRoute(app: ServiceApp, { store }: Pick<CommandDependencie
       return {
         subject: rendered?.subject ?? null,
         body: rendered?.html ?? rendered?.text ?? null,
-        text: rendered?.html == null ? null : rendered.text,
+        text: rendered?.html ? rendered.text : null,
         phiValidation: { ok: violations.length === 0, violations: [...violations] },
         missingVariables: [...missing],
         unusedVariables: Object.keys(variables).filter((name) => !compiled.variables.includes(name)),
