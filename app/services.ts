@@ -13,6 +13,7 @@ import { scopeWriteRoutes } from '../commands/auth/scope-routes.ts'
 import { clinicalWriteRoutes } from '../commands/clinical/routes.ts'
 import { consentWriteRoutes } from '../commands/consent/routes.ts'
 import { imageWriteRoutes } from '../commands/images/routes.ts'
+import { templateWriteRoutes } from '../commands/notifications/template-routes.ts'
 import { deliveryWriteRoutes } from '../commands/webhooks/delivery-routes.ts'
 import type { DeliveriesToRecover, FindDueDelivery } from '../commands/webhooks/dependencies.ts'
 import { webhookWriteRoutes } from '../commands/webhooks/routes.ts'
@@ -25,6 +26,7 @@ import { authReadRoutes } from '../read-api/auth/routes.ts'
 import { clinicalReadRoutes } from '../read-api/clinical/routes.ts'
 import { consentReadRoutes } from '../read-api/consent/routes.ts'
 import { imageReadRoutes } from '../read-api/images/routes.ts'
+import { templateReadRoutes } from '../read-api/notifications/template-routes.ts'
 import { requireCurrent, type ReadDependencies } from '../read-api/read-route.ts'
 import { ownReadRoutes } from '../read-api/users/own-routes.ts'
 import { getRole } from '../read-api/users/queries.ts'
@@ -96,6 +98,16 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
       routes: (app) => {
         aiReviewWriteRoutes(app, deps)
         aiReviewReadRoutes(app, deps)
+      },
+    },
+    {
+      prefix: 'notifications',
+      documentedAt: 'prefixed',
+      // Below `/v1`, `/{id}` would answer for other services.
+      mounts: ['prefixed', 'gateway'],
+      routes: (app) => {
+        templateWriteRoutes(app, deps)
+        templateReadRoutes(app, deps)
       },
     },
   ]

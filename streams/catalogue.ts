@@ -11,6 +11,7 @@ import { webhookChannelStream } from './channels/webhook.ts'
 import { consents } from './consent/aggregate.ts'
 import { consentTypes } from './consent-type/aggregate.ts'
 import { images } from './image/aggregate.ts'
+import { notificationTemplates } from './notification-template/aggregate.ts'
 import { oauthClients } from './oauth-client/aggregate.ts'
 import { organisationRoles } from './organisation-roles/aggregate.ts'
 import { oauthScopes } from './oauth-scope/aggregate.ts'
@@ -33,6 +34,7 @@ export const catalogue = createCatalogue([
   consents,
   consentTypes,
   images,
+  notificationTemplates,
   oauthClients,
   organisationRoles,
   oauthScopes,

@@ -10,6 +10,7 @@ import { securityMutants } from './security-mutants.ts'
 import { storeMutants } from './store-mutants.ts'
 import { subscriptionMutants } from './subscription-mutants.ts'
 import { userMutants } from './user-mutants.ts'
+import { templateMutants } from './template-mutants.ts'
 import { webhookMutants } from './webhook-mutants.ts'
 
 export const allMutants: readonly Mutant[] = [
@@ -24,5 +25,6 @@ export const allMutants: readonly Mutant[] = [
   ...storeMutants,
   ...subscriptionMutants,
   ...userMutants,
+  ...templateMutants,
   ...webhookMutants,
 ]
