@@ -33,7 +33,7 @@ import {
   patientFact,
 } from '../streams/facts.ts'
 import { imageFact, ownImage } from '../streams/image-facts.ts'
-import { ofRoles, ofUser, roleFact, userFact, userIds } from '../streams/user-facts.ts'
+import { ofRoles, ofUser, patientAccount, roleFact, userFact, userIds } from '../streams/user-facts.ts'
 import { deliveryFact, subscriptionFact } from '../streams/webhook-facts.ts'
 import { openReadTables, org, otherOrg, problemOf, type ReadTables } from './read-tables.ts'
 
@@ -198,7 +198,7 @@ const events: GivenEvent[] = [
   })),
   ofRoles(roleFact('RoleCreated')),
   ofRoles(roleFact('MembershipRoleAssigned')),
-  ofUser(userFact('UserCreated')),
+  ofUser(userFact('UserCreated', { patientAccount: patientAccount(ids.patient) })),
   ofUser(userFact('UserMembershipAdded')),
   ...manyRoles,
   ...manyUsers,
@@ -223,6 +223,7 @@ const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> 
   getUser: (tenant) => userQueries.getUser(pool, tenant, userIds.user),
   getUserByExternalId: (tenant) =>
     userQueries.getUserByExternalId(pool, tenant, userFact('UserCreated').data.externalId),
+  getUserOfPatient: (tenant) => userQueries.getUserOfPatient(pool, tenant, ids.patient),
   listUsers: (tenant) => userQueries.listUsers(pool, tenant, { roleId: userIds.role }, first),
   getRole: (tenant) => userQueries.getRole(pool, tenant, userIds.role),
   listRoles: (tenant) => userQueries.listRoles(pool, tenant, first),

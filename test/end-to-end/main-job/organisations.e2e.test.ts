@@ -254,7 +254,7 @@ function formOf({ status, headers, body }: ApiAnswer): string {
 }
 
 /** A client of an organisation lacks the scope, whatever the id. */
-const platformOnly = ['getUserContact']
+const platformOnly = ['getPatientContact', 'getUserContact']
 
 test('the list of routes with ids is complete', () => {
   const withIds = operations.filter(
