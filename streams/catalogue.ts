@@ -2,12 +2,7 @@ import { aiReviews } from './ai-review/aggregate.ts'
 import { aiReviewSlots } from './ai-review-slot/aggregate.ts'
 import { assessments } from './assessment/aggregate.ts'
 import { cases } from './case/aggregate.ts'
-import { aiReviewChannelStream } from './channels/ai-review.ts'
-import { assessmentChannelStream } from './channels/assessment.ts'
-import { clinicalChannelStream } from './channels/clinical.ts'
-import { consentChannelStream } from './channels/consent.ts'
-import { usersChannelStream } from './channels/users.ts'
-import { webhookChannelStream } from './channels/webhook.ts'
+import { channelStreams } from './channels/channel-streams.ts'
 import { consents } from './consent/aggregate.ts'
 import { consentTypes } from './consent-type/aggregate.ts'
 import { images } from './image/aggregate.ts'
@@ -50,10 +45,5 @@ export const catalogue = createCatalogue([
   webhookDeliveries,
   webhookRecoveries,
   webhookSubscriptions,
-  aiReviewChannelStream,
-  assessmentChannelStream,
-  clinicalChannelStream,
-  consentChannelStream,
-  usersChannelStream,
-  webhookChannelStream,
+  ...channelStreams,
 ])
