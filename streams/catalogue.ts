@@ -12,6 +12,7 @@ import { consents } from './consent/aggregate.ts'
 import { consentTypes } from './consent-type/aggregate.ts'
 import { images } from './image/aggregate.ts'
 import { oauthClients } from './oauth-client/aggregate.ts'
+import { notifications } from './notification/aggregate.ts'
 import { organisationRoles } from './organisation-roles/aggregate.ts'
 import { oauthScopes } from './oauth-scope/aggregate.ts'
 import { patients } from './patient/aggregate.ts'
@@ -33,6 +34,7 @@ export const catalogue = createCatalogue([
   consents,
   consentTypes,
   images,
+  notifications,
   oauthClients,
   organisationRoles,
   oauthScopes,
