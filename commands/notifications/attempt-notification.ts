@@ -5,7 +5,8 @@ import {
   type Notification,
   type NotificationState,
 } from '../../streams/notification/aggregate.ts'
-import type { CallMetadata, NotificationCategory, NotificationEvent } from '../../streams/notification/events.ts'
+import type { CallMetadata, NotificationEvent } from '../../streams/notification/events.ts'
+import type { NotificationCategory } from '../../streams/types.ts'
 import { openLeaseEnd, type Decision } from '../handling/decision.ts'
 import { recordOutcome, type AttemptOutcome } from './record-outcome.ts'
 

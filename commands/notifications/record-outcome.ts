@@ -2,11 +2,11 @@ import type { NotificationState, SendingNotification } from '../../streams/notif
 import type {
   CallMetadata,
   EndedAttempt,
-  NotificationCategory,
   NotificationErrorCode,
   NotificationEvent,
   SuppressionReason,
 } from '../../streams/notification/events.ts'
+import type { NotificationCategory } from '../../streams/types.ts'
 import { openLeaseEnd, type Decision } from '../handling/decision.ts'
 
 interface Failure {

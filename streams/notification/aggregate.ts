@@ -1,7 +1,8 @@
 import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
 import { GrowingMap } from '../growing-map.ts'
 import type { KeyOwner } from '../store/schema.ts'
-import { notificationEvents, type NotificationCategory, type NotificationEvent } from './events.ts'
+import type { NotificationCategory } from '../types.ts'
+import { notificationEvents, type NotificationEvent } from './events.ts'
 
 type DataOf<Type extends NotificationEvent['type']> = Extract<NotificationEvent, { type: Type }>['data']
 

@@ -1,12 +1,17 @@
 import { Type, type Static } from 'typebox'
 import { defineEvent, KeyOwner, Phi, type EventOf } from '../store/schema.ts'
-import { CausingRequest, Count, Fingerprint, Id, Instant, Nullable, OrgId, Sha256 } from '../types.ts'
-
-export const NotificationChannel = Type.Enum(['email', 'slack'])
-export type NotificationChannel = Static<typeof NotificationChannel>
-
-export const NotificationCategory = Type.Enum(['transactional', 'clinical', 'marketing', 'operational'])
-export type NotificationCategory = Static<typeof NotificationCategory>
+import {
+  CausingRequest,
+  Count,
+  Fingerprint,
+  Id,
+  Instant,
+  NotificationCategory,
+  NotificationChannel,
+  Nullable,
+  OrgId,
+  Sha256,
+} from '../types.ts'
 
 export const RecipientType = Type.Enum(['user', 'slackChannel', 'email'])
 export type RecipientType = Static<typeof RecipientType>
