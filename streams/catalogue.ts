@@ -9,6 +9,7 @@ import { images } from './image/aggregate.ts'
 import { notificationPreferences } from './notification-preferences/aggregate.ts'
 import { notificationSubscriptions } from './notification-subscription/aggregate.ts'
 import { oauthClients } from './oauth-client/aggregate.ts'
+import { notifications } from './notification/aggregate.ts'
 import { organisationRoles } from './organisation-roles/aggregate.ts'
 import { oauthScopes } from './oauth-scope/aggregate.ts'
 import { patients } from './patient/aggregate.ts'
@@ -31,6 +32,7 @@ export const catalogue = createCatalogue([
   consents,
   consentTypes,
   images,
+  notifications,
   notificationPreferences,
   notificationSubscriptions,
   oauthClients,

@@ -6,6 +6,7 @@ import { catalogue } from '../../streams/catalogue.ts'
 import { consentTypes } from '../../streams/consent-type/aggregate.ts'
 import { consents } from '../../streams/consent/aggregate.ts'
 import { images } from '../../streams/image/aggregate.ts'
+import { notifications } from '../../streams/notification/aggregate.ts'
 import { notificationPreferences } from '../../streams/notification-preferences/aggregate.ts'
 import { notificationSubscriptions } from '../../streams/notification-subscription/aggregate.ts'
 import { oauthClients } from '../../streams/oauth-client/aggregate.ts'
@@ -30,6 +31,7 @@ import {
 } from '../streams/channel-facts.ts'
 import * as facts from '../streams/facts.ts'
 import { imageFact, ownImage } from '../streams/image-facts.ts'
+import { notificationFact, notificationIds } from '../streams/notification-facts.ts'
 import { preferencesFact, ruleFact, settingIds, suppressionFact } from '../streams/notification-settings-facts.ts'
 import { completeUser, permissionFact, roleFact, userFact, userIds, usersPublicFact } from '../streams/user-facts.ts'
 import { deliveryFact, recovery, recoveryFact, subscriptionFact } from '../streams/webhook-facts.ts'
@@ -45,6 +47,7 @@ const ownedStreams = [
   consentTypes.of(ids.org, ids.consentType),
   consents.of(ids.org, ids.patient),
   images.of(ids.org, ownImage),
+  notifications.of(ids.org, notificationIds.notification),
   notificationPreferences.of(userIds.user),
   notificationSubscriptions.of(ids.org, settingIds.rule),
   oauthClients.of(ids.client),
@@ -74,6 +77,7 @@ const dataOfTypes = new Map<string, object>(
     facts.reservationFact,
     facts.scopeFact,
     imageFact,
+    notificationFact,
     slotFact,
     reviewFact,
     deliveryFact,
