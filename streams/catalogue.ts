@@ -6,10 +6,11 @@ import { channelStreams } from './channels/channel-streams.ts'
 import { consents } from './consent/aggregate.ts'
 import { consentTypes } from './consent-type/aggregate.ts'
 import { images } from './image/aggregate.ts'
+import { notifications } from './notification/aggregate.ts'
 import { notificationPreferences } from './notification-preferences/aggregate.ts'
 import { notificationSubscriptions } from './notification-subscription/aggregate.ts'
+import { notificationTemplates } from './notification-template/aggregate.ts'
 import { oauthClients } from './oauth-client/aggregate.ts'
-import { notifications } from './notification/aggregate.ts'
 import { organisationRoles } from './organisation-roles/aggregate.ts'
 import { oauthScopes } from './oauth-scope/aggregate.ts'
 import { patients } from './patient/aggregate.ts'
@@ -35,6 +36,7 @@ export const catalogue = createCatalogue([
   notifications,
   notificationPreferences,
   notificationSubscriptions,
+  notificationTemplates,
   oauthClients,
   organisationRoles,
   oauthScopes,
