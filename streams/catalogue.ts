@@ -13,6 +13,7 @@ import { consentTypes } from './consent-type/aggregate.ts'
 import { images } from './image/aggregate.ts'
 import { notificationPreferences } from './notification-preferences/aggregate.ts'
 import { notificationSubscriptions } from './notification-subscription/aggregate.ts'
+import { notificationTemplates } from './notification-template/aggregate.ts'
 import { oauthClients } from './oauth-client/aggregate.ts'
 import { notifications } from './notification/aggregate.ts'
 import { organisationRoles } from './organisation-roles/aggregate.ts'
@@ -40,6 +41,7 @@ export const catalogue = createCatalogue([
   notifications,
   notificationPreferences,
   notificationSubscriptions,
+  notificationTemplates,
   oauthClients,
   organisationRoles,
   oauthScopes,

@@ -1,0 +1,46 @@
+import { Type, type Static } from 'typebox'
+import { defineEvent, type EventOf } from '../store/schema.ts'
+import { Count, Id, Instant, Nullable, OrgId } from '../types.ts'
+
+export const NotificationChannel = Type.Enum(['email', 'slack'])
+export type NotificationChannel = Static<typeof NotificationChannel>
+
+export const NotificationCategory = Type.Enum(['transactional', 'clinical', 'marketing', 'operational'])
+export type NotificationCategory = Static<typeof NotificationCategory>
+
+const content = {
+  category: NotificationCategory,
+  /** Messages made from it contain personal health information. */
+  phi: Type.Boolean(),
+  /** Mails only. */
+  subject: Nullable(Type.String()),
+  bodyTemplate: Type.String(),
+  /** Increases when subject or body change. */
+  version: Count,
+}
+
+export const notificationTemplateEvents = {
+  NotificationTemplateCreated: defineEvent(
+    'NotificationTemplateCreated',
+    Type.Object({
+      templateId: Id,
+      /** Null: the default of every organisation. */
+      orgId: Nullable(OrgId),
+      code: Type.String(),
+      channel: NotificationChannel,
+      /** BCP 47. */
+      locale: Type.String(),
+      /** A seeded one is restored by each start of the platform. */
+      source: Type.Enum(['seeded', 'custom']),
+      ...content,
+      createdAt: Instant,
+    }),
+  ),
+  /** The whole content after the change. */
+  NotificationTemplateChanged: defineEvent(
+    'NotificationTemplateChanged',
+    Type.Object({ templateId: Id, ...content, changedAt: Instant }),
+  ),
+} as const
+
+export type NotificationTemplateEvent = EventOf<typeof notificationTemplateEvents>
