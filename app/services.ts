@@ -91,6 +91,13 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
       },
     },
     {
+      prefix: 'notifications',
+      documentedAt: 'prefixed',
+      // Bare, `/v1/{id}` would be an address of every service.
+      mounts: ['prefixed', 'gateway'],
+      routes: () => undefined,
+    },
+    {
       prefix: 'ai-review',
       documentedAt: 'bare',
       routes: (app) => {
