@@ -1,3 +1,5 @@
+import type { EgressError } from '../../platform/outbound/egress-error.ts'
+
 /** One mail to one recipient. */
 export interface OutgoingMail {
   /** Gives the Message-ID, so each attempt sends the same one. */
@@ -84,4 +86,23 @@ export function sendFailure(
 
 export function unknownDelivery(errorDetail: string): SendOutcome {
   return { kind: 'unknown', errorCode: 'delivery_unknown', errorDetail, response: null }
+}
+
+/** The outcome of an HTTP call without an answer. */
+export function unansweredCall(provider: string, { code, retryAfterMs, mayHaveBeenSent }: EgressError): SendOutcome {
+  if (code === 'circuit_open') return { kind: 'not-sent', afterMs: retryAfterMs ?? 1_000 }
+  if (mayHaveBeenSent) return unknownDelivery(`${provider} gave no answer (${code})`)
+  const isSilent = code === 'timeout' || code === 'aborted'
+  return sendFailure(isSilent ? 'provider_timeout' : 'provider_5xx', `no connection to ${provider} (${code})`)
+}
+
+/** Stands in where the configuration names no provider. Fails permanently, in a class that a retry brings back. */
+export function unconfiguredSender(providerName: string, variables: string): NotificationSender<unknown> {
+  return {
+    providerName,
+    openForMs: () => 0,
+    send: async () => sendFailure('provider_auth_failed', `no provider is configured (${variables})`),
+    isReachable: async () => true,
+    close: async () => undefined,
+  }
 }
