@@ -1,8 +1,11 @@
 import { createCaseLookup } from '../processes/adapters/case-lookup.ts'
 import { createConsentCheck } from '../processes/adapters/consent-check.ts'
+import { createChatSender } from '../processes/adapters/chat-sender.ts'
 import { createImageFetch } from '../processes/adapters/image-fetch.ts'
+import { createMailSender } from '../processes/adapters/mail-sender.ts'
 import { createPlatformToken } from '../processes/adapters/platform-token.ts'
 import { createProvider, type Provider } from '../processes/adapters/provider.ts'
+import { createRecipientLookup } from '../processes/adapters/recipient-lookup.ts'
 import { createReviewSupersession } from '../processes/adapters/review-supersession.ts'
 import { createWebhookSender } from '../processes/adapters/webhook-sender.ts'
 import { createWebhookSignatures } from '../processes/adapters/webhook-signatures.ts'
@@ -71,11 +74,14 @@ export function startProcessor({
   stop,
 }: ProcessorOptions): Processor {
   const { store, objects, configuration, now } = given
-  const { consentBaseUrl, clinicalBaseUrl, aiReviewBaseUrl } = configuration
+  const { baseUrl, consentBaseUrl, clinicalBaseUrl, aiReviewBaseUrl, usersBaseUrl = baseUrl } = configuration
   const calls = { egress, token: createPlatformToken(egress, configuration, now) }
   const provider = createProvider(egress, configuration, now)
   // After the workers, because their steps use the session, and before the connections close.
   stop.onStop('work', 'provider session', () => provider.close())
+  const mails = createMailSender(egress, configuration)
+  const chats = createChatSender(egress, configuration, now)
+  for (const sender of [mails, chats]) stop.onStop('work', `sender ${sender.providerName}`, () => sender.close())
   const deps: ProcessDependencies = {
     ...given,
     provider,
@@ -87,6 +93,9 @@ export function startProcessor({
     signatures: createWebhookSignatures(given.vault),
     subscriptions: createSubscriptionReader(store),
     bodies: createDeliveryBodies(given),
+    recipients: createRecipientLookup(calls, usersBaseUrl),
+    mails,
+    chats,
     random: Math.random,
   }
   const claims = createClaimsPool({ url: databaseUrl, logger })
@@ -130,8 +139,8 @@ export function startProcessor({
     },
     areStepsWaiting: () => areStepsWaiting,
     async beginSteps(services) {
-      if (services === 'await')
-        await untilServicesAnswer(calls, [consentBaseUrl, clinicalBaseUrl, aiReviewBaseUrl], logger, stop.signal)
+      const called = [consentBaseUrl, clinicalBaseUrl, aiReviewBaseUrl, usersBaseUrl]
+      if (services === 'await') await untilServicesAnswer(calls, called, logger, stop.signal)
       if (stop.isStopping) return
       areStepsWaiting = false
       workers.start()
