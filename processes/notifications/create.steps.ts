@@ -1,10 +1,15 @@
 import { Type, type Static } from 'typebox'
-import { createNotification, discardNotification } from '../../commands/notifications/create-notification.ts'
+import {
+  createNotification,
+  discardNotification,
+  type DiscardNotification,
+} from '../../commands/notifications/create-notification.ts'
 import { defaultLocale, findTemplate } from '../../commands/notifications/find-template.ts'
 import { recipientKeyOf } from '../../commands/notifications/recipient-key.ts'
 import { execute } from '../../commands/handling/execute.ts'
 import { answeringRefusals } from '../../commands/handling/refusals.ts'
 import { isUuid } from '../../platform/http/formats.ts'
+import { noOrganisation, type TenantId } from '../../platform/kit/tenants.ts'
 import { notifications, subjectOfContent } from '../../streams/notification/aggregate.ts'
 import { RecipientRule } from '../../streams/notification-subscription/events.ts'
 import type { RecordedEvent } from '../../streams/store/events.ts'
@@ -21,6 +26,7 @@ export const CreatePayload = Type.Object({
   subscriptionId: Type.String(),
   templateCode: Type.String(),
   recipientRule: RecipientRule,
+  eventType: Type.String(),
   channelStream: Type.String(),
   channelRevision: Type.String(),
 })
@@ -43,16 +49,15 @@ export async function create(
 ): Promise<StepOutcome> {
   const { orgId: organisationId, payload, cause } = todo
   const { store, configuration } = deps
-  const { subscriptionId } = payload
-  const event = await readPublicEvent(store, payload, cause.eventId)
-  const trigger = { eventId: event.id, eventType: event.type, subscriptionId }
+  const { subscriptionId, eventType } = payload
+  const trigger = { eventId: cause.eventId, eventType, subscriptionId }
   const notificationId = notificationIdOf({ ...trigger, organisationId })
   const target = { ...notifications.of(organisationId, notificationId), isNew: true }
-  const now = step.now()
-  const named = { notificationId, organisationId, trigger, now }
-  const reason = reasonToDiscard(event, now, configuration.notificationEventMaxAgeSeconds)
-  if (reason !== null) {
-    const discard = { ...named, reason }
+  const named = { notificationId, organisationId, trigger, now: step.now() }
+  const found = await readPublicEvent(store, payload, cause.eventId)
+  const event = admitted(found, named.now, configuration.notificationEventMaxAgeSeconds)
+  if (typeof event === 'string') {
+    const discard = { ...named, reason: event }
     const { position } = await execute(store, target, (state) => discardNotification(discard, state), todo.attempt())
     return { kind: 'done', position }
   }
@@ -60,7 +65,7 @@ export async function create(
   if (recipient === 'unavailable')
     return { kind: 'retry', after: awayMs, pauseMs: awayMs, reason: 'user_lookup_unavailable' }
   const content = await contentOf(event, recipient, todo, deps)
-  const command = { ...named, ...content, ...subjectOfContent({ notificationId, ...concernedBy(event, recipient) }) }
+  const command = { ...named, ...content, ...subjectOf(notificationId, event, recipient, organisationId) }
   deps.failpoint('notification-prepared')
   const { position } = await execute(
     store,
@@ -72,9 +77,15 @@ export async function create(
   return { kind: 'done', position, health: 'good' }
 }
 
-function reasonToDiscard({ data, recordedAt }: RecordedEvent<PublicEvent>, now: Date, mostSeconds: number) {
-  if (data.hop > mostHops) return 'hop' as const
-  return now.getTime() - Date.parse(recordedAt) > mostSeconds * 1000 ? ('event_too_old' as const) : null
+/** The event, or the reason why it makes no notification. An event that an operator dropped is old. */
+function admitted(
+  event: RecordedEvent<PublicEvent> | undefined,
+  now: Date,
+  mostSeconds: number,
+): RecordedEvent<PublicEvent> | DiscardNotification['reason'] {
+  if (event === undefined) return 'event_too_old'
+  if (event.data.hop > mostHops) return 'hop'
+  return now.getTime() - Date.parse(event.recordedAt) > mostSeconds * 1000 ? 'event_too_old' : event
 }
 
 interface EventRecipient {
@@ -114,10 +125,16 @@ async function recipientOf(
   return { recipientType: 'user', recipientRef, locale, path, patientId: isPatient ? id : null }
 }
 
-/** The patient in the event or behind the recipient, and the user. */
-function concernedBy({ data }: RecordedEvent<PublicEvent>, recipient: EventRecipient) {
-  const { recipientType, recipientRef, patientId } = recipient
-  return { patientId: patientId ?? patientOf(data), userId: recipientType === 'user' ? recipientRef : null }
+/** The person whose key encrypts the content. Without an organisation, the platform has the key. */
+function subjectOf(
+  notificationId: string,
+  { data }: RecordedEvent<PublicEvent>,
+  { recipientType, recipientRef, patientId }: EventRecipient,
+  orgId: TenantId,
+): ReturnType<typeof subjectOfContent> {
+  if (orgId === noOrganisation) return { phiSubject: notificationId, phiKeyOwner: 'platform' }
+  const userId = recipientType === 'user' ? recipientRef : null
+  return subjectOfContent({ notificationId, patientId: patientId ?? patientOf(data), userId })
 }
 
 async function contentOf(

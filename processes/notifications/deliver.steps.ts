@@ -37,9 +37,7 @@ export async function deliver(
   const target = notifications.of(orgId, key)
   const state = await loadForPlan(deps.store, target, isDeliverable)
   if (isCutOff(state, step.now())) return settle(todo, deps, step)
-  const until = waitsUntil(state, step.now())
-  if (until !== null) return { kind: 'wait', until }
-  if (!isDeliverable(state)) return { kind: 'done' }
+  if (!isDeliverable(state) || waitsUntil(state, step.now()) !== null) return unsettled(state, step)
   const openForMs = sender.openForMs()
   if (openForMs > 0) return { kind: 'retry', after: openForMs, pauseMs: openForMs, reason: 'circuit_open' }
 
@@ -56,6 +54,12 @@ type Deliverable = Extract<NotificationState, { status: 'pending' | 'queued' }>
 /** Rule 1. */
 function isDeliverable(state: NotificationState): state is Deliverable {
   return state.status === 'pending' || state.status === 'queued'
+}
+
+/** Nothing to do now: another attempt is open or none is due, or the notification has ended. */
+function unsettled(state: NotificationState, step: StepContext): StepOutcome {
+  const until = waitsUntil(state, step.now())
+  return until === null ? { kind: 'done' } : { kind: 'wait', until }
 }
 
 /** A crash cut the attempt off during the call (T5). */
@@ -102,7 +106,7 @@ async function send(
   const attempt = await openAttempt({ todo, step, store: deps.store }, target, (opening, state) =>
     answering(startAttempt({ ...opening, template, resolvedAddress, providerName, request }, state)),
   )
-  if (!attempt.isOpen) return { kind: 'done' }
+  if (!attempt.isOpen) return unsettled(attempt.state, step)
   deps.failpoint('notification-attempted')
   const beganMs = performance.now()
   // A stop ends the call too. Its outcome counts: unlike a call without an outcome, it says whether a message was sent.

@@ -9,16 +9,16 @@ interface Place {
   readonly channelRevision: string
 }
 
-/** The event at its place on its channel. */
+/** The event at its place on its channel. Undefined if an operator has dropped it. */
 export async function readPublicEvent(
   store: Pick<EventStore, 'readStream'>,
   { channelStream, channelRevision }: Place,
   eventId: string,
-): Promise<RecordedEvent<PublicEvent>> {
+): Promise<RecordedEvent<PublicEvent> | undefined> {
   const from = BigInt(channelRevision)
   for await (const event of store.readStream<PublicEvent>(channelStream, { from, limit: 1 }))
     if (event.id === eventId) return event
-  throw new Error(`${channelStream} has no event ${eventId} at ${channelRevision}`)
+  return undefined
 }
 
 /** The variables of a template: the members of the payload (contract-2, C7). Addresses of images are credentials. */

@@ -78,6 +78,7 @@ function createFor(
       subscriptionId: rule('subscriptionId'),
       templateCode: rule('templateCode'),
       recipientRule: rule('recipientRule'),
+      eventType,
       channelStream: stream,
       channelRevision: revision.toString(),
     },
