@@ -13,10 +13,14 @@ import { scopeWriteRoutes } from '../commands/auth/scope-routes.ts'
 import { clinicalWriteRoutes } from '../commands/clinical/routes.ts'
 import { consentWriteRoutes } from '../commands/consent/routes.ts'
 import { imageWriteRoutes } from '../commands/images/routes.ts'
+import { notificationQueueRoutes, type QueueRouteDependencies } from '../commands/notifications/queue-routes.ts'
+import { recipientKeyOf } from '../commands/notifications/recipient-key.ts'
+import { sendNotificationRoutes } from '../commands/notifications/send-routes.ts'
 import { deliveryWriteRoutes } from '../commands/webhooks/delivery-routes.ts'
 import type { DeliveriesToRecover, FindDueDelivery } from '../commands/webhooks/dependencies.ts'
 import { webhookWriteRoutes } from '../commands/webhooks/routes.ts'
 import { tenantOfFact } from '../platform/kit/tenants.ts'
+import { notificationsProjector } from '../projections/notifications/notifications.projector.ts'
 import { usersProjector } from '../projections/users/users.projector.ts'
 import { webhookDeliveriesProjector } from '../projections/webhooks/webhook-deliveries.projector.ts'
 import { aiReviewReadRoutes } from '../read-api/ai-review/routes.ts'
@@ -25,6 +29,8 @@ import { authReadRoutes } from '../read-api/auth/routes.ts'
 import { clinicalReadRoutes } from '../read-api/clinical/routes.ts'
 import { consentReadRoutes } from '../read-api/consent/routes.ts'
 import { imageReadRoutes } from '../read-api/images/routes.ts'
+import { listFailuresOfClass, listStuck } from '../read-api/notifications/queries.ts'
+import { notificationReadRoutes } from '../read-api/notifications/routes.ts'
 import { requireCurrent, type ReadDependencies } from '../read-api/read-route.ts'
 import { ownReadRoutes } from '../read-api/users/own-routes.ts'
 import { getRole } from '../read-api/users/queries.ts'
@@ -95,7 +101,11 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
       documentedAt: 'prefixed',
       // Bare, `/v1/{id}` would be an address of every service.
       mounts: ['prefixed', 'gateway'],
-      routes: () => undefined,
+      routes: (app) => {
+        sendNotificationRoutes(app, deps)
+        notificationQueueRoutes(app, { ...deps, ...queueLists(deps) })
+        notificationReadRoutes(app, { ...deps, recipientKeyOf: (ref) => recipientKeyOf(deps.vault, ref) })
+      },
     },
     {
       prefix: 'ai-review',
@@ -114,6 +124,26 @@ function deliveriesToRecover(deps: ReadDependencies): DeliveriesToRecover {
     await requireCurrent(deps, webhookDeliveriesProjector)
     return listUndelivered(deps.pool, org, subscriptionId, period, limit)
   }
+}
+
+/** The read model must contain everything recorded until now. */
+function queueLists(
+  deps: ReadDependencies,
+): Pick<QueueRouteDependencies, 'failedNotifications' | 'stuckNotifications'> {
+  return {
+    async failedNotifications(org, failures, limit) {
+      await requireCurrent(deps, notificationsProjector)
+      return foundOf(await listFailuresOfClass(deps.pool, org, failures, limit))
+    },
+    async stuckNotifications(org, stuck, limit) {
+      await requireCurrent(deps, notificationsProjector)
+      return foundOf(await listStuck(deps.pool, org, stuck, limit))
+    },
+  }
+}
+
+function foundOf(rows: readonly { readonly notificationId: string; readonly total: number }[]) {
+  return { ids: rows.map(({ notificationId }) => notificationId), total: rows[0]?.total ?? 0 }
 }
 
 /** The path of a role has no organisation. */

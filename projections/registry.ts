@@ -7,6 +7,7 @@ import { patientsProjector } from './clinical/patients.projector.ts'
 import { consentRecordsProjector } from './consent/consent-records.projector.ts'
 import { consentTypesProjector } from './consent/consent-types.projector.ts'
 import { imagesProjector } from './images/images.projector.ts'
+import { notificationsProjector } from './notifications/notifications.projector.ts'
 import type { Projector } from './runtime/projector.ts'
 import { usersProjector } from './users/users.projector.ts'
 import { webhookDeliveriesProjector } from './webhooks/webhook-deliveries.projector.ts'
@@ -20,6 +21,7 @@ export const readModels: readonly Projector[] = [
   consentRecordsProjector,
   consentTypesProjector,
   imagesProjector,
+  notificationsProjector,
   oauthClientsProjector,
   oauthScopesProjector,
   patientsProjector,

@@ -6,12 +6,14 @@ import { aiReviewChannelStream } from './channels/ai-review.ts'
 import { assessmentChannelStream } from './channels/assessment.ts'
 import { clinicalChannelStream } from './channels/clinical.ts'
 import { consentChannelStream } from './channels/consent.ts'
+import { notificationChannelStream } from './channels/notification.ts'
 import { usersChannelStream } from './channels/users.ts'
 import { webhookChannelStream } from './channels/webhook.ts'
 import { consents } from './consent/aggregate.ts'
 import { consentTypes } from './consent-type/aggregate.ts'
 import { images } from './image/aggregate.ts'
 import { notificationPreferences } from './notification-preferences/aggregate.ts'
+import { notificationQueueRequests } from './notification-queue-request/aggregate.ts'
 import { notificationSubscriptions } from './notification-subscription/aggregate.ts'
 import { notificationTemplates } from './notification-template/aggregate.ts'
 import { oauthClients } from './oauth-client/aggregate.ts'
@@ -40,6 +42,7 @@ export const catalogue = createCatalogue([
   images,
   notifications,
   notificationPreferences,
+  notificationQueueRequests,
   notificationSubscriptions,
   notificationTemplates,
   oauthClients,
@@ -58,6 +61,7 @@ export const catalogue = createCatalogue([
   assessmentChannelStream,
   clinicalChannelStream,
   consentChannelStream,
+  notificationChannelStream,
   usersChannelStream,
   webhookChannelStream,
 ])
