@@ -16,6 +16,7 @@ import { imageWriteRoutes } from '../commands/images/routes.ts'
 import { notificationQueueRoutes, type QueueRouteDependencies } from '../commands/notifications/queue-routes.ts'
 import { recipientKeyOf } from '../commands/notifications/recipient-key.ts'
 import { sendNotificationRoutes } from '../commands/notifications/send-routes.ts'
+import { templateWriteRoutes } from '../commands/notifications/template-routes.ts'
 import { deliveryWriteRoutes } from '../commands/webhooks/delivery-routes.ts'
 import type { DeliveriesToRecover, FindDueDelivery } from '../commands/webhooks/dependencies.ts'
 import { webhookWriteRoutes } from '../commands/webhooks/routes.ts'
@@ -31,6 +32,7 @@ import { consentReadRoutes } from '../read-api/consent/routes.ts'
 import { imageReadRoutes } from '../read-api/images/routes.ts'
 import { listFailuresOfClass, listStuck } from '../read-api/notifications/queries.ts'
 import { notificationReadRoutes } from '../read-api/notifications/routes.ts'
+import { templateReadRoutes } from '../read-api/notifications/template-routes.ts'
 import { requireCurrent, type ReadDependencies } from '../read-api/read-route.ts'
 import { ownReadRoutes } from '../read-api/users/own-routes.ts'
 import { getRole } from '../read-api/users/queries.ts'
@@ -113,6 +115,16 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
       routes: (app) => {
         aiReviewWriteRoutes(app, deps)
         aiReviewReadRoutes(app, deps)
+      },
+    },
+    {
+      prefix: 'notifications',
+      documentedAt: 'prefixed',
+      // Below `/v1`, `/{id}` would answer for other services.
+      mounts: ['prefixed', 'gateway'],
+      routes: (app) => {
+        templateWriteRoutes(app, deps)
+        templateReadRoutes(app, deps)
       },
     },
   ]

@@ -33,7 +33,7 @@ export interface CommandRoute<
   Kind extends Tenancy = 'required',
 > extends Pick<FastifyContextConfig, 'hasEtag' | 'takesWait' | 'mayLackBody'> {
   /** A POST is keyed: it honours an Idempotency-Key. */
-  readonly method: 'POST' | 'PATCH' | 'DELETE'
+  readonly method: 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Below the service's mount. Its parameters are UUIDs, but for `textParams`. */
   readonly path: Path
   readonly textParams?: readonly (keyof NoInfer<IdParams<Path>>)[]
@@ -221,8 +221,8 @@ function lowerCased<Ids extends Readonly<Record<string, string>>>(ids: Ids, text
   ) as Ids
 }
 
-/** The member of a body that names the organisation, in either casing of a service. */
-const orgMembers = ['organisationId', 'org_id']
+/** Members of bodies that name the organisation. */
+const orgMembers = ['organisationId', 'org_id', 'orgId']
 
 function organisationOf(body: object): string | undefined {
   const members = new Map<string, unknown>(Object.entries(body))

@@ -1,9 +1,5 @@
 import type { TenantId } from '../../platform/kit/tenants.ts'
-import {
-  templateOf,
-  type NotificationTemplate,
-  type NotificationTemplateState,
-} from '../../streams/notification-template/aggregate.ts'
+import { isDefined, templateOf, type NotificationTemplate } from '../../streams/notification-template/aggregate.ts'
 import type { NotificationChannel } from '../../streams/notification-template/events.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
 
@@ -32,12 +28,6 @@ export async function findTemplate(
   )
   const found = await Promise.all(places.map(async (place) => (await store.load(place)).state))
   return found.find(isDefined)
-}
-
-function isDefined(
-  state: NotificationTemplateState,
-): state is Extract<NotificationTemplateState, { status: 'defined' }> {
-  return state.status === 'defined'
 }
 
 /** The usual spelling of a BCP 47 tag; undefined for another text. */

@@ -1,7 +1,7 @@
 import { v5 } from 'uuid'
-import { noOrganisation, type TenantId } from '../../platform/kit/tenants.ts'
+import { noOrganisation } from '../../platform/kit/tenants.ts'
 import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
-import { notificationTemplateEvents, type NotificationChannel, type NotificationTemplateEvent } from './events.ts'
+import { notificationTemplateEvents, type NotificationTemplateEvent } from './events.ts'
 
 type Created = Extract<NotificationTemplateEvent, { type: 'NotificationTemplateCreated' }>['data']
 
@@ -15,6 +15,12 @@ export interface NotificationTemplate extends Created {
 export type NotificationTemplateState =
   | { readonly status: 'absent' }
   | (NotificationTemplate & { readonly status: 'defined' })
+
+export function isDefined(
+  state: NotificationTemplateState,
+): state is NotificationTemplate & { readonly status: 'defined' } {
+  return state.status === 'defined'
+}
 
 function evolve(state: NotificationTemplateState, event: NotificationTemplateEvent): NotificationTemplateState {
   switch (event.type) {

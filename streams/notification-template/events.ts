@@ -9,6 +9,8 @@ export const NotificationCategory = Type.Enum(['transactional', 'clinical', 'mar
 export type NotificationCategory = Static<typeof NotificationCategory>
 
 const content = {
+  /** Each start of the platform restores a seeded one. */
+  source: Type.Enum(['seeded', 'custom']),
   category: NotificationCategory,
   /** Messages made from it contain personal health information. */
   phi: Type.Boolean(),
@@ -30,8 +32,6 @@ export const notificationTemplateEvents = {
       channel: NotificationChannel,
       /** BCP 47. */
       locale: Type.String(),
-      /** A seeded one is restored by each start of the platform. */
-      source: Type.Enum(['seeded', 'custom']),
       ...content,
       createdAt: Instant,
     }),
