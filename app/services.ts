@@ -20,8 +20,13 @@ import { templateWriteRoutes } from '../commands/notifications/template-routes.t
 import { deliveryWriteRoutes } from '../commands/webhooks/delivery-routes.ts'
 import type { DeliveriesToRecover, FindDueDelivery } from '../commands/webhooks/dependencies.ts'
 import { webhookWriteRoutes } from '../commands/webhooks/routes.ts'
-import { tenantOfFact } from '../platform/kit/tenants.ts'
 import { notificationsProjector } from '../projections/notifications/notifications.projector.ts'
+import { preferenceWriteRoutes } from '../commands/notifications/preference-routes.ts'
+import { subscriptionWriteRoutes } from '../commands/notifications/subscription-routes.ts'
+import { suppressionWriteRoutes } from '../commands/notifications/suppression-routes.ts'
+import { unsubscribeRoutes } from '../commands/notifications/unsubscribe-routes.ts'
+import { noOrganisation, tenantOfFact, type TenantId } from '../platform/kit/tenants.ts'
+import { notificationSettingsProjector } from '../projections/notifications/notification-settings.projector.ts'
 import { usersProjector } from '../projections/users/users.projector.ts'
 import { webhookDeliveriesProjector } from '../projections/webhooks/webhook-deliveries.projector.ts'
 import { aiReviewReadRoutes } from '../read-api/ai-review/routes.ts'
@@ -33,6 +38,8 @@ import { imageReadRoutes } from '../read-api/images/routes.ts'
 import { listFailuresOfClass, listStuck } from '../read-api/notifications/queries.ts'
 import { notificationReadRoutes } from '../read-api/notifications/routes.ts'
 import { templateReadRoutes } from '../read-api/notifications/template-routes.ts'
+import { getNotificationSubscription, getSuppression } from '../read-api/notifications/setting-queries.ts'
+import { settingReadRoutes } from '../read-api/notifications/setting-routes.ts'
 import { requireCurrent, type ReadDependencies } from '../read-api/read-route.ts'
 import { ownReadRoutes } from '../read-api/users/own-routes.ts'
 import { getRole } from '../read-api/users/queries.ts'
@@ -107,6 +114,19 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
         sendNotificationRoutes(app, deps)
         notificationQueueRoutes(app, { ...deps, ...queueLists(deps) })
         notificationReadRoutes(app, { ...deps, recipientKeyOf: (ref) => recipientKeyOf(deps.vault, ref) })
+        templateWriteRoutes(app, deps)
+        templateReadRoutes(app, deps)
+        subscriptionWriteRoutes(app, {
+          ...deps,
+          ownerOfSubscription: ownerIn(deps, (id) => getNotificationSubscription(deps.pool, null, id)),
+        })
+        suppressionWriteRoutes(app, {
+          ...deps,
+          ownerOfSuppression: ownerIn(deps, (id) => getSuppression(deps.pool, null, id)),
+        })
+        preferenceWriteRoutes(app, deps)
+        unsubscribeRoutes(app, deps)
+        settingReadRoutes(app, deps)
       },
     },
     {
@@ -115,16 +135,6 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
       routes: (app) => {
         aiReviewWriteRoutes(app, deps)
         aiReviewReadRoutes(app, deps)
-      },
-    },
-    {
-      prefix: 'notifications',
-      documentedAt: 'prefixed',
-      // Below `/v1`, `/{id}` would answer for other services.
-      mounts: ['prefixed', 'gateway'],
-      routes: (app) => {
-        templateWriteRoutes(app, deps)
-        templateReadRoutes(app, deps)
       },
     },
   ]
@@ -163,6 +173,15 @@ function organisationOfRole(deps: ReadDependencies): RoleDependencies['organisat
   return async (roleId) => {
     await requireCurrent(deps, usersProjector)
     return tenantOfFact((await getRole(deps.pool, null, roleId)).orgId)
+  }
+}
+
+/** The path of a notification setting has no organisation. */
+function ownerIn(deps: ReadDependencies, find: (id: string) => Promise<{ readonly orgId: string | null }>) {
+  return async (id: string): Promise<TenantId> => {
+    await requireCurrent(deps, notificationSettingsProjector)
+    const { orgId } = await find(id)
+    return orgId === null ? noOrganisation : tenantOfFact(orgId)
   }
 }
 

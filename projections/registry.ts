@@ -9,6 +9,7 @@ import { consentTypesProjector } from './consent/consent-types.projector.ts'
 import { imagesProjector } from './images/images.projector.ts'
 import { notificationsProjector } from './notifications/notifications.projector.ts'
 import { notificationTemplatesProjector } from './notifications/notification-templates.projector.ts'
+import { notificationSettingsProjector } from './notifications/notification-settings.projector.ts'
 import type { Projector } from './runtime/projector.ts'
 import { usersProjector } from './users/users.projector.ts'
 import { webhookDeliveriesProjector } from './webhooks/webhook-deliveries.projector.ts'
@@ -24,6 +25,7 @@ export const readModels: readonly Projector[] = [
   imagesProjector,
   notificationsProjector,
   notificationTemplatesProjector,
+  notificationSettingsProjector,
   oauthClientsProjector,
   oauthScopesProjector,
   patientsProjector,

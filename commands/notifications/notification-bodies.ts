@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox'
+import { chatChannelPattern } from '../../contracts/notifications/settings.ts'
 import { isUuid } from '../../platform/http/formats.ts'
 import { Uuid } from '../../platform/http/members.ts'
 import { invalidMember, requireValid } from '../../platform/http/problems.ts'
@@ -70,8 +71,7 @@ export const ReEnqueueStuckReply = Type.Object(
   { $id: 'ReEnqueueStuckNotificationsReply' },
 )
 
-/** As in rules: the id or the name of a channel. */
-const chatChannel = /^#?[A-Za-z0-9._-]{1,80}$/
+const chatChannel = new RegExp(chatChannelPattern)
 
 const forms = {
   user: { isOf: isUuid, detail: 'must be the id of a user' },

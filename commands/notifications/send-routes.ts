@@ -16,6 +16,7 @@ import { defaultLocale, findTemplate } from './find-template.ts'
 import { recipientOf, SendNotificationBody, variablesText } from './notification-bodies.ts'
 import { recipientKeyOf } from './recipient-key.ts'
 import { compileTemplate, type Variables } from './template-rendering.ts'
+import { isStoppable } from './unsubscribe-links.ts'
 
 /** A notification on request of a client. The delivery follows. */
 export function sendNotificationRoutes(app: ServiceApp, deps: CommandDependencies): void {
@@ -89,8 +90,8 @@ const ofDelivery = 'unsubscribeUrl'
 
 /** The names of variables are those of the template, so they are not personal data. */
 function requireVariables(template: NotificationTemplate, variables: Variables, recipientType: RecipientType): void {
-  const isStoppable = template.category === 'marketing' || template.category === 'operational'
-  const given = recipientType === 'user' && isStoppable ? { ...variables, [ofDelivery]: '' } : variables
+  const hasLink = recipientType === 'user' && isStoppable(template.category)
+  const given = hasLink ? { ...variables, [ofDelivery]: '' } : variables
   const missingVariables = compileTemplate(template).missingFrom(given)
   if (missingVariables.length === 0) return
   const errors = missingVariables.map((name) => ({

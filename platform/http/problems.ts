@@ -193,11 +193,6 @@ export const problems = {
     'The case was not found',
     'The case in the body does not exist in the organisation. `errors` points at the member.',
   ),
-  'template-not-found': refusal(
-    404,
-    'The template was not found',
-    'There is no template with this code for the channel and the locale, neither of the organisation nor of the platform.',
-  ),
   'consent-type-not-found': refusal(
     404,
     'The consent type was not found',
@@ -265,6 +260,11 @@ export const problems = {
     'Another user has this address. Addresses are compared without case.',
   ),
   'role-name-in-use': refusal(409, 'The role name is in use', 'Another role of the organisation has this name.'),
+  'suppression-exists': refusal(
+    409,
+    'The address is on the suppression list',
+    'An entry for this address and channel exists. E-mail addresses are compared without case.',
+  ),
   'role-in-use': refusal(
     409,
     'The role is in use',

@@ -15,8 +15,7 @@ export const notificationPreferencesEvents = {
         Type.Object({ category: NotificationCategory, channel: NotificationChannel, optedOut: Type.Boolean() }),
         { minItems: 1 },
       ),
-      /** `unsubscribe_link`: the recipient of a message followed its link. */
-      source: Type.Enum(['request', 'unsubscribe_link']),
+      /** Or `unsubscribe-link`: someone used the link in a message to the user. */
       changedBy: ChangedBy,
       setAt: Instant,
     }),

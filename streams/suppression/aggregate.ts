@@ -5,13 +5,19 @@ type Added = Extract<SuppressionEvent, { type: 'SuppressionAdded' }>['data']
 
 export type SuppressionState =
   | { readonly status: 'absent' }
-  | (Omit<Added, 'changedBy'> & { readonly status: 'standing' | 'removed' })
+  | (Omit<Added, 'changedBy' | 'fingerprint'> & {
+      readonly status: 'standing' | 'removed'
+      /** Of all requests with a key that ever added it. Their repeats add nothing. */
+      readonly fingerprints: readonly string[]
+    })
 
 function evolve(state: SuppressionState, event: SuppressionEvent): SuppressionState {
   switch (event.type) {
     case 'SuppressionAdded': {
-      const { changedBy: _, ...data } = event.data
-      return { ...data, status: 'standing' }
+      const { changedBy: _, fingerprint, ...data } = event.data
+      const earlier = state.status === 'absent' ? [] : state.fingerprints
+      const fingerprints = fingerprint === null ? earlier : [...earlier, fingerprint]
+      return { ...data, status: 'standing', fingerprints }
     }
     case 'SuppressionRemoved':
       return state.status === 'absent' ? state : { ...state, status: 'removed' }

@@ -40,7 +40,6 @@ export const preferencesFact = factsOf<NotificationPreferencesEvent>({
       { category: 'marketing', channel: 'email', optedOut: true },
       { category: 'operational', channel: 'email', optedOut: false },
     ],
-    source: 'request',
     changedBy,
     setAt: at(3),
   },

@@ -71,7 +71,7 @@ export interface UsersApi {
   /** Headers of a client: of an organisation, or of the platform for null. */
   token(orgId: string | null, scopes?: readonly string[]): Promise<Headers>
   /** Headers of a trusted client of the organisation with an actor context. */
-  actor(context: string, orgId?: string | null): Promise<Headers>
+  actor(context: string, orgId?: string | null, scopes?: readonly string[]): Promise<Headers>
   close(): Promise<void>
 }
 
@@ -163,8 +163,8 @@ export async function openUsersApi(
     startProcess,
     listen: ({ t }) => t.app.listen({ host: '127.0.0.1', port: 0 }),
     token: (orgId, scopes = []) => headersOf(orgId, scopes, false),
-    actor: async (context, orgId = world.orgId) => ({
-      ...(await headersOf(orgId, [], true)),
+    actor: async (context, orgId = world.orgId, scopes = []) => ({
+      ...(await headersOf(orgId, scopes, true)),
       'x-actor-context': context,
     }),
     close: async () => {
