@@ -37,8 +37,10 @@ export interface Requeued {
   readonly position: Position | undefined
 }
 
-/** Appends at a time. */
+/** Streams at a time. */
 const atOnce = 20
+
+type Decide = (state: NotificationState) => readonly NotificationEvent[]
 
 /**
  * Decides on each notification alone. One that changed since it was listed is left as it is. After a crash the repeat
@@ -48,22 +50,39 @@ export async function requeueEach(
   { store }: Pick<CommandDependencies, 'store'>,
   tenant: TenantId,
   ids: readonly string[],
-  decide: (state: NotificationState) => readonly NotificationEvent[],
+  decide: Decide,
   context: CommandContext,
 ): Promise<Requeued> {
-  const requeued: string[] = []
-  let position: Position | undefined
-  for (let from = 0; from < ids.length; from += atOnce) {
-    const batch = ids.slice(from, from + atOnce)
-    const done = await Promise.all(
-      batch.map((id) =>
-        execute(store, notifications.of(tenant, id), decide, { ...context, commandId: v5(id, context.commandId) }),
-      ),
-    )
-    requeued.push(
-      ...batch.filter((_, index) => done[index]?.state.status === 'queued' && done[index].events.length > 0),
-    )
-    position = latest(position, ...done.map((one) => one.position))
-  }
-  return { ids: requeued, position }
+  const done = await forEachOf(ids, async (id) => {
+    const command = { ...context, commandId: v5(id, context.commandId) }
+    const { state, events, position } = await execute(store, notifications.of(tenant, id), decide, command)
+    return { id, isQueued: events.length > 0 && state.status === 'queued', position }
+  })
+  return { ids: queuedOf(done), position: latest(...done.map(({ position }) => position)) }
+}
+
+/** The ids that `requeueEach` would return. */
+export async function wouldRequeue(
+  { store }: Pick<CommandDependencies, 'store'>,
+  tenant: TenantId,
+  ids: readonly string[],
+  decide: Decide,
+): Promise<readonly string[]> {
+  const decided = await forEachOf(ids, async (id) => {
+    const { state } = await store.load(notifications.of(tenant, id))
+    const events = decide(state)
+    return { id, isQueued: events.length > 0 && events.reduce(notifications.evolve, state).status === 'queued' }
+  })
+  return queuedOf(decided)
+}
+
+function queuedOf(decided: readonly { readonly id: string; readonly isQueued: boolean }[]): readonly string[] {
+  return decided.flatMap(({ id, isQueued }) => (isQueued ? [id] : []))
+}
+
+async function forEachOf<Result>(ids: readonly string[], work: (id: string) => Promise<Result>): Promise<Result[]> {
+  const results: Result[] = []
+  for (let from = 0; from < ids.length; from += atOnce)
+    results.push(...(await Promise.all(ids.slice(from, from + atOnce).map(work))))
+  return results
 }

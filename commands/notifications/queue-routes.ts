@@ -14,7 +14,13 @@ import { isRefusal } from '../handling/decision.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import type { KeyedRequest } from '../handling/keyed-request.ts'
 import { ReEnqueueStuckBody, ReEnqueueStuckReply, RetryFailedBody, RetryFailedReply } from './notification-bodies.ts'
-import { answerQueueRequest, requeueEach, type FoundNotifications, type Requeued } from './queue-requests.ts'
+import {
+  answerQueueRequest,
+  requeueEach,
+  wouldRequeue,
+  type FoundNotifications,
+  type Requeued,
+} from './queue-requests.ts'
 import { reEnqueueNotification, retryNotification } from './requeue-notification.ts'
 
 /** The lists come from the read model, which must contain everything recorded until now. */
@@ -104,14 +110,15 @@ export function notificationQueueRoutes(app: ServiceApp, deps: QueueRouteDepende
       const { olderThanSeconds = 300, limit = 500, dryRun = false } = body
       const stuck = { dueBefore: new Date(now.getTime() - olderThanSeconds * 1000), now }
       const list = () => stuckNotifications(tenant, stuck, limit)
-      if (dryRun) {
-        const { ids, total } = await list()
-        const record = { requeued: ids.length, ids: [...ids], skipped: total - ids.length }
-        return { record, events: [], reached: undefined, revision: 'no_stream', isReplayed: false }
-      }
       const decide = (state: NotificationState) => {
         const decision = reEnqueueNotification({ ...rules, ...stuck }, state)
         return isRefusal(decision) ? [] : decision
+      }
+      if (dryRun) {
+        const { ids: listed, total } = await list()
+        const ids = await wouldRequeue(deps, tenant, listed, decide)
+        const record = { requeued: ids.length, ids: [...ids], skipped: total - ids.length }
+        return { record, events: [], reached: undefined, revision: 'no_stream', isReplayed: false }
       }
       const target = notificationQueueRequests.of(tenant, keyed.id)
       const found = await unlessAnswered(target, keyed, list)
