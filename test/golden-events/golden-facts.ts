@@ -10,6 +10,7 @@ import { notifications } from '../../streams/notification/aggregate.ts'
 import { notificationPreferences } from '../../streams/notification-preferences/aggregate.ts'
 import { notificationQueueRequests } from '../../streams/notification-queue-request/aggregate.ts'
 import { notificationSubscriptions } from '../../streams/notification-subscription/aggregate.ts'
+import { notificationTemplates } from '../../streams/notification-template/aggregate.ts'
 import { oauthClients } from '../../streams/oauth-client/aggregate.ts'
 import { oauthScopes } from '../../streams/oauth-scope/aggregate.ts'
 import { organisationRoles } from '../../streams/organisation-roles/aggregate.ts'
@@ -39,6 +40,7 @@ import {
   queueRequestFact,
 } from '../streams/notification-facts.ts'
 import { preferencesFact, ruleFact, settingIds, suppressionFact } from '../streams/notification-settings-facts.ts'
+import { ownTemplate, templateFact } from '../streams/notification-template-facts.ts'
 import { completeUser, permissionFact, roleFact, userFact, userIds, usersPublicFact } from '../streams/user-facts.ts'
 import { deliveryFact, recovery, recoveryFact, subscriptionFact } from '../streams/webhook-facts.ts'
 
@@ -57,6 +59,7 @@ const ownedStreams = [
   notificationPreferences.of(userIds.user),
   notificationQueueRequests.of(ids.org, notificationIds.queueRequest),
   notificationSubscriptions.of(ids.org, settingIds.rule),
+  notificationTemplates.of(ids.org, ownTemplate),
   oauthClients.of(ids.client),
   oauthScopes.of(),
   organisationRoles.of(ids.org),
@@ -87,6 +90,7 @@ const dataOfTypes = new Map<string, object>(
     notificationFact,
     notificationPublicFact,
     queueRequestFact,
+    templateFact,
     slotFact,
     reviewFact,
     deliveryFact,

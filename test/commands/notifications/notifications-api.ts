@@ -38,10 +38,11 @@ export const permanent: AttemptOutcome = { kind: 'permanent', errorCode: 'provid
 
 export async function openNotificationsApi(): Promise<NotificationsApi> {
   const settings = await openSettingsApi()
-  const { api, call, clinic } = settings
+  const { api, clinic } = settings
   const { world } = api
   const client = await api.token(clinic.orgId, scopes)
-  const put = (code: string, body: object) => call('PUT', `/admin/templates/${code}`, settings.clinicAdmin, body)
+  const put = (code: string, body: object) =>
+    settings.call('PUT', `/admin/templates/${code}`, settings.clinicAdmin, body)
   const shared = { category: 'operational', phi: false, bodyTemplate: '{{ward}} {{patient.name}}' }
   const ofMail = { ...shared, channel: 'email', subject: 'News' }
   await put('ward-news', { ...ofMail, locale: 'en-GB' })
@@ -60,7 +61,7 @@ export async function openNotificationsApi(): Promise<NotificationsApi> {
     const command = { ...attempt, attemptId: v7(), now, leaseUntil: new Date(now.getTime() + 20_000) }
     await decided(id, (state) => startAttempt(command, state))
   }
-  const send = (body: object = {}, headers = client) => call('POST', '', headers, { ...mail, ...body })
+  const send = (body: object = {}, headers = client) => settings.call('POST', '', headers, { ...mail, ...body })
   return {
     ...settings,
     client,
