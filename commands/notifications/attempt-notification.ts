@@ -36,11 +36,11 @@ export interface StartAttempt {
 export function startAttempt(command: StartAttempt, state: NotificationState): Decision<NotificationEvent> {
   const { attemptId, template, resolvedAddress, providerName, request, now, leaseUntil } = command
   if ((state.status !== 'pending' && state.status !== 'queued') || waitsUntil(state, now) !== null) return []
-  const { notificationId } = state
+  const { notificationId, channel } = state
   const at = now.toISOString()
   const queued: NotificationEvent = {
     type: 'NotificationQueued',
-    data: { notificationId, reason: 'enqueued', nextAttemptAt: at, request: null, queuedAt: at },
+    data: { notificationId, channel, reason: 'enqueued', nextAttemptAt: at, request: null, queuedAt: at },
   }
   const started: NotificationEvent = {
     type: 'NotificationAttemptStarted',

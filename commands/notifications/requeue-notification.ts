@@ -10,7 +10,7 @@ export function queueNotification(
   state: NotificationState,
 ): Decision<NotificationEvent> {
   if (state.status !== 'pending') return []
-  return [queued(state.notificationId, 'enqueued', now, null)]
+  return [queued(state, 'enqueued', now, null)]
 }
 
 export interface RetryNotification {
@@ -27,7 +27,7 @@ export function retryNotification(
   const earlier = request === null ? undefined : state.retries.get(request.key)
   if (earlier !== undefined) return earlier === request?.fingerprint ? [] : refused('idempotency-key-reused')
   if (state.status !== 'failed') return refused('notification-not-failed')
-  return [queued(state.notificationId, 'retry_requested', now, request)]
+  return [queued(state, 'retry_requested', now, request)]
 }
 
 export interface ReEnqueueNotification extends SettleAttempt {
@@ -45,17 +45,20 @@ export function reEnqueueNotification(
 ): Decision<NotificationEvent> {
   if (state.status === 'sending') return settleAttempt(command, state)
   if (state.status !== 'queued' || Date.parse(state.nextAttemptAt) > command.dueBefore.getTime()) return []
-  return [queued(state.notificationId, 're_enqueued', command.now, null)]
+  return [queued(state, 're_enqueued', command.now, null)]
 }
 
 type Queued = Extract<NotificationEvent, { type: 'NotificationQueued' }>
 
 function queued(
-  notificationId: string,
+  { notificationId, channel }: Pick<Queued['data'], 'notificationId' | 'channel'>,
   reason: Queued['data']['reason'],
   now: Date,
   request: CausingRequest,
 ): NotificationEvent {
   const at = now.toISOString()
-  return { type: 'NotificationQueued', data: { notificationId, reason, nextAttemptAt: at, request, queuedAt: at } }
+  return {
+    type: 'NotificationQueued',
+    data: { notificationId, channel, reason, nextAttemptAt: at, request, queuedAt: at },
+  }
 }

@@ -117,6 +117,7 @@ export const notificationEvents = {
     'NotificationQueued',
     Type.Object({
       ...notificationId,
+      channel: NotificationChannel,
       reason: Type.Enum(['enqueued', 're_enqueued', 'retry_requested']),
       nextAttemptAt: Instant,
       request: CausingRequest,

@@ -51,7 +51,14 @@ export const notificationFact = factsOf<NotificationEvent>({
     reason: 'event_too_old',
     discardedAt: at(31),
   },
-  NotificationQueued: { notificationId, reason: 'enqueued', nextAttemptAt: at(32), request: null, queuedAt: at(32) },
+  NotificationQueued: {
+    notificationId,
+    channel: 'email',
+    reason: 'enqueued',
+    nextAttemptAt: at(32),
+    request: null,
+    queuedAt: at(32),
+  },
   NotificationAttemptStarted: {
     notificationId,
     attemptId: notificationIds.attempt,

@@ -67,7 +67,7 @@ export async function openNotificationsApi(): Promise<NotificationsApi> {
     client,
     send,
     sent: async (body) => idOf(await send(body)),
-    get: (id, headers = client) => call('GET', `/${id}`, headers),
+    get: (id, headers = client) => settings.call('GET', `/${id}`, headers),
     start,
     async attempt(id, outcome) {
       await start(id)
