@@ -13,14 +13,18 @@ import { scopeWriteRoutes } from '../commands/auth/scope-routes.ts'
 import { clinicalWriteRoutes } from '../commands/clinical/routes.ts'
 import { consentWriteRoutes } from '../commands/consent/routes.ts'
 import { imageWriteRoutes } from '../commands/images/routes.ts'
-import { preferenceWriteRoutes } from '../commands/notifications/preference-routes.ts'
-import { subscriptionWriteRoutes } from '../commands/notifications/subscription-routes.ts'
-import { suppressionWriteRoutes } from '../commands/notifications/suppression-routes.ts'
+import { notificationQueueRoutes, type QueueRouteDependencies } from '../commands/notifications/queue-routes.ts'
+import { recipientKeyOf } from '../commands/notifications/recipient-key.ts'
+import { sendNotificationRoutes } from '../commands/notifications/send-routes.ts'
 import { templateWriteRoutes } from '../commands/notifications/template-routes.ts'
-import { unsubscribeRoutes } from '../commands/notifications/unsubscribe-routes.ts'
 import { deliveryWriteRoutes } from '../commands/webhooks/delivery-routes.ts'
 import type { DeliveriesToRecover, FindDueDelivery } from '../commands/webhooks/dependencies.ts'
 import { webhookWriteRoutes } from '../commands/webhooks/routes.ts'
+import { notificationsProjector } from '../projections/notifications/notifications.projector.ts'
+import { preferenceWriteRoutes } from '../commands/notifications/preference-routes.ts'
+import { subscriptionWriteRoutes } from '../commands/notifications/subscription-routes.ts'
+import { suppressionWriteRoutes } from '../commands/notifications/suppression-routes.ts'
+import { unsubscribeRoutes } from '../commands/notifications/unsubscribe-routes.ts'
 import { noOrganisation, tenantOfFact, type TenantId } from '../platform/kit/tenants.ts'
 import { notificationSettingsProjector } from '../projections/notifications/notification-settings.projector.ts'
 import { usersProjector } from '../projections/users/users.projector.ts'
@@ -31,9 +35,11 @@ import { authReadRoutes } from '../read-api/auth/routes.ts'
 import { clinicalReadRoutes } from '../read-api/clinical/routes.ts'
 import { consentReadRoutes } from '../read-api/consent/routes.ts'
 import { imageReadRoutes } from '../read-api/images/routes.ts'
+import { listFailuresOfClass, listStuck } from '../read-api/notifications/queries.ts'
+import { notificationReadRoutes } from '../read-api/notifications/routes.ts'
+import { templateReadRoutes } from '../read-api/notifications/template-routes.ts'
 import { getNotificationSubscription, getSuppression } from '../read-api/notifications/setting-queries.ts'
 import { settingReadRoutes } from '../read-api/notifications/setting-routes.ts'
-import { templateReadRoutes } from '../read-api/notifications/template-routes.ts'
 import { requireCurrent, type ReadDependencies } from '../read-api/read-route.ts'
 import { ownReadRoutes } from '../read-api/users/own-routes.ts'
 import { getRole } from '../read-api/users/queries.ts'
@@ -105,6 +111,11 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
       // Bare, `/v1/{id}` would be an address of every service.
       mounts: ['prefixed', 'gateway'],
       routes: (app) => {
+        sendNotificationRoutes(app, deps)
+        notificationQueueRoutes(app, { ...deps, ...queueLists(deps) })
+        notificationReadRoutes(app, { ...deps, recipientKeyOf: (ref) => recipientKeyOf(deps.vault, ref) })
+        templateWriteRoutes(app, deps)
+        templateReadRoutes(app, deps)
         subscriptionWriteRoutes(app, {
           ...deps,
           ownerOfSubscription: ownerIn(deps, (id) => getNotificationSubscription(deps.pool, null, id)),
@@ -137,6 +148,26 @@ function deliveriesToRecover(deps: ReadDependencies): DeliveriesToRecover {
     await requireCurrent(deps, webhookDeliveriesProjector)
     return listUndelivered(deps.pool, org, subscriptionId, period, limit)
   }
+}
+
+/** The read model must contain everything recorded until now. */
+function queueLists(
+  deps: ReadDependencies,
+): Pick<QueueRouteDependencies, 'failedNotifications' | 'stuckNotifications'> {
+  return {
+    async failedNotifications(org, failures, limit) {
+      await requireCurrent(deps, notificationsProjector)
+      return foundOf(await listFailuresOfClass(deps.pool, org, failures, limit))
+    },
+    async stuckNotifications(org, stuck, limit) {
+      await requireCurrent(deps, notificationsProjector)
+      return foundOf(await listStuck(deps.pool, org, stuck, limit))
+    },
+  }
+}
+
+function foundOf(rows: readonly { readonly notificationId: string; readonly total: number }[]) {
+  return { ids: rows.map(({ notificationId }) => notificationId), total: rows[0]?.total ?? 0 }
 }
 
 /** The path of a role has no organisation. */

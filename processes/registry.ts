@@ -6,6 +6,7 @@ import { clinicalProcess } from './clinical/clinical.process.ts'
 import { clinicalChannel } from './clinical/clinical.channel.ts'
 import { consentChannel } from './consent/consent.channel.ts'
 import type { ProcessDependencies } from './dependencies.ts'
+import { notificationChannel } from './notifications/notifications.channel.ts'
 import { notificationsProcess } from './notifications/notifications.process.ts'
 import type { Channel } from './relay/channel.ts'
 import type { Process } from './runtime/process.ts'
@@ -33,6 +34,7 @@ export const channels: readonly Channel<ChannelDependencies>[] = [
   assessmentChannel,
   clinicalChannel,
   consentChannel,
+  notificationChannel,
   usersChannel,
   webhookChannel,
 ]

@@ -8,6 +8,7 @@ import { consentTypes } from './consent-type/aggregate.ts'
 import { images } from './image/aggregate.ts'
 import { notifications } from './notification/aggregate.ts'
 import { notificationPreferences } from './notification-preferences/aggregate.ts'
+import { notificationQueueRequests } from './notification-queue-request/aggregate.ts'
 import { notificationSubscriptions } from './notification-subscription/aggregate.ts'
 import { notificationTemplates } from './notification-template/aggregate.ts'
 import { oauthClients } from './oauth-client/aggregate.ts'
@@ -35,6 +36,7 @@ export const catalogue = createCatalogue([
   images,
   notifications,
   notificationPreferences,
+  notificationQueueRequests,
   notificationSubscriptions,
   notificationTemplates,
   oauthClients,

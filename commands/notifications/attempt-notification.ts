@@ -49,7 +49,7 @@ export function startAttempt(command: StartAttempt, state: NotificationState): D
       attemptId,
       attempt: state.attempts + 1,
       templateVersion: template?.version ?? state.templateVersion,
-      phi: state.phi || template?.phi === true,
+      phi: isPhiWith(state, template),
       category: state.category ?? template?.category ?? null,
       categories: [...categoriesWith(state, template)],
       resolvedAddress,
@@ -61,6 +61,11 @@ export function startAttempt(command: StartAttempt, state: NotificationState): D
     },
   }
   return state.status === 'pending' ? [queued, started] : [started]
+}
+
+/** The stricter policy counts (contract-2, C16). Without a template at creation, `phi` was only assumed. */
+function isPhiWith({ phi, category }: Notification, template: RenderedTemplate | null): boolean {
+  return template === null ? phi : template.phi || (phi && category !== null)
 }
 
 /** An opt-out of any of them suppresses the notification: the stricter category counts (contract-2, C16). */

@@ -1,5 +1,5 @@
 /** Elements that stand on lines of their own, and elements with a blank line around them. */
-const lines: ReadonlySet<string> = new Set(['br', 'dd', 'div', 'dt', 'footer', 'header', 'section', 'table', 'tr'])
+const lines: ReadonlySet<string> = new Set(['dd', 'div', 'dt', 'footer', 'header', 'section', 'table', 'tr'])
 const paragraphs: ReadonlySet<string> = new Set([
   'blockquote',
   'h1',
@@ -38,15 +38,13 @@ export function plainTextOf(html: string): string {
   const parts: string[] = []
   let link: { readonly address: string; readonly begin: number } | undefined
   let at = 0
-  while (at < html.length) {
-    const opened = html.indexOf('<', at)
-    parts.push(spaced(html.slice(at, opened === -1 ? html.length : opened)))
-    if (opened === -1) break
-    if (!/[a-z/!]/i.test(html.charAt(opened + 1))) {
-      parts.push('<')
-      at = opened + 1
-      continue
-    }
+  // Any other `<` is a text.
+  const opening = /<(?=[a-z/!])/gi
+  for (;;) {
+    opening.lastIndex = at
+    const opened = opening.exec(html)?.index
+    parts.push(spaced(html.slice(at, opened)))
+    if (opened === undefined) break
     const tag = tagAt(html, opened)
     if (tag === undefined) {
       parts.push(spaced(html.slice(opened)))
@@ -62,10 +60,12 @@ export function plainTextOf(html: string): string {
   return tidied(parts.join(''))
 }
 
+/** A carriage return ends a line that has text; a line feed ends any. */
 function breakOf({ name, isClosing }: Tag): string {
-  if (name === 'li') return isClosing ? '' : '\n- '
+  if (name === 'br') return '\n'
+  if (name === 'li') return isClosing ? '\r' : '\r- '
   if (name === 'td' || name === 'th') return ' '
-  return paragraphs.has(name) ? '\n\n' : lines.has(name) ? '\n' : ''
+  return paragraphs.has(name) ? '\n\n' : lines.has(name) ? '\r' : ''
 }
 
 /** Undefined if the tag does not end. */
@@ -117,14 +117,17 @@ function decoded(text: string): string {
 
 /** Without spaces at the ends of lines, and with one blank line at most. */
 function tidied(text: string): string {
-  const trimmed = text.split('\n').map((line) =>
-    line
-      .split(' ')
-      .filter((word) => word !== '')
-      .join(' '),
-  )
+  const trimmed = text.split('\n').map((line) => line.split('\r').map(withoutSpaces).filter(hasText).join('\n'))
   return trimmed
-    .filter((line, place) => line !== '' || (place > 0 && trimmed[place - 1] !== ''))
+    .filter((line, place) => hasText(line) || hasText(trimmed[place - 1] ?? ''))
     .join('\n')
     .trim()
+}
+
+function withoutSpaces(line: string): string {
+  return line.split(' ').filter(hasText).join(' ')
+}
+
+function hasText(text: string): boolean {
+  return text !== ''
 }

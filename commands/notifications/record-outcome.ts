@@ -20,6 +20,8 @@ export type AttemptOutcome =
   /** `retryAfterMs` is the wish of the provider, 0 without one. */
   | (Failure & { readonly kind: 'transient'; readonly retryAfterMs: number })
   | (Failure & { readonly kind: 'permanent' })
+  /** The provider was not called. The attempt does not count. */
+  | { readonly kind: 'not-sent'; readonly afterMs: number }
   /** The message may have been sent, and may not. */
   | { readonly kind: 'unknown'; readonly errorDetail: string | null }
 
@@ -55,6 +57,12 @@ export function recordOutcome(command: RecordOutcome, state: NotificationState):
     const { reason } = outcome
     return [{ type: 'NotificationSuppressed', data: { ...published, ended, reason, suppressedAt: at } }]
   }
+  const after = (ms: number) => new Date(now.getTime() + ms).toISOString()
+  if (outcome.kind === 'not-sent') {
+    const times = { nextAttemptAt: after(outcome.afterMs), withdrawnAt: at }
+    const data = { notificationId, attemptId, attempts: open.attempt - 1, ...times }
+    return [{ type: 'NotificationAttemptWithdrawn', data }]
+  }
   const errorCode = outcome.kind === 'unknown' ? 'delivery_unknown' : outcome.errorCode
   const failure = { ended, errorCode, errorDetail: outcome.errorDetail, failedAt: at }
   const mayRetry = outcome.kind === 'transient' || (outcome.kind === 'unknown' && mayBeDoubled(state, command))
@@ -62,8 +70,7 @@ export function recordOutcome(command: RecordOutcome, state: NotificationState):
   if (delayMs === undefined)
     return [{ type: 'NotificationFailed', data: { ...published, ...failure, finalAttempt: mayRetry } }]
   const waitMs = Math.max(delayMs, outcome.kind === 'transient' ? outcome.retryAfterMs : 0)
-  const nextAttemptAt = new Date(now.getTime() + waitMs).toISOString()
-  return [{ type: 'NotificationRetryScheduled', data: { notificationId, ...failure, nextAttemptAt } }]
+  return [{ type: 'NotificationRetryScheduled', data: { notificationId, ...failure, nextAttemptAt: after(waitMs) } }]
 }
 
 /** A message that may have been sent is sent again only if each of its categories permits it. */

@@ -2,7 +2,7 @@ import { RenderFault } from './template-fault.ts'
 import type { Body, Expression, LoopVariable, Statement } from './template-tree.ts'
 
 /** Caps on one rendering. Steps bound its time without a clock, so a busy machine never fails a small template. */
-const mostSteps = 50_000
+const mostSteps = 20_000
 const longestOutput = 262_144
 
 /** What the renderings of one template may still use. */
@@ -58,7 +58,7 @@ export function interpret(body: Body, variables: object, escape: (text: string) 
       case 'with': {
         const value = valueOf(statement.of, scope)
         if (isEmpty(value)) return runAll(statement.otherwise, scope)
-        return runAll(statement.body, inside(scope, value, nameValues(statement.names, value)))
+        return runAll(statement.body, inside(scope, value, statement.names))
       }
       case 'each':
         return runEach(statement, scope)
@@ -78,7 +78,7 @@ export function interpret(body: Body, variables: object, escape: (text: string) 
       const key = keys?.[index] ?? index
       const value: unknown = Reflect.get(list, key)
       const frame = { index, key, first: index === 0, last: index === length - 1, parent: scope.frame }
-      runAll(body, { ...inside(scope, value, nameValues(names, value, key)), frame })
+      runAll(body, { ...inside(scope, value, names, key), frame })
     }
   }
 
@@ -148,14 +148,11 @@ function isEmpty(value: unknown): boolean {
 }
 
 /** The scope within a block of another value. `../` passes over blocks of the same value. */
-function inside(scope: Scope, value: unknown, named: ReadonlyMap<string, unknown>): Scope {
+function inside(scope: Scope, value: unknown, names: readonly string[], key?: string | number): Scope {
+  const named = names.map((name, place) => [name, place === 0 ? value : key] as const)
   return {
     ...scope,
     values: value === scope.values[0] ? scope.values : [value, ...scope.values],
-    named: named.size === 0 ? scope.named : new Map([...scope.named, ...named]),
+    named: names.length === 0 ? scope.named : new Map([...scope.named, ...named]),
   }
-}
-
-function nameValues(names: readonly string[], ...values: readonly unknown[]): ReadonlyMap<string, unknown> {
-  return new Map(names.map((name, place) => [name, values[place]]))
 }

@@ -65,5 +65,5 @@ function warningsOf({
 
 function locationOf({ code, channel, locale, orgId }: NotificationTemplateRecord): string {
   const query = new URLSearchParams({ channel, locale, ...(orgId === null ? {} : { orgId }) })
-  return `/admin/templates/${code}?${query}`
+  return `/admin/templates/${code}?${query.toString()}`
 }

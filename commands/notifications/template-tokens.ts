@@ -70,7 +70,7 @@ function requireParsable(source: string, pointer: TemplateMember): void {
     if (opening.has(name)) blocks.push(0)
     if (name === 'OPEN_INVERSE_CHAIN') blocks.push((blocks.pop() ?? 0) + 1)
     if (opening.has(name) || name === 'OPEN_INVERSE_CHAIN') depth += 1
-    if (closing.has(name)) depth -= (blocks.pop() ?? 0) + 1
+    if (closing.has(name)) depth -= 1 + (blocks.pop() ?? -1)
     if (tokens > mostTokens) throw tooComplex(source, pointer)
     if (depth > deepest || parentheses > deepest)
       throw new TemplateFault(pointer, 'too-deep', 'has more than 20 blocks within each other', placeOfLexer(source))

@@ -316,6 +316,9 @@ const settings = {
         'Categories whose notifications are sent again after an attempt without an answer, so that they may arrive twice; `none` for none',
     },
   ),
+  failedRetentionSeconds: setting('FAILED_RETENTION_SECONDS', integer(1, 315_360_000, 's'), '604800', {
+    meaning: 'How long the list of failed notifications shows them',
+  }),
   notificationEventMaxAgeSeconds: setting('NOTIFICATION_EVENT_MAX_AGE_SECONDS', integer(1, 31_536_000, 's'), '86400', {
     meaning: 'Events recorded longer ago than this make no notification',
   }),

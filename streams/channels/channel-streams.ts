@@ -2,6 +2,7 @@ import { aiReviewChannelStream } from './ai-review.ts'
 import { assessmentChannelStream } from './assessment.ts'
 import { clinicalChannelStream } from './clinical.ts'
 import { consentChannelStream } from './consent.ts'
+import { notificationChannelStream } from './notification.ts'
 import { usersChannelStream } from './users.ts'
 import { webhookChannelStream } from './webhook.ts'
 
@@ -11,6 +12,7 @@ export const channelStreams = [
   assessmentChannelStream,
   clinicalChannelStream,
   consentChannelStream,
+  notificationChannelStream,
   usersChannelStream,
   webhookChannelStream,
 ]

@@ -72,6 +72,10 @@ function evolve(state: NotificationState, event: NotificationEvent): Notificatio
     }
     case 'NotificationRetryScheduled':
       return { ...known(state), status: 'queued', nextAttemptAt: event.data.nextAttemptAt }
+    case 'NotificationAttemptWithdrawn': {
+      const { attempts, nextAttemptAt } = event.data
+      return { ...known(state), status: 'queued', attempts, nextAttemptAt }
+    }
     case 'NotificationSent':
       return { ...known(state), status: 'sent' }
     case 'NotificationFailed':

@@ -163,6 +163,18 @@ export const notificationEvents = {
       failedAt: Instant,
     }),
   ),
+  /** The provider was not called, because its circuit is open. The attempt does not count. */
+  NotificationAttemptWithdrawn: defineEvent(
+    'NotificationAttemptWithdrawn',
+    Type.Object({
+      ...notificationId,
+      attemptId: Id,
+      /** Attempts that count. */
+      attempts: Count,
+      nextAttemptAt: Instant,
+      withdrawnAt: Instant,
+    }),
+  ),
   NotificationSent: defineEvent(
     'NotificationSent',
     Type.Object({ ...published, ended: EndedAttempt, providerMessageId: Nullable(Type.String()), sentAt: Instant }),

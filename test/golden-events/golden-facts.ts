@@ -8,7 +8,9 @@ import { consents } from '../../streams/consent/aggregate.ts'
 import { images } from '../../streams/image/aggregate.ts'
 import { notifications } from '../../streams/notification/aggregate.ts'
 import { notificationPreferences } from '../../streams/notification-preferences/aggregate.ts'
+import { notificationQueueRequests } from '../../streams/notification-queue-request/aggregate.ts'
 import { notificationSubscriptions } from '../../streams/notification-subscription/aggregate.ts'
+import { notificationTemplates } from '../../streams/notification-template/aggregate.ts'
 import { oauthClients } from '../../streams/oauth-client/aggregate.ts'
 import { oauthScopes } from '../../streams/oauth-scope/aggregate.ts'
 import { organisationRoles } from '../../streams/organisation-roles/aggregate.ts'
@@ -31,8 +33,14 @@ import {
 } from '../streams/channel-facts.ts'
 import * as facts from '../streams/facts.ts'
 import { imageFact, ownImage } from '../streams/image-facts.ts'
-import { notificationFact, notificationIds } from '../streams/notification-facts.ts'
+import {
+  notificationFact,
+  notificationIds,
+  notificationPublicFact,
+  queueRequestFact,
+} from '../streams/notification-facts.ts'
 import { preferencesFact, ruleFact, settingIds, suppressionFact } from '../streams/notification-settings-facts.ts'
+import { ownTemplate, templateFact } from '../streams/notification-template-facts.ts'
 import { completeUser, permissionFact, roleFact, userFact, userIds, usersPublicFact } from '../streams/user-facts.ts'
 import { deliveryFact, recovery, recoveryFact, subscriptionFact } from '../streams/webhook-facts.ts'
 
@@ -49,7 +57,9 @@ const ownedStreams = [
   images.of(ids.org, ownImage),
   notifications.of(ids.org, notificationIds.notification),
   notificationPreferences.of(userIds.user),
+  notificationQueueRequests.of(ids.org, notificationIds.queueRequest),
   notificationSubscriptions.of(ids.org, settingIds.rule),
+  notificationTemplates.of(ids.org, ownTemplate),
   oauthClients.of(ids.client),
   oauthScopes.of(),
   organisationRoles.of(ids.org),
@@ -78,6 +88,9 @@ const dataOfTypes = new Map<string, object>(
     facts.scopeFact,
     imageFact,
     notificationFact,
+    notificationPublicFact,
+    queueRequestFact,
+    templateFact,
     slotFact,
     reviewFact,
     deliveryFact,

@@ -1,5 +1,8 @@
+import type { NotificationChannelEvent } from '../../streams/channels/notification.ts'
 import { notifications } from '../../streams/notification/aggregate.ts'
 import type { NotificationEvent } from '../../streams/notification/events.ts'
+import type { NotificationQueueRequestEvent } from '../../streams/notification-queue-request/events.ts'
+import { envelope } from './channel-facts.ts'
 import { at, factsOf, hash, ids } from './facts.ts'
 import { userIds } from './user-facts.ts'
 
@@ -8,6 +11,7 @@ export const notificationIds = {
   notification: '00000000-0000-4000-8000-000000000091',
   attempt: '00000000-0000-4000-8000-000000000092',
   rule: '00000000-0000-4000-8000-000000000093',
+  queueRequest: '00000000-0000-4000-8000-000000000094',
 } as const
 
 const { notification: notificationId } = notificationIds
@@ -79,6 +83,13 @@ export const notificationFact = factsOf<NotificationEvent>({
     nextAttemptAt: at(35),
     failedAt: at(33),
   },
+  NotificationAttemptWithdrawn: {
+    notificationId,
+    attemptId: notificationIds.attempt,
+    attempts: 0,
+    nextAttemptAt: at(62),
+    withdrawnAt: at(32),
+  },
   NotificationSent: { ...published, ended, providerMessageId: 'message-1', sentAt: at(33) },
   NotificationSuppressed: { ...published, ended, reason: 'suppression_list', suppressedAt: at(33) },
   NotificationFailed: {
@@ -88,6 +99,40 @@ export const notificationFact = factsOf<NotificationEvent>({
     errorDetail: 'the server answered 554',
     finalAttempt: false,
     failedAt: at(33),
+  },
+})
+
+export const queueRequestFact = factsOf<NotificationQueueRequestEvent>({
+  NotificationQueueRequestAnswered: {
+    requestId: notificationIds.queueRequest,
+    organisationId: ids.org,
+    action: 'retry_failed',
+    notificationIds: [notificationId],
+    skipped: 0,
+    hasMore: false,
+    answeredAt: at(60),
+    fingerprint: hash('f'),
+  },
+})
+
+const { hop, ...ofPayload } = published
+const payload = { ...ofPayload, orgId: ids.org }
+
+/** The ends of the notification on its channel. */
+export const notificationPublicFact = factsOf<NotificationChannelEvent>({
+  'notification.sent': { ...payload, ...envelope('notification.sent', 33), hop },
+  'notification.failed': {
+    ...payload,
+    errorCode: 'provider_4xx',
+    finalAttempt: false,
+    ...envelope('notification.failed', 33),
+    hop,
+  },
+  'notification.suppressed': {
+    ...payload,
+    reason: 'suppression_list',
+    ...envelope('notification.suppressed', 33),
+    hop,
   },
 })
 

@@ -45,6 +45,23 @@ describe('pending or queued → sending', () => {
     expect(categoriesWith({ categories: ['clinical'] }, null)).toEqual(['clinical'])
   })
 
+  it('takes everything from the template if none was found before', () => {
+    const template = { version: 1, phi: false, category: 'transactional' } as const
+    const without = { templateVersion: null, category: null, recipientType: 'slackChannel' } as const
+    const after = given(notifications, notificationFact('NotificationCreated', without), queued)
+      .when(startAttempt, { ...start, template })
+      .thenEvents([
+        notificationFact('NotificationAttemptStarted', {
+          phi: false,
+          category: 'transactional',
+          categories: ['transactional'],
+          phiSubject: ids.patient,
+          phiKeyOwner: 'organisation',
+        }),
+      ])
+    expect(after).toMatchObject({ phi: false, category: 'transactional', templateVersion: 1 })
+  })
+
   it('encrypts the address of a chat channel or a mail for the subject of the variables', () => {
     const mail = { recipientType: 'email' as const, recipientRef: 'canary@example.org' }
     const state = given(notifications, notificationFact('NotificationCreated', mail), queued)

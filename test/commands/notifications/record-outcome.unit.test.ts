@@ -72,6 +72,14 @@ describe('sending → queued', () => {
       .thenEvents([notificationFact('NotificationRetryScheduled', { nextAttemptAt: at(93) })])
   })
 
+  it('without a used try if the provider was not called', () => {
+    const outcome = { kind: 'not-sent', afterMs: 30_000 } as const
+    const after = given(notifications, ...sendingStory)
+      .when(recordOutcome, { ...ending, now: nowAt(32), outcome })
+      .thenEvents([notificationFact('NotificationAttemptWithdrawn')])
+    expect(after).toMatchObject({ status: 'queued', attempts: 0, nextAttemptAt: at(62) })
+  })
+
   it('with a whole round of tries after a failed notification was retried', () => {
     const retried = notificationFact('NotificationQueued', { reason: 'retry_requested' })
     const sixth = notificationFact('NotificationAttemptStarted', { attempt: 6 })

@@ -16,6 +16,7 @@ import { createMockIdentityProvider } from '../../../processes/adapters/mock-ide
 import { usersChannel } from '../../../processes/users/users.channel.ts'
 import { createRelay } from '../../../processes/relay/relay.ts'
 import { readModels } from '../../../projections/registry.ts'
+import { notificationsProjector } from '../../../projections/notifications/notifications.projector.ts'
 import { usersProjector } from '../../../projections/users/users.projector.ts'
 import { createReadPositions } from '../../../projections/runtime/read-positions.ts'
 import { createProjectionRunner } from '../../../projections/runtime/runner.ts'
@@ -156,7 +157,8 @@ export async function openUsersApi(
     world,
     async tell(target, ...events) {
       const { position } = await execute(world.store, target, () => events, contextOf(world))
-      if (position !== undefined) await reads.waitFor(position, [usersProjector.name], 15_000)
+      if (position !== undefined)
+        await reads.waitFor(position, [usersProjector.name, notificationsProjector.name], 15_000)
     },
     startProcess,
     listen: ({ t }) => t.app.listen({ host: '127.0.0.1', port: 0 }),
