@@ -23,6 +23,7 @@ import type { Egress } from '../platform/outbound/egress.ts'
 import type { GracefulStop } from '../platform/lifecycle/graceful-stop.ts'
 import type { Logger } from '../platform/observability/logging.ts'
 import { ConfigurationError } from '../platform/configuration/profile-rules.ts'
+import { createNotificationSenders, type NotificationSenders } from './notification-senders.ts'
 import { untilServicesAnswer } from './service-gate.ts'
 
 export interface ProcessorOptions {
@@ -45,6 +46,7 @@ export interface ProcessorOptions {
 export interface Processor {
   readonly relays: readonly { status(): RelayStatus }[]
   readonly provider: Pick<Provider, 'server'>
+  readonly senders: NotificationSenders
   /**
    * Checks whether the provider is the simulator. A provider that is away may come later: its first answer decides.
    * @throws ConfigurationError in production, if it is the simulator
@@ -76,8 +78,12 @@ export function startProcessor({
   const provider = createProvider(egress, configuration, now)
   // After the workers, because their steps use the session, and before the connections close.
   stop.onStop('work', 'provider session', () => provider.close())
+  const senders = createNotificationSenders(configuration, egress, now)
+  for (const sender of Object.values(senders))
+    stop.onStop('work', `sender ${sender.providerName}`, () => sender.close())
   const deps: ProcessDependencies = {
     ...given,
+    ...senders,
     provider,
     images: createImageFetch(egress),
     consent: createConsentCheck(calls, consentBaseUrl),
@@ -120,6 +126,7 @@ export function startProcessor({
   return {
     relays,
     provider,
+    senders,
     async identifyProvider() {
       await provider.identify(AbortSignal.any([stop.signal, AbortSignal.timeout(identifyTimeoutMs)]))
       if (provider.server() === 'simulator' && configuration.profile === 'production') {
