@@ -1,8 +1,6 @@
 import { createCaseLookup } from '../processes/adapters/case-lookup.ts'
 import { createConsentCheck } from '../processes/adapters/consent-check.ts'
-import { createChatSender } from '../processes/adapters/chat-sender.ts'
 import { createImageFetch } from '../processes/adapters/image-fetch.ts'
-import { createMailSender } from '../processes/adapters/mail-sender.ts'
 import { createPlatformToken } from '../processes/adapters/platform-token.ts'
 import { createProvider, type Provider } from '../processes/adapters/provider.ts'
 import { createRecipientLookup } from '../processes/adapters/recipient-lookup.ts'
@@ -26,6 +24,7 @@ import type { Egress } from '../platform/outbound/egress.ts'
 import type { GracefulStop } from '../platform/lifecycle/graceful-stop.ts'
 import type { Logger } from '../platform/observability/logging.ts'
 import { ConfigurationError } from '../platform/configuration/profile-rules.ts'
+import { createNotificationSenders, type NotificationSenders } from './notification-senders.ts'
 import { untilServicesAnswer } from './service-gate.ts'
 
 export interface ProcessorOptions {
@@ -48,6 +47,7 @@ export interface ProcessorOptions {
 export interface Processor {
   readonly relays: readonly { status(): RelayStatus }[]
   readonly provider: Pick<Provider, 'server'>
+  readonly senders: NotificationSenders
   /**
    * Checks whether the provider is the simulator. A provider that is away may come later: its first answer decides.
    * @throws ConfigurationError in production, if it is the simulator
@@ -79,11 +79,12 @@ export function startProcessor({
   const provider = createProvider(egress, configuration, now)
   // After the workers, because their steps use the session, and before the connections close.
   stop.onStop('work', 'provider session', () => provider.close())
-  const mails = createMailSender(egress, configuration)
-  const chats = createChatSender(egress, configuration, now)
-  for (const sender of [mails, chats]) stop.onStop('work', `sender ${sender.providerName}`, () => sender.close())
+  const senders = createNotificationSenders(configuration, egress, now)
+  for (const sender of Object.values(senders))
+    stop.onStop('work', `sender ${sender.providerName}`, () => sender.close())
   const deps: ProcessDependencies = {
     ...given,
+    ...senders,
     provider,
     images: createImageFetch(egress),
     consent: createConsentCheck(calls, consentBaseUrl),
@@ -94,8 +95,6 @@ export function startProcessor({
     subscriptions: createSubscriptionReader(store),
     bodies: createDeliveryBodies(given),
     recipients: createRecipientLookup(calls, usersBaseUrl),
-    mails,
-    chats,
     random: Math.random,
   }
   const claims = createClaimsPool({ url: databaseUrl, logger })
@@ -129,6 +128,7 @@ export function startProcessor({
   return {
     relays,
     provider,
+    senders,
     async identifyProvider() {
       await provider.identify(AbortSignal.any([stop.signal, AbortSignal.timeout(identifyTimeoutMs)]))
       if (provider.server() === 'simulator' && configuration.profile === 'production') {
