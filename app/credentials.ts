@@ -13,7 +13,7 @@ import { Problem } from '../platform/http/problems.ts'
 import type { Logger } from '../platform/observability/logging.ts'
 import type { Vault } from '../platform/vault/vault.ts'
 import { createAdministrator, demoAdministratorOf, type Administrator } from './administrators.ts'
-import { registerFirst, registerOnce, seedPermissions, seedScopes } from './client-registration.ts'
+import { registerFirst, registerOnce, seedPermissions, seedScopes, seedTemplates } from './client-registration.ts'
 import { credentialsFile, readCredentials, type Credentials } from './credentials-file.ts'
 
 /**
@@ -109,6 +109,7 @@ export async function registerClients(
 ): Promise<void> {
   await seedScopes(store, now)
   await seedPermissions(store, now)
+  await seedTemplates(store, now)
   for (const client of clients) {
     const registered = {
       clientId: client.client_id,

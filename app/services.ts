@@ -17,6 +17,7 @@ import { preferenceWriteRoutes } from '../commands/notifications/preference-rout
 import { subscriptionWriteRoutes } from '../commands/notifications/subscription-routes.ts'
 import { suppressionWriteRoutes } from '../commands/notifications/suppression-routes.ts'
 import { unsubscribeRoutes } from '../commands/notifications/unsubscribe-routes.ts'
+import { templateWriteRoutes } from '../commands/notifications/template-routes.ts'
 import { deliveryWriteRoutes } from '../commands/webhooks/delivery-routes.ts'
 import type { DeliveriesToRecover, FindDueDelivery } from '../commands/webhooks/dependencies.ts'
 import { webhookWriteRoutes } from '../commands/webhooks/routes.ts'
@@ -32,6 +33,7 @@ import { consentReadRoutes } from '../read-api/consent/routes.ts'
 import { imageReadRoutes } from '../read-api/images/routes.ts'
 import { getNotificationSubscription, getSuppression } from '../read-api/notifications/setting-queries.ts'
 import { settingReadRoutes } from '../read-api/notifications/setting-routes.ts'
+import { templateReadRoutes } from '../read-api/notifications/template-routes.ts'
 import { requireCurrent, type ReadDependencies } from '../read-api/read-route.ts'
 import { ownReadRoutes } from '../read-api/users/own-routes.ts'
 import { getRole } from '../read-api/users/queries.ts'
@@ -114,6 +116,8 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
         preferenceWriteRoutes(app, deps)
         unsubscribeRoutes(app, deps)
         settingReadRoutes(app, deps)
+        templateWriteRoutes(app, deps)
+        templateReadRoutes(app, deps)
       },
     },
     {

@@ -8,6 +8,7 @@ import { consentRecordsProjector } from './consent/consent-records.projector.ts'
 import { consentTypesProjector } from './consent/consent-types.projector.ts'
 import { imagesProjector } from './images/images.projector.ts'
 import { notificationSettingsProjector } from './notifications/notification-settings.projector.ts'
+import { notificationTemplatesProjector } from './notifications/notification-templates.projector.ts'
 import type { Projector } from './runtime/projector.ts'
 import { usersProjector } from './users/users.projector.ts'
 import { webhookDeliveriesProjector } from './webhooks/webhook-deliveries.projector.ts'
@@ -22,6 +23,7 @@ export const readModels: readonly Projector[] = [
   consentTypesProjector,
   imagesProjector,
   notificationSettingsProjector,
+  notificationTemplatesProjector,
   oauthClientsProjector,
   oauthScopesProjector,
   patientsProjector,

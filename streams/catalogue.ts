@@ -13,6 +13,7 @@ import { consentTypes } from './consent-type/aggregate.ts'
 import { images } from './image/aggregate.ts'
 import { notificationPreferences } from './notification-preferences/aggregate.ts'
 import { notificationSubscriptions } from './notification-subscription/aggregate.ts'
+import { notificationTemplates } from './notification-template/aggregate.ts'
 import { oauthClients } from './oauth-client/aggregate.ts'
 import { organisationRoles } from './organisation-roles/aggregate.ts'
 import { oauthScopes } from './oauth-scope/aggregate.ts'
@@ -38,6 +39,7 @@ export const catalogue = createCatalogue([
   images,
   notificationPreferences,
   notificationSubscriptions,
+  notificationTemplates,
   oauthClients,
   organisationRoles,
   oauthScopes,

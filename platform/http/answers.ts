@@ -20,6 +20,8 @@ const ProblemDocument = Type.Object(
           pointer: Type.String({ description: 'JSON pointer of the rejected member' }),
           detail: Type.String(),
           code: Type.String(),
+          line: Type.Optional(Type.Integer({ description: 'In a template, from 1' })),
+          column: Type.Optional(Type.Integer({ description: 'In a template, from 1' })),
         }),
       ),
     ),

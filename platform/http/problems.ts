@@ -88,6 +88,11 @@ export const problems = {
     'The webhook address is not allowed',
     'The address must use https (development also allows http) and have at most 2048 characters. It must not contain user information or a fragment. It must lead to an address that the platform may call.',
   ),
+  'template-render-failed': refusal(
+    400,
+    'The template cannot be rendered',
+    'With these variables the output has more than 256 KiB, takes too many steps, or prints a list or an object. The detail contains the reason. Change the template or the variables.',
+  ),
   'text-version-not-effective': refusal(
     400,
     'The text version is not in effect',
@@ -182,6 +187,11 @@ export const problems = {
     404,
     'The case was not found',
     'The case in the body does not exist in the organisation. `errors` points at the member.',
+  ),
+  'template-not-found': refusal(
+    404,
+    'The template was not found',
+    'There is no template with this code for the channel and the locale, neither of the organisation nor of the platform.',
   ),
   'consent-type-not-found': refusal(
     404,
@@ -448,6 +458,9 @@ export interface MemberError {
   readonly pointer: string
   readonly detail: string
   readonly code: string
+  /** Place within the text of a template, both from 1. */
+  readonly line?: number
+  readonly column?: number
 }
 
 export interface ProblemDetails {
