@@ -7,7 +7,7 @@ import type { ServiceApp } from '../../platform/http/service.ts'
 import { tenantIfNamed } from '../../platform/http/tenancy.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { findTemplate } from './find-template.ts'
-import { RenderPreviewBody, requireCode, variantMembers, variantOf } from './template-bodies.ts'
+import { RenderPreviewBody, variantMembers, variantOf } from './template-bodies.ts'
 import { compiledOrRefused, renderedOrMissing } from './template-problems.ts'
 import { phiViolations } from './phi-validation.ts'
 
@@ -49,19 +49,18 @@ export function previewRoute(app: ServiceApp, { store }: Pick<CommandDependencie
         params: Type.Object({ code: Type.String({ minLength: 1, maxLength: 255 }) }),
         querystring: Type.Object({ ...orgQuery, ...variantMembers }, { additionalProperties: false }),
         body: RenderPreviewBody,
-        response: answers({ 200: RenderPreviewReply }, ['template-not-found', 'template-render-failed']),
+        response: answers({ 200: RenderPreviewReply }, ['not-found', 'template-render-failed']),
       },
       config: { access, changesNothing: true },
     },
     async ({ params, query, body, caller }) => {
       const orgId = tenantIfNamed(caller, access, namedOrg(query))
-      const code = requireCode(params.code)
       const { template: draft, variables } = body
       const template =
         draft === undefined
-          ? await findTemplate(store, { ...variantOf(query, '/locale'), code, orgId })
+          ? await findTemplate(store, { ...variantOf(query, '/locale'), code: params.code, orgId })
           : { ...draft, ...variantOf(draft, '/template/locale'), subject: draft.subject ?? null }
-      if (template === undefined) throw problem('template-not-found')
+      if (template === undefined) throw problem('not-found')
       const compiled = compiledOrRefused(template, draft === undefined ? '' : '/template')
       const { rendered, missing } = renderedOrMissing(compiled, variables)
       const violations = phiViolations(template, compiled, variables)

@@ -188,11 +188,6 @@ export const problems = {
     'The case was not found',
     'The case in the body does not exist in the organisation. `errors` points at the member.',
   ),
-  'template-not-found': refusal(
-    404,
-    'The template was not found',
-    'There is no template with this code for the channel and the locale, neither of the organisation nor of the platform.',
-  ),
   'consent-type-not-found': refusal(
     404,
     'The consent type was not found',

@@ -50,17 +50,17 @@ export async function listTemplates(
 }
 
 /** The templates of a code, without their texts, the newest first. */
-export async function variantsOfCode(pool: Pool, tenant: TenantId | null, code: string) {
+export async function listTemplateVariants(pool: Pool, tenant: TenantId | null, code: string) {
   const { templateId, channel, locale, version, source, orgId, updatedAt, streamRevision } = t
   const selected = { templateId, code: t.code, channel, locale, version, source, orgId, updatedAt, streamRevision }
   const rows = rowsOf(table, selected).where(t.code, code).whereRaw(isVisible, [t.orgId, tenant, t.orgId])
   return viewsOf(pool, rows.orderByRaw('?? desc, ??', [t.updatedAt, t.templateId]).limit(mostVariants))
 }
 
-export type TemplateVariantView = Awaited<ReturnType<typeof variantsOfCode>>[number]
+export type TemplateVariantView = Awaited<ReturnType<typeof listTemplateVariants>>[number]
 
 /** @throws Problem `not-found` */
-export async function templateWithText(pool: Pool, tenant: TenantId | null, templateId: string) {
+export async function getTemplate(pool: Pool, tenant: TenantId | null, templateId: string) {
   const rows = rowsOf(table, t).where(t.templateId, templateId)
   return oneView(pool, rows.whereRaw(isVisible, [t.orgId, tenant, t.orgId]))
 }

@@ -15,8 +15,8 @@ import { readRoute, type ReadDependencies } from '../read-route.ts'
 import {
   listTemplates,
   placeOfTemplate,
-  templateWithText,
-  variantsOfCode,
+  getTemplate,
+  listTemplateVariants,
   type TemplateVariantView,
 } from './template-queries.ts'
 
@@ -64,10 +64,10 @@ export function templateReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     query: { channel, locale: Type.Optional(Type.String({ maxLength: 64 })), orgId },
     reply: NotificationTemplateDetails,
     find: async ({ tenant, params, query }) => {
-      const visible = await variantsOfCode(pool, tenant, params.code)
+      const visible = await listTemplateVariants(pool, tenant, params.code)
       const chosen = preferred(visible.filter((variant) => isSelected(variant, query)))
       if (chosen === undefined) throw problem('not-found')
-      const view = await templateWithText(pool, tenant, chosen.templateId)
+      const view = await getTemplate(pool, tenant, chosen.templateId)
       const others = visible.filter((variant) => variant !== chosen)
       const variants = others.map((other) => ({ ...other, id: other.templateId }))
       return {

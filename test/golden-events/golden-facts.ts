@@ -8,6 +8,7 @@ import { consents } from '../../streams/consent/aggregate.ts'
 import { images } from '../../streams/image/aggregate.ts'
 import { notificationPreferences } from '../../streams/notification-preferences/aggregate.ts'
 import { notificationSubscriptions } from '../../streams/notification-subscription/aggregate.ts'
+import { notificationTemplates } from '../../streams/notification-template/aggregate.ts'
 import { oauthClients } from '../../streams/oauth-client/aggregate.ts'
 import { oauthScopes } from '../../streams/oauth-scope/aggregate.ts'
 import { organisationRoles } from '../../streams/organisation-roles/aggregate.ts'
@@ -31,6 +32,7 @@ import {
 import * as facts from '../streams/facts.ts'
 import { imageFact, ownImage } from '../streams/image-facts.ts'
 import { preferencesFact, ruleFact, settingIds, suppressionFact } from '../streams/notification-settings-facts.ts'
+import { ownTemplate, templateFact } from '../streams/notification-template-facts.ts'
 import { completeUser, permissionFact, roleFact, userFact, userIds, usersPublicFact } from '../streams/user-facts.ts'
 import { deliveryFact, recovery, recoveryFact, subscriptionFact } from '../streams/webhook-facts.ts'
 
@@ -47,6 +49,7 @@ const ownedStreams = [
   images.of(ids.org, ownImage),
   notificationPreferences.of(userIds.user),
   notificationSubscriptions.of(ids.org, settingIds.rule),
+  notificationTemplates.of(ids.org, ownTemplate),
   oauthClients.of(ids.client),
   oauthScopes.of(),
   organisationRoles.of(ids.org),
@@ -74,6 +77,7 @@ const dataOfTypes = new Map<string, object>(
     facts.reservationFact,
     facts.scopeFact,
     imageFact,
+    templateFact,
     slotFact,
     reviewFact,
     deliveryFact,

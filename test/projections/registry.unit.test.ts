@@ -12,8 +12,11 @@ const sources: Readonly<Record<string, readonly string[]>> = {
   webhook_deliveries: ['assessment', 'webhook_subscriptions'],
 }
 
-/** A client of the platform belongs to no organisation, and a scope or a user to no organisation ever. */
+/**
+ * Clients of the platform and defaults of the platform belong to no organisation. Scopes and users never belong to one.
+ */
 const owned: Readonly<Record<string, object>> = {
+  notification_templates: { org_id: { type: 'uuid', nullable: true }, stream_revision: 'bigint' },
   oauth_clients: { org_id: { type: 'uuid', nullable: true }, stream_revision: 'bigint' },
   oauth_scopes: { service_id: 'text' },
   users: { user_id: 'uuid', stream_revision: 'bigint' },

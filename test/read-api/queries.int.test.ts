@@ -11,6 +11,7 @@ import * as auth from '../../read-api/auth/queries.ts'
 import * as clinical from '../../read-api/clinical/queries.ts'
 import * as consent from '../../read-api/consent/queries.ts'
 import * as imageQueries from '../../read-api/images/queries.ts'
+import * as templates from '../../read-api/notifications/template-queries.ts'
 import * as userQueries from '../../read-api/users/queries.ts'
 import * as webhooks from '../../read-api/webhooks/queries.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
@@ -33,6 +34,7 @@ import {
   patientFact,
 } from '../streams/facts.ts'
 import { imageFact, ownImage } from '../streams/image-facts.ts'
+import { ofTemplate, ownTemplate, templateFact } from '../streams/notification-template-facts.ts'
 import { ofRoles, ofUser, roleFact, userFact, userIds } from '../streams/user-facts.ts'
 import { deliveryFact, subscriptionFact } from '../streams/webhook-facts.ts'
 import { openReadTables, org, otherOrg, problemOf, type ReadTables } from './read-tables.ts'
@@ -76,6 +78,12 @@ const manyUsers = each((number) => {
     { ...userFact('UserMembershipAdded', of), stream },
   ]
 }).flat()
+
+const manyTemplates = each((number) => {
+  const templateId = numbered('0', number)
+  const fact = templateFact('NotificationTemplateCreated', { templateId, locale: `x-${number}` })
+  return { ...fact, stream: `template ${number}` }
+})
 
 const readings = [
   { scheme: 'ward', value: '7|b' },
@@ -200,6 +208,8 @@ const events: GivenEvent[] = [
   ofRoles(roleFact('MembershipRoleAssigned')),
   ofUser(userFact('UserCreated')),
   ofUser(userFact('UserMembershipAdded')),
+  ofTemplate(templateFact('NotificationTemplateCreated')),
+  ...manyTemplates,
   ...manyRoles,
   ...manyUsers,
   { ...consentFact('ConsentRecorded'), stream: 'consent' },
@@ -226,6 +236,9 @@ const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> 
   listUsers: (tenant) => userQueries.listUsers(pool, tenant, { roleId: userIds.role }, first),
   getRole: (tenant) => userQueries.getRole(pool, tenant, userIds.role),
   listRoles: (tenant) => userQueries.listRoles(pool, tenant, first),
+  listTemplates: (tenant) => templates.listTemplates(pool, tenant, {}, first),
+  listTemplateVariants: (tenant) => templates.listTemplateVariants(pool, tenant, 'assessment.completed'),
+  getTemplate: (tenant) => templates.getTemplate(pool, tenant, ownTemplate),
   getAssessment: (tenant) => assessmentRoutes.getAssessment(pool, tenant, ids.assessment),
   getPatient: (tenant) => clinical.getPatient(pool, tenant, ids.patient),
   listPatients: (tenant) => clinical.listPatients(pool, tenant, 'nhs|canary-9434765919', first),
@@ -453,6 +466,10 @@ const lists: Readonly<Record<string, { readonly list: List; readonly size: numbe
   },
   users: {
     list: listOf((after, fetch) => userQueries.listUsers(pool, org, {}, { after, fetch }), userQueries.placeOfUser),
+    size: count + 1,
+  },
+  templates: {
+    list: listOf((after, fetch) => templates.listTemplates(pool, org, {}, { after, fetch }), templates.placeOfTemplate),
     size: count + 1,
   },
   roles: {

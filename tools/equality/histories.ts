@@ -20,6 +20,7 @@ import { recordFindings, supersedeDiagnoses } from './finding-acts.ts'
 import { declareImage, receiveImage } from './image-acts.ts'
 import { advanceReview, takeSlot } from './review-acts.ts'
 import { Story } from './story.ts'
+import { saveTemplate } from './template-acts.ts'
 import { employUser, keepAccount, registerPermissions, releaseMembership } from './user-acts.ts'
 import { advanceDelivery, changeSubscription, recover, redeliver, subscribe, testSubscription } from './webhook-acts.ts'
 
@@ -51,6 +52,7 @@ const acts = {
   receiveImage,
   administerClient,
   registerScopes,
+  saveTemplate,
   employUser,
   keepAccount,
   releaseMembership,

@@ -117,6 +117,11 @@ async function aRunOfEverything(): Promise<Questions> {
   const declared = { patient_id: granted, capture_type: 'other', mime_type: 'image/png' }
   const image = await expecting(201, api.call('/v1/clinical-api/images', { body: declared }))
 
+  const template = { category: 'operational', phi: false, bodyTemplate: 'Ready' }
+  for (const bodyTemplate of ['Ready', 'Ready now']) {
+    const body = { ...template, bodyTemplate }
+    await api.call('/v1/notifications/admin/templates/result.ready', { method: 'PUT', body })
+  }
   const assessments = [...first, poor]
   const patients = [granted, denied, withdrawn, undecided, unsuitable]
   const caseIds = [...assessments.map((record) => textAt(record, 'case_id')), textAt(opened.body, 'id')]
@@ -178,6 +183,13 @@ async function aRunOfEverything(): Promise<Questions> {
     ),
     '/v1/clinical-api/webhook-subscriptions/{id}/deliveries/{deliveryId}': deliveries,
     '/v1/consent-records': patients.map((id) => `/v1/consent-records?patientId=${id}&consentTypeCode=ai_analysis`),
+    '/v1/notifications/admin/templates': [
+      '/v1/notifications/admin/templates',
+      '/v1/notifications/admin/templates?channel=slack&limit=1',
+    ],
+    '/v1/notifications/admin/templates/{code}': ['users.created', 'result.ready'].map(
+      (code) => `/v1/notifications/admin/templates/${code}`,
+    ),
     '/v1/patients/{patientId}/consents': patients.map(
       (id) => `/v1/patients/${id}/consents?org_id=${platform.process.credentials.org_id}`,
     ),

@@ -380,7 +380,10 @@ test('every problem that the document names is explained under its code', async 
 test('the host and every service show their health without a token', async () => {
   for (const base of [
     '',
-    ...['auth', 'clinical-api', 'consent', 'ai-review'].flatMap((service) => [`/v1/${service}`, `/v1/${service}/v1`]),
+    ...['auth', 'clinical-api', 'consent', 'ai-review', 'notifications'].flatMap((service) => [
+      `/v1/${service}`,
+      `/v1/${service}/v1`,
+    ]),
   ]) {
     for (const kind of ['', '/live', '/ready']) {
       const { status, body } = await watched.send(`${base}/health${kind}`)
@@ -445,6 +448,7 @@ async function recordPaths(): Promise<ReadonlyMap<string, string>> {
   }
   const delivered = (await expecting(200, api.call(`${deliveriesPath}?status=delivered&limit=1`))).body
   const paths = new Map(Object.entries(ids).map(([path, id]) => [path, path.replace('{id}', id)]))
+  paths.set('/v1/notifications/admin/templates/{code}', '/v1/notifications/admin/templates/users.created')
   paths.set('/v1/users/by-external-id/{externalId}', `/v1/users/by-external-id/${textAt(user, 'externalId')}`)
   const decided = await decideConsent(api, ids['/v1/clinical-api/patients/{id}'], terms, 'denied')
   paths.set('/v1/patients/{patientId}/consents/{id}', decided.headers.get('location') ?? '')
@@ -511,6 +515,7 @@ test('the document has If-None-Match for a 304, If-Match for a 412, and Prefer f
     'deleteOauthClient',
     'deleteRole',
     'deleteWebhookSubscription',
+    'putNotificationTemplate',
     'removeOauthClientSecret',
     'submitAssessment',
     'submitImage',

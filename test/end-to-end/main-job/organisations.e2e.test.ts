@@ -72,8 +72,13 @@ beforeAll(async () => {
   const [client, rotated, doomedClient] = [await newClient(), await newClient(), await newClient()]
   const secrets = `/v1/auth/clients/${rotated}/secrets`
   const secret = await expecting(201, owner.call(secrets, { method: 'POST', headers: asAdmin(orgId) }))
+  const template = { category: 'operational', phi: false, bodyTemplate: 'The owner’s.' }
+  const code = 'of-the-owner'
+  await expecting(201, owner.call(`/v1/notifications/admin/templates/${code}`, { method: 'PUT', body: template }))
   owned = {
     ...(await ownedUsers()),
+    getNotificationTemplate: { code },
+    previewNotificationTemplate: { code },
     getOauthClient: { id: client },
     changeOauthClient: { id: client },
     addOauthClientSecret: { id: client },
@@ -206,6 +211,7 @@ const needed = (): Readonly<Record<string, Needed>> => ({
   checkConsents: { query: 'types=ai_analysis' },
   publishConsentTextVersion: { body: textVersion, own: 201 },
   updateConsentType: { body: {} },
+  previewNotificationTemplate: { body: { variables: {} } },
   correctPatient: { body: {} },
   deleteConsentType: { own: 409 },
   changeOauthClient: { body: {} },
@@ -255,10 +261,13 @@ function formOf({ status, headers, body }: ApiAnswer): string {
 
 /** A client of an organisation lacks the scope, whatever the id. */
 const platformOnly = ['getUserContact']
+/** It creates a template of the caller’s own organisation. */
+const creating = ['putNotificationTemplate']
 
 test('the list of routes with ids is complete', () => {
   const withIds = operations.filter(
-    ({ parameters, operationId }) => parameters.length > 0 && !['getProblem', ...platformOnly].includes(operationId),
+    ({ parameters, operationId }) =>
+      parameters.length > 0 && !['getProblem', ...platformOnly, ...creating].includes(operationId),
   )
   expect(withIds.map(({ operationId }) => operationId).toSorted()).toEqual(Object.keys(owned).toSorted())
 })
@@ -378,6 +387,8 @@ test('lists contain the own organisation only', async () => {
     at((await expecting(200, stranger.call('/v1/admin/consent-types', { headers }))).body, 'data'),
   ) as readonly unknown[]
   expect(types.map((type) => at(type, 'organisationId'))).toEqual(types.map(() => strangerOrgId))
+  const templates = at((await expecting(200, stranger.call('/v1/notifications/admin/templates'))).body, 'data')
+  expect([...new Set(Array.from(Object(templates) as readonly unknown[], (one) => at(one, 'orgId')))]).toEqual([null])
   for (const path of [
     '/v1/ai-reviews',
     `/v1/ai-reviews?caseId=${owned['getCase']?.['id'] ?? ''}`,
