@@ -9,7 +9,6 @@ import { Uuid } from '../../platform/http/members.ts'
 import { problem } from '../../platform/http/problems.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { notificationTemplatesProjector } from '../../projections/notifications/notification-templates.projector.ts'
-import { NotificationCategory, NotificationChannel } from '../../streams/types.ts'
 import { listRoute } from '../list-route.ts'
 import { readRoute, type ReadDependencies } from '../read-route.ts'
 import {
