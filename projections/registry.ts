@@ -7,6 +7,7 @@ import { patientsProjector } from './clinical/patients.projector.ts'
 import { consentRecordsProjector } from './consent/consent-records.projector.ts'
 import { consentTypesProjector } from './consent/consent-types.projector.ts'
 import { imagesProjector } from './images/images.projector.ts'
+import { notificationSettingsProjector } from './notifications/notification-settings.projector.ts'
 import { notificationTemplatesProjector } from './notifications/notification-templates.projector.ts'
 import type { Projector } from './runtime/projector.ts'
 import { usersProjector } from './users/users.projector.ts'
@@ -21,6 +22,7 @@ export const readModels: readonly Projector[] = [
   consentRecordsProjector,
   consentTypesProjector,
   imagesProjector,
+  notificationSettingsProjector,
   notificationTemplatesProjector,
   oauthClientsProjector,
   oauthScopesProjector,

@@ -11,6 +11,8 @@ import { webhookChannelStream } from './channels/webhook.ts'
 import { consents } from './consent/aggregate.ts'
 import { consentTypes } from './consent-type/aggregate.ts'
 import { images } from './image/aggregate.ts'
+import { notificationPreferences } from './notification-preferences/aggregate.ts'
+import { notificationSubscriptions } from './notification-subscription/aggregate.ts'
 import { notificationTemplates } from './notification-template/aggregate.ts'
 import { oauthClients } from './oauth-client/aggregate.ts'
 import { organisationRoles } from './organisation-roles/aggregate.ts'
@@ -20,6 +22,7 @@ import { permissions } from './permission/aggregate.ts'
 import { projections } from './projection/aggregate.ts'
 import { reservations } from './reservation/aggregate.ts'
 import { createCatalogue } from './store/catalogue.ts'
+import { suppressions } from './suppression/aggregate.ts'
 import { users } from './user/aggregate.ts'
 import { webhookDeliveries } from './webhook-delivery/aggregate.ts'
 import { webhookRecoveries } from './webhook-recovery/aggregate.ts'
@@ -34,6 +37,8 @@ export const catalogue = createCatalogue([
   consents,
   consentTypes,
   images,
+  notificationPreferences,
+  notificationSubscriptions,
   notificationTemplates,
   oauthClients,
   organisationRoles,
@@ -42,6 +47,7 @@ export const catalogue = createCatalogue([
   permissions,
   projections,
   reservations,
+  suppressions,
   users,
   webhookDeliveries,
   webhookRecoveries,

@@ -250,6 +250,11 @@ export const problems = {
     'Another user has this address. Addresses are compared without case.',
   ),
   'role-name-in-use': refusal(409, 'The role name is in use', 'Another role of the organisation has this name.'),
+  'suppression-exists': refusal(
+    409,
+    'The address is on the suppression list',
+    'An entry for this address and channel exists. E-mail addresses are compared without case.',
+  ),
   'role-in-use': refusal(
     409,
     'The role is in use',

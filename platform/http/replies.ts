@@ -140,13 +140,15 @@ export function requireMatch(request: FastifyRequest, revision: StreamRevision):
 
 export interface FoundRecord<Body> {
   readonly body: Body
-  readonly revision: bigint
+  /** Null: nothing was recorded yet, so there is no version. */
+  readonly revision: bigint | null
   /** Tells apart answers of one revision: the window of signed addresses, or the revision of another stream. */
   readonly variant?: number | undefined
 }
 
-/** 200 with ETag, or 304 without the body (which the application drops) when If-None-Match names this version. */
+/** 200 with the ETag of the version, or 304 without the body (which the application drops) when If-None-Match names this version. */
 export function found<Body>(reply: ReplyHead, { body, revision, variant }: FoundRecord<Body>): Body {
+  if (revision === null) return body
   const etag = etagOf(revision, variant)
   reply.header('etag', etag)
   if (namesVersion(reply.request.headers['if-none-match'], etag)) reply.statusCode = 304

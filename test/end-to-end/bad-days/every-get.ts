@@ -36,7 +36,11 @@ export async function answersTo(
   const { body: token } = await requestToken(baseUrl, client)
   const headers = {
     authorization: `Bearer ${textAt(token, 'access_token')}`,
-    'x-actor-context': actorContext(orgId, ['auth:admin', 'consents:admin', 'users:admin'], userId),
+    'x-actor-context': actorContext(
+      orgId,
+      ['auth:admin', 'consents:admin', 'notifications:admin', 'users:admin'],
+      userId,
+    ),
   }
   const answers = await Promise.all(
     Object.values(questions)

@@ -59,6 +59,7 @@ beforeAll(async () => {
     'x-actor-context': actorContext(platform.process.credentials.org_id, [
       'auth:admin',
       'consents:admin',
+      'notifications:admin',
       'users:admin',
     ]),
   }

@@ -125,7 +125,7 @@ beforeAll(async () => {
 afterAll(() => platform.stop())
 
 const asAdmin = (org: string) => ({
-  'x-actor-context': actorContext(org, ['auth:admin', 'consents:admin', 'users:admin']),
+  'x-actor-context': actorContext(org, ['auth:admin', 'consents:admin', 'notifications:admin', 'users:admin']),
 })
 
 async function newClient(): Promise<string> {

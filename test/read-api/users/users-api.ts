@@ -70,14 +70,14 @@ export interface UsersApi {
   /** Headers of a client: of an organisation, or of the platform for null. */
   token(orgId: string | null, scopes?: readonly string[]): Promise<Headers>
   /** Headers of a trusted client of the organisation with an actor context. */
-  actor(context: string, orgId?: string | null): Promise<Headers>
+  actor(context: string, orgId?: string | null, scopes?: readonly string[]): Promise<Headers>
   close(): Promise<void>
 }
 
 export const bootstrap = { 'x-admin-api-secret': adminSecret }
 export const serviceClient = { SERVICE_CLIENT_ID: randomUUID(), SERVICE_CLIENT_SECRET: 'a-service-client-secret' }
 
-const served: readonly string[] = ['user-management', 'consent', 'auth']
+const served: readonly string[] = ['user-management', 'consent', 'auth', 'notifications']
 
 export async function openUsersApi(
   identityProvider: IdentityProvider = createMockIdentityProvider(),
@@ -161,8 +161,8 @@ export async function openUsersApi(
     startProcess,
     listen: ({ t }) => t.app.listen({ host: '127.0.0.1', port: 0 }),
     token: (orgId, scopes = []) => headersOf(orgId, scopes, false),
-    actor: async (context, orgId = world.orgId) => ({
-      ...(await headersOf(orgId, [], true)),
+    actor: async (context, orgId = world.orgId, scopes = []) => ({
+      ...(await headersOf(orgId, scopes, true)),
       'x-actor-context': context,
     }),
     close: async () => {

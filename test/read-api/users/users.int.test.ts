@@ -235,7 +235,7 @@ describe('look-ups', () => {
         id: administrator.userId,
         memberships: [{ organisationId: clinic.orgId }],
         roles: [{ id: clinic.administrator, name: 'Administrator' }],
-        permissions: ['auth:admin', 'consents:admin', 'users:admin'],
+        permissions: ['auth:admin', 'consents:admin', 'notifications:admin', 'users:admin'],
       },
     })
     expect(outcomeOf(await one.get('/v1/users/me', await api.token(clinic.orgId)))).toBe('403 actor-context-missing')
@@ -261,7 +261,7 @@ describe('roles and permissions', () => {
       name: 'Administrator',
       description: 'Sees patients',
       isDefault: false,
-      permissions: ['auth:admin', 'consents:admin', 'users:admin'],
+      permissions: ['auth:admin', 'consents:admin', 'notifications:admin', 'users:admin'],
       createdAt: at(0),
       updatedAt: at(0),
     })
@@ -272,8 +272,8 @@ describe('roles and permissions', () => {
       const { body } = await one.get(`/v1/permissions${query}`, await api.token(clinic.orgId))
       return (body as { data: { permission: string }[] }).data.map(({ permission }) => permission)
     }
-    const reserved = ['auth:admin', 'consents:admin', 'users:admin']
-    expect(await texts()).toEqual(['auth:admin', 'clinic:patients:read', 'consents:admin', 'users:admin'])
+    const reserved = ['auth:admin', 'consents:admin', 'notifications:admin', 'users:admin']
+    expect(await texts()).toEqual(['clinic:patients:read', ...reserved].toSorted())
     for (const name of ['service_id', 'serviceId']) {
       expect(await texts(`?${name}=platform`)).toEqual(reserved)
       expect(await texts(`?${name}=clinic`)).toEqual(['clinic:patients:read'])
