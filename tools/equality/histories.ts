@@ -19,6 +19,7 @@ import {
 import { recordFindings, supersedeDiagnoses } from './finding-acts.ts'
 import { declareImage, receiveImage } from './image-acts.ts'
 import { advanceReview, takeSlot } from './review-acts.ts'
+import { changeRule, setPreferences, suppressAddress } from './setting-acts.ts'
 import { Story } from './story.ts'
 import { saveTemplate } from './template-acts.ts'
 import { employUser, keepAccount, registerPermissions, releaseMembership } from './user-acts.ts'
@@ -53,6 +54,9 @@ const acts = {
   administerClient,
   registerScopes,
   saveTemplate,
+  changeRule,
+  setPreferences,
+  suppressAddress,
   employUser,
   keepAccount,
   releaseMembership,
