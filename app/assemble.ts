@@ -164,7 +164,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     served,
     relays: processor?.relays ?? [],
     provider: processor?.provider,
-    hasAccountSteps: runsProcessor,
+    runsProcessor,
     areStepsWaiting,
   })
 

@@ -128,7 +128,7 @@ function retryRules({ configuration }: ProcessDependencies) {
   }
 }
 
-/** Rule 8. A circuit that opened after the attempt was planned is a failure like any other. */
+/** Rule 8. If the circuit opened after the attempt was planned, the attempt does not count. */
 function attemptOutcomeOf(outcome: SendOutcome): AttemptOutcome {
   switch (outcome.kind) {
     case 'sent':
@@ -136,12 +136,7 @@ function attemptOutcomeOf(outcome: SendOutcome): AttemptOutcome {
     case 'unknown':
       return { kind: 'unknown', errorDetail: outcome.errorDetail }
     case 'not-sent':
-      return {
-        kind: 'transient',
-        errorCode: 'provider_5xx',
-        errorDetail: 'circuit open',
-        retryAfterMs: outcome.afterMs,
-      }
+      return outcome
     case 'failed': {
       const { errorCode, errorDetail, retryAfterMs } = outcome
       return outcome.isTransient

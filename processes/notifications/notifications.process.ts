@@ -1,20 +1,12 @@
-import { defineTable } from '../../projections/runtime/projector.ts'
 import { insertRow, removeRow } from '../../projections/runtime/row-changes.ts'
 import { channelStreams } from '../../streams/channels/channel-streams.ts'
 import type { NotificationSubscriptionEvent } from '../../streams/notification-subscription/events.ts'
 import type { NotificationEvent } from '../../streams/notification/events.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import { defineProcess } from '../runtime/define-process.ts'
+import { discardedEvents } from './discarded-events.ts'
 import { createForEachRule, createKeyOf, keepRule, rules } from './rules.ts'
 import { steps } from './notifications.steps.ts'
-
-/** Events that a rule matched and that made no notification. Health counts them. */
-export const discardedEvents = defineTable({
-  name: 'discarded_events',
-  columns: { notification_id: 'text', reason: 'text', discarded_at: 'timestamptz' },
-  primaryKey: ['notification_id'],
-  indexes: [{ columns: ['discarded_at'] }],
-})
 
 /** One notification for each rule and event, and the attempts to deliver each notification. */
 export const notificationsProcess = defineProcess<
@@ -54,6 +46,7 @@ export const notificationsProcess = defineProcess<
       }),
     ],
     NotificationRetryScheduled: ({ data }, todo) => [todo.move('deliver', data.notificationId, data.nextAttemptAt)],
+    NotificationAttemptWithdrawn: ({ data }, todo) => [todo.move('deliver', data.notificationId, data.nextAttemptAt)],
     NotificationSent: ({ data }, todo) => [todo.clear(data.notificationId, 'deliver')],
     NotificationSuppressed: ({ data }, todo) => [todo.clear(data.notificationId, 'deliver')],
     NotificationFailed: ({ data }, todo) => [todo.clear(data.notificationId, 'deliver')],

@@ -110,9 +110,9 @@ test('an operational mail has one-click unsubscription, and the address of it as
   const { story } = await mailing({ category: 'operational', bodyTemplate })
   await delivered(story)
   const [mail] = await world.mails()
-  expect(mail?.headers['list-unsubscribe']).toMatch(/^<http.*\/v1\/notifications\/unsubscribe\/.+>$/)
+  expect(mail?.headers['list-unsubscribe']).toMatch(/^<http.*\/v1\/notifications\/unsubscribe\?token=.+>$/)
   expect(mail?.headers['list-unsubscribe-post']).toBe('List-Unsubscribe=One-Click')
-  expect(mail?.html).toContain('/v1/notifications/unsubscribe/')
+  expect(mail?.html).toContain('/v1/notifications/unsubscribe?token')
 })
 
 describe('rule 3', () => {
