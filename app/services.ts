@@ -127,8 +127,6 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
         preferenceWriteRoutes(app, deps)
         unsubscribeRoutes(app, deps)
         settingReadRoutes(app, deps)
-        templateWriteRoutes(app, deps)
-        templateReadRoutes(app, deps)
       },
     },
     {
