@@ -18,6 +18,7 @@ import {
 } from './clinical-acts.ts'
 import { recordFindings, supersedeDiagnoses } from './finding-acts.ts'
 import { declareImage, receiveImage } from './image-acts.ts'
+import { sendNotification } from './notification-acts.ts'
 import { advanceReview, takeSlot } from './review-acts.ts'
 import { Story } from './story.ts'
 import { saveTemplate } from './template-acts.ts'
@@ -53,6 +54,7 @@ const acts = {
   administerClient,
   registerScopes,
   saveTemplate,
+  sendNotification,
   employUser,
   keepAccount,
   releaseMembership,
