@@ -9,7 +9,6 @@ import { Uuid } from '../../platform/http/members.ts'
 import { problem } from '../../platform/http/problems.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { notificationTemplatesProjector } from '../../projections/notifications/notification-templates.projector.ts'
-import { NotificationCategory, NotificationChannel } from '../../streams/notification-template/events.ts'
 import { listRoute } from '../list-route.ts'
 import { readRoute, type ReadDependencies } from '../read-route.ts'
 import {
@@ -26,7 +25,8 @@ const shared = {
   servedBy: [notificationTemplatesProjector],
 } as const
 
-const channel = Type.Optional(NotificationChannel)
+const { properties } = NotificationTemplateRecord
+const channel = Type.Optional(properties.channel)
 /** Also the organisation of the request. Named, it leaves out the defaults of the platform. */
 const orgId = Type.Optional(Uuid)
 
@@ -40,7 +40,7 @@ export function templateReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     summary: 'Templates, by code',
     description:
       'Those of the organisation and the defaults of the platform; with `orgId` only those of the organisation. A platform client that names none gets those of all.',
-    query: { channel, category: Type.Optional(NotificationCategory), orgId },
+    query: { channel, category: Type.Optional(properties.category), orgId },
     list: 'notification-templates',
     sort: 'code',
     pageName: 'NotificationTemplatePage',

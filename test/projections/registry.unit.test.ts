@@ -18,6 +18,7 @@ const sources: Readonly<Record<string, readonly string[]>> = {
  * Clients of the platform and defaults of the platform belong to no organisation. Scopes and users never belong to one.
  */
 const owned: Readonly<Record<string, object>> = {
+  notification_settings: { org_id: { type: 'uuid', nullable: true }, stream_revision: 'bigint' },
   notification_templates: { org_id: { type: 'uuid', nullable: true }, stream_revision: 'bigint' },
   oauth_clients: { org_id: { type: 'uuid', nullable: true }, stream_revision: 'bigint' },
   oauth_scopes: { service_id: 'text' },

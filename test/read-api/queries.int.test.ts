@@ -11,6 +11,7 @@ import * as auth from '../../read-api/auth/queries.ts'
 import * as clinical from '../../read-api/clinical/queries.ts'
 import * as consent from '../../read-api/consent/queries.ts'
 import * as imageQueries from '../../read-api/images/queries.ts'
+import * as settings from '../../read-api/notifications/setting-queries.ts'
 import * as templates from '../../read-api/notifications/template-queries.ts'
 import * as notificationQueries from '../../read-api/notifications/queries.ts'
 import * as userQueries from '../../read-api/users/queries.ts'
@@ -35,6 +36,7 @@ import {
   patientFact,
 } from '../streams/facts.ts'
 import { imageFact, ownImage } from '../streams/image-facts.ts'
+import { preferencesFact, ruleFact, settingIds, suppressionFact } from '../streams/notification-settings-facts.ts'
 import { ofTemplate, ownTemplate, templateFact } from '../streams/notification-template-facts.ts'
 import { notificationFact, ownNotification, notificationIds } from '../streams/notification-facts.ts'
 import { ofRoles, ofUser, roleFact, userFact, userIds } from '../streams/user-facts.ts'
@@ -98,6 +100,20 @@ const manyNotifications = each((number) => {
     notificationFact('NotificationFailed', { notificationId, ended, failedAt: paired(number) }),
   ].map((event) => ({ ...event, stream: `notification-${number}` }))
 }).flat()
+
+const manySettings = each((number) => [
+  {
+    ...ruleFact('NotificationSubscriptionCreated', {
+      subscriptionId: numbered('1', number),
+      createdAt: paired(number),
+    }),
+    stream: `rule ${number}`,
+  },
+  {
+    ...suppressionFact('SuppressionAdded', { suppressionId: numbered('2', number), addedAt: paired(number) }),
+    stream: `suppression ${number}`,
+  },
+]).flat()
 
 const readings = [
   { scheme: 'ward', value: '7|b' },
@@ -224,6 +240,10 @@ const events: GivenEvent[] = [
   ofUser(userFact('UserMembershipAdded')),
   ofTemplate(templateFact('NotificationTemplateCreated')),
   ...manyTemplates,
+  { ...ruleFact('NotificationSubscriptionCreated'), stream: 'rule' },
+  { ...suppressionFact('SuppressionAdded'), stream: 'suppression' },
+  { ...preferencesFact('NotificationPreferencesSet'), stream: 'preferences' },
+  ...manySettings,
   ...manyRoles,
   ...manyUsers,
   { ...consentFact('ConsentRecorded'), stream: 'consent' },
@@ -253,6 +273,12 @@ const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> 
   listUsers: (tenant) => userQueries.listUsers(pool, tenant, { roleId: userIds.role }, first),
   getRole: (tenant) => userQueries.getRole(pool, tenant, userIds.role),
   listRoles: (tenant) => userQueries.listRoles(pool, tenant, first),
+  listNotificationSubscriptions: (tenant) =>
+    settings.listNotificationSubscriptions(pool, tenant, { isOwnOnly: false }, first),
+  getNotificationSubscription: (tenant) => settings.getNotificationSubscription(pool, tenant, settingIds.rule),
+  listSuppressions: (tenant) => settings.listSuppressions(pool, tenant, { isOwnOnly: false }, first),
+  getSuppression: (tenant) => settings.getSuppression(pool, tenant, settingIds.suppression),
+  getPreferences: (tenant) => settings.getPreferences(pool, tenant, userIds.user),
   listTemplates: (tenant) => templates.listTemplates(pool, tenant, {}, first),
   listTemplateVariants: (tenant) => templates.listTemplateVariants(pool, tenant, 'assessment.completed'),
   getTemplate: (tenant) => templates.getTemplate(pool, tenant, ownTemplate),
@@ -491,6 +517,20 @@ const lists: Readonly<Record<string, { readonly list: List; readonly size: numbe
   },
   users: {
     list: listOf((after, fetch) => userQueries.listUsers(pool, org, {}, { after, fetch }), userQueries.placeOfUser),
+    size: count + 1,
+  },
+  rules: {
+    list: listOf(
+      (after, fetch) => settings.listNotificationSubscriptions(pool, org, { isOwnOnly: true }, { after, fetch }),
+      settings.placeOfRule,
+    ),
+    size: count + 1,
+  },
+  suppressions: {
+    list: listOf(
+      (after, fetch) => settings.listSuppressions(pool, org, { isOwnOnly: false }, { after, fetch }),
+      settings.placeOfSuppression,
+    ),
     size: count + 1,
   },
   templates: {

@@ -20,6 +20,7 @@ import { recordFindings, supersedeDiagnoses } from './finding-acts.ts'
 import { declareImage, receiveImage } from './image-acts.ts'
 import { sendNotification } from './notification-acts.ts'
 import { advanceReview, takeSlot } from './review-acts.ts'
+import { changeRule, setPreferences, suppressAddress } from './setting-acts.ts'
 import { Story } from './story.ts'
 import { saveTemplate } from './template-acts.ts'
 import { employUser, keepAccount, registerPermissions, releaseMembership } from './user-acts.ts'
@@ -55,6 +56,9 @@ const acts = {
   registerScopes,
   saveTemplate,
   sendNotification,
+  changeRule,
+  setPreferences,
+  suppressAddress,
   employUser,
   keepAccount,
   releaseMembership,

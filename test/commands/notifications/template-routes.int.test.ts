@@ -94,7 +94,7 @@ describe('PUT /v1/notifications/admin/templates/{code}', () => {
     expect(refusalOf(await put(newCode(), body))).toBe(refusal)
   })
 
-  it.each(['Upper', '.dot', 'a%20b', '%00', 'ä'])('refuses the code %s', async (code) => {
+  it.each(['Upper', '.dot', 'a%20b', 'ä'])('refuses the code %s', async (code) => {
     expect(refusalOf(await put(code, mail))).toBe('400 validation-failed /code pattern')
     expect((await api.call('GET', pathOf(code))).status).toBe(404)
     expect((await api.call('POST', pathOf(`${code}/render-preview`), { body: { variables: {} } })).status).toBe(404)

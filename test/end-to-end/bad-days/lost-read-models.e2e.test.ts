@@ -122,6 +122,7 @@ async function aRunOfEverything(): Promise<Questions> {
     const body = { ...template, bodyTemplate }
     await api.call('/v1/notifications/admin/templates/result.ready', { method: 'PUT', body })
   }
+  const { rules, suppressed, preferences } = await notificationSettings()
   const assessments = [...first, poor]
   const patients = [granted, denied, withdrawn, undecided, unsuitable]
   const caseIds = [...assessments.map((record) => textAt(record, 'case_id')), textAt(opened.body, 'id')]
@@ -183,6 +184,15 @@ async function aRunOfEverything(): Promise<Questions> {
     ),
     '/v1/clinical-api/webhook-subscriptions/{id}/deliveries/{deliveryId}': deliveries,
     '/v1/consent-records': patients.map((id) => `/v1/consent-records?patientId=${id}&consentTypeCode=ai_analysis`),
+    '/v1/notifications/admin/subscriptions': ['', '?limit=1'].map((query) => `${rules}${query}`),
+    '/v1/notifications/admin/subscriptions/{id}': idsOf((await expecting(200, api.call(rules))).body).map(
+      (id) => `${rules}/${id}`,
+    ),
+    '/v1/notifications/admin/suppressions': [suppressed],
+    '/v1/notifications/admin/suppressions/{id}': idsOf((await expecting(200, api.call(suppressed))).body).map(
+      (id) => `${suppressed}/${id}`,
+    ),
+    '/v1/notifications/preferences/{userId}': [preferences],
     '/v1/notifications/admin/templates': [
       '/v1/notifications/admin/templates',
       '/v1/notifications/admin/templates?channel=slack&limit=1',
@@ -205,6 +215,26 @@ async function aRunOfEverything(): Promise<Questions> {
       (id) => `/v1/patients/${id}/consents/ai_analysis/status`,
     ),
   }
+}
+
+/** Two rules, of which one has changed; two suppressions, of which one is removed; and an opt-out. */
+async function notificationSettings() {
+  const [rules, suppressed] = ['/v1/notifications/admin/subscriptions', '/v1/notifications/admin/suppressions'] as const
+  const preferences = `/v1/notifications/preferences/${asking.userId}`
+  const recipientRule = { type: 'user', path: 'userId' }
+  const rule = { eventType: 'test.event', templateCode: 'users.created', recipientRule }
+  const [id] = [await expecting(201, api.call(rules, { body: rule })), await api.call(rules, { body: rule })].map(
+    ({ body }) => textAt(body, 'id'),
+  )
+  await expecting(200, api.call(`${rules}/${id}`, { method: 'PATCH', body: { enabled: false } }))
+  for (const address of ['one@example.org', 'two@example.org']) {
+    const body = { channel: 'email', address, reason: 'Asked by phone' }
+    const added = await expecting(201, api.call(suppressed, { body }))
+    if (address.startsWith('two')) await api.call(`${suppressed}/${textAt(added.body, 'id')}`, { method: 'DELETE' })
+  }
+  const optOut = [{ category: 'marketing', channel: 'email', optedOut: true }]
+  await expecting(200, api.call(preferences, { method: 'PUT', body: optOut }))
+  return { rules, suppressed, preferences }
 }
 
 /** About the administrator that the start creates. */

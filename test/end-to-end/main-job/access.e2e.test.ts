@@ -67,6 +67,7 @@ const anyValues = {
   typeId: unknownId,
   patientId: unknownId,
   membershipId: unknownId,
+  userId: unknownId,
   productId: 'scanner',
   externalId: 'subject',
   typeCode: 'ai_analysis',

@@ -33,6 +33,7 @@ const anyValues = {
   typeId: anyId,
   patientId: anyId,
   membershipId: anyId,
+  userId: anyId,
   productId: 'scanner',
   externalId: 'subject',
   typeCode: 'ai_analysis',
@@ -321,7 +322,7 @@ test('the document is OpenAPI 3.1, each operation once, every schema under its o
     expect(paths).toContain(expected)
 })
 
-test('every POST but those of OAuth takes an Idempotency-Key, and nothing else does', () => {
+test('every POST with a token takes an Idempotency-Key, and nothing else does', () => {
   const parametersOf = (path: string, method: string) =>
     Object.values(Object(at(document, 'paths', path, method, 'parameters') ?? []) as object)
   const keyed = operations.filter(({ path, method }) =>
@@ -329,7 +330,7 @@ test('every POST but those of OAuth takes an Idempotency-Key, and nothing else d
       (parameter) => at(parameter, 'in') === 'header' && at(parameter, 'name') === 'idempotency-key',
     ),
   )
-  const posts = operations.filter(({ path, method }) => method === 'POST' && !path.startsWith('/v1/auth/oauth/'))
+  const posts = operations.filter(({ method, scopes }) => method === 'POST' && scopes !== undefined)
   expect(posts.length).toBeGreaterThan(5)
   expect(keyed).toEqual(posts)
 })
@@ -448,6 +449,20 @@ async function recordPaths(): Promise<ReadonlyMap<string, string>> {
   }
   const delivered = (await expecting(200, api.call(`${deliveriesPath}?status=delivered&limit=1`))).body
   const paths = new Map(Object.entries(ids).map(([path, id]) => [path, path.replace('{id}', id)]))
+  const settings = '/v1/notifications'
+  const recipientRule = { type: 'user', path: 'userId' }
+  const rule = { eventType: 'users.created', templateCode: 'users.created', recipientRule }
+  const suppressed = { channel: 'email', address: 'nobody@example.org', reason: 'Asked by phone' }
+  for (const [path, body] of [
+    [`${settings}/admin/subscriptions`, rule],
+    [`${settings}/admin/suppressions`, suppressed],
+  ] as const) {
+    paths.set(`${path}/{id}`, (await expecting(201, api.call(path, { body }))).headers.get('location') ?? '')
+  }
+  const preferences = `${settings}/preferences/${textAt(user, 'id')}`
+  const optOut = [{ category: 'marketing', channel: 'email', optedOut: true }]
+  await expecting(200, api.call(preferences, { method: 'PUT', body: optOut }))
+  paths.set(`${settings}/preferences/{userId}`, preferences)
   paths.set('/v1/notifications/admin/templates/{code}', '/v1/notifications/admin/templates/users.created')
   paths.set('/v1/users/by-external-id/{externalId}', `/v1/users/by-external-id/${textAt(user, 'externalId')}`)
   const decided = await decideConsent(api, ids['/v1/clinical-api/patients/{id}'], terms, 'denied')
@@ -505,6 +520,7 @@ test('the document has If-None-Match for a 304, If-Match for a 412, and Prefer f
   ).toEqual([
     'cancelAiReview',
     'changeMe',
+    'changeNotificationSubscription',
     'changeOauthClient',
     'changeRole',
     'changeUser',
@@ -512,11 +528,14 @@ test('the document has If-None-Match for a 304, If-Match for a 412, and Prefer f
     'correctPatient',
     'deactivateUser',
     'deleteConsentType',
+    'deleteNotificationSubscription',
     'deleteOauthClient',
     'deleteRole',
     'deleteWebhookSubscription',
     'putNotificationTemplate',
     'removeOauthClientSecret',
+    'removeSuppression',
+    'setNotificationPreferences',
     'submitAssessment',
     'submitImage',
     'supersedeAiReview',

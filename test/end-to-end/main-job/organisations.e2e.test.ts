@@ -77,6 +77,7 @@ beforeAll(async () => {
   await expecting(201, owner.call(`/v1/notifications/admin/templates/${code}`, { method: 'PUT', body: template }))
   owned = {
     ...(await ownedUsers()),
+    ...(await ownedSettings()),
     getNotificationTemplate: { code },
     previewNotificationTemplate: { code },
     getOauthClient: { id: client },
@@ -134,6 +135,24 @@ async function newClient(): Promise<string> {
   return textAt(record, 'client_id')
 }
 
+/** Two rules and two suppressed addresses, of which one each is removed. */
+async function ownedSettings() {
+  const create = async (path: string, body: unknown) => ({
+    id: textAt((await expecting(201, owner.call(`/v1/notifications/admin/${path}`, { body }))).body, 'id'),
+  })
+  const recipientRule = { type: 'user', path: 'userId' }
+  const rule = { eventType: 'users.created', templateCode: 'users.created', recipientRule }
+  const suppress = (address: string) => create('suppressions', { channel: 'email', address, reason: 'Asked by phone' })
+  const standing = await create('subscriptions', rule)
+  return {
+    getNotificationSubscription: standing,
+    changeNotificationSubscription: standing,
+    deleteNotificationSubscription: await create('subscriptions', rule),
+    getSuppression: await suppress('one@example.org'),
+    removeSuppression: await suppress('two@example.org'),
+  }
+}
+
 /** A user for each operation that changes one for good. */
 async function ownedUsers() {
   const headers = asAdmin(orgId)
@@ -161,6 +180,8 @@ async function ownedUsers() {
     changeRole: role,
     deleteRole: doomedRole,
     getUser: shown.user,
+    getNotificationPreferences: { userId: shown.user.id },
+    setNotificationPreferences: { userId: shown.user.id },
     changeUser: shown.user,
     getUserByExternalId: { externalId: shown.externalId },
     getActorContext: shown.user,
@@ -212,6 +233,10 @@ const needed = (): Readonly<Record<string, Needed>> => ({
   publishConsentTextVersion: { body: textVersion, own: 201 },
   updateConsentType: { body: {} },
   previewNotificationTemplate: { body: { variables: {} } },
+  changeNotificationSubscription: { body: {} },
+  deleteNotificationSubscription: { own: 204 },
+  removeSuppression: { own: 204 },
+  setNotificationPreferences: { body: [] },
   correctPatient: { body: {} },
   deleteConsentType: { own: 409 },
   changeOauthClient: { body: {} },
@@ -398,6 +423,8 @@ test('lists contain the own organisation only', async () => {
     `/v1/clinical-api/images?patient_id=${patientId}`,
     '/v1/clinical-api/webhook-subscriptions',
     '/v1/clinical-api/patients?identifier=mrn|of%20the%20owner',
+    '/v1/notifications/admin/subscriptions',
+    '/v1/notifications/admin/suppressions',
   ]) {
     expect(at((await expecting(200, stranger.call(path))).body, 'data')).toEqual([])
   }
