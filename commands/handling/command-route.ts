@@ -222,8 +222,8 @@ function lowerCased<Ids extends Readonly<Record<string, string>>>(ids: Ids, text
   ) as Ids
 }
 
-/** The members of a body that name the organisation. */
-const orgMembers = ['organisationId', 'orgId', 'org_id']
+/** Members of bodies that name the organisation. */
+const orgMembers = ['organisationId', 'org_id', 'orgId']
 
 function organisationOf(body: object): string | undefined {
   const members = new Map<string, unknown>(Object.entries(body))

@@ -90,17 +90,15 @@ export const NotificationFailure = Type.Object(
 )
 export type NotificationFailure = Static<typeof NotificationFailure>
 
-/** An event that rules matched (specification 2.7). */
+/** An event that a rule matched (specification 2.7, contract-2 C24). */
 export const EventInboxEntry = Type.Object(
   {
     eventId: Uuid,
     eventType: Type.String(),
-    receivedAt: Instant,
-    processedAt: Nullable(Instant),
-    notificationIds: Type.Array(Uuid),
-    discarded: Type.Array(Type.Object({ subscriptionId: Uuid, reason: Type.Enum(['event_too_old', 'hop']) }), {
-      description: 'Rules whose notification was not made',
-    }),
+    subscriptionId: Uuid,
+    notificationId: Nullable(Uuid, { description: 'Null if the event made no notification' }),
+    discardReason: Nullable(Type.Enum(['event_too_old', 'hop'])),
+    processedAt: Instant,
   },
   { $id: 'EventInboxEntry' },
 )
@@ -127,6 +125,10 @@ export function toNotificationFailure(failure: ValuesOf<typeof NotificationFailu
   return toRecord(NotificationFailure, failure)
 }
 
-export function toEventInboxEntry(entry: ValuesOf<typeof EventInboxEntry>): EventInboxEntry {
-  return toRecord(EventInboxEntry, entry)
+type InboxValues = Omit<ValuesOf<typeof EventInboxEntry>, 'notificationId'> & { readonly notificationId: string }
+
+/** A discarded notification has an id of its own, but no record. */
+export function toEventInboxEntry(entry: InboxValues): EventInboxEntry {
+  const notificationId = entry.discardReason === null ? entry.notificationId : null
+  return toRecord(EventInboxEntry, { ...entry, notificationId })
 }

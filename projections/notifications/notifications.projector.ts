@@ -94,6 +94,7 @@ export const eventInboxTable = defineTable({
     processed_at: 'timestamptz',
   },
   primaryKey: ['event_id', 'notification_id'],
+  indexes: [{ columns: ['org_id', 'processed_at', 'notification_id'] }],
 })
 
 /** Notifications with their attempts, and the events that made them. */

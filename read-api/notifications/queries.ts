@@ -1,6 +1,5 @@
-import type { AttemptValues, EventInboxEntry } from '../../contracts/notifications/record.ts'
+import type { AttemptValues } from '../../contracts/notifications/record.ts'
 import type { Pool } from '../../platform/database/database.ts'
-import { problem } from '../../platform/http/problems.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import {
   eventInboxTable,
@@ -139,24 +138,17 @@ async function withTotal(pool: Pool, rows: Rows<Notification>) {
   return views.map(({ notificationId, total }) => ({ notificationId, total: Number(total) }))
 }
 
-/**
- * An event that rules of the organisation, or of the platform, matched.
- *
- * @throws Problem `not-found`
- */
-export async function getInboxEntry(pool: Pool, tenant: TenantId, eventId: string): Promise<EventInboxEntry> {
-  const rows = rowsOfTenant(notificationsProjector, eventInboxTable, 'e', tenant).where(e.eventId, eventId)
-  const matches = await viewsOf(pool, rows.orderByRaw('??, ??', [e.processedAt, e.notificationId]))
-  const [first, last] = [matches[0], matches.at(-1)]
-  if (first === undefined || last === undefined) throw problem('not-found')
-  return {
-    eventId,
-    eventType: first.eventType,
-    receivedAt: first.processedAt,
-    processedAt: last.processedAt,
-    notificationIds: matches.flatMap((match) => (match.discardReason === null ? [match.notificationId] : [])),
-    discarded: matches.flatMap(({ subscriptionId, discardReason: reason }) =>
-      reason === null ? [] : [{ subscriptionId, reason }],
-    ),
-  }
+const lastProcessedFirst = sortOrder('desc', e.processedAt, e.notificationId)
+export const { placeOf: placeOfInboxEntry } = lastProcessedFirst
+
+/** Events that rules of the organisation, or of the platform, matched: an entry for each rule. */
+export async function listInboxEntries(
+  pool: Pool,
+  tenant: TenantId,
+  { eventId }: { readonly eventId?: string | undefined },
+  page: Behind,
+) {
+  const rows = rowsOfTenant(notificationsProjector, eventInboxTable, 'e', tenant)
+  if (eventId !== undefined) rows.where(e.eventId, eventId)
+  return viewsOf(pool, lastProcessedFirst.page(rows, page))
 }

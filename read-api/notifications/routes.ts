@@ -16,11 +16,12 @@ import { notificationsProjector } from '../../projections/notifications/notifica
 import { listRoute } from '../list-route.ts'
 import { readRoute, type ReadDependencies } from '../read-route.ts'
 import {
-  getInboxEntry,
   getNotification,
   listFailures,
+  listInboxEntries,
   listNotifications,
   placeOfFailure,
+  placeOfInboxEntry,
   placeOfNotification,
 } from './queries.ts'
 
@@ -105,15 +106,21 @@ export function notificationReadRoutes(app: ServiceApp, deps: NotificationReadDe
     toItem: toNotificationFailure,
   })
 
-  readRoute(app, {
+  listRoute(app, deps, {
     ...ofAdministrators,
-    path: '/admin/inbox/:eventId',
-    operationId: 'getEventInboxEntry',
-    summary: 'The notifications that an event made',
+    path: '/admin/inbox',
+    operationId: 'listEventInbox',
+    summary: 'Events that rules matched, the last processed first',
     description:
-      'Only events that a rule matched are known. `discarded` lists rules that matched without a notification.',
-    params: { eventId: Uuid },
-    reply: EventInboxEntry,
-    handle: async ({ tenant, params }) => toEventInboxEntry(await getInboxEntry(pool, tenant, params.eventId)),
+      'An entry for each rule. An event that is too old, or that notifications caused themselves, makes no notification.',
+    query: { eventId: Type.Optional(Uuid) },
+    list: 'event-inbox',
+    sort: '-processed_at',
+    pageName: 'EventInboxPage',
+    item: EventInboxEntry,
+    casing: 'camel',
+    rows: ({ tenant, query: { eventId } }, page) => listInboxEntries(pool, tenant, { eventId }, page),
+    placeOf: placeOfInboxEntry,
+    toItem: toEventInboxEntry,
   })
 }

@@ -7,6 +7,8 @@ const projectors = [...readModels, ...processes.map(({ list }) => list)]
 
 /** Categories of streams that create or select rows, but whose revision is in no row. */
 const sources: Readonly<Record<string, readonly string[]>> = {
+  // An erasure clears addresses.
+  notifications: ['user'],
   // A role has a revision of its own in the stream that all roles of an organisation share.
   users: ['role'],
   webhook_deliveries: ['assessment', 'webhook_subscriptions'],

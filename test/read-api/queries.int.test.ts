@@ -13,6 +13,7 @@ import * as consent from '../../read-api/consent/queries.ts'
 import * as imageQueries from '../../read-api/images/queries.ts'
 import * as settings from '../../read-api/notifications/setting-queries.ts'
 import * as templates from '../../read-api/notifications/template-queries.ts'
+import * as notificationQueries from '../../read-api/notifications/queries.ts'
 import * as userQueries from '../../read-api/users/queries.ts'
 import * as webhooks from '../../read-api/webhooks/queries.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
@@ -37,6 +38,7 @@ import {
 import { imageFact, ownImage } from '../streams/image-facts.ts'
 import { preferencesFact, ruleFact, settingIds, suppressionFact } from '../streams/notification-settings-facts.ts'
 import { ofTemplate, ownTemplate, templateFact } from '../streams/notification-template-facts.ts'
+import { notificationFact, ownNotification, notificationIds } from '../streams/notification-facts.ts'
 import { ofRoles, ofUser, patientAccount, roleFact, userFact, userIds } from '../streams/user-facts.ts'
 import { deliveryFact, subscriptionFact } from '../streams/webhook-facts.ts'
 import { openReadTables, org, otherOrg, problemOf, type ReadTables } from './read-tables.ts'
@@ -86,6 +88,18 @@ const manyTemplates = each((number) => {
   const fact = templateFact('NotificationTemplateCreated', { templateId, locale: `x-${number}` })
   return { ...fact, stream: `template ${number}` }
 })
+
+/** All have failed. */
+const manyNotifications = each((number) => {
+  const notificationId = numbered('9', number)
+  const attemptId = numbered('0', number)
+  const ended = { attemptId, attempt: 1, response: null, latencyMs: 1 }
+  return [
+    notificationFact('NotificationCreated', { notificationId, createdAt: paired(number) }),
+    notificationFact('NotificationAttemptStarted', { notificationId, attemptId }),
+    notificationFact('NotificationFailed', { notificationId, ended, failedAt: paired(number) }),
+  ].map((event) => ({ ...event, stream: `notification-${number}` }))
+}).flat()
 
 const manySettings = each((number) => [
   {
@@ -234,6 +248,9 @@ const events: GivenEvent[] = [
   ...manyUsers,
   { ...consentFact('ConsentRecorded'), stream: 'consent' },
   ...manyDecisions,
+  ownNotification(notificationFact('NotificationCreated')),
+  ownNotification(notificationFact('NotificationQueued')),
+  ...manyNotifications,
 ]
 
 let tables: ReadTables
@@ -286,6 +303,14 @@ const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> 
   listDecisions: (tenant) => consent.listDecisions(pool, tenant, ids.patient, { page: first }),
   getDecisionWithLocale: (tenant) => consent.getDecisionWithLocale(pool, tenant, ids.patient, ids.consent),
   getDecision: (tenant) => consent.getDecision(pool, tenant, ids.patient, ids.consent),
+  listNotifications: (tenant) => notificationQueries.listNotifications(pool, tenant, {}, first),
+  getNotification: (tenant) => notificationQueries.getNotification(pool, tenant, notificationIds.notification),
+  listFailures: (tenant) => notificationQueries.listFailures(pool, tenant, at(0), first),
+  listFailuresOfClass: (tenant) =>
+    notificationQueries.listFailuresOfClass(pool, tenant, { errorCode: 'provider_4xx', since: at(0) }, 50),
+  listStuck: (tenant) =>
+    notificationQueries.listStuck(pool, tenant, { dueBefore: new Date(at(60)), now: new Date(at(60)) }, 50),
+  listInboxEntries: (tenant) => notificationQueries.listInboxEntries(pool, tenant, { eventId: ids.event }, first),
   listReviews: (tenant) => reviews.listReviews(pool, tenant, {}, first),
   getReview: (tenant) => reviews.getReview(pool, tenant, ids.review),
   listSubscriptions: (tenant) => webhooks.listSubscriptions(pool, tenant, first),
@@ -606,6 +631,27 @@ const lists: Readonly<Record<string, { readonly list: List; readonly size: numbe
       webhooks.placeOfDelivery,
     ),
     size: count - 1,
+  },
+  notifications: {
+    list: listOf(
+      (after, fetch) => notificationQueries.listNotifications(pool, org, {}, { after, fetch }),
+      notificationQueries.placeOfNotification,
+    ),
+    size: count + 1,
+  },
+  'failed notifications': {
+    list: listOf(
+      (after, fetch) => notificationQueries.listFailures(pool, org, at(0), { after, fetch }),
+      notificationQueries.placeOfFailure,
+    ),
+    size: count,
+  },
+  'the event inbox': {
+    list: listOf(
+      (after, fetch) => notificationQueries.listInboxEntries(pool, org, {}, { after, fetch }),
+      notificationQueries.placeOfInboxEntry,
+    ),
+    size: count + 1,
   },
   reviews: {
     list: listOf((after, fetch) => reviews.listReviews(pool, org, {}, { after, fetch }), reviews.placeOfReview),

@@ -18,6 +18,7 @@ import {
 } from './clinical-acts.ts'
 import { recordFindings, supersedeDiagnoses } from './finding-acts.ts'
 import { declareImage, receiveImage } from './image-acts.ts'
+import { sendNotification } from './notification-acts.ts'
 import { advanceReview, takeSlot } from './review-acts.ts'
 import { changeRule, setPreferences, suppressAddress } from './setting-acts.ts'
 import { Story } from './story.ts'
@@ -54,6 +55,7 @@ const acts = {
   administerClient,
   registerScopes,
   saveTemplate,
+  sendNotification,
   changeRule,
   setPreferences,
   suppressAddress,

@@ -32,15 +32,18 @@ describe('GET and PUT /v1/notifications/preferences/{userId}', () => {
     const all = categories.flatMap((category) =>
       (['email', 'slack'] as const).map((channel) => ({ ...unset, category, channel })),
     )
-    expect([before.status, before.etag, before.body]).toEqual([200, undefined, { data: all }])
+    expect([before.status, before.etag, before.body]).toEqual([200, '"-1"', { data: all }])
 
-    const first = await put(userId, [noMarketing])
+    const beforeFirst = { ...s.clinicAdmin, 'if-match': '"-1"' }
+    expect(await put(userId, [], beforeFirst)).toMatchObject({ status: 200, etag: '"-1"' })
+    const first = await put(userId, [noMarketing], beforeFirst)
     expect(first).toMatchObject({ status: 200, etag: '"0"' })
     const expected = { ...noMarketing, userId, orgId: s.clinic.orgId, effective: true, updatedAt: expect.any(String) }
     expect(entryIn(first, 'marketing')).toEqual(expected)
     expect(entryIn(first, 'marketing', 'slack')).toMatchObject({ optedOut: false, updatedAt: null })
     expect(await get(userId)).toMatchObject({ etag: '"0"', body: first.body })
 
+    expect(refusalOf(await put(userId, [], beforeFirst))).toBe('412 precondition-failed')
     const second = await put(userId, [{ category: 'clinical', channel: 'slack', optedOut: true }])
     expect(second).toMatchObject({ status: 200, etag: '"1"' })
     expect(entryIn(second, 'marketing')).toEqual(expected)
