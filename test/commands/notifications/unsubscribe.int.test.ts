@@ -115,6 +115,9 @@ describe('POST /v1/notifications/unsubscribe', () => {
     }
     const { userId } = await givenMember(s.api, s.clinic)
     expect((await s.call('POST', await linkOf({ userId }), {}, {})).status).toBe(415)
+    // Forms are for this route only.
+    const asForm = { ...s.clinicAdmin, ...types[0][0] }
+    expect((await s.call('POST', '/admin/suppressions', asForm, multipart)).status).toBe(415)
     expect(await optOutsOf(userId)).toEqual([])
   })
 
