@@ -13,7 +13,7 @@ export function listPage(base: string, mails: readonly { id: number; mail: Store
 <td><a href="${base}/mails/${id}">${mail.subject === '' ? '(no subject)' : escape(mail.subject)}</a></td>
 </tr>`,
   )
-  const table = `<table>
+  const table = `<table class="list">
 <thead><tr><th>Received (UTC)</th><th>To</th><th>Subject</th></tr></thead>
 <tbody>
 ${rows.join('\n')}
@@ -113,4 +113,10 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; border: 1px solid #8885; b
 details { margin-top: 1.5rem; }
 .headers th { width: 14rem; font-weight: 600; }
 .empty, .note { opacity: .75; }
+@media (max-width: 40rem) {
+  .list thead { display: none; }
+  .list tr { display: block; padding: .6rem 0; border-bottom: 1px solid #8885; }
+  .list td { display: block; padding: 0; border: 0; }
+  .list .time { opacity: .75; }
+}
 `

@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
-import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import PostalMime from 'postal-mime'
 import { SMTPServer, type SMTPServerSession } from 'smtp-server'
 import { portFreed } from '../children/free-port.ts'
 import { isSame } from '../children/remote-control.ts'
+import { readAtMost } from '../receivers/bounded-read.ts'
 import type { FaultQueue } from '../receivers/fault-queue.ts'
 import type { KeptRecords } from '../receivers/kept-records.ts'
 import { refusalBy, type MailFault, type Stage } from './mail-faults.ts'
@@ -93,8 +93,9 @@ export async function receiveMails(
       const socket = sockets.get(session.remotePort)
       const dataFault = faultAt('data')
       if (dataFault !== undefined && socket !== undefined) disturbData(dataFault, socket)
-      buffer(stream)
+      readAtMost(stream, mostMailBytes)
         .then(async (source) => {
+          if (source === undefined) return done(refusalBy('552 The mail is too large'))
           const fault = faultAt('dot')
           if (fault?.reply === undefined) mails.add(await toStored(source, session))
           await answer(fault, session, done)

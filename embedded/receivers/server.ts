@@ -5,6 +5,7 @@ import { InvalidControl, isSame } from '../children/remote-control.ts'
 import { parseMailFaults, type MailFault } from '../mailbox/mail-faults.ts'
 import { framedHtml, listedMails, listPage, mailPage, style } from '../mailbox/mail-page.ts'
 import type { StoredMail } from '../mailbox/smtp-in.ts'
+import { readAtMost } from './bounded-read.ts'
 import type { FaultQueue } from './fault-queue.ts'
 import type { KeptRecords } from './kept-records.ts'
 
@@ -49,8 +50,9 @@ export function receiversServer(receivers: Receivers, onFailure: (error: unknown
 
 async function answer(receivers: Receivers, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { pathname } = new URL(request.url ?? '/', 'http://receivers')
-  const body = await readBody(request)
-  if (body === undefined) return send(response, json(413, { error: 'the body is too large' }))
+  const bytes = await readAtMost(request, mostBodyBytes)
+  if (bytes === undefined) return send(response, json(413, { error: 'the body is too large' }))
+  const body = bytes.toString('utf8')
   if (pathname.startsWith('/chat/api/')) {
     await answerSlack(receivers, request, response, { method: pathname.slice('/chat/api/'.length), body })
     return
@@ -127,17 +129,6 @@ async function answerSlack(
   if (given.delayMs > 0) await sleep(given.delayMs, undefined, { ref: false })
   if (given.body === null) request.socket.resetAndDestroy()
   else send(response, { ...json(given.status, given.body), headers: given.headers ?? {} })
-}
-
-/** Undefined if it is too large. */
-async function readBody(request: IncomingMessage): Promise<string | undefined> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length
-    if (bytes <= mostBodyBytes) chunks.push(chunk)
-  }
-  return bytes > mostBodyBytes ? undefined : Buffer.concat(chunks).toString('utf8')
 }
 
 const notFound: Reply = json(404, { error: 'not found' })

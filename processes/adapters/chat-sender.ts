@@ -7,6 +7,7 @@ import {
   WebClient,
 } from '@slack/web-api'
 import type { Configuration } from '../../platform/configuration/configuration.ts'
+import { jsonOf } from '../../platform/kit/json-reading.ts'
 import { hasControlCharacter } from '../../platform/kit/mail-address.ts'
 import { EgressError } from '../../platform/outbound/egress-error.ts'
 import type { Egress } from '../../platform/outbound/egress.ts'
@@ -84,7 +85,10 @@ function createSlackSender(
       })
       const { status, headers: answered } = response
       const retryAfterMs = readRetryAfter(answered['retry-after'], now())
-      if (status === 200) return new Response(await response.text(), { headers: inSeconds(retryAfterMs) })
+      if (status === 200) {
+        const text = await response.text()
+        if (isApiAnswer(text)) return new Response(text, { headers: inSeconds(retryAfterMs) })
+      }
       await response.discard()
       throw new HttpAnswer(status, retryAfterMs)
     }
@@ -138,6 +142,13 @@ function inSeconds(retryAfterMs: number): Record<string, string> {
   return retryAfterMs === 0 ? {} : { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) }
 }
 
+/** Anything else comes from another server, for example a proxy. */
+function isApiAnswer(text: string): boolean {
+  return typeof memberOf(jsonOf(text), 'ok') === 'boolean'
+}
+
+const unreadable = unknownDelivery('Slack gave an unreadable answer')
+
 const classes: Readonly<Record<string, SendErrorCode>> = {
   channel_not_found: 'invalid_recipient',
   is_archived: 'invalid_recipient',
@@ -156,15 +167,14 @@ function classifyChatFailure(error: unknown): SendOutcome {
   if (cause instanceof EgressError) return unansweredCall('Slack', cause)
   if (!(cause instanceof HttpAnswer)) return sendFailure('provider_4xx', 'the message cannot be sent')
   const { status, retryAfterMs } = cause
+  if (status === 200) return unreadable
   const response = { status, code: null }
   return sendFailure(classOfStatus(status), `Slack answered ${status}`, { response, retryAfterMs })
 }
 
 function refused({ data }: WebAPIPlatformError): SendOutcome {
   const { error: code, response_metadata: metadata } = data
-  // An answer that is not of the API, for example the page of a proxy.
-  if (typeof code !== 'string' || !/^[a-z0-9_]{1,64}$/.test(code))
-    return unknownDelivery('Slack gave an unreadable answer')
+  if (typeof code !== 'string' || !/^[a-z0-9_]{1,64}$/.test(code)) return unreadable
   const errorCode = Object.hasOwn(classes, code) ? classes[code] : undefined
   const retryAfterMs = (metadata?.retryAfter ?? 0) * 1000
   return sendFailure(errorCode ?? 'provider_4xx', `Slack answered ${code}`, {

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { SendEmailCommand, SESv2Client } from '@aws-sdk/client-sesv2'
 import { createTransport } from 'nodemailer'
 import { EgressError } from '../../platform/outbound/egress-error.ts'
@@ -34,6 +35,9 @@ export function createSesTransport({ egress, region, endpoint: given, timeoutMs 
   const endpoint = given ?? `https://email.${region}.amazonaws.com`
   const call = { purpose: 'mail', timeoutMs, maxBytes } as const
 
+  /** By the signal of the mail. Once a signal has ended, the SDK replaces the error of its handler by another one. */
+  const failures = new WeakMap<AbortSignal, unknown>()
+
   const client = new SESv2Client({
     region,
     endpoint,
@@ -41,15 +45,20 @@ export function createSesTransport({ egress, region, endpoint: given, timeoutMs 
     maxAttempts: 1,
     requestHandler: {
       async handle({ method, path, headers, body }: SdkRequest, { abortSignal }: { abortSignal?: AbortSignal } = {}) {
-        const response = await egress.request(`${endpoint}${path}`, {
-          ...call,
-          method: method === 'POST' ? 'POST' : 'GET',
-          headers: withoutHopByHop(headers),
-          body: body ?? null,
-          ...(abortSignal === undefined ? {} : { signal: abortSignal }),
-        })
-        const { status, headers: answered } = response
-        return { response: { statusCode: status, headers: answered, body: response.body } }
+        try {
+          const response = await egress.request(`${endpoint}${path}`, {
+            ...call,
+            method: method === 'POST' ? 'POST' : 'GET',
+            headers: withoutHopByHop(headers),
+            body: body ?? null,
+            ...(abortSignal === undefined ? {} : { signal: abortSignal }),
+          })
+          const { status: statusCode, headers: answered } = response
+          return { response: { statusCode, headers: answered, body: Readable.from([await response.bytes()]) } }
+        } catch (error) {
+          if (abortSignal !== undefined) failures.set(abortSignal, error)
+          throw error
+        }
       },
     },
   })
@@ -57,7 +66,8 @@ export function createSesTransport({ egress, region, endpoint: given, timeoutMs 
   return {
     providerName: 'ses',
     openForMs: () => egress.openForMs(endpoint, 'mail'),
-    async send(mail, signal) {
+    async send(mail, stepSignal) {
+      const signal = AbortSignal.any([stepSignal])
       // One transport for each mail, because nodemailer passes no signal to the SDK. It holds no connection.
       const sesClient = {
         send: async (command: unknown): Promise<unknown> => {
@@ -72,10 +82,10 @@ export function createSesTransport({ egress, region, endpoint: given, timeoutMs 
         disableUrlAccess: true,
       })
       try {
-        const { response } = await transport.sendMail({ ...mail, signal })
+        const { response } = await transport.sendMail(mail)
         return { kind: 'sent', providerMessageId: response, response: { status: 200, code: null } }
       } catch (error) {
-        return classifySesFailure(error)
+        return classifySesFailure(failures.get(signal) ?? error)
       }
     },
     async isReachable(signal) {
@@ -101,18 +111,18 @@ function withoutHopByHop(headers: Record<string, string>): Record<string, string
   )
 }
 
+const unsent = new Map<string, SendErrorCode>([
+  ['CredentialsProviderError', 'provider_auth_failed'],
+  ['AbortError', 'provider_timeout'],
+])
 const limited = new Set(['TooManyRequestsException', 'LimitExceededException', 'ThrottlingException'])
 
 export function classifySesFailure(error: unknown): SendOutcome {
   if (error instanceof EgressError) return unansweredCall('SES', error)
   const status = memberOf(memberOf(error, '$metadata'), 'httpStatusCode')
   const name = error instanceof Error && /^[A-Za-z]{1,64}$/.test(error.name) ? error.name : 'unrecognised'
-  if (typeof status !== 'number')
-    // Nothing was sent: the SDK found no credentials, or nodemailer could not compose the mail.
-    return sendFailure(
-      name === 'CredentialsProviderError' ? 'provider_auth_failed' : 'provider_4xx',
-      `not sent (${name})`,
-    )
+  // Nothing was sent: the SDK found no credentials, or nodemailer could not compose the mail.
+  if (typeof status !== 'number') return sendFailure(unsent.get(name) ?? 'provider_4xx', `not sent (${name})`)
   if (status < 300) return unknownDelivery('SES gave an answer without a message id')
   return sendFailure(classOf(status, name), `SES answered ${status} ${name}`, { response: { status, code: name } })
 }

@@ -57,11 +57,21 @@ function unanswered(error: unknown): [SendErrorCode, string] {
     case 'EMESSAGE':
     case 'EENVELOPE':
       return ['provider_4xx', 'the mail server takes no message like this one']
+    case 'ESTREAM':
+    case 'EFILEACCESS':
+    case 'EURLACCESS':
+      return ['provider_4xx', 'the mail cannot be composed']
     case 'ETLS':
       return ['provider_5xx', 'TLS with the mail server failed']
     default:
-      return ['provider_5xx', 'the connection to the mail server broke']
+      return ['provider_5xx', `the connection to the mail server broke (${systemCode(error) ?? code})`]
   }
+}
+
+/** For operators, for example ECONNREFUSED or DEPTH_ZERO_SELF_SIGNED_CERT. */
+function systemCode(error: unknown): string | undefined {
+  const code = memberOf(error, 'originalCode')
+  return typeof code === 'string' && /^[A-Z0-9_]{1,64}$/.test(code) ? code : undefined
 }
 
 /** Undefined without a reply. A reply that a broken connection cut off has no command. */
