@@ -18,8 +18,8 @@ import type { ProcessDependencies } from '../dependencies.ts'
 import { callOutside } from '../runtime/attempt.ts'
 import type { PublicEvent, Todo } from '../runtime/define-process.ts'
 import type { StepContext, StepOutcome } from '../runtime/process.ts'
+import { notificationIdOf } from './matches.ts'
 import { patientOf, readPublicEvent, textAt, variablesOf } from './public-event.ts'
-import { notificationIdOf } from './rules.ts'
 
 /** The rule as it was at the event, and the place of the event on its channel. */
 export const CreatePayload = Type.Object({

@@ -5,8 +5,9 @@ import type { NotificationEvent } from '../../streams/notification/events.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import { defineProcess } from '../runtime/define-process.ts'
 import { discardedEvents } from './discarded-events.ts'
-import { createForEachRule, createKeyOf, keepRule, rules } from './rules.ts'
+import { createKeyOf } from './matches.ts'
 import { steps } from './notifications.steps.ts'
+import { createForEachRule, keepRule, rules } from './rules.ts'
 
 /** One notification for each rule and event, and the attempts to deliver each notification. */
 export const notificationsProcess = defineProcess<

@@ -1,12 +1,10 @@
-import { v5 } from 'uuid'
-import { isUuid } from '../../platform/http/formats.ts'
-import { noOrganisation, tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
+import { noOrganisation, type TenantId } from '../../platform/kit/tenants.ts'
 import { defineTable, type RowChange } from '../../projections/runtime/projector.ts'
 import { removeRow, upsertRow } from '../../projections/runtime/row-changes.ts'
 import { RecipientRule, type NotificationSubscriptionEvent } from '../../streams/notification-subscription/events.ts'
-import type { Trigger } from '../../streams/notification/events.ts'
 import type { RecordedEvent } from '../../streams/store/events.ts'
 import type { PublicEvent } from '../runtime/define-process.ts'
+import { endOfKey, organisationsOf } from './matches.ts'
 import type { NotificationTodos } from './notifications.steps.ts'
 
 /**
@@ -69,7 +67,7 @@ function createFor(
 ): RowChange {
   const where = { eventType, orgId: owner, ...(recipientType === undefined ? {} : { recipientType }) }
   return todo.scheduleForEach('create', rules, where, (rule) => ({
-    key: [rule('subscriptionId'), ofEvent(eventId, orgId)],
+    key: [rule('subscriptionId'), endOfKey(eventId, orgId)],
     at: data.occurred_at,
     orgId,
     // A users service that is away holds up no chat.
@@ -83,26 +81,4 @@ function createFor(
       channelRevision: revision.toString(),
     },
   }))
-}
-
-function ofEvent(eventId: string, orgId: TenantId): string {
-  return `.${eventId}.${orgId}`
-}
-
-type Cause = Pick<Trigger, 'subscriptionId' | 'eventId'> & { readonly organisationId: TenantId }
-
-export function createKeyOf({ subscriptionId, eventId, organisationId }: Cause): string {
-  return `${subscriptionId}${ofEvent(eventId, organisationId)}`
-}
-
-/** The same for an event that arrives again. A rule of the platform makes one notification for each organisation. */
-export function notificationIdOf({ subscriptionId, eventId, organisationId }: Cause): string {
-  return v5(`${eventId} ${organisationId}`, subscriptionId)
-}
-
-/** The organisations that an event names, each once. */
-function organisationsOf({ org_id, orgId, organisationId, organisationIds }: PublicEvent['data']): TenantId[] {
-  const several: readonly unknown[] = Array.isArray(organisationIds) ? organisationIds : []
-  const named = [org_id, orgId, organisationId, ...several].filter((id) => typeof id === 'string' && isUuid(id))
-  return [...new Set(named)].map((id) => tenantOfFact(String(id).toLowerCase()))
 }
