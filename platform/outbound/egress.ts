@@ -9,17 +9,9 @@ import { EgressError, toEgressError } from './egress-error.ts'
 import type { Logger } from '../observability/logging.ts'
 import { connectToMailServer, createConnector } from './connection.ts'
 import { resolveHost, type ResolveHost, parseEgressAllow, portOf, type OutboundRules } from './addresses.ts'
-import { exemptOrigins, ownStoreOf } from './exempt-addresses.ts'
+import { exemptOrigins, ownStoreOf, type EgressPurpose } from './exempt-addresses.ts'
 import { createOwnServers, type OwnServerSettings } from './own-servers.ts'
 import { drain, limitBytes, readAll } from './response-body.ts'
-
-/**
- * Why a call is made. The public-only rule does not apply to addresses that the configuration names for the purpose:
- * `service` (own services and object store), `provider`, `identity`, `image` (object store), `mail` and `chat`. It always applies to the
- * addresses of webhooks and of clients' keys. No other address may lead to a server of the platform, in any profile,
- * whatever EGRESS_ALLOW contains.
- */
-export type EgressPurpose = 'webhook' | 'client-keys' | 'image' | 'service' | 'provider' | 'identity' | 'mail' | 'chat'
 
 export interface EgressRequest {
   readonly purpose: EgressPurpose

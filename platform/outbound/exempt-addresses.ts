@@ -1,5 +1,12 @@
-import type { EgressPurpose } from './egress.ts'
 import type { OwnServerSettings } from './own-servers.ts'
+
+/**
+ * Why a call is made. The public-only rule does not apply to addresses that the configuration names for the purpose:
+ * `service` (own services and object store), `provider`, `identity`, `image` (object store), `mail` and `chat`. It always applies to the
+ * addresses of webhooks and of clients' keys. No other address may lead to a server of the platform, in any profile,
+ * whatever EGRESS_ALLOW contains.
+ */
+export type EgressPurpose = 'webhook' | 'client-keys' | 'image' | 'service' | 'provider' | 'identity' | 'mail' | 'chat'
 
 /** For each purpose, the origins that the configuration names for it. */
 export function exemptOrigins(configuration: OwnServerSettings): Readonly<Record<EgressPurpose, ReadonlySet<string>>> {
