@@ -98,7 +98,7 @@ async function hasOptedOut(
 
 /** For a user the address of this moment. It is never kept from one attempt to the next. */
 async function addressOf(
-  { recipientType, recipientRef }: Notification,
+  { recipientType, recipientRef, recipientKey }: Notification,
   { orgId, deps, step }: Surroundings,
 ): Promise<Address> {
   if (recipientRef === null)

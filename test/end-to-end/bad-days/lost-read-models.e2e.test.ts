@@ -78,6 +78,7 @@ test('the read models are rebuilt from the streams after their database was drop
 
 /** Creates records of every kind and final status. Resolves to the addresses that return them all. */
 async function aRunOfEverything(): Promise<Questions> {
+  const notifications = await sentNotifications()
   for (const event_types of [['assessment.completed', 'assessment.failed'], ['assessment.completed']]) {
     await expecting(
       201,
@@ -184,6 +185,10 @@ async function aRunOfEverything(): Promise<Questions> {
     ),
     '/v1/clinical-api/webhook-subscriptions/{id}/deliveries/{deliveryId}': deliveries,
     '/v1/consent-records': patients.map((id) => `/v1/consent-records?patientId=${id}&consentTypeCode=ai_analysis`),
+    '/v1/notifications': ['', '?limit=1', '?recipientRef=WARD@example.org'].map((query) => `/v1/notifications${query}`),
+    '/v1/notifications/{id}': notifications,
+    '/v1/notifications/admin/inbox': ['/v1/notifications/admin/inbox'],
+    '/v1/notifications/admin/queue/failed': ['/v1/notifications/admin/queue/failed'],
     '/v1/notifications/admin/subscriptions': ['', '?limit=1'].map((query) => `${rules}${query}`),
     '/v1/notifications/admin/subscriptions/{id}': idsOf((await expecting(200, api.call(rules))).body).map(
       (id) => `${rules}/${id}`,
@@ -215,6 +220,15 @@ async function aRunOfEverything(): Promise<Questions> {
       (id) => `/v1/patients/${id}/consents/ai_analysis/status`,
     ),
   }
+}
+
+/** Two notifications to an address. Their delivery ends while the other records are made. */
+async function sentNotifications(): Promise<readonly string[]> {
+  const template = { category: 'operational', phi: false, bodyTemplate: 'News' }
+  await expecting(201, api.call('/v1/notifications/admin/templates/ward.news', { method: 'PUT', body: template }))
+  const body = { templateCode: 'ward.news', recipient: { type: 'email', ref: 'ward@example.org' }, variables: {} }
+  const sent = [1, 2].map(() => expecting(202, api.call('/v1/notifications', { body })))
+  return (await Promise.all(sent)).map(({ headers }) => headers.get('location') ?? '')
 }
 
 /** Two rules, of which one has changed; two suppressions, of which one is removed; and an opt-out. */

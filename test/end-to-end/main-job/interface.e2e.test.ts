@@ -51,6 +51,7 @@ let patientId: string
 let document: unknown
 let receiver: WebhookReceiver
 let deliveriesPath: string
+let notificationPath: string
 
 beforeAll(async () => {
   platform = await startTestPlatform()
@@ -82,6 +83,12 @@ beforeAll(async () => {
     const body = { url: `http://127.0.0.1:${port}/`, event_types: ['assessment.completed'] }
     await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body }))
   }
+  const template = { category: 'operational', phi: false, bodyTemplate: 'News' }
+  await expecting(201, api.call('/v1/notifications/admin/templates/news', { method: 'PUT', body: template }))
+  const news = { templateCode: 'news', recipient: { type: 'email', ref: 'ward@example.org' }, variables: {} }
+  for (let sent = 0; sent < 3; sent++)
+    notificationPath =
+      (await expecting(202, api.call('/v1/notifications', { body: news }))).headers.get('location') ?? ''
   receiver = await startWebhookReceiver()
   const told = { url: receiver.url, event_types: ['assessment.failed'] }
   const subscription = await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body: told }))
@@ -112,6 +119,7 @@ function listPaths() {
     subscriptions: '/v1/clinical-api/webhook-subscriptions',
     reviews: `/v1/ai-reviews?status=failed&productId=${productId}`,
     deliveries: deliveriesPath,
+    notifications: '/v1/notifications?recipientRef=ward@example.org',
     cases: `/v1/clinical-api/cases?patient_id=${patientId}`,
     images: `/v1/clinical-api/images?patient_id=${patientId}`,
   }
@@ -238,7 +246,7 @@ test('an address that does not exist is a 404', async () => {
     '/v1/nothing',
     '/v2/ai-reviews',
     '/v1/human-resources/cases',
-    '/v1/notifications/cases',
+    '/v1/notifications/admin/cases',
   ]) {
     expect([path, ...refusalOf(await watched.send(path))]).toEqual([path, 404, 'not-found'])
   }
@@ -273,6 +281,12 @@ test('the document is OpenAPI 3.1, each operation once, every schema under its o
     'POST /v1/clinical-api/assessments',
     'GET /v1/clinical-api/assessments/{id}',
     'POST /v1/clinical-api/patients',
+    'POST /v1/notifications',
+    'GET /v1/notifications',
+    'GET /v1/notifications/{id}',
+    'GET /v1/notifications/admin/queue/failed',
+    'POST /v1/notifications/admin/queue/failed/{id}/retry',
+    'POST /v1/notifications/admin/queue/re-enqueue-stuck',
     'GET /v1/clinical-api/patients',
     'GET /v1/clinical-api/patients/{id}',
     'PATCH /v1/clinical-api/patients/{id}',
@@ -459,6 +473,7 @@ async function recordPaths(): Promise<ReadonlyMap<string, string>> {
   ] as const) {
     paths.set(`${path}/{id}`, (await expecting(201, api.call(path, { body }))).headers.get('location') ?? '')
   }
+  paths.set(`${settings}/{id}`, notificationPath)
   const preferences = `${settings}/preferences/${textAt(user, 'id')}`
   const optOut = [{ category: 'marketing', channel: 'email', optedOut: true }]
   await expecting(200, api.call(preferences, { method: 'PUT', body: optOut }))

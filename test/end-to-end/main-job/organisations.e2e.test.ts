@@ -75,7 +75,13 @@ beforeAll(async () => {
   const template = { category: 'operational', phi: false, bodyTemplate: 'The owner’s.' }
   const code = 'of-the-owner'
   await expecting(201, owner.call(`/v1/notifications/admin/templates/${code}`, { method: 'PUT', body: template }))
+  const notification = { templateCode: code, recipient: { type: 'email', ref: 'ward@example.org' }, variables: {} }
+  const sent = {
+    id: textAt((await expecting(202, owner.call('/v1/notifications', { body: notification }))).body, 'id'),
+  }
   owned = {
+    getNotification: sent,
+    retryFailedNotification: sent,
     ...(await ownedUsers()),
     ...(await ownedSettings()),
     getNotificationTemplate: { code },
@@ -233,6 +239,8 @@ const needed = (): Readonly<Record<string, Needed>> => ({
   publishConsentTextVersion: { body: textVersion, own: 201 },
   updateConsentType: { body: {} },
   previewNotificationTemplate: { body: { variables: {} } },
+  // It has not failed.
+  retryFailedNotification: { own: 409 },
   changeNotificationSubscription: { body: {} },
   deleteNotificationSubscription: { own: 204 },
   removeSuppression: { own: 204 },
@@ -425,6 +433,10 @@ test('lists contain the own organisation only', async () => {
     '/v1/clinical-api/patients?identifier=mrn|of%20the%20owner',
     '/v1/notifications/admin/subscriptions',
     '/v1/notifications/admin/suppressions',
+    '/v1/notifications',
+    '/v1/notifications?recipientRef=ward@example.org',
+    '/v1/notifications/admin/queue/failed',
+    '/v1/notifications/admin/inbox',
   ]) {
     expect(at((await expecting(200, stranger.call(path))).body, 'data')).toEqual([])
   }
