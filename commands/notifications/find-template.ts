@@ -23,11 +23,14 @@ export async function findTemplate(
   { code, channel, locale, orgId }: WantedTemplate,
 ): Promise<NotificationTemplate | undefined> {
   const locales = new Set([locale === null ? defaultLocale : (canonicalLocale(locale) ?? defaultLocale), defaultLocale])
-  const places = [...locales].flatMap((wanted) =>
-    [...new Set([orgId, null])].map((owner) => templateOf({ orgId: owner, code, channel, locale: wanted })),
-  )
-  const found = await Promise.all(places.map(async (place) => (await store.load(place)).state))
-  return found.find(isDefined)
+  for (const wanted of locales) {
+    for (const owner of new Set([orgId, null])) {
+      // Most messages find theirs in the first two places, so the others are not read in advance.
+      const { state } = await store.load(templateOf({ orgId: owner, code, channel, locale: wanted }))
+      if (isDefined(state)) return state
+    }
+  }
+  return undefined
 }
 
 /** The usual spelling of a BCP 47 tag; undefined for another text. */

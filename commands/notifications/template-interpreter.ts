@@ -69,8 +69,6 @@ export function interpret(body: Body, variables: object, escape: (text: string) 
     const list = valueOf(of, scope)
     if (typeof list !== 'object' || list === null) return runAll(otherwise, scope)
     const keys = Array.isArray(list) ? undefined : Object.keys(list)
-    // All keys of an object were copied.
-    spend(keys?.length ?? 0)
     const length = keys?.length ?? (Array.isArray(list) ? list.length : 0)
     if (length === 0) return runAll(otherwise, scope)
     for (let index = 0; index < length; index++) {

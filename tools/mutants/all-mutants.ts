@@ -9,6 +9,7 @@ import { projectionMutants } from './projection-mutants.ts'
 import { securityMutants } from './security-mutants.ts'
 import { storeMutants } from './store-mutants.ts'
 import { subscriptionMutants } from './subscription-mutants.ts'
+import { templateMutants } from './template-mutants.ts'
 import { webhookMutants } from './webhook-mutants.ts'
 
 export const allMutants: readonly Mutant[] = [
@@ -22,5 +23,6 @@ export const allMutants: readonly Mutant[] = [
   ...securityMutants,
   ...storeMutants,
   ...subscriptionMutants,
+  ...templateMutants,
   ...webhookMutants,
 ]

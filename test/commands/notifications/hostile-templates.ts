@@ -140,6 +140,7 @@ export const hostileTemplates: readonly HostileTemplate[] = [
   body('an object with a toString of its own', '{{name}}', fails('not-printable'), { name: { toString: '<b>' } }),
   body('all variables', '{{this}}', fails('not-printable'), { name: 'x' }),
   chat('a mention of everybody', '{{name}}', prints('&lt;!channel&gt;'), { name: '<!channel>' }),
+  chat('a mention by the author of the template stays', '<!here> {{name}}', prints('<!here> x'), { name: 'x' }),
   chat('a mention of a user', '{{name}}', prints('&lt;@U0123&gt;'), { name: '<@U0123>' }),
   chat('a link with another text', '{{name}}', prints('&lt;https://evil.example|Sign in&gt;'), {
     name: '<https://evil.example|Sign in>',
@@ -186,6 +187,7 @@ export const hostileTemplates: readonly HostileTemplate[] = [
   body('a path of 30,000 names', `{{a${'.a'.repeat(30_000)}}}`, refused('too-complex')),
   body('20,000 steps up', `{{${'../'.repeat(20_000)}a}}`, refused('too-complex')),
   body('4,000 comments', '{{!--x--}}'.repeat(4000), refused('too-complex')),
+  body('4,000 comments that take space', '{{~!--x--}}'.repeat(4000), refused('too-complex')),
   body('16,000 comments in each other', '{{!-'.repeat(16_000), refused('too-complex')),
   body('a list in itself, 20 deep', nested('{{#each @root.list}}', '', '{{/each}}', 20), fails('too-many-steps'), {
     list: thousand,

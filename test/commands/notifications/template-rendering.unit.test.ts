@@ -62,6 +62,15 @@ describe('the language of templates', () => {
     )
   })
 
+  it('an inherited member is missing', () => {
+    for (const [of, name] of [
+      ['this', 'constructor'],
+      ['list', 'map'],
+      ['name', 'big'],
+    ])
+      expect(() => mail(`{{lookup ${of} "${name}"}}`).render(variables)).toThrow('is missing')
+  })
+
   it('a failure contains no value of a variable', () => {
     const secret = 'canary-value'
     expect(() => mail('{{lookup map secret}}').render({ map: { a: 1 }, secret })).toThrow(
@@ -118,6 +127,12 @@ describe('a fault', () => {
     expect(`${pointer} ${code} ${line}:${column}`).toBe(place)
     expect(message).not.toContain('{{')
   })
+})
+
+it('branches count as blocks within each other', () => {
+  const chain = (branches: number) => `{{#if a}}${'{{else if b}}'.repeat(branches)}{{/if}}`
+  expect(faultOf({ channel: 'email', subject: null, bodyTemplate: chain(20) }).code).toBe('too-deep')
+  expect(mail(chain(19).repeat(3)).render({}).html).toBe('')
 })
 
 describe('a rendered message', () => {
