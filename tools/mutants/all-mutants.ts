@@ -7,6 +7,7 @@ import { processMutants } from './process-mutants.ts'
 import { processRuntimeMutants } from './process-runtime-mutants.ts'
 import { projectionMutants } from './projection-mutants.ts'
 import { securityMutants } from './security-mutants.ts'
+import { settingMutants } from './setting-mutants.ts'
 import { storeMutants } from './store-mutants.ts'
 import { subscriptionMutants } from './subscription-mutants.ts'
 import { templateMutants } from './template-mutants.ts'
@@ -21,6 +22,7 @@ export const allMutants: readonly Mutant[] = [
   ...processRuntimeMutants,
   ...concurrencyKeyMutants,
   ...securityMutants,
+  ...settingMutants,
   ...storeMutants,
   ...subscriptionMutants,
   ...templateMutants,
