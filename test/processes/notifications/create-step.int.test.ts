@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createPool } from '../../../platform/database/database.ts'
 import { noOrganisation, type TenantId } from '../../../platform/kit/tenants.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
+import { discardedOfLastDay } from '../../../processes/notifications/discarded-events.ts'
 import { aiReviewChannelStream } from '../../../streams/channels/ai-review.ts'
 import { assessmentChannelStream } from '../../../streams/channels/assessment.ts'
 import { usersChannelStream } from '../../../streams/channels/users.ts'
@@ -9,6 +11,7 @@ import type { RecipientRule } from '../../../streams/notification-subscription/e
 import { assessmentPublicFact, reviewPublicFact } from '../../streams/channel-facts.ts'
 import { ids } from '../../streams/facts.ts'
 import { usersPublicFact } from '../../streams/user-facts.ts'
+import { freshDatabase } from '../../support/postgres.ts'
 import {
   givenContact,
   givenRule,
@@ -180,4 +183,21 @@ describe('an event of several organisations', () => {
     if (story === undefined) throw new Error('one story')
     expect((await created(story)).state).toMatchObject({ status: 'pending', organisationId: noOrganisation })
   })
+})
+
+test('the health report counts the events of the last day that made no notification', async () => {
+  const database = await freshDatabase()
+  const pool = createPool({ url: database.url, max: 1 })
+  try {
+    await pool.query('create schema notifications_todo')
+    await pool.query('create table notifications_todo.discarded_events (reason text, discarded_at timestamptz)')
+    const insert = `insert into notifications_todo.discarded_events values ($1, now() - $2::interval)`
+    await pool.query(insert, ['hop', '25 hours'])
+    expect(await discardedOfLastDay(pool)).toBe(null)
+    for (const reason of ['hop', 'event_too_old', 'hop']) await pool.query(insert, [reason, '1 hour'])
+    expect(await discardedOfLastDay(pool)).toBe('events without a notification: event_too_old (1), hop (2)')
+  } finally {
+    await pool.end()
+    await database.drop()
+  }
 })

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { suppressionIdOf } from '../../../commands/notifications/suppressions.ts'
 import { noOrganisation, type TenantId } from '../../../platform/kit/tenants.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
+import { notificationsProcess } from '../../../processes/notifications/notifications.process.ts'
 import { assessmentChannelStream } from '../../../streams/channels/assessment.ts'
 import { notificationPreferences } from '../../../streams/notification-preferences/aggregate.ts'
 import { templateOf } from '../../../streams/notification-template/aggregate.ts'
@@ -12,6 +13,7 @@ import { contextOf } from '../../commands/handling/decision-world.ts'
 import { assessmentPublicFact } from '../../streams/channel-facts.ts'
 import { at, ids } from '../../streams/facts.ts'
 import { preferencesFact, suppressionFact } from '../../streams/notification-settings-facts.ts'
+import { workOff as runOff } from '../../support/process-world.ts'
 import {
   givenContact,
   givenRule,
@@ -249,6 +251,31 @@ describe('rules 7 and 8', () => {
     const began = world.now().getTime()
     expect((await delivered(story)).state).toMatchObject({ status: 'sent', attempts: 2 })
     expect(world.now().getTime() - began).toBe(30_000)
+  })
+
+  test('a stop of the worker during the call loses no outcome', async () => {
+    const story = await chatting()
+    const [row] = await todosOf(world, story)
+    if (row === undefined) throw new Error('nothing is due')
+    const stopping = new AbortController()
+    const { chats } = world.otherDeps
+    const send: typeof chats.send = async (message, signal) => {
+      const outcome = await chats.send(message, signal)
+      stopping.abort(new Error('stop'))
+      return outcome
+    }
+    const deps = { ...world.otherDeps, chats: { ...chats, send } }
+    await runOff({ now: world.now, deps }, notificationsProcess, row, { signal: stopping.signal })
+    expect((await lifeOf(world, story)).state).toMatchObject({ status: 'sent', attempts: 1 })
+  })
+
+  test('nothing is planned while the circuit of the provider is open', async () => {
+    const story = await chatting()
+    const [row] = await todosOf(world, story)
+    if (row === undefined) throw new Error('nothing is due')
+    const deps = { ...world.otherDeps, chats: { ...world.otherDeps.chats, openForMs: () => 700 } }
+    expect(await workedOff(world, row, deps)).toMatchObject({ kind: 'retry', after: 700, reason: 'circuit_open' })
+    expect((await lifeOf(world, story)).state).toMatchObject({ status: 'pending', attempts: 0 })
   })
 
   test('what an attempt asked has no address in it', async () => {
