@@ -115,8 +115,8 @@ export const queueRequestFact = factsOf<NotificationQueueRequestEvent>({
   },
 })
 
-const { hop, ...ofPayload } = published
-const payload = { ...ofPayload, orgId: ids.org }
+const { hop, correlationId, ...named } = published
+const payload = { ...named, orgId: ids.org, correlationId }
 
 /** The ends of the notification on its channel. */
 export const notificationPublicFact = factsOf<NotificationChannelEvent>({
