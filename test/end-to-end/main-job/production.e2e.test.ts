@@ -108,12 +108,14 @@ test('/health shows its checks, without settings or the admin secret', async () 
   const checks = at(body, 'checks') as readonly { readonly name: string }[]
   expect(checks.map(({ name }) => name).toSorted()).toEqual([
     'channels',
+    'chat_provider',
     'database',
     'ended_tokens',
     'event_store',
     'event_store_room',
     'first_catch_up',
     'identity_provider',
+    'mail_provider',
     'projections',
     'provider',
     'steps',
