@@ -30,6 +30,7 @@ import { requireBucket } from './bucket-check.ts'
 import { openActorReader } from './actor-contexts.ts'
 import { addHealthChecks } from './health-checks.ts'
 import { createIdentityProvider, requireIdentityProvider } from './identity-provider.ts'
+import { reachabilityChecks, requireMailServer } from './notification-senders.ts'
 import { startProcessor } from './processor.ts'
 import { projectedStreams } from './projections/projected-streams.ts'
 import { skippedIn } from './projections/skip.ts'
@@ -81,6 +82,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const runsProjector = roles.includes('projector')
   const runsProcessor = roles.includes('processor')
   if (runsApi || runsProcessor) requireIdentityProvider(configuration)
+  if (runsProcessor) requireMailServer(configuration)
   const databaseUrl = required(configuration.databaseUrl, 'DATABASE_URL')
   const vaultUrl = required(configuration.vaultDatabaseUrl, 'VAULT_DATABASE_URL')
 
@@ -162,9 +164,11 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     served,
     relays: processor?.relays ?? [],
     provider: processor?.provider,
-    hasAccountSteps: runsProcessor,
+    runsProcessor,
     areStepsWaiting,
   })
+
+  if (processor !== undefined) for (const check of reachabilityChecks(processor.senders, now)) health.register(check)
 
   await processor?.identifyProvider()
 

@@ -1,5 +1,6 @@
 import type { FollowedTokenEndings } from '../contracts/auth/token-endings.ts'
 import type { Provider } from '../processes/adapters/provider.ts'
+import { discardedOfLastDay } from '../processes/notifications/discarded-events.ts'
 import { overdueAccountSteps } from '../processes/users/overdue-steps.ts'
 import { readCheckpoints } from '../projections/runtime/checkpoints.ts'
 import type { Projector } from '../projections/runtime/projector.ts'
@@ -23,8 +24,8 @@ interface Watched {
   readonly relays: readonly { status(): { readonly channel: string; readonly state: string } }[]
   /** Undefined if no processor runs. */
   readonly provider: Pick<Provider, 'server'> | undefined
-  /** True if the processor runs, which brings accounts in line with the users. */
-  readonly hasAccountSteps: boolean
+  /** True if the processor runs, which brings accounts in line with the users, and makes notifications. */
+  readonly runsProcessor: boolean
 }
 
 /**
@@ -34,7 +35,7 @@ interface Watched {
  */
 export function addHealthChecks(
   health: Health,
-  { endings, pool, store, runner, served, areStepsWaiting, relays, provider, hasAccountSteps }: Watched,
+  { endings, pool, store, runner, served, areStepsWaiting, relays, provider, runsProcessor }: Watched,
 ): void {
   let hasCaughtUp = runner === undefined && served.length === 0
   health.register({
@@ -104,7 +105,7 @@ export function addHealthChecks(
     },
   })
   if (provider !== undefined) health.register(providerCheck(provider, health.profile))
-  if (hasAccountSteps)
+  if (runsProcessor) {
     health.register({
       name: 'identity_provider',
       gatesReadiness: false,
@@ -113,6 +114,15 @@ export function addHealthChecks(
         return overdue === null ? { status: 'ok' } : { status: 'warning', detail: overdue }
       },
     })
+    health.register({
+      name: 'notification_events',
+      gatesReadiness: false,
+      run: async () => {
+        const discarded = await discardedOfLastDay(pool)
+        return discarded === null ? { status: 'ok' } : { status: 'warning', detail: discarded }
+      },
+    })
+  }
   health.register({
     name: 'channels',
     gatesReadiness: false,

@@ -78,13 +78,15 @@ async function live(start: (surroundings: Surroundings) => Promise<string>): Pro
 async function startUp(surroundings: Surroundings): Promise<string> {
   const { up } = await import('./up.ts')
   const { configuration, credentials } = await up({ env: process.env, ...surroundings })
-  const { base_url: baseUrl, provider_url: providerUrl } = credentials
+  const { base_url: baseUrl, provider_url: providerUrl, mailbox_url: mailboxUrl, chat_url: chatUrl } = credentials
   return [
     `The platform is ready (profile ${configuration.profile}).`,
     `  API            ${baseUrl}`,
     `  documentation  ${baseUrl}/docs`,
     `  health         ${baseUrl}/health`,
     `  provider       ${providerUrl ?? 'none'}`,
+    ...(mailboxUrl === null ? [] : [`  mail box       ${mailboxUrl}/`]),
+    ...(chatUrl === null ? [] : [`  chat messages  ${chatUrl}/messages`]),
     `  credentials    ${configuration.dataDir}/credentials.json`,
   ].join('\n')
 }

@@ -3,6 +3,7 @@ import { createConsentCheck } from '../processes/adapters/consent-check.ts'
 import { createImageFetch } from '../processes/adapters/image-fetch.ts'
 import { createPlatformToken } from '../processes/adapters/platform-token.ts'
 import { createProvider, type Provider } from '../processes/adapters/provider.ts'
+import { createRecipientLookup } from '../processes/adapters/recipient-lookup.ts'
 import { createReviewSupersession } from '../processes/adapters/review-supersession.ts'
 import { createWebhookSender } from '../processes/adapters/webhook-sender.ts'
 import { createWebhookSignatures } from '../processes/adapters/webhook-signatures.ts'
@@ -23,6 +24,7 @@ import type { Egress } from '../platform/outbound/egress.ts'
 import type { GracefulStop } from '../platform/lifecycle/graceful-stop.ts'
 import type { Logger } from '../platform/observability/logging.ts'
 import { ConfigurationError } from '../platform/configuration/profile-rules.ts'
+import { createNotificationSenders, type NotificationSenders } from './notification-senders.ts'
 import { untilServicesAnswer } from './service-gate.ts'
 
 export interface ProcessorOptions {
@@ -45,6 +47,7 @@ export interface ProcessorOptions {
 export interface Processor {
   readonly relays: readonly { status(): RelayStatus }[]
   readonly provider: Pick<Provider, 'server'>
+  readonly senders: NotificationSenders
   /**
    * Checks whether the provider is the simulator. A provider that is away may come later: its first answer decides.
    * @throws ConfigurationError in production, if it is the simulator
@@ -71,13 +74,17 @@ export function startProcessor({
   stop,
 }: ProcessorOptions): Processor {
   const { store, objects, configuration, now } = given
-  const { consentBaseUrl, clinicalBaseUrl, aiReviewBaseUrl } = configuration
+  const { baseUrl, consentBaseUrl, clinicalBaseUrl, aiReviewBaseUrl, usersBaseUrl = baseUrl } = configuration
   const calls = { egress, token: createPlatformToken(egress, configuration, now) }
   const provider = createProvider(egress, configuration, now)
   // After the workers, because their steps use the session, and before the connections close.
   stop.onStop('work', 'provider session', () => provider.close())
+  const senders = createNotificationSenders(configuration, egress, now)
+  for (const sender of Object.values(senders))
+    stop.onStop('work', `sender ${sender.providerName}`, () => sender.close())
   const deps: ProcessDependencies = {
     ...given,
+    ...senders,
     provider,
     images: createImageFetch(egress),
     consent: createConsentCheck(calls, consentBaseUrl),
@@ -87,6 +94,7 @@ export function startProcessor({
     signatures: createWebhookSignatures(given.vault),
     subscriptions: createSubscriptionReader(store),
     bodies: createDeliveryBodies(given),
+    recipients: createRecipientLookup(calls, usersBaseUrl),
     random: Math.random,
   }
   const claims = createClaimsPool({ url: databaseUrl, logger })
@@ -120,6 +128,7 @@ export function startProcessor({
   return {
     relays,
     provider,
+    senders,
     async identifyProvider() {
       await provider.identify(AbortSignal.any([stop.signal, AbortSignal.timeout(identifyTimeoutMs)]))
       if (provider.server() === 'simulator' && configuration.profile === 'production') {
@@ -130,8 +139,8 @@ export function startProcessor({
     },
     areStepsWaiting: () => areStepsWaiting,
     async beginSteps(services) {
-      if (services === 'await')
-        await untilServicesAnswer(calls, [consentBaseUrl, clinicalBaseUrl, aiReviewBaseUrl], logger, stop.signal)
+      const called = [consentBaseUrl, clinicalBaseUrl, aiReviewBaseUrl, usersBaseUrl]
+      if (services === 'await') await untilServicesAnswer(calls, called, logger, stop.signal)
       if (stop.isStopping) return
       areStepsWaiting = false
       workers.start()

@@ -13,11 +13,20 @@ import { scopeWriteRoutes } from '../commands/auth/scope-routes.ts'
 import { clinicalWriteRoutes } from '../commands/clinical/routes.ts'
 import { consentWriteRoutes } from '../commands/consent/routes.ts'
 import { imageWriteRoutes } from '../commands/images/routes.ts'
+import { notificationQueueRoutes, type QueueRouteDependencies } from '../commands/notifications/queue-routes.ts'
+import { recipientKeyOf } from '../commands/notifications/recipient-key.ts'
+import { sendNotificationRoutes } from '../commands/notifications/send-routes.ts'
 import { templateWriteRoutes } from '../commands/notifications/template-routes.ts'
 import { deliveryWriteRoutes } from '../commands/webhooks/delivery-routes.ts'
 import type { DeliveriesToRecover, FindDueDelivery } from '../commands/webhooks/dependencies.ts'
 import { webhookWriteRoutes } from '../commands/webhooks/routes.ts'
-import { tenantOfFact } from '../platform/kit/tenants.ts'
+import { notificationsProjector } from '../projections/notifications/notifications.projector.ts'
+import { preferenceWriteRoutes } from '../commands/notifications/preference-routes.ts'
+import { subscriptionWriteRoutes } from '../commands/notifications/subscription-routes.ts'
+import { suppressionWriteRoutes } from '../commands/notifications/suppression-routes.ts'
+import { unsubscribeRoutes } from '../commands/notifications/unsubscribe-routes.ts'
+import { noOrganisation, tenantOfFact, type TenantId } from '../platform/kit/tenants.ts'
+import { notificationSettingsProjector } from '../projections/notifications/notification-settings.projector.ts'
 import { usersProjector } from '../projections/users/users.projector.ts'
 import { webhookDeliveriesProjector } from '../projections/webhooks/webhook-deliveries.projector.ts'
 import { aiReviewReadRoutes } from '../read-api/ai-review/routes.ts'
@@ -26,7 +35,11 @@ import { authReadRoutes } from '../read-api/auth/routes.ts'
 import { clinicalReadRoutes } from '../read-api/clinical/routes.ts'
 import { consentReadRoutes } from '../read-api/consent/routes.ts'
 import { imageReadRoutes } from '../read-api/images/routes.ts'
+import { listFailuresOfClass, listStuck } from '../read-api/notifications/queries.ts'
+import { notificationReadRoutes } from '../read-api/notifications/routes.ts'
 import { templateReadRoutes } from '../read-api/notifications/template-routes.ts'
+import { getNotificationSubscription, getSuppression } from '../read-api/notifications/setting-queries.ts'
+import { settingReadRoutes } from '../read-api/notifications/setting-routes.ts'
 import { requireCurrent, type ReadDependencies } from '../read-api/read-route.ts'
 import { ownReadRoutes } from '../read-api/users/own-routes.ts'
 import { getRole } from '../read-api/users/queries.ts'
@@ -93,21 +106,35 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
       },
     },
     {
+      prefix: 'notifications',
+      documentedAt: 'prefixed',
+      // Bare, `/v1/{id}` would be an address of every service.
+      mounts: ['prefixed', 'gateway'],
+      routes: (app) => {
+        sendNotificationRoutes(app, deps)
+        notificationQueueRoutes(app, { ...deps, ...queueLists(deps) })
+        notificationReadRoutes(app, { ...deps, recipientKeyOf: (ref) => recipientKeyOf(deps.vault, ref) })
+        templateWriteRoutes(app, deps)
+        templateReadRoutes(app, deps)
+        subscriptionWriteRoutes(app, {
+          ...deps,
+          ownerOfSubscription: ownerIn(deps, (id) => getNotificationSubscription(deps.pool, null, id)),
+        })
+        suppressionWriteRoutes(app, {
+          ...deps,
+          ownerOfSuppression: ownerIn(deps, (id) => getSuppression(deps.pool, null, id)),
+        })
+        preferenceWriteRoutes(app, deps)
+        unsubscribeRoutes(app, deps)
+        settingReadRoutes(app, deps)
+      },
+    },
+    {
       prefix: 'ai-review',
       documentedAt: 'bare',
       routes: (app) => {
         aiReviewWriteRoutes(app, deps)
         aiReviewReadRoutes(app, deps)
-      },
-    },
-    {
-      prefix: 'notifications',
-      documentedAt: 'prefixed',
-      // Below `/v1`, `/{id}` would answer for other services.
-      mounts: ['prefixed', 'gateway'],
-      routes: (app) => {
-        templateWriteRoutes(app, deps)
-        templateReadRoutes(app, deps)
       },
     },
   ]
@@ -121,11 +148,40 @@ function deliveriesToRecover(deps: ReadDependencies): DeliveriesToRecover {
   }
 }
 
+/** The read model must contain everything recorded until now. */
+function queueLists(
+  deps: ReadDependencies,
+): Pick<QueueRouteDependencies, 'failedNotifications' | 'stuckNotifications'> {
+  return {
+    async failedNotifications(org, failures, limit) {
+      await requireCurrent(deps, notificationsProjector)
+      return foundOf(await listFailuresOfClass(deps.pool, org, failures, limit))
+    },
+    async stuckNotifications(org, stuck, limit) {
+      await requireCurrent(deps, notificationsProjector)
+      return foundOf(await listStuck(deps.pool, org, stuck, limit))
+    },
+  }
+}
+
+function foundOf(rows: readonly { readonly notificationId: string; readonly total: number }[]) {
+  return { ids: rows.map(({ notificationId }) => notificationId), total: rows[0]?.total ?? 0 }
+}
+
 /** The path of a role has no organisation. */
 function organisationOfRole(deps: ReadDependencies): RoleDependencies['organisationOfRole'] {
   return async (roleId) => {
     await requireCurrent(deps, usersProjector)
     return tenantOfFact((await getRole(deps.pool, null, roleId)).orgId)
+  }
+}
+
+/** The path of a notification setting has no organisation. */
+function ownerIn(deps: ReadDependencies, find: (id: string) => Promise<{ readonly orgId: string | null }>) {
+  return async (id: string): Promise<TenantId> => {
+    await requireCurrent(deps, notificationSettingsProjector)
+    const { orgId } = await find(id)
+    return orgId === null ? noOrganisation : tenantOfFact(orgId)
   }
 }
 

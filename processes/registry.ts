@@ -6,6 +6,8 @@ import { clinicalProcess } from './clinical/clinical.process.ts'
 import { clinicalChannel } from './clinical/clinical.channel.ts'
 import { consentChannel } from './consent/consent.channel.ts'
 import type { ProcessDependencies } from './dependencies.ts'
+import { notificationChannel } from './notifications/notifications.channel.ts'
+import { notificationsProcess } from './notifications/notifications.process.ts'
 import type { Channel } from './relay/channel.ts'
 import type { Process } from './runtime/process.ts'
 import { usersProcess } from './users/users.process.ts'
@@ -18,6 +20,7 @@ export const processes: readonly Process<ProcessDependencies>[] = [
   aiReviewProcess,
   assessmentsProcess,
   clinicalProcess,
+  notificationsProcess,
   usersProcess,
   webhooksProcess,
 ]
@@ -31,6 +34,7 @@ export const channels: readonly Channel<ChannelDependencies>[] = [
   assessmentChannel,
   clinicalChannel,
   consentChannel,
+  notificationChannel,
   usersChannel,
   webhookChannel,
 ]

@@ -7,7 +7,9 @@ import { patientsProjector } from './clinical/patients.projector.ts'
 import { consentRecordsProjector } from './consent/consent-records.projector.ts'
 import { consentTypesProjector } from './consent/consent-types.projector.ts'
 import { imagesProjector } from './images/images.projector.ts'
+import { notificationsProjector } from './notifications/notifications.projector.ts'
 import { notificationTemplatesProjector } from './notifications/notification-templates.projector.ts'
+import { notificationSettingsProjector } from './notifications/notification-settings.projector.ts'
 import type { Projector } from './runtime/projector.ts'
 import { usersProjector } from './users/users.projector.ts'
 import { webhookDeliveriesProjector } from './webhooks/webhook-deliveries.projector.ts'
@@ -21,7 +23,9 @@ export const readModels: readonly Projector[] = [
   consentRecordsProjector,
   consentTypesProjector,
   imagesProjector,
+  notificationsProjector,
   notificationTemplatesProjector,
+  notificationSettingsProjector,
   oauthClientsProjector,
   oauthScopesProjector,
   patientsProjector,

@@ -88,6 +88,18 @@ export function rowsWithin<T extends OwnedTable>(
   return rowsOf(tableOf(projector, table, alias), columnsOf(table, alias))
 }
 
+/** The rows of one organisation, and of the platform, which have none. Null: the rows of every organisation. */
+export function rowsWithPlatform<T extends OwnedTable>(
+  projector: Projector,
+  table: T,
+  alias: string,
+  tenant: TenantId | null,
+): Rows<ViewOf<T>> {
+  const rows = rowsWithin(projector, table, alias, null)
+  const owner = `${alias}.org_id`
+  return tenant === null ? rows : rows.whereRaw('(?? = ? or ?? is null)', [owner, tenant, owner])
+}
+
 /** Begins a query for rows of every organisation. Only for data that is public among tenants. */
 export function rowsOf<View extends object>(table: string, columns: Selected<View>): Rows<View> {
   return narrowed(builder.from(table).select(columns))

@@ -2,15 +2,14 @@ import { aiReviews } from './ai-review/aggregate.ts'
 import { aiReviewSlots } from './ai-review-slot/aggregate.ts'
 import { assessments } from './assessment/aggregate.ts'
 import { cases } from './case/aggregate.ts'
-import { aiReviewChannelStream } from './channels/ai-review.ts'
-import { assessmentChannelStream } from './channels/assessment.ts'
-import { clinicalChannelStream } from './channels/clinical.ts'
-import { consentChannelStream } from './channels/consent.ts'
-import { usersChannelStream } from './channels/users.ts'
-import { webhookChannelStream } from './channels/webhook.ts'
+import { channelStreams } from './channels/channel-streams.ts'
 import { consents } from './consent/aggregate.ts'
 import { consentTypes } from './consent-type/aggregate.ts'
 import { images } from './image/aggregate.ts'
+import { notifications } from './notification/aggregate.ts'
+import { notificationPreferences } from './notification-preferences/aggregate.ts'
+import { notificationQueueRequests } from './notification-queue-request/aggregate.ts'
+import { notificationSubscriptions } from './notification-subscription/aggregate.ts'
 import { notificationTemplates } from './notification-template/aggregate.ts'
 import { oauthClients } from './oauth-client/aggregate.ts'
 import { organisationRoles } from './organisation-roles/aggregate.ts'
@@ -20,6 +19,7 @@ import { permissions } from './permission/aggregate.ts'
 import { projections } from './projection/aggregate.ts'
 import { reservations } from './reservation/aggregate.ts'
 import { createCatalogue } from './store/catalogue.ts'
+import { suppressions } from './suppression/aggregate.ts'
 import { users } from './user/aggregate.ts'
 import { webhookDeliveries } from './webhook-delivery/aggregate.ts'
 import { webhookRecoveries } from './webhook-recovery/aggregate.ts'
@@ -34,6 +34,10 @@ export const catalogue = createCatalogue([
   consents,
   consentTypes,
   images,
+  notifications,
+  notificationPreferences,
+  notificationQueueRequests,
+  notificationSubscriptions,
   notificationTemplates,
   oauthClients,
   organisationRoles,
@@ -42,14 +46,10 @@ export const catalogue = createCatalogue([
   permissions,
   projections,
   reservations,
+  suppressions,
   users,
   webhookDeliveries,
   webhookRecoveries,
   webhookSubscriptions,
-  aiReviewChannelStream,
-  assessmentChannelStream,
-  clinicalChannelStream,
-  consentChannelStream,
-  usersChannelStream,
-  webhookChannelStream,
+  ...channelStreams,
 ])

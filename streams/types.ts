@@ -44,4 +44,12 @@ export type StoredObject = Static<typeof StoredObject>
 export const ImageType = Type.Enum(['DERMOSCOPIC', 'MACROSCOPIC'])
 export type ImageType = Static<typeof ImageType>
 
+/** The ways to reach a recipient. */
+export const NotificationChannel = Type.Enum(['email', 'slack'])
+export type NotificationChannel = Static<typeof NotificationChannel>
+
+/** Users may opt out of every category but `transactional`. */
+export const NotificationCategory = Type.Enum(['transactional', 'clinical', 'marketing', 'operational'])
+export type NotificationCategory = Static<typeof NotificationCategory>
+
 export const CodedTerm = Type.Object({ code: Nullable(Type.String()), term: Nullable(Type.String()) })

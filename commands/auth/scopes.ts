@@ -39,7 +39,7 @@ type NameOf<Scopes> = Extract<keyof Scopes, string>
 export const clientScopes = Object.keys(ofClients) as NameOf<typeof ofClients>[]
 
 /** Scopes that the platform's services need for calls to each other. */
-export const serviceScopes = ['ai-review:supersede', 'cases:read', 'consents:read'] as const
+export const serviceScopes = ['ai-review:supersede', 'cases:read', 'consents:read', 'users:contact'] as const
 
 /** The start registers them. Nobody else may. */
 export const builtInScopes: ReadonlyMap<string, string> = new Map(Object.entries({ ...ofClients, ...ofPlatform }))

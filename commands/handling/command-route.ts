@@ -1,5 +1,5 @@
 import type { FastifyContextConfig, FastifyRequest } from 'fastify'
-import type { Static, TObject } from 'typebox'
+import type { Static, TArray, TObject } from 'typebox'
 import { tenantOf, type Access, type Caller } from '../../platform/http/access.ts'
 import { answers } from '../../platform/http/answers.ts'
 import { readsBothCasings, type Casing } from '../../platform/http/both-casings.ts'
@@ -26,7 +26,7 @@ type UsualRefusal = 'not-found' | 'conflict' | 'validation-failed' | 'preconditi
 
 export interface CommandRoute<
   Path extends string,
-  Body extends TObject,
+  Body extends TObject | TArray,
   Reply,
   Name extends string,
   Code extends ProblemCode,
@@ -61,7 +61,7 @@ export interface CommandRoute<
   ) => Promise<Handled<NoInfer<Reply>>>
 }
 
-type MemberOf<Body extends TObject> = Extract<keyof Static<Body>, string>
+type MemberOf<Body extends TObject | TArray> = Extract<keyof Static<Body>, string>
 
 /** One request of a command route. */
 interface Command<Params, Body, Name extends string, Kind extends Tenancy = 'required'> {
@@ -108,7 +108,7 @@ interface Handled<Reply> extends Pick<Executed<unknown, DomainEvent>, 'events'> 
  */
 export function commandRoute<
   const Path extends string,
-  Body extends TObject,
+  Body extends TObject | TArray,
   Reply,
   Name extends string = never,
   Code extends ProblemCode = never,
@@ -121,7 +121,8 @@ export function commandRoute<
   const texts: readonly string[] = route.textParams ?? []
   const answering = answeringRefusals<string>(route.refusals ?? {})
   const withLowerCaseIds = lowerCaseIds(bodySchema)
-  const namesOrg = bodySchema !== undefined && orgMembers.some((name) => name in bodySchema.properties)
+  const members = bodySchema !== undefined && 'properties' in bodySchema ? bodySchema.properties : {}
+  const namesOrg = orgMembers.some((name) => name in members)
   const codes = Object.values<RefusalAnswer>(route.refusals ?? {}).map(({ code }) => code)
 
   app.route({

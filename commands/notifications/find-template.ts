@@ -1,6 +1,6 @@
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { isDefined, templateOf, type NotificationTemplate } from '../../streams/notification-template/aggregate.ts'
-import type { NotificationChannel } from '../../streams/notification-template/events.ts'
+import type { NotificationChannel } from '../../streams/types.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
 
 export const defaultLocale = 'en-GB'

@@ -1,5 +1,7 @@
 import { invalidMember, problem } from '../../platform/http/problems.ts'
-import type { TenantId } from '../../platform/kit/tenants.ts'
+import { noOrganisation, type TenantId } from '../../platform/kit/tenants.ts'
+import type { EventStore } from '../../streams/store/event-store.ts'
+import type { DomainEvent, Target } from '../../streams/store/events.ts'
 
 interface OwnedRequest {
   /** Of the token, the query or the body. */
@@ -18,5 +20,32 @@ export function ownerOf({ tenant, isPlatformWide }: OwnedRequest, named: string 
   if (named === null && tenant !== null)
     throw invalidMember('/orgId', 'must not differ from the organisation that the request names', 'ambiguous')
   if (named === undefined && tenant === null) throw problem('org-required')
+  return tenant
+}
+
+interface Existing<State extends { readonly status: string }, Event extends DomainEvent> {
+  readonly store: EventStore
+  readonly streamOf: (owner: TenantId, id: string) => Target<State, Event>
+  /** From a read model that contains everything recorded until now. Throws Problem `not-found`. */
+  readonly findOwner: (id: string) => Promise<TenantId>
+}
+
+/**
+ * The owner of an existing row. Organisations see the rows of the platform, and cannot change them.
+ * @param orgId of the body. It selects the row, and does not move it
+ * @throws Problem `not-found`, `platform-client-required`
+ */
+export async function ownerOfExisting<State extends { readonly status: string }, Event extends DomainEvent>(
+  { store, streamOf, findOwner }: Existing<State, Event>,
+  asking: OwnedRequest,
+  id: string,
+  orgId?: string | null,
+): Promise<TenantId> {
+  const { tenant, isPlatformWide } = asking
+  if (orgId === null) return ownerOf(asking, null) ?? noOrganisation
+  if (tenant === null) return findOwner(id)
+  if (isPlatformWide || (await store.loadCached(streamOf(tenant, id))).state.status !== 'absent') return tenant
+  const { state } = await store.load(streamOf(noOrganisation, id))
+  if (state.status === 'standing') throw problem('platform-client-required')
   return tenant
 }

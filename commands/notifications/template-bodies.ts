@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { Nullable, Uuid } from '../../platform/http/members.ts'
 import { invalidMember } from '../../platform/http/problems.ts'
-import { NotificationCategory, NotificationChannel } from '../../streams/notification-template/events.ts'
+import { NotificationCategory, NotificationChannel } from '../../streams/types.ts'
 import { canonicalLocale, defaultLocale } from './find-template.ts'
 
 const Locale = Type.String({ minLength: 2, maxLength: 64, description: `BCP 47; default ${defaultLocale}` })

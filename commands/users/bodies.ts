@@ -6,10 +6,12 @@ import { UserType } from '../../streams/user/events.ts'
 
 const optionalText = Type.Optional(Nullable(Text(255)))
 
-/** One `@`, no spaces or control characters, at most 254 characters (contract-2, B20). */
+/** One `@`, no spaces or control characters (contract-2, B20). */
+export const emailPattern = '^[^@\\s\\u0000-\\u001f\\u007f-\\u009f]+@[^@\\s\\u0000-\\u001f\\u007f-\\u009f]+$'
+
 export const Email = Type.String({
   maxLength: 254,
-  pattern: '^[^@\\s\\u0000-\\u001f\\u007f-\\u009f]+@[^@\\s\\u0000-\\u001f\\u007f-\\u009f]+$',
+  pattern: emailPattern,
   description: 'An e-mail address. Compared without case.',
 })
 /** BCP 47, such as `en-GB`. */

@@ -7,6 +7,7 @@ import { refused, type Decision } from '../handling/decision.ts'
 export const platformPermissions = [
   { permission: 'auth:admin', description: 'Administer clients and their secrets' },
   { permission: 'consents:admin', description: 'Administer consent types and their texts' },
+  { permission: 'notifications:admin', description: 'Administer notifications' },
   { permission: 'users:admin', description: 'Administer users, memberships and roles' },
 ] as const
 

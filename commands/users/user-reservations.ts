@@ -10,9 +10,13 @@ import {
   type ReservationResult,
 } from '../handling/reservations.ts'
 
-/** Addresses are compared without case, after NFC. */
+/** The form in which e-mail addresses are compared: without case, after NFC. */
+export function comparedAddress(email: string): string {
+  return email.normalize('NFC').toLowerCase().normalize('NFC')
+}
+
 export function addressKey(email: string): string {
-  return `email\0${email.normalize('NFC').toLowerCase().normalize('NFC')}`
+  return `email\0${comparedAddress(email)}`
 }
 
 export function subjectKey(externalId: string): string {

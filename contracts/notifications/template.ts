@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
-import { NotificationCategory, NotificationChannel } from '../../streams/notification-template/events.ts'
+import { NotificationCategory, NotificationChannel } from '../../streams/types.ts'
 import { toRecord, type ValuesOf } from '../records.ts'
 
 const variant = {

@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { isSame } from '../children/remote-control.ts'
 import type { CallName } from './controls.ts'
 import type { CallRecord, Memory, ProviderCase } from './memory.ts'
 import type { ReceivedForm } from './multipart.ts'
@@ -129,13 +129,4 @@ function giveResult(memory: Memory, found: ProviderCase, checksum: string | unde
 
 function refusal(status: number, error: string): Reply {
   return { status, body: { error } }
-}
-
-/** Digests have equal length, so the time of the comparison reveals neither content nor length. */
-export function isSame(given: string | undefined, expected: string): boolean {
-  return timingSafeEqual(digestOf(given ?? ''), digestOf(expected))
-}
-
-function digestOf(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
 }

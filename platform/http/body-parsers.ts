@@ -10,20 +10,26 @@ import { requireStorable } from './storable-json.ts'
 const mostParameters = 100
 
 /**
- * Parses JSON for every route; form data only if the route's configuration contains `form: true`.
+ * Parses JSON for every route; form data only if the route's configuration contains `form`.
  * @param mostBytes limit of a body
  */
 export function addBodyParsers(app: FastifyInstance, mostBytes: number): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: Readable) => {
     const body = await wholeBody(request, payload, mostBytes)
-    if (request.routeOptions.config.form === true) throw problem('unsupported-media-type')
+    if (request.routeOptions.config.form !== undefined) throw problem('unsupported-media-type')
     return parseJson(body)
   })
   app.addContentTypeParser('application/x-www-form-urlencoded', async (request: FastifyRequest, payload: Readable) => {
     const body = await wholeBody(request, payload, mostBytes)
-    if (request.routeOptions.config.form !== true) throw problem('unsupported-media-type')
-    return parseForm(body)
+    const { form } = request.routeOptions.config
+    if (form === undefined) throw problem('unsupported-media-type')
+    return form === 'ignored' ? undefined : parseForm(body)
+  })
+  app.addContentTypeParser('multipart/form-data', async (request: FastifyRequest, payload: Readable) => {
+    await wholeBody(request, payload, mostBytes)
+    if (request.routeOptions.config.form !== 'ignored') throw problem('unsupported-media-type')
+    return undefined
   })
 }
 

@@ -53,6 +53,11 @@ export const problems = {
     'A scope is not registered',
     'A client holds registered scopes only. `GET /v1/auth/scopes` lists them.',
   ),
+  'template-variable-missing': refusal(
+    400,
+    'A variable of the template is missing',
+    'The template cannot be rendered without the variables in `missingVariables`. `errors` points at each one.',
+  ),
   'idempotency-key-invalid': refusal(
     400,
     'The Idempotency-Key is not valid',
@@ -193,6 +198,11 @@ export const problems = {
     'The consent type was not found',
     'The consent type in the request does not exist in the organisation. `errors` points at the member.',
   ),
+  'template-not-found': refusal(
+    404,
+    'The template was not found',
+    'Neither the organisation nor the platform has a template with this code for the channel of the recipient, in the locale of the recipient or in en-GB.',
+  ),
   'method-not-allowed': refusal(
     405,
     'The method is not allowed',
@@ -250,6 +260,11 @@ export const problems = {
     'Another user has this address. Addresses are compared without case.',
   ),
   'role-name-in-use': refusal(409, 'The role name is in use', 'Another role of the organisation has this name.'),
+  'suppression-exists': refusal(
+    409,
+    'The address is on the suppression list',
+    'An entry for this address and channel exists. E-mail addresses are compared without case.',
+  ),
   'role-in-use': refusal(
     409,
     'The role is in use',
@@ -330,6 +345,11 @@ export const problems = {
     409,
     'Too many earlier secrets are alive',
     'Four earlier secrets still sign in addition to the current one. Wait until one of them has ended, or rotate with a grace of 0 seconds.',
+  ),
+  'notification-not-failed': refusal(
+    409,
+    'The notification has not failed',
+    'Only a failed notification is sent again. Read the notification.',
   ),
   'ai-review-not-cancellable': refusal(
     409,

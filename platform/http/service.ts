@@ -58,8 +58,8 @@ export interface RouteIdentity {
 declare module 'fastify' {
   interface FastifyContextConfig {
     access?: Access
-    /** Takes form data instead of JSON. */
-    form?: boolean
+    /** Takes form data instead of JSON. `ignored`: of any kind, and nobody reads it. */
+    form?: true | 'ignored'
     /** `oauth`: refusals of the input have the body of RFC 6749. */
     errors?: 'oauth'
     /** Projectors whose tables a GET answers from: X-Min-Commit-Position waits for them. */

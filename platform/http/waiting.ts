@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { StreamRevision } from '../kit/positions.ts'
 import { applyPreference, preferencesOf } from './preferences.ts'
 import { etagOf, namesVersion, type ReplyHead } from './replies.ts'
 
@@ -88,7 +89,7 @@ export function preferredSeconds(header: string | readonly string[] | undefined)
  * Returns the record once it is final, if the caller prefers to wait. For a caller with a known version
  * (If-None-Match), also as soon as there is a newer one.
  */
-export function heldRecord<View extends { readonly revision: bigint }>(
+export function heldRecord<View extends { readonly revision: StreamRevision }>(
   reply: ReplyHead,
   look: () => Promise<View>,
   isOver: (view: View) => boolean,

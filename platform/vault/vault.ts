@@ -29,6 +29,7 @@ const newSecrets = {
   webhook: () => randomBytes(24),
   'webhook-signing': newSigningSecret,
   cursor: () => randomBytes(32),
+  unsubscribe: () => randomBytes(32),
   pepper: () => randomBytes(32),
   'event-signature': () => randomBytes(32),
 } as const satisfies Record<string, () => Uint8Array>

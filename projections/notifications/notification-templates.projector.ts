@@ -1,8 +1,5 @@
-import {
-  NotificationCategory,
-  NotificationChannel,
-  type NotificationTemplateEvent,
-} from '../../streams/notification-template/events.ts'
+import type { NotificationTemplateEvent } from '../../streams/notification-template/events.ts'
+import { NotificationCategory, NotificationChannel } from '../../streams/types.ts'
 import { defineProjector, defineTable } from '../runtime/projector.ts'
 import { insertRow, patchRow } from '../runtime/row-changes.ts'
 

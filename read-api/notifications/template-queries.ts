@@ -4,7 +4,17 @@ import {
   notificationTemplatesProjector,
   notificationTemplatesTable,
 } from '../../projections/notifications/notification-templates.projector.ts'
-import { columnsOf, oneView, rowsOf, rowsWithin, sortOrder, tableOf, viewsOf, type Behind } from '../tenant-rows.ts'
+import {
+  columnsOf,
+  oneView,
+  rowsOf,
+  rowsWithin,
+  rowsWithPlatform,
+  sortOrder,
+  tableOf,
+  viewsOf,
+  type Behind,
+} from '../tenant-rows.ts'
 
 const t = columnsOf(notificationTemplatesTable, 't')
 const table = tableOf(notificationTemplatesProjector, notificationTemplatesTable, 't')
@@ -32,10 +42,8 @@ export async function listTemplates(
   { channel, category, orgId }: TemplateFilters,
   page: Behind,
 ) {
-  const rows =
-    tenant === null || orgId !== undefined
-      ? rowsWithin(notificationTemplatesProjector, notificationTemplatesTable, 't', tenant)
-      : rowsOf(table, t).whereRaw(isVisible, [t.orgId, tenant, t.orgId])
+  const within = orgId === undefined ? rowsWithPlatform : rowsWithin
+  const rows = within(notificationTemplatesProjector, notificationTemplatesTable, 't', tenant)
   if (channel !== undefined) rows.whereRaw('?? = ?', [t.channel, channel])
   if (category !== undefined) rows.whereRaw('?? = ?', [t.category, category])
   return viewsOf(pool, byCode.page(rows, page))

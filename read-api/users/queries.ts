@@ -90,6 +90,17 @@ export async function getUserByExternalId(pool: Pool, tenant: TenantId | null, e
   return present(await oneView(pool, usersWithin(tenant).where(u.externalId, externalId)))
 }
 
+/**
+ * The only active member of an organisation who is this clinical patient.
+ * @throws Problem `not-found` if there is none, or more than one
+ */
+export async function getUserOfPatient(pool: Pool, tenant: TenantId, clinicalPatientId: string): Promise<UserView> {
+  const rows = usersWithin(tenant).where(u.clinicalPatientId, clinicalPatientId).where(u.status, 'active').limit(2)
+  const [user, second] = await viewsOf(pool, rows)
+  if (user === undefined || second !== undefined) throw problem('not-found')
+  return present(user)
+}
+
 export interface UserFilters {
   readonly userType?: UserView['userType'] | undefined
   readonly status?: UserView['status'] | undefined

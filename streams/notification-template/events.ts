@@ -1,12 +1,6 @@
-import { Type, type Static } from 'typebox'
+import { Type } from 'typebox'
 import { defineEvent, type EventOf } from '../store/schema.ts'
-import { Count, Id, Instant, Nullable, OrgId } from '../types.ts'
-
-export const NotificationChannel = Type.Enum(['email', 'slack'])
-export type NotificationChannel = Static<typeof NotificationChannel>
-
-export const NotificationCategory = Type.Enum(['transactional', 'clinical', 'marketing', 'operational'])
-export type NotificationCategory = Static<typeof NotificationCategory>
+import { Count, Id, Instant, NotificationCategory, NotificationChannel, Nullable, OrgId } from '../types.ts'
 
 const content = {
   /** Each start of the platform restores a seeded one. */

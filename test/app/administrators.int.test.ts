@@ -51,7 +51,11 @@ it('creates one administrator of each organisation at the first start in develop
     revisions.push(await revisionsOf(orgId))
     const { state } = await world.store.load(organisationRoles.of(tenantOfFact(orgId)))
     expect([...state.roles.values()]).toMatchObject([
-      { name: 'Administrator', isDefault: false, permissions: ['auth:admin', 'consents:admin', 'users:admin'] },
+      {
+        name: 'Administrator',
+        isDefault: false,
+        permissions: ['auth:admin', 'consents:admin', 'notifications:admin', 'users:admin'],
+      },
     ])
     expect(administratorsOf(state).map(({ userId }) => userId)).toEqual([demoAdministratorOf(orgId).user_id])
   }

@@ -6,6 +6,10 @@ import { catalogue } from '../../streams/catalogue.ts'
 import { consentTypes } from '../../streams/consent-type/aggregate.ts'
 import { consents } from '../../streams/consent/aggregate.ts'
 import { images } from '../../streams/image/aggregate.ts'
+import { notifications } from '../../streams/notification/aggregate.ts'
+import { notificationPreferences } from '../../streams/notification-preferences/aggregate.ts'
+import { notificationQueueRequests } from '../../streams/notification-queue-request/aggregate.ts'
+import { notificationSubscriptions } from '../../streams/notification-subscription/aggregate.ts'
 import { notificationTemplates } from '../../streams/notification-template/aggregate.ts'
 import { oauthClients } from '../../streams/oauth-client/aggregate.ts'
 import { oauthScopes } from '../../streams/oauth-scope/aggregate.ts'
@@ -14,6 +18,7 @@ import { patients } from '../../streams/patient/aggregate.ts'
 import { permissions } from '../../streams/permission/aggregate.ts'
 import { projections } from '../../streams/projection/aggregate.ts'
 import { reservations } from '../../streams/reservation/aggregate.ts'
+import { suppressions } from '../../streams/suppression/aggregate.ts'
 import { users } from '../../streams/user/aggregate.ts'
 import { webhookDeliveries } from '../../streams/webhook-delivery/aggregate.ts'
 import { webhookRecoveries } from '../../streams/webhook-recovery/aggregate.ts'
@@ -28,6 +33,13 @@ import {
 } from '../streams/channel-facts.ts'
 import * as facts from '../streams/facts.ts'
 import { imageFact, ownImage } from '../streams/image-facts.ts'
+import {
+  notificationFact,
+  notificationIds,
+  notificationPublicFact,
+  queueRequestFact,
+} from '../streams/notification-facts.ts'
+import { preferencesFact, ruleFact, settingIds, suppressionFact } from '../streams/notification-settings-facts.ts'
 import { ownTemplate, templateFact } from '../streams/notification-template-facts.ts'
 import { completeUser, permissionFact, roleFact, userFact, userIds, usersPublicFact } from '../streams/user-facts.ts'
 import { deliveryFact, recovery, recoveryFact, subscriptionFact } from '../streams/webhook-facts.ts'
@@ -43,6 +55,10 @@ const ownedStreams = [
   consentTypes.of(ids.org, ids.consentType),
   consents.of(ids.org, ids.patient),
   images.of(ids.org, ownImage),
+  notifications.of(ids.org, notificationIds.notification),
+  notificationPreferences.of(userIds.user),
+  notificationQueueRequests.of(ids.org, notificationIds.queueRequest),
+  notificationSubscriptions.of(ids.org, settingIds.rule),
   notificationTemplates.of(ids.org, ownTemplate),
   oauthClients.of(ids.client),
   oauthScopes.of(),
@@ -51,6 +67,7 @@ const ownedStreams = [
   permissions.of(),
   projections.of('patients'),
   reservations.of(ids.org, 'e'.repeat(64)),
+  suppressions.of(ids.org, settingIds.suppression),
   users.of(userIds.user),
   webhookDeliveries.of(ids.org, ids.delivery),
   webhookRecoveries.of(ids.org, recovery),
@@ -70,6 +87,9 @@ const dataOfTypes = new Map<string, object>(
     facts.reservationFact,
     facts.scopeFact,
     imageFact,
+    notificationFact,
+    notificationPublicFact,
+    queueRequestFact,
     templateFact,
     slotFact,
     reviewFact,
@@ -82,6 +102,9 @@ const dataOfTypes = new Map<string, object>(
     reviewPublicFact,
     webhookPublicFact,
     permissionFact,
+    preferencesFact,
+    ruleFact,
+    suppressionFact,
     roleFact,
     userFact,
     usersPublicFact,

@@ -17,6 +17,7 @@ import { FailureCode } from '../../streams/assessment/events.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
 import { cases } from '../../streams/case/aggregate.ts'
 import { catalogue } from '../../streams/catalogue.ts'
+import { channelStreams } from '../../streams/channels/channel-streams.ts'
 import { consents } from '../../streams/consent/aggregate.ts'
 import { patients } from '../../streams/patient/aggregate.ts'
 import { evolved, type DomainEvent, type Fold, type Loaded, type RecordedEvent } from '../../streams/store/events.ts'
@@ -422,4 +423,8 @@ describe('the registry of channels', () => {
     }
     expect(new Set(channels.map(({ stream }) => stream)).size).toBe(channels.length)
   })
+})
+
+it('rules of notifications see the events of every channel', () => {
+  expect(new Set(channelStreams.map(({ name }) => name))).toEqual(new Set(channels.map(({ stream }) => stream)))
 })

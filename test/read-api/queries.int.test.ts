@@ -11,7 +11,9 @@ import * as auth from '../../read-api/auth/queries.ts'
 import * as clinical from '../../read-api/clinical/queries.ts'
 import * as consent from '../../read-api/consent/queries.ts'
 import * as imageQueries from '../../read-api/images/queries.ts'
+import * as settings from '../../read-api/notifications/setting-queries.ts'
 import * as templates from '../../read-api/notifications/template-queries.ts'
+import * as notificationQueries from '../../read-api/notifications/queries.ts'
 import * as userQueries from '../../read-api/users/queries.ts'
 import * as webhooks from '../../read-api/webhooks/queries.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
@@ -34,8 +36,10 @@ import {
   patientFact,
 } from '../streams/facts.ts'
 import { imageFact, ownImage } from '../streams/image-facts.ts'
+import { preferencesFact, ruleFact, settingIds, suppressionFact } from '../streams/notification-settings-facts.ts'
 import { ofTemplate, ownTemplate, templateFact } from '../streams/notification-template-facts.ts'
-import { ofRoles, ofUser, roleFact, userFact, userIds } from '../streams/user-facts.ts'
+import { notificationFact, ownNotification, notificationIds } from '../streams/notification-facts.ts'
+import { ofRoles, ofUser, patientAccount, roleFact, userFact, userIds } from '../streams/user-facts.ts'
 import { deliveryFact, subscriptionFact } from '../streams/webhook-facts.ts'
 import { openReadTables, org, otherOrg, problemOf, type ReadTables } from './read-tables.ts'
 
@@ -84,6 +88,32 @@ const manyTemplates = each((number) => {
   const fact = templateFact('NotificationTemplateCreated', { templateId, locale: `x-${number}` })
   return { ...fact, stream: `template ${number}` }
 })
+
+/** All have failed. */
+const manyNotifications = each((number) => {
+  const notificationId = numbered('9', number)
+  const attemptId = numbered('0', number)
+  const ended = { attemptId, attempt: 1, response: null, latencyMs: 1 }
+  return [
+    notificationFact('NotificationCreated', { notificationId, createdAt: paired(number) }),
+    notificationFact('NotificationAttemptStarted', { notificationId, attemptId }),
+    notificationFact('NotificationFailed', { notificationId, ended, failedAt: paired(number) }),
+  ].map((event) => ({ ...event, stream: `notification-${number}` }))
+}).flat()
+
+const manySettings = each((number) => [
+  {
+    ...ruleFact('NotificationSubscriptionCreated', {
+      subscriptionId: numbered('1', number),
+      createdAt: paired(number),
+    }),
+    stream: `rule ${number}`,
+  },
+  {
+    ...suppressionFact('SuppressionAdded', { suppressionId: numbered('2', number), addedAt: paired(number) }),
+    stream: `suppression ${number}`,
+  },
+]).flat()
 
 const readings = [
   { scheme: 'ward', value: '7|b' },
@@ -206,14 +236,21 @@ const events: GivenEvent[] = [
   })),
   ofRoles(roleFact('RoleCreated')),
   ofRoles(roleFact('MembershipRoleAssigned')),
-  ofUser(userFact('UserCreated')),
+  ofUser(userFact('UserCreated', { patientAccount: patientAccount(ids.patient) })),
   ofUser(userFact('UserMembershipAdded')),
   ofTemplate(templateFact('NotificationTemplateCreated')),
   ...manyTemplates,
+  { ...ruleFact('NotificationSubscriptionCreated'), stream: 'rule' },
+  { ...suppressionFact('SuppressionAdded'), stream: 'suppression' },
+  { ...preferencesFact('NotificationPreferencesSet'), stream: 'preferences' },
+  ...manySettings,
   ...manyRoles,
   ...manyUsers,
   { ...consentFact('ConsentRecorded'), stream: 'consent' },
   ...manyDecisions,
+  ownNotification(notificationFact('NotificationCreated')),
+  ownNotification(notificationFact('NotificationQueued')),
+  ...manyNotifications,
 ]
 
 let tables: ReadTables
@@ -233,9 +270,16 @@ const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> 
   getUser: (tenant) => userQueries.getUser(pool, tenant, userIds.user),
   getUserByExternalId: (tenant) =>
     userQueries.getUserByExternalId(pool, tenant, userFact('UserCreated').data.externalId),
+  getUserOfPatient: (tenant) => userQueries.getUserOfPatient(pool, tenant, ids.patient),
   listUsers: (tenant) => userQueries.listUsers(pool, tenant, { roleId: userIds.role }, first),
   getRole: (tenant) => userQueries.getRole(pool, tenant, userIds.role),
   listRoles: (tenant) => userQueries.listRoles(pool, tenant, first),
+  listNotificationSubscriptions: (tenant) =>
+    settings.listNotificationSubscriptions(pool, tenant, { isOwnOnly: false }, first),
+  getNotificationSubscription: (tenant) => settings.getNotificationSubscription(pool, tenant, settingIds.rule),
+  listSuppressions: (tenant) => settings.listSuppressions(pool, tenant, { isOwnOnly: false }, first),
+  getSuppression: (tenant) => settings.getSuppression(pool, tenant, settingIds.suppression),
+  getPreferences: (tenant) => settings.getPreferences(pool, tenant, userIds.user),
   listTemplates: (tenant) => templates.listTemplates(pool, tenant, {}, first),
   listTemplateVariants: (tenant) => templates.listTemplateVariants(pool, tenant, 'assessment.completed'),
   getTemplate: (tenant) => templates.getTemplate(pool, tenant, ownTemplate),
@@ -259,6 +303,14 @@ const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> 
   listDecisions: (tenant) => consent.listDecisions(pool, tenant, ids.patient, { page: first }),
   getDecisionWithLocale: (tenant) => consent.getDecisionWithLocale(pool, tenant, ids.patient, ids.consent),
   getDecision: (tenant) => consent.getDecision(pool, tenant, ids.patient, ids.consent),
+  listNotifications: (tenant) => notificationQueries.listNotifications(pool, tenant, {}, first),
+  getNotification: (tenant) => notificationQueries.getNotification(pool, tenant, notificationIds.notification),
+  listFailures: (tenant) => notificationQueries.listFailures(pool, tenant, at(0), first),
+  listFailuresOfClass: (tenant) =>
+    notificationQueries.listFailuresOfClass(pool, tenant, { errorCode: 'provider_4xx', since: at(0) }, 50),
+  listStuck: (tenant) =>
+    notificationQueries.listStuck(pool, tenant, { dueBefore: new Date(at(60)), now: new Date(at(60)) }, 50),
+  listInboxEntries: (tenant) => notificationQueries.listInboxEntries(pool, tenant, { eventId: ids.event }, first),
   listReviews: (tenant) => reviews.listReviews(pool, tenant, {}, first),
   getReview: (tenant) => reviews.getReview(pool, tenant, ids.review),
   listSubscriptions: (tenant) => webhooks.listSubscriptions(pool, tenant, first),
@@ -468,6 +520,20 @@ const lists: Readonly<Record<string, { readonly list: List; readonly size: numbe
     list: listOf((after, fetch) => userQueries.listUsers(pool, org, {}, { after, fetch }), userQueries.placeOfUser),
     size: count + 1,
   },
+  rules: {
+    list: listOf(
+      (after, fetch) => settings.listNotificationSubscriptions(pool, org, { isOwnOnly: true }, { after, fetch }),
+      settings.placeOfRule,
+    ),
+    size: count + 1,
+  },
+  suppressions: {
+    list: listOf(
+      (after, fetch) => settings.listSuppressions(pool, org, { isOwnOnly: false }, { after, fetch }),
+      settings.placeOfSuppression,
+    ),
+    size: count + 1,
+  },
   templates: {
     list: listOf((after, fetch) => templates.listTemplates(pool, org, {}, { after, fetch }), templates.placeOfTemplate),
     size: count + 1,
@@ -565,6 +631,27 @@ const lists: Readonly<Record<string, { readonly list: List; readonly size: numbe
       webhooks.placeOfDelivery,
     ),
     size: count - 1,
+  },
+  notifications: {
+    list: listOf(
+      (after, fetch) => notificationQueries.listNotifications(pool, org, {}, { after, fetch }),
+      notificationQueries.placeOfNotification,
+    ),
+    size: count + 1,
+  },
+  'failed notifications': {
+    list: listOf(
+      (after, fetch) => notificationQueries.listFailures(pool, org, at(0), { after, fetch }),
+      notificationQueries.placeOfFailure,
+    ),
+    size: count,
+  },
+  'the event inbox': {
+    list: listOf(
+      (after, fetch) => notificationQueries.listInboxEntries(pool, org, {}, { after, fetch }),
+      notificationQueries.placeOfInboxEntry,
+    ),
+    size: count + 1,
   },
   reviews: {
     list: listOf((after, fetch) => reviews.listReviews(pool, org, {}, { after, fetch }), reviews.placeOfReview),

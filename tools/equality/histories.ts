@@ -18,7 +18,9 @@ import {
 } from './clinical-acts.ts'
 import { recordFindings, supersedeDiagnoses } from './finding-acts.ts'
 import { declareImage, receiveImage } from './image-acts.ts'
+import { sendNotification } from './notification-acts.ts'
 import { advanceReview, takeSlot } from './review-acts.ts'
+import { changeRule, setPreferences, suppressAddress } from './setting-acts.ts'
 import { Story } from './story.ts'
 import { saveTemplate } from './template-acts.ts'
 import { employUser, keepAccount, registerPermissions, releaseMembership } from './user-acts.ts'
@@ -53,6 +55,10 @@ const acts = {
   administerClient,
   registerScopes,
   saveTemplate,
+  sendNotification,
+  changeRule,
+  setPreferences,
+  suppressAddress,
   employUser,
   keepAccount,
   releaseMembership,

@@ -7,6 +7,7 @@ import { processMutants } from './process-mutants.ts'
 import { processRuntimeMutants } from './process-runtime-mutants.ts'
 import { projectionMutants } from './projection-mutants.ts'
 import { securityMutants } from './security-mutants.ts'
+import { settingMutants } from './setting-mutants.ts'
 import { storeMutants } from './store-mutants.ts'
 import { subscriptionMutants } from './subscription-mutants.ts'
 import { userMutants } from './user-mutants.ts'
@@ -22,6 +23,7 @@ export const allMutants: readonly Mutant[] = [
   ...processRuntimeMutants,
   ...concurrencyKeyMutants,
   ...securityMutants,
+  ...settingMutants,
   ...storeMutants,
   ...subscriptionMutants,
   ...userMutants,

@@ -95,7 +95,7 @@ describe('PATCH /admin/roles/{id}', () => {
     expect((await patch(id, {})).body).toEqual(body)
     expect((await patch(id, { description: null })).body).toMatchObject({ description: null })
     // A role keeps what a platform caller put into it.
-    const known = ['auth:admin', 'consents:admin', 'users:admin']
+    const known = ['auth:admin', 'consents:admin', 'notifications:admin', 'users:admin']
     expect((await patch(clinic.administrator, { permissions: known, name: 'Head' })).status).toBe(200)
     expect(refusalOf(await patch(clinic.administrator, { permissions: ['auth:admin', 'nobody:knows:this'] }))).toBe(
       '400 unknown-permission /permissions/1',

@@ -20,7 +20,8 @@ export async function recordRoutes(baseUrl: string): Promise<readonly string[]> 
         at(methods, 'get') !== undefined &&
         path.startsWith('/v1/') &&
         !path.includes('.well-known') &&
-        !path.endsWith('/contact'),
+        !path.endsWith('/contact') &&
+        !path.endsWith('/unsubscribe'),
     )
     .map(([path]) => path)
     .toSorted()
@@ -36,7 +37,11 @@ export async function answersTo(
   const { body: token } = await requestToken(baseUrl, client)
   const headers = {
     authorization: `Bearer ${textAt(token, 'access_token')}`,
-    'x-actor-context': actorContext(orgId, ['auth:admin', 'consents:admin', 'users:admin'], userId),
+    'x-actor-context': actorContext(
+      orgId,
+      ['auth:admin', 'consents:admin', 'notifications:admin', 'users:admin'],
+      userId,
+    ),
   }
   const answers = await Promise.all(
     Object.values(questions)

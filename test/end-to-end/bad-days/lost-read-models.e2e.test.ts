@@ -78,6 +78,7 @@ test('the read models are rebuilt from the streams after their database was drop
 
 /** Creates records of every kind and final status. Resolves to the addresses that return them all. */
 async function aRunOfEverything(): Promise<Questions> {
+  const notifications = await sentNotifications()
   for (const event_types of [['assessment.completed', 'assessment.failed'], ['assessment.completed']]) {
     await expecting(
       201,
@@ -122,6 +123,7 @@ async function aRunOfEverything(): Promise<Questions> {
     const body = { ...template, bodyTemplate }
     await api.call('/v1/notifications/admin/templates/result.ready', { method: 'PUT', body })
   }
+  const { rules, suppressed, preferences } = await notificationSettings()
   const assessments = [...first, poor]
   const patients = [granted, denied, withdrawn, undecided, unsuitable]
   const caseIds = [...assessments.map((record) => textAt(record, 'case_id')), textAt(opened.body, 'id')]
@@ -183,6 +185,19 @@ async function aRunOfEverything(): Promise<Questions> {
     ),
     '/v1/clinical-api/webhook-subscriptions/{id}/deliveries/{deliveryId}': deliveries,
     '/v1/consent-records': patients.map((id) => `/v1/consent-records?patientId=${id}&consentTypeCode=ai_analysis`),
+    '/v1/notifications': ['', '?limit=1', '?recipientRef=WARD@example.org'].map((query) => `/v1/notifications${query}`),
+    '/v1/notifications/{id}': notifications,
+    '/v1/notifications/admin/inbox': ['/v1/notifications/admin/inbox'],
+    '/v1/notifications/admin/queue/failed': ['/v1/notifications/admin/queue/failed'],
+    '/v1/notifications/admin/subscriptions': ['', '?limit=1'].map((query) => `${rules}${query}`),
+    '/v1/notifications/admin/subscriptions/{id}': idsOf((await expecting(200, api.call(rules))).body).map(
+      (id) => `${rules}/${id}`,
+    ),
+    '/v1/notifications/admin/suppressions': [suppressed],
+    '/v1/notifications/admin/suppressions/{id}': idsOf((await expecting(200, api.call(suppressed))).body).map(
+      (id) => `${suppressed}/${id}`,
+    ),
+    '/v1/notifications/preferences/{userId}': [preferences],
     '/v1/notifications/admin/templates': [
       '/v1/notifications/admin/templates',
       '/v1/notifications/admin/templates?channel=slack&limit=1',
@@ -205,6 +220,35 @@ async function aRunOfEverything(): Promise<Questions> {
       (id) => `/v1/patients/${id}/consents/ai_analysis/status`,
     ),
   }
+}
+
+/** Two notifications to an address. Their delivery ends while the other records are made. */
+async function sentNotifications(): Promise<readonly string[]> {
+  const template = { category: 'operational', phi: false, bodyTemplate: 'News' }
+  await expecting(201, api.call('/v1/notifications/admin/templates/ward.news', { method: 'PUT', body: template }))
+  const body = { templateCode: 'ward.news', recipient: { type: 'email', ref: 'ward@example.org' }, variables: {} }
+  const sent = [1, 2].map(() => expecting(202, api.call('/v1/notifications', { body })))
+  return (await Promise.all(sent)).map(({ headers }) => headers.get('location') ?? '')
+}
+
+/** Two rules, of which one has changed; two suppressions, of which one is removed; and an opt-out. */
+async function notificationSettings() {
+  const [rules, suppressed] = ['/v1/notifications/admin/subscriptions', '/v1/notifications/admin/suppressions'] as const
+  const preferences = `/v1/notifications/preferences/${asking.userId}`
+  const recipientRule = { type: 'user', path: 'userId' }
+  const rule = { eventType: 'test.event', templateCode: 'users.created', recipientRule }
+  const [id] = [await expecting(201, api.call(rules, { body: rule })), await api.call(rules, { body: rule })].map(
+    ({ body }) => textAt(body, 'id'),
+  )
+  await expecting(200, api.call(`${rules}/${id}`, { method: 'PATCH', body: { enabled: false } }))
+  for (const address of ['one@example.org', 'two@example.org']) {
+    const body = { channel: 'email', address, reason: 'Asked by phone' }
+    const added = await expecting(201, api.call(suppressed, { body }))
+    if (address.startsWith('two')) await api.call(`${suppressed}/${textAt(added.body, 'id')}`, { method: 'DELETE' })
+  }
+  const optOut = [{ category: 'marketing', channel: 'email', optedOut: true }]
+  await expecting(200, api.call(preferences, { method: 'PUT', body: optOut }))
+  return { rules, suppressed, preferences }
 }
 
 /** About the administrator that the start creates. */

@@ -66,6 +66,16 @@ async function runFullOfCanaries(): Promise<void> {
   records.push(
     await expecting(200, api.call(`/v1/clinical-api/patients/${patientId}`, { method: 'PATCH', body: corrected })),
   )
+  const suppressed = { channel: 'email', address: `${canary}@example.org`, reason: `${canary}-reason` }
+  const suppressions = '/v1/notifications/admin/suppressions'
+  await expecting(201, api.call(suppressions, { body: suppressed }))
+  for (const [status, changes] of [
+    [409, {}],
+    [400, { address: `${canary} and more` }],
+    [400, { channel: canary }],
+  ] as const) {
+    refusals.push(await expecting(status, api.call(suppressions, { body: { ...suppressed, ...changes } })))
+  }
   const consent = { ...terms, decision: 'granted', recorded_by: `${canary}-recorder` }
   await expecting(201, api.call(`/v1/patients/${patientId}/consents`, { body: consent }))
   const freeForm = {

@@ -33,6 +33,7 @@ const anyValues = {
   typeId: anyId,
   patientId: anyId,
   membershipId: anyId,
+  userId: anyId,
   productId: 'scanner',
   externalId: 'subject',
   typeCode: 'ai_analysis',
@@ -50,6 +51,7 @@ let patientId: string
 let document: unknown
 let receiver: WebhookReceiver
 let deliveriesPath: string
+let notificationPath: string
 
 beforeAll(async () => {
   platform = await startTestPlatform()
@@ -59,6 +61,7 @@ beforeAll(async () => {
     'x-actor-context': actorContext(platform.process.credentials.org_id, [
       'auth:admin',
       'consents:admin',
+      'notifications:admin',
       'users:admin',
     ]),
   }
@@ -80,6 +83,12 @@ beforeAll(async () => {
     const body = { url: `http://127.0.0.1:${port}/`, event_types: ['assessment.completed'] }
     await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body }))
   }
+  const template = { category: 'operational', phi: false, bodyTemplate: 'News' }
+  await expecting(201, api.call('/v1/notifications/admin/templates/news', { method: 'PUT', body: template }))
+  const news = { templateCode: 'news', recipient: { type: 'email', ref: 'ward@example.org' }, variables: {} }
+  for (let sent = 0; sent < 3; sent++)
+    notificationPath =
+      (await expecting(202, api.call('/v1/notifications', { body: news }))).headers.get('location') ?? ''
   receiver = await startWebhookReceiver()
   const told = { url: receiver.url, event_types: ['assessment.failed'] }
   const subscription = await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body: told }))
@@ -110,6 +119,7 @@ function listPaths() {
     subscriptions: '/v1/clinical-api/webhook-subscriptions',
     reviews: `/v1/ai-reviews?status=failed&productId=${productId}`,
     deliveries: deliveriesPath,
+    notifications: '/v1/notifications?recipientRef=ward@example.org',
     cases: `/v1/clinical-api/cases?patient_id=${patientId}`,
     images: `/v1/clinical-api/images?patient_id=${patientId}`,
   }
@@ -236,7 +246,7 @@ test('an address that does not exist is a 404', async () => {
     '/v1/nothing',
     '/v2/ai-reviews',
     '/v1/human-resources/cases',
-    '/v1/notifications/cases',
+    '/v1/notifications/admin/cases',
   ]) {
     expect([path, ...refusalOf(await watched.send(path))]).toEqual([path, 404, 'not-found'])
   }
@@ -271,6 +281,12 @@ test('the document is OpenAPI 3.1, each operation once, every schema under its o
     'POST /v1/clinical-api/assessments',
     'GET /v1/clinical-api/assessments/{id}',
     'POST /v1/clinical-api/patients',
+    'POST /v1/notifications',
+    'GET /v1/notifications',
+    'GET /v1/notifications/{id}',
+    'GET /v1/notifications/admin/queue/failed',
+    'POST /v1/notifications/admin/queue/failed/{id}/retry',
+    'POST /v1/notifications/admin/queue/re-enqueue-stuck',
     'GET /v1/clinical-api/patients',
     'GET /v1/clinical-api/patients/{id}',
     'PATCH /v1/clinical-api/patients/{id}',
@@ -320,7 +336,7 @@ test('the document is OpenAPI 3.1, each operation once, every schema under its o
     expect(paths).toContain(expected)
 })
 
-test('every POST but those of OAuth takes an Idempotency-Key, and nothing else does', () => {
+test('every POST with a token takes an Idempotency-Key, and nothing else does', () => {
   const parametersOf = (path: string, method: string) =>
     Object.values(Object(at(document, 'paths', path, method, 'parameters') ?? []) as object)
   const keyed = operations.filter(({ path, method }) =>
@@ -328,7 +344,7 @@ test('every POST but those of OAuth takes an Idempotency-Key, and nothing else d
       (parameter) => at(parameter, 'in') === 'header' && at(parameter, 'name') === 'idempotency-key',
     ),
   )
-  const posts = operations.filter(({ path, method }) => method === 'POST' && !path.startsWith('/v1/auth/oauth/'))
+  const posts = operations.filter(({ method, scopes }) => method === 'POST' && scopes !== undefined)
   expect(posts.length).toBeGreaterThan(5)
   expect(keyed).toEqual(posts)
 })
@@ -447,6 +463,21 @@ async function recordPaths(): Promise<ReadonlyMap<string, string>> {
   }
   const delivered = (await expecting(200, api.call(`${deliveriesPath}?status=delivered&limit=1`))).body
   const paths = new Map(Object.entries(ids).map(([path, id]) => [path, path.replace('{id}', id)]))
+  const settings = '/v1/notifications'
+  const recipientRule = { type: 'user', path: 'userId' }
+  const rule = { eventType: 'users.created', templateCode: 'users.created', recipientRule }
+  const suppressed = { channel: 'email', address: 'nobody@example.org', reason: 'Asked by phone' }
+  for (const [path, body] of [
+    [`${settings}/admin/subscriptions`, rule],
+    [`${settings}/admin/suppressions`, suppressed],
+  ] as const) {
+    paths.set(`${path}/{id}`, (await expecting(201, api.call(path, { body }))).headers.get('location') ?? '')
+  }
+  paths.set(`${settings}/{id}`, notificationPath)
+  const preferences = `${settings}/preferences/${textAt(user, 'id')}`
+  const optOut = [{ category: 'marketing', channel: 'email', optedOut: true }]
+  await expecting(200, api.call(preferences, { method: 'PUT', body: optOut }))
+  paths.set(`${settings}/preferences/{userId}`, preferences)
   paths.set('/v1/notifications/admin/templates/{code}', '/v1/notifications/admin/templates/users.created')
   paths.set('/v1/users/by-external-id/{externalId}', `/v1/users/by-external-id/${textAt(user, 'externalId')}`)
   const decided = await decideConsent(api, ids['/v1/clinical-api/patients/{id}'], terms, 'denied')
@@ -504,6 +535,7 @@ test('the document has If-None-Match for a 304, If-Match for a 412, and Prefer f
   ).toEqual([
     'cancelAiReview',
     'changeMe',
+    'changeNotificationSubscription',
     'changeOauthClient',
     'changeRole',
     'changeUser',
@@ -511,11 +543,14 @@ test('the document has If-None-Match for a 304, If-Match for a 412, and Prefer f
     'correctPatient',
     'deactivateUser',
     'deleteConsentType',
+    'deleteNotificationSubscription',
     'deleteOauthClient',
     'deleteRole',
     'deleteWebhookSubscription',
     'putNotificationTemplate',
     'removeOauthClientSecret',
+    'removeSuppression',
+    'setNotificationPreferences',
     'submitAssessment',
     'submitImage',
     'supersedeAiReview',

@@ -75,8 +75,15 @@ beforeAll(async () => {
   const template = { category: 'operational', phi: false, bodyTemplate: 'The owner’s.' }
   const code = 'of-the-owner'
   await expecting(201, owner.call(`/v1/notifications/admin/templates/${code}`, { method: 'PUT', body: template }))
+  const notification = { templateCode: code, recipient: { type: 'email', ref: 'ward@example.org' }, variables: {} }
+  const sent = {
+    id: textAt((await expecting(202, owner.call('/v1/notifications', { body: notification }))).body, 'id'),
+  }
   owned = {
+    getNotification: sent,
+    retryFailedNotification: sent,
     ...(await ownedUsers()),
+    ...(await ownedSettings()),
     getNotificationTemplate: { code },
     previewNotificationTemplate: { code },
     getOauthClient: { id: client },
@@ -125,13 +132,31 @@ beforeAll(async () => {
 afterAll(() => platform.stop())
 
 const asAdmin = (org: string) => ({
-  'x-actor-context': actorContext(org, ['auth:admin', 'consents:admin', 'users:admin']),
+  'x-actor-context': actorContext(org, ['auth:admin', 'consents:admin', 'notifications:admin', 'users:admin']),
 })
 
 async function newClient(): Promise<string> {
   const body = { name: 'Client', scopes: ['cases:read'] }
   const { body: record } = await expecting(201, owner.call('/v1/auth/clients', { body, headers: asAdmin(orgId) }))
   return textAt(record, 'client_id')
+}
+
+/** Two rules and two suppressed addresses, of which one each is removed. */
+async function ownedSettings() {
+  const create = async (path: string, body: unknown) => ({
+    id: textAt((await expecting(201, owner.call(`/v1/notifications/admin/${path}`, { body }))).body, 'id'),
+  })
+  const recipientRule = { type: 'user', path: 'userId' }
+  const rule = { eventType: 'users.created', templateCode: 'users.created', recipientRule }
+  const suppress = (address: string) => create('suppressions', { channel: 'email', address, reason: 'Asked by phone' })
+  const standing = await create('subscriptions', rule)
+  return {
+    getNotificationSubscription: standing,
+    changeNotificationSubscription: standing,
+    deleteNotificationSubscription: await create('subscriptions', rule),
+    getSuppression: await suppress('one@example.org'),
+    removeSuppression: await suppress('two@example.org'),
+  }
 }
 
 /** A user for each operation that changes one for good. */
@@ -161,6 +186,8 @@ async function ownedUsers() {
     changeRole: role,
     deleteRole: doomedRole,
     getUser: shown.user,
+    getNotificationPreferences: { userId: shown.user.id },
+    setNotificationPreferences: { userId: shown.user.id },
     changeUser: shown.user,
     getUserByExternalId: { externalId: shown.externalId },
     getActorContext: shown.user,
@@ -212,6 +239,12 @@ const needed = (): Readonly<Record<string, Needed>> => ({
   publishConsentTextVersion: { body: textVersion, own: 201 },
   updateConsentType: { body: {} },
   previewNotificationTemplate: { body: { variables: {} } },
+  // It has not failed.
+  retryFailedNotification: { own: 409 },
+  changeNotificationSubscription: { body: {} },
+  deleteNotificationSubscription: { own: 204 },
+  removeSuppression: { own: 204 },
+  setNotificationPreferences: { body: [] },
   correctPatient: { body: {} },
   deleteConsentType: { own: 409 },
   changeOauthClient: { body: {} },
@@ -260,7 +293,7 @@ function formOf({ status, headers, body }: ApiAnswer): string {
 }
 
 /** A client of an organisation lacks the scope, whatever the id. */
-const platformOnly = ['getUserContact']
+const platformOnly = ['getPatientContact', 'getUserContact']
 /** It creates a template of the caller’s own organisation. */
 const creating = ['putNotificationTemplate']
 
@@ -398,6 +431,12 @@ test('lists contain the own organisation only', async () => {
     `/v1/clinical-api/images?patient_id=${patientId}`,
     '/v1/clinical-api/webhook-subscriptions',
     '/v1/clinical-api/patients?identifier=mrn|of%20the%20owner',
+    '/v1/notifications/admin/subscriptions',
+    '/v1/notifications/admin/suppressions',
+    '/v1/notifications',
+    '/v1/notifications?recipientRef=ward@example.org',
+    '/v1/notifications/admin/queue/failed',
+    '/v1/notifications/admin/inbox',
   ]) {
     expect(at((await expecting(200, stranger.call(path))).body, 'data')).toEqual([])
   }

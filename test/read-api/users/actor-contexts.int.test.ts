@@ -37,7 +37,7 @@ const claiming = ({ userId, organisationId }: GivenMembership) =>
   unsigned({
     user_id: userId,
     org_id: organisationId,
-    permissions: ['auth:admin', 'consents:admin', 'users:admin'],
+    permissions: ['auth:admin', 'consents:admin', 'notifications:admin', 'users:admin'],
   })
 
 async function outcome(process: UsersProcess, context: string, path = '/v1/admin/users'): Promise<string> {
@@ -69,7 +69,7 @@ describe('an actor context', () => {
       user_type: 'clinician',
       org_id: clinic.orgId,
       role: 'Administrator',
-      permissions: ['auth:admin', 'consents:admin', 'users:admin'],
+      permissions: ['auth:admin', 'consents:admin', 'notifications:admin', 'users:admin'],
       product_ids: [ids.product],
       practitioner: {
         professional_id: 'canary-professional-id',
@@ -226,7 +226,7 @@ describe.each(['here', 'elsewhere'] as const)('resolve with the users service %s
     await eventually(context, '200')
 
     const role = { roleId: clinic.administrator, organisationId: clinic.orgId, name: 'Administrator', isDefault: false }
-    const all = ['auth:admin', 'consents:admin', 'users:admin']
+    const all = ['auth:admin', 'consents:admin', 'notifications:admin', 'users:admin']
     const less = { ...role, permissions: ['auth:admin'], addedPermissions: [], removedPermissions: ['users:admin'] }
     await api.tell(organisationRoles.of(clinic.orgId), roleFact('RoleChanged', less))
     await eventually(context, '403 permission-missing')

@@ -25,7 +25,7 @@ export interface GivenMembership extends GivenUser {
 export async function givenOrganisation(
   { tell }: UsersApi,
   orgId: string = randomUUID(),
-  permissions: readonly string[] = ['auth:admin', 'consents:admin', 'users:admin'],
+  permissions: readonly string[] = ['auth:admin', 'consents:admin', 'notifications:admin', 'users:admin'],
 ): Promise<GivenOrganisation> {
   const organisationId = tenantOfFact(orgId)
   const [clinician, administrator] = [randomUUID(), randomUUID()]

@@ -16,6 +16,7 @@ import { createMockIdentityProvider } from '../../../processes/adapters/mock-ide
 import { usersChannel } from '../../../processes/users/users.channel.ts'
 import { createRelay } from '../../../processes/relay/relay.ts'
 import { readModels } from '../../../projections/registry.ts'
+import { notificationsProjector } from '../../../projections/notifications/notifications.projector.ts'
 import { usersProjector } from '../../../projections/users/users.projector.ts'
 import { createReadPositions } from '../../../projections/runtime/read-positions.ts'
 import { createProjectionRunner } from '../../../projections/runtime/runner.ts'
@@ -70,14 +71,14 @@ export interface UsersApi {
   /** Headers of a client: of an organisation, or of the platform for null. */
   token(orgId: string | null, scopes?: readonly string[]): Promise<Headers>
   /** Headers of a trusted client of the organisation with an actor context. */
-  actor(context: string, orgId?: string | null): Promise<Headers>
+  actor(context: string, orgId?: string | null, scopes?: readonly string[]): Promise<Headers>
   close(): Promise<void>
 }
 
 export const bootstrap = { 'x-admin-api-secret': adminSecret }
 export const serviceClient = { SERVICE_CLIENT_ID: randomUUID(), SERVICE_CLIENT_SECRET: 'a-service-client-secret' }
 
-const served: readonly string[] = ['user-management', 'consent', 'auth']
+const served: readonly string[] = ['user-management', 'consent', 'auth', 'notifications']
 
 export async function openUsersApi(
   identityProvider: IdentityProvider = createMockIdentityProvider(),
@@ -157,13 +158,14 @@ export async function openUsersApi(
     world,
     async tell(target, ...events) {
       const { position } = await execute(world.store, target, () => events, contextOf(world))
-      if (position !== undefined) await reads.waitFor(position, [usersProjector.name], 15_000)
+      if (position !== undefined)
+        await reads.waitFor(position, [usersProjector.name, notificationsProjector.name], 15_000)
     },
     startProcess,
     listen: ({ t }) => t.app.listen({ host: '127.0.0.1', port: 0 }),
     token: (orgId, scopes = []) => headersOf(orgId, scopes, false),
-    actor: async (context, orgId = world.orgId) => ({
-      ...(await headersOf(orgId, [], true)),
+    actor: async (context, orgId = world.orgId, scopes = []) => ({
+      ...(await headersOf(orgId, scopes, true)),
       'x-actor-context': context,
     }),
     close: async () => {

@@ -4,7 +4,7 @@ import { users } from '../../../streams/user/aggregate.ts'
 import { organisationRoles } from '../../../streams/organisation-roles/aggregate.ts'
 import { permissions } from '../../../streams/permission/aggregate.ts'
 import { at, ids } from '../../streams/facts.ts'
-import { permissionFact, roleFact, userFact } from '../../streams/user-facts.ts'
+import { patientAccount, permissionFact, roleFact, userFact } from '../../streams/user-facts.ts'
 import {
   changeStatus,
   givenMember,
@@ -226,6 +226,29 @@ describe('look-ups', () => {
     )
   })
 
+  test('of a patient find the only active member, and nobody if there are two', async () => {
+    const reader = await api.token(null, ['users:contact'])
+    const patientId = randomUUID()
+    const url = `/v1/users/by-clinical-patient/${patientId}/contact`
+    const inClinic = `${url}?org_id=${clinic.orgId}`
+    const changed = { patientAccount: patientAccount(patientId), members: ['patientAccount'] }
+    const become = async (user: GivenUser) =>
+      api.tell(users.of(user.userId), userFact('UserChanged', { ...changed, userId: user.userId }))
+    expect(outcomeOf(await one.get(inClinic, reader))).toBe('404 not-found')
+    const patient = await givenMember(api, clinic)
+    const twin = await givenMember(api, clinic)
+    const abroad = await givenMember(api, hospital)
+    for (const user of [patient, twin, abroad]) await become(user)
+    expect(outcomeOf(await one.get(inClinic, reader))).toBe('404 not-found')
+    await changeStatus(api, twin, 'UserDeactivated', [clinic.orgId])
+    const current = { ...reader, 'cache-control': 'no-cache' }
+    expect(await one.get(inClinic, current)).toMatchObject({ status: 200, body: { userId: patient.userId } })
+    expect(outcomeOf(await one.get(url, reader))).toBe('400 org-required')
+    expect(outcomeOf(await one.get(url, await api.token(clinic.orgId, ['users:contact'])))).toBe(
+      '403 platform-client-required',
+    )
+  })
+
   test('of the own user need an actor context', async () => {
     const context = unsigned({ user_id: administrator.userId, org_id: clinic.orgId, permissions: [] })
     const { status, body } = await one.get('/v1/users/me', await api.actor(context))
@@ -235,7 +258,7 @@ describe('look-ups', () => {
         id: administrator.userId,
         memberships: [{ organisationId: clinic.orgId }],
         roles: [{ id: clinic.administrator, name: 'Administrator' }],
-        permissions: ['auth:admin', 'consents:admin', 'users:admin'],
+        permissions: ['auth:admin', 'consents:admin', 'notifications:admin', 'users:admin'],
       },
     })
     expect(outcomeOf(await one.get('/v1/users/me', await api.token(clinic.orgId)))).toBe('403 actor-context-missing')
@@ -261,7 +284,7 @@ describe('roles and permissions', () => {
       name: 'Administrator',
       description: 'Sees patients',
       isDefault: false,
-      permissions: ['auth:admin', 'consents:admin', 'users:admin'],
+      permissions: ['auth:admin', 'consents:admin', 'notifications:admin', 'users:admin'],
       createdAt: at(0),
       updatedAt: at(0),
     })
@@ -272,8 +295,8 @@ describe('roles and permissions', () => {
       const { body } = await one.get(`/v1/permissions${query}`, await api.token(clinic.orgId))
       return (body as { data: { permission: string }[] }).data.map(({ permission }) => permission)
     }
-    const reserved = ['auth:admin', 'consents:admin', 'users:admin']
-    expect(await texts()).toEqual(['auth:admin', 'clinic:patients:read', 'consents:admin', 'users:admin'])
+    const reserved = ['auth:admin', 'consents:admin', 'notifications:admin', 'users:admin']
+    expect(await texts()).toEqual(['clinic:patients:read', ...reserved].toSorted())
     for (const name of ['service_id', 'serviceId']) {
       expect(await texts(`?${name}=platform`)).toEqual(reserved)
       expect(await texts(`?${name}=clinic`)).toEqual(['clinic:patients:read'])

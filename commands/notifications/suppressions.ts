@@ -1,0 +1,65 @@
+import { v5 } from 'uuid'
+import { noOrganisation, type TenantId } from '../../platform/kit/tenants.ts'
+import { suppressions, type SuppressionState } from '../../streams/suppression/aggregate.ts'
+import type { SuppressionEvent } from '../../streams/suppression/events.ts'
+import type { NotificationChannel } from '../../streams/types.ts'
+import { refused, type Decision } from '../handling/decision.ts'
+import type { CommandDependencies } from '../handling/dependencies.ts'
+import { comparedAddress } from '../users/user-reservations.ts'
+
+interface SuppressedAddress {
+  readonly channel: NotificationChannel
+  readonly address: string
+  /** Null: of the platform. */
+  readonly orgId: TenantId | null
+}
+
+type Hashing = { readonly vault: Pick<CommandDependencies['vault'], 'fingerprint'> }
+
+const suppressionIds = '6d3d1c0e-2f8b-5a43-8a55-6f0a3b9e7c21'
+
+/** Only who has the vault can tell whether an id is that of an address. */
+export function suppressionIdOf({ vault }: Hashing, { channel, address, orgId }: SuppressedAddress): string {
+  const compared = channel === 'email' ? comparedAddress(address.trim()) : address.trim()
+  const hash = vault.fingerprint(['suppression', orgId ?? noOrganisation, channel, compared].join('\0'))
+  return v5(hash, suppressionIds)
+}
+
+/** Whether the organisation or the platform suppresses the address. Reads the streams, so the answer is current. */
+export async function isSuppressed(
+  deps: Pick<CommandDependencies, 'store'> & Hashing,
+  { orgId, ...address }: SuppressedAddress & { readonly orgId: TenantId },
+): Promise<boolean> {
+  const states = [orgId, null].map(async (owner) => {
+    const id = suppressionIdOf(deps, { ...address, orgId: owner })
+    return (await deps.store.load(suppressions.of(owner ?? noOrganisation, id))).state
+  })
+  return (await Promise.all(states)).some(({ status }) => status === 'standing')
+}
+
+type Added = Extract<SuppressionEvent, { type: 'SuppressionAdded' }>['data']
+
+/** The fingerprint covers key and body. The key does not determine the id, so another key is another request. */
+export interface AddSuppression extends Omit<Added, 'addedAt'> {
+  readonly now: Date
+}
+
+export function addSuppression(
+  { now, ...entry }: AddSuppression,
+  state: SuppressionState,
+): Decision<SuppressionEvent, 'suppression-exists' | 'suppression-removed'> {
+  const { fingerprint } = entry
+  if (state.status !== 'absent' && fingerprint !== null && state.fingerprints.includes(fingerprint))
+    return state.status === 'standing' ? [] : refused('suppression-removed')
+  if (state.status === 'standing') return refused('suppression-exists')
+  return [{ type: 'SuppressionAdded', data: { ...entry, addedAt: now.toISOString() } }]
+}
+
+export function removeSuppression(
+  { changedBy, now }: { readonly changedBy: string; readonly now: Date },
+  state: SuppressionState,
+): Decision<SuppressionEvent, 'not-found'> {
+  if (state.status !== 'standing') return refused('not-found')
+  const { suppressionId, orgId } = state
+  return [{ type: 'SuppressionRemoved', data: { suppressionId, orgId, removedAt: now.toISOString(), changedBy } }]
+}

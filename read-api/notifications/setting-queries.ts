@@ -1,0 +1,77 @@
+import type { Pool } from '../../platform/database/database.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
+import {
+  notificationSettingsProjector,
+  notificationSubscriptionsTable,
+  preferencesTable,
+  suppressionsTable,
+} from '../../projections/notifications/notification-settings.projector.ts'
+import {
+  columnsOf,
+  oneView,
+  rowsOf,
+  rowsWithin,
+  rowsWithPlatform,
+  sortOrder,
+  tableOf,
+  viewsOf,
+  type Behind,
+} from '../tenant-rows.ts'
+import { getUser } from '../users/queries.ts'
+
+const n = columnsOf(notificationSubscriptionsTable, 'n')
+const s = columnsOf(suppressionsTable, 's')
+const p = columnsOf(preferencesTable, 'p')
+
+const rulesOldestFirst = sortOrder('asc', n.createdAt, n.subscriptionId)
+export const { placeOf: placeOfRule } = rulesOldestFirst
+const suppressionsOldestFirst = sortOrder('asc', s.addedAt, s.suppressionId)
+export const { placeOf: placeOfSuppression } = suppressionsOldestFirst
+
+export interface SettingFilters {
+  /** Leaves out the rows of the platform. */
+  readonly isOwnOnly: boolean
+}
+
+/** Null: the rows of every organisation and of the platform. */
+export async function listNotificationSubscriptions(
+  pool: Pool,
+  tenant: TenantId | null,
+  { isOwnOnly, eventType }: SettingFilters & { readonly eventType?: string | undefined },
+  page: Behind,
+) {
+  const within = isOwnOnly ? rowsWithin : rowsWithPlatform
+  const rows = within(notificationSettingsProjector, notificationSubscriptionsTable, 'n', tenant)
+  if (eventType !== undefined) rows.where(n.eventType, eventType)
+  return viewsOf(pool, rulesOldestFirst.page(rows, page))
+}
+
+export async function getNotificationSubscription(pool: Pool, tenant: TenantId | null, id: string) {
+  const rows = rowsWithPlatform(notificationSettingsProjector, notificationSubscriptionsTable, 'n', tenant)
+  return oneView(pool, rows.where(n.subscriptionId, id))
+}
+
+/** Null: the rows of every organisation and of the platform. */
+export async function listSuppressions(
+  pool: Pool,
+  tenant: TenantId | null,
+  { isOwnOnly }: SettingFilters,
+  page: Behind,
+) {
+  const within = isOwnOnly ? rowsWithin : rowsWithPlatform
+  const rows = within(notificationSettingsProjector, suppressionsTable, 's', tenant)
+  return viewsOf(pool, suppressionsOldestFirst.page(rows, page))
+}
+
+export async function getSuppression(pool: Pool, tenant: TenantId | null, id: string) {
+  const rows = rowsWithPlatform(notificationSettingsProjector, suppressionsTable, 's', tenant)
+  return oneView(pool, rows.where(s.suppressionId, id))
+}
+
+/**
+ * What a member of the organisation has set. Throws Problem `not-found` for a user that is no member, or `user-erased`.
+ */
+export async function getPreferences(pool: Pool, tenant: TenantId, userId: string) {
+  await getUser(pool, tenant, userId)
+  return viewsOf(pool, rowsOf(tableOf(notificationSettingsProjector, preferencesTable, 'p'), p).where(p.userId, userId))
+}
