@@ -6,6 +6,7 @@ import { casesProjector } from './clinical/cases.projector.ts'
 import { patientsProjector } from './clinical/patients.projector.ts'
 import { consentRecordsProjector } from './consent/consent-records.projector.ts'
 import { consentTypesProjector } from './consent/consent-types.projector.ts'
+import { foreignEventsProjector } from './foreign-events/foreign-events.projector.ts'
 import { imagesProjector } from './images/images.projector.ts'
 import type { Projector } from './runtime/projector.ts'
 import { usersProjector } from './users/users.projector.ts'
@@ -19,6 +20,7 @@ export const readModels: readonly Projector[] = [
   casesProjector,
   consentRecordsProjector,
   consentTypesProjector,
+  foreignEventsProjector,
   imagesProjector,
   oauthClientsProjector,
   oauthScopesProjector,

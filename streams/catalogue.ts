@@ -10,6 +10,7 @@ import { usersChannelStream } from './channels/users.ts'
 import { webhookChannelStream } from './channels/webhook.ts'
 import { consents } from './consent/aggregate.ts'
 import { consentTypes } from './consent-type/aggregate.ts'
+import { foreignEvents } from './foreign-event/aggregate.ts'
 import { images } from './image/aggregate.ts'
 import { oauthClients } from './oauth-client/aggregate.ts'
 import { organisationRoles } from './organisation-roles/aggregate.ts'
@@ -32,6 +33,7 @@ export const catalogue = createCatalogue([
   cases,
   consents,
   consentTypes,
+  foreignEvents,
   images,
   oauthClients,
   organisationRoles,

@@ -5,6 +5,7 @@ import { cases } from '../../streams/case/aggregate.ts'
 import { catalogue } from '../../streams/catalogue.ts'
 import { consentTypes } from '../../streams/consent-type/aggregate.ts'
 import { consents } from '../../streams/consent/aggregate.ts'
+import { foreignEvents } from '../../streams/foreign-event/aggregate.ts'
 import { images } from '../../streams/image/aggregate.ts'
 import { oauthClients } from '../../streams/oauth-client/aggregate.ts'
 import { oauthScopes } from '../../streams/oauth-scope/aggregate.ts'
@@ -26,6 +27,7 @@ import {
   webhookPublicFact,
 } from '../streams/channel-facts.ts'
 import * as facts from '../streams/facts.ts'
+import { foreignFact, foreignRecord } from '../streams/foreign-facts.ts'
 import { imageFact, ownImage } from '../streams/image-facts.ts'
 import { completeUser, permissionFact, roleFact, userFact, userIds, usersPublicFact } from '../streams/user-facts.ts'
 import { deliveryFact, recovery, recoveryFact, subscriptionFact } from '../streams/webhook-facts.ts'
@@ -40,6 +42,7 @@ const ownedStreams = [
   cases.of(ids.org, ids.case),
   consentTypes.of(ids.org, ids.consentType),
   consents.of(ids.org, ids.patient),
+  foreignEvents.of(foreignRecord),
   images.of(ids.org, ownImage),
   oauthClients.of(ids.client),
   oauthScopes.of(),
@@ -66,6 +69,7 @@ const dataOfTypes = new Map<string, object>(
     facts.projectionFact,
     facts.reservationFact,
     facts.scopeFact,
+    foreignFact,
     imageFact,
     slotFact,
     reviewFact,

@@ -14,6 +14,7 @@ const sources: Readonly<Record<string, readonly string[]>> = {
 
 /** A client of the platform belongs to no organisation, and a scope or a user to no organisation ever. */
 const owned: Readonly<Record<string, object>> = {
+  foreign_events: { channel: 'text', stream_revision: 'bigint' },
   oauth_clients: { org_id: { type: 'uuid', nullable: true }, stream_revision: 'bigint' },
   oauth_scopes: { service_id: 'text' },
   users: { user_id: 'uuid', stream_revision: 'bigint' },
