@@ -112,7 +112,7 @@ export function startProcessor({
     return relay
   })
   const foreignChannels = configuration.foreignChannels.map((channel) => {
-    const reader = new ChannelReader({ store, channel, pool, logger, failpoint: given.failpoint })
+    const reader = new ChannelReader({ store, channel, pool, logger, now, failpoint: given.failpoint })
     reader.start()
     stop.onStop('work', `foreign channel ${channel.name}`, () => reader.close())
     return reader

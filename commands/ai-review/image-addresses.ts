@@ -49,10 +49,15 @@ export function toReviewImages(given: readonly RequestedImage[]): {
   readonly images: ReviewImage[]
   readonly addresses: GivenAddress[]
 } {
-  const all = given.map(({ imageId, presignedUrl, presignedUrlExpiresAt, ...image }) => {
+  const all = given.map(({ imageId, imageType, deviceManufacturer, deviceModel, ...given }) => {
     const id = imageId.toLowerCase()
+    const { presignedUrl, presignedUrlExpiresAt } = given
+    const device = {
+      ...(deviceManufacturer === undefined ? {} : { deviceManufacturer }),
+      ...(deviceModel === undefined ? {} : { deviceModel }),
+    }
     const address = { imageId: id, presignedUrl, presignedUrlExpiresAt: new Date(presignedUrlExpiresAt).toISOString() }
-    return { image: { ...image, imageId: id, objectKey: null }, address }
+    return { image: { imageId: id, imageType, ...device, objectKey: null }, address }
   })
   return { images: all.map(({ image }) => image), addresses: all.map(({ address }) => address) }
 }

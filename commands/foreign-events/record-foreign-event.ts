@@ -35,8 +35,16 @@ export function recordForeignEvent(
   return state.status === 'absent' ? [event] : []
 }
 
+/** Records that an event cannot be acted on any more: its data was erased. */
+export function rejectErased({ now }: { readonly now: Date }, state: ForeignEventState): Decision<ForeignEvent> {
+  if (state.status !== 'received' || state.data !== null) return []
+  const { status: _, orgId: __, organisationIds: ___, phiSubject: ____, data: _____, ...place } = state
+  const rejected = { reason: 'erased' as const, pointer: null, receivedAt: now.toISOString() }
+  return [{ type: 'ForeignEventRejected', data: { ...place, ...rejected } }]
+}
+
 /** The record of a foreign event: received, or rejected with the reason. */
-export function foreignEventOf(channel: ForeignChannel, message: ForeignMessage): ForeignEvent {
+export function foreignEventOf(channel: ForeignChannel, message: ForeignMessage, now: Date): ForeignEvent {
   const recordId = foreignEventId(channel.name, message.id)
   const isTypeReadable = /^[\x20-\x7e]{1,200}$/.test(message.type)
   const place = {
@@ -46,6 +54,7 @@ export function foreignEventOf(channel: ForeignChannel, message: ForeignMessage)
     eventId: message.id,
     eventType: isTypeReadable ? message.type : '',
     publishedAt: message.created.toISOString(),
+    receivedAt: now.toISOString(),
   }
   const rejected = (reason: RejectionReason, pointer: string | null = null): ForeignEvent => ({
     type: 'ForeignEventRejected',
@@ -64,6 +73,7 @@ export function foreignEventOf(channel: ForeignChannel, message: ForeignMessage)
   if (message.type === 'ai_review.requested') {
     const read = readForeignRequest(data)
     if ('fault' in read) return rejected('malformed', read.fault.slice(0, 200))
+    if (organisationIds.length !== 1) return rejected('malformed', '/orgId')
   }
   const orgId = organisationIds.length === 1 ? (organisationIds[0] ?? null) : null
   const patientId = orgId === null ? undefined : patientOf(data)

@@ -22,6 +22,7 @@ export interface ChannelReaderOptions {
   readonly pool: Pool
   readonly logger: Logger
   readonly failpoint: Failpoint
+  readonly now: () => Date
   /** Milliseconds between two reads of a channel without news. Default 1,000. */
   readonly pollMs?: number
   readonly standbyMs?: number
@@ -131,8 +132,8 @@ export class ChannelReader {
   }
 
   async #record(message: ForeignMessage): Promise<void> {
-    const { store, channel, logger } = this.#options
-    const event = foreignEventOf(channel, message)
+    const { store, channel, logger, now } = this.#options
+    const event = foreignEventOf(channel, message, now())
     const { foreignEventId: commandId } = event.data
     // The key that encrypts the data of an event without one organisation is kept under none.
     const orgId = event.type === 'ForeignEventReceived' ? (event.data.orgId ?? noOrganisation) : undefined

@@ -72,8 +72,10 @@ function evolve(state: AiReviewState, event: AiReviewEvent): AiReviewState {
   }
   if (state.status === 'absent') return state
   switch (event.type) {
-    case 'AiReviewStarted':
-      return { ...state, isStarted: true, patientId: event.data.patientId }
+    case 'AiReviewStarted': {
+      const { patientId, addresses } = event.data
+      return { ...state, isStarted: true, patientId, addresses: addresses ?? state.addresses }
+    }
     case 'AiReviewCallAttempted': {
       const { attemptId, call, imageId, leaseUntil } = event.data
       // An attempt without an outcome leaves the provider's case unknown. Later calls do not change that.

@@ -4,7 +4,8 @@ import { Id, Instant, Nullable, OrgId } from '../types.ts'
 
 /**
  * Why an event was skipped. `organisation`: a member for the organisation is no UUID. `organisation-not-trusted`: the
- * channel is not trusted for that organisation. `malformed`: the data breaks the schema of its type.
+ * channel is not trusted for that organisation. `malformed`: the data breaks the schema of its type. `erased`: the data
+ * was received, but its key was destroyed before the platform acted on it.
  */
 export const RejectionReason = Type.Enum([
   'type',
@@ -14,6 +15,7 @@ export const RejectionReason = Type.Enum([
   'organisation',
   'organisation-not-trusted',
   'malformed',
+  'erased',
 ])
 export type RejectionReason = Static<typeof RejectionReason>
 
@@ -27,6 +29,8 @@ const place = {
   eventType: Type.String({ maxLength: 200 }),
   /** When the event store stored it on the foreign channel, by the clock of the event store. */
   publishedAt: Instant,
+  /** When the platform read it, by the clock of the platform. */
+  receivedAt: Instant,
 }
 
 export const foreignEventEvents = {

@@ -91,6 +91,7 @@ for (const { type, data } of [
   facts.caseFact('CaseOpened', { customFields: { ward: 'canary-field' } }),
   slotFact('AiReviewSlotClaimed', givenImages),
   reviewFact('AiReviewRequested', givenImages),
+  reviewFact('AiReviewStarted', { addresses: givenImages.addresses }),
   completeUser,
   userFact('UserChanged', { patientAccount: completeUser.data.patientAccount }),
 ])

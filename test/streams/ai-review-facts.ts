@@ -72,7 +72,7 @@ export const slotFact = factsOf<AiReviewSlotEvent>({
 
 export const reviewFact = factsOf<AiReviewEvent>({
   AiReviewRequested: { ...reviewRequest, requestedAt: at(2) },
-  AiReviewStarted: { aiReviewId: ids.review, patientId: ids.patient, startedAt: at(3) },
+  AiReviewStarted: { aiReviewId: ids.review, patientId: ids.patient, addresses: null, startedAt: at(3) },
   AiReviewCallAttempted: {
     aiReviewId: ids.review,
     attemptId: ids.attempt,

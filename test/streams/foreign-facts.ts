@@ -31,6 +31,7 @@ const place = {
   eventId: ids.event,
   eventType: 'ai_review.requested',
   publishedAt: at(1),
+  receivedAt: at(2),
 }
 
 export const foreignFact = factsOf<ForeignEvent>({

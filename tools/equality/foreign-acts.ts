@@ -8,7 +8,12 @@ export const receiveForeignEvent: Act = (story, random, text) => {
   const orgId = tenantOfFact(story.id(random).toLowerCase())
   const eventId = story.id(random).toLowerCase()
   const recordId = foreignEventId(foreignChannel, eventId)
-  const place = { foreignEventId: recordId, eventId, publishedAt: story.instant(random) }
+  const place = {
+    foreignEventId: recordId,
+    eventId,
+    publishedAt: story.instant(random),
+    receivedAt: story.instant(random),
+  }
   const { stream } = foreignEvents.of(recordId)
   const data = JSON.stringify({ text })
   const received = { ...place, orgId, organisationIds: [orgId], phiSubject: recordId, data }

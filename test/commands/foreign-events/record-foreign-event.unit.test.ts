@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import {
   foreignEventOf,
   recordForeignEvent,
+  rejectErased,
   type ForeignChannel,
   type ForeignMessage,
 } from '../../../commands/foreign-events/record-foreign-event.ts'
@@ -10,6 +11,7 @@ import { at, ids } from '../../streams/facts.ts'
 import { foreignChannel, foreignFact, foreignRequest } from '../../streams/foreign-facts.ts'
 import { given } from '../../support/given-decider.ts'
 
+const now = new Date(at(2))
 const everyone: ForeignChannel = { name: foreignChannel, organisations: null }
 const onlyOrg: ForeignChannel = { name: foreignChannel, organisations: [ids.org] }
 
@@ -21,22 +23,35 @@ function message(data: unknown, changes: Partial<ForeignMessage> = {}): ForeignM
 
 const arrived = (data: unknown) => message(data, { type: 'visit.booked' })
 const outcomeOf = (channel: ForeignChannel, given: ForeignMessage) => {
-  const event = foreignEventOf(channel, given)
+  const event = foreignEventOf(channel, given, now)
   return event.type === 'ForeignEventRejected' ? event.data.reason : event.data
 }
 
 describe('an event of a foreign channel', () => {
   it('is recorded once, with its data as text', () => {
-    const event = foreignEventOf(everyone, message(foreignRequest))
+    const event = foreignEventOf(everyone, message(foreignRequest), now)
     expect(event).toEqual(foreignFact('ForeignEventReceived'))
     given(foreignEvents).when(recordForeignEvent, { event }).thenEvents([event])
   })
 
   it('with a fault is recorded once, without its data', () => {
     const [image] = foreignRequest.images
-    const event = foreignEventOf(everyone, message({ ...foreignRequest, images: [{ ...image, imageType: 'X-RAY' }] }))
+    const event = foreignEventOf(
+      everyone,
+      message({ ...foreignRequest, images: [{ ...image, imageType: 'X-RAY' }] }),
+      now,
+    )
     expect(event).toEqual(foreignFact('ForeignEventRejected'))
     given(foreignEvents).when(recordForeignEvent, { event }).thenEvents([event])
+  })
+
+  it('that was erased before the platform acted on it is rejected once', () => {
+    const erased = foreignFact('ForeignEventReceived', { data: null })
+    const rejected = foreignFact('ForeignEventRejected', { reason: 'erased', pointer: null, receivedAt: at(9) })
+    given(foreignEvents, erased)
+      .when(rejectErased, { now: new Date(at(9)) })
+      .thenEvents([rejected])
+    given(foreignEvents, foreignFact('ForeignEventReceived')).when(rejectErased, { now }).thenNothing()
   })
 
   it.each([
@@ -53,7 +68,7 @@ describe('an event of a foreign channel', () => {
     expect(outcomeOf(everyone, arrived(nested(33)))).toBe('too-deep')
     expect(outcomeOf(everyone, arrived(nested(50_000)))).toBe('too-large')
     expect(outcomeOf(everyone, arrived({ a: 'x'.repeat(256 * 1024) }))).toBe('too-large')
-    expect(foreignEventOf(everyone, message({}, { type: 'x'.repeat(201) })).data).toMatchObject({
+    expect(foreignEventOf(everyone, message({}, { type: 'x'.repeat(201) }), now).data).toMatchObject({
       reason: 'type',
       eventType: '',
     })
@@ -93,14 +108,15 @@ describe('a foreign request for a review', () => {
     ['/images/0/presignedUrlExpiresAt', { images: [{ ...image, presignedUrlExpiresAt: 'tomorrow' }] }],
     ['/images/1/imageId', { images: [image, image] }],
     ['/correlationId', { correlationId: 17 }],
+    ['/orgId', { organisationId: ids.otherOrg }],
   ])('is rejected for a fault at %s', (pointer, changes) => {
-    const { data } = foreignEventOf(everyone, message({ ...foreignRequest, ...changes }))
+    const { data } = foreignEventOf(everyone, message({ ...foreignRequest, ...changes }), now)
     expect(data).toMatchObject({ reason: 'malformed', pointer })
   })
 
   it('may have members that the specification does not name, and no correlation id', () => {
     const { correlationId: _, ...rest } = foreignRequest
     const data = { ...rest, urgency: 'high', images: [{ ...image, zoom: 2 }] }
-    expect(foreignEventOf(everyone, message(data)).type).toBe('ForeignEventReceived')
+    expect(foreignEventOf(everyone, message(data), now).type).toBe('ForeignEventReceived')
   })
 })

@@ -42,6 +42,7 @@ function start(channel: string, options: Partial<ChannelReaderOptions> = {}): Ch
     pool,
     logger: silentLogger,
     failpoint: () => undefined,
+    now: world.now,
     pollMs: 10,
     standbyMs: 20,
     ...options,
