@@ -1,4 +1,5 @@
 import { aiReviews } from './ai-review/aggregate.ts'
+import { aiReviewAccesses } from './ai-review-access/aggregate.ts'
 import { aiReviewSlots } from './ai-review-slot/aggregate.ts'
 import { assessments } from './assessment/aggregate.ts'
 import { cases } from './case/aggregate.ts'
@@ -28,6 +29,7 @@ import { webhookSubscriptions } from './webhook-subscriptions/aggregate.ts'
 /** All event types. The start fails on a duplicate type, and on a type with PHI but without a subject. */
 export const catalogue = createCatalogue([
   aiReviews,
+  aiReviewAccesses,
   aiReviewSlots,
   assessments,
   cases,

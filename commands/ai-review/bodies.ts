@@ -38,6 +38,23 @@ export const SupersedeAiReviewBody = Type.Object(
 )
 export type SupersedeAiReviewBody = Static<typeof SupersedeAiReviewBody>
 
+export const CreateAiReviewBody = Type.Object(
+  {
+    caseId: Uuid,
+    productId: Type.Optional(Uuid),
+    patientId: Type.Optional(Type.String({ format: 'uuid', description: 'Must be the patient of the case' })),
+    images: GivenImages({ hasUnknownMembers: false }),
+    supersede: Type.Optional(Type.Boolean({ description: 'Replace the review that holds the slot' })),
+    correlationId: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Free of personal data' })),
+  },
+  { $id: 'CreateAiReviewBody', additionalProperties: false },
+)
+
+export const CreateAiReviewReply = Type.Object(
+  { aiReviewId: Uuid, status: AiReviewStatus },
+  { $id: 'CreateAiReviewReply' },
+)
+
 export const SupersedeAiReviewReply = Type.Object(
   { aiReviewId: Uuid, status: AiReviewStatus, supersededAiReviewId: Uuid },
   { $id: 'SupersedeAiReviewReply' },

@@ -63,7 +63,8 @@ export const aiReviewProcess = defineProcess<
         ? [todo.schedule('claim-foreign', data.foreignEventId, { at: data.receivedAt })]
         : [],
     ForeignEventRejected: ({ data }, todo) => [todo.clear(data.foreignEventId, 'claim-foreign')],
-    AiReviewRequestAnswered: ({ data }, todo) => [todo.clear(data.requestEventId)],
+    AiReviewRequestAnswered: ({ data: { requestEventId } }, todo) =>
+      requestEventId === null ? [] : [todo.clear(requestEventId)],
     AiReviewSlotClaimed: ({ data: { aiReviewId, caseId, productId, requestEventId, claimedAt } }, todo) => {
       const at = new Date(Date.parse(claimedAt) + openGraceMs).toISOString()
       return [

@@ -1,3 +1,4 @@
+import { aiReviewAccesses } from '../../streams/ai-review-access/aggregate.ts'
 import { aiReviewSlots } from '../../streams/ai-review-slot/aggregate.ts'
 import { aiReviews } from '../../streams/ai-review/aggregate.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
@@ -18,7 +19,7 @@ import { users } from '../../streams/user/aggregate.ts'
 import { webhookDeliveries } from '../../streams/webhook-delivery/aggregate.ts'
 import { webhookRecoveries } from '../../streams/webhook-recovery/aggregate.ts'
 import { webhookSubscriptions } from '../../streams/webhook-subscriptions/aggregate.ts'
-import { givenImages, reviewFact, slotFact } from '../streams/ai-review-facts.ts'
+import { accessFact, givenImages, reviewFact, slotFact } from '../streams/ai-review-facts.ts'
 import {
   assessmentPublicFact,
   clinicalPublicFact,
@@ -37,6 +38,7 @@ const { ids } = facts
 /** The streams of the story in `facts.ts`. A channel has one stream, which is its category. */
 const ownedStreams = [
   aiReviews.of(ids.org, ids.review),
+  aiReviewAccesses.of(ids.org, ids.review),
   aiReviewSlots.of(ids.org, ids.case, ids.product),
   assessments.of(ids.org, ids.assessment),
   cases.of(ids.org, ids.case),
@@ -71,6 +73,7 @@ const dataOfTypes = new Map<string, object>(
     facts.scopeFact,
     foreignFact,
     imageFact,
+    accessFact,
     slotFact,
     reviewFact,
     deliveryFact,

@@ -1,3 +1,4 @@
+import type { AiReviewAccessEvent } from '../../streams/ai-review-access/events.ts'
 import type { AiReviewSlotEvent } from '../../streams/ai-review-slot/events.ts'
 import type { AiReviewEvent, Lesion } from '../../streams/ai-review/events.ts'
 import { at, factsOf, hash, ids } from './facts.ts'
@@ -66,8 +67,13 @@ export const slotFact = factsOf<AiReviewSlotEvent>({
     caseId: ids.case,
     productId: ids.product,
     requestEventId: ids.event,
+    request: null,
     answeredAt: at(3),
   },
+})
+
+export const accessFact = factsOf<AiReviewAccessEvent>({
+  AiReviewRawRead: { aiReviewId: ids.review, clientId: ids.client, userId: null, readAt: at(60) },
 })
 
 export const reviewFact = factsOf<AiReviewEvent>({

@@ -254,7 +254,7 @@ function formOf({ status, headers, body }: ApiAnswer): string {
 }
 
 /** A client of an organisation lacks the scope, whatever the id. */
-const platformOnly = ['getUserContact']
+const platformOnly = ['getRawAiReview', 'getUserContact']
 
 test('the list of routes with ids is complete', () => {
   const withIds = operations.filter(
@@ -320,14 +320,16 @@ test('ids of another organisation in bodies and queries are unknown', async () =
   const own = await createConsentTerms(stranger, strangerOrgId)
   const theirs = await registerPatient(stranger)
   const photo = await photograph()
-  const posts = (patient: string, terms: typeof consent): readonly (readonly [string, unknown])[] => [
+  const ownCase = owned['getCase']?.['id'] ?? ''
+  const posts = (patient: string, terms: typeof consent, caseId: string): readonly (readonly [string, unknown])[] => [
+    ['/v1/ai-reviews', { caseId, images: [freshImage] }],
     ['/v1/clinical-api/cases', { patient_id: patient }],
     ['/v1/clinical-api/images', { patient_id: patient, ...declaredImage }],
     ['/v1/clinical-api/assessments', assessmentBody(patient, [photo])],
     [`/v1/patients/${theirs}/consents`, { ...terms, decision: 'granted' }],
   ]
-  const unknown = posts(unknownId, { consent_type_id: unknownId, text_version_id: unknownId })
-  for (const [place, [path, body]] of posts(patientId, consent).entries()) {
+  const unknown = posts(unknownId, { consent_type_id: unknownId, text_version_id: unknownId }, unknownId)
+  for (const [place, [path, body]] of posts(patientId, consent, ownCase).entries()) {
     const headers = { 'x-request-id': 'a-request' }
     const foreign = await stranger.call(path, { body, headers })
     expect([path, foreign.status]).toEqual([path, 404])
