@@ -29,6 +29,7 @@ import { errorCode } from '../platform/kit/error-codes.ts'
 import { requireBucket } from './bucket-check.ts'
 import { openActorReader } from './actor-contexts.ts'
 import { addHealthChecks } from './health-checks.ts'
+import { requireForeignChannels } from './foreign-events.ts'
 import { createIdentityProvider, requireIdentityProvider } from './identity-provider.ts'
 import { reachabilityChecks, requireMailServer } from './notification-senders.ts'
 import { startProcessor } from './processor.ts'
@@ -83,6 +84,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const runsProcessor = roles.includes('processor')
   if (runsApi || runsProcessor) requireIdentityProvider(configuration)
   if (runsProcessor) requireMailServer(configuration)
+  requireForeignChannels(configuration)
   const databaseUrl = required(configuration.databaseUrl, 'DATABASE_URL')
   const vaultUrl = required(configuration.vaultDatabaseUrl, 'VAULT_DATABASE_URL')
 
@@ -163,6 +165,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     runner,
     served,
     relays: processor?.relays ?? [],
+    foreignChannels: processor?.foreignChannels ?? [],
     provider: processor?.provider,
     runsProcessor,
     areStepsWaiting,

@@ -8,6 +8,7 @@ import { createReviewSupersession } from '../processes/adapters/review-supersess
 import { createWebhookSender } from '../processes/adapters/webhook-sender.ts'
 import { createWebhookSignatures } from '../processes/adapters/webhook-signatures.ts'
 import type { ProcessDependencies } from '../processes/dependencies.ts'
+import { ChannelReader, type ChannelReaderStatus } from '../processes/foreign-events/channel-reader.ts'
 import { createSweep } from '../processes/housekeeping/sweep-objects.ts'
 import { startSweeps, sweepSchedule } from '../processes/housekeeping/sweeps.ts'
 import { channels, processes } from '../processes/registry.ts'
@@ -46,6 +47,7 @@ export interface ProcessorOptions {
 /** The processor role. Relays run from its start; steps run after `beginSteps`. */
 export interface Processor {
   readonly relays: readonly { status(): RelayStatus }[]
+  readonly foreignChannels: readonly { status(): ChannelReaderStatus }[]
   readonly provider: Pick<Provider, 'server'>
   readonly senders: NotificationSenders
   /**
@@ -117,6 +119,12 @@ export function startProcessor({
     stop.onStop('work', `relay ${channel.stream}`, () => relay.close())
     return relay
   })
+  const foreignChannels = configuration.foreignChannels.map((channel) => {
+    const reader = new ChannelReader({ store, channel, pool, logger, now, failpoint: given.failpoint })
+    reader.start()
+    stop.onStop('work', `foreign channel ${channel.name}`, () => reader.close())
+    return reader
+  })
   const sweeps = startSweeps({
     sweep: createSweep({ store, objects, configuration, now }),
     schedule: sweepSchedule(configuration),
@@ -127,6 +135,7 @@ export function startProcessor({
   let areStepsWaiting = true
   return {
     relays,
+    foreignChannels,
     provider,
     senders,
     async identifyProvider() {

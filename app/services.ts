@@ -1,3 +1,4 @@
+import { rawResponseRoute } from '../commands/ai-review/raw-routes.ts'
 import { aiReviewWriteRoutes } from '../commands/ai-review/routes.ts'
 import { membershipRoutes } from '../commands/users/membership-routes.ts'
 import type { UserDependencies } from '../commands/users/register-user.ts'
@@ -134,6 +135,7 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
       documentedAt: 'bare',
       routes: (app) => {
         aiReviewWriteRoutes(app, deps)
+        rawResponseRoute(app, deps)
         aiReviewReadRoutes(app, deps)
       },
     },

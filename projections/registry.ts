@@ -6,6 +6,7 @@ import { casesProjector } from './clinical/cases.projector.ts'
 import { patientsProjector } from './clinical/patients.projector.ts'
 import { consentRecordsProjector } from './consent/consent-records.projector.ts'
 import { consentTypesProjector } from './consent/consent-types.projector.ts'
+import { foreignEventsProjector } from './foreign-events/foreign-events.projector.ts'
 import { imagesProjector } from './images/images.projector.ts'
 import { notificationsProjector } from './notifications/notifications.projector.ts'
 import { notificationTemplatesProjector } from './notifications/notification-templates.projector.ts'
@@ -22,6 +23,7 @@ export const readModels: readonly Projector[] = [
   casesProjector,
   consentRecordsProjector,
   consentTypesProjector,
+  foreignEventsProjector,
   imagesProjector,
   notificationsProjector,
   notificationTemplatesProjector,

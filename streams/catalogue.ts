@@ -1,10 +1,12 @@
 import { aiReviews } from './ai-review/aggregate.ts'
+import { aiReviewAccesses } from './ai-review-access/aggregate.ts'
 import { aiReviewSlots } from './ai-review-slot/aggregate.ts'
 import { assessments } from './assessment/aggregate.ts'
 import { cases } from './case/aggregate.ts'
 import { channelStreams } from './channels/channel-streams.ts'
 import { consents } from './consent/aggregate.ts'
 import { consentTypes } from './consent-type/aggregate.ts'
+import { foreignEvents } from './foreign-event/aggregate.ts'
 import { images } from './image/aggregate.ts'
 import { notifications } from './notification/aggregate.ts'
 import { notificationPreferences } from './notification-preferences/aggregate.ts'
@@ -28,11 +30,13 @@ import { webhookSubscriptions } from './webhook-subscriptions/aggregate.ts'
 /** All event types. The start fails on a duplicate type, and on a type with PHI but without a subject. */
 export const catalogue = createCatalogue([
   aiReviews,
+  aiReviewAccesses,
   aiReviewSlots,
   assessments,
   cases,
   consents,
   consentTypes,
+  foreignEvents,
   images,
   notifications,
   notificationPreferences,

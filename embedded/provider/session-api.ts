@@ -60,13 +60,15 @@ export function answerCall(memory: Memory, settings: ProviderSettings, incoming:
 
 /** The ids in the request, for the call list. Refused calls include them too. */
 function asked({ caseId, checksum, form }: IncomingCall): Partial<CallRecord> {
-  const { correlationId, imageType, requestingSystem } = form.fields
+  const { correlationId, deviceManufacturer, deviceModel, imageType, requestingSystem } = form.fields
   const ofForm = Number(form.fields['caseId'])
   return {
     ...(caseId === undefined ? {} : { caseId }),
     ...(Number.isInteger(ofForm) ? { caseId: ofForm } : {}),
     ...(form.image === undefined ? {} : { sha256: form.image.sha256 }),
     ...(imageType === undefined ? {} : { imageType }),
+    ...(deviceManufacturer === undefined ? {} : { deviceManufacturer }),
+    ...(deviceModel === undefined ? {} : { deviceModel }),
     ...(correlationId === undefined ? {} : { correlationId }),
     ...(checksum === undefined ? {} : { checksum }),
     ...(requestingSystem === undefined ? {} : { requestingSystem }),

@@ -14,6 +14,7 @@ import {
   addressOfMethods,
   databaseAddress,
   eventStoreAddress,
+  foreignChannels,
   integer,
   integers,
   oneOf,
@@ -132,6 +133,10 @@ const settings = {
       'Connection string of the event store. No other installation may use it. In production with TLS and a user',
     isSecret: true,
     shownDefault: 'embedded',
+  }),
+  foreignChannels: setting('FOREIGN_CHANNELS', foreignChannels(), '', {
+    meaning:
+      'Streams of other services in the same event store from which the platform takes events: `name` is trusted for every organisation, `name:<orgId>` for one. A newly named stream is read from its end',
   }),
   s3Endpoint: optional('S3_ENDPOINT', address(http), {
     meaning: 'Address of the object store. In production by https, except on loopback',

@@ -127,6 +127,34 @@ export function organisations() {
   }
 }
 
+const foreignChannel = /^([A-Za-z0-9][A-Za-z0-9._-]{0,127})(?::([^:]+))?$/
+
+/** `name` or `name:<orgId>`, several organisations in several entries. One name cannot have both forms. */
+export function foreignChannels() {
+  return {
+    schema: Type.Array(
+      Type.Object({ name: Type.String(), organisations: Type.Union([Type.Array(Type.String()), Type.Null()]) }),
+      { maxItems: 50 },
+    ),
+    mustBe:
+      'names of streams, each alone or with a colon and the UUID of an organisation, separated by commas; a name has one of both forms',
+    unit: '',
+    read: (given: string) => {
+      const byName = new Map<string, string[] | null>()
+      for (const entry of given.split(',').map((part) => part.trim())) {
+        if (entry === '') continue
+        const [, name, orgId] = foreignChannel.exec(entry) ?? []
+        if (name === undefined || (orgId !== undefined && !isUuid(orgId))) return undefined
+        const known = byName.get(name)
+        if (known === undefined) byName.set(name, orgId === undefined ? null : [orgId.toLowerCase()])
+        else if (known === null || orgId === undefined) return undefined
+        else known.push(orgId.toLowerCase())
+      }
+      return [...byName].map(([name, organisations]) => ({ name, organisations }))
+    },
+  }
+}
+
 const ed25519 = Type.Object({ kty: Type.Literal('OKP'), crv: Type.Literal('Ed25519'), x: Type.String() })
 const p256 = Type.Object({ kty: Type.Literal('EC'), crv: Type.Literal('P-256'), x: Type.String(), y: Type.String() })
 const named = Type.Object({ kid: Type.String({ minLength: 1 }), d: Type.Optional(Type.Never()) })

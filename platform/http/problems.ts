@@ -46,7 +46,7 @@ export const problems = {
   'product-required': refusal(
     400,
     'The token has no product',
-    'Assessments belong to a product. Use the token of a client with a product.',
+    'Assessments and AI reviews belong to a product. Use the token of a client with a product, or name one where the body has the member.',
   ),
   'unknown-scope': refusal(
     400,
@@ -192,6 +192,11 @@ export const problems = {
     404,
     'The case was not found',
     'The case in the body does not exist in the organisation. `errors` points at the member.',
+  ),
+  'ai-review-result-missing': refusal(
+    404,
+    'The AI review has no response of the provider',
+    'The provider has not processed the case, or not yet. Read the status of the review.',
   ),
   'consent-type-not-found': refusal(
     404,

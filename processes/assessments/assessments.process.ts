@@ -1,5 +1,5 @@
 import { defineTable, type RowChange } from '../../projections/runtime/projector.ts'
-import { insertRow, removeRows } from '../../projections/runtime/row-changes.ts'
+import { insertRow, patchRow, removeRow, upsertRow } from '../../projections/runtime/row-changes.ts'
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
 import type { AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
 import type { Recorded } from '../relay/channel.ts'
@@ -9,12 +9,26 @@ import type { TodoList } from '../runtime/todo-list.ts'
 import { askForReview, closeUploads, expire } from './assessments.steps.ts'
 import { conclude, ConcludePayload, type ReviewEnded } from './conclude.steps.ts'
 
-/** The assessment that opened a case. Reviews on the channel name only the case. */
-const openedCases = defineTable({
-  name: 'opened_cases',
-  columns: { case_id: 'uuid', org_id: 'text', assessment_id: 'text' },
-  primaryKey: ['case_id'],
-  indexes: [{ columns: ['assessment_id'] }],
+/** The assessments that have not ended. Reviews on the channel name only case and product. */
+const openAssessments = defineTable({
+  name: 'open_assessments',
+  columns: {
+    assessment_id: 'text',
+    org_id: 'text',
+    product_id: 'text',
+    /** Null until the images are submitted. */
+    case_id: { type: 'text', nullable: true },
+  },
+  primaryKey: ['assessment_id'],
+  indexes: [{ columns: ['case_id'] }],
+})
+
+/** Reviews that have ended and were not superseded. A client's review may end before the assessment requests one. */
+const endedReviews = defineTable({
+  name: 'ended_reviews',
+  columns: { ai_review_id: 'text', org_id: 'text', case_id: 'text', product_id: 'text', channel_revision: 'text' },
+  primaryKey: ['ai_review_id'],
+  indexes: [{ columns: ['case_id'] }],
 })
 
 const steps = {
@@ -33,45 +47,61 @@ type Todos = TodoList<typeof steps>
  */
 export const assessmentsProcess = defineProcess<AssessmentEvent | AiReviewChannelEvent, ProcessDependencies>()({
   name: 'assessments',
-  version: 2,
-  lookups: [openedCases],
+  version: 3,
+  lookups: [openAssessments, endedReviews],
   steps,
   on: {
+    AssessmentRequested: ({ data: { assessmentId, productId } }, todo) => [
+      insertRow(openAssessments, { assessmentId, productId, orgId: todo.orgId }),
+    ],
     AssessmentUploadsAwaited: ({ data }, todo) => [
       todo.schedule('close-uploads', data.assessmentId, { at: data.closesAt }),
     ],
     AssessmentSubmitted: ({ data }, todo) => [
       todo.clear(data.assessmentId, 'close-uploads'),
-      insertRow(openedCases, { caseId: data.caseId, orgId: todo.orgId, assessmentId: data.assessmentId }),
+      patchRow(openAssessments, { assessmentId: data.assessmentId, caseId: data.caseId }),
       todo.schedule('request-review', data.assessmentId, { at: data.submittedAt }),
       todo.schedule('expire', data.assessmentId, { at: data.deadlineAt }),
     ],
-    AssessmentReviewRequested: ({ data }, todo) => [todo.clear(data.assessmentId, 'request-review')],
+    AssessmentReviewRequested: ({ data: { assessmentId, caseId, productId, requestedAt } }, todo) => [
+      todo.clear(assessmentId, 'request-review'),
+      todo.scheduleForEach('conclude', endedReviews, { caseId, productId, orgId: todo.orgId }, (review) => ({
+        key: assessmentId,
+        at: requestedAt,
+        existing: 'replace',
+        payload: { channelRevision: review('channelRevision'), aiReviewId: review('aiReviewId') },
+      })),
+    ],
     'ai_review.completed': reviewEnded,
     'ai_review.failed': reviewEnded,
     'ai_review.cancelled': reviewEnded,
     // The outcome of a superseded review no longer counts. The end of its successor concludes (T28).
     'ai_review.superseded': ({ data }, todo) => [
       todo.clearWhere('conclude', { orgId: data.orgId, payload: { aiReviewId: data.oldAiReviewId } }),
+      removeRow(endedReviews, { aiReviewId: data.oldAiReviewId }),
     ],
     AssessmentCompleted: ({ data }, todo) => ended(data.assessmentId, todo),
     AssessmentFailed: ({ data }, todo) => ended(data.assessmentId, todo),
   },
 })
 
-/** A review that ends later finds no case here, so it makes no row. */
+/** A review that ends later finds no assessment here, so it makes no row. */
 function ended(assessmentId: string, todo: Todos): RowChange[] {
-  return [todo.clear(assessmentId), removeRows(openedCases, { assessmentId })]
+  return [todo.clear(assessmentId), removeRow(openAssessments, { assessmentId })]
 }
 
+/** Only a review of the assessment's own product ends the assessment. */
 function reviewEnded({ data, revision }: Recorded<ReviewEnded>, todo: Todos): RowChange[] {
+  const { aiReviewId, orgId, caseId, productId } = data
+  const channelRevision = revision.toString()
   return [
-    todo.scheduleForEach('conclude', openedCases, { caseId: data.caseId, orgId: data.orgId }, (opened) => ({
+    upsertRow(endedReviews, { aiReviewId, orgId, caseId, productId, channelRevision }),
+    todo.scheduleForEach('conclude', openAssessments, { caseId, productId, orgId }, (opened) => ({
       key: opened('assessmentId'),
       at: data.occurred_at,
       // The end of a successor may come before the row of its predecessor is worked off. The later end counts.
       existing: 'replace',
-      payload: { channelRevision: revision.toString(), aiReviewId: data.aiReviewId },
+      payload: { channelRevision, aiReviewId },
     })),
   ]
 }

@@ -101,7 +101,7 @@ export class TodoList<Steps extends ListedSteps> {
   get orgId(): TenantId {
     const { stream, data } = this.#event
     if (isOwnedStream(stream)) return parseOwnedStream(stream).orgId
-    const orgId = memberOf(data, 'organisationId') ?? memberOf(data, 'orgId') ?? memberOf(data, 'org_id')
+    const orgId = memberOf(data, 'organisationId') ?? memberOf(data, 'orgId') ?? memberOf(data, 'org_id') ?? undefined
     if (orgId === undefined && stream.includes('-')) return noOrganisation
     if (typeof orgId !== 'string') throw new TypeError(`an event of ${stream} names no organisation`)
     return tenantOfFact(orgId)

@@ -1,3 +1,4 @@
+import { aiReviewAccesses } from '../../streams/ai-review-access/aggregate.ts'
 import { aiReviewSlots } from '../../streams/ai-review-slot/aggregate.ts'
 import { aiReviews } from '../../streams/ai-review/aggregate.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
@@ -5,6 +6,7 @@ import { cases } from '../../streams/case/aggregate.ts'
 import { catalogue } from '../../streams/catalogue.ts'
 import { consentTypes } from '../../streams/consent-type/aggregate.ts'
 import { consents } from '../../streams/consent/aggregate.ts'
+import { foreignEvents } from '../../streams/foreign-event/aggregate.ts'
 import { images } from '../../streams/image/aggregate.ts'
 import { notifications } from '../../streams/notification/aggregate.ts'
 import { notificationPreferences } from '../../streams/notification-preferences/aggregate.ts'
@@ -23,7 +25,7 @@ import { users } from '../../streams/user/aggregate.ts'
 import { webhookDeliveries } from '../../streams/webhook-delivery/aggregate.ts'
 import { webhookRecoveries } from '../../streams/webhook-recovery/aggregate.ts'
 import { webhookSubscriptions } from '../../streams/webhook-subscriptions/aggregate.ts'
-import { givenImages, reviewFact, slotFact } from '../streams/ai-review-facts.ts'
+import { accessFact, givenImages, reviewFact, slotFact } from '../streams/ai-review-facts.ts'
 import {
   assessmentPublicFact,
   clinicalPublicFact,
@@ -32,6 +34,7 @@ import {
   webhookPublicFact,
 } from '../streams/channel-facts.ts'
 import * as facts from '../streams/facts.ts'
+import { foreignFact, foreignRecord } from '../streams/foreign-facts.ts'
 import { imageFact, ownImage } from '../streams/image-facts.ts'
 import {
   notificationFact,
@@ -49,11 +52,13 @@ const { ids } = facts
 /** The streams of the story in `facts.ts`. A channel has one stream, which is its category. */
 const ownedStreams = [
   aiReviews.of(ids.org, ids.review),
+  aiReviewAccesses.of(ids.org, ids.review),
   aiReviewSlots.of(ids.org, ids.case, ids.product),
   assessments.of(ids.org, ids.assessment),
   cases.of(ids.org, ids.case),
   consentTypes.of(ids.org, ids.consentType),
   consents.of(ids.org, ids.patient),
+  foreignEvents.of(foreignRecord),
   images.of(ids.org, ownImage),
   notifications.of(ids.org, notificationIds.notification),
   notificationPreferences.of(userIds.user),
@@ -86,11 +91,13 @@ const dataOfTypes = new Map<string, object>(
     facts.projectionFact,
     facts.reservationFact,
     facts.scopeFact,
+    foreignFact,
     imageFact,
     notificationFact,
     notificationPublicFact,
     queueRequestFact,
     templateFact,
+    accessFact,
     slotFact,
     reviewFact,
     deliveryFact,
@@ -114,6 +121,7 @@ for (const { type, data } of [
   facts.caseFact('CaseOpened', { customFields: { ward: 'canary-field' } }),
   slotFact('AiReviewSlotClaimed', givenImages),
   reviewFact('AiReviewRequested', givenImages),
+  reviewFact('AiReviewStarted', { addresses: givenImages.addresses }),
   completeUser,
   userFact('UserChanged', { patientAccount: completeUser.data.patientAccount }),
 ])

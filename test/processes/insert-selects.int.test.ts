@@ -49,9 +49,20 @@ it.each([
     process: assessmentsProcess,
     step: 'conclude',
     events: [
+      assessment(assessmentFact('AssessmentRequested')),
       assessment(assessmentFact('AssessmentSubmitted')),
       onReviewChannel(reviewPublicFact('ai_review.failed')),
       onReviewChannel(reviewPublicFact('ai_review.completed', { aiReviewId: ids.newReview })),
+    ],
+  },
+  {
+    process: assessmentsProcess,
+    step: 'conclude',
+    events: [
+      onReviewChannel(reviewPublicFact('ai_review.completed')),
+      assessment(assessmentFact('AssessmentRequested')),
+      assessment(assessmentFact('AssessmentSubmitted')),
+      assessment(assessmentFact('AssessmentReviewRequested')),
     ],
   },
   {

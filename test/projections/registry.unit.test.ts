@@ -20,6 +20,7 @@ const sources: Readonly<Record<string, readonly string[]>> = {
 const owned: Readonly<Record<string, object>> = {
   notification_settings: { org_id: { type: 'uuid', nullable: true }, stream_revision: 'bigint' },
   notification_templates: { org_id: { type: 'uuid', nullable: true }, stream_revision: 'bigint' },
+  foreign_events: { channel: 'text', stream_revision: 'bigint' },
   oauth_clients: { org_id: { type: 'uuid', nullable: true }, stream_revision: 'bigint' },
   oauth_scopes: { service_id: 'text' },
   users: { user_id: 'uuid', stream_revision: 'bigint' },

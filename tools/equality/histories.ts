@@ -17,6 +17,7 @@ import {
   type Act,
 } from './clinical-acts.ts'
 import { recordFindings, supersedeDiagnoses } from './finding-acts.ts'
+import { receiveForeignEvent } from './foreign-acts.ts'
 import { declareImage, receiveImage } from './image-acts.ts'
 import { sendNotification } from './notification-acts.ts'
 import { advanceReview, takeSlot } from './review-acts.ts'
@@ -63,6 +64,7 @@ const acts = {
   keepAccount,
   releaseMembership,
   registerPermissions,
+  receiveForeignEvent,
 } satisfies Record<string, Act>
 
 /** One attempted act. An act that is impossible at that moment does nothing. */

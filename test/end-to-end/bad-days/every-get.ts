@@ -21,7 +21,8 @@ export async function recordRoutes(baseUrl: string): Promise<readonly string[]> 
         path.startsWith('/v1/') &&
         !path.includes('.well-known') &&
         !path.endsWith('/contact') &&
-        !path.endsWith('/unsubscribe'),
+        !path.endsWith('/unsubscribe') &&
+        !path.endsWith('/raw'),
     )
     .map(([path]) => path)
     .toSorted()

@@ -327,7 +327,9 @@ test('the document is OpenAPI 3.1, each operation once, every schema under its o
     'GET /v1/admin/consent-types/{id}',
     'POST /v1/admin/consent-types/{typeId}/text-versions',
     'GET /v1/admin/consent-types/{typeId}/text-versions',
+    'POST /v1/ai-reviews',
     'GET /v1/ai-reviews',
+    'GET /v1/ai-reviews/{id}/raw',
     'GET /v1/ai-reviews/{id}',
     'GET /health',
     'GET /health/live',
@@ -560,7 +562,14 @@ test('the document has If-None-Match for a 304, If-Match for a 412, and Prefer f
     taking('prefer')
       .map(({ operationId }) => operationId)
       .toSorted(),
-  ).toEqual(['createAssessment', 'getAiReview', 'getAssessment', 'submitAssessment', 'supersedeAiReview'])
+  ).toEqual([
+    'createAiReview',
+    'createAssessment',
+    'getAiReview',
+    'getAssessment',
+    'submitAssessment',
+    'supersedeAiReview',
+  ])
   const limitedForms = ['introspectToken', 'issueToken', 'revokeToken']
   const answering429 = operations.filter(({ answers }) => '429' in answers)
   expect(answering429).toEqual(

@@ -293,7 +293,7 @@ function formOf({ status, headers, body }: ApiAnswer): string {
 }
 
 /** A client of an organisation lacks the scope, whatever the id. */
-const platformOnly = ['getPatientContact', 'getUserContact']
+const platformOnly = ['getPatientContact', 'getRawAiReview', 'getUserContact']
 /** It creates a template of the caller’s own organisation. */
 const creating = ['putNotificationTemplate']
 
@@ -362,14 +362,16 @@ test('ids of another organisation in bodies and queries are unknown', async () =
   const own = await createConsentTerms(stranger, strangerOrgId)
   const theirs = await registerPatient(stranger)
   const photo = await photograph()
-  const posts = (patient: string, terms: typeof consent): readonly (readonly [string, unknown])[] => [
+  const ownCase = owned['getCase']?.['id'] ?? ''
+  const posts = (patient: string, terms: typeof consent, caseId: string): readonly (readonly [string, unknown])[] => [
+    ['/v1/ai-reviews', { caseId, images: [freshImage] }],
     ['/v1/clinical-api/cases', { patient_id: patient }],
     ['/v1/clinical-api/images', { patient_id: patient, ...declaredImage }],
     ['/v1/clinical-api/assessments', assessmentBody(patient, [photo])],
     [`/v1/patients/${theirs}/consents`, { ...terms, decision: 'granted' }],
   ]
-  const unknown = posts(unknownId, { consent_type_id: unknownId, text_version_id: unknownId })
-  for (const [place, [path, body]] of posts(patientId, consent).entries()) {
+  const unknown = posts(unknownId, { consent_type_id: unknownId, text_version_id: unknownId }, unknownId)
+  for (const [place, [path, body]] of posts(patientId, consent, ownCase).entries()) {
     const headers = { 'x-request-id': 'a-request' }
     const foreign = await stranger.call(path, { body, headers })
     expect([path, foreign.status]).toEqual([path, 404])

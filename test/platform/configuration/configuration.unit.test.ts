@@ -48,6 +48,18 @@ describe('defaults', () => {
     ).toEqual(['hooks.test', '10.0.0.0/8', 'hooks.test:8443', 'fd12::/16', '::1'])
   })
 
+  it('name foreign channels, alone or for some organisations', () => {
+    const org = '018f0000-0000-7000-8000-00000000000a'
+    const channels = (value?: string) => loadConfiguration({ FOREIGN_CHANNELS: value }).foreignChannels
+    expect(channels()).toEqual([])
+    expect(channels(`clinic.events, lab.events:${org.toUpperCase()},lab.events:${org}`)).toEqual([
+      { name: 'clinic.events', organisations: null },
+      { name: 'lab.events', organisations: [org, org] },
+    ])
+    for (const wrong of ['$all', 'a b', 'a:', 'a:org', `a,a:${org}`, 'a,a', `a:${org}:${org}`])
+      expect(() => channels(wrong)).toThrow('FOREIGN_CHANNELS must be')
+  })
+
   it('replace empty variables', () => {
     expect(loadConfiguration({ PORT: '', ADMIN_API_SECRET: '' })).toMatchObject({
       port: 8080,
