@@ -16,6 +16,7 @@ import { imageWriteRoutes } from '../commands/images/routes.ts'
 import { deliveryWriteRoutes } from '../commands/webhooks/delivery-routes.ts'
 import type { DeliveriesToRecover, FindDueDelivery } from '../commands/webhooks/dependencies.ts'
 import { webhookWriteRoutes } from '../commands/webhooks/routes.ts'
+import { workflowWriteRoutes } from '../commands/workflows/routes.ts'
 import { tenantOfFact } from '../platform/kit/tenants.ts'
 import { usersProjector } from '../projections/users/users.projector.ts'
 import { webhookDeliveriesProjector } from '../projections/webhooks/webhook-deliveries.projector.ts'
@@ -32,6 +33,7 @@ import { roleReadRoutes } from '../read-api/users/role-routes.ts'
 import { userReadRoutes } from '../read-api/users/user-routes.ts'
 import { getDueDelivery, listUndelivered } from '../read-api/webhooks/queries.ts'
 import { deliveryReadRoutes, webhookReadRoutes } from '../read-api/webhooks/routes.ts'
+import { workflowReadRoutes } from '../read-api/workflows/routes.ts'
 import type { Service } from '../platform/http/service.ts'
 
 export type ServiceDependencies = AssessmentDependencies & AuthDependencies & ReadDependencies & UserDependencies
@@ -68,6 +70,14 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
           findDueDelivery: findDueDelivery(deps),
         })
         deliveryReadRoutes(app, deps)
+      },
+    },
+    {
+      prefix: 'orchestrator',
+      documentedAt: 'prefixed',
+      routes: (app) => {
+        workflowWriteRoutes(app, deps)
+        workflowReadRoutes(app, deps)
       },
     },
     {

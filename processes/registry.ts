@@ -12,6 +12,8 @@ import { usersProcess } from './users/users.process.ts'
 import { usersChannel } from './users/users.channel.ts'
 import { webhookChannel } from './webhooks/webhooks.channel.ts'
 import { webhooksProcess } from './webhooks/webhooks.process.ts'
+import { workflowChannel, type WorkflowChannelDependencies } from './workflows/workflows.channel.ts'
+import { workflowsProcess } from './workflows/workflows.process.ts'
 
 /** All processes. */
 export const processes: readonly Process<ProcessDependencies>[] = [
@@ -20,10 +22,11 @@ export const processes: readonly Process<ProcessDependencies>[] = [
   clinicalProcess,
   usersProcess,
   webhooksProcess,
+  workflowsProcess,
 ]
 
 /** The dependencies of the translations of all channels. */
-type ChannelDependencies = AiReviewChannelDependencies & AssessmentChannelDependencies
+type ChannelDependencies = AiReviewChannelDependencies & AssessmentChannelDependencies & WorkflowChannelDependencies
 
 /** All public channels. Each has a relay. */
 export const channels: readonly Channel<ChannelDependencies>[] = [
@@ -33,4 +36,5 @@ export const channels: readonly Channel<ChannelDependencies>[] = [
   consentChannel,
   usersChannel,
   webhookChannel,
+  workflowChannel,
 ]

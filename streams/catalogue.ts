@@ -8,6 +8,7 @@ import { clinicalChannelStream } from './channels/clinical.ts'
 import { consentChannelStream } from './channels/consent.ts'
 import { usersChannelStream } from './channels/users.ts'
 import { webhookChannelStream } from './channels/webhook.ts'
+import { workflowChannelStream } from './channels/workflow.ts'
 import { consents } from './consent/aggregate.ts'
 import { consentTypes } from './consent-type/aggregate.ts'
 import { images } from './image/aggregate.ts'
@@ -23,6 +24,8 @@ import { users } from './user/aggregate.ts'
 import { webhookDeliveries } from './webhook-delivery/aggregate.ts'
 import { webhookRecoveries } from './webhook-recovery/aggregate.ts'
 import { webhookSubscriptions } from './webhook-subscriptions/aggregate.ts'
+import { workflowDefinitions } from './workflow-definition/aggregate.ts'
+import { workflowInstances } from './workflow-instance/aggregate.ts'
 
 /** All event types. The start fails on a duplicate type, and on a type with PHI but without a subject. */
 export const catalogue = createCatalogue([
@@ -44,10 +47,13 @@ export const catalogue = createCatalogue([
   webhookDeliveries,
   webhookRecoveries,
   webhookSubscriptions,
+  workflowDefinitions,
+  workflowInstances,
   aiReviewChannelStream,
   assessmentChannelStream,
   clinicalChannelStream,
   consentChannelStream,
   usersChannelStream,
   webhookChannelStream,
+  workflowChannelStream,
 ])
