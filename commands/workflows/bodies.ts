@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { variantsBy, wireSteps } from '../../contracts/workflows/definition.ts'
 import { Text, Uuid } from '../../platform/http/members.ts'
-import { mostSteps, WorkflowName, type WorkflowStep } from '../../streams/workflow-definition/steps.ts'
+import { mostSteps, StepKind, WorkflowName, type WorkflowStep } from '../../streams/workflow-definition/steps.ts'
 
 const { questions, images, decision, output } = wireSteps
 const lenientDecision = Type.Object(
@@ -17,7 +17,7 @@ type StepBody = WorkflowStep | Static<typeof lenientDecision> | Static<typeof le
 /** A decision needs no `config`, and an output no `next`. */
 const WorkflowStepBody = Type.Unsafe<StepBody>({
   $id: 'WorkflowStepBody',
-  ...variantsBy('kind', [questions, images, lenientDecision, lenientOutput]),
+  ...variantsBy('kind', StepKind.enum, [questions, images, lenientDecision, lenientOutput]),
 })
 
 export const PublishDefinitionBody = Type.Object(

@@ -3,6 +3,7 @@ import { Instant, Uuid } from '../../platform/http/members.ts'
 import {
   comparisons,
   mostSteps,
+  StepKind,
   stepSchemas,
   WorkflowName,
   type WorkflowStep,
@@ -22,20 +23,30 @@ function variant(op: readonly string[], members: Readonly<Record<string, TSchema
 }
 
 /** One of several objects. The member `tag` selects the schema, so errors point at the member that is wrong. */
-export function variantsBy(tag: string, variants: readonly TSchema[]) {
-  return { type: 'object', discriminator: { propertyName: tag }, required: [tag], oneOf: [...variants] }
+export function variantsBy(tag: string, values: readonly string[], variants: readonly TSchema[]) {
+  return {
+    type: 'object',
+    properties: { [tag]: Type.Enum([...values]) },
+    required: [tag],
+    discriminator: { propertyName: tag },
+    oneOf: [...variants],
+  }
 }
 
 const ConditionSchema = Type.Unsafe<Condition>({
   $id: 'WorkflowCondition',
   description: 'A comparison with a missing answer is false, `ne` too. At most 16 levels.',
-  ...variantsBy('op', [
-    variant(comparisons, { path: Path, value: Value }),
-    variant(['in'], { path: Path, values: Type.Array(Value, { minItems: 1, maxItems: 100 }) }),
-    variant(['exists'], { path: Path }),
-    variant(['and', 'or'], { conditions: Type.Array(nested, { minItems: 1, maxItems: 100 }) }),
-    variant(['not'], { condition: nested }),
-  ]),
+  ...variantsBy(
+    'op',
+    [...comparisons, 'in', 'exists', 'and', 'or', 'not'],
+    [
+      variant(comparisons, { path: Path, value: Value }),
+      variant(['in'], { path: Path, values: Type.Array(Value, { minItems: 1, maxItems: 100 }) }),
+      variant(['exists'], { path: Path }),
+      variant(['and', 'or'], { conditions: Type.Array(nested, { minItems: 1, maxItems: 100 }) }),
+      variant(['not'], { condition: nested }),
+    ],
+  ),
 })
 
 /** Steps with a full description of their conditions. */
@@ -43,7 +54,7 @@ export const wireSteps = stepSchemas(ConditionSchema)
 
 const WorkflowStepRecord = Type.Unsafe<WorkflowStep>({
   $id: 'WorkflowStep',
-  ...variantsBy('kind', Object.values(wireSteps)),
+  ...variantsBy('kind', StepKind.enum, Object.values(wireSteps)),
 })
 
 const summary = {
