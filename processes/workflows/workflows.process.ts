@@ -12,7 +12,7 @@ import { cancel, settle, start, StartPayload } from './workflows.steps.ts'
 /** Instances that have not ended. */
 const openInstances = defineTable({
   name: 'open_instances',
-  columns: { instance_id: 'uuid', org_id: 'text', case_id: 'uuid', is_awaiting_assessment: 'boolean' },
+  columns: { instance_id: 'text', org_id: 'text', case_id: 'uuid', is_awaiting_assessment: 'boolean' },
   primaryKey: ['instance_id'],
   indexes: [{ columns: ['case_id'] }],
 })

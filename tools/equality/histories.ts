@@ -22,6 +22,7 @@ import { advanceReview, takeSlot } from './review-acts.ts'
 import { Story } from './story.ts'
 import { employUser, keepAccount, registerPermissions, releaseMembership } from './user-acts.ts'
 import { advanceDelivery, changeSubscription, recover, redeliver, subscribe, testSubscription } from './webhook-acts.ts'
+import { runWorkflow } from './workflow-acts.ts'
 
 const acts = {
   registerPatient,
@@ -55,6 +56,7 @@ const acts = {
   keepAccount,
   releaseMembership,
   registerPermissions,
+  runWorkflow,
 } satisfies Record<string, Act>
 
 /** One attempted act. An act that is impossible at that moment does nothing. */
