@@ -1,13 +1,14 @@
 import { Type, type Static } from 'typebox'
 import { v5 } from 'uuid'
-import { assignAssessment } from '../../commands/clinical/close-case.ts'
+import { assignAssessment, type AssignAssessment } from '../../commands/clinical/close-case.ts'
 import { execute } from '../../commands/handling/execute.ts'
 import { isRefusal } from '../../commands/handling/decision.ts'
 import { definitionAt } from '../../commands/workflows/definitions.ts'
 import { cancelWithCase, settleEffect } from '../../commands/workflows/end-instance.ts'
 import { startInstance } from '../../commands/workflows/start-instance.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
-import { cases } from '../../streams/case/aggregate.ts'
+import { cases, type CaseState } from '../../streams/case/aggregate.ts'
+import type { EventStore } from '../../streams/store/event-store.ts'
 import { workflowInstances } from '../../streams/workflow-instance/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import type { Todo } from '../runtime/define-process.ts'
@@ -60,16 +61,7 @@ export async function settle(todo: Todo, { store }: ProcessDependencies): Promis
   const { productId, findingType, imageIds } = effect
   const assessmentId = v5('assessment', workflowInstanceId)
   const assigned = { caseId, assessmentId, workflowInstanceId, productId, findingType, imageIds, now }
-  const { state: ofCase } = await execute(
-    store,
-    cases.of(orgId, caseId),
-    (state) => {
-      const decision = assignAssessment(assigned, state)
-      // A case that was closed meanwhile takes no assessment. Its instances are being cancelled.
-      return isRefusal(decision) ? [] : decision
-    },
-    todo.command('workflows.assign-assessment'),
-  )
+  const ofCase = await assignToCase(todo, store, assigned)
   if (ofCase.status === 'absent' || ofCase.assessmentId === null) return { kind: 'done' }
 
   // Read after the instance awaits it. So an end that is missing here makes a row of its own.
@@ -83,6 +75,19 @@ export async function settle(todo: Todo, { store }: ProcessDependencies): Promis
     todo.command('workflows.settle'),
   )
   return { kind: 'done', position }
+}
+
+/** The state of the case afterwards. Without an assessment it was closed meanwhile. Its instances are being cancelled. */
+async function assignToCase(todo: Todo, store: EventStore, assigned: AssignAssessment): Promise<CaseState> {
+  const target = cases.of(todo.orgId, assigned.caseId)
+  const { state: before } = await store.load(target)
+  if (before.status !== 'absent' && before.assessmentId !== null) return before
+  const decide = (state: CaseState) => {
+    const decision = assignAssessment(assigned, state)
+    return isRefusal(decision) ? [] : decision
+  }
+  const { state } = await execute(store, target, decide, todo.command('workflows.assign-assessment'))
+  return state
 }
 
 /** The case of the instance was closed. */
