@@ -1,16 +1,11 @@
 import { mostReported } from '../../platform/http/errors.ts'
 import type { MemberError } from '../../platform/http/problems.ts'
-import { workflowNamePattern, type WorkflowStep } from '../../streams/workflow-definition/steps.ts'
+import { workflowNamePattern, type Question, type WorkflowStep } from '../../streams/workflow-definition/steps.ts'
 import { reportConditionErrors, reportUnknownPath, targetOf } from './condition-errors.ts'
-import { graphErrors } from './graph-errors.ts'
+import { graphErrors, type GivenDefinition } from './graph-errors.ts'
 
 type StepsById = ReadonlyMap<string, WorkflowStep>
 type Report = (error: MemberError) => void
-
-export interface GivenDefinition {
-  readonly startStepId: string
-  readonly steps: readonly WorkflowStep[]
-}
 
 /**
  * Errors of a definition that its schema cannot express. The time is linear in the size of the definition. The graph is
@@ -23,7 +18,11 @@ export function definitionErrors({ startStepId, steps }: GivenDefinition): reado
   }
   const stepsById = new Map(steps.map((step) => [step.step_id, step]))
 
-  reportRepeats(steps, (index) => `/steps/${index}/step_id`, 'step_id', report)
+  reportRepeats(
+    steps.map(({ step_id: stepId }) => stepId),
+    (index) => `/steps/${index}/step_id`,
+    report,
+  )
   if (!stepsById.has(startStepId))
     report({ pointer: '/start_step_id', detail: 'is not a step of the definition', code: 'unknown-step' })
   for (const [index, step] of steps.entries()) {
@@ -33,15 +32,10 @@ export function definitionErrors({ startStepId, steps }: GivenDefinition): reado
   return errors.length > 0 ? errors : graphErrors({ startStepId, steps }, stepsById).slice(0, mostReported)
 }
 
-function reportRepeats<Member extends string>(
-  items: readonly Readonly<Record<Member, string>>[],
-  pointerOf: (index: number) => string,
-  member: Member,
-  report: Report,
-): void {
+function reportRepeats(ids: readonly string[], pointerOf: (index: number) => string, report: Report): void {
   const seen = new Set<string>()
-  for (const [index, { [member]: id }] of items.entries()) {
-    if (seen.has(id)) report({ pointer: pointerOf(index), detail: 'is used twice', code: 'repeated-id' })
+  for (const [index, id] of ids.entries()) {
+    if (seen.has(id)) report({ pointer: pointerOf(index), detail: 'is used twice', code: 'repeated' })
     seen.add(id)
   }
 }
@@ -50,17 +44,16 @@ function reportConfigErrors(step: WorkflowStep, pointer: string, steps: StepsByI
   switch (step.kind) {
     case 'collect-questions': {
       const { questions } = step.config
-      reportRepeats(questions, (index) => `${pointer}/questions/${index}/id`, 'id', report)
-      for (const [index, { type, options }] of questions.entries()) {
-        if ((type === 'choice') === (options !== undefined)) continue
-        const detail = type === 'choice' ? 'is required for a choice' : 'is only allowed for a choice'
-        report({ pointer: `${pointer}/questions/${index}/options`, detail, code: 'options-of-choice' })
-      }
+      const ids = questions.map(({ id }) => id)
+      reportRepeats(ids, (index) => `${pointer}/questions/${index}/id`, report)
+      for (const [index, question] of questions.entries())
+        reportOptionErrors(question, `${pointer}/questions/${index}/options`, report)
       return
     }
     case 'collect-images':
       if (step.config.min > step.config.max)
         report({ pointer: `${pointer}/min`, detail: 'must not exceed max', code: 'min-above-max' })
+      reportRepeats(step.config.capture_types, (index) => `${pointer}/capture_types/${index}`, report)
       return
     case 'output': {
       const { values, effect, finding_type: findingType } = step.config
@@ -71,6 +64,14 @@ function reportConfigErrors(step: WorkflowStep, pointer: string, steps: StepsByI
     }
     case 'decision':
   }
+}
+
+function reportOptionErrors({ type, options }: Question, pointer: string, report: Report): void {
+  if ((type === 'choice') === (options === undefined)) {
+    const detail = type === 'choice' ? 'is required for a choice' : 'is only allowed for a choice'
+    report({ pointer, detail, code: 'options-of-choice' })
+  }
+  reportRepeats(options ?? [], (index) => `${pointer}/${index}`, report)
 }
 
 const nameForm = new RegExp(workflowNamePattern)

@@ -1,6 +1,10 @@
 import type { MemberError } from '../../platform/http/problems.ts'
 import { isCollecting, type WorkflowStep } from '../../streams/workflow-definition/steps.ts'
-import type { GivenDefinition } from './definition-errors.ts'
+
+export interface GivenDefinition {
+  readonly startStepId: string
+  readonly steps: readonly WorkflowStep[]
+}
 
 type StepsById = ReadonlyMap<string, WorkflowStep>
 

@@ -1,4 +1,4 @@
-import type { ParkedStep } from '../../contracts/workflows/instance.ts'
+import type { ParkedStep, WorkflowInstanceRecord } from '../../contracts/workflows/instance.ts'
 import type { Pool } from '../../platform/database/database.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import {
@@ -8,8 +8,6 @@ import {
   workflowsProjector,
   workflowVersionsTable,
 } from '../../projections/workflows/workflows.projector.ts'
-import type { Output } from '../../streams/workflow-instance/aggregate.ts'
-import type { WorkflowInstanceStatus } from '../../streams/workflow-instance/events.ts'
 import {
   columnsOf,
   computed,
@@ -52,7 +50,7 @@ export async function listWorkflowDefinitions(pool: Pool, tenant: TenantId, page
   return viewsOf(pool, newestDefinitions.page(definitions, page))
 }
 
-/** `steps` of the version is read once per instance: it contains the step that the instance waits at. */
+/** With the step that the instance waits at, from its version of the definition, and all outputs. */
 function instancesOf(tenant: TenantId) {
   return rowsOfTenant(workflowsProjector, workflowInstancesTable, 'i', tenant)
     .joinRaw(`join workflows.workflow_versions as v on ?? = ?? and ?? = ??`, [
@@ -66,7 +64,7 @@ function instancesOf(tenant: TenantId) {
         `jsonb_path_query_first(??, '$[*] \\? (@.step_id == $id)', jsonb_build_object('id', ??))`,
         [v.steps, i.parkedStepId],
       ),
-      outputs: computed<Readonly<Record<string, Output>> | null>(
+      outputs: computed<WorkflowInstanceRecord['outputs'] | null>(
         `(select jsonb_object_agg(??, ??) from ${tableOf(workflowsProjector, workflowOutputsTable, 'o')} where ?? = ??)`,
         [o.stepId, o.output, o.workflowInstanceId, i.workflowInstanceId],
       ),
@@ -79,7 +77,7 @@ export const getWorkflowInstance = viewByIds((tenant: TenantId, id: string) =>
 
 export interface InstanceFilters {
   readonly caseId?: string | undefined
-  readonly state?: WorkflowInstanceStatus | undefined
+  readonly state?: WorkflowInstanceRecord['state'] | undefined
 }
 
 const newestInstances = sortOrder('desc', i.startedAt, i.workflowInstanceId)

@@ -9,7 +9,6 @@ import { toWorkflowInstanceRecord, WorkflowInstanceRecord } from '../../contract
 import { Uuid } from '../../platform/http/members.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { workflowsProjector } from '../../projections/workflows/workflows.projector.ts'
-import { WorkflowInstanceStatus } from '../../streams/workflow-instance/events.ts'
 import { listRoute } from '../list-route.ts'
 import { readRoute, type ReadDependencies } from '../read-route.ts'
 import {
@@ -81,7 +80,7 @@ export function workflowReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     path: '/workflow-instances',
     operationId: 'listWorkflowInstances',
     summary: 'Workflow instances of the organisation, of a case or in a state, newest first',
-    query: { case_id: Type.Optional(Uuid), state: Type.Optional(WorkflowInstanceStatus) },
+    query: { case_id: Type.Optional(Uuid), state: Type.Optional(WorkflowInstanceRecord.properties.state) },
     list: 'workflow-instances',
     sort: '-created_at',
     pageName: 'WorkflowInstancePage',

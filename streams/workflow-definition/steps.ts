@@ -33,9 +33,7 @@ const Question = Type.Object(
     text: Type.String({ minLength: 1, maxLength: 1000 }),
     type: QuestionType,
     required: Type.Boolean(),
-    options: Type.Optional(
-      Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { minItems: 1, maxItems: 100, uniqueItems: true }),
-    ),
+    options: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { minItems: 1, maxItems: 100 })),
   },
   closed,
 )
@@ -50,7 +48,7 @@ const ImagesConfig = Type.Object(
   {
     min: Type.Integer({ minimum: 0, maximum: mostImages }),
     max: Type.Integer({ minimum: 1, maximum: mostImages }),
-    capture_types: Type.Array(CaptureType, { minItems: 1, maxItems: 3, uniqueItems: true }),
+    capture_types: Type.Array(CaptureType, { minItems: 1, maxItems: 3 }),
   },
   closed,
 )

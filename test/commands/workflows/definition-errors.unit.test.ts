@@ -33,12 +33,12 @@ const refusedGraphs: readonly (readonly [string, readonly WorkflowStep[], ...str
     [decision('d', either({ op: 'exists', path: 'q.answers.text' }, 'q', 'x')), questions('q', to('d'))],
     '/steps/0/next/1/step_id unknown-step',
   ],
-  ['two steps with one id', [questions('q', to('q')), questions('q', to('q'))], '/steps/1/step_id repeated-id'],
+  ['two steps with one id', [questions('q', to('q')), questions('q', to('q'))], '/steps/1/step_id repeated'],
   [
     'three steps with one id',
     [output('q'), output('q'), output('q')],
-    '/steps/1/step_id repeated-id',
-    '/steps/2/step_id repeated-id',
+    '/steps/1/step_id repeated',
+    '/steps/2/step_id repeated',
   ],
   ['questions without a next step', [questions('q', [])], '/steps/0/next dead-end'],
   ['images without a next step', [photos('p', [])], '/steps/0/next dead-end'],
@@ -100,7 +100,7 @@ const refusedGraphs: readonly (readonly [string, readonly WorkflowStep[], ...str
   [
     'two questions with one id',
     [questions('q', to('end'), [textQuestion, textQuestion]), output('end')],
-    '/steps/0/config/questions/1/id repeated-id',
+    '/steps/0/config/questions/1/id repeated',
   ],
   [
     'a choice without options',
@@ -115,6 +115,11 @@ const refusedGraphs: readonly (readonly [string, readonly WorkflowStep[], ...str
         '/steps/0/config/questions/0/options options-of-choice',
       ] as const,
   ),
+  [
+    'an option that is used twice',
+    [questions('q', to('end'), [{ ...textQuestion, type: 'choice', options: ['a', 'b', 'a'] }]), output('end')],
+    '/steps/0/config/questions/0/options/2 repeated',
+  ],
   [
     'more images at least than at most',
     [photos('p', to('end'), { min: 3, max: 2 }), output('end')],

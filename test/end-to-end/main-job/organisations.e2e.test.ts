@@ -13,6 +13,7 @@ import {
   requestAssessment,
   reviewOfCase,
 } from '../../support/main-job.ts'
+import { lesionSteps } from '../../streams/workflow-facts.ts'
 import { operationsOf, pathWith, type DocumentedOperation } from '../../support/operations.ts'
 import { clientOf, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 
@@ -72,8 +73,18 @@ beforeAll(async () => {
   const [client, rotated, doomedClient] = [await newClient(), await newClient(), await newClient()]
   const secrets = `/v1/auth/clients/${rotated}/secrets`
   const secret = await expecting(201, owner.call(secrets, { method: 'POST', headers: asAdmin(orgId) }))
+  const definition = await expecting(201, owner.call('/v1/orchestrator/workflow-definitions', { body: workflow }))
+  const definitionId = textAt(definition.body, 'id')
+  const instance = { workflow_definition_id: definitionId, case_id: caseId }
+  const [advanced, cancelled] = [await newInstance(instance), await newInstance(instance)]
+  const doomedCase = await expecting(201, owner.call('/v1/clinical-api/cases', { body: { patient_id: patientId } }))
   owned = {
     ...(await ownedUsers()),
+    getWorkflowDefinition: { id: definitionId },
+    getWorkflowInstance: { id: advanced },
+    advanceWorkflowInstance: { id: advanced },
+    cancelWorkflowInstance: { id: cancelled },
+    closeCase: { id: textAt(doomedCase.body, 'id') },
     getOauthClient: { id: client },
     changeOauthClient: { id: client },
     addOauthClientSecret: { id: client },
@@ -122,6 +133,12 @@ afterAll(() => platform.stop())
 const asAdmin = (org: string) => ({
   'x-actor-context': actorContext(org, ['auth:admin', 'consents:admin', 'users:admin']),
 })
+
+const workflow = { name: 'Changed lesion', start_step_id: 'intake', steps: lesionSteps }
+
+async function newInstance(body: object): Promise<string> {
+  return textAt((await expecting(201, owner.call('/v1/orchestrator/workflow-instances', { body }))).body, 'id')
+}
 
 async function newClient(): Promise<string> {
   const body = { name: 'Client', scopes: ['cases:read'] }
@@ -219,6 +236,7 @@ const needed = (): Readonly<Record<string, Needed>> => ({
   deleteWebhookSubscription: { own: 204 },
   // The review has completed. Nothing was uploaded.
   cancelAiReview: { own: 409 },
+  advanceWorkflowInstance: { body: { step_id: 'intake', output: { answers: { age: 1, changed: true } } } },
   submitAssessment: { own: 409 },
   submitImage: { own: 409 },
   supersedeAiReview: { body: { images: [freshImage] }, own: 202 },
@@ -320,14 +338,25 @@ test('ids of another organisation in bodies and queries are unknown', async () =
   const own = await createConsentTerms(stranger, strangerOrgId)
   const theirs = await registerPatient(stranger)
   const photo = await photograph()
-  const posts = (patient: string, terms: typeof consent): readonly (readonly [string, unknown])[] => [
+  const defined = await expecting(201, stranger.call('/v1/orchestrator/workflow-definitions', { body: workflow }))
+  const definedByThem = textAt(defined.body, 'id')
+  const posts = (
+    patient: string,
+    terms: typeof consent,
+    definition: string,
+    ofCase: string,
+  ): readonly (readonly [string, unknown])[] => [
     ['/v1/clinical-api/cases', { patient_id: patient }],
+    ['/v1/clinical-api/cases', { patient_id: theirs, workflow_definition_id: definition }],
+    ['/v1/orchestrator/workflow-instances', { workflow_definition_id: definition, case_id: unknownId }],
+    ['/v1/orchestrator/workflow-instances', { workflow_definition_id: definedByThem, case_id: ofCase }],
     ['/v1/clinical-api/images', { patient_id: patient, ...declaredImage }],
     ['/v1/clinical-api/assessments', assessmentBody(patient, [photo])],
     [`/v1/patients/${theirs}/consents`, { ...terms, decision: 'granted' }],
   ]
-  const unknown = posts(unknownId, { consent_type_id: unknownId, text_version_id: unknownId })
-  for (const [place, [path, body]] of posts(patientId, consent).entries()) {
+  const unknown = posts(unknownId, { consent_type_id: unknownId, text_version_id: unknownId }, unknownId, unknownId)
+  const [definition, ofCase] = [owned['getWorkflowDefinition']?.['id'] ?? '', owned['getCase']?.['id'] ?? '']
+  for (const [place, [path, body]] of posts(patientId, consent, definition, ofCase).entries()) {
     const headers = { 'x-request-id': 'a-request' }
     const foreign = await stranger.call(path, { body, headers })
     expect([path, foreign.status]).toEqual([path, 404])
@@ -386,6 +415,8 @@ test('lists contain the own organisation only', async () => {
     '/v1/clinical-api/images',
     `/v1/clinical-api/images?patient_id=${patientId}`,
     '/v1/clinical-api/webhook-subscriptions',
+    '/v1/orchestrator/workflow-instances',
+    `/v1/orchestrator/workflow-instances?case_id=${owned['getCase']?.['id'] ?? ''}`,
     '/v1/clinical-api/patients?identifier=mrn|of%20the%20owner',
   ]) {
     expect(at((await expecting(200, stranger.call(path))).body, 'data')).toEqual([])

@@ -33,7 +33,7 @@ interface Story {
   readonly effects: readonly string[]
   readonly given: () => Promise<WorkflowStory>
   /** The events of the instances, once nothing is due. */
-  readonly then: readonly (readonly string[])[]
+  readonly ends: readonly (readonly string[])[]
 }
 
 async function begun(): Promise<WorkflowStory> {
@@ -56,12 +56,12 @@ const stories: Readonly<Record<string, Story>> = {
   'starting the instance of a case': {
     effects: ['workflow_instance: WorkflowInstanceStarted, WorkflowStepParked'],
     given: () => openedCase(world),
-    then: [parked],
+    ends: [parked],
   },
   'assigning an assessment to a case and its instance': {
     effects: ['case: CaseAssessmentAssigned', 'workflow_instance: WorkflowAssessmentAssigned'],
     given: requested,
-    then: [parked, [...awaiting, 'WorkflowAssessmentAssigned']],
+    ends: [parked, [...awaiting, 'WorkflowAssessmentAssigned']],
   },
   'completing an instance with its assessment': {
     effects: ['workflow_instance: WorkflowInstanceCompleted'],
@@ -70,7 +70,7 @@ const stories: Readonly<Record<string, Story>> = {
       await assessed(world, story, 'AssessmentCompleted')
       return story
     },
-    then: [parked, [...awaiting, 'WorkflowAssessmentAssigned', 'WorkflowInstanceCompleted']],
+    ends: [parked, [...awaiting, 'WorkflowAssessmentAssigned', 'WorkflowInstanceCompleted']],
   },
   'failing an instance with its assessment': {
     effects: ['workflow_instance: WorkflowInstanceFailed'],
@@ -79,7 +79,7 @@ const stories: Readonly<Record<string, Story>> = {
       await assessed(world, story, 'AssessmentFailed')
       return story
     },
-    then: [parked, [...awaiting, 'WorkflowAssessmentAssigned', 'WorkflowInstanceFailed']],
+    ends: [parked, [...awaiting, 'WorkflowAssessmentAssigned', 'WorkflowInstanceFailed']],
   },
   'a second instance that awaits an assessment that has ended': {
     effects: ['workflow_instance: WorkflowAssessmentAssigned, WorkflowInstanceCompleted'],
@@ -89,7 +89,7 @@ const stories: Readonly<Record<string, Story>> = {
       await workOffStory(world, story)
       return awaitingAssessment(world, story)
     },
-    then: [
+    ends: [
       parked,
       [...awaiting, 'WorkflowAssessmentAssigned', 'WorkflowInstanceCompleted'],
       [...awaiting, 'WorkflowAssessmentAssigned', 'WorkflowInstanceCompleted'],
@@ -102,7 +102,7 @@ const stories: Readonly<Record<string, Story>> = {
       await closed(world, story)
       return story
     },
-    then: [
+    ends: [
       [...parked, 'WorkflowInstanceCancelled'],
       [...awaiting, 'WorkflowInstanceCancelled'],
     ],
@@ -114,7 +114,7 @@ const stories: Readonly<Record<string, Story>> = {
       await closed(world, story)
       return story
     },
-    then: [[...parked, 'WorkflowInstanceCancelled']],
+    ends: [[...parked, 'WorkflowInstanceCancelled']],
   },
 }
 
@@ -124,7 +124,7 @@ async function workOffOnce(story: WorkflowStory, deps: WorkflowWorld['deps']): P
 }
 
 /** One assessment per case, created exactly if it is assigned. */
-async function expectWhole(story: WorkflowStory, expected: Story['then']): Promise<void> {
+async function expectWhole(story: WorkflowStory, expected: Story['ends']): Promise<void> {
   expect(await instanceEvents(world, story)).toEqual(expected)
   const { assessmentId } = await caseOf(world, story)
   if (assessmentId === null) return
@@ -132,26 +132,26 @@ async function expectWhole(story: WorkflowStory, expected: Story['then']): Promi
   expect(state).toMatchObject({ caseId: story.caseId, mode: 'collected', images: [{ imageId: story.imageId }] })
 }
 
-test.each(Object.entries(stories))('%s does these things', async (_, { effects, given, then }) => {
+test.each(Object.entries(stories))('%s does these things', async (_, { effects, given, ends }) => {
   const story = await given()
   const process = mortal(world.deps, effects.length)
   await workOffOnce(story, process.deps).catch((error: unknown) => expect(error).toBeInstanceOf(KilledError))
   expect(process.done).toEqual(effects)
   await workOffStory(world, story)
-  await expectWhole(story, then)
+  await expectWhole(story, ends)
 })
 
 const crashes = Object.entries(stories).flatMap(([name, story]) =>
   story.effects.map((effect, done) => ({ name, effect, done, ...story })),
 )
 
-test.each(crashes)('$name, killed before $effect ($done)', async ({ effect, done, given, then }) => {
+test.each(crashes)('$name, killed before $effect ($done)', async ({ effect, done, given, ends }) => {
   const story = await given()
   const process = mortal(world.deps, done)
   await expect(workOffOnce(story, process.deps)).rejects.toBeInstanceOf(KilledError)
   expect(process.killedBefore()).toBe(effect)
   await workOffStory(world, story)
-  await expectWhole(story, then)
+  await expectWhole(story, ends)
 })
 
 test('creating the assessment, killed before its append and repeated after it', async () => {
