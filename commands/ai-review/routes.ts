@@ -7,6 +7,7 @@ import { outboundRules } from '../../platform/outbound/own-servers.ts'
 import { aiReviewsProjector } from '../../projections/ai-review/ai-reviews.projector.ts'
 import { aiReviewSlots } from '../../streams/ai-review-slot/aggregate.ts'
 import { aiReviews, type AiReviewState } from '../../streams/ai-review/aggregate.ts'
+import { refuseClosedCase } from '../clinical/require-open-case.ts'
 import { accepted, changed } from '../handling/command-replies.ts'
 import { commandRoute } from '../handling/command-route.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
@@ -61,7 +62,7 @@ export function aiReviewWriteRoutes(app: ServiceApp, deps: CommandDependencies):
     takesWait: true,
     reply: accepted(SupersedeAiReviewReply, ({ aiReviewId }) => `/ai-reviews/${aiReviewId}`),
     readBy: [aiReviewsProjector],
-    problems: ['ai-review-already-superseded'],
+    problems: ['ai-review-already-superseded', 'case-closed'],
     handle: async ({
       tenant,
       params: { id: supersededAiReviewId },
@@ -94,7 +95,10 @@ export function aiReviewWriteRoutes(app: ServiceApp, deps: CommandDependencies):
       const slot = aiReviewSlots.of(tenant, caseId, productId)
       // A repeat gets the answer of the first request, also when addresses have expired since.
       const isRepeat = keyed.isKeyed && keyedOutcomeOf(command, (await store.load(slot)).state) !== undefined
-      if (!isRepeat) requireValid(imageErrors(body.images, { outbound, objectStores, now: deps.now() }))
+      if (!isRepeat) {
+        requireValid(imageErrors(body.images, { outbound, objectStores, now: deps.now() }))
+        await refuseClosedCase(deps, tenant, caseId)
+      }
 
       const requireRevision = async () => requireMatch(request, (await store.load(target)).revision)
       const done = await run(slot, (state) => supersedeSlot(command, state), requireRevision)

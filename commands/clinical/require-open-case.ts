@@ -19,3 +19,13 @@ export async function requireOpenCase(
   if (state.status === 'closed') throw problem('case-closed')
   return state
 }
+
+/** For what names its case indirectly. A case without a stream is one of another service. @throws Problem `case-closed` */
+export async function refuseClosedCase(
+  { store }: Pick<CommandDependencies, 'store'>,
+  orgId: TenantId,
+  caseId: string,
+): Promise<void> {
+  const { state } = await store.load(cases.of(orgId, caseId))
+  if (state.status === 'closed') throw problem('case-closed')
+}

@@ -11,6 +11,7 @@ import {
   photograph,
   registerPatient,
   requestAssessment,
+  reviewOfCase,
   type ConsentTerms,
 } from '../../support/main-job.ts'
 import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
@@ -306,7 +307,7 @@ test('D3: an instance fails with its assessment, and takes that of the POST that
   })
 })
 
-test('D4, D9: an instance fails where no branch fits, and after 1,000 moves', async () => {
+test('D4, D9: an instance fails where no branch fits', async () => {
   const [intake] = lesionSteps
   const end = { step_id: 'end', kind: 'output', title: 'End', config: { values: {} } }
   const when = { op: 'gt', path: 'intake.answers.age', value: 100 }
@@ -322,6 +323,22 @@ test('D4, D9: an instance fails where no branch fits, and after 1,000 moves', as
   expect(refusal(await api.call(definitions, { body: { name: 'x', start_step_id: 's0', steps: tooMany } }))).toBe(
     '400 validation-failed /steps',
   )
+})
+
+test('D4: an instance fails when it would enter its 1,001st step', async () => {
+  const [intake] = lesionSteps
+  const decisions = Array.from({ length: 199 }, (_, index) => {
+    const next = [{ step_id: index === 198 ? 'intake' : `d${index + 1}` }]
+    return { step_id: `d${index}`, kind: 'decision', title: 'Next', next }
+  })
+  const long = await publish(api, 'Long', [{ ...intake, next: [{ step_id: 'd0' }] }, ...decisions])
+  const id = await begin(api, long, await openCase(api, patientId))
+  for (let round = 1; round <= 4; round += 1)
+    expect(at((await expecting(200, advance(api, id, 'intake', changed))).body, 'state')).toBe('parked')
+  expect((await expecting(200, advance(api, id, 'intake', changed))).body).toMatchObject({
+    state: 'failed',
+    error: { code: 'workflow-too-long' },
+  })
 })
 
 test('D1, D10: an instance is cancelled once, and an ended one is not cancelled', async () => {
@@ -350,6 +367,21 @@ test('D5: a closed case cancels its instances, and takes no image and no instanc
   const instance = { workflow_definition_id: definitionId, case_id: caseId }
   expect(refusal(await api.call(instances, { body: instance }))).toBe('409 case-closed')
   expect(refusal(await stranger.call(`${cases}/${caseId}/close`, { method: 'POST' }))).toBe('404 not-found')
+})
+
+test('D5: a closed case takes no new review', async () => {
+  const patient = await consentedPatient(api, terms)
+  const assessment = await endOf(api, await requestAssessment(api, assessmentBody(patient, [await photograph()])))
+  const caseId = textAt(assessment, 'case_id')
+  const review = textAt(await reviewOfCase(api, caseId), 'id')
+  await expecting(200, api.call(`${cases}/${caseId}/close`, { method: 'POST' }))
+  const image = { imageId: textAt(assessment, 'images', 0, 'id'), imageType: 'DERMOSCOPIC' }
+  const address = {
+    presignedUrl: textAt(assessment, 'images', 0, 'download_url'),
+    presignedUrlExpiresAt: '2999-01-01T00:00:00Z',
+  }
+  const body = { images: [{ ...image, ...address }] }
+  expect(refusal(await api.call(`/v1/ai-reviews/${review}/supersede`, { body }))).toBe('409 case-closed')
 })
 
 test('D11: a case starts the instance whose id is in its answer', async () => {
