@@ -110,7 +110,7 @@ test('a definition that cannot run is refused with a pointer to each fault', asy
     '400 validation-failed /steps/0/next/0/step_id /steps/1/config/values/age',
   )
   const ofUnknownKind = { ...body, steps: [{ ...intake, kind: 'script' }] }
-  expect(refusal(await api.call(definitions, { body: ofUnknownKind }))).toContain('400 validation-failed /steps/0')
+  expect(refusal(await api.call(definitions, { body: ofUnknownKind }))).toBe('400 validation-failed /steps/0/kind')
   const badCondition = [{ ...lesionSteps[1], next: [{ when: { op: 'eq', path: 'a.b' }, step_id: 'x' }] }]
   expect(refusal(await api.call(definitions, { body: { ...body, steps: badCondition } }))).toBe(
     '400 validation-failed /steps/0/next/0/when/value',
