@@ -49,7 +49,7 @@ export async function start(todo: Todo<Static<typeof StartPayload>>, deps: Proce
 
 /**
  * Brings the assessment of an output step to the instance, and the end of that assessment. The case decides which
- * assessment it is. `docs/decisions/0023-the-case-decides-about-its-assessment.md` lists what each crash leaves.
+ * assessment it is. `docs/decisions/0025-the-case-decides-about-its-assessment.md` lists what each crash leaves.
  */
 export async function settle(todo: Todo, { store }: ProcessDependencies): Promise<StepOutcome> {
   const { orgId, key, dueAt: now } = todo

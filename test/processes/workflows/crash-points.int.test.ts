@@ -17,7 +17,7 @@ import {
   type WorkflowWorld,
 } from './workflow-story.ts'
 
-// Each row of the table in docs/decisions/0023-the-case-decides-about-its-assessment.md.
+// Each row of the table in docs/decisions/0025-the-case-decides-about-its-assessment.md.
 
 let world: WorkflowWorld
 beforeAll(async () => {
