@@ -28,6 +28,7 @@ import { suppressionWriteRoutes } from '../commands/notifications/suppression-ro
 import { unsubscribeRoutes } from '../commands/notifications/unsubscribe-routes.ts'
 import { noOrganisation, tenantOfFact, type TenantId } from '../platform/kit/tenants.ts'
 import { notificationSettingsProjector } from '../projections/notifications/notification-settings.projector.ts'
+import { workflowWriteRoutes } from '../commands/workflows/routes.ts'
 import { usersProjector } from '../projections/users/users.projector.ts'
 import { webhookDeliveriesProjector } from '../projections/webhooks/webhook-deliveries.projector.ts'
 import { aiReviewReadRoutes } from '../read-api/ai-review/routes.ts'
@@ -48,6 +49,7 @@ import { roleReadRoutes } from '../read-api/users/role-routes.ts'
 import { userReadRoutes } from '../read-api/users/user-routes.ts'
 import { getDueDelivery, listUndelivered } from '../read-api/webhooks/queries.ts'
 import { deliveryReadRoutes, webhookReadRoutes } from '../read-api/webhooks/routes.ts'
+import { workflowReadRoutes } from '../read-api/workflows/routes.ts'
 import type { Service } from '../platform/http/service.ts'
 
 export type ServiceDependencies = AssessmentDependencies & AuthDependencies & ReadDependencies & UserDependencies
@@ -84,6 +86,14 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
           findDueDelivery: findDueDelivery(deps),
         })
         deliveryReadRoutes(app, deps)
+      },
+    },
+    {
+      prefix: 'orchestrator',
+      documentedAt: 'prefixed',
+      routes: (app) => {
+        workflowWriteRoutes(app, deps)
+        workflowReadRoutes(app, deps)
       },
     },
     {

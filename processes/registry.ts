@@ -14,6 +14,8 @@ import { usersProcess } from './users/users.process.ts'
 import { usersChannel } from './users/users.channel.ts'
 import { webhookChannel } from './webhooks/webhooks.channel.ts'
 import { webhooksProcess } from './webhooks/webhooks.process.ts'
+import { workflowChannel, type WorkflowChannelDependencies } from './workflows/workflows.channel.ts'
+import { workflowsProcess } from './workflows/workflows.process.ts'
 
 /** All processes. */
 export const processes: readonly Process<ProcessDependencies>[] = [
@@ -23,10 +25,11 @@ export const processes: readonly Process<ProcessDependencies>[] = [
   notificationsProcess,
   usersProcess,
   webhooksProcess,
+  workflowsProcess,
 ]
 
 /** The dependencies of the translations of all channels. */
-type ChannelDependencies = AiReviewChannelDependencies & AssessmentChannelDependencies
+type ChannelDependencies = AiReviewChannelDependencies & AssessmentChannelDependencies & WorkflowChannelDependencies
 
 /** All public channels. Each has a relay. */
 export const channels: readonly Channel<ChannelDependencies>[] = [
@@ -37,4 +40,5 @@ export const channels: readonly Channel<ChannelDependencies>[] = [
   notificationChannel,
   usersChannel,
   webhookChannel,
+  workflowChannel,
 ]

@@ -15,6 +15,7 @@ import type { Projector } from './runtime/projector.ts'
 import { usersProjector } from './users/users.projector.ts'
 import { webhookDeliveriesProjector } from './webhooks/webhook-deliveries.projector.ts'
 import { webhookSubscriptionsProjector } from './webhooks/webhook-subscriptions.projector.ts'
+import { workflowsProjector } from './workflows/workflows.projector.ts'
 
 /** The read models from which GET routes answer. */
 export const readModels: readonly Projector[] = [
@@ -34,4 +35,5 @@ export const readModels: readonly Projector[] = [
   usersProjector,
   webhookDeliveriesProjector,
   webhookSubscriptionsProjector,
+  workflowsProjector,
 ]

@@ -26,6 +26,8 @@ import { users } from './user/aggregate.ts'
 import { webhookDeliveries } from './webhook-delivery/aggregate.ts'
 import { webhookRecoveries } from './webhook-recovery/aggregate.ts'
 import { webhookSubscriptions } from './webhook-subscriptions/aggregate.ts'
+import { workflowDefinitions } from './workflow-definition/aggregate.ts'
+import { workflowInstances } from './workflow-instance/aggregate.ts'
 
 /** All event types. The start fails on a duplicate type, and on a type with PHI but without a subject. */
 export const catalogue = createCatalogue([
@@ -55,5 +57,7 @@ export const catalogue = createCatalogue([
   webhookDeliveries,
   webhookRecoveries,
   webhookSubscriptions,
+  workflowDefinitions,
+  workflowInstances,
   ...channelStreams,
 ])

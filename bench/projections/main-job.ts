@@ -154,6 +154,7 @@ function requested(
       externalReference: null,
       clinicalContext: null,
       customFields: null,
+      workflow: null,
       openedAt: instant(at, 0),
       fingerprint: null,
     },

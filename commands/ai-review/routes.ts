@@ -6,6 +6,7 @@ import type { ServiceApp } from '../../platform/http/service.ts'
 import { aiReviewsProjector } from '../../projections/ai-review/ai-reviews.projector.ts'
 import { aiReviewSlots } from '../../streams/ai-review-slot/aggregate.ts'
 import { aiReviews } from '../../streams/ai-review/aggregate.ts'
+import { refuseClosedCase } from '../clinical/require-open-case.ts'
 import { accepted, changed } from '../handling/command-replies.ts'
 import { commandRoute } from '../handling/command-route.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
@@ -64,7 +65,7 @@ export function aiReviewWriteRoutes(app: ServiceApp, deps: CommandDependencies):
     takesWait: true,
     reply: accepted(SupersedeAiReviewReply, ({ aiReviewId }) => `/ai-reviews/${aiReviewId}`),
     readBy: [aiReviewsProjector],
-    problems: ['ai-review-already-superseded'],
+    problems: ['ai-review-already-superseded', 'case-closed'],
     handle: async ({
       tenant,
       params: { id: supersededAiReviewId },
@@ -97,7 +98,10 @@ export function aiReviewWriteRoutes(app: ServiceApp, deps: CommandDependencies):
       const slot = aiReviewSlots.of(tenant, caseId, productId)
       // A repeat gets the answer of the first request, also when addresses have expired since.
       const isRepeat = keyed.isKeyed && keyedOutcomeOf(command, (await store.load(slot)).state) !== undefined
-      if (!isRepeat) requireValid(imageErrors(body.images, { ...rules, now: deps.now() }))
+      if (!isRepeat) {
+        requireValid(imageErrors(body.images, { ...rules, now: deps.now() }))
+        await refuseClosedCase(deps, tenant, caseId)
+      }
 
       const beforeClaim = async () => {
         requireMatch(request, (await store.load(target)).revision)

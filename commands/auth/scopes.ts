@@ -21,6 +21,8 @@ const ofClients = {
   'notifications:read': 'Read notifications',
   'notifications:send': 'Send notifications',
   'orchestrator:*': 'Workflow definitions and instances',
+  'orchestrator:read': 'Read workflow definitions and instances',
+  'orchestrator:write': 'Write workflow definitions and instances',
   'patients:read': 'Read patients',
   'patients:write': 'Write patients',
   'webhooks:read': 'Read webhook subscriptions',

@@ -27,6 +27,7 @@ const ProblemDocument = Type.Object(
     ),
     required_scopes: Type.Optional(Type.Array(Type.String(), { description: 'Of insufficient-scope' })),
     required_permission: Type.Optional(Type.String({ description: 'Of actor-context-missing and permission-missing' })),
+    parked_step_id: Type.Optional(Type.String({ description: 'Of step-not-parked' })),
     missing_image_ids: Type.Optional(Type.Array(Type.String(), { description: 'Of uploads-incomplete' })),
   },
   { $id: 'Problem' },

@@ -198,6 +198,11 @@ export const problems = {
     'The AI review has no response of the provider',
     'The provider has not processed the case, or not yet. Read the status of the review.',
   ),
+  'workflow-definition-not-found': refusal(
+    404,
+    'The workflow definition was not found',
+    'The workflow definition in the body does not exist in the organisation. `errors` points at the member.',
+  ),
   'consent-type-not-found': refusal(
     404,
     'The consent type was not found',
@@ -365,6 +370,26 @@ export const problems = {
     409,
     'The AI review was superseded',
     'Another review holds the slot of its case and product. The member `supersededById` of the review contains its id. Supersede that one.',
+  ),
+  'case-closed': refusal(
+    409,
+    'The case is closed',
+    'A closed case takes no images, reviews and workflow instances. Open another case.',
+  ),
+  'step-not-parked': refusal(
+    409,
+    'The instance waits at another step',
+    '`parked_step_id` contains the step that the instance waits at. Only that step takes an output.',
+  ),
+  'workflow-instance-not-parked': refusal(
+    409,
+    'The workflow instance waits at no step',
+    'The instance has ended, or waits for its assessment. Read it.',
+  ),
+  'workflow-instance-ended': refusal(
+    409,
+    'The workflow instance has ended',
+    'It has completed, failed or been cancelled. Read it.',
   ),
   'subject-erased': refusal(
     410,

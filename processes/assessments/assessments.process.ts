@@ -1,12 +1,14 @@
 import { defineTable, type RowChange } from '../../projections/runtime/projector.ts'
 import { insertRow, patchRow, removeRow, upsertRow } from '../../projections/runtime/row-changes.ts'
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
+import type { CaseEvent } from '../../streams/case/events.ts'
 import type { AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
 import type { Recorded } from '../relay/channel.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import { defineProcess, Nothing, step } from '../runtime/define-process.ts'
 import type { TodoList } from '../runtime/todo-list.ts'
 import { askForReview, closeUploads, expire } from './assessments.steps.ts'
+import { CollectedPayload, createCollected } from './create-collected.steps.ts'
 import { conclude, ConcludePayload, type ReviewEnded } from './conclude.steps.ts'
 
 /** The assessments that have not ended. Reviews on the channel name only case and product. */
@@ -32,6 +34,7 @@ const endedReviews = defineTable({
 })
 
 const steps = {
+  'create-collected': step(CollectedPayload, createCollected),
   'close-uploads': step(Nothing, closeUploads),
   'request-review': step(Nothing, askForReview),
   conclude: step(ConcludePayload, conclude),
@@ -41,16 +44,22 @@ const steps = {
 type Todos = TodoList<typeof steps>
 
 /**
- * The work that an assessment still needs. It ends if its uploads are not submitted in time. After the submission it
- * needs a review, the result of the review, and an end when the deadline passes. The row key is the id of the
- * assessment.
+ * The work that an assessment still needs. A case with an assigned assessment needs its creation. An assessment ends if
+ * its uploads are not submitted in time. After the submission it needs a review, the result of the review, and an end
+ * when the deadline passes. The row key is the id of the assessment.
  */
-export const assessmentsProcess = defineProcess<AssessmentEvent | AiReviewChannelEvent, ProcessDependencies>()({
+export const assessmentsProcess = defineProcess<
+  AssessmentEvent | AiReviewChannelEvent | CaseEvent,
+  ProcessDependencies
+>()({
   name: 'assessments',
   version: 3,
   lookups: [openAssessments, endedReviews],
   steps,
   on: {
+    CaseAssessmentAssigned: ({ data: { assessmentId, caseId, assignedAt } }, todo) => [
+      todo.schedule('create-collected', assessmentId, { at: assignedAt, payload: { caseId } }),
+    ],
     AssessmentRequested: ({ data: { assessmentId, productId } }, todo) => [
       insertRow(openAssessments, { assessmentId, productId, orgId: todo.orgId }),
     ],
@@ -59,6 +68,7 @@ export const assessmentsProcess = defineProcess<AssessmentEvent | AiReviewChanne
     ],
     AssessmentSubmitted: ({ data }, todo) => [
       todo.clear(data.assessmentId, 'close-uploads'),
+      todo.clear(data.assessmentId, 'create-collected'),
       patchRow(openAssessments, { assessmentId: data.assessmentId, caseId: data.caseId }),
       todo.schedule('request-review', data.assessmentId, { at: data.submittedAt }),
       todo.schedule('expire', data.assessmentId, { at: data.deadlineAt }),

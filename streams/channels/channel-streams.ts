@@ -5,6 +5,7 @@ import { consentChannelStream } from './consent.ts'
 import { notificationChannelStream } from './notification.ts'
 import { usersChannelStream } from './users.ts'
 import { webhookChannelStream } from './webhook.ts'
+import { workflowChannelStream } from './workflow.ts'
 
 /** The streams of all public channels. Rules of notifications match the events of each. */
 export const channelStreams = [
@@ -15,4 +16,5 @@ export const channelStreams = [
   notificationChannelStream,
   usersChannelStream,
   webhookChannelStream,
+  workflowChannelStream,
 ]

@@ -25,6 +25,8 @@ import { users } from '../../streams/user/aggregate.ts'
 import { webhookDeliveries } from '../../streams/webhook-delivery/aggregate.ts'
 import { webhookRecoveries } from '../../streams/webhook-recovery/aggregate.ts'
 import { webhookSubscriptions } from '../../streams/webhook-subscriptions/aggregate.ts'
+import { workflowDefinitions } from '../../streams/workflow-definition/aggregate.ts'
+import { workflowInstances } from '../../streams/workflow-instance/aggregate.ts'
 import { accessFact, givenImages, reviewFact, slotFact } from '../streams/ai-review-facts.ts'
 import {
   assessmentPublicFact,
@@ -46,6 +48,7 @@ import { preferencesFact, ruleFact, settingIds, suppressionFact } from '../strea
 import { ownTemplate, templateFact } from '../streams/notification-template-facts.ts'
 import { completeUser, permissionFact, roleFact, userFact, userIds, usersPublicFact } from '../streams/user-facts.ts'
 import { deliveryFact, recovery, recoveryFact, subscriptionFact } from '../streams/webhook-facts.ts'
+import { definitionFact, instanceFact, lesionSteps, workflowPublicFact } from '../streams/workflow-facts.ts'
 
 const { ids } = facts
 
@@ -77,6 +80,8 @@ const ownedStreams = [
   webhookDeliveries.of(ids.org, ids.delivery),
   webhookRecoveries.of(ids.org, recovery),
   webhookSubscriptions.of(ids.org),
+  workflowDefinitions.of(ids.org, ids.workflowDefinition),
+  workflowInstances.of(ids.org, ids.workflowInstance),
 ].map(({ stream }) => stream)
 
 /** The data of an event of each type, as the tests of that type use it. PHI members are not null. */
@@ -115,10 +120,28 @@ const dataOfTypes = new Map<string, object>(
     roleFact,
     userFact,
     usersPublicFact,
+    definitionFact,
+    instanceFact,
+    workflowPublicFact,
   ].flatMap(({ usual }) => Object.entries(usual)),
 )
 for (const { type, data } of [
-  facts.caseFact('CaseOpened', { customFields: { ward: 'canary-field' } }),
+  facts.caseFact('CaseOpened', {
+    customFields: { ward: 'canary-field' },
+    workflow: {
+      workflowInstanceId: ids.workflowInstance,
+      workflowDefinitionId: ids.workflowDefinition,
+      definitionVersion: 1,
+    },
+  }),
+  // Conditions and values keep the order in which they were given.
+  definitionFact('WorkflowDefinitionPublished', {
+    steps: lesionSteps.map((given) =>
+      given.kind === 'output'
+        ? { ...given, config: { values: { age: 'intake.answers.age' } } }
+        : { ...given, next: given.next.map(({ step_id }) => ({ step_id })) },
+    ),
+  }),
   slotFact('AiReviewSlotClaimed', givenImages),
   reviewFact('AiReviewRequested', givenImages),
   reviewFact('AiReviewStarted', { addresses: givenImages.addresses }),

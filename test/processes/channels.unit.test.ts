@@ -337,6 +337,27 @@ describe('the channel of clinical records', () => {
       { case_id: ids.case, patient_id: ids.patient, product_id: null, assessment_id: null, opened_at: at(0) },
     ],
     [
+      'clinical.case.opened',
+      caseFact('CaseOpened', {
+        workflow: {
+          workflowInstanceId: ids.workflowInstance,
+          workflowDefinitionId: ids.workflowDefinition,
+          definitionVersion: 3,
+        },
+      }),
+      {
+        case_id: ids.case,
+        patient_id: ids.patient,
+        product_id: ids.product,
+        assessment_id: ids.assessment,
+        workflow_instance_id: ids.workflowInstance,
+        workflow_definition_id: ids.workflowDefinition,
+        workflow_definition_version: 3,
+        opened_at: at(0),
+      },
+    ],
+    ['clinical.case.closed', caseFact('CaseClosed'), { case_id: ids.case, patient_id: ids.patient, closed_at: at(40) }],
+    [
       'clinical.finding.recorded',
       caseFact('CaseFindingRecorded'),
       {

@@ -5,19 +5,29 @@ import { assessmentsProcess } from '../../processes/assessments/assessments.proc
 import { clinicalProcess } from '../../processes/clinical/clinical.process.ts'
 import { notificationsProcess } from '../../processes/notifications/notifications.process.ts'
 import { webhooksProcess } from '../../processes/webhooks/webhooks.process.ts'
+import { workflowsProcess } from '../../processes/workflows/workflows.process.ts'
 import { aiReviews } from '../../streams/ai-review/aggregate.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
+import { assessmentChannelStream } from '../../streams/channels/assessment.ts'
+import { clinicalChannelStream } from '../../streams/channels/clinical.ts'
 import { aiReviewChannelStream } from '../../streams/channels/ai-review.ts'
 import { consentChannelStream } from '../../streams/channels/consent.ts'
 import { notificationSubscriptions } from '../../streams/notification-subscription/aggregate.ts'
 import { webhookDeliveries } from '../../streams/webhook-delivery/aggregate.ts'
 import { webhookRecoveries } from '../../streams/webhook-recovery/aggregate.ts'
+import { workflowInstances } from '../../streams/workflow-instance/aggregate.ts'
 import { webhookSubscriptions } from '../../streams/webhook-subscriptions/aggregate.ts'
 import { reviewFact } from '../streams/ai-review-facts.ts'
-import { consentPublicFact, reviewPublicFact } from '../streams/channel-facts.ts'
+import {
+  assessmentPublicFact,
+  clinicalPublicFact,
+  consentPublicFact,
+  reviewPublicFact,
+} from '../streams/channel-facts.ts'
 import { assessmentFact, ids } from '../streams/facts.ts'
 import { ruleFact, settingIds } from '../streams/notification-settings-facts.ts'
 import { deliveryFact, recovery, recoveryFact, subscriptionFact } from '../streams/webhook-facts.ts'
+import { instanceFact } from '../streams/workflow-facts.ts'
 import { recorded, rowsAfter, type GivenEvent } from '../support/given-projector.ts'
 import { rowsInMemory } from '../support/rows-in-memory.ts'
 
@@ -32,6 +42,10 @@ const ruleOf = (owner: TenantId, changes: Parameters<typeof ruleFact<'Notificati
   ...ruleFact('NotificationSubscriptionCreated', changes),
   stream: notificationSubscriptions.of(owner, changes?.subscriptionId ?? settingIds.rule).stream,
 })
+const instance = inStream(workflowInstances.of(ids.org, ids.workflowInstance).stream)
+const onClinicalChannel = inStream(clinicalChannelStream.name)
+const started = instance(instanceFact('WorkflowInstanceStarted'))
+const closedCase = onClinicalChannel(clinicalPublicFact('clinical.case.closed'))
 const subscribed = subscriptions(subscriptionFact('WebhookSubscribed'))
 const completed = { ...assessment(assessmentFact('AssessmentCompleted')), id: ids.event }
 
@@ -113,6 +127,17 @@ it.each([
     step: 'cancel',
     events: [subscribed, completed, subscriptions(subscriptionFact('WebhookSubscriptionDisabled'))],
   },
+  {
+    process: workflowsProcess,
+    step: 'settle',
+    events: [
+      started,
+      instance(instanceFact('WorkflowAssessmentRequested')),
+      inStream(assessmentChannelStream.name)(assessmentPublicFact('assessment.completed')),
+    ],
+  },
+  { process: workflowsProcess, step: 'cancel', events: [started, closedCase] },
+  { process: workflowsProcess, step: 'cancel', events: [closedCase, started] },
 ])('Postgres selects the rows of $process.name for $step as the unit tests compute them', async (example) => {
   const { process, step, events } = example
   const rows = await rowsAfter(process.list, recorded(events))

@@ -16,6 +16,7 @@ import * as templates from '../../read-api/notifications/template-queries.ts'
 import * as notificationQueries from '../../read-api/notifications/queries.ts'
 import * as userQueries from '../../read-api/users/queries.ts'
 import * as webhooks from '../../read-api/webhooks/queries.ts'
+import * as workflows from '../../read-api/workflows/queries.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
 import { cases } from '../../streams/case/aggregate.ts'
 import { consentTypes } from '../../streams/consent-type/aggregate.ts'
@@ -23,6 +24,8 @@ import { images } from '../../streams/image/aggregate.ts'
 import { oauthClients } from '../../streams/oauth-client/aggregate.ts'
 import { patients } from '../../streams/patient/aggregate.ts'
 import { users } from '../../streams/user/aggregate.ts'
+import { workflowDefinitions } from '../../streams/workflow-definition/aggregate.ts'
+import { workflowInstances } from '../../streams/workflow-instance/aggregate.ts'
 import type { GivenEvent } from '../support/given-projector.ts'
 import { reviewFact } from '../streams/ai-review-facts.ts'
 import {
@@ -41,6 +44,7 @@ import { ofTemplate, ownTemplate, templateFact } from '../streams/notification-t
 import { notificationFact, ownNotification, notificationIds } from '../streams/notification-facts.ts'
 import { ofRoles, ofUser, patientAccount, roleFact, userFact, userIds } from '../streams/user-facts.ts'
 import { deliveryFact, subscriptionFact } from '../streams/webhook-facts.ts'
+import { definitionFact, instanceFact } from '../streams/workflow-facts.ts'
 import { openReadTables, org, otherOrg, problemOf, type ReadTables } from './read-tables.ts'
 
 const numbered = (group: string, number: number) => `00000000-0000-4000-9${group}00-${String(number).padStart(12, '0')}`
@@ -114,6 +118,31 @@ const manySettings = each((number) => [
     stream: `suppression ${number}`,
   },
 ]).flat()
+
+/** Definitions, and an instance of each. The first instance waits at a step and has an output. */
+const manyWorkflows = each((number) => {
+  const [workflowDefinitionId, workflowInstanceId] = [numbered('0', number), numbered('5', number)]
+  const published = definitionFact('WorkflowDefinitionPublished', {
+    workflowDefinitionId,
+    name: `workflow ${number}`,
+    publishedAt: paired(number),
+  })
+  const started = instanceFact('WorkflowInstanceStarted', {
+    workflowDefinitionId,
+    workflowInstanceId,
+    caseId: numbered('5', number % 2),
+    startedAt: paired(number),
+  })
+  const waiting = [
+    instanceFact('WorkflowStepAdvanced', { workflowInstanceId }),
+    instanceFact('WorkflowStepParked', { workflowInstanceId }),
+  ]
+  const { stream } = workflowInstances.of(ids.org, workflowInstanceId)
+  return [
+    { ...published, stream: workflowDefinitions.of(ids.org, workflowDefinitionId).stream },
+    ...[started, ...(number === 0 ? waiting : [])].map((event) => ({ ...event, stream })),
+  ]
+}).flat()
 
 const readings = [
   { scheme: 'ward', value: '7|b' },
@@ -246,6 +275,7 @@ const events: GivenEvent[] = [
   ...manySettings,
   ...manyRoles,
   ...manyUsers,
+  ...manyWorkflows,
   { ...consentFact('ConsentRecorded'), stream: 'consent' },
   ...manyDecisions,
   ownNotification(notificationFact('NotificationCreated')),
@@ -311,6 +341,11 @@ const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> 
   listStuck: (tenant) =>
     notificationQueries.listStuck(pool, tenant, { dueBefore: new Date(at(60)), now: new Date(at(60)) }, 50),
   listInboxEntries: (tenant) => notificationQueries.listInboxEntries(pool, tenant, { eventId: ids.event }, first),
+  getWorkflowDefinition: (tenant) => workflows.getWorkflowDefinition(pool, tenant, numbered('0', 0)),
+  getWorkflowVersion: (tenant) => workflows.getWorkflowVersion(pool, tenant, numbered('0', 0), 1),
+  listWorkflowDefinitions: (tenant) => workflows.listWorkflowDefinitions(pool, tenant, first),
+  getWorkflowInstance: (tenant) => workflows.getWorkflowInstance(pool, tenant, numbered('5', 0)),
+  listWorkflowInstances: (tenant) => workflows.listWorkflowInstances(pool, tenant, {}, first),
   listReviews: (tenant) => reviews.listReviews(pool, tenant, {}, first),
   getReview: (tenant) => reviews.getReview(pool, tenant, ids.review),
   listSubscriptions: (tenant) => webhooks.listSubscriptions(pool, tenant, first),
@@ -386,6 +421,8 @@ describe('one record', () => {
       productId: ids.product,
       externalReference: 'canary-reference',
       openedAt: at(0),
+      status: 'open',
+      workflowInstanceId: null,
       updatedAt: at(20),
     }
     expect(await clinical.getCase(pool, org, ids.case)).toEqual({ ...opened, streamRevision: '3' })
@@ -393,7 +430,13 @@ describe('one record', () => {
 
   it('of an image contains the declared and the stored data, for images of assessments and single images', async () => {
     const { key: objectKey, sha256, bytes } = imageFact('ImageReceived').data.object
-    const common = { orgId: ids.org, caseId: ids.case, patientId: ids.patient, bodySiteId: ids.bodySite }
+    const common = {
+      orgId: ids.org,
+      caseId: ids.case,
+      patientId: ids.patient,
+      isCollected: false,
+      bodySiteId: ids.bodySite,
+    }
     expect(await imageQueries.getImage(pool, org, ownImage.toUpperCase())).toEqual({
       ...common,
       imageId: ownImage,
@@ -653,6 +696,28 @@ const lists: Readonly<Record<string, { readonly list: List; readonly size: numbe
     ),
     size: count + 1,
   },
+  'workflow definitions': {
+    list: listOf(
+      (after, fetch) => workflows.listWorkflowDefinitions(pool, org, { after, fetch }),
+      workflows.placeOfDefinition,
+    ),
+    size: count,
+  },
+  'workflow instances': {
+    list: listOf(
+      (after, fetch) => workflows.listWorkflowInstances(pool, org, {}, { after, fetch }),
+      workflows.placeOfInstance,
+    ),
+    size: count,
+  },
+  'workflow instances of a case in a state': {
+    list: listOf(
+      (after, fetch) =>
+        workflows.listWorkflowInstances(pool, org, { caseId: numbered('5', 0), state: 'running' }, { after, fetch }),
+      workflows.placeOfInstance,
+    ),
+    size: 3,
+  },
   reviews: {
     list: listOf((after, fetch) => reviews.listReviews(pool, org, {}, { after, fetch }), reviews.placeOfReview),
     size: count + 1,
@@ -706,6 +771,19 @@ describe('filters of the images', () => {
       { caseId: ids.case, patientId: ids.otherPatient },
     ])
       expect(await idsOf(nothing)).toEqual([])
+  })
+})
+
+describe('a workflow instance', () => {
+  it('has the step that it waits at, from its definition, and the outputs of its steps', async () => {
+    const [waiting, running] = [numbered('5', 0), numbered('5', 1)]
+    expect(await workflows.getWorkflowInstance(pool, org, waiting)).toMatchObject({
+      state: 'parked',
+      parkedStepId: 'intake',
+      parkedStep: { kind: 'collect-questions', config: { questions: expect.any(Array) } },
+      outputs: { intake: instanceFact('WorkflowStepAdvanced').data.output },
+    })
+    expect(await workflows.getWorkflowInstance(pool, org, running)).toMatchObject({ parkedStep: null, outputs: null })
   })
 })
 

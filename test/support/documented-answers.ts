@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { at, type ApiAnswer, type ApiClient } from '../../app/demo/api-client.ts'
 
-const services = ['auth', 'clinical-api', 'ai-review', 'consent', 'user-management', 'notifications']
+const services = ['auth', 'clinical-api', 'orchestrator', 'ai-review', 'consent', 'user-management', 'notifications']
 
 /** Records every answer of a platform, to compare it with the platform's own `/openapi.json`. */
 export interface WatchedPlatform {

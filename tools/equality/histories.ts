@@ -26,6 +26,7 @@ import { Story } from './story.ts'
 import { saveTemplate } from './template-acts.ts'
 import { employUser, keepAccount, registerPermissions, releaseMembership } from './user-acts.ts'
 import { advanceDelivery, changeSubscription, recover, redeliver, subscribe, testSubscription } from './webhook-acts.ts'
+import { runWorkflow } from './workflow-acts.ts'
 
 const acts = {
   registerPatient,
@@ -65,6 +66,7 @@ const acts = {
   releaseMembership,
   registerPermissions,
   receiveForeignEvent,
+  runWorkflow,
 } satisfies Record<string, Act>
 
 /** One attempted act. An act that is impossible at that moment does nothing. */

@@ -46,6 +46,7 @@ export async function openTemplatesApi(): Promise<TemplatesApi> {
   await runner.caughtUp()
   const reads = createReadPositions({ pool, projectors, runner })
   const isCurrent = (name: string) => reads.requireHead((asked) => world.store.head(filter, asked), name, 4_000)
+  const positionOf = (name: string) => reads.storedPosition(name)
   const objects = connectObjectStore({
     endpoint: 'http://127.0.0.1:1',
     region: 'r',
@@ -64,7 +65,7 @@ export async function openTemplatesApi(): Promise<TemplatesApi> {
         mounts: ['prefixed', 'gateway'],
         routes: (app) => {
           templateWriteRoutes(app, world)
-          templateReadRoutes(app, { ...world, pool, objects, cursors, isCurrent })
+          templateReadRoutes(app, { ...world, pool, objects, cursors, isCurrent, positionOf })
         },
       },
     ],

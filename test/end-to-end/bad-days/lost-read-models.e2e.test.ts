@@ -16,6 +16,7 @@ import {
   type ConsentTerms,
 } from '../../support/main-job.ts'
 import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
+import { lesionSteps } from '../../streams/workflow-facts.ts'
 import { answersTo, recordRoutes, type Asking, type Questions } from './every-get.ts'
 import { Client } from 'pg'
 
@@ -138,6 +139,7 @@ async function aRunOfEverything(): Promise<Questions> {
       `/v1/admin/consent-types/${terms.consent_type_id}/text-versions`,
     ],
     ...(await questionsAboutUsers()),
+    ...(await questionsAboutWorkflows(textAt(opened.body, 'id'))),
     '/v1/auth/clients': ['/v1/auth/clients', '/v1/auth/clients?limit=1'],
     '/v1/auth/clients/{id}': [`/v1/auth/clients/${asking.client.client_id}`],
     '/v1/auth/scopes': ['/v1/auth/scopes', '/v1/auth/scopes?limit=3'],
@@ -266,6 +268,28 @@ async function questionsAboutUsers(): Promise<Questions> {
     '/v1/users/by-external-id/{externalId}': [`/v1/users/by-external-id/${textAt(user, 'externalId')}`],
     '/v1/users/me': ['/v1/users/me'],
     '/v1/users/{id}/context': [`/v1/users/${userId}/context`],
+  }
+}
+
+/** A definition in two versions, and instances that wait, have completed or were cancelled. */
+async function questionsAboutWorkflows(caseId: string): Promise<Questions> {
+  const base = '/v1/orchestrator'
+  const [definitions, instances] = [`${base}/workflow-definitions`, `${base}/workflow-instances`]
+  const workflow = { name: 'Changed lesion', start_step_id: 'intake', steps: lesionSteps }
+  await expecting(201, api.call(definitions, { body: workflow }))
+  const { body } = await expecting(201, api.call(definitions, { body: workflow }))
+  const definition = textAt(body, 'id')
+  const start = { workflow_definition_id: definition, case_id: caseId }
+  const begin = async () => textAt((await expecting(201, api.call(instances, { body: start }))).body, 'id')
+  const [waiting, completed, cancelled] = [await begin(), await begin(), await begin()]
+  const output = { answers: { age: 61, changed: false, note: 'Nothing else' } }
+  await expecting(200, api.call(`${instances}/${completed}/advance`, { body: { step_id: 'intake', output } }))
+  await expecting(200, api.call(`${instances}/${cancelled}/cancel`, { method: 'POST' }))
+  return {
+    [definitions]: [definitions, `${definitions}?limit=1`],
+    [`${definitions}/{id}`]: [`${definitions}/${definition}`, `${definitions}/${definition}?version=1`],
+    [instances]: [`${instances}?case_id=${caseId}`, `${instances}?state=completed`],
+    [`${instances}/{id}`]: [waiting, completed, cancelled].map((id) => `${instances}/${id}`),
   }
 }
 

@@ -13,6 +13,7 @@ import {
   webhookAbout,
 } from '../../support/main-job.ts'
 import { clientOf, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+import { lesionSteps } from '../../streams/workflow-facts.ts'
 import { eventsOfAll } from './recorded-events.ts'
 
 const canary = 'CanaryKz7QpW'
@@ -43,6 +44,22 @@ afterAll(async () => {
   await platform.stop()
   await receiver.close()
 })
+
+/** Answers of a workflow instance: first refused ones, then those that complete it. */
+async function answerWorkflow(caseId: string): Promise<void> {
+  const base = '/v1/orchestrator'
+  const workflow = { name: 'Changed lesion', start_step_id: 'intake', steps: lesionSteps }
+  const definition = (await expecting(201, api.call(`${base}/workflow-definitions`, { body: workflow }))).body
+  const start = { workflow_definition_id: textAt(definition, 'id'), case_id: caseId }
+  const instance = (await expecting(201, api.call(`${base}/workflow-instances`, { body: start }))).body
+  const advance = (status: number, answers: object) => {
+    const body = { step_id: 'intake', output: { answers: { age: 61, changed: false, ...answers } } }
+    return expecting(status, api.call(`${base}/workflow-instances/${textAt(instance, 'id')}/advance`, { body }))
+  }
+  refusals.push(await advance(400, { [`${canary}-question`]: 1 }), await advance(400, { since: `${canary}-date` }))
+  records.push(await advance(200, { note: `${canary}-note` }))
+  refusals.push(await advance(409, { note: `${canary}-other` }))
+}
 
 async function runFullOfCanaries(): Promise<void> {
   const terms = await createConsentTerms(api, platform.process.credentials.org_id)
@@ -83,7 +100,8 @@ async function runFullOfCanaries(): Promise<void> {
     clinical_context: { [`${canary}-question`]: `${canary}-answer`, nested: [{ [`${canary}-inner`]: true }] },
     custom_fields: { [`${canary}-field`]: `${canary}-content` },
   }
-  await expecting(201, api.call('/v1/clinical-api/cases', { body: { patient_id: patientId, ...freeForm } }))
+  const opened = { patient_id: patientId, ...freeForm }
+  await answerWorkflow(textAt((await expecting(201, api.call('/v1/clinical-api/cases', { body: opened }))).body, 'id'))
   const taken = await photograph()
   const image = {
     ...taken.entry,
@@ -180,7 +198,14 @@ test('no event contains it, in stream name, data or metadata', async () => {
   const facts = await eventsOfAll(url ?? '')
   const channels = facts.filter(({ stream }) => stream.endsWith('.events'))
   expect(new Set(channels.map(({ stream }) => stream))).toEqual(
-    new Set(['ai_review.events', 'assessment.events', 'clinical.events', 'consent.events', 'users.events']),
+    new Set([
+      'ai_review.events',
+      'assessment.events',
+      'clinical.events',
+      'consent.events',
+      'users.events',
+      'workflow.events',
+    ]),
   )
   const own = facts.filter(({ stream }) => stream.includes(orgId) || stream.endsWith('.events'))
   expect(own.filter(({ type }) => ['AssessmentSubmitted', 'PatientRegistered'].includes(type)).length).toBeGreaterThan(

@@ -21,6 +21,7 @@ import {
   requestAssessment,
   type ConsentTerms,
 } from '../../support/main-job.ts'
+import { lesionSteps } from '../../streams/workflow-facts.ts'
 import { operationsOf, pathWith, type DocumentedOperation } from '../../support/operations.ts'
 import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 
@@ -440,6 +441,18 @@ test('a read whose read model is too far behind is still answered, and indicates
 })
 
 /** An address of each kind of record, by its path in the document. */
+async function workflowIds(caseId: string) {
+  const base = '/v1/orchestrator'
+  const workflow = { name: 'Changed lesion', start_step_id: 'intake', steps: lesionSteps }
+  const definition = (await expecting(201, api.call(`${base}/workflow-definitions`, { body: workflow }))).body
+  const start = { workflow_definition_id: textAt(definition, 'id'), case_id: caseId }
+  const instance = (await expecting(201, api.call(`${base}/workflow-instances`, { body: start }))).body
+  return {
+    [`${base}/workflow-definitions/{id}`]: start.workflow_definition_id,
+    [`${base}/workflow-instances/{id}`]: textAt(instance, 'id'),
+  }
+}
+
 async function recordPaths(): Promise<ReadonlyMap<string, string>> {
   const assessmentId = await requestAssessment(api, assessmentBody(await registerPatient(api), [await photograph()]), {
     prefer: 'wait=25',
@@ -462,6 +475,7 @@ async function recordPaths(): Promise<ReadonlyMap<string, string>> {
     '/v1/ai-reviews/{id}': String(at(review, 'data', 0, 'id')),
     '/v1/admin/roles/{id}': textAt(role, 'id'),
     '/v1/admin/users/{id}': textAt(user, 'id'),
+    ...(await workflowIds(textAt(body, 'case_id'))),
   }
   const delivered = (await expecting(200, api.call(`${deliveriesPath}?status=delivered&limit=1`))).body
   const paths = new Map(Object.entries(ids).map(([path, id]) => [path, path.replace('{id}', id)]))
@@ -535,13 +549,16 @@ test('the document has If-None-Match for a 304, If-Match for a 412, and Prefer f
       .map(({ operationId }) => operationId)
       .toSorted(),
   ).toEqual([
+    'advanceWorkflowInstance',
     'cancelAiReview',
+    'cancelWorkflowInstance',
     'changeMe',
     'changeNotificationSubscription',
     'changeOauthClient',
     'changeRole',
     'changeUser',
     'changeWebhookSubscription',
+    'closeCase',
     'correctPatient',
     'deactivateUser',
     'deleteConsentType',

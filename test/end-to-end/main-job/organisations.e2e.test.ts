@@ -13,6 +13,7 @@ import {
   requestAssessment,
   reviewOfCase,
 } from '../../support/main-job.ts'
+import { lesionSteps } from '../../streams/workflow-facts.ts'
 import { operationsOf, pathWith, type DocumentedOperation } from '../../support/operations.ts'
 import { clientOf, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 
@@ -79,6 +80,11 @@ beforeAll(async () => {
   const sent = {
     id: textAt((await expecting(202, owner.call('/v1/notifications', { body: notification }))).body, 'id'),
   }
+  const definition = await expecting(201, owner.call('/v1/orchestrator/workflow-definitions', { body: workflow }))
+  const definitionId = textAt(definition.body, 'id')
+  const instance = { workflow_definition_id: definitionId, case_id: caseId }
+  const [advanced, cancelled] = [await newInstance(instance), await newInstance(instance)]
+  const doomedCase = await expecting(201, owner.call('/v1/clinical-api/cases', { body: { patient_id: patientId } }))
   owned = {
     getNotification: sent,
     retryFailedNotification: sent,
@@ -86,6 +92,11 @@ beforeAll(async () => {
     ...(await ownedSettings()),
     getNotificationTemplate: { code },
     previewNotificationTemplate: { code },
+    getWorkflowDefinition: { id: definitionId },
+    getWorkflowInstance: { id: advanced },
+    advanceWorkflowInstance: { id: advanced },
+    cancelWorkflowInstance: { id: cancelled },
+    closeCase: { id: textAt(doomedCase.body, 'id') },
     getOauthClient: { id: client },
     changeOauthClient: { id: client },
     addOauthClientSecret: { id: client },
@@ -134,6 +145,12 @@ afterAll(() => platform.stop())
 const asAdmin = (org: string) => ({
   'x-actor-context': actorContext(org, ['auth:admin', 'consents:admin', 'notifications:admin', 'users:admin']),
 })
+
+const workflow = { name: 'Changed lesion', start_step_id: 'intake', steps: lesionSteps }
+
+async function newInstance(body: object): Promise<string> {
+  return textAt((await expecting(201, owner.call('/v1/orchestrator/workflow-instances', { body }))).body, 'id')
+}
 
 async function newClient(): Promise<string> {
   const body = { name: 'Client', scopes: ['cases:read'] }
@@ -258,6 +275,7 @@ const needed = (): Readonly<Record<string, Needed>> => ({
   deleteWebhookSubscription: { own: 204 },
   // The review has completed. Nothing was uploaded.
   cancelAiReview: { own: 409 },
+  advanceWorkflowInstance: { body: { step_id: 'intake', output: { answers: { age: 1, changed: true } } } },
   submitAssessment: { own: 409 },
   submitImage: { own: 409 },
   supersedeAiReview: { body: { images: [freshImage] }, own: 202 },
@@ -363,15 +381,26 @@ test('ids of another organisation in bodies and queries are unknown', async () =
   const theirs = await registerPatient(stranger)
   const photo = await photograph()
   const ownCase = owned['getCase']?.['id'] ?? ''
-  const posts = (patient: string, terms: typeof consent, caseId: string): readonly (readonly [string, unknown])[] => [
+  const defined = await expecting(201, stranger.call('/v1/orchestrator/workflow-definitions', { body: workflow }))
+  const definedByThem = textAt(defined.body, 'id')
+  const posts = (
+    patient: string,
+    terms: typeof consent,
+    definition: string,
+    caseId: string,
+  ): readonly (readonly [string, unknown])[] => [
     ['/v1/ai-reviews', { caseId, images: [freshImage] }],
     ['/v1/clinical-api/cases', { patient_id: patient }],
+    ['/v1/clinical-api/cases', { patient_id: theirs, workflow_definition_id: definition }],
+    ['/v1/orchestrator/workflow-instances', { workflow_definition_id: definition, case_id: unknownId }],
+    ['/v1/orchestrator/workflow-instances', { workflow_definition_id: definedByThem, case_id: caseId }],
     ['/v1/clinical-api/images', { patient_id: patient, ...declaredImage }],
     ['/v1/clinical-api/assessments', assessmentBody(patient, [photo])],
     [`/v1/patients/${theirs}/consents`, { ...terms, decision: 'granted' }],
   ]
-  const unknown = posts(unknownId, { consent_type_id: unknownId, text_version_id: unknownId }, unknownId)
-  for (const [place, [path, body]] of posts(patientId, consent, ownCase).entries()) {
+  const unknown = posts(unknownId, { consent_type_id: unknownId, text_version_id: unknownId }, unknownId, unknownId)
+  const definition = owned['getWorkflowDefinition']?.['id'] ?? ''
+  for (const [place, [path, body]] of posts(patientId, consent, definition, ownCase).entries()) {
     const headers = { 'x-request-id': 'a-request' }
     const foreign = await stranger.call(path, { body, headers })
     expect([path, foreign.status]).toEqual([path, 404])
@@ -432,6 +461,8 @@ test('lists contain the own organisation only', async () => {
     '/v1/clinical-api/images',
     `/v1/clinical-api/images?patient_id=${patientId}`,
     '/v1/clinical-api/webhook-subscriptions',
+    '/v1/orchestrator/workflow-instances',
+    `/v1/orchestrator/workflow-instances?case_id=${owned['getCase']?.['id'] ?? ''}`,
     '/v1/clinical-api/patients?identifier=mrn|of%20the%20owner',
     '/v1/notifications/admin/subscriptions',
     '/v1/notifications/admin/suppressions',
