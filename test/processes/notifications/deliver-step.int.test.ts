@@ -1,10 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { execute } from '../../../commands/handling/execute.ts'
+import { answeringRefusals } from '../../../commands/handling/refusals.ts'
+import { retryNotification } from '../../../commands/notifications/requeue-notification.ts'
 import { suppressionIdOf } from '../../../commands/notifications/suppressions.ts'
 import { noOrganisation, type TenantId } from '../../../platform/kit/tenants.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
 import { notificationsProcess } from '../../../processes/notifications/notifications.process.ts'
 import { assessmentChannelStream } from '../../../streams/channels/assessment.ts'
+import { notifications } from '../../../streams/notification/aggregate.ts'
 import { notificationPreferences } from '../../../streams/notification-preferences/aggregate.ts'
 import { templateOf } from '../../../streams/notification-template/aggregate.ts'
 import { suppressions } from '../../../streams/suppression/aggregate.ts'
@@ -19,6 +23,7 @@ import {
   givenRule,
   givenTemplate,
   lifeOf,
+  notificationIdIn,
   openNotificationsWorld,
   published,
   todosOf,
@@ -35,6 +40,8 @@ beforeAll(async () => {
 })
 beforeEach(() => world.reset())
 afterAll(() => world.close())
+
+const answering = answeringRefusals({ 'notification-not-failed': { code: 'conflict' } })
 
 interface Mailing {
   readonly story: Story
@@ -164,6 +171,21 @@ describe('rule 4', () => {
     expect(attempts).toMatchObject(Array.from({ length: 5 }, () => ({ providerName: 'user-management' })))
     expect(last?.data).toMatchObject({ errorCode: 'user_lookup_unavailable', finalAttempt: true })
   })
+})
+
+test('a retry of a failed notification makes another attempt, and not without a recipient', async () => {
+  const story = await chatting({ phi: true })
+  const unresolvable = await dueAfter(await givenRule(world, story.template.code, { type: 'user', path: 'status.of' }))
+  for (const failed of [story, unresolvable]) {
+    await workOff(world, failed)
+    const [rule] = failed.rules
+    if (rule === undefined) throw new Error('the story has no rule')
+    const target = notifications.of(failed.orgId, notificationIdIn(failed, rule))
+    const retry = { request: null, now: world.now() }
+    await execute(world.store, target, (state) => answering(retryNotification(retry, state)), contextOf(world))
+  }
+  expect((await delivered(story)).state).toMatchObject({ status: 'failed', attempts: 2 })
+  expect((await delivered(unresolvable)).last?.data).toMatchObject({ errorCode: 'recipient_unresolvable', ended: {} })
 })
 
 describe('rule 5', () => {
