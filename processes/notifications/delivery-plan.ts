@@ -101,8 +101,8 @@ async function addressOf(
   { recipientType, recipientRef, recipientKey }: Notification,
   { orgId, deps, step }: Surroundings,
 ): Promise<Address> {
-  if (recipientRef === null)
-    return { outcome: permanent('recipient_not_found', 'the data of the notification was erased') }
+  if (recipientKey === null) return { outcome: permanent('recipient_unresolvable', 'the event names no recipient') }
+  if (recipientRef === null) return { outcome: permanent('recipient_not_found', 'the recipient was erased') }
   if (recipientType !== 'user') return { address: recipientRef }
   const question = { orgId, userId: recipientRef }
   const answer = await callOutside(step, (signal) => deps.recipients.ofUser(question, signal))

@@ -1,32 +1,26 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { execute } from '../../../commands/handling/execute.ts'
+import { answeringRefusals } from '../../../commands/handling/refusals.ts'
+import { retryNotification } from '../../../commands/notifications/requeue-notification.ts'
 import { suppressionIdOf } from '../../../commands/notifications/suppressions.ts'
 import { noOrganisation, type TenantId } from '../../../platform/kit/tenants.ts'
-import type { ProcessDependencies } from '../../../processes/dependencies.ts'
-import { notificationsProcess } from '../../../processes/notifications/notifications.process.ts'
-import { assessmentChannelStream } from '../../../streams/channels/assessment.ts'
+import { notifications } from '../../../streams/notification/aggregate.ts'
 import { notificationPreferences } from '../../../streams/notification-preferences/aggregate.ts'
 import { templateOf } from '../../../streams/notification-template/aggregate.ts'
 import { suppressions } from '../../../streams/suppression/aggregate.ts'
 import type { NotificationCategory } from '../../../streams/types.ts'
 import { contextOf } from '../../commands/handling/decision-world.ts'
-import { assessmentPublicFact } from '../../streams/channel-facts.ts'
 import { at, ids } from '../../streams/facts.ts'
 import { preferencesFact, suppressionFact } from '../../streams/notification-settings-facts.ts'
-import { workOff as runOff } from '../../support/process-world.ts'
+import { chatting, delivered, dueAfter, mailing } from './given-messages.ts'
 import {
   givenContact,
   givenRule,
-  givenTemplate,
-  lifeOf,
+  notificationIdIn,
   openNotificationsWorld,
-  published,
-  todosOf,
-  workedOff,
   workOff,
   type NotificationsWorld,
-  type Story,
-  type Template,
 } from './notifications-world.ts'
 
 let world: NotificationsWorld
@@ -36,49 +30,7 @@ beforeAll(async () => {
 beforeEach(() => world.reset())
 afterAll(() => world.close())
 
-interface Mailing {
-  readonly story: Story
-  readonly userId: string
-  readonly email: string
-  readonly template: Template
-}
-
-/** A mail to a user, created and due. */
-async function mailing(changes: Partial<Template> = {}, patientId: string = ids.patient): Promise<Mailing> {
-  const template = await givenTemplate(world, { code: randomUUID(), ...changes })
-  const { userId, email } = givenContact(world)
-  const rule = await givenRule(world, template.code, { type: 'user', path: 'case_id' })
-  return {
-    story: await dueAfter(rule, { case_id: userId, patient_id: patientId }),
-    userId,
-    email: email ?? '',
-    template,
-  }
-}
-
-async function chatting(changes: Partial<Template> = {}, channel = 'C0123'): Promise<Story & { template: Template }> {
-  const template = await givenTemplate(world, { code: randomUUID(), channel: 'slack', ...changes })
-  return { ...(await dueAfter(await givenRule(world, template.code, { type: 'slackChannel', channel }))), template }
-}
-
-async function dueAfter(
-  rule: Story['rules'][number],
-  data: { case_id?: string; patient_id?: string } = {},
-): Promise<Story> {
-  const fact = assessmentPublicFact('assessment.completed', { org_id: world.orgId, ...data })
-  const story = { rules: [rule], event: await published(world, assessmentChannelStream.name, fact), orgId: world.orgId }
-  const [create] = await todosOf(world, story)
-  if (create === undefined) throw new Error('the rule does not match')
-  await workedOff(world, create)
-  return story
-}
-
-async function delivered(story: Story, deps?: ProcessDependencies) {
-  await workOff(world, story, deps)
-  const { state, events } = await lifeOf(world, story)
-  const attempts = events.filter(({ type }) => type === 'NotificationAttemptStarted').map(({ data }) => data)
-  return { state, attempts, types: events.map(({ type }) => type), last: events.at(-1) }
-}
+const answering = answeringRefusals({ 'notification-not-failed': { code: 'conflict' } })
 
 async function optOut(userId: string, category: NotificationCategory): Promise<void> {
   const entries = [{ category, channel: 'email' as const, optedOut: true }]
@@ -94,9 +46,9 @@ async function suppress(address: string, channel: 'email' | 'slack', owner: Tena
 }
 
 test('a mail goes to the address of this moment, with what the template says', async () => {
-  const { story, userId } = await mailing()
+  const { story, userId } = await mailing(world)
   givenContact(world, { userId, email: 'new@example.org' })
-  const { state, attempts } = await delivered(story)
+  const { state, attempts } = await delivered(world, story)
   expect(state).toMatchObject({ status: 'sent', attempts: 1 })
   expect(attempts).toMatchObject([{ providerName: 'smtp', resolvedAddress: 'new@example.org', templateVersion: 1 }])
   const [mail] = await world.mails()
@@ -109,8 +61,8 @@ test('a mail goes to the address of this moment, with what the template says', a
 
 test('an operational mail has one-click unsubscription, and the address of it as a variable', async () => {
   const bodyTemplate = '<a href="{{unsubscribeUrl}}">No more mails</a>'
-  const { story } = await mailing({ category: 'operational', bodyTemplate })
-  await delivered(story)
+  const { story } = await mailing(world, { category: 'operational', bodyTemplate })
+  await delivered(world, story)
   const [mail] = await world.mails()
   expect(mail?.headers['list-unsubscribe']).toMatch(/^<http.*\/v1\/notifications\/unsubscribe\?token=.+>$/)
   expect(mail?.headers['list-unsubscribe-post']).toBe('List-Unsubscribe=One-Click')
@@ -119,9 +71,9 @@ test('an operational mail has one-click unsubscription, and the address of it as
 
 describe('rule 3', () => {
   test('suppresses a mail to a user who has opted out, without asking for the address', async () => {
-    const { story, userId } = await mailing({ category: 'operational' })
+    const { story, userId } = await mailing(world, { category: 'operational' })
     await optOut(userId, 'operational')
-    const { state, attempts, last } = await delivered(story)
+    const { state, attempts, last } = await delivered(world, story)
     expect(state).toMatchObject({ status: 'suppressed', attempts: 1 })
     expect(attempts).toMatchObject([{ providerName: 'preferences', resolvedAddress: null }])
     expect(last?.data).toMatchObject({ reason: 'preference_opt_out' })
@@ -129,48 +81,69 @@ describe('rule 3', () => {
   })
 
   test('lets transactional mails pass', async () => {
-    const { story, userId } = await mailing({ category: 'transactional' })
+    const { story, userId } = await mailing(world, { category: 'transactional' })
     await optOut(userId, 'transactional')
-    expect((await delivered(story)).state).toMatchObject({ status: 'sent' })
+    expect((await delivered(world, story)).state).toMatchObject({ status: 'sent' })
   })
 
   test('counts the category that the template has now, too', async () => {
-    const { story, userId, template } = await mailing({ category: 'transactional' })
+    const { story, userId, template } = await mailing(world, { category: 'transactional' })
     const { templateId, source, phi, subject, bodyTemplate, version } = template
     const content = { source, phi, subject, bodyTemplate, version, category: 'marketing' as const }
     const data = { templateId, ...content, changedAt: at(9) }
     const changed = { type: 'NotificationTemplateChanged' as const, data }
     await world.store.append(templateOf(template), 0n, [changed], contextOf(world))
     await optOut(userId, 'marketing')
-    expect((await delivered(story)).last?.data).toMatchObject({ reason: 'preference_opt_out' })
+    expect((await delivered(world, story)).last?.data).toMatchObject({ reason: 'preference_opt_out' })
   })
 })
 
 describe('rule 4', () => {
   test('fails for a user who is no active member of the organisation', async () => {
-    const { story, userId } = await mailing()
+    const { story, userId } = await mailing(world)
     givenContact(world, { userId, status: 'suspended' })
-    const { state, attempts, last } = await delivered(story)
+    const { state, attempts, last } = await delivered(world, story)
     expect(state).toMatchObject({ status: 'failed', attempts: 1 })
     expect(attempts).toMatchObject([{ providerName: 'user-management' }])
     expect(last?.data).toMatchObject({ errorCode: 'recipient_not_found', finalAttempt: false })
   })
 
   test('tries five times while the users service answers 500', async () => {
-    const { story, userId } = await mailing()
+    const { story, userId } = await mailing(world)
     world.contacts.set(userId, { status: 500 })
-    const { state, attempts, last } = await delivered(story)
+    const { state, attempts, last } = await delivered(world, story)
     expect(state).toMatchObject({ status: 'failed', attempts: 5 })
     expect(attempts).toMatchObject(Array.from({ length: 5 }, () => ({ providerName: 'user-management' })))
     expect(last?.data).toMatchObject({ errorCode: 'user_lookup_unavailable', finalAttempt: true })
   })
 })
 
+test('a retry of a failed notification makes another attempt, and not without a recipient', async () => {
+  const story = await chatting(world, { phi: true })
+  const unresolvable = await dueAfter(
+    world,
+    await givenRule(world, story.template.code, { type: 'user', path: 'status.of' }),
+  )
+  for (const failed of [story, unresolvable]) {
+    await workOff(world, failed)
+    const [rule] = failed.rules
+    if (rule === undefined) throw new Error('the story has no rule')
+    const target = notifications.of(failed.orgId, notificationIdIn(failed, rule))
+    const retry = { request: null, now: world.now() }
+    await execute(world.store, target, (state) => answering(retryNotification(retry, state)), contextOf(world))
+  }
+  expect((await delivered(world, story)).state).toMatchObject({ status: 'failed', attempts: 2 })
+  expect((await delivered(world, unresolvable)).last?.data).toMatchObject({
+    errorCode: 'recipient_unresolvable',
+    ended: {},
+  })
+})
+
 describe('rule 5', () => {
   test.each(['organisation', 'platform'])('suppresses an address that the %s suppresses', async (owner) => {
-    const { story, email } = await mailing({ category: 'transactional' })
+    const { story, email } = await mailing(world, { category: 'transactional' })
     await suppress(email.toUpperCase(), 'email', owner === 'platform' ? noOrganisation : world.orgId)
-    const { state, attempts, last } = await delivered(story)
+    const { state, attempts, last } = await delivered(world, story)
     expect(state).toMatchObject({ status: 'suppressed' })
     expect(attempts).toMatchObject([{ providerName: 'suppressions', resolvedAddress: email }])
     expect(last?.data).toMatchObject({ reason: 'suppression_list' })
@@ -179,110 +152,33 @@ describe('rule 5', () => {
 
   test('suppresses a chat channel', async () => {
     await suppress('C0SILENT', 'slack', world.orgId)
-    expect((await delivered(await chatting({}, 'C0SILENT'))).last?.data).toMatchObject({ reason: 'suppression_list' })
+    expect((await delivered(world, await chatting(world, {}, 'C0SILENT'))).last?.data).toMatchObject({
+      reason: 'suppression_list',
+    })
   })
 })
 
 describe('rule 6', () => {
   test('refuses a template with PHI on chat, and does not try again', async () => {
-    const { state, last } = await delivered(await chatting({ phi: true }))
+    const { state, last } = await delivered(world, await chatting(world, { phi: true }))
     expect(state).toMatchObject({ status: 'failed', attempts: 1 })
     expect(last?.data).toMatchObject({ errorCode: 'phi_policy_violation', finalAttempt: false })
     expect(await world.chats()).toEqual([])
   })
 
   test('fails if a variable is missing, and names it', async () => {
-    const { last } = await delivered(await chatting({ bodyTemplate: 'Of {{clinician_name}}' }))
+    const { last } = await delivered(world, await chatting(world, { bodyTemplate: 'Of {{clinician_name}}' }))
     expect(last?.data).toMatchObject({ errorCode: 'template_render_failed', finalAttempt: false })
     expect(JSON.stringify(last?.data)).toContain('clinician_name')
   })
 
   test('fails without the data of an erased patient', async () => {
     const patientId = randomUUID()
-    const { story } = await mailing({ phi: true }, patientId)
+    const { story } = await mailing(world, { phi: true }, patientId)
     await world.vault.destroySubject(world.orgId, patientId)
     world.otherStore.forgetStates()
-    const { last } = await delivered(story)
+    const { last } = await delivered(world, story)
     expect(last?.data).toMatchObject({ errorCode: 'recipient_not_found', finalAttempt: false })
     expect(await world.mails()).toEqual([])
-  })
-})
-
-describe('rules 7 and 8', () => {
-  test('a failure of the provider for now is tried again on the schedule, and the mail is sent once', async () => {
-    const { story } = await mailing()
-    await world.failing('mail', { stage: 'rcpt', reply: 451, times: 2 })
-    const began = world.now().getTime()
-    const { state, types } = await delivered(story)
-    expect(state).toMatchObject({ status: 'sent', attempts: 3 })
-    expect(types.filter((type) => type === 'NotificationRetryScheduled')).toHaveLength(2)
-    expect(world.now().getTime() - began).toBe(6_000)
-    expect(await world.mails()).toHaveLength(1)
-  })
-
-  test('five failures for now end the notification', async () => {
-    const { story } = await mailing()
-    await world.failing('mail', { stage: 'mail', reply: 451, times: 9 })
-    const { state, last } = await delivered(story)
-    expect(state).toMatchObject({ status: 'failed', attempts: 5 })
-    expect(last?.data).toMatchObject({ errorCode: 'provider_5xx', finalAttempt: true })
-  })
-
-  test('a refused recipient ends the notification at once', async () => {
-    const { story } = await mailing()
-    await world.failing('mail', { stage: 'rcpt', reply: 550 })
-    const { state, last } = await delivered(story)
-    expect(state).toMatchObject({ status: 'failed', attempts: 1 })
-    expect(last?.data).toMatchObject({ errorCode: 'invalid_recipient', finalAttempt: false })
-  })
-
-  test('a lost answer after the message is unknown', async () => {
-    const story = await chatting()
-    await world.failing('chat', { drop: true })
-    const { state, last } = await delivered(story)
-    expect(state).toMatchObject({ status: 'failed', attempts: 1 })
-    expect(last?.data).toMatchObject({ errorCode: 'delivery_unknown' })
-    expect(await world.chats()).toHaveLength(1)
-  })
-
-  test('the provider is left alone for as long as it asks', async () => {
-    const story = await chatting()
-    await world.failing('chat', { status: 429, error: 'ratelimited', retry_after: 30 })
-    const began = world.now().getTime()
-    expect((await delivered(story)).state).toMatchObject({ status: 'sent', attempts: 2 })
-    expect(world.now().getTime() - began).toBe(30_000)
-  })
-
-  test('a stop of the worker during the call loses no outcome', async () => {
-    const story = await chatting()
-    const [row] = await todosOf(world, story)
-    if (row === undefined) throw new Error('nothing is due')
-    const stopping = new AbortController()
-    const { chats } = world.otherDeps
-    const send: typeof chats.send = async (message, signal) => {
-      const outcome = await chats.send(message, signal)
-      stopping.abort(new Error('stop'))
-      return outcome
-    }
-    const deps = { ...world.otherDeps, chats: { ...chats, send } }
-    await runOff({ now: world.now, deps }, notificationsProcess, row, { signal: stopping.signal })
-    expect((await lifeOf(world, story)).state).toMatchObject({ status: 'sent', attempts: 1 })
-  })
-
-  test('nothing is planned while the circuit of the provider is open', async () => {
-    const story = await chatting()
-    const [row] = await todosOf(world, story)
-    if (row === undefined) throw new Error('nothing is due')
-    const deps = { ...world.otherDeps, chats: { ...world.otherDeps.chats, openForMs: () => 700 } }
-    expect(await workedOff(world, row, deps)).toMatchObject({ kind: 'retry', after: 700, reason: 'circuit_open' })
-    expect((await lifeOf(world, story)).state).toMatchObject({ status: 'pending', attempts: 0 })
-  })
-
-  test('what an attempt asked has no address in it', async () => {
-    const { story } = await mailing({ phi: true })
-    const { attempts } = await delivered(story)
-    expect(attempts).toMatchObject([
-      { request: { channel: 'email', recipientType: 'user', locale: 'en-GB', templateVersion: 1 } },
-    ])
   })
 })
