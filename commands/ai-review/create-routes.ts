@@ -8,6 +8,7 @@ import { aiReviewsProjector } from '../../projections/ai-review/ai-reviews.proje
 import { aiReviewSlots } from '../../streams/ai-review-slot/aggregate.ts'
 import { aiReviews } from '../../streams/ai-review/aggregate.ts'
 import { cases } from '../../streams/case/aggregate.ts'
+import { refuseClosedCase } from '../clinical/require-open-case.ts'
 import { acceptedOrFound } from '../handling/command-replies.ts'
 import { commandRoute } from '../handling/command-route.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
@@ -41,7 +42,7 @@ export function createAiReviewRoute(app: ServiceApp, deps: CommandDependencies):
     takesWait: true,
     reply: acceptedOrFound(CreateAiReviewReply, ({ aiReviewId }) => `/ai-reviews/${aiReviewId}`),
     readBy: [aiReviewsProjector],
-    problems: ['case-not-found', 'product-required'],
+    problems: ['case-closed', 'case-not-found', 'product-required'],
     handle: async ({ tenant, caller, body, keyed, now, context, run, reply }) => {
       const { caseId, productId = caller.productId } = body
       if (productId === null) throw problem('product-required')
@@ -64,7 +65,10 @@ export function createAiReviewRoute(app: ServiceApp, deps: CommandDependencies):
       const isRepeat = async () =>
         keyed.isKeyed && keyedOutcomeOf(command, (await store.load(slot)).state) !== undefined
       // A repeat gets the answer of the first request, also when addresses have expired since.
-      if (!(await isRepeat())) requireValid(imageErrors(body.images, { ...rules, now: deps.now() }))
+      if (!(await isRepeat())) {
+        requireValid(imageErrors(body.images, { ...rules, now: deps.now() }))
+        await refuseClosedCase(deps, tenant, caseId)
+      }
 
       const owner = { orgId: tenant, ownerId: v5(productId, caseId), ownerStream: slot.stream, hasHappened: isRepeat }
       const done = await onceByKey(deps, keyed, owner, context, () =>

@@ -382,6 +382,7 @@ test('D5: a closed case takes no new review', async () => {
   }
   const body = { images: [{ ...image, ...address }] }
   expect(refusal(await api.call(`/v1/ai-reviews/${review}/supersede`, { body }))).toBe('409 case-closed')
+  expect(refusal(await api.call('/v1/ai-reviews', { body: { caseId, ...body } }))).toBe('409 case-closed')
 })
 
 test('D11: a case starts the instance whose id is in its answer', async () => {
