@@ -2,7 +2,6 @@ import { v5 } from 'uuid'
 import { isUuid } from '../../platform/http/formats.ts'
 import { tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
 import type { Trigger } from '../../streams/notification/events.ts'
-import type { PublicEvent } from '../runtime/define-process.ts'
 
 /** A rule, the event that it matches, and the organisation of the notification. */
 type Match = Pick<Trigger, 'subscriptionId' | 'eventId'> & { readonly organisationId: TenantId }
@@ -21,9 +20,18 @@ export function notificationIdOf({ subscriptionId, eventId, organisationId }: Ma
   return v5(`${eventId} ${organisationId}`, subscriptionId)
 }
 
+/** The members that may name the organisations of an event. */
+export interface NamedOrganisations {
+  readonly org_id?: unknown
+  readonly orgId?: unknown
+  readonly organisationId?: unknown
+  readonly organisationIds?: unknown
+}
+
 /** The organisations that an event names, each once. */
-export function organisationsOf({ org_id, orgId, organisationId, organisationIds }: PublicEvent['data']): TenantId[] {
+export function organisationsOf(named: NamedOrganisations): TenantId[] {
+  const { org_id, orgId, organisationId, organisationIds } = named
   const several: readonly unknown[] = Array.isArray(organisationIds) ? organisationIds : []
-  const named = [org_id, orgId, organisationId, ...several].filter((id) => typeof id === 'string' && isUuid(id))
-  return [...new Set(named)].map((id) => tenantOfFact(String(id).toLowerCase()))
+  const ids = [org_id, orgId, organisationId, ...several].filter((id) => typeof id === 'string' && isUuid(id))
+  return [...new Set(ids)].map((id) => tenantOfFact(String(id).toLowerCase()))
 }

@@ -1,5 +1,6 @@
 import { insertRow, removeRow } from '../../projections/runtime/row-changes.ts'
 import { channelStreams } from '../../streams/channels/channel-streams.ts'
+import type { ForeignEvent } from '../../streams/foreign-event/events.ts'
 import type { NotificationSubscriptionEvent } from '../../streams/notification-subscription/events.ts'
 import type { NotificationEvent } from '../../streams/notification/events.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
@@ -7,11 +8,11 @@ import { defineProcess } from '../runtime/define-process.ts'
 import { discardedEvents } from './discarded-events.ts'
 import { createKeyOf } from './matches.ts'
 import { steps } from './notifications.steps.ts'
-import { createForEachRule, keepRule, rules } from './rules.ts'
+import { createForEachRule, createForEachRuleOfForeign, keepRule, rules } from './rules.ts'
 
 /** One notification for each rule and event, and the attempts to deliver each notification. */
 export const notificationsProcess = defineProcess<
-  NotificationSubscriptionEvent | NotificationEvent,
+  NotificationSubscriptionEvent | NotificationEvent | ForeignEvent,
   ProcessDependencies
 >()({
   name: 'notifications',
@@ -26,6 +27,7 @@ export const notificationsProcess = defineProcess<
   steps,
   onEvery: { channels: channelStreams, react: createForEachRule },
   on: {
+    ForeignEventReceived: createForEachRuleOfForeign,
     NotificationSubscriptionCreated: ({ data }) => keepRule(data),
     NotificationSubscriptionChanged: ({ data }) => keepRule(data),
     NotificationSubscriptionDeleted: ({ data }) => [removeRow(rules, { subscriptionId: data.subscriptionId })],

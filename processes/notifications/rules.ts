@@ -2,9 +2,10 @@ import { noOrganisation, type TenantId } from '../../platform/kit/tenants.ts'
 import { defineTable, type RowChange } from '../../projections/runtime/projector.ts'
 import { removeRow, upsertRow } from '../../projections/runtime/row-changes.ts'
 import { RecipientRule, type NotificationSubscriptionEvent } from '../../streams/notification-subscription/events.ts'
+import type { ForeignEvent } from '../../streams/foreign-event/events.ts'
 import type { RecordedEvent } from '../../streams/store/events.ts'
 import type { PublicEvent } from '../runtime/define-process.ts'
-import { endOfKey, organisationsOf } from './matches.ts'
+import { endOfKey, organisationsOf, type NamedOrganisations } from './matches.ts'
 import type { NotificationTodos } from './notifications.steps.ts'
 
 /**
@@ -42,6 +43,21 @@ export function keepRule({
   return [upsertRow(rules, row)]
 }
 
+/** The parts of an event on which rules depend. The step reads the rest. */
+type MatchedEvent = Pick<RecordedEvent<PublicEvent>, 'id' | 'type' | 'stream' | 'revision'> & {
+  readonly data: NamedOrganisations & { readonly occurred_at: string }
+}
+
+type ForeignReceived = Extract<ForeignEvent, { type: 'ForeignEventReceived' }>
+
+/** An event of another service. It was recorded with its organisations. Its time may come from a wrong clock. */
+export function createForEachRuleOfForeign(
+  { data: { eventType, organisationIds, receivedAt }, ...recorded }: RecordedEvent<ForeignReceived>,
+  todo: NotificationTodos,
+): RowChange[] {
+  return createForEachRule({ ...recorded, type: eventType, data: { organisationIds, occurred_at: receivedAt } }, todo)
+}
+
 /** Own events would otherwise mail about mails. */
 const ownEvents = /^notification\./
 
@@ -49,7 +65,7 @@ const ownEvents = /^notification\./
  * One `create` row for each rule that matches the event: the rules of its organisations, and those of the platform once
  * for each organisation. An event without an organisation matches chat rules of the platform only.
  */
-export function createForEachRule(event: RecordedEvent<PublicEvent>, todo: NotificationTodos): RowChange[] {
+export function createForEachRule(event: MatchedEvent, todo: NotificationTodos): RowChange[] {
   const organisations = organisationsOf(event.data)
   if (organisations.length === 0) return [createFor(event, noOrganisation, noOrganisation, 'slackChannel', todo)]
   const recipients = ownEvents.test(event.type) ? 'slackChannel' : undefined
@@ -59,7 +75,7 @@ export function createForEachRule(event: RecordedEvent<PublicEvent>, todo: Notif
 }
 
 function createFor(
-  { id: eventId, type: eventType, stream, revision, data }: RecordedEvent<PublicEvent>,
+  { id: eventId, type: eventType, stream, revision, data }: MatchedEvent,
   orgId: TenantId,
   owner: TenantId,
   recipientType: 'slackChannel' | undefined,

@@ -7,9 +7,12 @@ import { discardedOfLastDay } from '../../../processes/notifications/discarded-e
 import { aiReviewChannelStream } from '../../../streams/channels/ai-review.ts'
 import { assessmentChannelStream } from '../../../streams/channels/assessment.ts'
 import { usersChannelStream } from '../../../streams/channels/users.ts'
+import { foreignEventId, foreignEvents } from '../../../streams/foreign-event/aggregate.ts'
 import type { RecipientRule } from '../../../streams/notification-subscription/events.ts'
 import { assessmentPublicFact, reviewPublicFact } from '../../streams/channel-facts.ts'
+import { contextOf } from '../../commands/handling/decision-world.ts'
 import { ids } from '../../streams/facts.ts'
+import { foreignFact } from '../../streams/foreign-facts.ts'
 import { usersPublicFact } from '../../streams/user-facts.ts'
 import { freshDatabase } from '../../support/postgres.ts'
 import {
@@ -52,6 +55,41 @@ async function created(story: Story, deps?: ProcessDependencies) {
   const outcome = await workedOff(world, create, deps)
   return { outcome, ...(await lifeOf(world, story)) }
 }
+
+/** An event of another service, as the reader of foreign channels records it. */
+async function receivedFrom(channel: string, eventType: string, data: object, orgs = [world.orgId]): Promise<Story> {
+  const rule = await givenRule(world, 'chat', chat, { eventType })
+  const [orgId, only] = [world.orgId, orgs.length === 1 ? world.orgId : null]
+  const eventId = randomUUID()
+  const recordId = foreignEventId(channel, eventId)
+  const { type, data: usual } = foreignFact('ForeignEventReceived', { channel, eventId, eventType, orgId: only })
+  const received = { ...usual, foreignEventId: recordId, organisationIds: orgs, phiSubject: recordId }
+  const { stream } = foreignEvents.of(recordId)
+  const facts = [{ type, data: { ...received, data: JSON.stringify(data) } }]
+  await world.store.append(foreignEvents.of(recordId), 'no_stream', facts, contextOf(world))
+  const { id = '' } = (await world.store.readLast(stream)) ?? {}
+  return { rules: [rule], event: { id, stream }, orgId }
+}
+
+describe('an event of another service', () => {
+  test('meets the rules of its organisation, with its members as variables', async () => {
+    const story = await receivedFrom('clinic.events', 'recall.due', { recall: 'R-1', org_id: world.orgId })
+    const { state } = await created(story)
+    expect(state).toMatchObject({ recipientRef: 'C0123', triggerSource: `event:${story.event.id}`, hop: 1 })
+    if (!('variables' in state)) throw new Error('no notification')
+    expect(JSON.parse(state.variables ?? '')).toMatchObject({ recall: 'R-1', event_type: 'recall.due' })
+  })
+
+  test('of another organisation, or of another type, meets none', async () => {
+    const foreign = await receivedFrom('clinic.events', 'recall.due', { recall: 'R-1' }, [newOrganisation()])
+    expect(await todosOf(world, foreign)).toEqual([])
+  })
+
+  test('that was caused by two notifications makes no third one', async () => {
+    const { events } = await created(await receivedFrom('clinic.events', 'recall.due', { recall: 'R-1', hop: 2 }))
+    expect(events).toMatchObject([{ type: 'NotificationDiscarded', data: { reason: 'hop' } }])
+  })
+})
 
 describe('the recipient', () => {
   test('of a chat rule is its channel, and the variables are the payload', async () => {
