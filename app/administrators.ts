@@ -91,7 +91,7 @@ async function administratorRole({ store, now }: UserDependencies, organisationI
   const details = {
     organisationId,
     name: roleName,
-    description: 'Administers users, consent types and clients',
+    description: 'Administers users, consent types, clients and notifications',
     isDefault: false,
     permissions: platformPermissions.map(({ permission }) => permission),
     fingerprint: null,

@@ -29,7 +29,9 @@ import { errorCode } from '../platform/kit/error-codes.ts'
 import { requireBucket } from './bucket-check.ts'
 import { openActorReader } from './actor-contexts.ts'
 import { addHealthChecks } from './health-checks.ts'
+import { requireForeignChannels } from './foreign-events.ts'
 import { createIdentityProvider, requireIdentityProvider } from './identity-provider.ts'
+import { reachabilityChecks, requireMailServer } from './notification-senders.ts'
 import { startProcessor } from './processor.ts'
 import { projectedStreams } from './projections/projected-streams.ts'
 import { skippedIn } from './projections/skip.ts'
@@ -81,6 +83,8 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const runsProjector = roles.includes('projector')
   const runsProcessor = roles.includes('processor')
   if (runsApi || runsProcessor) requireIdentityProvider(configuration)
+  if (runsProcessor) requireMailServer(configuration)
+  requireForeignChannels(configuration)
   const databaseUrl = required(configuration.databaseUrl, 'DATABASE_URL')
   const vaultUrl = required(configuration.vaultDatabaseUrl, 'VAULT_DATABASE_URL')
 
@@ -161,10 +165,13 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     runner,
     served,
     relays: processor?.relays ?? [],
+    foreignChannels: processor?.foreignChannels ?? [],
     provider: processor?.provider,
-    hasAccountSteps: runsProcessor,
+    runsProcessor,
     areStepsWaiting,
   })
+
+  if (processor !== undefined) for (const check of reachabilityChecks(processor.senders, now)) health.register(check)
 
   await processor?.identifyProvider()
 
@@ -195,6 +202,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
           pool,
           cursors: createCursors({ key: await vault.secret('cursor', 'current'), now }),
           isCurrent,
+          positionOf: (projector) => reads.storedPosition(projector),
         })
       : []
   const app = await createApplication({

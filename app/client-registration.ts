@@ -3,6 +3,8 @@ import { v4 } from 'uuid'
 import { grantScopes, registerFirstClient } from '../commands/auth/register-client.ts'
 import { registerScopes } from '../commands/auth/register-scopes.ts'
 import { builtInScopes, builtInService, serviceScopes } from '../commands/auth/scopes.ts'
+import { saveTemplate } from '../commands/notifications/save-template.ts'
+import { seededTemplates } from '../commands/notifications/seeded-templates.ts'
 import { execute } from '../commands/handling/execute.ts'
 import { answeringRefusals } from '../commands/handling/refusals.ts'
 import { platformPermissions, registerPermissions } from '../commands/users/permissions.ts'
@@ -13,6 +15,7 @@ import {
   type RegisteredOauthClient,
 } from '../streams/oauth-client/aggregate.ts'
 import { oauthScopes } from '../streams/oauth-scope/aggregate.ts'
+import { templateOf } from '../streams/notification-template/aggregate.ts'
 import { permissions } from '../streams/permission/aggregate.ts'
 import type { EventStore } from '../streams/store/event-store.ts'
 import type { Configuration } from '../platform/configuration/configuration.ts'
@@ -113,10 +116,22 @@ export async function seedPermissions(store: EventStore, now: Date): Promise<voi
   )
 }
 
+/**
+ * The templates of the platform. Every start restores those that were changed, as a new version. Of two starts at once
+ * one saves, and the other finds the same content.
+ */
+export async function seedTemplates(store: EventStore, now: Date): Promise<void> {
+  const save = async (template: (typeof seededTemplates)[number]) => {
+    const command = { ...template, isSeed: true, now }
+    await execute(store, templateOf(template), (state) => answering(saveTemplate(command, state)), contextOf(template))
+  }
+  await Promise.all(seededTemplates.map(save))
+}
+
 const answering = answeringRefusals({})
 
 /** The start of a platform acts here, and no caller. */
-function contextOf({ orgId }: Pick<NewClient, 'orgId'>): CommandContext {
+function contextOf({ orgId }: { readonly orgId: string | null }): CommandContext {
   const commandId = v4()
   return { commandId, correlationId: commandId, clientId: 'platform', ...(orgId === null ? {} : { orgId }) }
 }
@@ -145,6 +160,7 @@ export async function registerServiceClient(
   }
   await seedScopes(store, now)
   await seedPermissions(store, now)
+  await seedTemplates(store, now)
   await registerOnce(store, vault, client, now).catch((error: unknown) => {
     if (!(error instanceof ClientTakenError)) throw error
     throw new ConfigurationError(`SERVICE_CLIENT_ID and SERVICE_CLIENT_SECRET: ${error.message}`, { cause: error })

@@ -23,6 +23,11 @@ export interface AdministratorOrder {
   readonly name: string | undefined
 }
 
+export interface RejectedEventsOrder {
+  /** Undefined: all channels. */
+  readonly channel: string | undefined
+}
+
 export type Command =
   | { readonly name: 'help' }
   | { readonly name: 'up' }
@@ -31,6 +36,7 @@ export type Command =
   | { readonly name: 'create-administrator'; readonly order: AdministratorOrder }
   | { readonly name: 'rotate-key'; readonly purpose: SigningPurpose }
   | { readonly name: 'projections'; readonly order: ProjectionsOrder }
+  | { readonly name: 'foreign-events'; readonly order: RejectedEventsOrder }
   | { readonly name: 'verify-receipt'; readonly order: VerifyReceiptOrder }
   | { readonly name: 'wrong'; readonly reason: string }
 
@@ -46,6 +52,8 @@ export const usage = `Usage: npm run platform -- COMMAND
           a user who administers the organisation, with an account at the identity provider. A repeat creates no other
   keys rotate token|receipt|actor-context
           adds a key pair. It is published at once and signs six minutes later, when everybody has it
+  foreign-events rejected  [--channel NAME]
+          the newest 1000 events of foreign channels that were skipped, with the reason, as JSON
   verify receipt FILE --jwks FILE
           checks offline whether a consent receipt is genuine, with the keys of /v1/auth/.well-known/jwks.json.
           Exit code: 0 genuine, 3 not a receipt, 4 the key is not in the set, 5 altered
@@ -64,6 +72,7 @@ export function readCommand(args: readonly string[]): Command {
     }
     if (name === 'serve') return readServe(rest)
     if (name === 'projections') return { name, order: readProjections(rest) }
+    if (name === 'foreign-events' && rest[0] === 'rejected') return readRejectedEvents(rest.slice(1))
     if (name === 'verify' && rest[0] === 'receipt') return readVerifyReceipt(rest.slice(1))
     if (name === 'keys' && rest[0] === 'rotate') return readRotate(rest.slice(1))
     if (name === 'clients' && rest[0] === 'register') return readRegister(rest.slice(1))
@@ -72,7 +81,7 @@ export function readCommand(args: readonly string[]): Command {
     return wrong(error instanceof Error ? error.message : String(error))
   }
   return wrong(
-    `there is no command ${['administrators', 'clients', 'keys', 'verify'].includes(name) ? args.join(' ') : name}`,
+    `there is no command ${['administrators', 'clients', 'foreign-events', 'keys', 'verify'].includes(name) ? args.join(' ') : name}`,
   )
 }
 
@@ -133,6 +142,11 @@ function readRotate(args: string[]): Command {
   if (purpose === undefined || positionals.length > 1)
     return wrong(`keys rotate takes one of ${signingPurposes.join(', ')}`)
   return { name: 'rotate-key', purpose }
+}
+
+function readRejectedEvents(args: string[]): Command {
+  const { values } = parseArgs({ args, options: { channel: { type: 'string' } } })
+  return { name: 'foreign-events', order: { channel: values.channel } }
 }
 
 function readVerifyReceipt(args: string[]): Command {

@@ -13,17 +13,20 @@ import { Problem } from '../platform/http/problems.ts'
 import type { Logger } from '../platform/observability/logging.ts'
 import type { Vault } from '../platform/vault/vault.ts'
 import { createAdministrator, demoAdministratorOf, type Administrator } from './administrators.ts'
-import { registerFirst, registerOnce, seedPermissions, seedScopes } from './client-registration.ts'
+import { registerFirst, registerOnce, seedPermissions, seedScopes, seedTemplates } from './client-registration.ts'
+import type { StandIns } from './embedded.ts'
 import { credentialsFile, readCredentials, type Credentials } from './credentials-file.ts'
+
+const noStandIns: StandIns = { controlSecret: null, mailboxUrl: null, chatUrl: null }
 
 /**
  * The credentials of this data folder, created at the first start: a client of the demo organisation, one of a second
  * organisation, and a platform-level one for the services. Each start updates the addresses from the configuration.
- * `controlSecret` gives access to the remote control of the embedded provider simulator.
+ * The stand-ins are those that this start began.
  */
 export async function keepCredentials(
   configuration: Configuration,
-  controlSecret: string | null = null,
+  { controlSecret, mailboxUrl, chatUrl }: StandIns = noStandIns,
 ): Promise<Credentials> {
   const kept = withServiceScopes((await readCredentials(configuration.dataDir)) ?? newIdentities())
   const credentials: Credentials = {
@@ -34,8 +37,8 @@ export async function keepCredentials(
     database_url: configuration.databaseUrl ?? null,
     provider_url: configuration.providerBaseUrl ?? null,
     control_secret: controlSecret,
-    mailbox_url: null,
-    chat_url: null,
+    mailbox_url: mailboxUrl,
+    chat_url: chatUrl,
   }
   await writeCredentials(configuration, credentials)
   return credentials
@@ -109,6 +112,7 @@ export async function registerClients(
 ): Promise<void> {
   await seedScopes(store, now)
   await seedPermissions(store, now)
+  await seedTemplates(store, now)
   for (const client of clients) {
     const registered = {
       clientId: client.client_id,

@@ -5,19 +5,28 @@ import { startEventStoreNode } from '../embedded/eventstore/start.ts'
 import { startObjectStore } from '../embedded/object-store/start-object-store.ts'
 import { startPostgres } from '../embedded/postgres/start-postgres.ts'
 import { startProvider } from '../embedded/provider/start-provider.ts'
+import { startReceivers, type EmbeddedReceivers } from '../embedded/receivers/start-receivers.ts'
 import type { Configuration } from '../platform/configuration/configuration.ts'
 import type { GracefulStop } from '../platform/lifecycle/graceful-stop.ts'
 import type { Logger } from '../platform/observability/logging.ts'
 import { ConfigurationError } from '../platform/configuration/profile-rules.ts'
 import { requireIdentityProvider } from './identity-provider.ts'
+import { requireMailServer } from './notification-senders.ts'
 
 /** Settings of the embedded servers, under the names of environment variables. */
 type EmbeddedEnvironment = Readonly<Record<string, string>>
 
 export interface Embedded {
   readonly environment: EmbeddedEnvironment
-  /** Of the provider simulator; null if the environment names a provider. */
+  readonly standIns: StandIns
+}
+
+/** What `credentials.json` names of the embedded stand-ins. */
+export interface StandIns {
+  /** Of the remote controls of the provider simulator, the mail box and the chat receiver. */
   readonly controlSecret: string | null
+  readonly mailboxUrl: string | null
+  readonly chatUrl: string | null
 }
 
 interface Server {
@@ -29,6 +38,7 @@ interface Server {
 export type OnServerLost = (name: string) => void
 
 const accessKeyId = 'embedded'
+const embeddedSender = 'Clinical Assessment Platform <no-reply@platform.example>'
 
 /**
  * Starts an embedded server for everything that the environment does not name, on the data folder. The first start
@@ -45,8 +55,9 @@ export async function startEmbedded(
     )
   }
   requireIdentityProvider(configuration)
+  requireMailServer(configuration)
   const { ports, secrets } = await lastingSettings(dataDir, {
-    ports: ['eventstore', 'postgres', 'object_store', 'provider'],
+    ports: ['eventstore', 'postgres', 'object_store', 'provider', 'receivers', 'smtp'],
     secrets: [
       'eventstore',
       'postgres',
@@ -55,6 +66,9 @@ export async function startEmbedded(
       'object_store',
       'provider',
       'provider_control',
+      'smtp',
+      'chat_bot',
+      'received_messages',
       'admin_api',
     ],
   })
@@ -115,6 +129,30 @@ export async function startEmbedded(
     return { PROVIDER_BASE_URL: server.url, PROVIDER_LOGIN: login, PROVIDER_PASSWORD: password }
   }
 
+  const needsMailBox = configuration.mailTransport === 'smtp' && configuration.smtpUrl === undefined
+  // The embedded receiver would hide that messages reach nobody.
+  const needsChat = configuration.slackApiUrl === undefined && profile === 'development'
+  let received: EmbeddedReceivers | undefined
+
+  async function receivers(): Promise<EmbeddedEnvironment> {
+    if (!needsMailBox && !needsChat) return {}
+    const server = (received = await startReceivers({
+      dataDir: join(dataDir, 'receivers'),
+      port: ports.receivers,
+      smtpPort: ports.smtp,
+      smtpPassword: secrets.smtp,
+      botToken: secrets.chat_bot,
+      readSecret: secrets.received_messages,
+      controlSecret: secrets.provider_control,
+      onLog,
+    }))
+    watch('message receivers', server)
+    return {
+      ...(needsMailBox ? { SMTP_URL: server.smtpUrl, SMTP_FROM: embeddedSender } : {}),
+      ...(needsChat ? { SLACK_API_URL: server.slackApiUrl, SLACK_BOT_TOKEN: secrets.chat_bot } : {}),
+    }
+  }
+
   function watch(name: string, server: Server): void {
     stop.onStop('servers', name, () => server.stop())
     void server.exited.then(() => {
@@ -122,12 +160,17 @@ export async function startEmbedded(
     })
   }
 
-  const started = await Promise.all([eventStore(), postgres(), objectStore(), provider()])
+  const started = await Promise.all([eventStore(), postgres(), objectStore(), provider(), receivers()])
   const port = configuration.port === 0 ? await freePort() : configuration.port
   // In production the administrators are users, unless the operator sets a secret.
   const adminSecret = configuration.profile === 'development' ? { ADMIN_API_SECRET: secrets.admin_api } : {}
   return {
     environment: Object.assign({ ...adminSecret, PORT: String(port) }, ...started),
-    controlSecret: configuration.providerBaseUrl === undefined ? secrets.provider_control : null,
+    standIns: {
+      controlSecret:
+        configuration.providerBaseUrl === undefined || needsMailBox || needsChat ? secrets.provider_control : null,
+      mailboxUrl: needsMailBox ? (received?.mailboxUrl ?? null) : null,
+      chatUrl: needsChat ? (received?.chatUrl ?? null) : null,
+    },
   }
 }

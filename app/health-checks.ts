@@ -1,5 +1,7 @@
 import type { FollowedTokenEndings } from '../contracts/auth/token-endings.ts'
 import type { Provider } from '../processes/adapters/provider.ts'
+import { discardedOfLastDay } from '../processes/notifications/discarded-events.ts'
+import { recentRejections, retainedDays } from './rejected-events.ts'
 import { overdueAccountSteps } from '../processes/users/overdue-steps.ts'
 import { readCheckpoints } from '../projections/runtime/checkpoints.ts'
 import type { Projector } from '../projections/runtime/projector.ts'
@@ -21,10 +23,11 @@ interface Watched {
   /** True until our own services have answered once. */
   readonly areStepsWaiting: () => boolean
   readonly relays: readonly { status(): { readonly channel: string; readonly state: string } }[]
+  readonly foreignChannels: readonly { status(): { readonly channel: string; readonly state: string } }[]
   /** Undefined if no processor runs. */
   readonly provider: Pick<Provider, 'server'> | undefined
-  /** True if the processor runs, which brings accounts in line with the users. */
-  readonly hasAccountSteps: boolean
+  /** True if the processor runs, which brings accounts in line with the users, and makes notifications. */
+  readonly runsProcessor: boolean
 }
 
 /**
@@ -34,7 +37,7 @@ interface Watched {
  */
 export function addHealthChecks(
   health: Health,
-  { endings, pool, store, runner, served, areStepsWaiting, relays, provider, hasAccountSteps }: Watched,
+  { endings, pool, store, runner, served, areStepsWaiting, relays, foreignChannels, provider, runsProcessor }: Watched,
 ): void {
   let hasCaughtUp = runner === undefined && served.length === 0
   health.register({
@@ -103,8 +106,9 @@ export function addHealthChecks(
       return { status: 'failing', detail }
     },
   })
+  if (foreignChannels.length > 0) health.register(foreignChannelsCheck(foreignChannels, pool))
   if (provider !== undefined) health.register(providerCheck(provider, health.profile))
-  if (hasAccountSteps)
+  if (runsProcessor) {
     health.register({
       name: 'identity_provider',
       gatesReadiness: false,
@@ -113,6 +117,15 @@ export function addHealthChecks(
         return overdue === null ? { status: 'ok' } : { status: 'warning', detail: overdue }
       },
     })
+    health.register({
+      name: 'notification_events',
+      gatesReadiness: false,
+      run: async () => {
+        const discarded = await discardedOfLastDay(pool)
+        return discarded === null ? { status: 'ok' } : { status: 'warning', detail: discarded }
+      },
+    })
+  }
   health.register({
     name: 'channels',
     gatesReadiness: false,
@@ -122,6 +135,23 @@ export function addHealthChecks(
       return { status: 'failing', detail: `blocked: ${blocked.map(({ channel }) => channel).join(', ')}` }
     },
   })
+}
+
+/** A rejected event is a fault of its sender, so it warns for some days. */
+function foreignChannelsCheck(foreignChannels: Watched['foreignChannels'], pool: Pool): HealthCheck {
+  return {
+    name: 'foreign_channels',
+    gatesReadiness: false,
+    run: async () => {
+      const blocked = foreignChannels.map((reader) => reader.status()).filter(({ state }) => state === 'blocked')
+      if (blocked.length > 0)
+        return { status: 'failing', detail: `blocked: ${blocked.map(({ channel }) => channel).join(', ')}` }
+      const rejected = await recentRejections(pool)
+      if (rejected.length === 0) return { status: 'ok' }
+      const counts = rejected.map(({ channel, number }) => `${channel} (${number})`).join(', ')
+      return { status: 'warning', detail: `rejected events of ${retainedDays} days: ${counts}` }
+    },
+  }
 }
 
 /** Invented results must be visible: development reports the simulator, production fails. */

@@ -2,7 +2,13 @@ import { tolerateClosedOutput } from '../embedded/children/parent-watch.ts'
 import { loadConfiguration } from '../platform/configuration/configuration.ts'
 import { createGracefulStop, stopSignals, type GracefulStop } from '../platform/lifecycle/graceful-stop.ts'
 import { createLogger, type Logger } from '../platform/observability/logging.ts'
-import { readCommand, usage, type AdministratorOrder, type ClientOrder } from './command-line.ts'
+import {
+  readCommand,
+  usage,
+  type AdministratorOrder,
+  type ClientOrder,
+  type RejectedEventsOrder,
+} from './command-line.ts'
 import type { ProjectionsOrder } from './projections/orders.ts'
 import { requireVariables, serverNeeds, type Role } from './roles.ts'
 import type { SigningPurpose } from '../platform/kit/key-vault.ts'
@@ -26,6 +32,8 @@ async function main(args: readonly string[]): Promise<void> {
       return orExit(() => rotateKey(command.purpose))
     case 'projections':
       return orExit(() => projections(command.order))
+    case 'foreign-events':
+      return orExit(() => foreignEvents(command.order))
     case 'verify-receipt':
       return orExit(() => verifyReceipt(command.order))
     case 'help':
@@ -78,13 +86,15 @@ async function live(start: (surroundings: Surroundings) => Promise<string>): Pro
 async function startUp(surroundings: Surroundings): Promise<string> {
   const { up } = await import('./up.ts')
   const { configuration, credentials } = await up({ env: process.env, ...surroundings })
-  const { base_url: baseUrl, provider_url: providerUrl } = credentials
+  const { base_url: baseUrl, provider_url: providerUrl, mailbox_url: mailboxUrl, chat_url: chatUrl } = credentials
   return [
     `The platform is ready (profile ${configuration.profile}).`,
     `  API            ${baseUrl}`,
     `  documentation  ${baseUrl}/docs`,
     `  health         ${baseUrl}/health`,
     `  provider       ${providerUrl ?? 'none'}`,
+    ...(mailboxUrl === null ? [] : [`  mail box       ${mailboxUrl}/`]),
+    ...(chatUrl === null ? [] : [`  chat messages  ${chatUrl}/messages`]),
     `  credentials    ${configuration.dataDir}/credentials.json`,
   ].join('\n')
 }
@@ -105,6 +115,11 @@ async function verifyReceipt(order: VerifyReceiptOrder): Promise<void> {
   if (code === 0) process.stdout.write(`${text}\n`)
   else process.stderr.write(`platform: ${text}\n`)
   process.exitCode = code
+}
+
+async function foreignEvents(order: RejectedEventsOrder): Promise<void> {
+  const { rejectedEvents } = await import('./foreign-events.ts')
+  process.stdout.write(`${JSON.stringify(await rejectedEvents(process.env, order), null, 2)}\n`)
 }
 
 async function register(order: ClientOrder): Promise<void> {

@@ -3,10 +3,12 @@ import { createConsentCheck } from '../processes/adapters/consent-check.ts'
 import { createImageFetch } from '../processes/adapters/image-fetch.ts'
 import { createPlatformToken } from '../processes/adapters/platform-token.ts'
 import { createProvider, type Provider } from '../processes/adapters/provider.ts'
+import { createRecipientLookup } from '../processes/adapters/recipient-lookup.ts'
 import { createReviewSupersession } from '../processes/adapters/review-supersession.ts'
 import { createWebhookSender } from '../processes/adapters/webhook-sender.ts'
 import { createWebhookSignatures } from '../processes/adapters/webhook-signatures.ts'
 import type { ProcessDependencies } from '../processes/dependencies.ts'
+import { ChannelReader, type ChannelReaderStatus } from '../processes/foreign-events/channel-reader.ts'
 import { createSweep } from '../processes/housekeeping/sweep-objects.ts'
 import { startSweeps, sweepSchedule } from '../processes/housekeeping/sweeps.ts'
 import { channels, processes } from '../processes/registry.ts'
@@ -23,6 +25,7 @@ import type { Egress } from '../platform/outbound/egress.ts'
 import type { GracefulStop } from '../platform/lifecycle/graceful-stop.ts'
 import type { Logger } from '../platform/observability/logging.ts'
 import { ConfigurationError } from '../platform/configuration/profile-rules.ts'
+import { createNotificationSenders, type NotificationSenders } from './notification-senders.ts'
 import { untilServicesAnswer } from './service-gate.ts'
 
 export interface ProcessorOptions {
@@ -44,7 +47,9 @@ export interface ProcessorOptions {
 /** The processor role. Relays run from its start; steps run after `beginSteps`. */
 export interface Processor {
   readonly relays: readonly { status(): RelayStatus }[]
+  readonly foreignChannels: readonly { status(): ChannelReaderStatus }[]
   readonly provider: Pick<Provider, 'server'>
+  readonly senders: NotificationSenders
   /**
    * Checks whether the provider is the simulator. A provider that is away may come later: its first answer decides.
    * @throws ConfigurationError in production, if it is the simulator
@@ -71,13 +76,17 @@ export function startProcessor({
   stop,
 }: ProcessorOptions): Processor {
   const { store, objects, configuration, now } = given
-  const { consentBaseUrl, clinicalBaseUrl, aiReviewBaseUrl } = configuration
+  const { baseUrl, consentBaseUrl, clinicalBaseUrl, aiReviewBaseUrl, usersBaseUrl = baseUrl } = configuration
   const calls = { egress, token: createPlatformToken(egress, configuration, now) }
   const provider = createProvider(egress, configuration, now)
   // After the workers, because their steps use the session, and before the connections close.
   stop.onStop('work', 'provider session', () => provider.close())
+  const senders = createNotificationSenders(configuration, egress, now)
+  for (const sender of Object.values(senders))
+    stop.onStop('work', `sender ${sender.providerName}`, () => sender.close())
   const deps: ProcessDependencies = {
     ...given,
+    ...senders,
     provider,
     images: createImageFetch(egress),
     consent: createConsentCheck(calls, consentBaseUrl),
@@ -87,6 +96,7 @@ export function startProcessor({
     signatures: createWebhookSignatures(given.vault),
     subscriptions: createSubscriptionReader(store),
     bodies: createDeliveryBodies(given),
+    recipients: createRecipientLookup(calls, usersBaseUrl),
     random: Math.random,
   }
   const claims = createClaimsPool({ url: databaseUrl, logger })
@@ -109,6 +119,12 @@ export function startProcessor({
     stop.onStop('work', `relay ${channel.stream}`, () => relay.close())
     return relay
   })
+  const foreignChannels = configuration.foreignChannels.map((channel) => {
+    const reader = new ChannelReader({ store, channel, pool, logger, now, failpoint: given.failpoint })
+    reader.start()
+    stop.onStop('work', `foreign channel ${channel.name}`, () => reader.close())
+    return reader
+  })
   const sweeps = startSweeps({
     sweep: createSweep({ store, objects, configuration, now }),
     schedule: sweepSchedule(configuration),
@@ -119,7 +135,9 @@ export function startProcessor({
   let areStepsWaiting = true
   return {
     relays,
+    foreignChannels,
     provider,
+    senders,
     async identifyProvider() {
       await provider.identify(AbortSignal.any([stop.signal, AbortSignal.timeout(identifyTimeoutMs)]))
       if (provider.server() === 'simulator' && configuration.profile === 'production') {
@@ -130,8 +148,8 @@ export function startProcessor({
     },
     areStepsWaiting: () => areStepsWaiting,
     async beginSteps(services) {
-      if (services === 'await')
-        await untilServicesAnswer(calls, [consentBaseUrl, clinicalBaseUrl, aiReviewBaseUrl], logger, stop.signal)
+      const called = [consentBaseUrl, clinicalBaseUrl, aiReviewBaseUrl, usersBaseUrl]
+      if (services === 'await') await untilServicesAnswer(calls, called, logger, stop.signal)
       if (stop.isStopping) return
       areStepsWaiting = false
       workers.start()

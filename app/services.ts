@@ -1,3 +1,4 @@
+import { rawResponseRoute } from '../commands/ai-review/raw-routes.ts'
 import { aiReviewWriteRoutes } from '../commands/ai-review/routes.ts'
 import { membershipRoutes } from '../commands/users/membership-routes.ts'
 import type { UserDependencies } from '../commands/users/register-user.ts'
@@ -13,15 +14,21 @@ import { scopeWriteRoutes } from '../commands/auth/scope-routes.ts'
 import { clinicalWriteRoutes } from '../commands/clinical/routes.ts'
 import { consentWriteRoutes } from '../commands/consent/routes.ts'
 import { imageWriteRoutes } from '../commands/images/routes.ts'
+import { notificationQueueRoutes, type QueueRouteDependencies } from '../commands/notifications/queue-routes.ts'
+import { recipientKeyOf } from '../commands/notifications/recipient-key.ts'
+import { sendNotificationRoutes } from '../commands/notifications/send-routes.ts'
+import { templateWriteRoutes } from '../commands/notifications/template-routes.ts'
+import { deliveryWriteRoutes } from '../commands/webhooks/delivery-routes.ts'
+import type { DeliveriesToRecover, FindDueDelivery } from '../commands/webhooks/dependencies.ts'
+import { webhookWriteRoutes } from '../commands/webhooks/routes.ts'
+import { notificationsProjector } from '../projections/notifications/notifications.projector.ts'
 import { preferenceWriteRoutes } from '../commands/notifications/preference-routes.ts'
 import { subscriptionWriteRoutes } from '../commands/notifications/subscription-routes.ts'
 import { suppressionWriteRoutes } from '../commands/notifications/suppression-routes.ts'
 import { unsubscribeRoutes } from '../commands/notifications/unsubscribe-routes.ts'
-import { deliveryWriteRoutes } from '../commands/webhooks/delivery-routes.ts'
-import type { DeliveriesToRecover, FindDueDelivery } from '../commands/webhooks/dependencies.ts'
-import { webhookWriteRoutes } from '../commands/webhooks/routes.ts'
 import { noOrganisation, tenantOfFact, type TenantId } from '../platform/kit/tenants.ts'
 import { notificationSettingsProjector } from '../projections/notifications/notification-settings.projector.ts'
+import { workflowWriteRoutes } from '../commands/workflows/routes.ts'
 import { usersProjector } from '../projections/users/users.projector.ts'
 import { webhookDeliveriesProjector } from '../projections/webhooks/webhook-deliveries.projector.ts'
 import { aiReviewReadRoutes } from '../read-api/ai-review/routes.ts'
@@ -30,6 +37,9 @@ import { authReadRoutes } from '../read-api/auth/routes.ts'
 import { clinicalReadRoutes } from '../read-api/clinical/routes.ts'
 import { consentReadRoutes } from '../read-api/consent/routes.ts'
 import { imageReadRoutes } from '../read-api/images/routes.ts'
+import { listFailuresOfClass, listStuck } from '../read-api/notifications/queries.ts'
+import { notificationReadRoutes } from '../read-api/notifications/routes.ts'
+import { templateReadRoutes } from '../read-api/notifications/template-routes.ts'
 import { getNotificationSubscription, getSuppression } from '../read-api/notifications/setting-queries.ts'
 import { settingReadRoutes } from '../read-api/notifications/setting-routes.ts'
 import { requireCurrent, type ReadDependencies } from '../read-api/read-route.ts'
@@ -39,6 +49,7 @@ import { roleReadRoutes } from '../read-api/users/role-routes.ts'
 import { userReadRoutes } from '../read-api/users/user-routes.ts'
 import { getDueDelivery, listUndelivered } from '../read-api/webhooks/queries.ts'
 import { deliveryReadRoutes, webhookReadRoutes } from '../read-api/webhooks/routes.ts'
+import { workflowReadRoutes } from '../read-api/workflows/routes.ts'
 import type { Service } from '../platform/http/service.ts'
 
 export type ServiceDependencies = AssessmentDependencies & AuthDependencies & ReadDependencies & UserDependencies
@@ -78,6 +89,14 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
       },
     },
     {
+      prefix: 'orchestrator',
+      documentedAt: 'prefixed',
+      routes: (app) => {
+        workflowWriteRoutes(app, deps)
+        workflowReadRoutes(app, deps)
+      },
+    },
+    {
       prefix: 'consent',
       documentedAt: 'bare',
       routes: (app) => {
@@ -103,6 +122,11 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
       // Bare, `/v1/{id}` would be an address of every service.
       mounts: ['prefixed', 'gateway'],
       routes: (app) => {
+        sendNotificationRoutes(app, deps)
+        notificationQueueRoutes(app, { ...deps, ...queueLists(deps) })
+        notificationReadRoutes(app, { ...deps, recipientKeyOf: (ref) => recipientKeyOf(deps.vault, ref) })
+        templateWriteRoutes(app, deps)
+        templateReadRoutes(app, deps)
         subscriptionWriteRoutes(app, {
           ...deps,
           ownerOfSubscription: ownerIn(deps, (id) => getNotificationSubscription(deps.pool, null, id)),
@@ -121,6 +145,7 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
       documentedAt: 'bare',
       routes: (app) => {
         aiReviewWriteRoutes(app, deps)
+        rawResponseRoute(app, deps)
         aiReviewReadRoutes(app, deps)
       },
     },
@@ -133,6 +158,26 @@ function deliveriesToRecover(deps: ReadDependencies): DeliveriesToRecover {
     await requireCurrent(deps, webhookDeliveriesProjector)
     return listUndelivered(deps.pool, org, subscriptionId, period, limit)
   }
+}
+
+/** The read model must contain everything recorded until now. */
+function queueLists(
+  deps: ReadDependencies,
+): Pick<QueueRouteDependencies, 'failedNotifications' | 'stuckNotifications'> {
+  return {
+    async failedNotifications(org, failures, limit) {
+      await requireCurrent(deps, notificationsProjector)
+      return foundOf(await listFailuresOfClass(deps.pool, org, failures, limit))
+    },
+    async stuckNotifications(org, stuck, limit) {
+      await requireCurrent(deps, notificationsProjector)
+      return foundOf(await listStuck(deps.pool, org, stuck, limit))
+    },
+  }
+}
+
+function foundOf(rows: readonly { readonly notificationId: string; readonly total: number }[]) {
+  return { ids: rows.map(({ notificationId }) => notificationId), total: rows[0]?.total ?? 0 }
 }
 
 /** The path of a role has no organisation. */

@@ -53,14 +53,14 @@ async function start(
   const lock = await lockDataFolder(first.dataDir)
   stop.onStop('servers', 'data folder', () => lock.release())
   const onLost = (name: string) => onFatal(`the embedded ${name} ended unexpectedly`)
-  const { environment, controlSecret } = await startEmbedded(first, { logger, stop, onLost })
+  const { environment, standIns } = await startEmbedded(first, { logger, stop, onLost })
   const masterKeys =
     first.masterKeys === undefined
       ? await createMasterKeyFile(join(first.dataDir, 'master-keys'))
       : parseMasterKeys(first.masterKeys)
 
   const settled = { ...environment, ...withoutEmpty(env), PORT: environment['PORT'] }
-  const credentials = await keepCredentials(loadConfiguration(settled), controlSecret)
+  const credentials = await keepCredentials(loadConfiguration(settled), standIns)
   const service = serviceClientOf(credentials)
   const configuration = loadConfiguration({
     SERVICE_CLIENT_ID: service.client_id,

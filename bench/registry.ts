@@ -1,3 +1,4 @@
+import { workflowAdvances } from './commands/advances.ts'
 import { inlineCreates } from './commands/inline-creates.ts'
 import { commandsOnLongStreams } from './commands/long-streams.ts'
 import { commandsOnNewStreams } from './commands/new-streams.ts'
@@ -24,6 +25,7 @@ export const benchmarks: readonly Benchmark[] = [
   commandsOnNewStreams,
   commandsOnLongStreams,
   commandsOverPeer,
+  workflowAdvances,
   inlineCreates,
   eventStoreNode,
   onRealEventStore,

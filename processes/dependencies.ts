@@ -5,7 +5,9 @@ import type { ObjectStore } from '../platform/storage/object-store.ts'
 import type { CaseLookup } from './adapters/case-lookup.ts'
 import type { ConsentCheck } from './adapters/consent-check.ts'
 import type { ImageFetch } from './adapters/image-fetch.ts'
+import type { NotificationSender, OutgoingChat, OutgoingMail } from './adapters/notification-sender.ts'
 import type { Provider } from './adapters/provider.ts'
+import type { RecipientLookup } from './adapters/recipient-lookup.ts'
 import type { ReviewSupersession } from './adapters/review-supersession.ts'
 import type { WebhookSender } from './adapters/webhook-sender.ts'
 import type { WebhookSignatures } from './adapters/webhook-signatures.ts'
@@ -24,6 +26,9 @@ export interface ProcessDependencies extends CommandDependencies {
   readonly signatures: WebhookSignatures
   readonly subscriptions: SubscriptionReader
   readonly bodies: DeliveryBodies
+  readonly recipients: RecipientLookup
+  readonly mails: NotificationSender<OutgoingMail>
+  readonly chats: NotificationSender<OutgoingChat>
   readonly identityProvider: IdentityProvider
   readonly failpoint: Failpoint
   /** From [0, 1); spreads retries. */

@@ -6,24 +6,30 @@ import { clinicalProcess } from './clinical/clinical.process.ts'
 import { clinicalChannel } from './clinical/clinical.channel.ts'
 import { consentChannel } from './consent/consent.channel.ts'
 import type { ProcessDependencies } from './dependencies.ts'
+import { notificationChannel } from './notifications/notifications.channel.ts'
+import { notificationsProcess } from './notifications/notifications.process.ts'
 import type { Channel } from './relay/channel.ts'
 import type { Process } from './runtime/process.ts'
 import { usersProcess } from './users/users.process.ts'
 import { usersChannel } from './users/users.channel.ts'
 import { webhookChannel } from './webhooks/webhooks.channel.ts'
 import { webhooksProcess } from './webhooks/webhooks.process.ts'
+import { workflowChannel, type WorkflowChannelDependencies } from './workflows/workflows.channel.ts'
+import { workflowsProcess } from './workflows/workflows.process.ts'
 
 /** All processes. */
 export const processes: readonly Process<ProcessDependencies>[] = [
   aiReviewProcess,
   assessmentsProcess,
   clinicalProcess,
+  notificationsProcess,
   usersProcess,
   webhooksProcess,
+  workflowsProcess,
 ]
 
 /** The dependencies of the translations of all channels. */
-type ChannelDependencies = AiReviewChannelDependencies & AssessmentChannelDependencies
+type ChannelDependencies = AiReviewChannelDependencies & AssessmentChannelDependencies & WorkflowChannelDependencies
 
 /** All public channels. Each has a relay. */
 export const channels: readonly Channel<ChannelDependencies>[] = [
@@ -31,6 +37,8 @@ export const channels: readonly Channel<ChannelDependencies>[] = [
   assessmentChannel,
   clinicalChannel,
   consentChannel,
+  notificationChannel,
   usersChannel,
   webhookChannel,
+  workflowChannel,
 ]

@@ -6,12 +6,16 @@ import { casesProjector } from './clinical/cases.projector.ts'
 import { patientsProjector } from './clinical/patients.projector.ts'
 import { consentRecordsProjector } from './consent/consent-records.projector.ts'
 import { consentTypesProjector } from './consent/consent-types.projector.ts'
+import { foreignEventsProjector } from './foreign-events/foreign-events.projector.ts'
 import { imagesProjector } from './images/images.projector.ts'
+import { notificationsProjector } from './notifications/notifications.projector.ts'
+import { notificationTemplatesProjector } from './notifications/notification-templates.projector.ts'
 import { notificationSettingsProjector } from './notifications/notification-settings.projector.ts'
 import type { Projector } from './runtime/projector.ts'
 import { usersProjector } from './users/users.projector.ts'
 import { webhookDeliveriesProjector } from './webhooks/webhook-deliveries.projector.ts'
 import { webhookSubscriptionsProjector } from './webhooks/webhook-subscriptions.projector.ts'
+import { workflowsProjector } from './workflows/workflows.projector.ts'
 
 /** The read models from which GET routes answer. */
 export const readModels: readonly Projector[] = [
@@ -20,7 +24,10 @@ export const readModels: readonly Projector[] = [
   casesProjector,
   consentRecordsProjector,
   consentTypesProjector,
+  foreignEventsProjector,
   imagesProjector,
+  notificationsProjector,
+  notificationTemplatesProjector,
   notificationSettingsProjector,
   oauthClientsProjector,
   oauthScopesProjector,
@@ -28,4 +35,5 @@ export const readModels: readonly Projector[] = [
   usersProjector,
   webhookDeliveriesProjector,
   webhookSubscriptionsProjector,
+  workflowsProjector,
 ]

@@ -43,6 +43,8 @@ export interface ListRoute<
   readonly casing?: 'camel'
   /** Most items of a page, for lists of large items. */
   readonly greatestPage?: number
+  /** Filters with personal data. The caller adds them to the link of the next page. */
+  readonly unlinked?: readonly (keyof NoInfer<Query> & string)[]
   /** Up to `page.fetch` rows behind `page.after`. */
   readonly rows: (request: ReadRequest<Params, Query, NoInfer<Kind>>, page: PageRequest) => Promise<readonly Row[]>
   readonly placeOf: (row: NoInfer<Row>) => CursorPlace
@@ -61,7 +63,8 @@ export function listRoute<
   { cursors }: Pick<ReadDependencies, 'cursors'>,
   route: ListRoute<Params, Query, Item, Row, Kind>,
 ): void {
-  const { list, sort, idOf = 'id', pageName, item, casing, greatestPage = greatestLimit, placeOf, toItem } = route
+  const { list, sort, idOf = 'id', pageName, item, casing, greatestPage = greatestLimit, unlinked = [] } = route
+  const { placeOf, toItem } = route
   const requestOf = requestReader(route)
   const [pageOf, members] = casing === 'camel' ? [camelPage, camelPageMembers()] : [page, pageMembers()]
   const Page = Type.Object({ data: Type.Array(item), ...members }, { $id: pageName })
@@ -88,7 +91,7 @@ export function listRoute<
       const identity = { list, orgId: asked.tenant, sort, filters }
       const paged = pageRequest(cursors, identity, asked.query, greatestPage)
       const rows = await route.rows(asked, paged)
-      return pageOf(reply, { cursors, list: identity, request: paged, rows, placeOf, toItem })
+      return pageOf(reply, { cursors, list: identity, request: paged, rows, placeOf, toItem, unlinked })
     },
   )
 }

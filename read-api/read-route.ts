@@ -13,6 +13,7 @@ import { found, type FoundRecord } from '../platform/http/replies.ts'
 import type { ServiceApp } from '../platform/http/service.ts'
 import { tenantIfNamed, type Tenancy, type TenantFor } from '../platform/http/tenancy.ts'
 import { heldRecord } from '../platform/http/waiting.ts'
+import type { Position } from '../platform/kit/positions.ts'
 import type { ObjectStore } from '../platform/storage/object-store.ts'
 import type { Projector } from '../projections/runtime/projector.ts'
 
@@ -27,6 +28,8 @@ export interface ReadDependencies {
   readonly vault: ReceiptKeys & ContextKeys
   /** Waits some seconds until a read model contains everything recorded before the call. False if it does not (T24). */
   readonly isCurrent: (projector: string) => Promise<boolean>
+  /** The place up to which a read model contains the log. Undefined for one that this program cannot judge. */
+  readonly positionOf: (projector: string) => Promise<Position | undefined>
 }
 
 export type Members = Readonly<Record<string, TSchema>>

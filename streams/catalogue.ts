@@ -1,20 +1,20 @@
 import { aiReviews } from './ai-review/aggregate.ts'
+import { aiReviewAccesses } from './ai-review-access/aggregate.ts'
 import { aiReviewSlots } from './ai-review-slot/aggregate.ts'
 import { assessments } from './assessment/aggregate.ts'
 import { cases } from './case/aggregate.ts'
-import { aiReviewChannelStream } from './channels/ai-review.ts'
-import { assessmentChannelStream } from './channels/assessment.ts'
-import { clinicalChannelStream } from './channels/clinical.ts'
-import { consentChannelStream } from './channels/consent.ts'
-import { usersChannelStream } from './channels/users.ts'
-import { webhookChannelStream } from './channels/webhook.ts'
+import { channelStreams } from './channels/channel-streams.ts'
 import { consents } from './consent/aggregate.ts'
 import { consentTypes } from './consent-type/aggregate.ts'
 import { humanReviewPolicies } from './human-review-policy/aggregate.ts'
 import { humanReviewTasks } from './human-review-task/aggregate.ts'
+import { foreignEvents } from './foreign-event/aggregate.ts'
 import { images } from './image/aggregate.ts'
+import { notifications } from './notification/aggregate.ts'
 import { notificationPreferences } from './notification-preferences/aggregate.ts'
+import { notificationQueueRequests } from './notification-queue-request/aggregate.ts'
 import { notificationSubscriptions } from './notification-subscription/aggregate.ts'
+import { notificationTemplates } from './notification-template/aggregate.ts'
 import { oauthClients } from './oauth-client/aggregate.ts'
 import { organisationRoles } from './organisation-roles/aggregate.ts'
 import { oauthScopes } from './oauth-scope/aggregate.ts'
@@ -28,10 +28,13 @@ import { users } from './user/aggregate.ts'
 import { webhookDeliveries } from './webhook-delivery/aggregate.ts'
 import { webhookRecoveries } from './webhook-recovery/aggregate.ts'
 import { webhookSubscriptions } from './webhook-subscriptions/aggregate.ts'
+import { workflowDefinitions } from './workflow-definition/aggregate.ts'
+import { workflowInstances } from './workflow-instance/aggregate.ts'
 
 /** All event types. The start fails on a duplicate type, and on a type with PHI but without a subject. */
 export const catalogue = createCatalogue([
   aiReviews,
+  aiReviewAccesses,
   aiReviewSlots,
   assessments,
   cases,
@@ -39,9 +42,13 @@ export const catalogue = createCatalogue([
   consentTypes,
   humanReviewPolicies,
   humanReviewTasks,
+  foreignEvents,
   images,
+  notifications,
   notificationPreferences,
+  notificationQueueRequests,
   notificationSubscriptions,
+  notificationTemplates,
   oauthClients,
   organisationRoles,
   oauthScopes,
@@ -54,10 +61,7 @@ export const catalogue = createCatalogue([
   webhookDeliveries,
   webhookRecoveries,
   webhookSubscriptions,
-  aiReviewChannelStream,
-  assessmentChannelStream,
-  clinicalChannelStream,
-  consentChannelStream,
-  usersChannelStream,
-  webhookChannelStream,
+  workflowDefinitions,
+  workflowInstances,
+  ...channelStreams,
 ])

@@ -1,5 +1,6 @@
 import { processes } from '../../processes/registry.ts'
 import { readModels } from '../../projections/registry.ts'
+import { aiReviewAccesses } from '../../streams/ai-review-access/aggregate.ts'
 import { catalogue } from '../../streams/catalogue.ts'
 import { projections } from '../../streams/projection/aggregate.ts'
 import { reservations } from '../../streams/reservation/aggregate.ts'
@@ -11,11 +12,14 @@ const listenedTo = new Set(
   ),
 )
 
+/** Only commands read these. */
+const unread = new Set([aiReviewAccesses, projections, reservations].map(({ category }) => category))
+
 /**
  * Streams that any projector may listen to. Excludes streams that only commands read, and channels that nothing here
  * reads: the server would send their events for nothing.
  */
 export const projectedStreams: readonly string[] = catalogue.categories
-  .filter((category) => category !== projections.category && category !== reservations.category)
+  .filter((category) => !unread.has(category))
   .filter((category) => !category.endsWith('.events') || listenedTo.has(category))
   .map((category) => (category.endsWith('.events') ? category : `${category}-`))

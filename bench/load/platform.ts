@@ -76,7 +76,7 @@ export async function startBenchPlatform({
       PORT: port,
       BASE_URL: `http://127.0.0.1:${port}`,
     }
-    const { environment, controlSecret } = await startEmbedded(loadConfiguration(given), {
+    const { environment, standIns } = await startEmbedded(loadConfiguration(given), {
       logger,
       stop,
       onLost: () => undefined,
@@ -96,7 +96,7 @@ export async function startBenchPlatform({
       providerLogin = '',
       providerPassword = '',
     } = configuration
-    const credentials = await keepCredentials(configuration, controlSecret)
+    const credentials = await keepCredentials(configuration, standIns)
     await ensureDatabase(vaultDatabaseUrl)
     const vault = await openVault({ url: vaultDatabaseUrl, masterKeys: parseMasterKeys(shared.MASTER_KEYS) })
     stop.onStop('resources', 'vault', () => vault.close())

@@ -154,6 +154,7 @@ function requested(
       externalReference: null,
       clinicalContext: null,
       customFields: null,
+      workflow: null,
       openedAt: instant(at, 0),
       fingerprint: null,
     },
@@ -223,7 +224,7 @@ function reviewed(ids: JobIds, patientId: string, imageIds: readonly string[], a
   })
   const begun: AiReviewEvent[] = [
     { type: 'AiReviewRequested', data: { ...review, requestedAt: instant(at, 1) } },
-    { type: 'AiReviewStarted', data: { aiReviewId, patientId, startedAt: instant(at, 2) } },
+    { type: 'AiReviewStarted', data: { aiReviewId, patientId, addresses: null, startedAt: instant(at, 2) } },
     attempted('case', null, 2),
   ]
   const uploaded: AiReviewEvent[] = [

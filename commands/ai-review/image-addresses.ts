@@ -1,6 +1,8 @@
 import { checkOutboundUrl, type OutboundRules, type UrlRefusal } from '../../platform/outbound/addresses.ts'
+import { outboundRules } from '../../platform/outbound/own-servers.ts'
 import type { MemberError } from '../../platform/http/problems.ts'
 import type { GivenAddress, ReviewImage } from '../../streams/ai-review/review-image.ts'
+import type { CommandDependencies } from '../handling/dependencies.ts'
 import { maxPresignedUrlLength, type SupersedeAiReviewBody } from './bodies.ts'
 
 type RequestedImage = SupersedeAiReviewBody['images'][number]
@@ -10,6 +12,11 @@ export interface AddressRules {
   /** Addresses of the platform's own object store. They are accepted on any network. */
   readonly objectStores: readonly (string | undefined)[]
   readonly now: Date
+}
+
+export function imageRules({ configuration }: Pick<CommandDependencies, 'configuration'>): Omit<AddressRules, 'now'> {
+  const objectStores = [configuration.s3Endpoint, configuration.s3PublicEndpoint]
+  return { outbound: outboundRules(configuration), objectStores }
 }
 
 /** Finds images that occur twice, and addresses that have expired or that the platform must not call. */
@@ -49,10 +56,15 @@ export function toReviewImages(given: readonly RequestedImage[]): {
   readonly images: ReviewImage[]
   readonly addresses: GivenAddress[]
 } {
-  const all = given.map(({ imageId, presignedUrl, presignedUrlExpiresAt, ...image }) => {
+  const all = given.map(({ imageId, imageType, deviceManufacturer, deviceModel, ...given }) => {
     const id = imageId.toLowerCase()
+    const { presignedUrl, presignedUrlExpiresAt } = given
+    const device = {
+      ...(deviceManufacturer === undefined ? {} : { deviceManufacturer }),
+      ...(deviceModel === undefined ? {} : { deviceModel }),
+    }
     const address = { imageId: id, presignedUrl, presignedUrlExpiresAt: new Date(presignedUrlExpiresAt).toISOString() }
-    return { image: { ...image, imageId: id, objectKey: null }, address }
+    return { image: { imageId: id, imageType, ...device, objectKey: null }, address }
   })
   return { images: all.map(({ image }) => image), addresses: all.map(({ address }) => address) }
 }

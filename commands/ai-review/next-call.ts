@@ -5,6 +5,7 @@ import {
   type AwaitingReview,
   type StartingReview,
 } from '../../streams/ai-review/aggregate.ts'
+import { isOver } from '../../contracts/ai-review/record.ts'
 import { openLeaseEnd } from '../handling/decision.ts'
 
 /** A provider call with its arguments. Two equal calls request the same thing of the provider. */
@@ -22,6 +23,10 @@ export type NextCall =
 
 export function isStarting(state: AiReviewState): state is StartingReview {
   return state.status === 'pending' || state.status === 'in_progress'
+}
+
+export function hasEnded(state: AiReviewState): boolean {
+  return state.status !== 'absent' && isOver(state.status)
 }
 
 export function isAwaiting(state: AiReviewState): state is AwaitingReview {

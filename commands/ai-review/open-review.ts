@@ -1,6 +1,7 @@
 import type { SlotHolder } from '../../streams/ai-review-slot/aggregate.ts'
 import type { AiReviewEvent } from '../../streams/ai-review/events.ts'
 import type { AiReviewState } from '../../streams/ai-review/aggregate.ts'
+import type { GivenAddress } from '../../streams/ai-review/review-image.ts'
 import type { Decision } from '../handling/decision.ts'
 import { isStarting } from './next-call.ts'
 
@@ -22,9 +23,16 @@ export function openReview({ holder }: { holder: SlotHolder }, state: AiReviewSt
   return [{ type: 'AiReviewRequested', data }]
 }
 
+export interface StartReview {
+  readonly patientId: string
+  /** Addresses that no event of the review contains yet. */
+  readonly addresses: GivenAddress[] | null
+  readonly now: Date
+}
+
 /** Records the patient of the case when the start begins. Retries record nothing more. */
-export function startReview(command: { patientId: string; now: Date }, state: AiReviewState): Decision<AiReviewEvent> {
+export function startReview({ patientId, addresses, now }: StartReview, state: AiReviewState): Decision<AiReviewEvent> {
   if (!isStarting(state) || state.isStarted) return []
-  const { patientId, now } = command
-  return [{ type: 'AiReviewStarted', data: { aiReviewId: state.aiReviewId, patientId, startedAt: now.toISOString() } }]
+  const { aiReviewId } = state
+  return [{ type: 'AiReviewStarted', data: { aiReviewId, patientId, addresses, startedAt: now.toISOString() } }]
 }

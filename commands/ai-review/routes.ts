@@ -3,25 +3,29 @@ import { isOver, pollAfterSeconds } from '../../contracts/ai-review/record.ts'
 import { problem, requireValid } from '../../platform/http/problems.ts'
 import { latest, requireMatch } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
-import { outboundRules } from '../../platform/outbound/own-servers.ts'
 import { aiReviewsProjector } from '../../projections/ai-review/ai-reviews.projector.ts'
 import { aiReviewSlots } from '../../streams/ai-review-slot/aggregate.ts'
-import { aiReviews, type AiReviewState } from '../../streams/ai-review/aggregate.ts'
+import { aiReviews } from '../../streams/ai-review/aggregate.ts'
+import { refuseClosedCase } from '../clinical/require-open-case.ts'
 import { accepted, changed } from '../handling/command-replies.ts'
 import { commandRoute } from '../handling/command-route.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { longPoll } from '../handling/long-poll.ts'
 import { CancelAiReviewReply, SupersedeAiReviewBody, SupersedeAiReviewReply } from './bodies.ts'
+import { createAiReviewRoute } from './create-routes.ts'
+import { completeClaim } from './claim-slot.ts'
 import { cancelReview, isSameRequest } from './cancel-review.ts'
-import { imageErrors, toReviewImages } from './image-addresses.ts'
+import { imageErrors, imageRules, toReviewImages } from './image-addresses.ts'
+import { hasEnded } from './next-call.ts'
 import { openSlotHolder, openingOf } from './open-slot-holder.ts'
 import { successorOf } from './slot-holder.ts'
 import { keyedOutcomeOf, supersedeSlot, type SupersedeSlot } from './supersede-review.ts'
 
 export function aiReviewWriteRoutes(app: ServiceApp, deps: CommandDependencies): void {
-  const { store, configuration } = deps
-  const outbound = outboundRules(configuration)
-  const objectStores = [configuration.s3Endpoint, configuration.s3PublicEndpoint]
+  const { store } = deps
+  const rules = imageRules(deps)
+
+  createAiReviewRoute(app, deps)
 
   commandRoute(app, deps, {
     method: 'POST',
@@ -61,7 +65,7 @@ export function aiReviewWriteRoutes(app: ServiceApp, deps: CommandDependencies):
     takesWait: true,
     reply: accepted(SupersedeAiReviewReply, ({ aiReviewId }) => `/ai-reviews/${aiReviewId}`),
     readBy: [aiReviewsProjector],
-    problems: ['ai-review-already-superseded'],
+    problems: ['ai-review-already-superseded', 'case-closed'],
     handle: async ({
       tenant,
       params: { id: supersededAiReviewId },
@@ -94,10 +98,16 @@ export function aiReviewWriteRoutes(app: ServiceApp, deps: CommandDependencies):
       const slot = aiReviewSlots.of(tenant, caseId, productId)
       // A repeat gets the answer of the first request, also when addresses have expired since.
       const isRepeat = keyed.isKeyed && keyedOutcomeOf(command, (await store.load(slot)).state) !== undefined
-      if (!isRepeat) requireValid(imageErrors(body.images, { outbound, objectStores, now: deps.now() }))
+      if (!isRepeat) {
+        requireValid(imageErrors(body.images, { ...rules, now: deps.now() }))
+        await refuseClosedCase(deps, tenant, caseId)
+      }
 
-      const requireRevision = async () => requireMatch(request, (await store.load(target)).revision)
-      const done = await run(slot, (state) => supersedeSlot(command, state), requireRevision)
+      const beforeClaim = async () => {
+        requireMatch(request, (await store.load(target)).revision)
+        await completeClaim(deps, command, context)
+      }
+      const done = await run(slot, (state) => supersedeSlot(command, state), beforeClaim)
       if (done.state.status === 'free') throw problem('internal-error')
       const { holder } = done.state
       const aiReviewId = keyedOutcomeOf(command, done.state)?.aiReviewId ?? holder.aiReviewId
@@ -115,8 +125,4 @@ export function aiReviewWriteRoutes(app: ServiceApp, deps: CommandDependencies):
       }
     },
   })
-}
-
-function hasEnded(state: AiReviewState): boolean {
-  return state.status !== 'absent' && isOver(state.status)
 }

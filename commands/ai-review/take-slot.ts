@@ -17,5 +17,6 @@ export function takeSlot(command: TakeSlot, state: AiReviewSlotState): Decision<
   const { requestEventId, caseId, productId } = command
   if (state.answeredRequests.includes(requestEventId)) return []
   const { aiReviewId } = state.holder
-  return [{ type: 'AiReviewRequestAnswered', data: { aiReviewId, caseId, productId, requestEventId, answeredAt: at } }]
+  const answer = { aiReviewId, caseId, productId, requestEventId, request: null, answeredAt: at }
+  return [{ type: 'AiReviewRequestAnswered', data: answer }]
 }

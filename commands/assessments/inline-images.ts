@@ -1,6 +1,5 @@
 import type { StoredBytes } from '../../platform/storage/stream-upload.ts'
 import { problem, type MemberError, type ProblemCode } from '../../platform/http/problems.ts'
-import type { SubmissionMode } from '../../streams/assessment/events.ts'
 import type { CreateAssessmentBody } from './bodies.ts'
 import {
   contentErrors,
@@ -25,7 +24,7 @@ export interface CheckedImage extends InspectedImage {
  *
  * @throws Problem `mixed-image-mode`, `validation-failed`
  */
-export function imageMode(images: readonly Declared[]): SubmissionMode {
+export function imageMode(images: readonly Declared[]): 'inline' | 'slot' {
   const without = images.flatMap((image, index) => (image.data === undefined ? [requiredData(index)] : []))
   if (without.length > 0 && without.length < images.length) throw problem('mixed-image-mode', { errors: without })
   refuse(

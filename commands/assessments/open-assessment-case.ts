@@ -25,6 +25,7 @@ export async function openAssessmentCase(
     externalReference,
     clinicalContext: null,
     customFields: null,
+    workflow: null,
     now: new Date(submittedAt),
     fingerprint: null,
   }

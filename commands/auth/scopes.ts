@@ -21,6 +21,8 @@ const ofClients = {
   'notifications:read': 'Read notifications',
   'notifications:send': 'Send notifications',
   'orchestrator:*': 'Workflow definitions and instances',
+  'orchestrator:read': 'Read workflow definitions and instances',
+  'orchestrator:write': 'Write workflow definitions and instances',
   'patients:read': 'Read patients',
   'patients:write': 'Write patients',
   'webhooks:read': 'Read webhook subscriptions',
@@ -39,7 +41,7 @@ type NameOf<Scopes> = Extract<keyof Scopes, string>
 export const clientScopes = Object.keys(ofClients) as NameOf<typeof ofClients>[]
 
 /** Scopes that the platform's services need for calls to each other. */
-export const serviceScopes = ['ai-review:supersede', 'cases:read', 'consents:read'] as const
+export const serviceScopes = ['ai-review:supersede', 'cases:read', 'consents:read', 'users:contact'] as const
 
 /** The start registers them. Nobody else may. */
 export const builtInScopes: ReadonlyMap<string, string> = new Map(Object.entries({ ...ofClients, ...ofPlatform }))

@@ -46,7 +46,14 @@ export const freeForm = {
 }
 
 export const OpenCaseBody = Type.Object(
-  { patient_id: Uuid, product_id: Type.Optional(Uuid), ...freeForm },
+  {
+    patient_id: Uuid,
+    product_id: Type.Optional(Uuid),
+    workflow_definition_id: Type.Optional(
+      Type.String({ format: 'uuid', description: 'Starts an instance of its newest version with the case' }),
+    ),
+    ...freeForm,
+  },
   { $id: 'OpenCaseBody', additionalProperties: false },
 )
 export type OpenCaseBody = Static<typeof OpenCaseBody>
@@ -60,20 +67,23 @@ export function birthErrors(dob: string, pointer: string, now: Date): MemberErro
   return dob > latest ? [{ pointer, detail: 'must not be in the future', code: 'in-the-future' }] : []
 }
 
-const contextBytes = 64 * 1024
-const contextDepth = 16
+const freeFormBytes = 64 * 1024
+const freeFormDepth = 16
 
 /** Size and depth of `clinical_context` (contract section 3, line 534). */
 export function freeFormErrors(body: {
   readonly clinical_context?: Record<string, unknown> | undefined
 }): MemberError[] {
   const { clinical_context: context } = body
-  if (context === undefined) return []
-  const pointer = '/clinical_context'
-  if (depthOf(context) > contextDepth)
+  return context === undefined ? [] : sizeErrors(context, '/clinical_context')
+}
+
+/** Size and depth of a free-form member. */
+export function sizeErrors(value: Readonly<Record<string, unknown>>, pointer: string): MemberError[] {
+  if (depthOf(value) > freeFormDepth)
     return [{ pointer, detail: 'must not be nested deeper than 16 levels', code: 'too-deep' }]
-  const size = Buffer.byteLength(JSON.stringify(context))
-  return size > contextBytes ? [{ pointer, detail: 'must not exceed 64 KiB', code: 'too-large' }] : []
+  const size = Buffer.byteLength(JSON.stringify(value))
+  return size > freeFormBytes ? [{ pointer, detail: 'must not exceed 64 KiB', code: 'too-large' }] : []
 }
 
 function depthOf(value: unknown): number {

@@ -12,13 +12,14 @@ export interface OpenCase {
   readonly externalReference: string | null
   readonly clinicalContext: Record<string, unknown> | null
   readonly customFields: Record<string, string> | null
+  readonly workflow: Extract<CaseEvent, { type: 'CaseOpened' }>['data']['workflow']
   readonly now: Date
   readonly fingerprint: string | null
 }
 
 /** The case of an assessment may be opened twice: by the route, and by the process after a crash. */
 export function openCase(command: OpenCase, state: CaseState): Decision<CaseEvent, 'idempotency-key-reused'> {
-  if (state.status === 'open') {
+  if (state.status !== 'absent') {
     const isOwn = command.assessmentId !== null && command.assessmentId === state.assessmentId
     return isOwn ? [] : repeated(command, state)
   }

@@ -7,7 +7,7 @@ import type { TenantId } from '../../platform/kit/tenants.ts'
 const requestMs = 3_600_000
 
 /**
- * The id of the patient in the member `patient_id` of a body. Uses the cached state if it shows a registered patient: a
+ * The id of the patient in the member `patient_id` of a body, or in another member. Uses the cached state if it shows a registered patient: a
  * registration ends only by erasure, and the vault keeps data about an erased patient from being written in the clear.
  * Exception: a new registration with identifiers may lose one and be revoked, also by another instance. No answer has
  * returned its id by then, but a list may have shown it. So a young registration is read again.
@@ -18,6 +18,7 @@ export async function requirePatient(
   { store, now }: Pick<CommandDependencies, 'store' | 'now'>,
   orgId: TenantId,
   patientId: string,
+  pointer = '/patient_id',
 ): Promise<string> {
   const target = patients.of(orgId, patientId.toLowerCase())
   let { state } = store.presume(target)
@@ -26,6 +27,6 @@ export async function requirePatient(
     (state.identifiers?.length === 0 || now().getTime() - Date.parse(state.registeredAt) > requestMs)
   if (!isCertain) ({ state } = await store.load(target))
   if (state.status !== 'registered')
-    throw invalidMember('/patient_id', 'is not a patient of the organisation', 'unknown-patient', 'patient-not-found')
+    throw invalidMember(pointer, 'is not a patient of the organisation', 'unknown-patient', 'patient-not-found')
   return state.patientId
 }

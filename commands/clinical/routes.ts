@@ -5,17 +5,20 @@ import { requireMatch } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { casesProjector } from '../../projections/clinical/cases.projector.ts'
 import { patientsProjector } from '../../projections/clinical/patients.projector.ts'
-import { cases } from '../../streams/case/aggregate.ts'
+import { cases, type ExistingCase } from '../../streams/case/aggregate.ts'
 import { changed, created } from '../handling/command-replies.ts'
 import { commandRoute } from '../handling/command-route.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
+import { requireDefinition } from '../workflows/require-definition.ts'
 import { birthErrors, CorrectPatientBody, freeFormErrors, OpenCaseBody, RegisterPatientBody } from './bodies.ts'
+import { closeCase } from './close-case.ts'
 import { correctWithIdentifiers } from './correct-with-identifiers.ts'
 import { openCase } from './open-case.ts'
 import { registerWithIdentifiers } from './register-with-identifiers.ts'
 import { requirePatient } from './require-patient.ts'
 
 const patientAccess = { scopes: ['patients:write'] } as const
+const caseAccess = { scopes: ['cases:write'] } as const
 
 export function clinicalWriteRoutes(app: ServiceApp, deps: CommandDependencies): void {
   commandRoute(app, deps, {
@@ -76,14 +79,24 @@ export function clinicalWriteRoutes(app: ServiceApp, deps: CommandDependencies):
     path: '/cases',
     operationId: 'openCase',
     summary: 'Open a case',
-    access: { scopes: ['cases:write'] },
+    description: 'With `workflow_definition_id`, a workflow instance starts within a second after the answer.',
+    access: caseAccess,
     body: OpenCaseBody,
     hasEtag: true,
     reply: created(CaseRecord, ({ id }) => `/cases/${id}`),
     readBy: [casesProjector],
-    problems: ['patient-not-found'],
+    problems: ['patient-not-found', 'workflow-definition-not-found'],
     handle: async ({ tenant, caller, body, keyed, now, run }) => {
       requireValid(freeFormErrors(body))
+      const { workflow_definition_id: workflowDefinitionId } = body
+      const workflow =
+        workflowDefinitionId === undefined
+          ? null
+          : {
+              workflowInstanceId: keyed.idOf('workflow-instance'),
+              workflowDefinitionId,
+              definitionVersion: await requireDefinition(deps, tenant, workflowDefinitionId),
+            }
       const command = {
         caseId: keyed.id,
         organisationId: tenant,
@@ -93,12 +106,36 @@ export function clinicalWriteRoutes(app: ServiceApp, deps: CommandDependencies):
         externalReference: body.external_reference ?? null,
         clinicalContext: body.clinical_context ?? null,
         customFields: body.custom_fields ?? null,
+        workflow,
         now,
         fingerprint: keyed.fingerprint,
       }
       const done = await run({ ...cases.of(tenant, keyed.id), isNew: true }, (state) => openCase(command, state))
-      if (done.state.status !== 'open') throw problem('internal-error')
-      return { ...done, record: toCaseRecord(done.state) }
+      if (done.state.status === 'absent') throw problem('internal-error')
+      return { ...done, record: recordOf(done.state) }
     },
   })
+
+  commandRoute(app, deps, {
+    method: 'POST',
+    path: '/cases/:id/close',
+    operationId: 'closeCase',
+    summary: 'Close a case',
+    description:
+      'Its running workflow instances are cancelled. Afterwards the case takes no images, reviews and workflow instances. An assessment or a review that has begun goes on. A repeat changes nothing.',
+    access: caseAccess,
+    hasEtag: true,
+    ifMatch: 'stream',
+    reply: changed(CaseRecord),
+    readBy: [casesProjector],
+    handle: async ({ tenant, params, now, run }) => {
+      const done = await run(cases.of(tenant, params.id), (state) => closeCase({ now }, state))
+      if (done.state.status === 'absent') throw problem('internal-error')
+      return { ...done, record: recordOf(done.state), isReplayed: false }
+    },
+  })
+}
+
+function recordOf(state: ExistingCase): CaseRecord {
+  return toCaseRecord({ ...state, workflowInstanceId: state.workflow?.workflowInstanceId ?? null })
 }

@@ -36,6 +36,14 @@ export function accepted<Schema extends TSchema, Params>(
   return { status: 202, schema, location }
 }
 
+/** 202 with Location, or 200 if `handle` found a record that serves instead. */
+export function acceptedOrFound<Schema extends TSchema, Params>(
+  schema: Schema,
+  location: LocationOf<Schema, Params>,
+): CommandReply<Static<Schema>, Params> {
+  return { status: 202, schema, location, mayFind: true }
+}
+
 /** 200 with the record after the command. */
 export function changed<Schema extends TSchema>(schema: Schema): CommandReply<Static<Schema>, unknown> {
   return { status: 200, schema }

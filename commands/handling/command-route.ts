@@ -47,6 +47,8 @@ export interface CommandRoute<
   readonly body?: Body
   /** The casing of the schema's members, if the route accepts both casings. */
   readonly casing?: Casing
+  /** The part of the body that the fingerprint of a keyed request covers. Default: all of it. */
+  readonly fingerprinted?: (body: Static<NoInfer<Body>>) => unknown
   readonly reply: CommandReply<Reply, NoInfer<IdParams<Path>>>
   /** The projectors of the tables that serve the record. The answer waits until they contain the write. */
   readonly readBy: readonly ServingProjector[]
@@ -73,7 +75,7 @@ interface Command<Params, Body, Name extends string, Kind extends Tenancy = 'req
   readonly params: Params
   /** Its ids are in lower case. */
   readonly body: Body
-  /** The fingerprint covers the body as it was sent. */
+  /** Its fingerprint covers the body as it was sent, or the part that the route selects. */
   readonly keyed: KeyedRequest
   readonly now: Date
   readonly context: CommandContext
@@ -155,7 +157,7 @@ export function commandRoute<
           ? tenantIfNamed(request.caller, route.access, named)
           : tenantOf(request.caller, named)
       if (bodySchema === undefined) requireNoBody(given)
-      const fingerprinted = bodySchema === undefined ? null : given
+      const fingerprinted = bodySchema === undefined ? null : (route.fingerprinted?.(given) ?? given)
       const keyed = isKeyed ? keyedRequest(request, tenant, vault, fingerprinted) : unkeyedRequest()
       const context = commandContext(request, tenant === null ? {} : { orgId: tenant })
 
@@ -222,8 +224,8 @@ function lowerCased<Ids extends Readonly<Record<string, string>>>(ids: Ids, text
   ) as Ids
 }
 
-/** The members of a body that name the organisation. */
-const orgMembers = ['organisationId', 'orgId', 'org_id']
+/** Members of bodies that name the organisation. */
+const orgMembers = ['organisationId', 'org_id', 'orgId']
 
 function organisationOf(body: object): string | undefined {
   const members = new Map<string, unknown>(Object.entries(body))

@@ -34,7 +34,7 @@ export function imageWriteRoutes(app: ServiceApp, given: AssessmentDependencies)
     body: DeclareImageBody,
     reply: created(ImageRecord, ({ id }) => `/images/${id}`),
     readBy: [imagesProjector],
-    problems: ['case-not-found', 'patient-not-found'],
+    problems: ['case-closed', 'case-not-found', 'patient-not-found'],
     handle: async ({ tenant, body, keyed, now, run }) => {
       requireValid(declarationErrors(body, configuration))
       const command = {

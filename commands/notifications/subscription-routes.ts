@@ -1,23 +1,36 @@
 import { NotificationSubscriptionRecord, toSubscriptionRecord } from '../../contracts/notifications/settings.ts'
-import { problem } from '../../platform/http/problems.ts'
+import { invalidMember, problem } from '../../platform/http/problems.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { noOrganisation, type TenantId } from '../../platform/kit/tenants.ts'
 import { notificationSettingsProjector } from '../../projections/notifications/notification-settings.projector.ts'
 import {
   notificationSubscriptions,
+  type NotificationSubscription,
   type NotificationSubscriptionState,
 } from '../../streams/notification-subscription/aggregate.ts'
 import { changed, created, deleted } from '../handling/command-replies.ts'
 import { commandRoute } from '../handling/command-route.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { changedByOf } from '../users/user-routes.ts'
+import { defaultLocale, findTemplate } from './find-template.ts'
+import { ownerOf, ownerOfExisting } from './row-owner.ts'
 import { ChangeSubscriptionBody, CreateSubscriptionBody, recipientRuleOf } from './setting-bodies.ts'
-import { ownerOfExisting, ownerOfNew } from './setting-owners.ts'
 import { changeSubscription, createSubscription, deleteSubscription } from './subscriptions.ts'
 
 export interface SubscriptionDependencies extends CommandDependencies {
   /** The owner of a subscription, from a current read model. Throws Problem `not-found`. */
   readonly ownerOfSubscription: (id: string) => Promise<TenantId>
+}
+
+/** @throws Problem `validation-failed` unless every recipient of the rule has a template to fall back to */
+async function requireTemplate(
+  { store }: Pick<CommandDependencies, 'store'>,
+  { orgId, templateCode, recipientRule }: Pick<NotificationSubscription, 'orgId' | 'templateCode' | 'recipientRule'>,
+): Promise<void> {
+  const channel = recipientRule.type === 'slackChannel' ? 'slack' : 'email'
+  const template = await findTemplate(store, { code: templateCode, channel, locale: null, orgId })
+  if (template === undefined)
+    throw invalidMember('/templateCode', `has no template for ${channel} in ${defaultLocale}`, 'unknown-template')
 }
 
 const usual = {
@@ -58,11 +71,11 @@ export function subscriptionWriteRoutes(app: ServiceApp, deps: SubscriptionDepen
       'person-for-notification-event': loopRefusal,
     },
     handle: async ({ tenant, isPlatformWide, caller, body, keyed, now, run }) => {
-      const owner = ownerOfNew({ tenant, isPlatformWide }, body.orgId)
+      const orgId = ownerOf({ tenant, isPlatformWide }, body.orgId)
       const { eventType, templateCode, enabled = true } = body
       const command = {
         subscriptionId: keyed.id,
-        orgId: owner === noOrganisation ? null : owner,
+        orgId,
         eventType,
         templateCode,
         recipientRule: recipientRuleOf(body.recipientRule),
@@ -71,7 +84,8 @@ export function subscriptionWriteRoutes(app: ServiceApp, deps: SubscriptionDepen
         fingerprint: keyed.fingerprint,
         now,
       }
-      const target = { ...streamOf(owner, keyed.id), isNew: true }
+      await requireTemplate(deps, command)
+      const target = { ...streamOf(orgId ?? noOrganisation, keyed.id), isNew: true }
       const done = await run(target, (state) => createSubscription(command, state))
       return { ...done, record: recordOf(done.state) }
     },
@@ -95,7 +109,18 @@ export function subscriptionWriteRoutes(app: ServiceApp, deps: SubscriptionDepen
       const { enabled, templateCode } = body
       const recipientRule = body.recipientRule && recipientRuleOf(body.recipientRule)
       const command = { enabled, templateCode, recipientRule, changedBy: changedByOf(caller), now }
-      const done = await run(streamOf(owner, params.id), (state) => changeSubscription(command, state))
+      const target = streamOf(owner, params.id)
+      if (templateCode !== undefined || recipientRule !== undefined) {
+        const { state } = await store.load(target)
+        if (state.status !== 'standing') throw problem('not-found')
+        const { orgId } = state
+        await requireTemplate(deps, {
+          orgId,
+          templateCode: templateCode ?? state.templateCode,
+          recipientRule: recipientRule ?? state.recipientRule,
+        })
+      }
+      const done = await run(target, (state) => changeSubscription(command, state))
       return { ...done, record: recordOf(done.state) }
     },
   })

@@ -9,8 +9,8 @@ import { commandRoute } from '../handling/command-route.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { onceByKey } from '../handling/once-by-key.ts'
 import { changedByOf } from '../users/user-routes.ts'
+import { ownerOf, ownerOfExisting } from './row-owner.ts'
 import { addressOf, AddSuppressionBody } from './setting-bodies.ts'
-import { ownerOfExisting, ownerOfNew } from './setting-owners.ts'
 import { addSuppression, removeSuppression, suppressionIdOf } from './suppressions.ts'
 
 export interface SuppressionDependencies extends CommandDependencies {
@@ -47,8 +47,8 @@ export function suppressionWriteRoutes(app: ServiceApp, deps: SuppressionDepende
       },
     },
     handle: async ({ tenant, isPlatformWide, caller, body, keyed, now, context, run }) => {
-      const owner = ownerOfNew({ tenant, isPlatformWide }, body.orgId)
-      const orgId = owner === noOrganisation ? null : owner
+      const orgId = ownerOf({ tenant, isPlatformWide }, body.orgId)
+      const owner = orgId ?? noOrganisation
       const { channel, reason } = body
       const address = addressOf(body)
       const suppressionId = suppressionIdOf(deps, { channel, address, orgId })

@@ -42,7 +42,7 @@ export async function unsubscribeUrl(deps: LinkMaker, subject: UnsubscribeSubjec
   if (!isStoppable(category)) return null
   const claims: Claims = { userId, orgId, category, channel, issuedAtMs: deps.now().getTime() }
   const token = sealBytes(await linkKey(deps), place, Buffer.from(JSON.stringify(claims))).toString('base64url')
-  return `${deps.configuration.baseUrl}/v1/notifications/unsubscribe/${token}`
+  return `${deps.configuration.baseUrl}/v1/notifications/unsubscribe?token=${token}`
 }
 
 /** Headers of a mail for one-click unsubscription (RFC 8058). Null where `unsubscribeUrl` is. */
@@ -66,7 +66,7 @@ export async function openUnsubscribeToken(
   return deps.now().getTime() - claims.issuedAt.getTime() < lifetimeMs ? claims : 'expired'
 }
 
-function isStoppable(category: NotificationCategory): boolean {
+export function isStoppable(category: NotificationCategory): boolean {
   return category === 'marketing' || category === 'operational'
 }
 

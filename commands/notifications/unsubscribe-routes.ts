@@ -16,7 +16,7 @@ import { donePage, optedInPage, pageHeaders, questionPage, refusalPages, type Pa
 const html = (description: string) => ({ description, content: { 'text/html': { schema: Type.String() } } })
 
 const described = {
-  params: Type.Object({ token: Type.String({ minLength: 1, maxLength: 512 }) }),
+  querystring: Type.Object({ token: Type.String({ minLength: 1, maxLength: 2048 }) }),
   response: answers({ 200: html('A page'), 404: html('The link is not valid'), 410: html('The link has expired') }, [
     'database-unavailable',
     'event-store-unavailable',
@@ -31,7 +31,7 @@ export function unsubscribeRoutes(app: ServiceApp, deps: CommandDependencies): v
   const { store, now } = deps
 
   app.get(
-    '/unsubscribe/:token',
+    '/unsubscribe',
     {
       schema: {
         ...described,
@@ -41,14 +41,14 @@ export function unsubscribeRoutes(app: ServiceApp, deps: CommandDependencies): v
       },
       config: { access: 'public' },
     },
-    async ({ params }, reply) => {
-      const link = await openedLink(params.token)
+    async ({ query }, reply) => {
+      const link = await openedLink(query.token)
       return send(reply, typeof link === 'string' ? refusalPages[link] : questionPage(link))
     },
   )
 
   app.post(
-    '/unsubscribe/:token',
+    '/unsubscribe',
     {
       schema: {
         ...described,
@@ -60,7 +60,7 @@ export function unsubscribeRoutes(app: ServiceApp, deps: CommandDependencies): v
       config: { access: 'public', form: 'ignored' },
     },
     async (request, reply) => {
-      const link = await openedLink(request.params.token)
+      const link = await openedLink(request.query.token)
       if (typeof link === 'string') return send(reply, refusalPages[link])
       const { userId, orgId, ...kind } = link
       const command = { userId, organisationId: orgId, ...kind, now: now() }

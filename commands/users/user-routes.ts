@@ -181,7 +181,8 @@ export function userWriteRoutes(app: ServiceApp, deps: UserDependencies): void {
     problems: ['actor-context-missing', 'user-erased'],
     handle: async ({ caller, body, now, context, request }) => {
       const { actor } = caller
-      if (actor === null) throw problem('actor-context-missing')
+      if (actor === null)
+        throw problem('actor-context-missing', { detail: 'Send the X-Actor-Context header of the user.' })
       const { contactPreferences, ...names } = body
       const patientAccount = contactPreferences === undefined ? {} : { patientAccount: { contactPreferences } }
       const own = tenantOfFact(actor.orgId)

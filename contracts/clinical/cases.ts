@@ -2,12 +2,14 @@ import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
 import { toRecord, type ValuesOf } from '../records.ts'
 
-/** Contract section 3, line 104. `in_review` and `closed` follow with the services that set them. */
+export const CaseStatus = Type.Enum(['open', 'in_review', 'closed'])
+
+/** Contract section 3, line 104. `in_review` follows with the service that sets it. */
 export const CaseRecord = Type.Object(
   {
     id: Uuid,
     patient_id: Uuid,
-    status: Type.Enum(['open', 'in_review', 'closed']),
+    status: CaseStatus,
     external_reference: Nullable(Type.String()),
     product_id: Nullable(Uuid),
     workflow_instance_id: Nullable(Uuid),
@@ -18,10 +20,10 @@ export const CaseRecord = Type.Object(
 )
 export type CaseRecord = Static<typeof CaseRecord>
 
-type Named = 'id' | 'status' | 'workflowInstanceId' | 'createdAt'
+type Named = 'id' | 'createdAt'
 type OpenedCase = Omit<ValuesOf<typeof CaseRecord>, Named> & { readonly caseId: string; readonly openedAt: string }
 
 export function toCaseRecord(opened: OpenedCase): CaseRecord {
   const { caseId: id, openedAt: createdAt } = opened
-  return toRecord(CaseRecord, { ...opened, id, createdAt, status: 'open', workflowInstanceId: null })
+  return toRecord(CaseRecord, { ...opened, id, createdAt })
 }

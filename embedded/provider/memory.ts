@@ -12,6 +12,8 @@ export type CallRecord = {
   imageId?: number
   sha256?: string
   imageType?: string
+  deviceManufacturer?: string
+  deviceModel?: string
   correlationId?: string
   checksum?: string
   requestingSystem?: string

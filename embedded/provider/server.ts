@@ -1,10 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type CallName, InvalidControl, parseFaults, parseResults } from './controls.ts'
+import { InvalidControl, isSame } from '../children/remote-control.ts'
+import { type CallName, parseFaults, parseResults } from './controls.ts'
 import type { Memory } from './memory.ts'
 import { MalformedForm, readForm } from './multipart.ts'
-import { answerCall, isSame, type ProviderSettings } from './session-api.ts'
+import { answerCall, type ProviderSettings } from './session-api.ts'
 
 type Route = { call: CallName; caseId?: number }
 

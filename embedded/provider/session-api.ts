@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { isSame } from '../children/remote-control.ts'
 import type { CallName } from './controls.ts'
 import type { CallRecord, Memory, ProviderCase } from './memory.ts'
 import type { ReceivedForm } from './multipart.ts'
@@ -60,13 +60,15 @@ export function answerCall(memory: Memory, settings: ProviderSettings, incoming:
 
 /** The ids in the request, for the call list. Refused calls include them too. */
 function asked({ caseId, checksum, form }: IncomingCall): Partial<CallRecord> {
-  const { correlationId, imageType, requestingSystem } = form.fields
+  const { correlationId, deviceManufacturer, deviceModel, imageType, requestingSystem } = form.fields
   const ofForm = Number(form.fields['caseId'])
   return {
     ...(caseId === undefined ? {} : { caseId }),
     ...(Number.isInteger(ofForm) ? { caseId: ofForm } : {}),
     ...(form.image === undefined ? {} : { sha256: form.image.sha256 }),
     ...(imageType === undefined ? {} : { imageType }),
+    ...(deviceManufacturer === undefined ? {} : { deviceManufacturer }),
+    ...(deviceModel === undefined ? {} : { deviceModel }),
     ...(correlationId === undefined ? {} : { correlationId }),
     ...(checksum === undefined ? {} : { checksum }),
     ...(requestingSystem === undefined ? {} : { requestingSystem }),
@@ -129,13 +131,4 @@ function giveResult(memory: Memory, found: ProviderCase, checksum: string | unde
 
 function refusal(status: number, error: string): Reply {
   return { status, body: { error } }
-}
-
-/** Digests have equal length, so the time of the comparison reveals neither content nor length. */
-export function isSame(given: string | undefined, expected: string): boolean {
-  return timingSafeEqual(digestOf(given ?? ''), digestOf(expected))
-}
-
-function digestOf(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
 }

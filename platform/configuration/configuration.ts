@@ -11,15 +11,20 @@ import {
 } from './profile-rules.ts'
 import {
   address,
+  addressOfMethods,
   databaseAddress,
   eventStoreAddress,
+  foreignChannels,
   integer,
   integers,
   oneOf,
   optional,
   organisations,
   publicKeys,
+  senderAddress,
   setting,
+  smtpAddress,
+  someOf,
   text,
   texts,
   type Setting,
@@ -128,6 +133,10 @@ const settings = {
       'Connection string of the event store. No other installation may use it. In production with TLS and a user',
     isSecret: true,
     shownDefault: 'embedded',
+  }),
+  foreignChannels: setting('FOREIGN_CHANNELS', foreignChannels(), '', {
+    meaning:
+      'Streams of other services in the same event store from which the platform takes events: `name` is trusted for every organisation, `name:<orgId>` for one. A newly named stream is read from its end',
   }),
   s3Endpoint: optional('S3_ENDPOINT', address(http), {
     meaning: 'Address of the object store. In production by https, except on loopback',
@@ -266,6 +275,57 @@ const settings = {
   }),
   webhookWorkersPerEndpoint: setting('WEBHOOK_WORKERS_PER_ENDPOINT', integer(1, 1000), '8', {
     meaning: 'Deliveries to one subscription at the same time. Only one while its endpoint fails',
+  }),
+  mailTransport: setting('MAIL_TRANSPORT', oneOf('smtp', 'ses'), 'smtp', {
+    meaning: 'How mails are sent: by a mail server, or by the API of Amazon SES',
+  }),
+  smtpUrl: optional('SMTP_URL', smtpAddress(), {
+    meaning:
+      'Mail server, `smtp://` (STARTTLS) or `smtps://`, with user and password. Without TLS only on loopback, and in development if it has no user',
+    isSecret: true,
+    shownDefault: 'embedded mail box',
+  }),
+  smtpFrom: optional('SMTP_FROM', senderAddress(), {
+    meaning: 'Sender of all mails, `address` or `Name <address>`. Its domain is in the Message-ID',
+    shownDefault: 'embedded mail box',
+  }),
+  sesRegion: optional('SES_REGION', text({ pattern: '^[a-z0-9-]{1,64}$' }, 'the name of a region'), {
+    meaning: 'Region of Amazon SES. The credentials are those that the AWS SDK finds',
+  }),
+  sesEndpoint: optional('SES_ENDPOINT', address(http), {
+    meaning: 'Address of the SES API, for example of a VPC endpoint; in production by https, except on loopback',
+    shownDefault: 'that of the region',
+  }),
+  slackApiUrl: optional('SLACK_API_URL', addressOfMethods(http), {
+    meaning:
+      'Slack Web API, `https://slack.com/api/`. In production by https, except on loopback; unset there, chat messages fail',
+    shownDefault: 'embedded chat receiver',
+  }),
+  slackBotToken: optional('SLACK_BOT_TOKEN', text({ pattern: '^[\\x21-\\x7e]+$' }, 'visible ASCII characters'), {
+    meaning: 'Token of the bot that posts chat messages',
+    isSecret: true,
+    shownDefault: 'embedded chat receiver',
+  }),
+  notificationWorkers: setting('NOTIFICATION_WORKERS', integer(1, 1000), '10', {
+    meaning: 'Notifications that one instance sends at the same time',
+  }),
+  notificationRetryScheduleMs: setting('NOTIFICATION_RETRY_SCHEDULE_MS', integers('ms'), '2000,4000,8000,16000', {
+    meaning: 'Delays between the attempts of one notification; one more attempt than delays',
+  }),
+  notificationAtLeastOnceCategories: setting(
+    'NOTIFICATION_AT_LEAST_ONCE_CATEGORIES',
+    someOf('transactional', 'clinical', 'marketing', 'operational'),
+    'transactional',
+    {
+      meaning:
+        'Categories whose notifications are sent again after an attempt without an answer, so that they may arrive twice; `none` for none',
+    },
+  ),
+  failedRetentionSeconds: setting('FAILED_RETENTION_SECONDS', integer(1, 315_360_000, 's'), '604800', {
+    meaning: 'How long the list of failed notifications shows them',
+  }),
+  notificationEventMaxAgeSeconds: setting('NOTIFICATION_EVENT_MAX_AGE_SECONDS', integer(1, 31_536_000, 's'), '86400', {
+    meaning: 'Events recorded longer ago than this make no notification',
   }),
   readUrlTtlSeconds: setting('READ_URL_TTL_SECONDS', integer(1, 604_800, 's'), '3600', {
     meaning: 'Lifetime of the addresses from which the AI review reads images',

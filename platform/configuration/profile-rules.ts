@@ -45,6 +45,13 @@ export interface CheckedSettings {
   readonly keycloakRealm?: string | undefined
   readonly keycloakClientId?: string | undefined
   readonly keycloakClientSecret?: string | undefined
+  readonly mailTransport: 'smtp' | 'ses'
+  readonly smtpUrl?: string | undefined
+  readonly smtpFrom?: string | undefined
+  readonly sesRegion?: string | undefined
+  readonly sesEndpoint?: string | undefined
+  readonly slackApiUrl?: string | undefined
+  readonly slackBotToken?: string | undefined
   readonly failpoint?: string | undefined
   readonly stepTimeoutMs: number
   readonly stepLeaseMs: number
@@ -98,6 +105,13 @@ function checkCombinations(settings: CheckedSettings): void {
       ],
     },
     { names: 'DATABASE_URL and VAULT_DATABASE_URL', values: [settings.databaseUrl, settings.vaultDatabaseUrl] },
+    { names: 'SLACK_API_URL and SLACK_BOT_TOKEN', values: [settings.slackApiUrl, settings.slackBotToken] },
+    settings.mailTransport === 'ses'
+      ? {
+          names: 'MAIL_TRANSPORT=ses, SES_REGION and SMTP_FROM',
+          values: ['ses', settings.sesRegion, settings.smtpFrom],
+        }
+      : { names: 'SMTP_URL and SMTP_FROM', values: [settings.smtpUrl, settings.smtpFrom] },
   ]
   for (const { names, values } of together) {
     const given = values.filter((value) => value !== undefined).length
@@ -105,6 +119,9 @@ function checkCombinations(settings: CheckedSettings): void {
   }
   if (settings.idpMode === 'keycloak' && settings.keycloakBaseUrl === undefined) {
     throw new ConfigurationError('KEYCLOAK_BASE_URL must be set when IDP_MODE is keycloak')
+  }
+  if (settings.mailTransport === 'ses' && settings.smtpUrl !== undefined) {
+    throw new ConfigurationError('SMTP_URL must be unset when MAIL_TRANSPORT is ses')
   }
   if (settings.stepTimeoutMs >= settings.stepLeaseMs) {
     throw new ConfigurationError('STEP_TIMEOUT_MS must be less than STEP_LEASE_MS')
@@ -179,6 +196,8 @@ function httpAddresses(settings: CheckedSettings): (readonly [name: string, url:
     ['S3_PUBLIC_ENDPOINT', settings.s3PublicEndpoint],
     ['PROVIDER_BASE_URL', settings.providerBaseUrl],
     ['KEYCLOAK_BASE_URL', settings.keycloakBaseUrl],
+    ['SES_ENDPOINT', settings.sesEndpoint],
+    ['SLACK_API_URL', settings.slackApiUrl],
   ] as const
   return [
     ['BASE_URL', baseUrl],

@@ -2,6 +2,8 @@ import { Type, type TSchema, type Static } from 'typebox'
 import { Check } from 'typebox/value'
 import { readEventStoreAddress } from './event-store-address.ts'
 import { isUuid } from '../http/formats.ts'
+import { readSenderAddress } from '../kit/mail-address.ts'
+import { readSmtpAddress } from './smtp-address.ts'
 
 /** Reads one environment variable: text to value, checked by a TypeBox schema. */
 export interface SettingKind<Schema extends TSchema> {
@@ -125,6 +127,34 @@ export function organisations() {
   }
 }
 
+const foreignChannel = /^([A-Za-z0-9][A-Za-z0-9._-]{0,127})(?::([^:]+))?$/
+
+/** `name` or `name:<orgId>`, several organisations in several entries. One name cannot have both forms. */
+export function foreignChannels() {
+  return {
+    schema: Type.Array(
+      Type.Object({ name: Type.String(), organisations: Type.Union([Type.Array(Type.String()), Type.Null()]) }),
+      { maxItems: 50 },
+    ),
+    mustBe:
+      'names of streams, each alone or with a colon and the UUID of an organisation, separated by commas; a name has one of both forms',
+    unit: '',
+    read: (given: string) => {
+      const byName = new Map<string, string[] | null>()
+      for (const entry of given.split(',').map((part) => part.trim())) {
+        if (entry === '') continue
+        const [, name, orgId] = foreignChannel.exec(entry) ?? []
+        if (name === undefined || (orgId !== undefined && !isUuid(orgId))) return undefined
+        const known = byName.get(name)
+        if (known === undefined) byName.set(name, orgId === undefined ? null : [orgId.toLowerCase()])
+        else if (known === null || orgId === undefined) return undefined
+        else known.push(orgId.toLowerCase())
+      }
+      return [...byName].map(([name, organisations]) => ({ name, organisations }))
+    },
+  }
+}
+
 const ed25519 = Type.Object({ kty: Type.Literal('OKP'), crv: Type.Literal('Ed25519'), x: Type.String() })
 const p256 = Type.Object({ kty: Type.Literal('EC'), crv: Type.Literal('P-256'), x: Type.String(), y: Type.String() })
 const named = Type.Object({ kid: Type.String({ minLength: 1 }), d: Type.Optional(Type.Never()) })
@@ -155,6 +185,16 @@ export function oneOf<const Choices extends readonly [string, ...string[]]>(...c
   }
 }
 
+/** Some of the choices, separated by commas. `none` is the empty list, because an empty variable counts as unset. */
+export function someOf<const Choices extends readonly [string, ...string[]]>(...choices: Choices) {
+  return {
+    schema: Type.Array(Type.Unsafe<Choices[number]>({ type: 'string', enum: [...choices] })),
+    mustBe: `none, or one or more of ${choices.join(', ')}, separated by commas`,
+    unit: '',
+    read: (given: string) => (given === 'none' ? [] : given.split(',').map((part) => part.trim())),
+  }
+}
+
 /**
  * An absolute address with one of the schemes, without user information. Its path stays as given, without a trailing
  * slash. It has no query, because paths are appended. `URL` would silently drop blanks and turn backslashes into
@@ -171,6 +211,33 @@ export function address(schemes: readonly string[]) {
       if (!schemes.includes(url.protocol.slice(0, -1)) || url.username !== '' || url.password !== '') return undefined
       return given.replace(/\/+$/, '')
     },
+  }
+}
+
+/** An address to which names of methods are appended. It ends with a slash, added if missing. */
+export function addressOfMethods(schemes: readonly string[]) {
+  const base = address(schemes)
+  return { ...base, read: (given: string) => (base.read(given) === undefined ? undefined : `${base.read(given)}/`) }
+}
+
+/** A mail server (`readSmtpAddress`). */
+export function smtpAddress() {
+  return {
+    schema: Type.String({ minLength: 1 }),
+    mustBe:
+      'smtp://user:password@host:port or smtps://user:password@host:port without path and query, with a user and a password or with neither',
+    unit: '',
+    read: (given: string) => (readSmtpAddress(given) === undefined ? undefined : given),
+  }
+}
+
+/** The sender of mails (`readSenderAddress`). */
+export function senderAddress() {
+  return {
+    schema: Type.String({ minLength: 1 }),
+    mustBe: 'an e-mail address, or a name and an address in angle brackets: Name <address>',
+    unit: '',
+    read: (given: string) => (readSenderAddress(given) === undefined ? undefined : given),
   }
 }
 

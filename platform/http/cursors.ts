@@ -114,6 +114,8 @@ export interface PageOptions<Row, Item> {
   readonly rows: readonly Row[]
   readonly placeOf: (row: Row) => CursorPlace
   readonly toItem: (row: Row) => Item
+  /** Parameters that `Link` leaves out, because links are logged and passed on. */
+  readonly unlinked?: readonly string[]
 }
 
 /** A page in snake_case with its Link header. */
@@ -134,23 +136,27 @@ export function camelPage<Row, Item>(
   return { data, nextCursor: next, hasMore: next !== null }
 }
 
-function cut<Row, Item>(reply: ReplyHead, { cursors, list, request, rows, placeOf, toItem }: PageOptions<Row, Item>) {
+function cut<Row, Item>(
+  reply: ReplyHead,
+  { cursors, list, request, rows, placeOf, toItem, unlinked = [] }: PageOptions<Row, Item>,
+) {
   const shown = rows.slice(0, request.limit)
   const last = rows.length > request.limit ? shown.at(-1) : undefined
   const next = last === undefined ? null : cursors.seal(list, placeOf(last))
-  if (next !== null) reply.header('link', linkToNext(reply, next))
+  if (next !== null) reply.header('link', linkToNext(reply, next, unlinked))
   return { data: shown.map(toItem), next }
 }
 
 /** On the documented mount, with the caller's own query. */
-function linkToNext({ request }: ReplyHead, cursor: string): string {
+function linkToNext({ request }: ReplyHead, cursor: string, unlinked: readonly string[]): string {
   const { routeOptions, params, query } = request
   const values = new Map<string, unknown>(Object.entries(params ?? {}))
   const path = (routeOptions.config.route?.path ?? '').replace(/:([A-Za-z0-9_]+)/g, (_, name: string) =>
     encodeURIComponent(String(values.get(name))),
   )
   const search = new URLSearchParams()
-  for (const [name, value] of Object.entries(query ?? {})) if (name !== 'cursor') search.append(name, String(value))
+  for (const [name, value] of Object.entries(query ?? {}))
+    if (name !== 'cursor' && !unlinked.includes(name)) search.append(name, String(value))
   search.append('cursor', cursor)
   return `<${request.documentedBase}${path}?${search.toString()}>; rel="next"`
 }

@@ -144,21 +144,26 @@ function ofFastify(error: FastifyError): Problem | undefined {
   }
 }
 
+/** The parameter of a rule with the name of the faulty member. */
+const memberOfRule: Readonly<Record<string, string>> = {
+  required: 'missingProperty',
+  additionalProperties: 'additionalProperty',
+  discriminator: 'tag',
+}
+
 /** Rules and places, never values. */
 function memberErrors(errors: readonly FastifySchemaValidationError[]): MemberError[] {
-  const all = errors.map(({ instancePath, keyword, params, message }) => {
-    const member =
-      keyword === 'required'
-        ? params['missingProperty']
-        : keyword === 'additionalProperties'
-          ? params['additionalProperty']
-          : undefined
+  // Beside it, the member with the tag has an error of its own, unless validation stopped at the first error.
+  const specific = errors.filter(({ keyword }) => keyword !== 'discriminator')
+  const all = (specific.length > 0 ? specific : errors).map(({ instancePath, keyword, params, message }) => {
+    const member = params[memberOfRule[keyword] ?? '']
     const pointer = withoutForeignNames(
       typeof member === 'string' ? `${instancePath}/${escapePointer(member)}` : instancePath,
     )
     if (keyword === 'required') return { pointer, detail: 'is required', code: 'required' }
     if (keyword === 'additionalProperties')
       return { pointer, detail: 'is not a member of this request', code: 'unknown-member' }
+    if (keyword === 'discriminator') return { pointer, detail: 'must be one of the allowed values', code: 'enum' }
     const allowed: unknown = params['allowedValues']
     if (keyword === 'enum' && Array.isArray(allowed))
       return { pointer, detail: `must be one of ${allowed.join(', ')}`, code: keyword }

@@ -46,12 +46,17 @@ export const problems = {
   'product-required': refusal(
     400,
     'The token has no product',
-    'Assessments belong to a product. Use the token of a client with a product.',
+    'Assessments and AI reviews belong to a product. Use the token of a client with a product, or name one where the body has the member.',
   ),
   'unknown-scope': refusal(
     400,
     'A scope is not registered',
     'A client holds registered scopes only. `GET /v1/auth/scopes` lists them.',
+  ),
+  'template-variable-missing': refusal(
+    400,
+    'A variable of the template is missing',
+    'The template cannot be rendered without the variables in `missingVariables`. `errors` points at each one.',
   ),
   'idempotency-key-invalid': refusal(
     400,
@@ -87,6 +92,11 @@ export const problems = {
     400,
     'The webhook address is not allowed',
     'The address must use https (development also allows http) and have at most 2048 characters. It must not contain user information or a fragment. It must lead to an address that the platform may call.',
+  ),
+  'template-render-failed': refusal(
+    400,
+    'The template cannot be rendered',
+    'With these variables the output has more than 256 KiB, takes too many steps, or prints a list or an object. The detail contains the reason. Change the template or the variables.',
   ),
   'text-version-not-effective': refusal(
     400,
@@ -183,10 +193,25 @@ export const problems = {
     'The case was not found',
     'The case in the body does not exist in the organisation. `errors` points at the member.',
   ),
+  'ai-review-result-missing': refusal(
+    404,
+    'The AI review has no response of the provider',
+    'The provider has not processed the case, or not yet. Read the status of the review.',
+  ),
+  'workflow-definition-not-found': refusal(
+    404,
+    'The workflow definition was not found',
+    'The workflow definition in the body does not exist in the organisation. `errors` points at the member.',
+  ),
   'consent-type-not-found': refusal(
     404,
     'The consent type was not found',
     'The consent type in the request does not exist in the organisation. `errors` points at the member.',
+  ),
+  'template-not-found': refusal(
+    404,
+    'The template was not found',
+    'Neither the organisation nor the platform has a template with this code for the channel of the recipient, in the locale of the recipient or in en-GB.',
   ),
   'method-not-allowed': refusal(
     405,
@@ -331,6 +356,11 @@ export const problems = {
     'Too many earlier secrets are alive',
     'Four earlier secrets still sign in addition to the current one. Wait until one of them has ended, or rotate with a grace of 0 seconds.',
   ),
+  'notification-not-failed': refusal(
+    409,
+    'The notification has not failed',
+    'Only a failed notification is sent again. Read the notification.',
+  ),
   'ai-review-not-cancellable': refusal(
     409,
     'The AI review cannot be cancelled',
@@ -340,6 +370,26 @@ export const problems = {
     409,
     'The AI review was superseded',
     'Another review holds the slot of its case and product. The member `supersededById` of the review contains its id. Supersede that one.',
+  ),
+  'case-closed': refusal(
+    409,
+    'The case is closed',
+    'A closed case takes no images, reviews and workflow instances. Open another case.',
+  ),
+  'step-not-parked': refusal(
+    409,
+    'The instance waits at another step',
+    '`parked_step_id` contains the step that the instance waits at. Only that step takes an output.',
+  ),
+  'workflow-instance-not-parked': refusal(
+    409,
+    'The workflow instance waits at no step',
+    'The instance has ended, or waits for its assessment. Read it.',
+  ),
+  'workflow-instance-ended': refusal(
+    409,
+    'The workflow instance has ended',
+    'It has completed, failed or been cancelled. Read it.',
   ),
   'subject-erased': refusal(
     410,
@@ -448,6 +498,9 @@ export interface MemberError {
   readonly pointer: string
   readonly detail: string
   readonly code: string
+  /** Place within the text of a template, both from 1. */
+  readonly line?: number
+  readonly column?: number
 }
 
 export interface ProblemDetails {

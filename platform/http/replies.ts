@@ -65,7 +65,7 @@ export async function answerWrite<Body>(reply: ReplyHead, write: Write<Body>): P
   const { location, position, revision, retryAfterSeconds } = write
   if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds))
   if (write.isReplayed === true) reply.header('idempotency-replayed', 'true')
-  if (typeof revision === 'bigint') reply.header('etag', etagOf(revision))
+  if (revision !== undefined) reply.header('etag', etagOf(revision))
   if (position !== undefined) await settle(reply, position, write.readBy)
   if (location !== undefined) reply.header('location', reply.request.documentedBase + location)
   reply.statusCode = write.status
@@ -113,9 +113,13 @@ export function latest(...positions: readonly (Position | undefined)[]): Positio
   )
 }
 
+/** Stands for the revision of a stream that does not exist yet, for records that can be read before the first write. */
+const beforeFirst = -1n
+
 /** Strong validator of a record; the variant tells apart answers of one revision. */
-export function etagOf(revision: bigint, variant?: number): string {
-  return variant === undefined ? `"${revision}"` : `"${revision}.${variant}"`
+export function etagOf(revision: StreamRevision, variant?: number): string {
+  const number = revision === 'no_stream' ? beforeFirst : revision
+  return variant === undefined ? `"${number}"` : `"${number}.${variant}"`
 }
 
 /**
@@ -126,29 +130,27 @@ export function admittedRevisions(request: FastifyRequest): readonly bigint[] | 
   const header = request.headers['if-match']
   if (header === undefined || header.trim() === '*') return undefined
   return header.split(',').flatMap((tag) => {
-    const revision = /^\s*"(\d{1,19})(?:\.\d{1,15})?"\s*$/.exec(tag)?.[1]
+    const revision = /^\s*"(-1|\d{1,19})(?:\.\d{1,15})?"\s*$/.exec(tag)?.[1]
     return revision === undefined ? [] : [BigInt(revision)]
   })
 }
 
-/** Throws `precondition-failed` unless If-Match is absent or names the revision; a stream that is not there has none. */
+/** Throws `precondition-failed` unless If-Match is absent or names the revision. */
 export function requireMatch(request: FastifyRequest, revision: StreamRevision): void {
   const admitted = admittedRevisions(request)
-  const isAdmitted = admitted === undefined || (typeof revision === 'bigint' && admitted.includes(revision))
-  if (!isAdmitted) throw problem('precondition-failed')
+  const number = revision === 'no_stream' ? beforeFirst : revision
+  if (admitted !== undefined && !admitted.includes(number)) throw problem('precondition-failed')
 }
 
 export interface FoundRecord<Body> {
   readonly body: Body
-  /** Null: nothing was recorded yet, so there is no version. */
-  readonly revision: bigint | null
+  readonly revision: StreamRevision
   /** Tells apart answers of one revision: the window of signed addresses, or the revision of another stream. */
   readonly variant?: number | undefined
 }
 
-/** 200 with the ETag of the version, or 304 without the body (which the application drops) when If-None-Match names this version. */
+/** 200 with ETag, or 304 without the body (which the application drops) when If-None-Match names this version. */
 export function found<Body>(reply: ReplyHead, { body, revision, variant }: FoundRecord<Body>): Body {
-  if (revision === null) return body
   const etag = etagOf(revision, variant)
   reply.header('etag', etag)
   if (namesVersion(reply.request.headers['if-none-match'], etag)) reply.statusCode = 304

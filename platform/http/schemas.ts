@@ -125,6 +125,7 @@ function createAjv(options: { readonly allErrors: boolean; readonly coerceTypes:
     strict: true,
     strictTypes: false,
     allowUnionTypes: true,
+    discriminator: true,
   })
   formats.default(ajv)
   ajv.addFormat('date-time', isInstant)

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { StreamRevision } from '../kit/positions.ts'
 import { applyPreference, preferencesOf } from './preferences.ts'
 import { etagOf, namesVersion, type ReplyHead } from './replies.ts'
 
@@ -88,13 +89,12 @@ export function preferredSeconds(header: string | readonly string[] | undefined)
  * Returns the record once it is final, if the caller prefers to wait. For a caller with a known version
  * (If-None-Match), also as soon as there is a newer one.
  */
-export function heldRecord<View extends { readonly revision: bigint | null }>(
+export function heldRecord<View extends { readonly revision: StreamRevision }>(
   reply: ReplyHead,
   look: () => Promise<View>,
   isOver: (view: View) => boolean,
 ): Promise<View> {
   const known = reply.request.headers['if-none-match']
-  const isNews = (view: View): boolean =>
-    known !== undefined && view.revision !== null && !namesVersion(known, etagOf(view.revision))
+  const isNews = (view: View): boolean => known !== undefined && !namesVersion(known, etagOf(view.revision))
   return reply.request.server.waiting.hold(reply, look, (view) => isOver(view) || isNews(view))
 }

@@ -10,8 +10,11 @@ interface CheckResult {
 
 export interface HealthCheck {
   readonly name: string
-  /** True if a failure makes `/health/ready` answer 503. Every failure makes `/health` do so. */
-  readonly gatesReadiness: boolean
+  /**
+   * True if a failure makes `/health/ready` answer 503; `of-its-services` if only that of the services below. Every
+   * failure makes `/health` do so.
+   */
+  readonly gatesReadiness: boolean | 'of-its-services'
   /** Prefixes of the services whose health includes it; all if omitted. */
   readonly services?: readonly string[]
   readonly run: () => CheckResult | Promise<CheckResult>
@@ -55,6 +58,7 @@ export function createHealth(options: {
 
 function concerns(check: HealthCheck, kind: HealthKind, service: string | undefined): boolean {
   if (kind === 'live' || (kind === 'ready' && !check.gatesReadiness)) return false
+  if (kind === 'ready' && check.gatesReadiness === 'of-its-services' && service === undefined) return false
   return service === undefined || check.services === undefined || check.services.includes(service)
 }
 

@@ -1,6 +1,7 @@
-import { isIP, type LookupFunction } from 'node:net'
+import { isIP, type LookupFunction, type Socket } from 'node:net'
 import { buildConnector } from 'undici'
-import { EgressError } from './egress-error.ts'
+import { readSmtpAddress } from '../configuration/smtp-address.ts'
+import { EgressError, toEgressError } from './egress-error.ts'
 import { type ResolveHost, hostOf, isAddressAllowed, kindOfAddress, portOf, type OutboundRules } from './addresses.ts'
 import type { OwnAddresses, OwnServers } from './own-servers.ts'
 
@@ -82,6 +83,22 @@ export function createConnector({ port, rules, resolve, own, via }: ConnectorOpt
       (error: unknown) => callback(new EgressError('dns', { cause: error }), null),
     )
   }
+}
+
+/** The mail client starts TLS itself, with the name of the server in SMTP_URL. */
+export function connectToMailServer(
+  smtpUrl: string | undefined,
+  options: Omit<ConnectorOptions, 'port'>,
+): Promise<Socket> {
+  const server = smtpUrl === undefined ? undefined : readSmtpAddress(smtpUrl)
+  if (server === undefined) return Promise.reject(new EgressError('address_forbidden'))
+  const { host, port } = server
+  return new Promise((resolve, reject) => {
+    createConnector({ ...options, port })(
+      { protocol: 'http:', hostname: host, host, port: String(port) },
+      (error, socket) => (error === null ? resolve(socket) : reject(toEgressError(error))),
+    )
+  })
 }
 
 /**

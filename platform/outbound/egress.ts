@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import { LRUCache } from 'lru-cache'
 import { Pool, type Dispatcher } from 'undici'
@@ -6,18 +7,11 @@ import { createCircuitBreaker } from './circuit-breaker.ts'
 import type { Configuration } from '../configuration/configuration.ts'
 import { EgressError, toEgressError } from './egress-error.ts'
 import type { Logger } from '../observability/logging.ts'
-import { createConnector } from './connection.ts'
+import { connectToMailServer, createConnector } from './connection.ts'
 import { resolveHost, type ResolveHost, parseEgressAllow, portOf, type OutboundRules } from './addresses.ts'
+import { exemptOrigins, ownStoreOf, type EgressPurpose } from './exempt-addresses.ts'
 import { createOwnServers, type OwnServerSettings } from './own-servers.ts'
 import { drain, limitBytes, readAll } from './response-body.ts'
-
-/**
- * Why a call is made. The public-only rule does not apply to addresses that the configuration names for the purpose:
- * `service` (own services and object store), `provider`, `identity`, `image` (object store). It always applies to the
- * addresses of webhooks and of clients' keys. No other address may lead to a server of the platform, in any profile,
- * whatever EGRESS_ALLOW contains.
- */
-export type EgressPurpose = 'webhook' | 'client-keys' | 'image' | 'service' | 'provider' | 'identity'
 
 export interface EgressRequest {
   readonly purpose: EgressPurpose
@@ -58,6 +52,11 @@ export interface Egress {
    * recorded.
    */
   openForMs(url: string | URL, purpose: EgressPurpose, lane?: string): number
+  /**
+   * Opens an unencrypted connection to the server of SMTP_URL, and to no other. The protocol, its limits and its
+   * circuit are the caller's. Rejects with `EgressError`.
+   */
+  connectToMailServer(): Promise<Socket>
   close(): Promise<void>
 }
 
@@ -126,6 +125,7 @@ export function createEgress({
         throw failure
       }
     },
+    connectToMailServer: () => connectToMailServer(configuration.smtpUrl, { rules, resolve, own: undefined }),
     openForMs: (given, purpose, lane) => breaker.openForMs(circuitOf(parseUrl(given), { purpose, lane })),
     async close() {
       const open = [...pools.values()]
@@ -245,55 +245,6 @@ function parseUrl(given: string | URL): URL {
   const isHttp = url.protocol === 'http:' || url.protocol === 'https:'
   if (!isHttp || url.username !== '' || url.password !== '') throw new EgressError('address_forbidden')
   return url
-}
-
-function exemptOrigins(configuration: EgressConfiguration): Readonly<Record<EgressPurpose, ReadonlySet<string>>> {
-  const {
-    s3Endpoint,
-    s3PublicEndpoint,
-    providerBaseUrl,
-    keycloakBaseUrl,
-    baseUrl,
-    authBaseUrl,
-    clinicalBaseUrl,
-    consentBaseUrl,
-    aiReviewBaseUrl,
-    usersBaseUrl,
-  } = configuration
-  return {
-    webhook: new Set(),
-    'client-keys': new Set(),
-    image: originsOf(s3Endpoint, s3PublicEndpoint),
-    provider: originsOf(providerBaseUrl),
-    identity: originsOf(keycloakBaseUrl),
-    service: originsOf(
-      baseUrl,
-      authBaseUrl,
-      clinicalBaseUrl,
-      consentBaseUrl,
-      aiReviewBaseUrl,
-      usersBaseUrl,
-      s3Endpoint,
-    ),
-  }
-}
-
-interface OwnStore {
-  readonly publicOrigin: string
-  readonly endpoint: URL
-}
-
-/**
- * S3_PUBLIC_ENDPOINT is for clients. A processor may be unable to reach it (in a container it is the container itself),
- * so it uses S3_ENDPOINT.
- */
-function ownStoreOf({ s3Endpoint, s3PublicEndpoint }: EgressConfiguration): OwnStore | undefined {
-  if (s3Endpoint === undefined || s3PublicEndpoint === undefined) return undefined
-  return { publicOrigin: new URL(s3PublicEndpoint).origin, endpoint: new URL(s3Endpoint) }
-}
-
-function originsOf(...addresses: readonly (string | undefined)[]): ReadonlySet<string> {
-  return new Set(addresses.flatMap((address) => (address === undefined ? [] : [new URL(address).origin])))
 }
 
 /**

@@ -2,6 +2,7 @@ import { BlockList, isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { readEventStoreAddress } from '../configuration/event-store-address.ts'
 import type { Configuration } from '../configuration/configuration.ts'
+import { readSmtpAddress } from '../configuration/smtp-address.ts'
 import { readDatabaseAddress } from '../database/database.ts'
 import {
   hostOf,
@@ -28,6 +29,9 @@ export type OwnServerSettings = Pick<
   | 's3PublicEndpoint'
   | 'providerBaseUrl'
   | 'keycloakBaseUrl'
+  | 'smtpUrl'
+  | 'sesEndpoint'
+  | 'slackApiUrl'
   | 'esdbUrl'
   | 'databaseUrl'
   | 'vaultDatabaseUrl'
@@ -122,7 +126,8 @@ function serversOf(settings: OwnServerSettings): OwnServer[] {
     aiReviewBaseUrl,
     usersBaseUrl,
   } = settings
-  const { s3Endpoint, s3PublicEndpoint, providerBaseUrl, keycloakBaseUrl } = settings
+  const { s3Endpoint, s3PublicEndpoint, providerBaseUrl, keycloakBaseUrl, smtpUrl, sesEndpoint, slackApiUrl } = settings
+  const mailServer = smtpUrl === undefined ? undefined : readSmtpAddress(smtpUrl)
   const store = esdbUrl === undefined ? undefined : readEventStoreAddress(esdbUrl)
   const httpAddresses = [
     baseUrl,
@@ -135,9 +140,12 @@ function serversOf(settings: OwnServerSettings): OwnServer[] {
     s3PublicEndpoint,
     providerBaseUrl,
     keycloakBaseUrl,
+    sesEndpoint,
+    slackApiUrl,
   ]
   const servers: OwnServer[] = [
     { host: settings.host, port: settings.port },
+    ...(mailServer === undefined ? [] : [mailServer]),
     ...(store?.hosts ?? []).map((node) => ({ ...node, isCluster: store?.isCluster ?? false })),
     ...[databaseUrl, vaultDatabaseUrl]
       .flatMap((url) => (url === undefined ? [] : [readDatabaseAddress(url)]))

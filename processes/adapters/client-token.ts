@@ -1,4 +1,5 @@
-import type { Egress, EgressPurpose } from '../../platform/outbound/egress.ts'
+import type { Egress } from '../../platform/outbound/egress.ts'
+import type { EgressPurpose } from '../../platform/outbound/exempt-addresses.ts'
 import { memberOf } from './outside-answers.ts'
 
 /** An access token of a client, by client credentials (RFC 6749, 4.4). Kept until half a minute before it expires. */

@@ -3,12 +3,14 @@ import { insertRow, patchRow, removeRow } from '../../projections/runtime/row-ch
 import type { AiReviewEvent } from '../../streams/ai-review/events.ts'
 import type { AiReviewSlotEvent } from '../../streams/ai-review-slot/events.ts'
 import type { AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
+import type { ForeignEvent } from '../../streams/foreign-event/events.ts'
 import type { ConsentChannelEvent } from '../../streams/channels/consent.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import type { Recorded } from '../relay/channel.ts'
 import { defineProcess, Nothing, step } from '../runtime/define-process.ts'
 import type { TodoList } from '../runtime/todo-list.ts'
 import { claim, ClaimPayload, open, OpenPayload, withdraw } from './claim.steps.ts'
+import { claimForeign } from './foreign-claim.steps.ts'
 import { poll } from './poll.steps.ts'
 import { requiredConsentCode, start } from './start.steps.ts'
 
@@ -26,9 +28,10 @@ const openReviews = defineTable({
   indexes: [{ columns: ['org_id', 'patient_id'] }],
 })
 
-/** The key of `claim` is the event of the request. The key of every other step is the review. */
+/** The key of `claim` and of `claim-foreign` is the event of the request. The key of every other step is the review. */
 const steps = {
   claim: step(ClaimPayload, claim),
+  'claim-foreign': step(Nothing, claimForeign),
   open: step(OpenPayload, open),
   start: step(Nothing, start),
   poll: step(Nothing, poll),
@@ -38,11 +41,11 @@ const steps = {
 type Todos = TodoList<typeof steps>
 
 /**
- * The work that a review still needs: its slot (`claim`), its first event (`open`), its start job (`start`), its next
+ * The work that a review still needs: its slot (`claim`, `claim-foreign`), its first event (`open`), its start job (`start`), its next
  * poll (`poll`), its end after a withdrawn consent (`withdraw`).
  */
 export const aiReviewProcess = defineProcess<
-  AiReviewChannelEvent | ConsentChannelEvent | AiReviewSlotEvent | AiReviewEvent,
+  AiReviewChannelEvent | ForeignEvent | ConsentChannelEvent | AiReviewSlotEvent | AiReviewEvent,
   ProcessDependencies
 >()({
   name: 'ai_review',
@@ -55,11 +58,17 @@ export const aiReviewProcess = defineProcess<
     'ai_review.requested': ({ data, id, revision }, todo) => [
       todo.schedule('claim', id, { at: data.occurred_at, payload: { channelRevision: revision.toString() } }),
     ],
-    AiReviewRequestAnswered: ({ data }, todo) => [todo.clear(data.requestEventId, 'claim')],
+    ForeignEventReceived: ({ data }, todo) =>
+      data.eventType === 'ai_review.requested'
+        ? [todo.schedule('claim-foreign', data.foreignEventId, { at: data.receivedAt })]
+        : [],
+    ForeignEventRejected: ({ data }, todo) => [todo.clear(data.foreignEventId, 'claim-foreign')],
+    AiReviewRequestAnswered: ({ data: { requestEventId } }, todo) =>
+      requestEventId === null ? [] : [todo.clear(requestEventId)],
     AiReviewSlotClaimed: ({ data: { aiReviewId, caseId, productId, requestEventId, claimedAt } }, todo) => {
       const at = new Date(Date.parse(claimedAt) + openGraceMs).toISOString()
       return [
-        ...(requestEventId === null ? [] : [todo.clear(requestEventId, 'claim')]),
+        ...(requestEventId === null ? [] : [todo.clear(requestEventId)]),
         todo.schedule('open', aiReviewId, { at, payload: { caseId, productId } }),
       ]
     },

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { v5 } from 'uuid'
-import { takeSlot } from '../../commands/ai-review/take-slot.ts'
+import { takeSlot, type TakeSlot } from '../../commands/ai-review/take-slot.ts'
 import { openSlotHolder } from '../../commands/ai-review/open-slot-holder.ts'
 import { successorOf } from '../../commands/ai-review/slot-holder.ts'
 import { confirmConsent, withdrawConsent } from '../../commands/ai-review/withdraw-consent.ts'
@@ -30,7 +30,6 @@ export async function claim(todo: Todo<ClaimPayload>, deps: ProcessDependencies)
     'ai_review.requested',
   ])
   const { orgId, caseId, productId } = data
-  const target = aiReviewSlots.of(orgId, caseId, productId)
   const command = {
     aiReviewId: derivedV7(id, todo.dueAt),
     caseId,
@@ -43,6 +42,13 @@ export async function claim(todo: Todo<ClaimPayload>, deps: ProcessDependencies)
     requestEventId: id,
     now: todo.dueAt,
   }
+  return claimSlot(todo, command, deps)
+}
+
+/** Takes the slot of a request event and opens the review, or answers the request. */
+export async function claimSlot(todo: Todo, command: TakeSlot, deps: ProcessDependencies): Promise<StepOutcome> {
+  const { orgId, caseId, productId } = command
+  const target = aiReviewSlots.of(orgId, caseId, productId)
   const context = todo.command('ai-review.claim')
   const { state, position, events } = await execute(deps.store, target, (slot) => takeSlot(command, slot), context)
   if (events[0]?.type !== 'AiReviewSlotClaimed' || state.status === 'free') return { kind: 'done', position }

@@ -16,6 +16,7 @@ import type { Todo } from '../runtime/define-process.ts'
 import type { StepContext, StepOutcome } from '../runtime/process.ts'
 import { outcomeCommand } from '../runtime/step-identity.ts'
 import { nextDelay } from '../runtime/step-timing.ts'
+import { foreignAddresses } from './foreign-addresses.ts'
 import { readAddress } from './signed-images.ts'
 
 /** The consent that an analysis needs (specification 4.4). */
@@ -76,8 +77,9 @@ export async function start(todo: Todo, deps: ProcessDependencies, step: StepCon
   }
 }
 
-async function started({ deps, step, todo, target }: Run, patientId: string): Promise<AiReviewState> {
-  const command = { patientId, now: step.now() }
+async function started({ deps, step, todo, target, loaded }: Run, patientId: string): Promise<AiReviewState> {
+  const addresses = await foreignAddresses(deps.store, loaded)
+  const command = { patientId, addresses, now: step.now() }
   const { state } = await execute(deps.store, target, (current) => startReview(command, current), todo.attempt())
   return state
 }

@@ -1,23 +1,40 @@
 import { defineTable, type RowChange } from '../../projections/runtime/projector.ts'
-import { insertRow, removeRows } from '../../projections/runtime/row-changes.ts'
+import { insertRow, patchRow, removeRow, upsertRow } from '../../projections/runtime/row-changes.ts'
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
+import type { CaseEvent } from '../../streams/case/events.ts'
 import type { AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
 import type { Recorded } from '../relay/channel.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import { defineProcess, Nothing, step } from '../runtime/define-process.ts'
 import type { TodoList } from '../runtime/todo-list.ts'
 import { askForReview, closeUploads, expire } from './assessments.steps.ts'
+import { CollectedPayload, createCollected } from './create-collected.steps.ts'
 import { conclude, ConcludePayload, type ReviewEnded } from './conclude.steps.ts'
 
-/** The assessment that opened a case. Reviews on the channel name only the case. */
-const openedCases = defineTable({
-  name: 'opened_cases',
-  columns: { case_id: 'uuid', org_id: 'text', assessment_id: 'text' },
-  primaryKey: ['case_id'],
-  indexes: [{ columns: ['assessment_id'] }],
+/** The assessments that have not ended. Reviews on the channel name only case and product. */
+const openAssessments = defineTable({
+  name: 'open_assessments',
+  columns: {
+    assessment_id: 'text',
+    org_id: 'text',
+    product_id: 'text',
+    /** Null until the images are submitted. */
+    case_id: { type: 'text', nullable: true },
+  },
+  primaryKey: ['assessment_id'],
+  indexes: [{ columns: ['case_id'] }],
+})
+
+/** Reviews that have ended and were not superseded. A client's review may end before the assessment requests one. */
+const endedReviews = defineTable({
+  name: 'ended_reviews',
+  columns: { ai_review_id: 'text', org_id: 'text', case_id: 'text', product_id: 'text', channel_revision: 'text' },
+  primaryKey: ['ai_review_id'],
+  indexes: [{ columns: ['case_id'] }],
 })
 
 const steps = {
+  'create-collected': step(CollectedPayload, createCollected),
   'close-uploads': step(Nothing, closeUploads),
   'request-review': step(Nothing, askForReview),
   conclude: step(ConcludePayload, conclude),
@@ -27,51 +44,74 @@ const steps = {
 type Todos = TodoList<typeof steps>
 
 /**
- * The work that an assessment still needs. It ends if its uploads are not submitted in time. After the submission it
- * needs a review, the result of the review, and an end when the deadline passes. The row key is the id of the
- * assessment.
+ * The work that an assessment still needs. A case with an assigned assessment needs its creation. An assessment ends if
+ * its uploads are not submitted in time. After the submission it needs a review, the result of the review, and an end
+ * when the deadline passes. The row key is the id of the assessment.
  */
-export const assessmentsProcess = defineProcess<AssessmentEvent | AiReviewChannelEvent, ProcessDependencies>()({
+export const assessmentsProcess = defineProcess<
+  AssessmentEvent | AiReviewChannelEvent | CaseEvent,
+  ProcessDependencies
+>()({
   name: 'assessments',
-  version: 2,
-  lookups: [openedCases],
+  version: 3,
+  lookups: [openAssessments, endedReviews],
   steps,
   on: {
+    CaseAssessmentAssigned: ({ data: { assessmentId, caseId, assignedAt } }, todo) => [
+      todo.schedule('create-collected', assessmentId, { at: assignedAt, payload: { caseId } }),
+    ],
+    AssessmentRequested: ({ data: { assessmentId, productId } }, todo) => [
+      insertRow(openAssessments, { assessmentId, productId, orgId: todo.orgId }),
+    ],
     AssessmentUploadsAwaited: ({ data }, todo) => [
       todo.schedule('close-uploads', data.assessmentId, { at: data.closesAt }),
     ],
     AssessmentSubmitted: ({ data }, todo) => [
       todo.clear(data.assessmentId, 'close-uploads'),
-      insertRow(openedCases, { caseId: data.caseId, orgId: todo.orgId, assessmentId: data.assessmentId }),
+      todo.clear(data.assessmentId, 'create-collected'),
+      patchRow(openAssessments, { assessmentId: data.assessmentId, caseId: data.caseId }),
       todo.schedule('request-review', data.assessmentId, { at: data.submittedAt }),
       todo.schedule('expire', data.assessmentId, { at: data.deadlineAt }),
     ],
-    AssessmentReviewRequested: ({ data }, todo) => [todo.clear(data.assessmentId, 'request-review')],
+    AssessmentReviewRequested: ({ data: { assessmentId, caseId, productId, requestedAt } }, todo) => [
+      todo.clear(assessmentId, 'request-review'),
+      todo.scheduleForEach('conclude', endedReviews, { caseId, productId, orgId: todo.orgId }, (review) => ({
+        key: assessmentId,
+        at: requestedAt,
+        existing: 'replace',
+        payload: { channelRevision: review('channelRevision'), aiReviewId: review('aiReviewId') },
+      })),
+    ],
     'ai_review.completed': reviewEnded,
     'ai_review.failed': reviewEnded,
     'ai_review.cancelled': reviewEnded,
     // The outcome of a superseded review no longer counts. The end of its successor concludes (T28).
     'ai_review.superseded': ({ data }, todo) => [
       todo.clearWhere('conclude', { orgId: data.orgId, payload: { aiReviewId: data.oldAiReviewId } }),
+      removeRow(endedReviews, { aiReviewId: data.oldAiReviewId }),
     ],
     AssessmentCompleted: ({ data }, todo) => ended(data.assessmentId, todo),
     AssessmentFailed: ({ data }, todo) => ended(data.assessmentId, todo),
   },
 })
 
-/** A review that ends later finds no case here, so it makes no row. */
+/** A review that ends later finds no assessment here, so it makes no row. */
 function ended(assessmentId: string, todo: Todos): RowChange[] {
-  return [todo.clear(assessmentId), removeRows(openedCases, { assessmentId })]
+  return [todo.clear(assessmentId), removeRow(openAssessments, { assessmentId })]
 }
 
+/** Only a review of the assessment's own product ends the assessment. */
 function reviewEnded({ data, revision }: Recorded<ReviewEnded>, todo: Todos): RowChange[] {
+  const { aiReviewId, orgId, caseId, productId } = data
+  const channelRevision = revision.toString()
   return [
-    todo.scheduleForEach('conclude', openedCases, { caseId: data.caseId, orgId: data.orgId }, (opened) => ({
+    upsertRow(endedReviews, { aiReviewId, orgId, caseId, productId, channelRevision }),
+    todo.scheduleForEach('conclude', openAssessments, { caseId, productId, orgId }, (opened) => ({
       key: opened('assessmentId'),
       at: data.occurred_at,
       // The end of a successor may come before the row of its predecessor is worked off. The later end counts.
       existing: 'replace',
-      payload: { channelRevision: revision.toString(), aiReviewId: data.aiReviewId },
+      payload: { channelRevision, aiReviewId },
     })),
   ]
 }

@@ -1,4 +1,5 @@
 import { cases } from '../../streams/case/aggregate.ts'
+import type { CaseEvent } from '../../streams/case/events.ts'
 import { clinicalChannelStream } from '../../streams/channels/clinical.ts'
 import { patients } from '../../streams/patient/aggregate.ts'
 import { defineChannel } from '../relay/channel.ts'
@@ -23,8 +24,12 @@ export const clinicalChannel = defineChannel({
         patient_id: data.patientId,
         product_id: data.productId,
         assessment_id: data.assessmentId,
+        ...workflowOf(data.workflow),
         opened_at: data.openedAt,
       }),
+    ],
+    CaseClosed: ({ data: { caseId, patientId, closedAt } }, publish) => [
+      publish('clinical.case.closed', closedAt, { case_id: caseId, patient_id: patientId, closed_at: closedAt }),
     ],
     CaseFindingRecorded: ({ data }, publish) => [
       publish('clinical.finding.recorded', data.recordedAt, {
@@ -56,3 +61,14 @@ export const clinicalChannel = defineChannel({
     ],
   },
 })
+
+type Workflow = Extract<CaseEvent, { type: 'CaseOpened' }>['data']['workflow']
+
+function workflowOf(workflow: Workflow) {
+  if (workflow === null) return {}
+  return {
+    workflow_instance_id: workflow.workflowInstanceId,
+    workflow_definition_id: workflow.workflowDefinitionId,
+    workflow_definition_version: workflow.definitionVersion,
+  }
+}

@@ -96,13 +96,13 @@ async function appendShares(
   return position
 }
 
-/** The body site of the assessment that opened the case. Loads fresh state, because no append validates it. */
+/** The body site of the case's assessment. Loads fresh state, because no append validates it. */
 async function bodySiteOf(
   { data: { orgId, caseId } }: Completed,
   { store }: ProcessDependencies,
 ): Promise<string | null> {
   const { state: opened } = await store.load(cases.of(orgId, caseId))
-  if (opened.status !== 'open' || opened.assessmentId === null) return null
+  if (opened.status === 'absent' || opened.assessmentId === null) return null
   const { state: assessment } = await store.load(assessments.of(orgId, opened.assessmentId))
   return assessment.status === 'absent' ? null : assessment.finding.bodySiteId
 }

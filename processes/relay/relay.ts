@@ -1,6 +1,5 @@
 import type { Pool } from 'pg'
 import type { Logger } from '../../platform/observability/logging.ts'
-import { AdvisoryLocks } from '../../projections/runtime/advisory-locks.ts'
 import { backoffMs, pause } from '../../platform/kit/backoff.ts'
 import {
   AppendOutcomeUnknownError,
@@ -11,6 +10,7 @@ import {
 import type { EventStore } from '../../streams/store/event-store.ts'
 import type { RecordedEvent } from '../../streams/store/events.ts'
 import { type StreamRevision, formatPosition, type Position } from '../../platform/kit/positions.ts'
+import { runOnOneInstance } from '../runtime/single-instance.ts'
 import type { Channel } from './channel.ts'
 import { publicEvents } from './envelope.ts'
 import { resumePoint, sourceMember } from './resume-point.ts'
@@ -69,7 +69,16 @@ export class Relay<Deps> {
   }
 
   start(): void {
-    this.#running = this.#run()
+    const { pool, channel, logger, standbyMs } = this.#options
+    this.#running = runOnOneInstance({
+      lock: `relay ${channel.stream}`,
+      pool,
+      logger,
+      standbyMs,
+      signal: this.#closing.signal,
+      work: (signal) => this.#work(signal),
+      onStandby: () => void (this.#state = 'standby'),
+    })
   }
 
   /** Finishes the append in hand. */
@@ -87,33 +96,6 @@ export class Relay<Deps> {
       position: this.#position,
       published: this.#published,
       blockedBy: this.#blockedBy,
-    }
-  }
-
-  async #run(): Promise<void> {
-    for (let attempt = 1; !this.#closing.signal.aborted; attempt += 1) {
-      try {
-        await this.#holdLock()
-        attempt = 1
-      } catch (error) {
-        this.#log('the relay lost its lock or its database', error, attempt)
-      }
-      await pause(backoffMs(backoff, attempt), this.#closing.signal)
-    }
-  }
-
-  async #holdLock(): Promise<void> {
-    const { pool, channel, standbyMs = 1_000 } = this.#options
-    if (pool === undefined) return this.#work(this.#closing.signal)
-    const lost = new AbortController()
-    const locks = await AdvisoryLocks.open(pool, () => lost.abort())
-    const signal = AbortSignal.any([this.#closing.signal, lost.signal])
-    try {
-      while (!signal.aborted && !(await locks.tryAcquire(`relay ${channel.stream}`))) await pause(standbyMs, signal)
-      await this.#work(signal)
-    } finally {
-      this.#state = 'standby'
-      await locks.close()
     }
   }
 

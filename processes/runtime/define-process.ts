@@ -2,6 +2,8 @@ import { Type, type Static, type TObject } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { type CommandContext, noOrganisation, tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
 import type { Handler, Projector, RowChange, Table } from '../../projections/runtime/projector.ts'
+import { publicData } from '../../streams/channels/channel.ts'
+import type { CategoryDefinition } from '../../streams/store/catalogue.ts'
 import type { DomainEvent, RecordedEvent } from '../../streams/store/events.ts'
 import type { Process, Step, StepContext, StepOutcome } from './process.ts'
 import { attemptCommand, Cause, stepCommand } from './step-identity.ts'
@@ -95,7 +97,19 @@ interface Definition<
   readonly steps: Steps
   /** The changes that each event makes to the list and to the lookups. Pure. */
   readonly on: Reactions<Events, Steps>
+  /** The changes that every event of these channels makes, whatever its type. */
+  readonly onEvery?: {
+    readonly channels: readonly Pick<CategoryDefinition, 'events'>[]
+    readonly react: (event: RecordedEvent<PublicEvent>, todo: TodoList<Steps>) => readonly RowChange[]
+  }
 }
+
+/** An event of any channel: its envelope, and the payload that differs from type to type. */
+export interface PublicEvent {
+  readonly type: string
+  readonly data: Static<typeof Envelope> & Readonly<Record<string, unknown>>
+}
+const Envelope = publicData({})
 
 /** Declared as a method, so the reaction to one event type needs no cast. */
 type Reaction<Steps extends Readonly<Record<string, ListedStep>>> = {
@@ -109,13 +123,18 @@ export function defineProcess<Events extends DomainEvent, Deps>() {
   return <Steps extends Readonly<Record<string, StepDefinition<TObject, boolean, Deps>>>>(
     definition: Definition<Events, Steps, Deps>,
   ): Process<Deps> => {
-    const { name, version, lookups = [], steps, on, concurrency, decisive = false } = definition
+    const { name, version, lookups = [], steps, on, onEvery, concurrency, decisive = false } = definition
     const table = concurrency === undefined ? todoTable : keyedTodoTable
     if (concurrency === undefined && Object.values(steps).some(({ isKeyed }) => isKeyed))
       throw new TypeError(`process ${name} has a step with concurrency keys, and no limits for them`)
     const handlers: Record<string, Handler> = {}
     for (const [type, reaction] of Object.entries<Reaction<Steps> | undefined>(on)) {
       if (reaction !== undefined) handlers[type] = (event) => reaction(event, new TodoList(event, table))
+    }
+    const react: Reaction<Steps> | undefined = onEvery?.react
+    for (const type of typesOf(onEvery?.channels ?? [])) {
+      if (type in handlers) throw new TypeError(`process ${name} reacts to ${type} in two places`)
+      if (react !== undefined) handlers[type] = (event) => react(event, new TodoList(event, table))
     }
     return {
       name,
@@ -130,4 +149,8 @@ export function defineProcess<Events extends DomainEvent, Deps>() {
       ...(concurrency === undefined ? {} : { concurrency }),
     }
   }
+}
+
+function typesOf(channels: readonly Pick<CategoryDefinition, 'events'>[]): string[] {
+  return channels.flatMap(({ events }) => Object.values(events).map(({ type }) => type))
 }

@@ -58,7 +58,10 @@ type DueOfEach<Step extends ListedStep> = Due<
   Step,
   Given<string>,
   { readonly [Member in keyof PayloadOf<Step>]: Given<PayloadOf<Step>[Member]> }
->
+> & {
+  /** Organisation of the row, if it is not that of the lookup's row. */
+  readonly orgId?: TenantId
+}
 
 /** Selects rows of one step: all given members must match. */
 interface RowsOf<Step extends ListedStep> {
@@ -75,6 +78,7 @@ interface AnyDue<Text> {
   readonly existing?: 'replace'
   readonly concurrencyKey?: Text
   readonly payload?: object
+  readonly orgId?: TenantId
 }
 
 /**
@@ -97,7 +101,7 @@ export class TodoList<Steps extends ListedSteps> {
   get orgId(): TenantId {
     const { stream, data } = this.#event
     if (isOwnedStream(stream)) return parseOwnedStream(stream).orgId
-    const orgId = memberOf(data, 'organisationId') ?? memberOf(data, 'orgId') ?? memberOf(data, 'org_id')
+    const orgId = memberOf(data, 'organisationId') ?? memberOf(data, 'orgId') ?? memberOf(data, 'org_id') ?? undefined
     if (orgId === undefined && stream.includes('-')) return noOrganisation
     if (typeof orgId !== 'string') throw new TypeError(`an event of ${stream} names no organisation`)
     return tenantOfFact(orgId)
@@ -111,7 +115,8 @@ export class TodoList<Steps extends ListedSteps> {
   }
 
   /**
-   * One row for each row of the lookup that matches, if there are any. The organisation is that of the lookup's row.
+   * One row for each row of the lookup that matches, if there are any. The organisation is that of the lookup's row,
+   * unless one is given.
    */
   scheduleForEach<Name extends keyof Steps & string, From extends Table>(
     step: Name,
@@ -162,12 +167,12 @@ export class TodoList<Steps extends ListedSteps> {
     from: Table,
     where: Readonly<Record<string, unknown>>,
     key: Key,
-    { at, existing, concurrencyKey: lane = noConcurrencyKey, payload }: AnyDue<Given<string>>,
+    { at, existing, concurrencyKey: lane = noConcurrencyKey, payload, orgId }: AnyDue<Given<string>>,
   ): RowChange {
     const columns = {
       key: Array.isArray(key) ? { concat: key.map(expressionOf) } : expressionOf(key),
       step: { value: step },
-      org_id: { column: 'org_id' },
+      org_id: orgId === undefined ? { column: 'org_id' } : { value: orgId },
       due_at: { value: at },
       payload: payloadOf({ cause: causeOf(this.#event), ...payload }),
       ...('lane' in this.#table.columns ? { lane: expressionOf(lane) } : {}),

@@ -11,8 +11,10 @@ export const casesTable = defineTable({
     case_id: 'uuid',
     org_id: 'uuid',
     patient_id: 'uuid',
+    status: { type: 'text', values: ['open', 'in_review', 'closed'] },
     product_id: { type: 'uuid', nullable: true },
     external_reference: { type: 'text', nullable: true },
+    workflow_instance_id: { type: 'uuid', nullable: true },
     opened_at: 'timestamptz',
     updated_at: 'timestamptz',
     stream_revision: 'bigint',
@@ -65,16 +67,22 @@ export const diagnosesTable = defineTable({
 
 export const casesProjector = defineProjector<CaseEvent>()({
   name: 'cases',
-  version: 2,
+  version: 3,
   tables: [casesTable, findingsTable, diagnosesTable],
   handlers: {
     CaseOpened: ({ data, revision }) => [
       insertRow(casesTable, {
         ...data,
         orgId: data.organisationId,
+        status: 'open',
+        workflowInstanceId: data.workflow?.workflowInstanceId ?? null,
         updatedAt: data.openedAt,
         streamRevision: revision,
       }),
+    ],
+    CaseAssessmentAssigned: ({ data, revision }) => [updated(data.caseId, data.assignedAt, revision)],
+    CaseClosed: ({ data: { caseId, closedAt }, revision }) => [
+      patchRow(casesTable, { caseId, status: 'closed', updatedAt: closedAt, streamRevision: revision }),
     ],
     CaseFindingRecorded: ({ data, revision, stream }) => [
       insertRow(findingsTable, {

@@ -13,6 +13,8 @@ export const imageOwnersTable = defineTable({
     patient_id: 'uuid',
     case_id: { type: 'uuid', nullable: true },
     assessment_id: { type: 'uuid', nullable: true },
+    /** The images also have owners of their own: a workflow collected them for the assessment. */
+    is_collected: 'boolean',
     body_site_id: { type: 'uuid', nullable: true },
     status: { type: 'text', values: ImageStatus.enum },
     created_at: 'timestamptz',
@@ -49,7 +51,7 @@ export const imagesTable = defineTable({
 /** Images of assessments, and single images. Callers use the same kind of id for both. */
 export const imagesProjector = defineProjector<AssessmentEvent | ImageEvent>()({
   name: 'images',
-  version: 1,
+  version: 2,
   tables: [imageOwnersTable, imagesTable],
   handlers: {
     ImageDeclared: ({ data, revision }) => [
@@ -57,6 +59,7 @@ export const imagesProjector = defineProjector<AssessmentEvent | ImageEvent>()({
         ...data,
         ownerId: data.imageId,
         orgId: data.organisationId,
+        isCollected: false,
         status: 'awaiting_upload',
         createdAt: data.declaredAt,
         updatedAt: data.declaredAt,
@@ -78,6 +81,7 @@ export const imagesProjector = defineProjector<AssessmentEvent | ImageEvent>()({
         ...data,
         ownerId: data.assessmentId,
         orgId: data.organisationId,
+        isCollected: data.mode === 'collected',
         bodySiteId: data.finding.bodySiteId,
         status: 'awaiting_upload',
         createdAt: data.requestedAt,

@@ -50,6 +50,8 @@ export interface ReadPositions {
     projector: string,
     timeoutMs: number,
   ): Promise<boolean>
+  /** The stored checkpoint. It commits with the rows. Undefined as `requireHead` is false. */
+  storedPosition(projector: string): Promise<Position | undefined>
   close(): void
 }
 
@@ -116,7 +118,7 @@ class CheckpointWatch implements ReadPositions {
     const projector = this.#projectors.get(name)
     if (projector === undefined) return false
     const deadline = performance.now() + timeoutMs
-    let reached = await this.#storedPosition(projector)
+    let reached = await this.storedPosition(name)
     if (reached === undefined) return false
     const newest = await head({ downTo: reached, wants: (type) => handlerOf(projector, type) !== undefined })
     // Only the stored checkpoint counts here. It commits with the rows, even during a rebuild.
@@ -128,10 +130,18 @@ class CheckpointWatch implements ReadPositions {
       const leftMs = deadline - performance.now()
       if (leftMs <= 0 || this.#closing.signal.aborted) return false
       await pause(Math.min(pauseMs, leftMs), this.#closing.signal)
-      reached = await this.#storedPosition(projector)
+      reached = await this.storedPosition(name)
       if (reached === undefined) return false
     }
     return true
+  }
+
+  async storedPosition(name: string): Promise<Position | undefined> {
+    const projector = this.#projectors.get(name)
+    if (projector === undefined) return undefined
+    const stored = (await readCheckpoints(this.#pool, [name])).get(name)
+    if (stored === undefined) return startOfLog
+    return fitOf(stored, projector) === 'current' ? stored.position : undefined
   }
 
   close(): void {
@@ -196,12 +206,5 @@ class CheckpointWatch implements ReadPositions {
     const checkpoint = this.#stored.get(name)
     if (checkpoint?.status !== 'running' || checkpoint.heartbeatAgeMs === null) return false
     return checkpoint.heartbeatAgeMs < this.#silenceMs
-  }
-
-  /** Undefined for a read model of another version, or with other tables. */
-  async #storedPosition(projector: Projector): Promise<Position | undefined> {
-    const stored = (await readCheckpoints(this.#pool, [projector.name])).get(projector.name)
-    if (stored === undefined) return startOfLog
-    return fitOf(stored, projector) === 'current' ? stored.position : undefined
   }
 }

@@ -18,6 +18,7 @@ export const usersTable = defineTable({
     status: { type: 'text', values: ['active', 'suspended', 'deactivated', 'erased'] },
     practitioner_profile: { type: 'jsonb', schema: PractitionerProfile, nullable: true },
     patient_account: { type: 'jsonb', schema: PatientAccount, nullable: true },
+    clinical_patient_id: { type: 'text', nullable: true },
     /** Organisations of the user when it was erased. */
     former_org_ids: { type: 'jsonb', schema: Type.Array(Type.String()) },
     created_at: 'timestamptz',
@@ -25,7 +26,7 @@ export const usersTable = defineTable({
     stream_revision: 'bigint',
   },
   primaryKey: ['user_id'],
-  indexes: [{ columns: ['external_id'] }, { columns: ['created_at', 'user_id'] }],
+  indexes: [{ columns: ['external_id'] }, { columns: ['clinical_patient_id'] }, { columns: ['created_at', 'user_id'] }],
 })
 
 /** A row is complete when both the organisation's stream and the user's stream have the membership. */
@@ -108,6 +109,10 @@ function membershipOf({ membershipId, organisationId }: { membershipId: string; 
   return { membershipId, orgId: organisationId }
 }
 
+function clinicalPatientOf({ patientAccount }: { patientAccount: PatientAccount | null }): string | null {
+  return patientAccount?.clinicalPatientId ?? null
+}
+
 /** The default role that another one replaces. */
 function withoutDefault(
   {
@@ -123,7 +128,7 @@ function withoutDefault(
 /** Users, memberships, roles and permissions. One projector, because an actor's permissions need all of them at once. */
 export const usersProjector = defineProjector<UserEvent | OrganisationRolesEvent | PermissionEvent>()({
   name: 'users',
-  version: 1,
+  version: 2,
   tables: [usersTable, membershipsTable, productAccessTable, rolesTable, permissionsTable],
   handlers: {
     UserRegistrationStarted: beforeRow,
@@ -132,6 +137,7 @@ export const usersProjector = defineProjector<UserEvent | OrganisationRolesEvent
     UserCreated: ({ data, revision }) => [
       insertRow(usersTable, {
         ...data,
+        clinicalPatientId: clinicalPatientOf(data),
         status: 'active',
         formerOrgIds: [],
         updatedAt: data.createdAt,
@@ -139,7 +145,12 @@ export const usersProjector = defineProjector<UserEvent | OrganisationRolesEvent
       }),
     ],
     UserChanged: ({ data, revision }) => [
-      patchRow(usersTable, { ...data, updatedAt: data.changedAt, streamRevision: revision }),
+      patchRow(usersTable, {
+        ...data,
+        clinicalPatientId: clinicalPatientOf(data),
+        updatedAt: data.changedAt,
+        streamRevision: revision,
+      }),
     ],
     UserSuspended: ofStatus('suspended'),
     UserDeactivated: ofStatus('deactivated'),
@@ -153,6 +164,7 @@ export const usersProjector = defineProjector<UserEvent | OrganisationRolesEvent
         locale: null,
         practitionerProfile: null,
         patientAccount: null,
+        clinicalPatientId: null,
         formerOrgIds: data.organisationIds,
         updatedAt: data.changedAt,
         streamRevision: revision,

@@ -20,7 +20,10 @@ export function recordedImage(image: Image): ImageView {
   return { ...image, bytes: image.bytes === null ? null : Number(image.bytes) }
 }
 
-export const getImage = viewByIds((tenant: TenantId, id: string) => imagesOf(tenant).where(i.imageId, id))
+/** Without the second row of an image that a workflow collected for an assessment. */
+export const getImage = viewByIds((tenant: TenantId, id: string) =>
+  imagesOf(tenant).where(i.imageId, id).where(o.isCollected, false),
+)
 
 export interface ImageFilters {
   readonly caseId?: string | undefined
@@ -40,7 +43,8 @@ export async function listImages(
   const images = imagesOf(tenant)
   if (caseId !== undefined) images.where(o.caseId, caseId)
   if (patientId !== undefined) images.where(o.patientId, patientId)
-  if (assessmentId !== undefined) images.where(o.ownerId, assessmentId).where(o.assessmentId, assessmentId)
+  if (assessmentId === undefined) images.where(o.isCollected, false)
+  else images.where(o.ownerId, assessmentId).where(o.assessmentId, assessmentId)
   // No index covers the cursor's place, which has columns of two tables. This condition on the owners can use one.
   if (page.after !== null) images.whereRaw('(??, ??) <= (?, ?)', [o.createdAt, o.ownerId, ...page.after.slice(0, 2)])
   return viewsOf(pool, newestFirst.page(images, page))

@@ -107,7 +107,7 @@ export function settingReadRoutes(app: ServiceApp, deps: ReadDependencies): void
     operationId: 'getNotificationPreferences',
     summary: 'Notification preferences of a user',
     description:
-      'For the user of X-Actor-Context, or with `notifications:admin` as a scope or a permission. Without an ETag if none was ever set.',
+      'For the user of X-Actor-Context, or with `notifications:admin` as a scope or a permission. The ETag is `"-1"` until one is set.',
     access: { scopes: ['notifications:preferences:read'] },
     params: { userId: Uuid },
     servedBy: [notificationSettingsProjector, usersProjector],
@@ -117,7 +117,7 @@ export function settingReadRoutes(app: ServiceApp, deps: ReadDependencies): void
       requireOwnOrAdministrator(caller, userId)
       const set = await getPreferences(pool, tenant, userId)
       const revisions = set.map(({ streamRevision }) => BigInt(streamRevision))
-      const revision = revisions.reduce<bigint | null>((late, one) => (late === null || one > late ? one : late), null)
+      const revision = revisions.toSorted((one, other) => Number(other - one))[0] ?? 'no_stream'
       return { body: toPreferencesRecord(userId, tenant, set), revision }
     },
   })

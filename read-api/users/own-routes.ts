@@ -4,10 +4,11 @@ import { isUuid } from '../../platform/http/formats.ts'
 import { Uuid } from '../../platform/http/members.ts'
 import { problem } from '../../platform/http/problems.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
-import { signActorContext } from '../../platform/http/signed-actor-context.ts'
+import { createContextTokens } from '../../platform/http/context-tokens.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { usersProjector } from '../../projections/users/users.projector.ts'
-import { readRoute, requireCurrent, type ReadDependencies } from '../read-route.ts'
+import { readRoute, type ReadDependencies } from '../read-route.ts'
+import { createCurrentUsers } from './current-users.ts'
 import { getUser, type MembershipView, type UserView } from './queries.ts'
 import { roleOf, toDetail, versioned } from './records.ts'
 
@@ -16,6 +17,8 @@ const usual = { access: 'token', servedBy: [usersProjector], tenancy: 'optional'
 /** What a user has: the own profile, and the context that a product sends with its calls. */
 export function ownReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
   const { pool, vault, now, configuration } = deps
+  const userOf = createCurrentUsers(deps)
+  const tokens = createContextTokens({ keys: vault, now, ttlSeconds: configuration.actorContextTtlSeconds })
 
   readRoute(app, {
     ...usual,
@@ -26,7 +29,8 @@ export function ownReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     reply: OwnUserRecord,
     problems: ['actor-context-missing', 'user-erased'],
     find: async ({ tenant, caller: { actor } }) => {
-      if (actor === null) throw problem('actor-context-missing')
+      if (actor === null)
+        throw problem('actor-context-missing', { detail: 'Send the X-Actor-Context header of the user.' })
       if (!isUuid(actor.userId)) throw problem('not-found')
       const user = await getUser(pool, tenant, actor.userId)
       const own = user.memberships.find((one) => one.organisationId === actor.orgId)
@@ -41,19 +45,15 @@ export function ownReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     operationId: 'getActorContext',
     summary: 'The actor context of a user in an organisation',
     description:
-      'The answer is current, or a 503. Without `org_id` it is the organisation of the token, or the only one of the user. `token` has the type actor-context+jwt and is signed with a key of /v1/auth/.well-known/jwks.json.',
+      'The answer is at most a second old, or a 503. It includes every answered write. At least half of the life of `token` is left. Without `org_id` it is the organisation of the token, or the only one of the user. `token` has the type actor-context+jwt and is signed with a key of /v1/auth/.well-known/jwks.json.',
     params: { id: Uuid },
     reply: ActorContextRecord,
     problems: ['user-erased', 'user-not-active'],
     handle: async ({ tenant, params }) => {
-      await requireCurrent(deps, usersProjector)
-      const user = await getUser(pool, tenant, params.id)
+      const user = await userOf({ tenant, userId: params.id })
       const claims = toContextClaims(user, membershipIn(user, tenant))
       if (user.status !== 'active') throw problem('user-not-active')
-      // Tokens contain whole seconds.
-      const issuedAt = new Date(Math.floor(now().getTime() / 1000) * 1000)
-      const expiresAt = new Date(issuedAt.getTime() + configuration.actorContextTtlSeconds * 1000)
-      const token = await signActorContext(claims, await vault.signingKey('actor-context'), { issuedAt, expiresAt })
+      const { issuedAt, expiresAt, token } = await tokens.tokenOf(claims)
       return { ...claims, issued_at: issuedAt.toISOString(), expires_at: expiresAt.toISOString(), token }
     },
   })

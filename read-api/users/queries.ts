@@ -33,7 +33,7 @@ export interface MembershipView {
   readonly rolesRevision: number
 }
 
-type UserRow = ViewOf<typeof usersTable> & { readonly memberships: readonly MembershipView[] }
+export type UserRow = ViewOf<typeof usersTable> & { readonly memberships: readonly MembershipView[] }
 export type UserView = Omit<UserRow, 'status'> & { readonly status: 'active' | 'suspended' | 'deactivated' }
 
 /** Of one organisation, or of all for null. Read in the statement that reads the user, so that all is of one moment. */
@@ -74,9 +74,31 @@ export async function getUser(pool: Pool, tenant: TenantId | null, id: string): 
   return present(await oneView(pool, usersWithin(tenant).where(u.userId, id)))
 }
 
+/** Several rows of users, by their ids. `presentUser` judges each. */
+export async function findUsers(pool: Pool, tenant: TenantId | null, ids: readonly string[]): Promise<UserRow[]> {
+  return viewsOf(pool, usersWithin(tenant).whereRaw('?? = any(?::uuid[])', [u.userId, ids]))
+}
+
+/** Throws Problem `not-found`, or `user-erased`. */
+export function presentUser(row: UserRow | undefined): UserView {
+  if (row === undefined) throw problem('not-found')
+  return present(row)
+}
+
 /** Like `getUser`. `externalId` is the subject at the identity provider. */
 export async function getUserByExternalId(pool: Pool, tenant: TenantId | null, externalId: string): Promise<UserView> {
   return present(await oneView(pool, usersWithin(tenant).where(u.externalId, externalId)))
+}
+
+/**
+ * The only active member of an organisation who is this clinical patient.
+ * @throws Problem `not-found` if there is none, or more than one
+ */
+export async function getUserOfPatient(pool: Pool, tenant: TenantId, clinicalPatientId: string): Promise<UserView> {
+  const rows = usersWithin(tenant).where(u.clinicalPatientId, clinicalPatientId).where(u.status, 'active').limit(2)
+  const [user, second] = await viewsOf(pool, rows)
+  if (user === undefined || second !== undefined) throw problem('not-found')
+  return present(user)
 }
 
 export interface UserFilters {

@@ -13,12 +13,20 @@ import { invalidMember, problem } from '../../platform/http/problems.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { usersProjector } from '../../projections/users/users.projector.ts'
 import { listRoute } from '../list-route.ts'
-import { readRoute, type ReadDependencies } from '../read-route.ts'
-import { getUser, getUserByExternalId, listUsers, placeOfUser } from './queries.ts'
+import {
+  readRoute,
+  requireCurrent,
+  wantsCurrent,
+  type Members,
+  type ReadDependencies,
+  type ReadRequest,
+} from '../read-route.ts'
+import { getUser, getUserByExternalId, getUserOfPatient, listUsers, placeOfUser } from './queries.ts'
 import { toDetail, versioned } from './records.ts'
 
 const usual = { servedBy: [usersProjector], tenancy: 'optional' } as const
 const visibility = 'Callers of an organisation see its members, and no membership of another organisation.'
+const current = 'With `Cache-Control: no-cache` the answer is current, or a 503.'
 const { userType } = UserRecord.properties
 
 /** Users for administrators, and look-ups for products. */
@@ -95,15 +103,37 @@ export function userReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     path: '/users/:id/contact',
     operationId: 'getUserContact',
     summary: 'Address and name of a user, for messages',
-    description: 'For platform clients only.',
+    description: `For platform clients only. With \`org_id\` the user must be a member. ${current}`,
     params: { id: Uuid },
     reply: UserContactRecord,
     problems: ['user-erased', 'platform-client-required'],
-    handle: async ({ tenant, params, caller }) => {
-      if (caller.orgId !== null) throw problem('platform-client-required')
-      return toRecord(UserContactRecord, await getUser(pool, tenant, params.id))
+    handle: async (request) => {
+      await allowContact(request)
+      return toRecord(UserContactRecord, await getUser(pool, request.tenant, request.params.id))
     },
   })
+
+  readRoute(app, {
+    access: { scopes: ['users:contact'] },
+    servedBy: [usersProjector],
+    path: '/users/by-clinical-patient/:patientId/contact',
+    operationId: 'getPatientContact',
+    summary: 'Address and name of the only active member of an organisation who is this clinical patient',
+    description: `For platform clients only. 404 if there is no such member, or more than one. ${current}`,
+    params: { patientId: Type.String({ minLength: 1, maxLength: 255 }) },
+    reply: UserContactRecord,
+    problems: ['platform-client-required'],
+    handle: async (request) => {
+      await allowContact(request)
+      return toRecord(UserContactRecord, await getUserOfPatient(pool, request.tenant, request.params.patientId))
+    },
+  })
+
+  /** Nobody else reads addresses. A message must not go to a user who was erased a moment ago. */
+  async function allowContact({ caller, headers }: Pick<ReadRequest<Members, Members>, 'caller' | 'headers'>) {
+    if (caller.orgId !== null) throw problem('platform-client-required')
+    if (wantsCurrent(headers['cache-control'])) await requireCurrent(deps, usersProjector)
+  }
 }
 
 /** The value of a filter with two names. */

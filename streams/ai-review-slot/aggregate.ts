@@ -4,10 +4,12 @@ import { aiReviewSlotEvents, type AiReviewSlotEvent } from './events.ts'
 
 export type SlotHolder = Extract<AiReviewSlotEvent, { type: 'AiReviewSlotClaimed' }>['data']
 
-/** The outcome of a keyed request to supersede. */
+/** The outcome of a client's keyed request. */
 export interface KeyedOutcome {
   readonly fingerprint: string
   readonly aiReviewId: string
+  /** The request made the review. */
+  readonly isNew: boolean
 }
 
 export type AiReviewSlotState =
@@ -33,13 +35,23 @@ function evolve(state: AiReviewSlotState, event: AiReviewSlotEvent): AiReviewSlo
         requestEventId === null ? before.answeredRequests : [...before.answeredRequests, requestEventId]
       const keyedOutcomes = new Map(before.keyedOutcomes)
       if (request !== null)
-        keyedOutcomes.set(request.key, { fingerprint: request.fingerprint, aiReviewId: holder.aiReviewId })
+        keyedOutcomes.set(request.key, {
+          fingerprint: request.fingerprint,
+          aiReviewId: holder.aiReviewId,
+          isNew: true,
+        })
       return { status: 'taken', holder, answeredRequests, keyedOutcomes }
     }
-    case 'AiReviewRequestAnswered':
-      return state.status === 'taken'
-        ? { ...state, answeredRequests: [...state.answeredRequests, event.data.requestEventId] }
-        : state
+    case 'AiReviewRequestAnswered': {
+      if (state.status === 'free') return state
+      const { aiReviewId, requestEventId, request } = event.data
+      const answeredRequests =
+        requestEventId === null ? state.answeredRequests : [...state.answeredRequests, requestEventId]
+      const keyedOutcomes = new Map(state.keyedOutcomes)
+      if (request !== null)
+        keyedOutcomes.set(request.key, { fingerprint: request.fingerprint, aiReviewId, isNew: false })
+      return { ...state, answeredRequests, keyedOutcomes }
+    }
   }
 }
 

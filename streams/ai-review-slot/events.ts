@@ -6,6 +6,9 @@ import { reviewRequest } from '../ai-review/review-image.ts'
 /** Version 1 of `AiReviewSlotClaimed` covered free slots and causing events only. */
 const claimedUpcasters = { 1: (data: unknown) => ({ ...Object(data), supersedes: null, request: null }) }
 
+/** Version 1 of `AiReviewRequestAnswered` covered request events only. */
+const answeredUpcasters = { 1: (data: unknown) => ({ ...Object(data), request: null }) }
+
 export const aiReviewSlotEvents = {
   /**
    * Contains the data for the review's first event and for the superseded review's last one. So a crash between the
@@ -25,10 +28,21 @@ export const aiReviewSlotEvents = {
     }),
     { version: 2, upcasters: claimedUpcasters, subject: 'patientId' },
   ),
-  /** A request found the slot taken. Its answer is the review that holds the slot; nothing is enqueued. */
+  /**
+   * A request found the slot taken. Its answer is the review that holds the slot; nothing is enqueued. A client's request
+   * is recorded if it has a key, so a repeat gets the same answer.
+   */
   AiReviewRequestAnswered: defineEvent(
     'AiReviewRequestAnswered',
-    Type.Object({ aiReviewId: Id, caseId: Id, productId: Id, requestEventId: Id, answeredAt: Instant }),
+    Type.Object({
+      aiReviewId: Id,
+      caseId: Id,
+      productId: Id,
+      requestEventId: Nullable(Id),
+      request: CausingRequest,
+      answeredAt: Instant,
+    }),
+    { version: 2, upcasters: answeredUpcasters },
   ),
 } as const
 

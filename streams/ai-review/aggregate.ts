@@ -1,4 +1,4 @@
-import type { CausingRequest } from '../types.ts'
+import type { CausingRequest, StoredObject } from '../types.ts'
 import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
 import { aiReviewEvents, type AiReviewEvent, type Classification, type ProviderCall } from './events.ts'
 
@@ -31,6 +31,8 @@ interface Review extends Requested {
   readonly attemptCount: number
   /** The keyed request that cancelled the review, kept after superseding. A repeat gets the first answer. */
   readonly cancelRequest: CausingRequest
+  /** The provider's whole answer, encrypted. Null if there is none. */
+  readonly rawResponse: StoredObject | null
 }
 
 interface Awaiting extends Review {
@@ -68,12 +70,15 @@ function evolve(state: AiReviewState, event: AiReviewEvent): AiReviewState {
       consentConfirmedAt: null,
       attemptCount: 0,
       cancelRequest: null,
+      rawResponse: null,
     }
   }
   if (state.status === 'absent') return state
   switch (event.type) {
-    case 'AiReviewStarted':
-      return { ...state, isStarted: true, patientId: event.data.patientId }
+    case 'AiReviewStarted': {
+      const { patientId, addresses } = event.data
+      return { ...state, isStarted: true, patientId, addresses: addresses ?? state.addresses }
+    }
     case 'AiReviewCallAttempted': {
       const { attemptId, call, imageId, leaseUntil } = event.data
       // An attempt without an outcome leaves the provider's case unknown. Later calls do not change that.
@@ -122,10 +127,14 @@ function evolve(state: AiReviewState, event: AiReviewEvent): AiReviewState {
       const { attemptCount, nextPollAt } = event.data
       return { ...state, attemptCount, nextPollAt, openAttempt: null }
     }
-    case 'AiReviewCompleted':
-      return { ...state, status: 'completed', attemptCount: event.data.attemptCount, openAttempt: null }
-    case 'AiReviewFailed':
-      return { ...state, status: 'failed', classification: event.data.classification, openAttempt: null }
+    case 'AiReviewCompleted': {
+      const { attemptCount, rawResponse } = event.data
+      return { ...state, status: 'completed', attemptCount, rawResponse, openAttempt: null }
+    }
+    case 'AiReviewFailed': {
+      const { classification, rawResponse } = event.data
+      return { ...state, status: 'failed', classification, rawResponse, openAttempt: null }
+    }
     case 'AiReviewConsentConfirmed':
       return { ...state, consentConfirmedAt: event.data.checkedAt }
     case 'AiReviewCancelled':

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { defineEvent, type EventOf } from '../store/schema.ts'
 import { CausingRequest, Count, Id, Instant, Int32, Nullable, StoredObject } from '../types.ts'
-import { reviewRequest } from './review-image.ts'
+import { GivenAddresses, reviewRequest } from './review-image.ts'
 
 export const AiReviewStatus = Type.Enum([
   'pending',
@@ -70,12 +70,22 @@ export type ProviderOutcome = Static<typeof ProviderOutcome>
 /** Version 1 of `AiReviewCancelled` covered withdrawn consents only, without a request. */
 const cancelledUpcasters = { 1: (data: unknown) => ({ ...Object(data), request: null }) }
 
+/** Version 1 of `AiReviewStarted` was about requests that named the patient. */
+const startedUpcasters = { 1: (data: unknown) => ({ ...Object(data), addresses: null }) }
+
 export const aiReviewEvents = {
   AiReviewRequested: defineEvent('AiReviewRequested', Type.Object({ ...reviewRequest, requestedAt: Instant }), {
     subject: 'patientId',
   }),
-  /** The start job began, and the case supplied the patient. */
-  AiReviewStarted: defineEvent('AiReviewStarted', Type.Object({ aiReviewId: Id, patientId: Id, startedAt: Instant })),
+  /**
+   * The start job began, and the case supplied the patient. `addresses` are those of a request without a patient: only
+   * now is there a key of the patient to seal them.
+   */
+  AiReviewStarted: defineEvent(
+    'AiReviewStarted',
+    Type.Object({ aiReviewId: Id, patientId: Id, addresses: GivenAddresses, startedAt: Instant }),
+    { version: 2, upcasters: startedUpcasters, subject: 'patientId' },
+  ),
   /**
    * Recorded before each provider call. Another worker that finds it open waits until `leaseUntil` (architecture
    * section 6).

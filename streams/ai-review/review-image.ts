@@ -28,7 +28,7 @@ export type GivenAddress = Static<typeof GivenAddress>
  * An address gives access to the image until it expires, so every event seals it (T30). Null if no caller sent one, and
  * after the patient's erasure.
  */
-const GivenAddresses = Phi(Nullable(Type.Array(GivenAddress)))
+export const GivenAddresses = Phi(Nullable(Type.Array(GivenAddress)))
 
 /** The request for a review, as the claim of the slot and the review's first event contain it. */
 export const reviewRequest = {

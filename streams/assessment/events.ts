@@ -17,8 +17,11 @@ import {
 export const CaptureType = Type.Enum(['dermoscopic', 'macroscopic', 'other'])
 export const FindingType = Type.Enum(['lesion', 'rash', 'patch', 'blemish', 'other'])
 
-/** `inline`: the request contains the images. `slot`: the client uploads them afterwards. */
-export const SubmissionMode = Type.Enum(['inline', 'slot'])
+/**
+ * `inline`: the request contains the images. `slot`: the client uploads them afterwards. `collected`: a workflow has
+ * collected them, and they have streams of their own.
+ */
+export const SubmissionMode = Type.Enum(['inline', 'slot', 'collected'])
 export type SubmissionMode = Static<typeof SubmissionMode>
 
 export const AssessmentStatus = Type.Enum(['awaiting_images', 'processing', 'completed', 'failed'])

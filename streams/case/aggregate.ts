@@ -12,22 +12,32 @@ interface Diagnosis {
 /** The results of one AI review, by lesion number. */
 type Analysis = ReadonlyMap<number, Diagnosis>
 
+type Assignment = Extract<CaseEvent, { type: 'CaseAssessmentAssigned' }>['data']
+
 export type CaseState =
   | { readonly status: 'absent' }
   | ({
-      readonly status: 'open'
+      readonly status: 'open' | 'closed'
       readonly updatedAt: string
+      /** The assessment that a workflow instance requested, if no assessment opened the case. */
+      readonly assigned: Assignment | null
       /** By AI review. */
       readonly analyses: ReadonlyMap<string, Analysis>
     } & Opened)
 
-type OpenCase = Extract<CaseState, { status: 'open' }>
+export type ExistingCase = Exclude<CaseState, { status: 'absent' }>
 
 function evolve(state: CaseState, event: CaseEvent): CaseState {
   if (event.type === 'CaseOpened')
-    return { status: 'open', ...event.data, updatedAt: event.data.openedAt, analyses: new Map() }
+    return { status: 'open', ...event.data, updatedAt: event.data.openedAt, assigned: null, analyses: new Map() }
   if (state.status === 'absent') return state
   switch (event.type) {
+    case 'CaseAssessmentAssigned': {
+      const { assessmentId, assignedAt } = event.data
+      return { ...state, assessmentId, assigned: event.data, updatedAt: assignedAt }
+    }
+    case 'CaseClosed':
+      return { ...state, status: 'closed', updatedAt: event.data.closedAt }
     case 'CaseFindingRecorded':
       return { ...state, updatedAt: event.data.recordedAt }
     case 'CaseDiagnosisRecorded':
@@ -38,11 +48,11 @@ function evolve(state: CaseState, event: CaseEvent): CaseState {
 }
 
 function withDiagnosis(
-  state: OpenCase,
+  state: ExistingCase,
   of: Omit<Diagnosis, 'status'> & { readonly aiReviewId: string; readonly lesionNumber: number },
   status: DiagnosisStatus,
   updatedAt: string,
-): OpenCase {
+): ExistingCase {
   const { aiReviewId, lesionNumber, diagnosisId, findingId } = of
   const analysis = new Map(state.analyses.get(aiReviewId)).set(lesionNumber, { diagnosisId, findingId, status })
   return { ...state, updatedAt, analyses: new Map(state.analyses).set(aiReviewId, analysis) }

@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Coordinates } from '../ai-review/events.ts'
+import { FindingType } from '../assessment/events.ts'
 import { defineEvent, Phi, type EventOf } from '../store/schema.ts'
 import { CodedTerm, Count, Fingerprint, Id, Instant, Nullable, OrgId } from '../types.ts'
 
@@ -21,6 +22,9 @@ const found = {
   recordedAt: Instant,
 }
 
+/** Version 1 of `CaseOpened` had no workflow. */
+const openedUpcasters = { 1: (data: unknown) => ({ ...Object(data), workflow: null }) }
+
 export const caseEvents = {
   CaseOpened: defineEvent(
     'CaseOpened',
@@ -34,11 +38,33 @@ export const caseEvents = {
       externalReference: Phi(Nullable(Type.String())),
       clinicalContext: Phi(Nullable(Type.Record(Type.String(), Type.Unknown()))),
       customFields: Phi(Nullable(Type.Record(Type.String(), Type.String()))),
+      /** The instance that starts with the case. */
+      workflow: Nullable(
+        Type.Object({
+          workflowInstanceId: Id,
+          workflowDefinitionId: Id,
+          definitionVersion: Type.Integer({ minimum: 1 }),
+        }),
+      ),
       fingerprint: Fingerprint,
       openedAt: Instant,
     }),
-    { subject: 'patientId' },
+    { subject: 'patientId', version: 2, upcasters: openedUpcasters },
   ),
+  /** A workflow instance needs an assessment of the case. The event has everything for the first event of that one. */
+  CaseAssessmentAssigned: defineEvent(
+    'CaseAssessmentAssigned',
+    Type.Object({
+      caseId: Id,
+      assessmentId: Id,
+      workflowInstanceId: Id,
+      productId: Id,
+      findingType: FindingType,
+      imageIds: Type.Array(Id),
+      assignedAt: Instant,
+    }),
+  ),
+  CaseClosed: defineEvent('CaseClosed', Type.Object({ caseId: Id, patientId: Id, closedAt: Instant })),
   /** A lesion that an AI review of the case found. It has codes and anonymous ids: no PHI. */
   CaseFindingRecorded: defineEvent(
     'CaseFindingRecorded',

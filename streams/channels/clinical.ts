@@ -1,3 +1,4 @@
+import { Type } from 'typebox'
 import { defineEvent, type EventOf } from '../store/schema.ts'
 import { Count, Id, Instant, Nullable } from '../types.ts'
 import { defineChannelStream, publicData } from './channel.ts'
@@ -29,8 +30,16 @@ export const clinicalChannelStream = defineChannelStream({
         product_id: Nullable(Id),
         /** Null for a case that a client opened. */
         assessment_id: Nullable(Id),
+        /** Present if a workflow instance starts with the case. */
+        workflow_instance_id: Type.Optional(Id),
+        workflow_definition_id: Type.Optional(Id),
+        workflow_definition_version: Type.Optional(Type.Integer({ minimum: 1 })),
         opened_at: Instant,
       }),
+    ),
+    caseClosed: defineEvent(
+      'clinical.case.closed',
+      publicData({ org_id: Id, case_id: Id, patient_id: Id, closed_at: Instant }),
     ),
     findingRecorded: defineEvent(
       'clinical.finding.recorded',

@@ -82,7 +82,7 @@ export function createCodec(catalogue: Catalogue, vault: KeyVault, signingKey: U
         events.map(async (event, index) => {
           const entry = entryFor(catalogue, event.type, stream)
           const plain = plainData(entry, event)
-          const orgId = keyOrganisationOf(entry.definition, context.orgId)
+          const orgId = keyOrganisationOf(entry.definition, context.orgId, plain)
           const protectedData = await protect(entry, vault, plain, orgId, stream)
           const head = {
             id: eventIdOf(context.commandId, index),

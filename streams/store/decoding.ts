@@ -65,7 +65,7 @@ export function decodeWith(catalogue: Catalogue, vault: KeyVault, signer: Signer
     const subject = entry.definition.subject
     if (subject === undefined || !Object.values(data).some(isSealed)) return finish(data)
     const subjectId = data[subject]
-    const orgId = keyOrganisationOf(entry.definition, metadata.orgId)
+    const orgId = keyOrganisationOf(entry.definition, metadata.orgId, data)
     if (typeof subjectId !== 'string' || orgId === undefined) throw new UndecodableEventError(head, 'malformed')
     const cached = vault.cachedSubjectKey?.(orgId, subjectId)
     if (cached !== undefined) return finish(opened(head, data, cached))

@@ -7,6 +7,7 @@ import {
 } from './appending.ts'
 import type { Catalogue } from './catalogue.ts'
 import { createCodec, type Codec, type EncodedAppend, type RawEvent } from './codec.ts'
+import type { StoredEvent } from './decoding.ts'
 import { connectEventStore, type EventStoreConnection } from './connection.ts'
 import {
   type StoreLogger,
@@ -32,7 +33,13 @@ import type { CommandContext } from '../../platform/kit/tenants.ts'
 import { newestOf, placesBackwards, type HeadQuestion } from './log-head.ts'
 import { readLogPiece, type LogBatch, type LogRead } from './log-reading.ts'
 import type { KeyVault } from '../../platform/kit/key-vault.ts'
-import { openRawLogSubscription, openRawStreamSubscription, type ReadDirection, type StreamPlace } from './raw-calls.ts'
+import {
+  openRawLogSubscription,
+  openRawStreamSubscription,
+  type ReadDirection,
+  type StreamPlace,
+  type StreamRange,
+} from './raw-calls.ts'
 import { readRawStream, type ReadTiming } from './reading.ts'
 import { StateCache } from './state-cache.ts'
 import { mergeMetadata, readMetadata, type StreamMetadata } from './stream-metadata.ts'
@@ -213,6 +220,15 @@ export class EventStore {
     }
     if (isWhole && next === 0n && isHiding(await this.readMetadata(stream)))
       throw new StreamTruncatedError(stream, next)
+  }
+
+  /**
+   * Events of a stream of another writer, as they are stored. Nothing is checked, decrypted or converted. None if the
+   * stream does not exist.
+   */
+  readUnsigned(stream: string, range: StreamRange): AsyncGenerator<StoredEvent, void, undefined> {
+    this.#refuseWhenClosed()
+    return readRawStream(this.#connection.commands, stream, range, this.#readTiming)
   }
 
   /** The newest event of a stream; undefined if there is none. */

@@ -6,6 +6,9 @@ export function Phi<Schema extends TSchema>(schema: Schema) {
   return Type.Unsafe<Static<Schema> | null>({ ...schema, phi: true })
 }
 
+export const KeyOwner = Type.Enum(['organisation', 'platform'])
+export type KeyOwner = Static<typeof KeyOwner>
+
 /** One event type in its current stored form. */
 export interface EventDefinition<Name extends string = string, Schema extends TSchema = TSchema> {
   readonly type: Name
@@ -14,8 +17,11 @@ export interface EventDefinition<Name extends string = string, Schema extends TS
   readonly version: number
   /** Member of the data that names the subject (a patient id) whose key encrypts the PHI members. */
   readonly subject?: string
-  /** Owner of the subject's key: the organisation of the event's metadata (default), or the platform. */
-  readonly keyOwner?: 'organisation' | 'platform'
+  /**
+   * Owner of the subject's key: the organisation of the event's metadata (default), or the platform. If the subjects of
+   * a type have different owners, a member of the data names the owner.
+   */
+  readonly keyOwner?: KeyOwner | { readonly member: string }
   /** `upcasters[n]` turns data of version n into data of version n + 1. Pure. */
   readonly upcasters?: Readonly<Record<number, (data: unknown) => unknown>>
 }
@@ -40,6 +46,11 @@ export type EventOf<Definitions extends Readonly<Record<string, EventDefinition>
 }[keyof Definitions]
 
 /** The organisation under which the vault keeps the key of an event's subject. */
-export function keyOrganisationOf({ keyOwner }: EventDefinition, orgId: string | undefined): string | undefined {
-  return keyOwner === 'platform' ? noOrganisation : orgId
+export function keyOrganisationOf(
+  { keyOwner }: EventDefinition,
+  orgId: string | undefined,
+  data: Readonly<Record<string, unknown>>,
+): string | undefined {
+  const owner = typeof keyOwner === 'object' ? data[keyOwner.member] : keyOwner
+  return owner === 'platform' ? noOrganisation : orgId
 }

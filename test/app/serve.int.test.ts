@@ -225,6 +225,20 @@ test.concurrent('in production the mock of the identity provider stops the start
   ])
 })
 
+test.concurrent('in production a missing mail server stops the start', async () => {
+  const { code, stdout, stderr } = await outcome(['serve', '--role', 'processor'], {
+    ...settings,
+    IDP_MODE: 'keycloak',
+    ...keycloakEnv('http://127.0.0.1:1'),
+    APP_ENV: 'production',
+  })
+  expect([code, stdout, stderr]).toEqual([
+    1,
+    '',
+    expect.stringMatching(/^platform: configuration: SMTP_URL and SMTP_FROM, or MAIL_TRANSPORT=ses, must be set/),
+  ])
+})
+
 test.concurrent('in production a provider simulator behind PROVIDER_BASE_URL stops the start', async () => {
   const simulator = await startProvider({
     dataDir: join(folder, 'provider'),
@@ -240,6 +254,8 @@ test.concurrent('in production a provider simulator behind PROVIDER_BASE_URL sto
       ...keycloakEnv('http://127.0.0.1:1'),
       APP_ENV: 'production',
       PROVIDER_BASE_URL: simulator.url,
+      SMTP_URL: 'smtp://127.0.0.1:1',
+      SMTP_FROM: 'no-reply@clinic.test',
     })
     expect([code, stdout.includes('is ready'), stderr]).toEqual([
       1,

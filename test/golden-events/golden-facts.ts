@@ -1,3 +1,4 @@
+import { aiReviewAccesses } from '../../streams/ai-review-access/aggregate.ts'
 import { aiReviewSlots } from '../../streams/ai-review-slot/aggregate.ts'
 import { aiReviews } from '../../streams/ai-review/aggregate.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
@@ -7,9 +8,13 @@ import { consentTypes } from '../../streams/consent-type/aggregate.ts'
 import { consents } from '../../streams/consent/aggregate.ts'
 import { humanReviewPolicies } from '../../streams/human-review-policy/aggregate.ts'
 import { humanReviewTasks } from '../../streams/human-review-task/aggregate.ts'
+import { foreignEvents } from '../../streams/foreign-event/aggregate.ts'
 import { images } from '../../streams/image/aggregate.ts'
+import { notifications } from '../../streams/notification/aggregate.ts'
 import { notificationPreferences } from '../../streams/notification-preferences/aggregate.ts'
+import { notificationQueueRequests } from '../../streams/notification-queue-request/aggregate.ts'
 import { notificationSubscriptions } from '../../streams/notification-subscription/aggregate.ts'
+import { notificationTemplates } from '../../streams/notification-template/aggregate.ts'
 import { oauthClients } from '../../streams/oauth-client/aggregate.ts'
 import { oauthScopes } from '../../streams/oauth-scope/aggregate.ts'
 import { organisationRoles } from '../../streams/organisation-roles/aggregate.ts'
@@ -22,7 +27,9 @@ import { users } from '../../streams/user/aggregate.ts'
 import { webhookDeliveries } from '../../streams/webhook-delivery/aggregate.ts'
 import { webhookRecoveries } from '../../streams/webhook-recovery/aggregate.ts'
 import { webhookSubscriptions } from '../../streams/webhook-subscriptions/aggregate.ts'
-import { givenImages, reviewFact, slotFact } from '../streams/ai-review-facts.ts'
+import { workflowDefinitions } from '../../streams/workflow-definition/aggregate.ts'
+import { workflowInstances } from '../../streams/workflow-instance/aggregate.ts'
+import { accessFact, givenImages, reviewFact, slotFact } from '../streams/ai-review-facts.ts'
 import {
   assessmentPublicFact,
   clinicalPublicFact,
@@ -32,16 +39,26 @@ import {
 } from '../streams/channel-facts.ts'
 import * as facts from '../streams/facts.ts'
 import { policyFact, taskFact, taskId } from '../streams/human-review-facts.ts'
+import { foreignFact, foreignRecord } from '../streams/foreign-facts.ts'
 import { imageFact, ownImage } from '../streams/image-facts.ts'
+import {
+  notificationFact,
+  notificationIds,
+  notificationPublicFact,
+  queueRequestFact,
+} from '../streams/notification-facts.ts'
 import { preferencesFact, ruleFact, settingIds, suppressionFact } from '../streams/notification-settings-facts.ts'
+import { ownTemplate, templateFact } from '../streams/notification-template-facts.ts'
 import { completeUser, permissionFact, roleFact, userFact, userIds, usersPublicFact } from '../streams/user-facts.ts'
 import { deliveryFact, recovery, recoveryFact, subscriptionFact } from '../streams/webhook-facts.ts'
+import { definitionFact, instanceFact, lesionSteps, workflowPublicFact } from '../streams/workflow-facts.ts'
 
 const { ids } = facts
 
 /** The streams of the story in `facts.ts`. A channel has one stream, which is its category. */
 const ownedStreams = [
   aiReviews.of(ids.org, ids.review),
+  aiReviewAccesses.of(ids.org, ids.review),
   aiReviewSlots.of(ids.org, ids.case, ids.product),
   assessments.of(ids.org, ids.assessment),
   cases.of(ids.org, ids.case),
@@ -49,9 +66,13 @@ const ownedStreams = [
   consents.of(ids.org, ids.patient),
   humanReviewPolicies.of(ids.org),
   humanReviewTasks.of(ids.org, taskId),
+  foreignEvents.of(foreignRecord),
   images.of(ids.org, ownImage),
+  notifications.of(ids.org, notificationIds.notification),
   notificationPreferences.of(userIds.user),
+  notificationQueueRequests.of(ids.org, notificationIds.queueRequest),
   notificationSubscriptions.of(ids.org, settingIds.rule),
+  notificationTemplates.of(ids.org, ownTemplate),
   oauthClients.of(ids.client),
   oauthScopes.of(),
   organisationRoles.of(ids.org),
@@ -64,6 +85,8 @@ const ownedStreams = [
   webhookDeliveries.of(ids.org, ids.delivery),
   webhookRecoveries.of(ids.org, recovery),
   webhookSubscriptions.of(ids.org),
+  workflowDefinitions.of(ids.org, ids.workflowDefinition),
+  workflowInstances.of(ids.org, ids.workflowInstance),
 ].map(({ stream }) => stream)
 
 /** The data of an event of each type, as the tests of that type use it. PHI members are not null. */
@@ -78,9 +101,15 @@ const dataOfTypes = new Map<string, object>(
     facts.projectionFact,
     facts.reservationFact,
     facts.scopeFact,
+    foreignFact,
     imageFact,
     policyFact,
     taskFact,
+    notificationFact,
+    notificationPublicFact,
+    queueRequestFact,
+    templateFact,
+    accessFact,
     slotFact,
     reviewFact,
     deliveryFact,
@@ -98,12 +127,31 @@ const dataOfTypes = new Map<string, object>(
     roleFact,
     userFact,
     usersPublicFact,
+    definitionFact,
+    instanceFact,
+    workflowPublicFact,
   ].flatMap(({ usual }) => Object.entries(usual)),
 )
 for (const { type, data } of [
-  facts.caseFact('CaseOpened', { customFields: { ward: 'canary-field' } }),
+  facts.caseFact('CaseOpened', {
+    customFields: { ward: 'canary-field' },
+    workflow: {
+      workflowInstanceId: ids.workflowInstance,
+      workflowDefinitionId: ids.workflowDefinition,
+      definitionVersion: 1,
+    },
+  }),
+  // Conditions and values keep the order in which they were given.
+  definitionFact('WorkflowDefinitionPublished', {
+    steps: lesionSteps.map((given) =>
+      given.kind === 'output'
+        ? { ...given, config: { values: { age: 'intake.answers.age' } } }
+        : { ...given, next: given.next.map(({ step_id }) => ({ step_id })) },
+    ),
+  }),
   slotFact('AiReviewSlotClaimed', givenImages),
   reviewFact('AiReviewRequested', givenImages),
+  reviewFact('AiReviewStarted', { addresses: givenImages.addresses }),
   completeUser,
   userFact('UserChanged', { patientAccount: completeUser.data.patientAccount }),
 ])

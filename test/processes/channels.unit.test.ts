@@ -17,6 +17,7 @@ import { FailureCode } from '../../streams/assessment/events.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
 import { cases } from '../../streams/case/aggregate.ts'
 import { catalogue } from '../../streams/catalogue.ts'
+import { channelStreams } from '../../streams/channels/channel-streams.ts'
 import { consents } from '../../streams/consent/aggregate.ts'
 import { patients } from '../../streams/patient/aggregate.ts'
 import { evolved, type DomainEvent, type Fold, type Loaded, type RecordedEvent } from '../../streams/store/events.ts'
@@ -336,6 +337,27 @@ describe('the channel of clinical records', () => {
       { case_id: ids.case, patient_id: ids.patient, product_id: null, assessment_id: null, opened_at: at(0) },
     ],
     [
+      'clinical.case.opened',
+      caseFact('CaseOpened', {
+        workflow: {
+          workflowInstanceId: ids.workflowInstance,
+          workflowDefinitionId: ids.workflowDefinition,
+          definitionVersion: 3,
+        },
+      }),
+      {
+        case_id: ids.case,
+        patient_id: ids.patient,
+        product_id: ids.product,
+        assessment_id: ids.assessment,
+        workflow_instance_id: ids.workflowInstance,
+        workflow_definition_id: ids.workflowDefinition,
+        workflow_definition_version: 3,
+        opened_at: at(0),
+      },
+    ],
+    ['clinical.case.closed', caseFact('CaseClosed'), { case_id: ids.case, patient_id: ids.patient, closed_at: at(40) }],
+    [
       'clinical.finding.recorded',
       caseFact('CaseFindingRecorded'),
       {
@@ -422,4 +444,8 @@ describe('the registry of channels', () => {
     }
     expect(new Set(channels.map(({ stream }) => stream)).size).toBe(channels.length)
   })
+})
+
+it('rules of notifications see the events of every channel', () => {
+  expect(new Set(channelStreams.map(({ name }) => name))).toEqual(new Set(channels.map(({ stream }) => stream)))
 })

@@ -7,13 +7,20 @@ const projectors = [...readModels, ...processes.map(({ list }) => list)]
 
 /** Categories of streams that create or select rows, but whose revision is in no row. */
 const sources: Readonly<Record<string, readonly string[]>> = {
+  // An erasure clears addresses.
+  notifications: ['user'],
   // A role has a revision of its own in the stream that all roles of an organisation share.
   users: ['role'],
   webhook_deliveries: ['assessment', 'webhook_subscriptions'],
 }
 
-/** A client of the platform belongs to no organisation, and a scope or a user to no organisation ever. */
+/**
+ * Clients of the platform and defaults of the platform belong to no organisation. Scopes and users never belong to one.
+ */
 const owned: Readonly<Record<string, object>> = {
+  notification_settings: { org_id: { type: 'uuid', nullable: true }, stream_revision: 'bigint' },
+  notification_templates: { org_id: { type: 'uuid', nullable: true }, stream_revision: 'bigint' },
+  foreign_events: { channel: 'text', stream_revision: 'bigint' },
   oauth_clients: { org_id: { type: 'uuid', nullable: true }, stream_revision: 'bigint' },
   oauth_scopes: { service_id: 'text' },
   users: { user_id: 'uuid', stream_revision: 'bigint' },

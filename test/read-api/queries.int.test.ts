@@ -11,8 +11,12 @@ import * as auth from '../../read-api/auth/queries.ts'
 import * as clinical from '../../read-api/clinical/queries.ts'
 import * as consent from '../../read-api/consent/queries.ts'
 import * as imageQueries from '../../read-api/images/queries.ts'
+import * as settings from '../../read-api/notifications/setting-queries.ts'
+import * as templates from '../../read-api/notifications/template-queries.ts'
+import * as notificationQueries from '../../read-api/notifications/queries.ts'
 import * as userQueries from '../../read-api/users/queries.ts'
 import * as webhooks from '../../read-api/webhooks/queries.ts'
+import * as workflows from '../../read-api/workflows/queries.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
 import { cases } from '../../streams/case/aggregate.ts'
 import { consentTypes } from '../../streams/consent-type/aggregate.ts'
@@ -20,6 +24,8 @@ import { images } from '../../streams/image/aggregate.ts'
 import { oauthClients } from '../../streams/oauth-client/aggregate.ts'
 import { patients } from '../../streams/patient/aggregate.ts'
 import { users } from '../../streams/user/aggregate.ts'
+import { workflowDefinitions } from '../../streams/workflow-definition/aggregate.ts'
+import { workflowInstances } from '../../streams/workflow-instance/aggregate.ts'
 import type { GivenEvent } from '../support/given-projector.ts'
 import { reviewFact } from '../streams/ai-review-facts.ts'
 import {
@@ -33,8 +39,12 @@ import {
   patientFact,
 } from '../streams/facts.ts'
 import { imageFact, ownImage } from '../streams/image-facts.ts'
-import { ofRoles, ofUser, roleFact, userFact, userIds } from '../streams/user-facts.ts'
+import { preferencesFact, ruleFact, settingIds, suppressionFact } from '../streams/notification-settings-facts.ts'
+import { ofTemplate, ownTemplate, templateFact } from '../streams/notification-template-facts.ts'
+import { notificationFact, ownNotification, notificationIds } from '../streams/notification-facts.ts'
+import { ofRoles, ofUser, patientAccount, roleFact, userFact, userIds } from '../streams/user-facts.ts'
 import { deliveryFact, subscriptionFact } from '../streams/webhook-facts.ts'
+import { definitionFact, instanceFact } from '../streams/workflow-facts.ts'
 import { openReadTables, org, otherOrg, problemOf, type ReadTables } from './read-tables.ts'
 
 const numbered = (group: string, number: number) => `00000000-0000-4000-9${group}00-${String(number).padStart(12, '0')}`
@@ -74,6 +84,63 @@ const manyUsers = each((number) => {
     ofRoles(roleFact('MembershipRoleAssigned', of)),
     { ...userFact('UserCreated', { userId, externalId: userId, createdAt: paired(number) }), stream },
     { ...userFact('UserMembershipAdded', of), stream },
+  ]
+}).flat()
+
+const manyTemplates = each((number) => {
+  const templateId = numbered('0', number)
+  const fact = templateFact('NotificationTemplateCreated', { templateId, locale: `x-${number}` })
+  return { ...fact, stream: `template ${number}` }
+})
+
+/** All have failed. */
+const manyNotifications = each((number) => {
+  const notificationId = numbered('9', number)
+  const attemptId = numbered('0', number)
+  const ended = { attemptId, attempt: 1, response: null, latencyMs: 1 }
+  return [
+    notificationFact('NotificationCreated', { notificationId, createdAt: paired(number) }),
+    notificationFact('NotificationAttemptStarted', { notificationId, attemptId }),
+    notificationFact('NotificationFailed', { notificationId, ended, failedAt: paired(number) }),
+  ].map((event) => ({ ...event, stream: `notification-${number}` }))
+}).flat()
+
+const manySettings = each((number) => [
+  {
+    ...ruleFact('NotificationSubscriptionCreated', {
+      subscriptionId: numbered('1', number),
+      createdAt: paired(number),
+    }),
+    stream: `rule ${number}`,
+  },
+  {
+    ...suppressionFact('SuppressionAdded', { suppressionId: numbered('2', number), addedAt: paired(number) }),
+    stream: `suppression ${number}`,
+  },
+]).flat()
+
+/** Definitions, and an instance of each. The first instance waits at a step and has an output. */
+const manyWorkflows = each((number) => {
+  const [workflowDefinitionId, workflowInstanceId] = [numbered('0', number), numbered('5', number)]
+  const published = definitionFact('WorkflowDefinitionPublished', {
+    workflowDefinitionId,
+    name: `workflow ${number}`,
+    publishedAt: paired(number),
+  })
+  const started = instanceFact('WorkflowInstanceStarted', {
+    workflowDefinitionId,
+    workflowInstanceId,
+    caseId: numbered('5', number % 2),
+    startedAt: paired(number),
+  })
+  const waiting = [
+    instanceFact('WorkflowStepAdvanced', { workflowInstanceId }),
+    instanceFact('WorkflowStepParked', { workflowInstanceId }),
+  ]
+  const { stream } = workflowInstances.of(ids.org, workflowInstanceId)
+  return [
+    { ...published, stream: workflowDefinitions.of(ids.org, workflowDefinitionId).stream },
+    ...[started, ...(number === 0 ? waiting : [])].map((event) => ({ ...event, stream })),
   ]
 }).flat()
 
@@ -198,12 +265,22 @@ const events: GivenEvent[] = [
   })),
   ofRoles(roleFact('RoleCreated')),
   ofRoles(roleFact('MembershipRoleAssigned')),
-  ofUser(userFact('UserCreated')),
+  ofUser(userFact('UserCreated', { patientAccount: patientAccount(ids.patient) })),
   ofUser(userFact('UserMembershipAdded')),
+  ofTemplate(templateFact('NotificationTemplateCreated')),
+  ...manyTemplates,
+  { ...ruleFact('NotificationSubscriptionCreated'), stream: 'rule' },
+  { ...suppressionFact('SuppressionAdded'), stream: 'suppression' },
+  { ...preferencesFact('NotificationPreferencesSet'), stream: 'preferences' },
+  ...manySettings,
   ...manyRoles,
   ...manyUsers,
+  ...manyWorkflows,
   { ...consentFact('ConsentRecorded'), stream: 'consent' },
   ...manyDecisions,
+  ownNotification(notificationFact('NotificationCreated')),
+  ownNotification(notificationFact('NotificationQueued')),
+  ...manyNotifications,
 ]
 
 let tables: ReadTables
@@ -223,9 +300,19 @@ const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> 
   getUser: (tenant) => userQueries.getUser(pool, tenant, userIds.user),
   getUserByExternalId: (tenant) =>
     userQueries.getUserByExternalId(pool, tenant, userFact('UserCreated').data.externalId),
+  getUserOfPatient: (tenant) => userQueries.getUserOfPatient(pool, tenant, ids.patient),
   listUsers: (tenant) => userQueries.listUsers(pool, tenant, { roleId: userIds.role }, first),
   getRole: (tenant) => userQueries.getRole(pool, tenant, userIds.role),
   listRoles: (tenant) => userQueries.listRoles(pool, tenant, first),
+  listNotificationSubscriptions: (tenant) =>
+    settings.listNotificationSubscriptions(pool, tenant, { isOwnOnly: false }, first),
+  getNotificationSubscription: (tenant) => settings.getNotificationSubscription(pool, tenant, settingIds.rule),
+  listSuppressions: (tenant) => settings.listSuppressions(pool, tenant, { isOwnOnly: false }, first),
+  getSuppression: (tenant) => settings.getSuppression(pool, tenant, settingIds.suppression),
+  getPreferences: (tenant) => settings.getPreferences(pool, tenant, userIds.user),
+  listTemplates: (tenant) => templates.listTemplates(pool, tenant, {}, first),
+  listTemplateVariants: (tenant) => templates.listTemplateVariants(pool, tenant, 'assessment.completed'),
+  getTemplate: (tenant) => templates.getTemplate(pool, tenant, ownTemplate),
   getAssessment: (tenant) => assessmentRoutes.getAssessment(pool, tenant, ids.assessment),
   getPatient: (tenant) => clinical.getPatient(pool, tenant, ids.patient),
   listPatients: (tenant) => clinical.listPatients(pool, tenant, 'nhs|canary-9434765919', first),
@@ -246,6 +333,19 @@ const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> 
   listDecisions: (tenant) => consent.listDecisions(pool, tenant, ids.patient, { page: first }),
   getDecisionWithLocale: (tenant) => consent.getDecisionWithLocale(pool, tenant, ids.patient, ids.consent),
   getDecision: (tenant) => consent.getDecision(pool, tenant, ids.patient, ids.consent),
+  listNotifications: (tenant) => notificationQueries.listNotifications(pool, tenant, {}, first),
+  getNotification: (tenant) => notificationQueries.getNotification(pool, tenant, notificationIds.notification),
+  listFailures: (tenant) => notificationQueries.listFailures(pool, tenant, at(0), first),
+  listFailuresOfClass: (tenant) =>
+    notificationQueries.listFailuresOfClass(pool, tenant, { errorCode: 'provider_4xx', since: at(0) }, 50),
+  listStuck: (tenant) =>
+    notificationQueries.listStuck(pool, tenant, { dueBefore: new Date(at(60)), now: new Date(at(60)) }, 50),
+  listInboxEntries: (tenant) => notificationQueries.listInboxEntries(pool, tenant, { eventId: ids.event }, first),
+  getWorkflowDefinition: (tenant) => workflows.getWorkflowDefinition(pool, tenant, numbered('0', 0)),
+  getWorkflowVersion: (tenant) => workflows.getWorkflowVersion(pool, tenant, numbered('0', 0), 1),
+  listWorkflowDefinitions: (tenant) => workflows.listWorkflowDefinitions(pool, tenant, first),
+  getWorkflowInstance: (tenant) => workflows.getWorkflowInstance(pool, tenant, numbered('5', 0)),
+  listWorkflowInstances: (tenant) => workflows.listWorkflowInstances(pool, tenant, {}, first),
   listReviews: (tenant) => reviews.listReviews(pool, tenant, {}, first),
   getReview: (tenant) => reviews.getReview(pool, tenant, ids.review),
   listSubscriptions: (tenant) => webhooks.listSubscriptions(pool, tenant, first),
@@ -321,6 +421,8 @@ describe('one record', () => {
       productId: ids.product,
       externalReference: 'canary-reference',
       openedAt: at(0),
+      status: 'open',
+      workflowInstanceId: null,
       updatedAt: at(20),
     }
     expect(await clinical.getCase(pool, org, ids.case)).toEqual({ ...opened, streamRevision: '3' })
@@ -328,7 +430,13 @@ describe('one record', () => {
 
   it('of an image contains the declared and the stored data, for images of assessments and single images', async () => {
     const { key: objectKey, sha256, bytes } = imageFact('ImageReceived').data.object
-    const common = { orgId: ids.org, caseId: ids.case, patientId: ids.patient, bodySiteId: ids.bodySite }
+    const common = {
+      orgId: ids.org,
+      caseId: ids.case,
+      patientId: ids.patient,
+      isCollected: false,
+      bodySiteId: ids.bodySite,
+    }
     expect(await imageQueries.getImage(pool, org, ownImage.toUpperCase())).toEqual({
       ...common,
       imageId: ownImage,
@@ -455,6 +563,24 @@ const lists: Readonly<Record<string, { readonly list: List; readonly size: numbe
     list: listOf((after, fetch) => userQueries.listUsers(pool, org, {}, { after, fetch }), userQueries.placeOfUser),
     size: count + 1,
   },
+  rules: {
+    list: listOf(
+      (after, fetch) => settings.listNotificationSubscriptions(pool, org, { isOwnOnly: true }, { after, fetch }),
+      settings.placeOfRule,
+    ),
+    size: count + 1,
+  },
+  suppressions: {
+    list: listOf(
+      (after, fetch) => settings.listSuppressions(pool, org, { isOwnOnly: false }, { after, fetch }),
+      settings.placeOfSuppression,
+    ),
+    size: count + 1,
+  },
+  templates: {
+    list: listOf((after, fetch) => templates.listTemplates(pool, org, {}, { after, fetch }), templates.placeOfTemplate),
+    size: count + 1,
+  },
   roles: {
     list: listOf((after, fetch) => userQueries.listRoles(pool, org, { after, fetch }), userQueries.placeOfRole),
     size: count + 1,
@@ -549,6 +675,49 @@ const lists: Readonly<Record<string, { readonly list: List; readonly size: numbe
     ),
     size: count - 1,
   },
+  notifications: {
+    list: listOf(
+      (after, fetch) => notificationQueries.listNotifications(pool, org, {}, { after, fetch }),
+      notificationQueries.placeOfNotification,
+    ),
+    size: count + 1,
+  },
+  'failed notifications': {
+    list: listOf(
+      (after, fetch) => notificationQueries.listFailures(pool, org, at(0), { after, fetch }),
+      notificationQueries.placeOfFailure,
+    ),
+    size: count,
+  },
+  'the event inbox': {
+    list: listOf(
+      (after, fetch) => notificationQueries.listInboxEntries(pool, org, {}, { after, fetch }),
+      notificationQueries.placeOfInboxEntry,
+    ),
+    size: count + 1,
+  },
+  'workflow definitions': {
+    list: listOf(
+      (after, fetch) => workflows.listWorkflowDefinitions(pool, org, { after, fetch }),
+      workflows.placeOfDefinition,
+    ),
+    size: count,
+  },
+  'workflow instances': {
+    list: listOf(
+      (after, fetch) => workflows.listWorkflowInstances(pool, org, {}, { after, fetch }),
+      workflows.placeOfInstance,
+    ),
+    size: count,
+  },
+  'workflow instances of a case in a state': {
+    list: listOf(
+      (after, fetch) =>
+        workflows.listWorkflowInstances(pool, org, { caseId: numbered('5', 0), state: 'running' }, { after, fetch }),
+      workflows.placeOfInstance,
+    ),
+    size: 3,
+  },
   reviews: {
     list: listOf((after, fetch) => reviews.listReviews(pool, org, {}, { after, fetch }), reviews.placeOfReview),
     size: count + 1,
@@ -602,6 +771,19 @@ describe('filters of the images', () => {
       { caseId: ids.case, patientId: ids.otherPatient },
     ])
       expect(await idsOf(nothing)).toEqual([])
+  })
+})
+
+describe('a workflow instance', () => {
+  it('has the step that it waits at, from its definition, and the outputs of its steps', async () => {
+    const [waiting, running] = [numbered('5', 0), numbered('5', 1)]
+    expect(await workflows.getWorkflowInstance(pool, org, waiting)).toMatchObject({
+      state: 'parked',
+      parkedStepId: 'intake',
+      parkedStep: { kind: 'collect-questions', config: { questions: expect.any(Array) } },
+      outputs: { intake: instanceFact('WorkflowStepAdvanced').data.output },
+    })
+    expect(await workflows.getWorkflowInstance(pool, org, running)).toMatchObject({ parkedStep: null, outputs: null })
   })
 })
 

@@ -1,3 +1,4 @@
+import type { AiReviewAccessEvent } from '../../streams/ai-review-access/events.ts'
 import type { AiReviewSlotEvent } from '../../streams/ai-review-slot/events.ts'
 import type { AiReviewEvent, Lesion } from '../../streams/ai-review/events.ts'
 import { at, factsOf, hash, ids } from './facts.ts'
@@ -66,13 +67,18 @@ export const slotFact = factsOf<AiReviewSlotEvent>({
     caseId: ids.case,
     productId: ids.product,
     requestEventId: ids.event,
+    request: null,
     answeredAt: at(3),
   },
 })
 
+export const accessFact = factsOf<AiReviewAccessEvent>({
+  AiReviewRawRead: { aiReviewId: ids.review, clientId: ids.client, userId: null, readAt: at(60) },
+})
+
 export const reviewFact = factsOf<AiReviewEvent>({
   AiReviewRequested: { ...reviewRequest, requestedAt: at(2) },
-  AiReviewStarted: { aiReviewId: ids.review, patientId: ids.patient, startedAt: at(3) },
+  AiReviewStarted: { aiReviewId: ids.review, patientId: ids.patient, addresses: null, startedAt: at(3) },
   AiReviewCallAttempted: {
     aiReviewId: ids.review,
     attemptId: ids.attempt,

@@ -151,6 +151,13 @@ export const clinicalPublicFact = factsOf<ClinicalChannelEvent>({
     opened_at: at(0),
     ...envelope('clinical.case.opened', 0),
   },
+  'clinical.case.closed': {
+    ...ofOrg,
+    case_id: ids.case,
+    patient_id: ids.patient,
+    closed_at: at(40),
+    ...envelope('clinical.case.closed', 40),
+  },
   'clinical.finding.recorded': {
     ...ofOrg,
     finding_id: ids.finding,

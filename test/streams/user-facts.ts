@@ -45,6 +45,11 @@ const profile = {
   },
   patientAccount: null,
 }
+/** The link of a patient's user to the clinical record. */
+export function patientAccount(clinicalPatientId: string) {
+  return { id: userIds.profile, clinicalPatientId, contactPreferences: null, createdAt: at(1), updatedAt: at(1) }
+}
+
 const membership = { userId, membershipId, organisationId }
 const product = { ...membership, productAccessId: userIds.productAccess, productId: ids.product }
 const status = { userId, externalId, organisationIds: [organisationId], holdId: userIds.hold }

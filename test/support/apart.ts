@@ -55,13 +55,13 @@ export async function startPlatformApart(
       PORT: String(port),
       BASE_URL: `http://127.0.0.1:${port}`,
     }
-    const { environment, controlSecret } = await startEmbedded(loadConfiguration(given), {
+    const { environment, standIns } = await startEmbedded(loadConfiguration(given), {
       logger,
       stop: servers,
       onLost: () => undefined,
     })
     const shared = { ...environment, MASTER_KEYS: await masterKeys(dataDir), ...given }
-    const { credentials, service } = await prepareClients(shared, controlSecret)
+    const { credentials, service } = await prepareClients(shared, standIns)
     const settings = { ...shared, ...service, PORT: '0' }
     const begin = (role: Role) => startRole(role, settings, (instance) => instances.push(instance))
     const others = Promise.all(['projector', 'projector', 'processor', 'processor'].filter(isRole).map(begin))

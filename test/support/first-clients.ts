@@ -7,6 +7,7 @@ import type { Credentials } from '../../app/credentials-file.ts'
 import { createMasterKeyFile, parseMasterKeys } from '../../platform/vault/master-keys.ts'
 import { openVault } from '../../platform/vault/vault.ts'
 import { catalogue } from '../../streams/catalogue.ts'
+import type { StandIns } from '../../app/embedded.ts'
 import { openEventStore } from '../../streams/store/event-store.ts'
 
 /** The master keys of a data folder, created if missing. */
@@ -22,10 +23,10 @@ export async function masterKeys(dataDir: string): Promise<string> {
  */
 export async function prepareClients(
   env: Environment,
-  controlSecret: string | null = null,
+  standIns?: StandIns,
 ): Promise<{ credentials: Credentials; service: Record<string, string> }> {
   const configuration = loadConfiguration(env)
-  const credentials = await keepCredentials(configuration, controlSecret)
+  const credentials = await keepCredentials(configuration, standIns)
   const { client_id: id, client_secret: secret } = serviceClientOf(credentials)
   const { vaultDatabaseUrl = '', esdbUrl = '' } = configuration
   await ensureDatabase(vaultDatabaseUrl)

@@ -7,15 +7,19 @@ import { listenOnLoopback } from '../../embedded/children/loopback-server.ts'
 import { startObjectStore } from '../../embedded/object-store/start-object-store.ts'
 import { startProvider } from '../../embedded/provider/start-provider.ts'
 import { loadConfiguration, type Configuration } from '../../platform/configuration/configuration.ts'
-import { createEgress, type Egress, type EgressPurpose } from '../../platform/outbound/egress.ts'
+import { createEgress, type Egress } from '../../platform/outbound/egress.ts'
+import type { EgressPurpose } from '../../platform/outbound/exempt-addresses.ts'
 import { createFailpoint } from '../../platform/lifecycle/graceful-stop.ts'
 import { connectObjectStore, type ObjectStore } from '../../platform/storage/object-store.ts'
 import { createCaseLookup } from '../../processes/adapters/case-lookup.ts'
 import { createConsentCheck } from '../../processes/adapters/consent-check.ts'
 import { createMockIdentityProvider } from '../../processes/adapters/mock-identity-provider.ts'
+import { createChatSender } from '../../processes/adapters/chat-sender.ts'
 import { createImageFetch } from '../../processes/adapters/image-fetch.ts'
+import { createMailSender } from '../../processes/adapters/mail-sender.ts'
 import { createPlatformToken } from '../../processes/adapters/platform-token.ts'
 import { createProvider } from '../../processes/adapters/provider.ts'
+import { createRecipientLookup } from '../../processes/adapters/recipient-lookup.ts'
 import { createReviewSupersession } from '../../processes/adapters/review-supersession.ts'
 import { createWebhookSender } from '../../processes/adapters/webhook-sender.ts'
 import { createWebhookSignatures } from '../../processes/adapters/webhook-signatures.ts'
@@ -54,6 +58,9 @@ export function processDependencies(world: DecisionWorld, egress: Egress, object
     signatures: createWebhookSignatures(world.vault),
     subscriptions: createSubscriptionReader(world.store),
     bodies: createDeliveryBodies({ ...world, objects: stored }),
+    recipients: createRecipientLookup(calls, configuration.usersBaseUrl ?? configuration.baseUrl),
+    mails: createMailSender(egress, configuration),
+    chats: createChatSender(egress, configuration, now),
     identityProvider: createMockIdentityProvider(),
     failpoint: createFailpoint({ failpoint: undefined }),
     random: () => 0.5,

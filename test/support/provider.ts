@@ -9,6 +9,8 @@ const ProviderCall = Type.Object({
   imageId: Type.Optional(Type.Integer()),
   sha256: Type.Optional(Type.String()),
   imageType: Type.Optional(Type.String()),
+  deviceManufacturer: Type.Optional(Type.String()),
+  deviceModel: Type.Optional(Type.String()),
   correlationId: Type.Optional(Type.String()),
   checksum: Type.Optional(Type.String()),
   requestingSystem: Type.Optional(Type.String()),

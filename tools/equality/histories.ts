@@ -17,11 +17,16 @@ import {
   type Act,
 } from './clinical-acts.ts'
 import { recordFindings, supersedeDiagnoses } from './finding-acts.ts'
+import { receiveForeignEvent } from './foreign-acts.ts'
 import { declareImage, receiveImage } from './image-acts.ts'
+import { sendNotification } from './notification-acts.ts'
 import { advanceReview, takeSlot } from './review-acts.ts'
+import { changeRule, setPreferences, suppressAddress } from './setting-acts.ts'
 import { Story } from './story.ts'
+import { saveTemplate } from './template-acts.ts'
 import { employUser, keepAccount, registerPermissions, releaseMembership } from './user-acts.ts'
 import { advanceDelivery, changeSubscription, recover, redeliver, subscribe, testSubscription } from './webhook-acts.ts'
+import { runWorkflow } from './workflow-acts.ts'
 
 const acts = {
   registerPatient,
@@ -51,10 +56,17 @@ const acts = {
   receiveImage,
   administerClient,
   registerScopes,
+  saveTemplate,
+  sendNotification,
+  changeRule,
+  setPreferences,
+  suppressAddress,
   employUser,
   keepAccount,
   releaseMembership,
   registerPermissions,
+  receiveForeignEvent,
+  runWorkflow,
 } satisfies Record<string, Act>
 
 /** One attempted act. An act that is impossible at that moment does nothing. */

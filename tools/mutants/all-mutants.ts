@@ -7,8 +7,11 @@ import { processMutants } from './process-mutants.ts'
 import { processRuntimeMutants } from './process-runtime-mutants.ts'
 import { projectionMutants } from './projection-mutants.ts'
 import { securityMutants } from './security-mutants.ts'
+import { settingMutants } from './setting-mutants.ts'
 import { storeMutants } from './store-mutants.ts'
 import { subscriptionMutants } from './subscription-mutants.ts'
+import { userMutants } from './user-mutants.ts'
+import { templateMutants } from './template-mutants.ts'
 import { webhookMutants } from './webhook-mutants.ts'
 
 export const allMutants: readonly Mutant[] = [
@@ -20,7 +23,10 @@ export const allMutants: readonly Mutant[] = [
   ...processRuntimeMutants,
   ...concurrencyKeyMutants,
   ...securityMutants,
+  ...settingMutants,
   ...storeMutants,
   ...subscriptionMutants,
+  ...userMutants,
+  ...templateMutants,
   ...webhookMutants,
 ]

@@ -16,9 +16,11 @@ export const operations = [
   'redeliver',
   'user',
   'promote',
+  'suspend',
   'deactivate',
   'reactivate',
   'leave',
+  'join',
 ] as const
 export type Operation = (typeof operations)[number]
 

@@ -159,6 +159,7 @@ async function startLoad(
     clientId,
     clientSecret,
     orgId,
+    adminSecret: stage.adminSecret,
     log,
     seed,
     users,

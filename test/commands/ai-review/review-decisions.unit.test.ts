@@ -49,7 +49,7 @@ describe('the slot of a case and a product', () => {
 })
 
 describe('starting a review', () => {
-  const command = { patientId: ids.patient, now: new Date(at(3)) }
+  const command = { patientId: ids.patient, addresses: null, now: new Date(at(3)) }
 
   it('is recorded once, also after retries', () => {
     given(aiReviews, requested).when(startReview, command).thenEvents([started])

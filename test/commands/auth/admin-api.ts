@@ -62,6 +62,7 @@ export async function openAdminApi(): Promise<AdminApi> {
   await runner.caughtUp()
   const reads = createReadPositions({ pool, projectors, runner })
   const isCurrent = (name: string) => reads.requireHead((asked) => world.store.head(filter, asked), name, 4_000)
+  const positionOf = (name: string) => reads.storedPosition(name)
   const objects = connectObjectStore({
     endpoint: 'http://127.0.0.1:1',
     region: 'r',
@@ -86,7 +87,7 @@ export async function openAdminApi(): Promise<AdminApi> {
             authRoutes(app, deps)
             authAdminRoutes(app, deps)
             scopeWriteRoutes(app, deps)
-            authReadRoutes(app, { ...world, pool, objects, cursors, isCurrent })
+            authReadRoutes(app, { ...world, pool, objects, cursors, isCurrent, positionOf })
           },
         },
       ],

@@ -131,15 +131,22 @@ describe('PATCH /v1/auth/clients/{id}', () => {
   it('records who changed what, the bootstrap secret as `bootstrap`, and logs each of its uses', async () => {
     const { client_id: id } = await registered()
     await api.call('PATCH', `/clients/${id}`, { scopes: [] }, await api.admin(api.world.orgId))
-    const events: { type: string; by: unknown }[] = []
+    const actor = await api.actor(api.world.orgId, ['auth:admin'])
+    const { body } = await api.call('POST', `/clients/${id}/secrets`, {}, actor)
+    await api.call('DELETE', `/clients/${id}/secrets/${(body as { id: string }).id}`, undefined, actor)
+    await api.call('DELETE', `/clients/${id}`, undefined, actor)
+    const events: { type: string; by: unknown; actor: unknown }[] = []
     for await (const { type, metadata } of api.world.store.readStream(oauthClients.of(id).stream))
-      events.push({ type, by: metadata.clientId })
-    const by = events.at(-1)?.by
-    expect(by).toMatch(/^[0-9a-f-]{36}$/)
+      events.push({ type, by: metadata.clientId, actor: metadata.userId })
+    const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/)
+    const none: unknown = undefined
     expect(events).toEqual([
-      { type: 'OauthClientRegistered', by: 'bootstrap' },
-      { type: 'OauthClientChanged', by },
-      { type: 'OauthClientNarrowed', by },
+      { type: 'OauthClientRegistered', by: 'bootstrap', actor: none },
+      { type: 'OauthClientChanged', by: uuid, actor: none },
+      { type: 'OauthClientNarrowed', by: uuid, actor: none },
+      { type: 'OauthClientSecretAdded', by: uuid, actor: uuid },
+      { type: 'OauthClientSecretRemoved', by: uuid, actor: uuid },
+      { type: 'OauthClientDeleted', by: uuid, actor: uuid },
     ])
     expect(api.logged()).toContain('administrator secret used')
   })

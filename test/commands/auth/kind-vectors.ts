@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { actorContext } from '../../../app/demo/api-client.ts'
+import { unsubscribeUrl } from '../../../commands/notifications/unsubscribe-links.ts'
 import { signReceipt } from '../../../contracts/consent/receipt.ts'
 import { toConsentDecisionRecord } from '../../../contracts/consent/record.ts'
 import { createCursors } from '../../../platform/http/cursors.ts'
@@ -62,6 +63,13 @@ const otherKinds: readonly Vector[] = [
     async (m) => {
       const cursors = createCursors({ key: await m.world.vault.secret('cursor', 'current'), now: m.world.now })
       return cursors.seal({ list: 'cases', orgId: tenantOfFact(m.world.orgId), sort: 'id', filters: {} }, ['a'])
+    },
+  ],
+  [
+    'an unsubscribe token',
+    async (m) => {
+      const user = { userId: m.world.orgId, orgId: m.world.orgId, category: 'marketing', channel: 'email' } as const
+      return ((await unsubscribeUrl(m.world, user)) ?? '').split('=').at(-1) ?? ''
     },
   ],
   ['an actor context, unsigned', (m) => actorContext(m.world.orgId, ['users:admin'])],

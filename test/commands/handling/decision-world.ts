@@ -16,6 +16,9 @@ export interface DecisionWorld extends CommandDependencies {
   readonly orgId: TenantId
   /** Address of the event store, for other clients than the platform. */
   readonly url: string
+  /** Of the vault, for another process. */
+  readonly vaultUrl: string
+  readonly masterKeys: string
   /** A store of another process, with its own cache. */
   readonly otherStore: EventStore
   /** A store of a process of another version, with these events. */
@@ -31,12 +34,12 @@ export interface DecisionWorldOptions {
 
 export async function openDecisionWorld({ hasOwnNode = false }: DecisionWorldOptions = {}): Promise<DecisionWorld> {
   const [node, database] = await Promise.all([hasOwnNode ? embeddedEventStore() : freshEventStore(), freshDatabase()])
-  const masterKeys = parseMasterKeys(`test:${randomBytes(32).toString('base64')}`)
+  const masterKeys = `test:${randomBytes(32).toString('base64')}`
   let passedMs = 0
   // Postgres gives keys their age, so the vault counts from the real time.
   const vault = await openVault({
     url: database.vaultUrl,
-    masterKeys,
+    masterKeys: parseMasterKeys(masterKeys),
     now: () => new Date(Date.now() + passedMs),
   })
   const stores: EventStore[] = []
@@ -53,6 +56,8 @@ export async function openDecisionWorld({ hasOwnNode = false }: DecisionWorldOpt
     otherStore,
     storeOf,
     url: node.url,
+    vaultUrl: database.vaultUrl,
+    masterKeys,
     vault,
     configuration: loadConfiguration({}),
     orgId: tenantOfFact(randomUUID()),

@@ -62,6 +62,22 @@ export async function openSettingsApi(): Promise<SettingsApi> {
   }
 }
 
+/** A template in the default locale, of an organisation or of the platform. */
+export async function givenTemplate(
+  s: SettingsApi,
+  {
+    code,
+    channel,
+    orgId,
+  }: { readonly code: string; readonly channel: 'email' | 'slack'; readonly orgId: string | null },
+): Promise<void> {
+  const content = { category: 'operational', phi: false, bodyTemplate: 'News.' }
+  const subject = channel === 'email' ? { subject: 'News' } : {}
+  const body = { ...content, ...subject, channel, orgId }
+  const { status } = await s.call('PUT', `/admin/templates/${code}`, s.platform, body)
+  if (status !== 201) throw new Error(`the template was answered with ${status}`)
+}
+
 /** On each call another one. */
 export function newAddress(): string {
   return `${randomUUID()}@example.org`

@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { refusalOf } from '../users/write-callers.ts'
-import { idOf, idsIn, openSettingsApi, type Headers, type SettingsApi } from './settings-api.ts'
+import { givenTemplate, idOf, idsIn, openSettingsApi, type Headers, type SettingsApi } from './settings-api.ts'
 
 let s: SettingsApi
 beforeAll(async () => {
   s = await openSettingsApi()
+  for (const code of [rule.templateCode, 'other']) {
+    for (const channel of ['email', 'slack'] as const) await givenTemplate(s, { code, channel, orgId: null })
+  }
 })
 afterAll(() => s.close())
 
@@ -74,6 +77,21 @@ describe('POST /v1/notifications/admin/subscriptions', () => {
     expect(refusalOf(await create({ templateCode: 'Bad Code' }))).toBe('400 validation-failed /templateCode')
     expect(refusalOf(await create({ note: 'x' }))).toBe('400 validation-failed /note')
     expect((await create({ eventType: 'partner.any-thing.v2' })).status).toBe(201)
+  })
+
+  test('refuses a code without a template for the channel of its recipients', async () => {
+    const code = `code-${randomUUID()}`
+    const isUnknown = '400 validation-failed /templateCode'
+    expect(refusalOf(await create({ templateCode: code }))).toBe(isUnknown)
+    await givenTemplate(s, { code, channel: 'email', orgId: s.hospital.orgId })
+    expect(refusalOf(await create({ templateCode: code }))).toBe(isUnknown)
+    await givenTemplate(s, { code, channel: 'email', orgId: s.clinic.orgId })
+    const id = idOf(await create({ templateCode: code }))
+    expect(refusalOf(await create({ templateCode: code, orgId: null }, s.platform))).toBe(isUnknown)
+    const recipientRule = { type: 'slackChannel', channel: 'C0123' }
+    expect(refusalOf(await change(id, { recipientRule }))).toBe(isUnknown)
+    expect(refusalOf(await change(id, { templateCode: 'unknown' }))).toBe(isUnknown)
+    expect((await change(id, { recipientRule, templateCode: 'other' })).status).toBe(200)
   })
 
   test('lets only chat rules react to notifications', async () => {

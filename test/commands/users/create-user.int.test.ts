@@ -25,6 +25,8 @@ let clinicAdmin: Headers
 let hospitalAdmin: Headers
 /** What the next creates of an account fail with. */
 let fault: Error | null = null
+/** The subject of the next accounts, instead of one of their own. */
+let subject: string | null = null
 /** User ids of the accounts that were asked for. */
 let asked: string[] = []
 
@@ -34,7 +36,7 @@ const provider: IdentityProvider = {
   async create(account, signal) {
     asked.push(account.userId)
     if (fault !== null) throw fault
-    return mock.create(account, signal)
+    return subject === null ? mock.create(account, signal) : { externalId: subject }
   },
 }
 
@@ -49,6 +51,7 @@ beforeAll(async () => {
 afterAll(() => api.close())
 beforeEach(() => {
   fault = null
+  subject = null
   asked = []
 })
 
@@ -197,6 +200,16 @@ describe('POST /admin/users', () => {
     const person = newPerson()
     expect(refusalOf(await create(person))).toBe('502 identity-provider-rejected')
     fault = null
+    expect((await create(person)).status).toBe(201)
+  })
+
+  test('a subject that another user has: 502, and the address is free', async () => {
+    subject = randomUUID()
+    expect((await create(newPerson())).status).toBe(201)
+    const person = newPerson()
+    expect(refusalOf(await create(person))).toBe('502 identity-provider-rejected')
+    expect(refusalOf(await one.get(`/v1/admin/users/${asked.at(-1)}`, clinicAdmin))).toBe('404 not-found')
+    subject = null
     expect((await create(person)).status).toBe(201)
   })
 

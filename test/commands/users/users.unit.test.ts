@@ -156,6 +156,7 @@ describe('status', () => {
   test('only a deactivated user is erased', () => {
     const erase = { changedBy, now: new Date(at(50)) }
     given(users, created).when(eraseUser, erase).thenRefused('user-not-deactivated')
+    given(users, created, suspended).when(eraseUser, erase).thenRefused('user-not-deactivated')
     const after = given(users, created, member, deactivated)
       .when(eraseUser, erase)
       .thenEvents([userFact('UserErased')])

@@ -70,6 +70,7 @@ export async function openWebhookApi(): Promise<WebhookApi> {
   await runner.caughtUp()
   const reads = createReadPositions({ pool, projectors, runner })
   const isCurrent = (projector: string) => reads.requireHead((asked) => store.head(filter, asked), projector, 4_000)
+  const positionOf = (name: string) => reads.storedPosition(name)
   const objects = connectObjectStore({
     endpoint: 'http://127.0.0.1:1',
     region: 'r',
@@ -89,7 +90,7 @@ export async function openWebhookApi(): Promise<WebhookApi> {
     return getDueDelivery(pool, ...asked, 0)
   }
   const writing: DeliveryRouteDependencies = { ...world, deliveriesToRecover, findDueDelivery }
-  const reading = { ...world, pool, objects, cursors: createCursors({ key: randomBytes(32) }), isCurrent }
+  const reading = { ...world, pool, objects, cursors: createCursors({ key: randomBytes(32) }), isCurrent, positionOf }
   const application = await startApplication({
     services: [
       {

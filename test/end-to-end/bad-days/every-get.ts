@@ -20,7 +20,9 @@ export async function recordRoutes(baseUrl: string): Promise<readonly string[]> 
         at(methods, 'get') !== undefined &&
         path.startsWith('/v1/') &&
         !path.includes('.well-known') &&
-        !path.endsWith('/contact'),
+        !path.endsWith('/contact') &&
+        !path.endsWith('/unsubscribe') &&
+        !path.endsWith('/raw'),
     )
     .map(([path]) => path)
     .toSorted()

@@ -16,6 +16,7 @@ import {
   type ConsentTerms,
 } from '../../support/main-job.ts'
 import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
+import { lesionSteps } from '../../streams/workflow-facts.ts'
 import { answersTo, recordRoutes, type Asking, type Questions } from './every-get.ts'
 import { Client } from 'pg'
 
@@ -78,6 +79,7 @@ test('the read models are rebuilt from the streams after their database was drop
 
 /** Creates records of every kind and final status. Resolves to the addresses that return them all. */
 async function aRunOfEverything(): Promise<Questions> {
+  const notifications = await sentNotifications()
   for (const event_types of [['assessment.completed', 'assessment.failed'], ['assessment.completed']]) {
     await expecting(
       201,
@@ -117,6 +119,12 @@ async function aRunOfEverything(): Promise<Questions> {
   const declared = { patient_id: granted, capture_type: 'other', mime_type: 'image/png' }
   const image = await expecting(201, api.call('/v1/clinical-api/images', { body: declared }))
 
+  const template = { category: 'operational', phi: false, bodyTemplate: 'Ready' }
+  for (const bodyTemplate of ['Ready', 'Ready now']) {
+    const body = { ...template, bodyTemplate }
+    await api.call('/v1/notifications/admin/templates/result.ready', { method: 'PUT', body })
+  }
+  const { rules, suppressed, preferences } = await notificationSettings()
   const assessments = [...first, poor]
   const patients = [granted, denied, withdrawn, undecided, unsuitable]
   const caseIds = [...assessments.map((record) => textAt(record, 'case_id')), textAt(opened.body, 'id')]
@@ -131,6 +139,7 @@ async function aRunOfEverything(): Promise<Questions> {
       `/v1/admin/consent-types/${terms.consent_type_id}/text-versions`,
     ],
     ...(await questionsAboutUsers()),
+    ...(await questionsAboutWorkflows(textAt(opened.body, 'id'))),
     '/v1/auth/clients': ['/v1/auth/clients', '/v1/auth/clients?limit=1'],
     '/v1/auth/clients/{id}': [`/v1/auth/clients/${asking.client.client_id}`],
     '/v1/auth/scopes': ['/v1/auth/scopes', '/v1/auth/scopes?limit=3'],
@@ -178,6 +187,26 @@ async function aRunOfEverything(): Promise<Questions> {
     ),
     '/v1/clinical-api/webhook-subscriptions/{id}/deliveries/{deliveryId}': deliveries,
     '/v1/consent-records': patients.map((id) => `/v1/consent-records?patientId=${id}&consentTypeCode=ai_analysis`),
+    '/v1/notifications': ['', '?limit=1', '?recipientRef=WARD@example.org'].map((query) => `/v1/notifications${query}`),
+    '/v1/notifications/{id}': notifications,
+    '/v1/notifications/admin/inbox': ['/v1/notifications/admin/inbox'],
+    '/v1/notifications/admin/queue/failed': ['/v1/notifications/admin/queue/failed'],
+    '/v1/notifications/admin/subscriptions': ['', '?limit=1'].map((query) => `${rules}${query}`),
+    '/v1/notifications/admin/subscriptions/{id}': idsOf((await expecting(200, api.call(rules))).body).map(
+      (id) => `${rules}/${id}`,
+    ),
+    '/v1/notifications/admin/suppressions': [suppressed],
+    '/v1/notifications/admin/suppressions/{id}': idsOf((await expecting(200, api.call(suppressed))).body).map(
+      (id) => `${suppressed}/${id}`,
+    ),
+    '/v1/notifications/preferences/{userId}': [preferences],
+    '/v1/notifications/admin/templates': [
+      '/v1/notifications/admin/templates',
+      '/v1/notifications/admin/templates?channel=slack&limit=1',
+    ],
+    '/v1/notifications/admin/templates/{code}': ['users.created', 'result.ready'].map(
+      (code) => `/v1/notifications/admin/templates/${code}`,
+    ),
     '/v1/patients/{patientId}/consents': patients.map(
       (id) => `/v1/patients/${id}/consents?org_id=${platform.process.credentials.org_id}`,
     ),
@@ -195,6 +224,35 @@ async function aRunOfEverything(): Promise<Questions> {
   }
 }
 
+/** Two notifications to an address. Their delivery ends while the other records are made. */
+async function sentNotifications(): Promise<readonly string[]> {
+  const template = { category: 'operational', phi: false, bodyTemplate: 'News' }
+  await expecting(201, api.call('/v1/notifications/admin/templates/ward.news', { method: 'PUT', body: template }))
+  const body = { templateCode: 'ward.news', recipient: { type: 'email', ref: 'ward@example.org' }, variables: {} }
+  const sent = [1, 2].map(() => expecting(202, api.call('/v1/notifications', { body })))
+  return (await Promise.all(sent)).map(({ headers }) => headers.get('location') ?? '')
+}
+
+/** Two rules, of which one has changed; two suppressions, of which one is removed; and an opt-out. */
+async function notificationSettings() {
+  const [rules, suppressed] = ['/v1/notifications/admin/subscriptions', '/v1/notifications/admin/suppressions'] as const
+  const preferences = `/v1/notifications/preferences/${asking.userId}`
+  const recipientRule = { type: 'user', path: 'userId' }
+  const rule = { eventType: 'test.event', templateCode: 'users.created', recipientRule }
+  const [id] = [await expecting(201, api.call(rules, { body: rule })), await api.call(rules, { body: rule })].map(
+    ({ body }) => textAt(body, 'id'),
+  )
+  await expecting(200, api.call(`${rules}/${id}`, { method: 'PATCH', body: { enabled: false } }))
+  for (const address of ['one@example.org', 'two@example.org']) {
+    const body = { channel: 'email', address, reason: 'Asked by phone' }
+    const added = await expecting(201, api.call(suppressed, { body }))
+    if (address.startsWith('two')) await api.call(`${suppressed}/${textAt(added.body, 'id')}`, { method: 'DELETE' })
+  }
+  const optOut = [{ category: 'marketing', channel: 'email', optedOut: true }]
+  await expecting(200, api.call(preferences, { method: 'PUT', body: optOut }))
+  return { rules, suppressed, preferences }
+}
+
 /** About the administrator that the start creates. */
 async function questionsAboutUsers(): Promise<Questions> {
   const { orgId, userId } = asking
@@ -210,6 +268,28 @@ async function questionsAboutUsers(): Promise<Questions> {
     '/v1/users/by-external-id/{externalId}': [`/v1/users/by-external-id/${textAt(user, 'externalId')}`],
     '/v1/users/me': ['/v1/users/me'],
     '/v1/users/{id}/context': [`/v1/users/${userId}/context`],
+  }
+}
+
+/** A definition in two versions, and instances that wait, have completed or were cancelled. */
+async function questionsAboutWorkflows(caseId: string): Promise<Questions> {
+  const base = '/v1/orchestrator'
+  const [definitions, instances] = [`${base}/workflow-definitions`, `${base}/workflow-instances`]
+  const workflow = { name: 'Changed lesion', start_step_id: 'intake', steps: lesionSteps }
+  await expecting(201, api.call(definitions, { body: workflow }))
+  const { body } = await expecting(201, api.call(definitions, { body: workflow }))
+  const definition = textAt(body, 'id')
+  const start = { workflow_definition_id: definition, case_id: caseId }
+  const begin = async () => textAt((await expecting(201, api.call(instances, { body: start }))).body, 'id')
+  const [waiting, completed, cancelled] = [await begin(), await begin(), await begin()]
+  const output = { answers: { age: 61, changed: false, note: 'Nothing else' } }
+  await expecting(200, api.call(`${instances}/${completed}/advance`, { body: { step_id: 'intake', output } }))
+  await expecting(200, api.call(`${instances}/${cancelled}/cancel`, { method: 'POST' }))
+  return {
+    [definitions]: [definitions, `${definitions}?limit=1`],
+    [`${definitions}/{id}`]: [`${definitions}/${definition}`, `${definitions}/${definition}?version=1`],
+    [instances]: [`${instances}?case_id=${caseId}`, `${instances}?state=completed`],
+    [`${instances}/{id}`]: [waiting, completed, cancelled].map((id) => `${instances}/${id}`),
   }
 }
 

@@ -204,7 +204,7 @@ describe('the local servers', () => {
   })
 
   test('are all found', () => {
-    for (const server of ['eventstore', 'postgres', 'object-store', 'provider']) {
+    for (const server of ['eventstore', 'postgres', 'object-store', 'provider', 'receivers']) {
       expect(children.map(({ command }) => command)).toContainEqual(
         expect.stringContaining(`embedded/${server}/main.ts`),
       )
@@ -222,6 +222,12 @@ describe('the local servers', () => {
       postgres: ['POSTGRES_PASSWORD', 'POSTGRES_ROLE_PASSWORDS'],
       'object-store': ['S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'],
       provider: ['PROVIDER_LOGIN', 'PROVIDER_PASSWORD', 'PROVIDER_CONTROL_SECRET'],
+      receivers: [
+        'RECEIVERS_SMTP_PASSWORD',
+        'RECEIVERS_BOT_TOKEN',
+        'RECEIVERS_READ_SECRET',
+        'RECEIVERS_CONTROL_SECRET',
+      ],
     }
     const inherited = ['PATH', 'HOME', 'TMPDIR', 'TEMP', 'TMP', 'LANG', 'LC_ALL', 'TZ', 'NODE_COMPILE_CACHE']
     for (const { pid, command } of children) {
@@ -267,6 +273,7 @@ test('the data folder, its folders and its files are for their owner only', asyn
     postgres: '700',
     'object-store': '700',
     provider: '700',
+    receivers: '700',
   })
   const open = modes.filter(([, mode]) => mode !== '600' && mode !== '700')
   expect(open).toEqual([])

@@ -13,6 +13,7 @@ import {
   webhookAbout,
 } from '../../support/main-job.ts'
 import { clientOf, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+import { lesionSteps } from '../../streams/workflow-facts.ts'
 import { eventsOfAll } from './recorded-events.ts'
 
 const canary = 'CanaryKz7QpW'
@@ -44,6 +45,22 @@ afterAll(async () => {
   await receiver.close()
 })
 
+/** Answers of a workflow instance: first refused ones, then those that complete it. */
+async function answerWorkflow(caseId: string): Promise<void> {
+  const base = '/v1/orchestrator'
+  const workflow = { name: 'Changed lesion', start_step_id: 'intake', steps: lesionSteps }
+  const definition = (await expecting(201, api.call(`${base}/workflow-definitions`, { body: workflow }))).body
+  const start = { workflow_definition_id: textAt(definition, 'id'), case_id: caseId }
+  const instance = (await expecting(201, api.call(`${base}/workflow-instances`, { body: start }))).body
+  const advance = (status: number, answers: object) => {
+    const body = { step_id: 'intake', output: { answers: { age: 61, changed: false, ...answers } } }
+    return expecting(status, api.call(`${base}/workflow-instances/${textAt(instance, 'id')}/advance`, { body }))
+  }
+  refusals.push(await advance(400, { [`${canary}-question`]: 1 }), await advance(400, { since: `${canary}-date` }))
+  records.push(await advance(200, { note: `${canary}-note` }))
+  refusals.push(await advance(409, { note: `${canary}-other` }))
+}
+
 async function runFullOfCanaries(): Promise<void> {
   const terms = await createConsentTerms(api, platform.process.credentials.org_id)
   await subscribeToEnds(api, receiver)
@@ -66,6 +83,16 @@ async function runFullOfCanaries(): Promise<void> {
   records.push(
     await expecting(200, api.call(`/v1/clinical-api/patients/${patientId}`, { method: 'PATCH', body: corrected })),
   )
+  const suppressed = { channel: 'email', address: `${canary}@example.org`, reason: `${canary}-reason` }
+  const suppressions = '/v1/notifications/admin/suppressions'
+  await expecting(201, api.call(suppressions, { body: suppressed }))
+  for (const [status, changes] of [
+    [409, {}],
+    [400, { address: `${canary} and more` }],
+    [400, { channel: canary }],
+  ] as const) {
+    refusals.push(await expecting(status, api.call(suppressions, { body: { ...suppressed, ...changes } })))
+  }
   const consent = { ...terms, decision: 'granted', recorded_by: `${canary}-recorder` }
   await expecting(201, api.call(`/v1/patients/${patientId}/consents`, { body: consent }))
   const freeForm = {
@@ -73,7 +100,8 @@ async function runFullOfCanaries(): Promise<void> {
     clinical_context: { [`${canary}-question`]: `${canary}-answer`, nested: [{ [`${canary}-inner`]: true }] },
     custom_fields: { [`${canary}-field`]: `${canary}-content` },
   }
-  await expecting(201, api.call('/v1/clinical-api/cases', { body: { patient_id: patientId, ...freeForm } }))
+  const opened = { patient_id: patientId, ...freeForm }
+  await answerWorkflow(textAt((await expecting(201, api.call('/v1/clinical-api/cases', { body: opened }))).body, 'id'))
   const taken = await photograph()
   const image = {
     ...taken.entry,
@@ -170,7 +198,14 @@ test('no event contains it, in stream name, data or metadata', async () => {
   const facts = await eventsOfAll(url ?? '')
   const channels = facts.filter(({ stream }) => stream.endsWith('.events'))
   expect(new Set(channels.map(({ stream }) => stream))).toEqual(
-    new Set(['ai_review.events', 'assessment.events', 'clinical.events', 'consent.events', 'users.events']),
+    new Set([
+      'ai_review.events',
+      'assessment.events',
+      'clinical.events',
+      'consent.events',
+      'users.events',
+      'workflow.events',
+    ]),
   )
   const own = facts.filter(({ stream }) => stream.includes(orgId) || stream.endsWith('.events'))
   expect(own.filter(({ type }) => ['AssessmentSubmitted', 'PatientRegistered'].includes(type)).length).toBeGreaterThan(

@@ -21,6 +21,7 @@ import {
   requestAssessment,
   type ConsentTerms,
 } from '../../support/main-job.ts'
+import { lesionSteps } from '../../streams/workflow-facts.ts'
 import { operationsOf, pathWith, type DocumentedOperation } from '../../support/operations.ts'
 import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 
@@ -33,6 +34,7 @@ const anyValues = {
   typeId: anyId,
   patientId: anyId,
   membershipId: anyId,
+  userId: anyId,
   productId: 'scanner',
   externalId: 'subject',
   typeCode: 'ai_analysis',
@@ -50,6 +52,7 @@ let patientId: string
 let document: unknown
 let receiver: WebhookReceiver
 let deliveriesPath: string
+let notificationPath: string
 
 beforeAll(async () => {
   platform = await startTestPlatform()
@@ -81,6 +84,12 @@ beforeAll(async () => {
     const body = { url: `http://127.0.0.1:${port}/`, event_types: ['assessment.completed'] }
     await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body }))
   }
+  const template = { category: 'operational', phi: false, bodyTemplate: 'News' }
+  await expecting(201, api.call('/v1/notifications/admin/templates/news', { method: 'PUT', body: template }))
+  const news = { templateCode: 'news', recipient: { type: 'email', ref: 'ward@example.org' }, variables: {} }
+  for (let sent = 0; sent < 3; sent++)
+    notificationPath =
+      (await expecting(202, api.call('/v1/notifications', { body: news }))).headers.get('location') ?? ''
   receiver = await startWebhookReceiver()
   const told = { url: receiver.url, event_types: ['assessment.failed'] }
   const subscription = await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body: told }))
@@ -111,6 +120,7 @@ function listPaths() {
     subscriptions: '/v1/clinical-api/webhook-subscriptions',
     reviews: `/v1/ai-reviews?status=failed&productId=${productId}`,
     deliveries: deliveriesPath,
+    notifications: '/v1/notifications?recipientRef=ward@example.org',
     cases: `/v1/clinical-api/cases?patient_id=${patientId}`,
     images: `/v1/clinical-api/images?patient_id=${patientId}`,
   }
@@ -237,7 +247,7 @@ test('an address that does not exist is a 404', async () => {
     '/v1/nothing',
     '/v2/ai-reviews',
     '/v1/human-resources/cases',
-    '/v1/notifications/cases',
+    '/v1/notifications/admin/cases',
   ]) {
     expect([path, ...refusalOf(await watched.send(path))]).toEqual([path, 404, 'not-found'])
   }
@@ -272,6 +282,12 @@ test('the document is OpenAPI 3.1, each operation once, every schema under its o
     'POST /v1/clinical-api/assessments',
     'GET /v1/clinical-api/assessments/{id}',
     'POST /v1/clinical-api/patients',
+    'POST /v1/notifications',
+    'GET /v1/notifications',
+    'GET /v1/notifications/{id}',
+    'GET /v1/notifications/admin/queue/failed',
+    'POST /v1/notifications/admin/queue/failed/{id}/retry',
+    'POST /v1/notifications/admin/queue/re-enqueue-stuck',
     'GET /v1/clinical-api/patients',
     'GET /v1/clinical-api/patients/{id}',
     'PATCH /v1/clinical-api/patients/{id}',
@@ -312,7 +328,9 @@ test('the document is OpenAPI 3.1, each operation once, every schema under its o
     'GET /v1/admin/consent-types/{id}',
     'POST /v1/admin/consent-types/{typeId}/text-versions',
     'GET /v1/admin/consent-types/{typeId}/text-versions',
+    'POST /v1/ai-reviews',
     'GET /v1/ai-reviews',
+    'GET /v1/ai-reviews/{id}/raw',
     'GET /v1/ai-reviews/{id}',
     'GET /health',
     'GET /health/live',
@@ -321,7 +339,7 @@ test('the document is OpenAPI 3.1, each operation once, every schema under its o
     expect(paths).toContain(expected)
 })
 
-test('every POST but those of OAuth takes an Idempotency-Key, and nothing else does', () => {
+test('every POST with a token takes an Idempotency-Key, and nothing else does', () => {
   const parametersOf = (path: string, method: string) =>
     Object.values(Object(at(document, 'paths', path, method, 'parameters') ?? []) as object)
   const keyed = operations.filter(({ path, method }) =>
@@ -329,7 +347,7 @@ test('every POST but those of OAuth takes an Idempotency-Key, and nothing else d
       (parameter) => at(parameter, 'in') === 'header' && at(parameter, 'name') === 'idempotency-key',
     ),
   )
-  const posts = operations.filter(({ path, method }) => method === 'POST' && !path.startsWith('/v1/auth/oauth/'))
+  const posts = operations.filter(({ method, scopes }) => method === 'POST' && scopes !== undefined)
   expect(posts.length).toBeGreaterThan(5)
   expect(keyed).toEqual(posts)
 })
@@ -380,7 +398,10 @@ test('every problem that the document names is explained under its code', async 
 test('the host and every service show their health without a token', async () => {
   for (const base of [
     '',
-    ...['auth', 'clinical-api', 'consent', 'ai-review'].flatMap((service) => [`/v1/${service}`, `/v1/${service}/v1`]),
+    ...['auth', 'clinical-api', 'consent', 'ai-review', 'notifications'].flatMap((service) => [
+      `/v1/${service}`,
+      `/v1/${service}/v1`,
+    ]),
   ]) {
     for (const kind of ['', '/live', '/ready']) {
       const { status, body } = await watched.send(`${base}/health${kind}`)
@@ -420,6 +441,18 @@ test('a read whose read model is too far behind is still answered, and indicates
 })
 
 /** An address of each kind of record, by its path in the document. */
+async function workflowIds(caseId: string) {
+  const base = '/v1/orchestrator'
+  const workflow = { name: 'Changed lesion', start_step_id: 'intake', steps: lesionSteps }
+  const definition = (await expecting(201, api.call(`${base}/workflow-definitions`, { body: workflow }))).body
+  const start = { workflow_definition_id: textAt(definition, 'id'), case_id: caseId }
+  const instance = (await expecting(201, api.call(`${base}/workflow-instances`, { body: start }))).body
+  return {
+    [`${base}/workflow-definitions/{id}`]: start.workflow_definition_id,
+    [`${base}/workflow-instances/{id}`]: textAt(instance, 'id'),
+  }
+}
+
 async function recordPaths(): Promise<ReadonlyMap<string, string>> {
   const assessmentId = await requestAssessment(api, assessmentBody(await registerPatient(api), [await photograph()]), {
     prefer: 'wait=25',
@@ -442,9 +475,26 @@ async function recordPaths(): Promise<ReadonlyMap<string, string>> {
     '/v1/ai-reviews/{id}': String(at(review, 'data', 0, 'id')),
     '/v1/admin/roles/{id}': textAt(role, 'id'),
     '/v1/admin/users/{id}': textAt(user, 'id'),
+    ...(await workflowIds(textAt(body, 'case_id'))),
   }
   const delivered = (await expecting(200, api.call(`${deliveriesPath}?status=delivered&limit=1`))).body
   const paths = new Map(Object.entries(ids).map(([path, id]) => [path, path.replace('{id}', id)]))
+  const settings = '/v1/notifications'
+  const recipientRule = { type: 'user', path: 'userId' }
+  const rule = { eventType: 'users.created', templateCode: 'users.created', recipientRule }
+  const suppressed = { channel: 'email', address: 'nobody@example.org', reason: 'Asked by phone' }
+  for (const [path, body] of [
+    [`${settings}/admin/subscriptions`, rule],
+    [`${settings}/admin/suppressions`, suppressed],
+  ] as const) {
+    paths.set(`${path}/{id}`, (await expecting(201, api.call(path, { body }))).headers.get('location') ?? '')
+  }
+  paths.set(`${settings}/{id}`, notificationPath)
+  const preferences = `${settings}/preferences/${textAt(user, 'id')}`
+  const optOut = [{ category: 'marketing', channel: 'email', optedOut: true }]
+  await expecting(200, api.call(preferences, { method: 'PUT', body: optOut }))
+  paths.set(`${settings}/preferences/{userId}`, preferences)
+  paths.set('/v1/notifications/admin/templates/{code}', '/v1/notifications/admin/templates/users.created')
   paths.set('/v1/users/by-external-id/{externalId}', `/v1/users/by-external-id/${textAt(user, 'externalId')}`)
   const decided = await decideConsent(api, ids['/v1/clinical-api/patients/{id}'], terms, 'denied')
   paths.set('/v1/patients/{patientId}/consents/{id}', decided.headers.get('location') ?? '')
@@ -499,19 +549,27 @@ test('the document has If-None-Match for a 304, If-Match for a 412, and Prefer f
       .map(({ operationId }) => operationId)
       .toSorted(),
   ).toEqual([
+    'advanceWorkflowInstance',
     'cancelAiReview',
+    'cancelWorkflowInstance',
     'changeMe',
+    'changeNotificationSubscription',
     'changeOauthClient',
     'changeRole',
     'changeUser',
     'changeWebhookSubscription',
+    'closeCase',
     'correctPatient',
     'deactivateUser',
     'deleteConsentType',
+    'deleteNotificationSubscription',
     'deleteOauthClient',
     'deleteRole',
     'deleteWebhookSubscription',
+    'putNotificationTemplate',
     'removeOauthClientSecret',
+    'removeSuppression',
+    'setNotificationPreferences',
     'submitAssessment',
     'submitImage',
     'supersedeAiReview',
@@ -521,7 +579,14 @@ test('the document has If-None-Match for a 304, If-Match for a 412, and Prefer f
     taking('prefer')
       .map(({ operationId }) => operationId)
       .toSorted(),
-  ).toEqual(['createAssessment', 'getAiReview', 'getAssessment', 'submitAssessment', 'supersedeAiReview'])
+  ).toEqual([
+    'createAiReview',
+    'createAssessment',
+    'getAiReview',
+    'getAssessment',
+    'submitAssessment',
+    'supersedeAiReview',
+  ])
   const limitedForms = ['introspectToken', 'issueToken', 'revokeToken']
   const answering429 = operations.filter(({ answers }) => '429' in answers)
   expect(answering429).toEqual(

@@ -13,6 +13,7 @@ import {
   requestAssessment,
   reviewOfCase,
 } from '../../support/main-job.ts'
+import { lesionSteps } from '../../streams/workflow-facts.ts'
 import { operationsOf, pathWith, type DocumentedOperation } from '../../support/operations.ts'
 import { clientOf, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 
@@ -72,8 +73,30 @@ beforeAll(async () => {
   const [client, rotated, doomedClient] = [await newClient(), await newClient(), await newClient()]
   const secrets = `/v1/auth/clients/${rotated}/secrets`
   const secret = await expecting(201, owner.call(secrets, { method: 'POST', headers: asAdmin(orgId) }))
+  const template = { category: 'operational', phi: false, bodyTemplate: 'The owner’s.' }
+  const code = 'of-the-owner'
+  await expecting(201, owner.call(`/v1/notifications/admin/templates/${code}`, { method: 'PUT', body: template }))
+  const notification = { templateCode: code, recipient: { type: 'email', ref: 'ward@example.org' }, variables: {} }
+  const sent = {
+    id: textAt((await expecting(202, owner.call('/v1/notifications', { body: notification }))).body, 'id'),
+  }
+  const definition = await expecting(201, owner.call('/v1/orchestrator/workflow-definitions', { body: workflow }))
+  const definitionId = textAt(definition.body, 'id')
+  const instance = { workflow_definition_id: definitionId, case_id: caseId }
+  const [advanced, cancelled] = [await newInstance(instance), await newInstance(instance)]
+  const doomedCase = await expecting(201, owner.call('/v1/clinical-api/cases', { body: { patient_id: patientId } }))
   owned = {
+    getNotification: sent,
+    retryFailedNotification: sent,
     ...(await ownedUsers()),
+    ...(await ownedSettings()),
+    getNotificationTemplate: { code },
+    previewNotificationTemplate: { code },
+    getWorkflowDefinition: { id: definitionId },
+    getWorkflowInstance: { id: advanced },
+    advanceWorkflowInstance: { id: advanced },
+    cancelWorkflowInstance: { id: cancelled },
+    closeCase: { id: textAt(doomedCase.body, 'id') },
     getOauthClient: { id: client },
     changeOauthClient: { id: client },
     addOauthClientSecret: { id: client },
@@ -123,10 +146,34 @@ const asAdmin = (org: string) => ({
   'x-actor-context': actorContext(org, ['auth:admin', 'consents:admin', 'notifications:admin', 'users:admin']),
 })
 
+const workflow = { name: 'Changed lesion', start_step_id: 'intake', steps: lesionSteps }
+
+async function newInstance(body: object): Promise<string> {
+  return textAt((await expecting(201, owner.call('/v1/orchestrator/workflow-instances', { body }))).body, 'id')
+}
+
 async function newClient(): Promise<string> {
   const body = { name: 'Client', scopes: ['cases:read'] }
   const { body: record } = await expecting(201, owner.call('/v1/auth/clients', { body, headers: asAdmin(orgId) }))
   return textAt(record, 'client_id')
+}
+
+/** Two rules and two suppressed addresses, of which one each is removed. */
+async function ownedSettings() {
+  const create = async (path: string, body: unknown) => ({
+    id: textAt((await expecting(201, owner.call(`/v1/notifications/admin/${path}`, { body }))).body, 'id'),
+  })
+  const recipientRule = { type: 'user', path: 'userId' }
+  const rule = { eventType: 'users.created', templateCode: 'users.created', recipientRule }
+  const suppress = (address: string) => create('suppressions', { channel: 'email', address, reason: 'Asked by phone' })
+  const standing = await create('subscriptions', rule)
+  return {
+    getNotificationSubscription: standing,
+    changeNotificationSubscription: standing,
+    deleteNotificationSubscription: await create('subscriptions', rule),
+    getSuppression: await suppress('one@example.org'),
+    removeSuppression: await suppress('two@example.org'),
+  }
 }
 
 /** A user for each operation that changes one for good. */
@@ -156,6 +203,8 @@ async function ownedUsers() {
     changeRole: role,
     deleteRole: doomedRole,
     getUser: shown.user,
+    getNotificationPreferences: { userId: shown.user.id },
+    setNotificationPreferences: { userId: shown.user.id },
     changeUser: shown.user,
     getUserByExternalId: { externalId: shown.externalId },
     getActorContext: shown.user,
@@ -206,6 +255,13 @@ const needed = (): Readonly<Record<string, Needed>> => ({
   checkConsents: { query: 'types=ai_analysis' },
   publishConsentTextVersion: { body: textVersion, own: 201 },
   updateConsentType: { body: {} },
+  previewNotificationTemplate: { body: { variables: {} } },
+  // It has not failed.
+  retryFailedNotification: { own: 409 },
+  changeNotificationSubscription: { body: {} },
+  deleteNotificationSubscription: { own: 204 },
+  removeSuppression: { own: 204 },
+  setNotificationPreferences: { body: [] },
   correctPatient: { body: {} },
   deleteConsentType: { own: 409 },
   changeOauthClient: { body: {} },
@@ -219,6 +275,7 @@ const needed = (): Readonly<Record<string, Needed>> => ({
   deleteWebhookSubscription: { own: 204 },
   // The review has completed. Nothing was uploaded.
   cancelAiReview: { own: 409 },
+  advanceWorkflowInstance: { body: { step_id: 'intake', output: { answers: { age: 1, changed: true } } } },
   submitAssessment: { own: 409 },
   submitImage: { own: 409 },
   supersedeAiReview: { body: { images: [freshImage] }, own: 202 },
@@ -254,11 +311,14 @@ function formOf({ status, headers, body }: ApiAnswer): string {
 }
 
 /** A client of an organisation lacks the scope, whatever the id. */
-const platformOnly = ['getUserContact']
+const platformOnly = ['getPatientContact', 'getRawAiReview', 'getUserContact']
+/** It creates a template of the caller’s own organisation. */
+const creating = ['putNotificationTemplate']
 
 test('the list of routes with ids is complete', () => {
   const withIds = operations.filter(
-    ({ parameters, operationId }) => parameters.length > 0 && !['getProblem', ...platformOnly].includes(operationId),
+    ({ parameters, operationId }) =>
+      parameters.length > 0 && !['getProblem', ...platformOnly, ...creating].includes(operationId),
   )
   expect(withIds.map(({ operationId }) => operationId).toSorted()).toEqual(Object.keys(owned).toSorted())
 })
@@ -320,14 +380,27 @@ test('ids of another organisation in bodies and queries are unknown', async () =
   const own = await createConsentTerms(stranger, strangerOrgId)
   const theirs = await registerPatient(stranger)
   const photo = await photograph()
-  const posts = (patient: string, terms: typeof consent): readonly (readonly [string, unknown])[] => [
+  const ownCase = owned['getCase']?.['id'] ?? ''
+  const defined = await expecting(201, stranger.call('/v1/orchestrator/workflow-definitions', { body: workflow }))
+  const definedByThem = textAt(defined.body, 'id')
+  const posts = (
+    patient: string,
+    terms: typeof consent,
+    definition: string,
+    caseId: string,
+  ): readonly (readonly [string, unknown])[] => [
+    ['/v1/ai-reviews', { caseId, images: [freshImage] }],
     ['/v1/clinical-api/cases', { patient_id: patient }],
+    ['/v1/clinical-api/cases', { patient_id: theirs, workflow_definition_id: definition }],
+    ['/v1/orchestrator/workflow-instances', { workflow_definition_id: definition, case_id: unknownId }],
+    ['/v1/orchestrator/workflow-instances', { workflow_definition_id: definedByThem, case_id: caseId }],
     ['/v1/clinical-api/images', { patient_id: patient, ...declaredImage }],
     ['/v1/clinical-api/assessments', assessmentBody(patient, [photo])],
     [`/v1/patients/${theirs}/consents`, { ...terms, decision: 'granted' }],
   ]
-  const unknown = posts(unknownId, { consent_type_id: unknownId, text_version_id: unknownId })
-  for (const [place, [path, body]] of posts(patientId, consent).entries()) {
+  const unknown = posts(unknownId, { consent_type_id: unknownId, text_version_id: unknownId }, unknownId, unknownId)
+  const definition = owned['getWorkflowDefinition']?.['id'] ?? ''
+  for (const [place, [path, body]] of posts(patientId, consent, definition, ownCase).entries()) {
     const headers = { 'x-request-id': 'a-request' }
     const foreign = await stranger.call(path, { body, headers })
     expect([path, foreign.status]).toEqual([path, 404])
@@ -378,6 +451,8 @@ test('lists contain the own organisation only', async () => {
     at((await expecting(200, stranger.call('/v1/admin/consent-types', { headers }))).body, 'data'),
   ) as readonly unknown[]
   expect(types.map((type) => at(type, 'organisationId'))).toEqual(types.map(() => strangerOrgId))
+  const templates = at((await expecting(200, stranger.call('/v1/notifications/admin/templates'))).body, 'data')
+  expect([...new Set(Array.from(Object(templates) as readonly unknown[], (one) => at(one, 'orgId')))]).toEqual([null])
   for (const path of [
     '/v1/ai-reviews',
     `/v1/ai-reviews?caseId=${owned['getCase']?.['id'] ?? ''}`,
@@ -386,7 +461,15 @@ test('lists contain the own organisation only', async () => {
     '/v1/clinical-api/images',
     `/v1/clinical-api/images?patient_id=${patientId}`,
     '/v1/clinical-api/webhook-subscriptions',
+    '/v1/orchestrator/workflow-instances',
+    `/v1/orchestrator/workflow-instances?case_id=${owned['getCase']?.['id'] ?? ''}`,
     '/v1/clinical-api/patients?identifier=mrn|of%20the%20owner',
+    '/v1/notifications/admin/subscriptions',
+    '/v1/notifications/admin/suppressions',
+    '/v1/notifications',
+    '/v1/notifications?recipientRef=ward@example.org',
+    '/v1/notifications/admin/queue/failed',
+    '/v1/notifications/admin/inbox',
   ]) {
     expect(at((await expecting(200, stranger.call(path))).body, 'data')).toEqual([])
   }

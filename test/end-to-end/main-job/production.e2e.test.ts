@@ -25,6 +25,7 @@ import {
 } from '../../support/main-job.ts'
 import { areRolesApart, clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 import { standInSecret, startKeycloakStandIn, type KeycloakStandIn } from '../../support/keycloak-stand-in.ts'
+import { openReceivers, type TestReceivers } from '../../support/receivers.ts'
 import { startTlsFront, type TlsFront } from '../../support/tls-front.ts'
 import { startUnmarkedProvider, type UnmarkedProvider } from '../../support/unmarked-provider.ts'
 
@@ -37,6 +38,7 @@ let platform: TestPlatform
 let watched: WatchedPlatform
 let api: ApiClient
 let orgId: string
+let receivers: TestReceivers
 let terms: ConsentTerms
 /** What the first administrator sends. */
 let administrator: { 'x-actor-context': string }
@@ -50,6 +52,7 @@ beforeAll(async () => {
   const { host } = new URL(front.url)
   unmarked = await startUnmarkedProvider()
   keycloak = await startKeycloakStandIn()
+  receivers = await openReceivers()
   platform = await startTestPlatform({
     env: {
       ...unmarked.env,
@@ -62,6 +65,8 @@ beforeAll(async () => {
       KEYCLOAK_CLIENT_SECRET: standInSecret,
       EGRESS_ALLOW: host,
       NODE_EXTRA_CA_CERTS: trusted,
+      SMTP_URL: receivers.smtpUrl,
+      SMTP_FROM: 'no-reply@clinic.test',
     },
   })
   watched = watchPlatform(platform.baseUrl)
@@ -73,6 +78,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await platform.stop()
   await unmarked.close()
+  await receivers.remove()
   await keycloak.close()
   await front.close()
   await receiver.close()
@@ -102,12 +108,14 @@ test('/health shows its checks, without settings or the admin secret', async () 
   const checks = at(body, 'checks') as readonly { readonly name: string }[]
   expect(checks.map(({ name }) => name).toSorted()).toEqual([
     'channels',
+    'chat_provider',
     'database',
     'ended_tokens',
     'event_store',
     'event_store_room',
     'first_catch_up',
     'identity_provider',
+    'mail_provider',
     'projections',
     'provider',
     'steps',

@@ -25,6 +25,10 @@ describe('defaults', () => {
       stepTimeoutMs: 15000,
       stepLeaseMs: 20000,
       egressAllow: [],
+      mailTransport: 'smtp',
+      notificationWorkers: 10,
+      notificationRetryScheduleMs: [2000, 4000, 8000, 16000],
+      notificationEventMaxAgeSeconds: 86_400,
       adminApiSecret: undefined,
       warnings: [],
     })
@@ -42,6 +46,18 @@ describe('defaults', () => {
     expect(
       loadConfiguration({ EGRESS_ALLOW: 'hooks.test, 10.0.0.0/8,hooks.test:8443, fd12::/16 ,::1' }).egressAllow,
     ).toEqual(['hooks.test', '10.0.0.0/8', 'hooks.test:8443', 'fd12::/16', '::1'])
+  })
+
+  it('name foreign channels, alone or for some organisations', () => {
+    const org = '018f0000-0000-7000-8000-00000000000a'
+    const channels = (value?: string) => loadConfiguration({ FOREIGN_CHANNELS: value }).foreignChannels
+    expect(channels()).toEqual([])
+    expect(channels(`clinic.events, lab.events:${org.toUpperCase()},lab.events:${org}`)).toEqual([
+      { name: 'clinic.events', organisations: null },
+      { name: 'lab.events', organisations: [org, org] },
+    ])
+    for (const wrong of ['$all', 'a b', 'a:', 'a:org', `a,a:${org}`, 'a,a', `a:${org}:${org}`])
+      expect(() => channels(wrong)).toThrow('FOREIGN_CHANNELS must be')
   })
 
   it('replace empty variables', () => {
@@ -68,6 +84,30 @@ describe('defaults', () => {
       consentBaseUrl: 'https://consent.test',
     })
   })
+})
+
+it.each([
+  ['smtp://mail.test', { SMTP_FROM: 'no-reply@clinic.test' }],
+  ['smtps://us%40er:p%3Aass@mail.test:2465/', { SMTP_FROM: 'The Clinic <no-reply@clinic.test>' }],
+])('%s is a mail server, with a sender', (url, { SMTP_FROM }) => {
+  expect(loadConfiguration({ SMTP_URL: url, SMTP_FROM })).toMatchObject({ smtpUrl: url, smtpFrom: SMTP_FROM })
+})
+
+it('SLACK_API_URL ends with a slash, added if missing', () => {
+  const read = (url: string) => loadConfiguration({ SLACK_API_URL: url, SLACK_BOT_TOKEN: 'xoxb-1' }).slackApiUrl
+  expect([read('https://slack.test/api'), read('https://slack.test/api/')]).toEqual(
+    Array(2).fill('https://slack.test/api/'),
+  )
+})
+
+it('notifications of several, one or no category may be sent twice', () => {
+  const categories = (value?: string) =>
+    loadConfiguration({ NOTIFICATION_AT_LEAST_ONCE_CATEGORIES: value }).notificationAtLeastOnceCategories
+  expect([categories(), categories('none'), categories('clinical, marketing')]).toEqual([
+    ['transactional'],
+    [],
+    ['clinical', 'marketing'],
+  ])
 })
 
 it.each([
@@ -132,6 +172,21 @@ describe('a wrong variable', () => {
     ['EGRESS_ALLOW', '10.0.0.0/33'],
     ['EGRESS_ALLOW', 'https://x'],
     ['EGRESS_ALLOW', 'a b'],
+    ['MAIL_TRANSPORT', 'sendmail'],
+    ['SMTP_URL', 'https://mail.test'],
+    ['SMTP_URL', 'smtp://user@mail.test'],
+    ['SMTP_URL', 'smtp://mail.test/path'],
+    ['SMTP_URL', 'smtp://mail.test?tls.rejectUnauthorized=false'],
+    ['SMTP_URL', 'smtp://us%0er:%ff@mail.test'],
+    ['SMTP_FROM', 'nobody'],
+    ['SMTP_FROM', 'Clinic <no-reply@clinic.test>, other@clinic.test'],
+    ['SMTP_FROM', 'Clinic <a@b.test> <no-reply@clinic.test>'],
+    ['SES_REGION', 'EU WEST'],
+    ['SLACK_API_URL', 'https://token@slack.test/api/'],
+    ['SLACK_BOT_TOKEN', 'xoxb 1'],
+    ['NOTIFICATION_RETRY_SCHEDULE_MS', '2000,'],
+    ['NOTIFICATION_AT_LEAST_ONCE_CATEGORIES', 'transactional,others'],
+    ['NOTIFICATION_EVENT_MAX_AGE_SECONDS', '0'],
   ])('%s=%s is refused with its name and rule', (name, value) => {
     expect(() => loadConfiguration({ [name]: value })).toThrow(ConfigurationError)
     expect(() => loadConfiguration({ [name]: value })).toThrow(new RegExp(`^${name} must be .+`))
@@ -159,6 +214,9 @@ describe('rules between variables', () => {
   const s3 = { S3_ENDPOINT: 'https://s3.test', S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: secret }
   const databases = { DATABASE_URL: 'postgres://127.0.0.1/platform', VAULT_DATABASE_URL: 'postgres://127.0.0.1/vault' }
 
+  const ses = { MAIL_TRANSPORT: 'ses', SES_REGION: 'eu-west-1', SMTP_FROM: 'no-reply@clinic.test' }
+  const slack = (address: string) => ({ SLACK_API_URL: address, SLACK_BOT_TOKEN: 'xoxb-1' })
+
   it.each([
     ['APP_ENV', { HOST: '0.0.0.0' }],
     ['S3_ENDPOINT, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY', { S3_ENDPOINT: 'https://s3.test' }],
@@ -169,6 +227,10 @@ describe('rules between variables', () => {
     ],
     ['KEYCLOAK_BASE_URL', { IDP_MODE: 'keycloak' }],
     ['DATABASE_URL and VAULT_DATABASE_URL', { DATABASE_URL: databases.DATABASE_URL }],
+    ['SMTP_URL and SMTP_FROM', { SMTP_URL: 'smtp://mail.test' }],
+    ['MAIL_TRANSPORT=ses, SES_REGION and SMTP_FROM', { MAIL_TRANSPORT: 'ses', SES_REGION: 'eu-west-1' }],
+    ['SMTP_URL must be unset', { ...ses, SMTP_URL: 'smtp://mail.test' }],
+    ['SLACK_API_URL and SLACK_BOT_TOKEN', { SLACK_API_URL: 'https://slack.test/api/' }],
     ['VAULT_DATABASE_URL', { ...databases, VAULT_DATABASE_URL: 'postgresql://user@localhost:5432/platform?x=1' }],
     ['STEP_TIMEOUT_MS', { STEP_TIMEOUT_MS: '20000' }],
   ])('%s', (name, env) => {
@@ -184,6 +246,8 @@ describe('rules between variables', () => {
     ['S3_SECRET_ACCESS_KEY', { ...s3, S3_SECRET_ACCESS_KEY: 'short' }],
     ['SERVICE_CLIENT_SECRET', { SERVICE_CLIENT_ID: 'x', SERVICE_CLIENT_SECRET: 'short' }],
     ['KEYCLOAK_BASE_URL', keycloakEnv('http://login.test')],
+    ['SES_ENDPOINT', { ...ses, SES_ENDPOINT: 'http://email.test' }],
+    ['SLACK_API_URL', slack('http://slack.test/api/')],
     ['KEYCLOAK_CLIENT_SECRET', { ...keycloakEnv('https://login.test'), KEYCLOAK_CLIENT_SECRET: 'short' }],
   ])('refuses a weak %s in production', (name, env) => {
     expect(() => loadConfiguration({ ...production, ...env })).toThrow(

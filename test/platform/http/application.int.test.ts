@@ -534,6 +534,7 @@ describe('documentation', () => {
       'errors',
       'required_scopes',
       'required_permission',
+      'parked_step_id',
       'missing_image_ids',
     ])
   })

@@ -14,7 +14,7 @@ describe('positions', () => {
 
 describe('etags', () => {
   it('contain the revision, and the signing window if there is one', () => {
-    expect([etagOf(0n), etagOf(12n, 345)]).toEqual(['"0"', '"12.345"'])
+    expect([etagOf('no_stream'), etagOf(0n), etagOf(12n, 345)]).toEqual(['"-1"', '"0"', '"12.345"'])
   })
 
   it.each([

@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { loadConfiguration, type Environment } from '../../../platform/configuration/configuration.ts'
-import { createEgress, type EgressPurpose } from '../../../platform/outbound/egress.ts'
+import { createEgress } from '../../../platform/outbound/egress.ts'
+import type { EgressPurpose } from '../../../platform/outbound/exempt-addresses.ts'
 import { EgressError } from '../../../platform/outbound/egress-error.ts'
 import { checkOutboundUrl } from '../../../platform/outbound/addresses.ts'
 import { createOwnServers, outboundRules } from '../../../platform/outbound/own-servers.ts'
@@ -50,6 +51,8 @@ const databases = {
   VAULT_DATABASE_URL: 'postgres://127.0.0.1:5432/vault',
 }
 
+const ses = { MAIL_TRANSPORT: 'ses', SES_REGION: 'eu-west-1', SMTP_FROM: 'no-reply@clinic.test' }
+
 /** Each setting with a server of ours, pointing at the port. */
 const settings: readonly (readonly [name: string, env: (port: number) => Environment])[] = [
   ['ESDB_URL', (port) => ({ ESDB_URL: `esdb://u:p@127.0.0.1:${port}` })],
@@ -70,6 +73,9 @@ const settings: readonly (readonly [name: string, env: (port: number) => Environ
     'PROVIDER_BASE_URL',
     (port) => ({ PROVIDER_BASE_URL: `http://127.0.0.1:${port}/base`, PROVIDER_LOGIN: 'x', PROVIDER_PASSWORD: 'y' }),
   ],
+  ['SMTP_URL', (port) => ({ SMTP_URL: `smtp://127.0.0.1:${port}`, SMTP_FROM: 'no-reply@clinic.test' })],
+  ['SES_ENDPOINT', (port) => ({ ...ses, SES_ENDPOINT: `http://127.0.0.1:${port}` })],
+  ['SLACK_API_URL', (port) => ({ SLACK_API_URL: `http://127.0.0.1:${port}/api/`, SLACK_BOT_TOKEN: 'x' })],
   ...['BASE_URL', 'AUTH_BASE_URL', 'CLINICAL_BASE_URL', 'CONSENT_BASE_URL', 'AI_REVIEW_BASE_URL'].map(
     (name) => [name, (port: number) => ({ [name]: `http://127.0.0.1:${port}/base` })] as const,
   ),

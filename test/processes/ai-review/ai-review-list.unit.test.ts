@@ -11,6 +11,7 @@ import { recorded, type GivenEvent } from '../../support/given-projector.ts'
 import { consentPublicFact, reviewPublicFact } from '../../streams/channel-facts.ts'
 import { reviewFact, slotFact } from '../../streams/ai-review-facts.ts'
 import { at, ids } from '../../streams/facts.ts'
+import { foreignFact, foreignRecord, ofForeignEvent } from '../../streams/foreign-facts.ts'
 
 const asked: GivenEvent = {
   ...reviewPublicFact('ai_review.requested'),
@@ -51,6 +52,25 @@ function steps(...given: GivenEvent[]) {
 }
 
 const todo = (step: string, due: string, key: string = ids.review) => ({ key, step, orgId: ids.org, due })
+
+describe('a request of another service', () => {
+  const received = ofForeignEvent(foreignFact('ForeignEventReceived'))
+  const due = [todo('claim-foreign', at(2), foreignRecord)]
+
+  it('takes the slot once', () => {
+    expect(steps(received)).toEqual(due)
+    const answered = slotFact('AiReviewRequestAnswered', { requestEventId: foreignRecord })
+    expect(steps(received, slot(answered))).toEqual([])
+    const taken = slotFact('AiReviewSlotClaimed', { requestEventId: foreignRecord })
+    expect(steps(received, slot(taken))).toEqual([todo('open', at(4))])
+  })
+
+  it('takes nothing if it is rejected, also later, or if it is another event', () => {
+    expect(steps(ofForeignEvent(foreignFact('ForeignEventRejected')))).toEqual([])
+    expect(steps(received, ofForeignEvent(foreignFact('ForeignEventRejected', { reason: 'erased' })))).toEqual([])
+    expect(steps(ofForeignEvent(foreignFact('ForeignEventReceived', { eventType: 'visit.booked' })))).toEqual([])
+  })
+})
 
 describe('the next step of a requested review', () => {
   it('is the slot, then its first event, then its start', () => {

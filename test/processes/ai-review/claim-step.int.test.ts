@@ -83,6 +83,7 @@ it('answers a request once if the slot is taken, and opens no review', async () 
         caseId,
         productId: ids.product,
         requestEventId: second.key,
+        request: null,
         answeredAt: second.dueAt.toISOString(),
       },
     },

@@ -14,10 +14,12 @@ const channel = (event: GivenEvent): GivenEvent => ({ ...event, stream: aiReview
 const submitted = own(fact('AssessmentSubmitted'))
 const requested = own(fact('AssessmentRequested'))
 const awaited = own(fact('AssessmentUploadsAwaited'))
-const reviewRequested = own(fact('AssessmentReviewRequested'))
+const asked = fact('AssessmentReviewRequested')
+const reviewRequested = own(asked)
 
+/** The steps of an assessment that was requested, after more events. */
 function steps(...given: GivenEvent[]) {
-  return todosAfter(assessmentsProcess, recorded(given)).map(({ key, step, orgId, dueAt: due }) => ({
+  return todosAfter(assessmentsProcess, recorded([requested, ...given])).map(({ key, step, orgId, dueAt: due }) => ({
     key,
     step,
     orgId,
@@ -30,25 +32,25 @@ const expiry = todo('expire', at(3600))
 
 describe('the due steps of an assessment', () => {
   it('are none before it is submitted', () => {
-    expect(steps(requested)).toEqual([])
+    expect(steps()).toEqual([])
   })
 
   it('are its expiry at the end of the upload window while its uploads are awaited', () => {
     const closing = todo('close-uploads', at(86_400))
-    expect(steps(requested, awaited)).toEqual([closing])
-    expect(steps(requested, awaited, submitted)).toEqual([expiry, todo('request-review', at(0))])
-    expect(
-      steps(requested, awaited, own(fact('AssessmentFailed', { aiReviewId: null, code: 'UPLOAD_WINDOW_EXPIRED' }))),
-    ).toEqual([])
+    expect(steps(awaited)).toEqual([closing])
+    expect(steps(awaited, submitted)).toEqual([expiry, todo('request-review', at(0))])
+    expect(steps(awaited, own(fact('AssessmentFailed', { aiReviewId: null, code: 'UPLOAD_WINDOW_EXPIRED' })))).toEqual(
+      [],
+    )
   })
 
   it('are a review at once and its expiry at the deadline, once it is submitted', () => {
-    expect(steps(requested, submitted)).toEqual([expiry, todo('request-review', at(0))])
+    expect(steps(submitted)).toEqual([expiry, todo('request-review', at(0))])
   })
 
   it('are only its expiry once the review is requested', () => {
     expect(steps(submitted, reviewRequested)).toEqual([expiry])
-    const todos = todosAfter(assessmentsProcess, recorded([submitted, reviewRequested]))
+    const todos = todosAfter(assessmentsProcess, recorded([requested, submitted, reviewRequested]))
     expect(dueAt(todos, new Date(Date.parse(at(3600)) - 1))).toEqual([])
     expect(dueAt(todos, new Date(at(3600)))).toHaveLength(1)
   })
@@ -66,6 +68,7 @@ describe('the due steps of an assessment', () => {
 
   it('contain the place and the cause of the channel event that ended the review', () => {
     const events = recorded([
+      requested,
       submitted,
       { ...channel(published('ai_review.completed')), revision: 41n, metadata: { $correlationId: ids.event } },
     ])
@@ -73,15 +76,16 @@ describe('the due steps of an assessment', () => {
     expect(conclusion?.payload).toEqual({
       channelRevision: '41',
       aiReviewId: ids.review,
-      cause: { eventId: events[1]?.id, correlationId: ids.event },
+      cause: { eventId: events[2]?.id, correlationId: ids.event },
     })
     expect(JSON.stringify(conclusion?.payload)).not.toContain('lesions')
   })
 
-  it('do not change with other reviews: of another case, another organisation, or not ended', () => {
+  it('do not change with other reviews: of another case, organisation or product, or not ended', () => {
     const foreign = [
       published('ai_review.completed', { caseId: ids.event }),
       published('ai_review.completed', { orgId: ids.otherOrg }),
+      published('ai_review.completed', { productId: ids.event }),
       published('ai_review.started'),
       published('ai_review.requested'),
     ]
@@ -106,11 +110,22 @@ describe('the due steps of an assessment', () => {
       channel(published('ai_review.failed')),
       channel(published('ai_review.completed', { aiReviewId: ids.newReview, occurred_at: at(40) })),
     ]
-    const todos = todosAfter(assessmentsProcess, recorded([submitted, reviewRequested, ...ends]))
+    const todos = todosAfter(assessmentsProcess, recorded([requested, submitted, reviewRequested, ...ends]))
     expect(todos.map(({ step }) => step)).toEqual(['conclude', 'expire'])
     expect(todos[0]).toMatchObject({ dueAt: new Date(at(40)), payload: { aiReviewId: ids.newReview } })
     const foreign = channel(published('ai_review.superseded', { orgId: ids.otherOrg, oldAiReviewId: ids.newReview }))
     expect(steps(submitted, reviewRequested, ...ends, foreign)).toEqual([todo('conclude', at(40)), expiry])
+  })
+
+  it('are the conclusion at once if a review of the case and product ended before, and holds its slot', () => {
+    const completed = channel(published('ai_review.completed'))
+    const conclusion = todo('conclude', asked.data.requestedAt)
+    expect(steps(completed, submitted)).toEqual([expiry, todo('request-review', at(0))])
+    expect(steps(completed, submitted, reviewRequested)).toEqual([conclusion, expiry])
+    expect(steps(completed, channel(published('ai_review.superseded')), submitted, reviewRequested)).toEqual([expiry])
+    const others = [{ productId: ids.event }, { caseId: ids.event }, { orgId: ids.otherOrg }]
+    for (const other of others)
+      expect(steps(channel(published('ai_review.completed', other)), submitted, reviewRequested)).toEqual([expiry])
   })
 
   it.each([fact('AssessmentCompleted'), fact('AssessmentFailed')])('are none after $type', (end) => {

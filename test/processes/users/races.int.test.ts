@@ -1,42 +1,30 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { execute } from '../../../commands/handling/execute.ts'
-import { answeringRefusals } from '../../../commands/handling/refusals.ts'
 import { administratorsOf } from '../../../commands/users/administrators.ts'
-import { changeUser } from '../../../commands/users/change-user.ts'
-import {
-  addOrganisationMembership,
-  assignRoleFirst,
-  endOrganisationMembership,
-} from '../../../commands/users/organisation-membership.ts'
-import { registerUser, type UserDependencies } from '../../../commands/users/register-user.ts'
-import { changeMembershipRole } from '../../../commands/users/role-assignments.ts'
-import { changeRole, createRole, deleteRole } from '../../../commands/users/roles.ts'
-import { createMockIdentityProvider } from '../../../processes/adapters/mock-identity-provider.ts'
 import { organisationRoles } from '../../../streams/organisation-roles/aggregate.ts'
 import { users } from '../../../streams/user/aggregate.ts'
 import { contextOf, openDecisionWorld, problemOf, type DecisionWorld } from '../../commands/handling/decision-world.ts'
 import { roleFact, userFact } from '../../streams/user-facts.ts'
+import { startRacer, type Racer } from './racer.ts'
+import { newRole, runRacing, type RacingCommand } from './racing-commands.ts'
 import { newOrganisation, newUser, type Organisation } from './users-world.ts'
 
+/* Each rule of users and roles, decided by two processes of the operating system at the same time. */
+
 let world: DecisionWorld
-/** Two processes: each has a connection and a cache of its own. */
-let one: UserDependencies
-let other: UserDependencies
+let racer: Racer
 beforeAll(async () => {
   world = await openDecisionWorld()
-  const identityProvider = createMockIdentityProvider()
-  one = { ...world, identityProvider }
-  other = { ...world, store: world.otherStore, identityProvider }
+  racer = await startRacer(world)
 })
-afterAll(() => world.close())
+afterAll(async () => {
+  await racer.close()
+  await world.close()
+})
 
 const rounds = 200
 const atOnce = 20
-const answering = answeringRefusals({ 'role-deleted': { code: 'role-in-use' } })
 const changedBy = randomUUID()
-const administration = { tenant: null, mayChangeShared: true }
-const unconditional = { profile: null, administration, requireMatch: () => undefined }
 
 /** Many rounds, of which some run at the same time. Each has streams of its own. */
 async function eachRound(round: () => Promise<void>): Promise<void> {
@@ -44,9 +32,11 @@ async function eachRound(round: () => Promise<void>): Promise<void> {
     await Promise.all(Array.from({ length: atOnce }, async () => round()))
 }
 
-/** The problems of two requests at the same time; null for one that succeeded. */
-async function both(first: Promise<unknown>, second: Promise<unknown>) {
-  return Promise.all([problemOf(first), problemOf(second)])
+/** The problems of two commands at the same time, the first one here; null for one that succeeded. */
+async function both(here: RacingCommand, there: RacingCommand) {
+  // A command takes a moment to reach the other process.
+  const answered = racer.run(there)
+  return Promise.all([problemOf(runRacing(world, here)), answered])
 }
 
 const answersOfOne = (code: string) =>
@@ -74,41 +64,19 @@ async function newMember({ organisationId }: Organisation, roleId: string) {
   return of
 }
 
-/** Two organisations' administrators with a role each, who are the only ones. */
+/** Two administrators with a role each, who are the only ones. */
 async function twoAdministrators() {
   const organisation = await newOrganisation(world)
-  const { organisationId, adminRoleId } = organisation
-  const secondRole = { ...newRole(organisation), permissions: ['users:admin'] }
-  await change(one, organisationId, (state) => createRole(secondRole, state))
+  const { adminRoleId } = organisation
+  const input = { ...newRole(organisation, world.now()), permissions: ['users:admin'] }
+  await runRacing(world, { name: 'createRole', input })
   const first = await newMember(organisation, adminRoleId)
-  const second = await newMember(organisation, secondRole.roleId)
-  return { organisation, first, second, secondRoleId: secondRole.roleId }
-}
-
-function change(
-  { store }: UserDependencies,
-  organisationId: Organisation['organisationId'],
-  decide: (
-    state: (typeof organisationRoles)['initialState'],
-  ) =>
-    | ReturnType<typeof createRole>
-    | ReturnType<typeof deleteRole>
-    | ReturnType<typeof changeRole>
-    | ReturnType<typeof changeMembershipRole>,
-) {
-  return execute(store, organisationRoles.of(organisationId), (state) => answering(decide(state)), contextOf(world))
-}
-
-function newRole({ organisationId }: Organisation) {
-  const roleId = randomUUID()
-  const texts = { name: roleId, description: null }
-  const role = { roleId, organisationId, ...texts, isDefault: false, permissions: [], fingerprint: null }
-  return { ...role, changedBy, now: world.now() }
+  const second = await newMember(organisation, input.roleId)
+  return { organisation, first, second, secondRoleId: input.roleId }
 }
 
 async function expectAdministrator(organisation: Organisation, answers: readonly unknown[]): Promise<void> {
-  expect(answers).toContain(null)
-  expect(answers).toContain('last-administrator')
+  expect(answers).toEqual(answersOfOne('last-administrator'))
   expect(administratorsOf(await rolesOf(organisation))).toHaveLength(1)
 }
 
@@ -117,8 +85,8 @@ test('an address belongs to one user', async () => {
     const [first, second] = [newUser(null), newUser(null)]
     const email = first.email.toUpperCase()
     const answers = await both(
-      registerUser(one, first, contextOf(world)),
-      registerUser(other, { ...second, email }, contextOf(world)),
+      { name: 'register', input: { user: first, externalId: null } },
+      { name: 'register', input: { user: { ...second, email }, externalId: null } },
     )
     expect(answers).toEqual(answersOfOne('email-in-use'))
   })
@@ -127,12 +95,8 @@ test('an address belongs to one user', async () => {
 test('a subject of the identity provider belongs to one user', async () => {
   await eachRound(async () => {
     const externalId = randomUUID()
-    const identityProvider = { ...createMockIdentityProvider(), create: async () => ({ externalId }) }
-    const answers = await both(
-      registerUser({ ...one, identityProvider }, newUser(null), contextOf(world)),
-      registerUser({ ...other, identityProvider }, newUser(null), contextOf(world)),
-    )
-    expect(answers).toEqual(answersOfOne('identity-provider-rejected'))
+    const register = () => ({ name: 'register', input: { user: newUser(null), externalId } }) as const
+    expect(await both(register(), register())).toEqual(answersOfOne('identity-provider-rejected'))
   })
 })
 
@@ -142,12 +106,11 @@ test('a user has one membership in an organisation', async () => {
     const { userId } = newUser(null)
     await world.store.append(users.of(userId), 'no_stream', [userFact('UserCreated', { userId })], contextOf(world))
     const { organisationId, roleId } = organisation
-    const add = (deps: UserDependencies) => {
+    const add = () => {
       const ids = { userId, membershipId: randomUUID(), organisationId, roleId }
-      const command = { ...ids, fingerprint: null, changedBy, now: world.now() }
-      return addOrganisationMembership(deps, command, contextOf(world))
+      return { name: 'addMembership', input: { ...ids, fingerprint: null, changedBy, now: world.now() } } as const
     }
-    expect(await both(add(one), add(other))).toEqual(answersOfOne('membership-exists'))
+    expect(await both(add(), add())).toEqual(answersOfOne('membership-exists'))
     expect((await rolesOf(organisation)).assignments.size).toBe(1)
   })
 })
@@ -155,24 +118,18 @@ test('a user has one membership in an organisation', async () => {
 test('a name belongs to one role of an organisation', async () => {
   await eachRound(async () => {
     const organisation = await newOrganisation(world)
-    const { organisationId } = organisation
-    const create = (deps: UserDependencies) => {
-      const role = { ...newRole(organisation), name: 'Nurse' }
-      return change(deps, organisationId, (state) => createRole(role, state))
-    }
-    expect(await both(create(one), create(other))).toEqual(answersOfOne('role-name-in-use'))
+    const create = () =>
+      ({ name: 'createRole', input: { ...newRole(organisation, world.now()), name: 'Nurse' } }) as const
+    expect(await both(create(), create())).toEqual(answersOfOne('role-name-in-use'))
   })
 })
 
 test('an organisation has one default role', async () => {
   await eachRound(async () => {
     const organisation = await newOrganisation(world)
-    const { organisationId } = organisation
-    const create = (deps: UserDependencies) => {
-      const role = { ...newRole(organisation), isDefault: true }
-      return change(deps, organisationId, (state) => createRole(role, state))
-    }
-    expect(await both(create(one), create(other))).toEqual([null, null])
+    const create = () =>
+      ({ name: 'createRole', input: { ...newRole(organisation, world.now()), isDefault: true } }) as const
+    expect(await both(create(), create())).toEqual([null, null])
     const { roles } = await rolesOf(organisation)
     expect([...roles.values()].filter(({ isDefault }) => isDefault)).toHaveLength(1)
   })
@@ -183,10 +140,10 @@ test('a role is not both deleted and assigned', async () => {
     const organisation = await newOrganisation(world)
     const { organisationId, adminRoleId: roleId } = organisation
     const ids = { membershipId: randomUUID(), userId: randomUUID(), organisationId, roleId }
-    const assign = { ...ids, fingerprint: null, changedBy, now: world.now() }
+    const now = world.now()
     const answers = await both(
-      change(one, organisationId, (state) => deleteRole({ roleId, changedBy, now: world.now() }, state)),
-      assignRoleFirst(other, assign, contextOf(world)),
+      { name: 'deleteRole', input: { roleId, organisationId, changedBy, now } },
+      { name: 'assignRole', input: { ...ids, fingerprint: null, changedBy, now } },
     )
     expect(answers.filter((answer) => answer === null)).toHaveLength(1)
     const { roles, assignments } = await rolesOf(organisation)
@@ -198,8 +155,8 @@ test('two administrators are not both removed', async () => {
   await eachRound(async () => {
     const { organisation, first, second } = await twoAdministrators()
     const answers = await both(
-      endOrganisationMembership(one, first, changedBy, contextOf(world)),
-      endOrganisationMembership(other, second, changedBy, contextOf(world)),
+      { name: 'endMembership', input: { membership: first, changedBy } },
+      { name: 'endMembership', input: { membership: second, changedBy } },
     )
     await expectAdministrator(organisation, answers)
   })
@@ -208,10 +165,10 @@ test('two administrators are not both removed', async () => {
 test('one administrator is not removed while the other one is suspended', async () => {
   await eachRound(async () => {
     const { organisation, first, second } = await twoAdministrators()
-    const suspend = { to: 'suspended', holdId: randomUUID(), changedBy, now: world.now() } as const
+    const status = { to: 'suspended', holdId: randomUUID(), changedBy, now: world.now() } as const
     const answers = await both(
-      endOrganisationMembership(one, first, changedBy, contextOf(world)),
-      changeUser(other, second.userId, { ...unconditional, status: suspend }, contextOf(world)),
+      { name: 'endMembership', input: { membership: first, changedBy } },
+      { name: 'changeUser', input: { userId: second.userId, status } },
     )
     await expectAdministrator(organisation, answers)
   })
@@ -221,15 +178,11 @@ test('one administrator does not lose the role while the other role loses its pe
   await eachRound(async () => {
     const { organisation, first, secondRoleId } = await twoAdministrators()
     const { organisationId, roleId } = organisation
-    const { membershipId } = first
     const now = world.now()
+    const { membershipId } = first
     const answers = await both(
-      change(one, organisationId, (state) =>
-        changeMembershipRole({ membershipId, organisationId, roleId, changedBy, now }, state),
-      ),
-      change(other, organisationId, (state) =>
-        changeRole({ roleId: secondRoleId, permissions: [], changedBy, now }, state),
-      ),
+      { name: 'changeMembershipRole', input: { membershipId, organisationId, roleId, changedBy, now } },
+      { name: 'changeRole', input: { roleId: secondRoleId, organisationId, permissions: [], changedBy, now } },
     )
     await expectAdministrator(organisation, answers)
   })

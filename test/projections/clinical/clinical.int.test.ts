@@ -135,12 +135,31 @@ describe('the cases read model', () => {
       org_id: ids.org,
       patient_id: ids.patient,
       product_id: ids.product,
+      status: 'open',
       external_reference: 'canary-reference',
+      workflow_instance_id: null,
       opened_at: at(0),
       updated_at: at(0),
       stream_revision: '0',
     }
     expect(cases).toEqual([{ ...row, case_id: ids.event, product_id: null, external_reference: null }, row])
+  })
+
+  it('names the workflow instance of a case, and its end', async () => {
+    const stream = cases.of(ids.org, ids.case).stream
+    const workflow = {
+      workflowInstanceId: ids.workflowInstance,
+      workflowDefinitionId: ids.workflowDefinition,
+      definitionVersion: 1,
+    }
+    const story = [
+      caseFact('CaseOpened', { workflow }),
+      caseFact('CaseAssessmentAssigned'),
+      caseFact('CaseClosed'),
+    ].map((event) => ({ ...event, stream }))
+    const { cases: rows } = await rowsAfter(casesProjector, recorded(story))
+    const closed = { status: 'closed', workflow_instance_id: ids.workflowInstance, updated_at: at(40) }
+    expect(rows).toEqual([expect.objectContaining({ ...closed, stream_revision: '2' })])
   })
 
   it('has a row for each finding and each diagnosis, and updates the case', async () => {

@@ -10,6 +10,7 @@ const owner = {
   patient_id: ids.patient,
   case_id: null,
   assessment_id: ids.assessment,
+  is_collected: false,
   body_site_id: ids.bodySite,
   status: 'awaiting_upload',
   created_at: at(0),
@@ -58,6 +59,12 @@ describe('the images read model', () => {
       image_owners: [{ ...own, status: 'received', updated_at: at(5), stream_revision: '1' }],
       images: [{ ...row, object_key: key, sha256, bytes: String(bytes), width: 600, height: 400 }],
     })
+  })
+
+  it('marks the owner of images that a workflow collected', async () => {
+    const collected = assessmentFact('AssessmentRequested', { mode: 'collected' })
+    const { image_owners: owners } = await rowsAfter(imagesProjector, recorded([collected]))
+    expect(owners).toEqual([{ ...owner, is_collected: true }])
   })
 
   it('follows the images of an assessment from the declaration to the end', async () => {

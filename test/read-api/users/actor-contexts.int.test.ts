@@ -116,6 +116,41 @@ describe('an actor context', () => {
   })
 })
 
+test('a context shows each answered write in the next request, also of another process', async () => {
+  const [one, other] = [await api.startProcess(), await api.startProcess()]
+  const hospital = await givenOrganisation(api)
+  await givenMember(api, hospital, hospital.administrator)
+  const member = await givenMember(api, hospital)
+  const headers = await api.token(hospital.orgId)
+  const contextOf = async (process: UsersProcess) => process.get(`/v1/users/${member.userId}/context`, headers)
+  const known = await contextOf(other)
+  expect((await contextOf(other)).body).toEqual(known.body)
+
+  const user = `/admin/users/${member.userId}`
+  const membership = `${user}/memberships/${member.membershipId}`
+  const writes = [
+    ['PATCH', `/admin/roles/${hospital.clinician}`, { name: 'Nurse' }, { body: { role: 'Nurse' } }],
+    [
+      'PATCH',
+      `/admin/roles/${hospital.clinician}`,
+      { permissions: ['users:admin'] },
+      { body: { permissions: ['users:admin'] } },
+    ],
+    ['PATCH', user, { displayName: 'New name' }, { body: { display_name: 'New name' } }],
+    ['POST', `${membership}/products`, { productId: 'product-1' }, { body: { product_ids: ['product-1'] } }],
+    ['PATCH', membership, { roleId: hospital.administrator }, { body: { role: 'Administrator' } }],
+    ['PATCH', user, { status: 'suspended' }, { status: 403 }],
+    ['PATCH', user, { status: 'active' }, { status: 200 }],
+    ['DELETE', membership, undefined, { status: 404 }],
+  ] as const
+  for (const [method, path, body, expected] of writes) {
+    expect((await one.call(method, path, body)).status).toBeLessThan(300)
+    const { status, body: shown } = await contextOf(other)
+    expect({ path, status, body: shown }).toMatchObject({ path, ...expected })
+    if (status === 200) expect((shown as { token: string }).token).not.toBe((known.body as { token: string }).token)
+  }
+})
+
 test('trust takes the claims of the context', async () => {
   const one = await api.startProcess({ ACTOR_CONTEXT_MODE: 'trust' })
   const clinician = await givenMember(api, clinic)
@@ -216,8 +251,12 @@ describe.each(['here', 'elsewhere'] as const)('resolve with the users service %s
   test('gives no permission while the event store is away, also to actors that it knew', async () => {
     const context = claiming(administrator)
     await eventually(context, '200')
+    await tokenOf(one, administrator)
     await one.line.close()
     await expect.poll(() => outcome(one, context), { timeout: 30_000 }).toMatch(/^503 /)
     expect(await outcome(one, context)).toMatch(/^503 /)
+    const path = `/v1/users/${administrator.userId}/context`
+    const asked = async () => outcomeOf(await one.get(path, await api.token(clinic.orgId)))
+    await expect.poll(asked, { timeout: 30_000 }).toMatch(/^503 /)
   })
 })

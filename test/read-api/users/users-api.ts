@@ -16,6 +16,7 @@ import { createMockIdentityProvider } from '../../../processes/adapters/mock-ide
 import { usersChannel } from '../../../processes/users/users.channel.ts'
 import { createRelay } from '../../../processes/relay/relay.ts'
 import { readModels } from '../../../projections/registry.ts'
+import { notificationsProjector } from '../../../projections/notifications/notifications.projector.ts'
 import { usersProjector } from '../../../projections/users/users.projector.ts'
 import { createReadPositions } from '../../../projections/runtime/read-positions.ts'
 import { createProjectionRunner } from '../../../projections/runtime/runner.ts'
@@ -116,7 +117,8 @@ export async function openUsersApi(
     const actors = await openActorReader({ configuration, store, vault, now, pool, isCurrent, egress, stop })
     const clientKeys = createClientKeys({ egress, configuration, now })
     const failpoint = createFailpoint(configuration)
-    const reading = { pool, objects, cursors, isCurrent }
+    const positionOf = (name: string) => reads.storedPosition(name)
+    const reading = { pool, objects, cursors, isCurrent, positionOf }
     const deps = { ...world, ...reading, configuration, store, clientKeys, tokens: issuer, failpoint, identityProvider }
     const t = await startApplication({
       env: { ADMIN_API_SECRET: adminSecret, READ_YOUR_WRITES_MS: '10000', ...env },
@@ -156,7 +158,8 @@ export async function openUsersApi(
     world,
     async tell(target, ...events) {
       const { position } = await execute(world.store, target, () => events, contextOf(world))
-      if (position !== undefined) await reads.waitFor(position, [usersProjector.name], 15_000)
+      if (position !== undefined)
+        await reads.waitFor(position, [usersProjector.name, notificationsProjector.name], 15_000)
     },
     startProcess,
     listen: ({ t }) => t.app.listen({ host: '127.0.0.1', port: 0 }),

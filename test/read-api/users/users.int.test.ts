@@ -4,7 +4,7 @@ import { users } from '../../../streams/user/aggregate.ts'
 import { organisationRoles } from '../../../streams/organisation-roles/aggregate.ts'
 import { permissions } from '../../../streams/permission/aggregate.ts'
 import { at, ids } from '../../streams/facts.ts'
-import { permissionFact, roleFact, userFact } from '../../streams/user-facts.ts'
+import { patientAccount, permissionFact, roleFact, userFact } from '../../streams/user-facts.ts'
 import {
   changeStatus,
   givenMember,
@@ -222,6 +222,29 @@ describe('look-ups', () => {
     })
     expect(outcomeOf(await one.get(url, await api.token(null)))).toBe('403 insufficient-scope')
     expect(outcomeOf(await one.get(url, await api.token(hospital.orgId, ['users:contact'])))).toBe(
+      '403 platform-client-required',
+    )
+  })
+
+  test('of a patient find the only active member, and nobody if there are two', async () => {
+    const reader = await api.token(null, ['users:contact'])
+    const patientId = randomUUID()
+    const url = `/v1/users/by-clinical-patient/${patientId}/contact`
+    const inClinic = `${url}?org_id=${clinic.orgId}`
+    const changed = { patientAccount: patientAccount(patientId), members: ['patientAccount'] }
+    const become = async (user: GivenUser) =>
+      api.tell(users.of(user.userId), userFact('UserChanged', { ...changed, userId: user.userId }))
+    expect(outcomeOf(await one.get(inClinic, reader))).toBe('404 not-found')
+    const patient = await givenMember(api, clinic)
+    const twin = await givenMember(api, clinic)
+    const abroad = await givenMember(api, hospital)
+    for (const user of [patient, twin, abroad]) await become(user)
+    expect(outcomeOf(await one.get(inClinic, reader))).toBe('404 not-found')
+    await changeStatus(api, twin, 'UserDeactivated', [clinic.orgId])
+    const current = { ...reader, 'cache-control': 'no-cache' }
+    expect(await one.get(inClinic, current)).toMatchObject({ status: 200, body: { userId: patient.userId } })
+    expect(outcomeOf(await one.get(url, reader))).toBe('400 org-required')
+    expect(outcomeOf(await one.get(url, await api.token(clinic.orgId, ['users:contact'])))).toBe(
       '403 platform-client-required',
     )
   })

@@ -1,11 +1,12 @@
 import { Type } from 'typebox'
 import { describe, expect, test } from 'vitest'
+import { noOrganisation } from '../../../platform/kit/tenants.ts'
 import { createCatalogue } from '../../../streams/store/catalogue.ts'
 import { createCodec, type Codec, type OutgoingEvent } from '../../../streams/store/codec.ts'
 import { InvalidEventError, UndecodableEventError, UnknownEventTypeError } from '../../../streams/store/errors.ts'
 import type { StoredEvent } from '../../../streams/store/decoding.ts'
 import { eventIdOf, type DomainEvent } from '../../../streams/store/events.ts'
-import { defineEvent, Phi } from '../../../streams/store/schema.ts'
+import { defineEvent, KeyOwner, Phi } from '../../../streams/store/schema.ts'
 import { createSigner } from '../../../streams/store/signature.ts'
 import { MemoryKeys, newContext } from './fixtures.ts'
 
@@ -138,6 +139,20 @@ describe('encoding', () => {
     const { codec } = await codecFor()
     const { orgId: _, ...context } = newContext()
     await expect(codec.encode([opened], context, begin)).rejects.toThrow(/organisation/)
+  })
+
+  test('a member of the data can name the owner of the key', async () => {
+    const schema = Type.Object({ owner: KeyOwner, person: Type.String(), name: Phi(Type.String()) })
+    const VisitPaid = defineEvent('VisitPaid', schema, { subject: 'person', keyOwner: { member: 'owner' } })
+    const { codec, keys } = await codecFor([{ category: 'visit', events: { VisitPaid } }])
+    keys.destroy(noOrganisation, 'p1')
+    const paidBy = async (owner: KeyOwner) => {
+      const { decoded } = await roundTrip(codec, { type: 'VisitPaid', data: { owner, person: 'p1', name: 'Ada' } })
+      return decoded.data
+    }
+
+    expect(await paidBy('platform')).toMatchObject({ name: null })
+    expect(await paidBy('organisation')).toMatchObject({ name: 'Ada' })
   })
 
   test('an erased subject is written and read as null', async () => {

@@ -55,7 +55,7 @@ it(
     const { failures } = await checkEquality({
       databaseUrl: database.url,
       projectors,
-      cases: 30,
+      cases: 200,
       seed: 1,
       lanes: 1,
       mostMoves: 10,
@@ -67,7 +67,7 @@ it(
     const again = await checkEquality({
       databaseUrl: database.url,
       projectors: [countingReviews()],
-      cases: 30,
+      cases: 200,
       seed: 1,
       path,
       mostMoves: 10,

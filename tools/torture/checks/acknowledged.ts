@@ -24,12 +24,14 @@ const factOfWrite: Readonly<
   unsubscribe: { type: 'WebhookSubscriptionDeleted', member: 'subscriptionId' },
   user: { type: 'UserCreated', member: 'userId' },
   promote: { type: 'MembershipRoleChanged', member: 'membershipId' },
+  suspend: { type: 'UserSuspended', member: 'userId' },
   deactivate: { type: 'UserDeactivated', member: 'userId' },
   reactivate: { type: 'UserReactivated', member: 'userId' },
   leave: { type: 'MembershipRevoked', member: 'membershipId' },
+  join: { type: 'UserMembershipAdded', member: 'membershipId' },
   redeliver: { type: 'WebhookRedeliveryRequested', or: 'WebhookRedeliveryUnneeded', member: 'deliveryId' },
 }
-/** Writes whose events have no other cause. An unacknowledged event of these must belong to an unanswered request. */
+/** Writes whose events have no other cause, unlike `join`: a new user is a member, too. An unacknowledged event of these must belong to an unanswered request. */
 const ofClientsAlone: readonly Operation[] = [
   'patient',
   'consent',
@@ -42,6 +44,7 @@ const ofClientsAlone: readonly Operation[] = [
   'redeliver',
   'user',
   'promote',
+  'suspend',
   'deactivate',
   'reactivate',
   'leave',

@@ -22,6 +22,7 @@ const clinicalTypes: Readonly<Record<string, string>> = {
   PatientCorrected: 'clinical.patient.corrected',
   PatientRegistrationRevoked: 'clinical.patient.revoked',
   CaseOpened: 'clinical.case.opened',
+  CaseClosed: 'clinical.case.closed',
   CaseFindingRecorded: 'clinical.finding.recorded',
   CaseDiagnosisRecorded: 'clinical.diagnosis.recorded',
   CaseDiagnosisSuperseded: 'clinical.diagnosis.superseded',
@@ -52,6 +53,14 @@ const webhookTypes: Readonly<Record<string, string>> = {
   WebhookSubscriptionDisabled: 'webhook.endpoint.disabled',
 }
 
+const workflowTypes: Readonly<Record<string, string>> = {
+  WorkflowInstanceStarted: 'workflow.instance.started',
+  WorkflowStepParked: 'workflow.instance.parked',
+  WorkflowInstanceCompleted: 'workflow.instance.completed',
+  WorkflowInstanceFailed: 'workflow.instance.failed',
+  WorkflowInstanceCancelled: 'workflow.instance.cancelled',
+}
+
 /** A second definition, independent of the relays. The relays' own definition would hide an event that a relay omits. */
 export const channels: Readonly<Record<string, readonly Source[]>> = {
   'ai_review.events': [
@@ -74,6 +83,7 @@ export const channels: Readonly<Record<string, readonly Source[]>> = {
     { category: 'role', publicType: ofUsers },
   ],
   'webhook.events': [{ category: 'webhook_subscriptions', publicType: (fact) => webhookTypes[fact.type] }],
+  'workflow.events': [{ category: 'workflow_instance', publicType: (fact) => workflowTypes[fact.type] }],
 }
 
 /**

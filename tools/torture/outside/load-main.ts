@@ -13,6 +13,7 @@ export interface LoadOrder {
   readonly clientId: string
   readonly clientSecret: string
   readonly orgId: string
+  readonly adminSecret: string
   readonly receiverUrl: string
   /** File of the acknowledged writes. */
   readonly log: string
@@ -36,7 +37,7 @@ const log = new DurableLines(order.log)
 const token = textAt((await requestToken(order.baseUrl, secrets)).body, 'access_token')
 const api = createApiClient(order.baseUrl, token)
 const terms = await createConsentTerms(api, order.orgId)
-const administered = await createRoles(api, order.orgId)
+const administered = await createRoles(api, order.orgId, order.adminSecret)
 const client = new PatientClient(order.baseUrl, log)
 await client.logIn(secrets)
 process.stdout.write(`${JSON.stringify({ ready: true })}\n`)

@@ -39,6 +39,7 @@ export interface Stage {
   readonly providerUrl: string
   /** Secret of the provider simulator's remote control. */
   readonly controlSecret: string
+  readonly adminSecret: string
   /** URL of a database of the cluster. The database need not exist. */
   readonly databaseUrl: (database: string) => string
   readonly part: (name: Part) => Supervised
@@ -133,6 +134,7 @@ export async function startStage(folder: string, signal: AbortSignal): Promise<S
     const shared = {
       ...settings,
       PLATFORM_DATA_DIR: data('platform'),
+      ADMIN_API_SECRET: secret,
       BASE_URL: `http://127.0.0.1:${front}`,
       ESDB_URL: `esdb://127.0.0.1:${eventStore}?tls=false`,
       DATABASE_URL: urlOf('platform'),
@@ -167,6 +169,7 @@ export async function startStage(folder: string, signal: AbortSignal): Promise<S
       esdbUrl: shared.ESDB_URL,
       providerUrl: shared.PROVIDER_BASE_URL,
       controlSecret: secret,
+      adminSecret: secret,
       databaseUrl: urlOf,
       part(name) {
         const found = running.find((each) => each.name === name)

@@ -3,25 +3,24 @@ import { noOrganisation, type TenantId } from '../../platform/kit/tenants.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
 import type { DomainEvent, Target } from '../../streams/store/events.ts'
 
-/** The organisation that a request names, and how far its caller reaches. */
-interface Asking {
-  /** Null: a platform caller that names no organisation. */
+interface OwnedRequest {
+  /** Of the token, the query or the body. */
   readonly tenant: TenantId | null
   readonly isPlatformWide: boolean
 }
 
 /**
- * The owner of a new row, `noOrganisation` for one of the platform. Platform callers must name it in the body; null is
- * the platform (contract-2, C13).
- * @param orgId of the body
- * @throws Problem `org-required`, `platform-client-required`, `validation-failed`
+ * The organisation of a row that a request writes; null for a row of the platform, which counts for every organisation.
+ * Only platform callers write those, and they must name the owner: an omitted one would hit every organisation.
+ *
+ * @param named the member `orgId` of the body
  */
-export function ownerOfNew({ tenant, isPlatformWide }: Asking, orgId: string | null | undefined): TenantId {
-  if (orgId === null && !isPlatformWide) throw problem('platform-client-required')
-  if (orgId === null && tenant !== null)
+export function ownerOf({ tenant, isPlatformWide }: OwnedRequest, named: string | null | undefined): TenantId | null {
+  if (named === null && !isPlatformWide) throw problem('platform-client-required')
+  if (named === null && tenant !== null)
     throw invalidMember('/orgId', 'must not differ from the organisation that the request names', 'ambiguous')
-  if (orgId !== null && tenant === null) throw problem('org-required')
-  return tenant ?? noOrganisation
+  if (named === undefined && tenant === null) throw problem('org-required')
+  return tenant
 }
 
 interface Existing<State extends { readonly status: string }, Event extends DomainEvent> {
@@ -38,12 +37,12 @@ interface Existing<State extends { readonly status: string }, Event extends Doma
  */
 export async function ownerOfExisting<State extends { readonly status: string }, Event extends DomainEvent>(
   { store, streamOf, findOwner }: Existing<State, Event>,
-  asking: Asking,
+  asking: OwnedRequest,
   id: string,
   orgId?: string | null,
 ): Promise<TenantId> {
   const { tenant, isPlatformWide } = asking
-  if (orgId === null) return ownerOfNew(asking, null)
+  if (orgId === null) return ownerOf(asking, null) ?? noOrganisation
   if (tenant === null) return findOwner(id)
   if (isPlatformWide || (await store.loadCached(streamOf(tenant, id))).state.status !== 'absent') return tenant
   const { state } = await store.load(streamOf(noOrganisation, id))

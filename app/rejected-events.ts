@@ -1,0 +1,42 @@
+import type { Pool } from '../platform/database/database.ts'
+import {
+  foreignEventsProjector,
+  rejectedForeignEventsTable,
+} from '../projections/foreign-events/foreign-events.projector.ts'
+
+const table = `${foreignEventsProjector.name}.${rejectedForeignEventsTable.name}`
+
+/** How long the health report counts a rejected event. */
+export const retainedDays = 7
+
+/** The number of rejected events of each channel in the last days. */
+export async function recentRejections(pool: Pool) {
+  const { rows } = await pool.query<{ channel: string; number: number }>(
+    `select channel, count(*)::integer as number from ${table}
+      where published_at > now() - make_interval(days => $1) group by channel order by channel`,
+    [retainedDays],
+  )
+  return rows
+}
+
+export interface RejectedEvent {
+  readonly channel: string
+  readonly channel_revision: string
+  readonly event_id: string
+  readonly event_type: string
+  readonly reason: string
+  readonly pointer: string | null
+  readonly published_at: Date
+}
+
+const mostListed = 1000
+
+/** Rejected events, newest first. @param channel undefined: of all channels */
+export async function listRejections(pool: Pool, channel: string | undefined): Promise<readonly RejectedEvent[]> {
+  const { rows } = await pool.query<RejectedEvent>(
+    `select channel, channel_revision::text, event_id, event_type, reason, pointer, published_at from ${table}
+      where $1::text is null or channel = $1 order by published_at desc, foreign_event_id limit ${mostListed}`,
+    [channel ?? null],
+  )
+  return rows
+}

@@ -1,0 +1,43 @@
+import type { TenantId } from '../../platform/kit/tenants.ts'
+import { isDefined, templateOf, type NotificationTemplate } from '../../streams/notification-template/aggregate.ts'
+import type { NotificationChannel } from '../../streams/types.ts'
+import type { EventStore } from '../../streams/store/event-store.ts'
+
+export const defaultLocale = 'en-GB'
+
+export interface WantedTemplate {
+  readonly code: string
+  readonly channel: NotificationChannel
+  /** Of the recipient; null if it is not known. */
+  readonly locale: string | null
+  /** Null: the defaults of the platform only. */
+  readonly orgId: TenantId | null
+}
+
+/**
+ * The template by which a message is made. The locale of the recipient comes before the default locale, and in each the
+ * organisation's own template before the default of the platform. Reads the streams: a change counts from its answer on.
+ */
+export async function findTemplate(
+  store: Pick<EventStore, 'load'>,
+  { code, channel, locale, orgId }: WantedTemplate,
+): Promise<NotificationTemplate | undefined> {
+  const locales = new Set([locale === null ? defaultLocale : (canonicalLocale(locale) ?? defaultLocale), defaultLocale])
+  for (const wanted of locales) {
+    for (const owner of new Set([orgId, null])) {
+      // Most messages find theirs in the first two places, so the others are not read in advance.
+      const { state } = await store.load(templateOf({ orgId: owner, code, channel, locale: wanted }))
+      if (isDefined(state)) return state
+    }
+  }
+  return undefined
+}
+
+/** The usual spelling of a BCP 47 tag; undefined for another text. */
+export function canonicalLocale(locale: string): string | undefined {
+  try {
+    return Intl.getCanonicalLocales(locale)[0]
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,88 @@
+import { v5 } from 'uuid'
+import type { Position } from '../../platform/kit/positions.ts'
+import type { CommandContext, TenantId } from '../../platform/kit/tenants.ts'
+import { latest } from '../../platform/http/replies.ts'
+import { notifications, type NotificationState } from '../../streams/notification/aggregate.ts'
+import type { NotificationEvent } from '../../streams/notification/events.ts'
+import type {
+  NotificationQueueRequest,
+  NotificationQueueRequestState,
+} from '../../streams/notification-queue-request/aggregate.ts'
+import type { NotificationQueueRequestEvent } from '../../streams/notification-queue-request/events.ts'
+import type { CommandDependencies } from '../handling/dependencies.ts'
+import { repeated, type Decision } from '../handling/decision.ts'
+import { execute } from '../handling/execute.ts'
+
+export interface AnswerQueueRequest extends Omit<NotificationQueueRequest, 'answeredAt'> {
+  readonly now: Date
+}
+
+/** Records the answer to a request about several notifications. A repeat finds it. */
+export function answerQueueRequest(
+  { now, ...answer }: AnswerQueueRequest,
+  state: NotificationQueueRequestState,
+): Decision<NotificationQueueRequestEvent, 'idempotency-key-reused'> {
+  if (state.status !== 'absent') return repeated(answer, state)
+  return [{ type: 'NotificationQueueRequestAnswered', data: { ...answer, answeredAt: now.toISOString() } }]
+}
+
+/** The oldest that match, up to a limit, and the number of all. */
+export interface FoundNotifications {
+  readonly ids: readonly string[]
+  readonly total: number
+}
+
+export interface Requeued {
+  readonly ids: readonly string[]
+  readonly position: Position | undefined
+}
+
+/** Streams at a time. */
+const atOnce = 20
+
+type Decide = (state: NotificationState) => readonly NotificationEvent[]
+
+/**
+ * Decides on each notification alone. One that changed since it was listed is left as it is. After a crash the repeat
+ * of the request finds the rest, because what was queued is neither stuck nor failed any more.
+ */
+export async function requeueEach(
+  { store }: Pick<CommandDependencies, 'store'>,
+  tenant: TenantId,
+  ids: readonly string[],
+  decide: Decide,
+  context: CommandContext,
+): Promise<Requeued> {
+  const done = await forEachOf(ids, async (id) => {
+    const command = { ...context, commandId: v5(id, context.commandId) }
+    const { state, events, position } = await execute(store, notifications.of(tenant, id), decide, command)
+    return { id, isQueued: events.length > 0 && state.status === 'queued', position }
+  })
+  return { ids: queuedOf(done), position: latest(...done.map(({ position }) => position)) }
+}
+
+/** The ids that `requeueEach` would return. */
+export async function wouldRequeue(
+  { store }: Pick<CommandDependencies, 'store'>,
+  tenant: TenantId,
+  ids: readonly string[],
+  decide: Decide,
+): Promise<readonly string[]> {
+  const decided = await forEachOf(ids, async (id) => {
+    const { state } = await store.load(notifications.of(tenant, id))
+    const events = decide(state)
+    return { id, isQueued: events.length > 0 && events.reduce(notifications.evolve, state).status === 'queued' }
+  })
+  return queuedOf(decided)
+}
+
+function queuedOf(decided: readonly { readonly id: string; readonly isQueued: boolean }[]): readonly string[] {
+  return decided.flatMap(({ id, isQueued }) => (isQueued ? [id] : []))
+}
+
+async function forEachOf<Result>(ids: readonly string[], work: (id: string) => Promise<Result>): Promise<Result[]> {
+  const results: Result[] = []
+  for (let from = 0; from < ids.length; from += atOnce)
+    results.push(...(await Promise.all(ids.slice(from, from + atOnce).map(work))))
+  return results
+}

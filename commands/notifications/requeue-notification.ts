@@ -1,0 +1,64 @@
+import { isNotification, type NotificationState } from '../../streams/notification/aggregate.ts'
+import type { NotificationEvent } from '../../streams/notification/events.ts'
+import type { CausingRequest } from '../../streams/types.ts'
+import { refused, type Decision } from '../handling/decision.ts'
+import { settleAttempt, type SettleAttempt } from './record-outcome.ts'
+
+/** The job is durable (contract section 3, line 249). An attempt does the same, if it comes first. */
+export function queueNotification(
+  { now }: { readonly now: Date },
+  state: NotificationState,
+): Decision<NotificationEvent> {
+  if (state.status !== 'pending') return []
+  return [queued(state, 'enqueued', now, null)]
+}
+
+export interface RetryNotification {
+  readonly request: CausingRequest
+  readonly now: Date
+}
+
+/** Gives a failed notification another round of tries (contract-2, C25a). A repeat of the request changes nothing. */
+export function retryNotification(
+  { request, now }: RetryNotification,
+  state: NotificationState,
+): Decision<NotificationEvent, 'not-found' | 'notification-not-failed' | 'idempotency-key-reused'> {
+  if (!isNotification(state)) return refused('not-found')
+  const earlier = request === null ? undefined : state.retries.get(request.key)
+  if (earlier !== undefined) return earlier === request?.fingerprint ? [] : refused('idempotency-key-reused')
+  if (state.status !== 'failed') return refused('notification-not-failed')
+  return [queued(state, 'retry_requested', now, request)]
+}
+
+export interface ReEnqueueNotification extends SettleAttempt {
+  /** Queued notifications that were due before this instant are stuck. */
+  readonly dueBefore: Date
+}
+
+/**
+ * Makes a stuck notification due now, in the same round. An attempt whose lease has ended is settled (contract-2, C25).
+ * Changes nothing if the notification is not stuck any more.
+ */
+export function reEnqueueNotification(
+  command: ReEnqueueNotification,
+  state: NotificationState,
+): Decision<NotificationEvent> {
+  if (state.status === 'sending') return settleAttempt(command, state)
+  if (state.status !== 'queued' || Date.parse(state.nextAttemptAt) > command.dueBefore.getTime()) return []
+  return [queued(state, 're_enqueued', command.now, null)]
+}
+
+type Queued = Extract<NotificationEvent, { type: 'NotificationQueued' }>
+
+function queued(
+  { notificationId, channel }: Pick<Queued['data'], 'notificationId' | 'channel'>,
+  reason: Queued['data']['reason'],
+  now: Date,
+  request: CausingRequest,
+): NotificationEvent {
+  const at = now.toISOString()
+  return {
+    type: 'NotificationQueued',
+    data: { notificationId, channel, reason, nextAttemptAt: at, request, queuedAt: at },
+  }
+}

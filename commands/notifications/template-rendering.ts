@@ -1,0 +1,85 @@
+import Handlebars from 'handlebars'
+import { plainTextOf } from './plain-text.ts'
+import { RenderFault, TemplateFault } from './template-fault.ts'
+import { fullBudget, interpret, member } from './template-interpreter.ts'
+import { templateTree } from './template-tree.ts'
+import { usedVariables } from './template-variables.ts'
+
+/** What a rendering depends on. */
+export interface TemplateSource {
+  readonly channel: 'email' | 'slack'
+  readonly subject: string | null
+  readonly bodyTemplate: string
+}
+
+export interface Rendered {
+  /** Null for chat, and for a mail whose template has none. */
+  readonly subject: string | null
+  /** Null for chat. */
+  readonly html: string | null
+  readonly text: string
+}
+
+export type Variables = Readonly<Record<string, unknown>>
+
+export interface CompiledTemplate {
+  /** First names of the variables that the template uses. */
+  readonly variables: readonly string[]
+  readonly subjectVariables: readonly string[]
+  /** Paths without which the template is never rendered. */
+  readonly requiredVariables: readonly string[]
+  /** The required paths that have no value. */
+  readonly missingFrom: (variables: Variables) => readonly string[]
+  /** @throws RenderFault */
+  readonly render: (variables: Variables) => Rendered
+}
+
+/** A header line has at most 998 characters. */
+const longestSubject = 998
+const controls = /[\p{Cc}\u2028\u2029]/u
+
+/** Slack's rule for texts of others: no links, mentions or `<!channel>`. */
+function escapeForChat(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}
+
+function plain(text: string): string {
+  return text
+}
+
+/**
+ * Checks a template, and makes it ready to be rendered. Bodies of mails are HTML, and variables in them are escaped.
+ *
+ * @throws TemplateFault
+ */
+export function compileTemplate({ channel, subject, bodyTemplate }: TemplateSource): CompiledTemplate {
+  if (channel === 'slack' && subject !== null)
+    throw new TemplateFault('/subject', 'subject-on-chat', 'must not be given: a chat message has no subject')
+  if (subject !== null && controls.test(subject))
+    throw new TemplateFault('/subject', 'control-character', 'must not contain control characters')
+  const body = templateTree(bodyTemplate, '/bodyTemplate')
+  const subjectBody = subject === null ? null : templateTree(subject, '/subject')
+  const used = usedVariables(body, subjectBody ?? [])
+
+  return {
+    variables: [...used.names],
+    subjectVariables: [...usedVariables(subjectBody ?? []).names],
+    requiredVariables: [...used.required.keys()],
+    missingFrom: (variables) =>
+      [...used.required].flatMap(([text, path]) =>
+        path.reduce(member, variables as unknown) === undefined ? [text] : [],
+      ),
+    render(variables) {
+      const budget = fullBudget()
+      const rendered = subjectBody === null ? null : interpret(subjectBody, variables, plain, budget)
+      if (rendered !== null && controls.test(rendered))
+        throw new RenderFault('control-character', 'the subject has a control character')
+      if (rendered !== null && rendered.length > longestSubject)
+        throw new RenderFault('too-large', `the subject has more than ${longestSubject} characters`)
+      if (channel === 'slack')
+        return { subject: null, html: null, text: interpret(body, variables, escapeForChat, budget) }
+      const html = interpret(body, variables, Handlebars.escapeExpression, budget)
+      return { subject: rendered, html, text: plainTextOf(html) }
+    },
+  }
+}

@@ -1,0 +1,83 @@
+import { WorkflowInstanceRecord } from '../../contracts/workflows/instance.ts'
+import { problem } from '../../platform/http/problems.ts'
+import type { ServiceApp } from '../../platform/http/service.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
+import { workflowsProjector } from '../../projections/workflows/workflows.projector.ts'
+import { workflowInstances, type WorkflowInstanceState } from '../../streams/workflow-instance/aggregate.ts'
+import { requireOpenCase } from '../clinical/require-open-case.ts'
+import { changed, created } from '../handling/command-replies.ts'
+import { commandRoute } from '../handling/command-route.ts'
+import type { CommandDependencies } from '../handling/dependencies.ts'
+import { StartInstanceBody } from './bodies.ts'
+import { definitionAt } from './definitions.ts'
+import { cancelInstance, isCancelledBy } from './end-instance.ts'
+import { requireDefinition } from './require-definition.ts'
+import { startInstance } from './start-instance.ts'
+import { instanceRecordOf } from './views.ts'
+
+const usual = {
+  access: { scopes: ['orchestrator:write'] },
+  hasEtag: true,
+  readBy: [workflowsProjector],
+} as const
+
+export function instanceWriteRoutes(app: ServiceApp, deps: CommandDependencies): void {
+  const { store } = deps
+
+  commandRoute(app, deps, {
+    ...usual,
+    method: 'POST',
+    path: '/workflow-instances',
+    operationId: 'startWorkflowInstance',
+    summary: 'Start an instance of the newest version of a workflow definition, on an open case',
+    body: StartInstanceBody,
+    reply: created(WorkflowInstanceRecord, ({ id }) => `/workflow-instances/${id}`),
+    problems: ['workflow-definition-not-found', 'case-not-found', 'case-closed', 'product-required'],
+    handle: async ({ tenant, caller, body, keyed, now, run }) => {
+      const target = { ...workflowInstances.of(tenant, keyed.id), isNew: true }
+      const { state: known, revision, position } = keyed.isKeyed ? await store.load(target) : store.presume(target)
+      // A repeat needs neither an open case nor the same newest version.
+      if (known.status !== 'absent' && known.fingerprint === keyed.fingerprint)
+        return { record: await recordOf(tenant, known), revision, events: [], reached: position }
+
+      const version = await requireDefinition(deps, tenant, body.workflow_definition_id)
+      const opened = await requireOpenCase(deps, tenant, body.case_id)
+      const command = {
+        workflowInstanceId: keyed.id,
+        organisationId: tenant,
+        definition: await definitionAt(store, tenant, body.workflow_definition_id, version),
+        caseId: opened.caseId,
+        patientId: opened.patientId,
+        productId: caller.productId ?? opened.productId,
+        fingerprint: keyed.fingerprint,
+        now,
+      }
+      const done = await run(target, (state) => startInstance(command, state))
+      return { ...done, record: await recordOf(tenant, done.state) }
+    },
+  })
+
+  commandRoute(app, deps, {
+    ...usual,
+    method: 'POST',
+    path: '/workflow-instances/:id/cancel',
+    operationId: 'cancelWorkflowInstance',
+    summary: 'Cancel a workflow instance that has not ended',
+    description: 'An assessment that the instance has requested goes on.',
+    ifMatch: 'stream',
+    reply: changed(WorkflowInstanceRecord),
+    problems: ['workflow-instance-ended'],
+    handle: async ({ tenant, params, keyed: { causing }, now, run }) => {
+      const target = workflowInstances.of(tenant, params.id)
+      const done = await run(target, (state) => cancelInstance({ request: causing, now }, state))
+      const isReplayed = done.events.length === 0 && isCancelledBy(causing, done.state)
+      return { ...done, record: await recordOf(tenant, done.state), isReplayed }
+    },
+  })
+
+  async function recordOf(tenant: TenantId, state: WorkflowInstanceState): Promise<WorkflowInstanceRecord> {
+    if (state.status === 'absent') throw problem('internal-error')
+    const { workflowDefinitionId, definitionVersion } = state
+    return instanceRecordOf(state, await definitionAt(store, tenant, workflowDefinitionId, definitionVersion))
+  }
+}

@@ -1,0 +1,134 @@
+import { Type, type Static } from 'typebox'
+import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
+import {
+  CallMetadata,
+  NotificationErrorCode,
+  RecipientType,
+  SuppressionReason,
+} from '../../streams/notification/events.ts'
+import { NotificationCategory, NotificationChannel } from '../../streams/types.ts'
+import { toRecord, type ValuesOf } from '../records.ts'
+
+export const NotificationStatus = Type.Enum(['pending', 'queued', 'sending', 'sent', 'failed', 'suppressed'])
+export type NotificationStatus = Static<typeof NotificationStatus>
+
+const nullableText = Nullable(Type.String())
+const maskedAddress = Nullable(
+  Type.String({ description: 'An e-mail address shows its first character and its domain. Null after an erasure' }),
+)
+
+const members = {
+  id: Uuid,
+  templateCode: Type.String(),
+  templateVersion: Nullable(Type.Integer({ description: 'Null until a template was found' })),
+  channel: NotificationChannel,
+  locale: Type.String(),
+  recipientType: RecipientType,
+  recipientRef: maskedAddress,
+  resolvedAddress: maskedAddress,
+  orgId: Uuid,
+  category: Nullable(NotificationCategory),
+  phi: Type.Boolean(),
+  status: NotificationStatus,
+  attempts: Type.Integer(),
+  nextAttemptAt: Nullable(Instant),
+  providerMessageId: nullableText,
+  errorCode: Nullable(NotificationErrorCode),
+  errorDetail: nullableText,
+  suppressionReason: Nullable(SuppressionReason),
+  correlationId: nullableText,
+  triggerSource: Type.String({ description: '`event:` and the id of the event, or `api:` and the client id' }),
+  createdAt: Instant,
+  sentAt: Nullable(Instant),
+  updatedAt: Instant,
+}
+
+/** Contract section 3, line 398: without the variables, with masked addresses. */
+export const NotificationRecord = Type.Object(members, { $id: 'NotificationRecord' })
+export type NotificationRecord = Static<typeof NotificationRecord>
+
+const DeliveryAttempt = Type.Object({
+  id: Uuid,
+  notificationId: Uuid,
+  attemptNumber: Type.Integer(),
+  providerName: Type.String({
+    description: 'The provider, or the part that ended the attempt, such as `user-management` or `suppressions`',
+  }),
+  request: CallMetadata,
+  response: Nullable(CallMetadata),
+  success: Type.Boolean(),
+  errorCode: Nullable(NotificationErrorCode),
+  latencyMs: Type.Integer(),
+  createdAt: Instant,
+})
+
+/** Contract-2, C20. */
+export const NotificationWithAttempts = Type.Object(
+  { ...members, deliveryAttempts: Type.Array(DeliveryAttempt) },
+  { $id: 'NotificationWithAttempts' },
+)
+export type NotificationWithAttempts = Static<typeof NotificationWithAttempts>
+
+export const NotificationAccepted = Type.Object(
+  { id: Uuid, status: NotificationStatus },
+  { $id: 'NotificationAccepted' },
+)
+
+/** An entry of the list of failed notifications. */
+export const NotificationFailure = Type.Object(
+  {
+    notificationId: Uuid,
+    templateCode: Type.String(),
+    channel: NotificationChannel,
+    orgId: Uuid,
+    errorCode: NotificationErrorCode,
+    attempts: Type.Integer(),
+    failedAt: Instant,
+    correlationId: nullableText,
+  },
+  { $id: 'NotificationFailure' },
+)
+export type NotificationFailure = Static<typeof NotificationFailure>
+
+/** An event that a rule matched (specification 2.7, contract-2 C24). */
+export const EventInboxEntry = Type.Object(
+  {
+    eventId: Uuid,
+    eventType: Type.String(),
+    subscriptionId: Uuid,
+    notificationId: Nullable(Uuid, { description: 'Null if the event made no notification' }),
+    discardReason: Nullable(Type.Enum(['event_too_old', 'hop'])),
+    processedAt: Instant,
+  },
+  { $id: 'EventInboxEntry' },
+)
+export type EventInboxEntry = Static<typeof EventInboxEntry>
+
+export type NotificationValues = Omit<ValuesOf<typeof NotificationRecord>, 'id'> & { readonly notificationId: string }
+
+export function toNotificationRecord(notification: NotificationValues): NotificationRecord {
+  return toRecord(NotificationRecord, { ...notification, id: notification.notificationId })
+}
+
+export type AttemptValues = Omit<ValuesOf<typeof DeliveryAttempt>, 'id'> & { readonly attemptId: string }
+
+export function toNotificationWithAttempts(
+  notification: NotificationValues & { readonly attemptsMade: readonly AttemptValues[] },
+): NotificationWithAttempts {
+  const deliveryAttempts = notification.attemptsMade.map((attempt) =>
+    toRecord(DeliveryAttempt, { ...attempt, id: attempt.attemptId }),
+  )
+  return toRecord(NotificationWithAttempts, { ...notification, id: notification.notificationId, deliveryAttempts })
+}
+
+export function toNotificationFailure(failure: ValuesOf<typeof NotificationFailure>): NotificationFailure {
+  return toRecord(NotificationFailure, failure)
+}
+
+type InboxValues = Omit<ValuesOf<typeof EventInboxEntry>, 'notificationId'> & { readonly notificationId: string }
+
+/** A discarded notification has an id of its own, but no record. */
+export function toEventInboxEntry(entry: InboxValues): EventInboxEntry {
+  const notificationId = entry.discardReason === null ? entry.notificationId : null
+  return toRecord(EventInboxEntry, { ...entry, notificationId })
+}

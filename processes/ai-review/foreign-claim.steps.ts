@@ -1,0 +1,40 @@
+import { toReviewImages } from '../../commands/ai-review/image-addresses.ts'
+import { rejectErased } from '../../commands/foreign-events/record-foreign-event.ts'
+import { execute } from '../../commands/handling/execute.ts'
+import { foreignEvents } from '../../streams/foreign-event/aggregate.ts'
+import type { ProcessDependencies } from '../dependencies.ts'
+import type { Todo } from '../runtime/define-process.ts'
+import type { StepContext, StepOutcome } from '../runtime/process.ts'
+import { derivedV7 } from '../runtime/step-identity.ts'
+import { claimSlot } from './claim.steps.ts'
+import { requestIn } from './foreign-addresses.ts'
+
+/**
+ * Takes the slot for a request of another service. Such a request names no patient (T2), so no key can seal its
+ * addresses yet. The start job takes them over from the foreign event when the case has supplied the patient.
+ */
+export async function claimForeign(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
+  const target = foreignEvents.of(todo.key)
+  const { state } = await deps.store.load(target)
+  if (state.status === 'received' && state.data === null) {
+    const command = { now: step.now() }
+    const context = todo.command('ai-review.reject-erased')
+    const { position } = await execute(deps.store, target, (current) => rejectErased(command, current), context)
+    return { kind: 'done', position }
+  }
+  const request = requestIn(state)
+  if (request === undefined) return { kind: 'done' }
+  const command = {
+    aiReviewId: derivedV7(todo.key, todo.dueAt),
+    caseId: request.caseId.toLowerCase(),
+    productId: request.productId.toLowerCase(),
+    orgId: todo.orgId,
+    patientId: null,
+    correlationId: request.correlationId ?? null,
+    images: toReviewImages(request.images).images,
+    addresses: null,
+    requestEventId: todo.key,
+    now: todo.dueAt,
+  }
+  return claimSlot(todo, command, deps)
+}

@@ -1,0 +1,35 @@
+import { Type, type Static } from 'typebox'
+import { createCollectedAssessment } from '../../commands/assessments/create-collected.ts'
+import { execute } from '../../commands/handling/execute.ts'
+import { assessments } from '../../streams/assessment/aggregate.ts'
+import { cases } from '../../streams/case/aggregate.ts'
+import { images } from '../../streams/image/aggregate.ts'
+import type { ProcessDependencies } from '../dependencies.ts'
+import type { Todo } from '../runtime/define-process.ts'
+import type { StepOutcome } from '../runtime/process.ts'
+
+export const CollectedPayload = Type.Object({ caseId: Type.String() })
+
+/** Creates the assessment that a workflow instance requested. The case has everything that it needs. */
+export async function createCollected(
+  todo: Todo<Static<typeof CollectedPayload>>,
+  { store, configuration }: ProcessDependencies,
+): Promise<StepOutcome> {
+  const { orgId, key, payload, dueAt: now } = todo
+  const { state: ofCase } = await store.load(cases.of(orgId, payload.caseId))
+  if (ofCase.status === 'absent' || ofCase.assigned?.assessmentId !== key)
+    throw new Error('a case has not assigned the assessment that its event requests')
+  const loaded = await Promise.all(ofCase.assigned.imageIds.map((id) => store.load(images.of(orgId, id))))
+  const received = loaded.flatMap(({ state }) => (state.status === 'received' ? [state] : []))
+  if (received.length < loaded.length) throw new Error('an image that a workflow collected was not received')
+
+  const deadlineMs = configuration.assessmentDeadlineSeconds * 1000
+  const command = { ofCase: { ...ofCase, assigned: ofCase.assigned }, images: received, now, deadlineMs }
+  const { position } = await execute(
+    store,
+    { ...assessments.of(orgId, key), isNew: true },
+    (state) => createCollectedAssessment(command, state),
+    todo.command('assessments.create-collected'),
+  )
+  return { kind: 'done', position }
+}

@@ -1,0 +1,157 @@
+import { Type, type Static } from 'typebox'
+import { endAttemptWithoutCall, startAttempt, waitsUntil } from '../../commands/notifications/attempt-notification.ts'
+import {
+  isCutOff,
+  recordOutcome,
+  settleAttempt,
+  type AttemptOutcome,
+} from '../../commands/notifications/record-outcome.ts'
+import { execute, loadForPlan } from '../../commands/handling/execute.ts'
+import { answeringRefusals } from '../../commands/handling/refusals.ts'
+import { notifications, type NotificationState } from '../../streams/notification/aggregate.ts'
+import { NotificationChannel } from '../../streams/types.ts'
+import type { SendOutcome } from '../adapters/notification-sender.ts'
+import type { ProcessDependencies } from '../dependencies.ts'
+import { openAttempt } from '../runtime/attempt.ts'
+import type { Todo } from '../runtime/define-process.ts'
+import type { ReceiverHealth, StepContext, StepOutcome } from '../runtime/process.ts'
+import { planDelivery, type DeliveryPlan } from './delivery-plan.ts'
+
+export const DeliverPayload = Type.Object({ channel: NotificationChannel })
+export type DeliverPayload = Static<typeof DeliverPayload>
+
+const answering = answeringRefusals({})
+
+/**
+ * One attempt by the delivery rules 1 to 8 of the specification. The attempt is opened immediately before the call of
+ * the provider, so an attempt without an outcome means: the message may have been sent. Nobody sends it again before
+ * its lease has ended. Then its outcome is unknown.
+ */
+export async function deliver(
+  todo: Todo<DeliverPayload>,
+  deps: ProcessDependencies,
+  step: StepContext,
+): Promise<StepOutcome> {
+  const { orgId, key } = todo
+  const sender = todo.payload.channel === 'slack' ? deps.chats : deps.mails
+  const target = notifications.of(orgId, key)
+  const state = await loadForPlan(deps.store, target, isDeliverable)
+  if (isCutOff(state, step.now())) return settle(todo, deps, step)
+  if (!isDeliverable(state) || waitsUntil(state, step.now()) !== null) return unsettled(state, step)
+  const openForMs = sender.openForMs()
+  if (openForMs > 0) return { kind: 'retry', after: openForMs, pauseMs: openForMs, reason: 'circuit_open' }
+
+  const beganMs = performance.now()
+  const plan = await planDelivery(state, { orgId, deps, step })
+  deps.failpoint('notification-planned')
+  return plan.kind === 'end'
+    ? end(todo, plan, Math.round(performance.now() - beganMs), deps, step)
+    : send(todo, plan, deps, step)
+}
+
+type Deliverable = Extract<NotificationState, { status: 'pending' | 'queued' }>
+
+/** Rule 1. */
+function isDeliverable(state: NotificationState): state is Deliverable {
+  return state.status === 'pending' || state.status === 'queued'
+}
+
+/** Nothing to do now: another attempt is open or none is due, or the notification has ended. */
+function unsettled(state: NotificationState, step: StepContext): StepOutcome {
+  const until = waitsUntil(state, step.now())
+  return until === null ? { kind: 'done' } : { kind: 'wait', until }
+}
+
+/** A crash cut the attempt off during the call (T5). */
+async function settle(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
+  const command = { ...retryRules(deps), now: step.now() }
+  const target = notifications.of(todo.orgId, todo.key)
+  const { position } = await execute(
+    deps.store,
+    target,
+    (state) => answering(settleAttempt(command, state)),
+    todo.attempt(),
+  )
+  return { kind: 'done', position }
+}
+
+async function end(
+  todo: Todo,
+  { template, resolvedAddress, providerName, request, outcome }: Extract<DeliveryPlan, { kind: 'end' }>,
+  latencyMs: number,
+  deps: ProcessDependencies,
+  step: StepContext,
+): Promise<StepOutcome> {
+  const context = todo.attempt()
+  const attempt = { attemptId: context.commandId, template, resolvedAddress, providerName, request }
+  const command = { ...attempt, outcome, latencyMs, ...retryRules(deps), now: step.now() }
+  const target = notifications.of(todo.orgId, todo.key)
+  const { position } = await execute(
+    deps.store,
+    target,
+    (state) => answering(endAttemptWithoutCall(command, state)),
+    context,
+  )
+  // The users service is part of the way to a mail box: if it is away, mails wait instead of using up their tries.
+  return { kind: 'done', position, ...(outcome.kind === 'transient' ? { health: 'unreachable' } : {}) }
+}
+
+async function send(
+  todo: Todo,
+  { template, resolvedAddress, providerName, request, send: call }: Extract<DeliveryPlan, { kind: 'send' }>,
+  deps: ProcessDependencies,
+  step: StepContext,
+): Promise<StepOutcome> {
+  const target = notifications.of(todo.orgId, todo.key)
+  const attempt = await openAttempt({ todo, step, store: deps.store }, target, (opening, state) =>
+    answering(startAttempt({ ...opening, template, resolvedAddress, providerName, request }, state)),
+  )
+  if (!attempt.isOpen) return unsettled(attempt.state, step)
+  deps.failpoint('notification-attempted')
+  const beganMs = performance.now()
+  // A stop ends the call too. Its outcome counts: unlike a call without an outcome, it says whether a message was sent.
+  const outcome = await call(step.signal)
+  const latencyMs = Math.round(performance.now() - beganMs)
+  deps.failpoint('notification-sent')
+  const response = 'response' in outcome && outcome.response !== null ? { ...outcome.response } : null
+  const record = { attemptId: attempt.id, outcome: attemptOutcomeOf(outcome), response, latencyMs }
+  const command = { ...record, ...retryRules(deps), now: step.now() }
+  const { position } = await attempt.record((state) => answering(recordOutcome(command, state)))
+  deps.failpoint('notification-recorded')
+  return { kind: 'done', position, ...verdictOf(outcome) }
+}
+
+function retryRules({ configuration }: ProcessDependencies) {
+  return {
+    retryScheduleMs: configuration.notificationRetryScheduleMs,
+    atLeastOnceCategories: configuration.notificationAtLeastOnceCategories,
+  }
+}
+
+/** Rule 8. If the circuit opened after the attempt was planned, the attempt does not count. */
+function attemptOutcomeOf(outcome: SendOutcome): AttemptOutcome {
+  switch (outcome.kind) {
+    case 'sent':
+      return { kind: 'sent', providerMessageId: outcome.providerMessageId }
+    case 'unknown':
+      return { kind: 'unknown', errorDetail: outcome.errorDetail }
+    case 'not-sent':
+      return outcome
+    case 'failed': {
+      const { errorCode, errorDetail, retryAfterMs } = outcome
+      return outcome.isTransient
+        ? { kind: 'transient', errorCode, errorDetail, retryAfterMs }
+        : { kind: 'permanent', errorCode, errorDetail }
+    }
+  }
+}
+
+/** About the provider. A recipient that it refuses says nothing against it. */
+function verdictOf(outcome: SendOutcome): { readonly health: ReceiverHealth; readonly pauseMs?: number } {
+  if (outcome.kind === 'sent') return { health: 'good' }
+  if (outcome.kind === 'not-sent') return { health: 'bad', pauseMs: outcome.afterMs }
+  if (outcome.kind === 'unknown' || outcome.response === null)
+    return { health: outcome.kind === 'failed' && !outcome.isTransient ? 'good' : 'unreachable' }
+  if (outcome.errorCode === 'provider_429') return { health: 'bad', pauseMs: outcome.retryAfterMs }
+  return { health: outcome.isTransient || outcome.errorCode === 'provider_auth_failed' ? 'bad' : 'good' }
+}

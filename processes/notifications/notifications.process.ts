@@ -1,0 +1,57 @@
+import { insertRow, removeRow } from '../../projections/runtime/row-changes.ts'
+import { channelStreams } from '../../streams/channels/channel-streams.ts'
+import type { ForeignEvent } from '../../streams/foreign-event/events.ts'
+import type { NotificationSubscriptionEvent } from '../../streams/notification-subscription/events.ts'
+import type { NotificationEvent } from '../../streams/notification/events.ts'
+import type { ProcessDependencies } from '../dependencies.ts'
+import { defineProcess } from '../runtime/define-process.ts'
+import { discardedEvents } from './discarded-events.ts'
+import { createKeyOf } from './matches.ts'
+import { steps } from './notifications.steps.ts'
+import { createForEachRule, createForEachRuleOfForeign, keepRule, rules } from './rules.ts'
+
+/** One notification for each rule and event, and the attempts to deliver each notification. */
+export const notificationsProcess = defineProcess<
+  NotificationSubscriptionEvent | NotificationEvent | ForeignEvent,
+  ProcessDependencies
+>()({
+  name: 'notifications',
+  version: 1,
+  lookups: [rules, discardedEvents],
+  concurrency: ({ configuration: { notificationWorkers: workers, stepTimeoutMs } }) => ({
+    workers,
+    // Some are left for the other channel, also before a provider that hangs has reached its time limit.
+    perKey: Math.max(1, Math.ceil(workers * 0.75)),
+    stepTimeoutMs,
+  }),
+  steps,
+  onEvery: { channels: channelStreams, react: createForEachRule },
+  on: {
+    ForeignEventReceived: createForEachRuleOfForeign,
+    NotificationSubscriptionCreated: ({ data }) => keepRule(data),
+    NotificationSubscriptionChanged: ({ data }) => keepRule(data),
+    NotificationSubscriptionDeleted: ({ data }) => [removeRow(rules, { subscriptionId: data.subscriptionId })],
+    NotificationCreated: ({ data: { notificationId, organisationId, trigger, channel, createdAt } }, todo) => [
+      ...(trigger === null ? [] : [todo.clear(createKeyOf({ ...trigger, organisationId }), 'create')]),
+      todo.schedule('deliver', notificationId, { at: createdAt, concurrencyKey: channel, payload: { channel } }),
+    ],
+    NotificationDiscarded: ({ data: { notificationId, organisationId, trigger, reason, discardedAt } }, todo) => [
+      todo.clear(createKeyOf({ ...trigger, organisationId }), 'create'),
+      insertRow(discardedEvents, { notificationId, reason, discardedAt }),
+    ],
+    // A failed notification has no row any more.
+    NotificationQueued: ({ data: { notificationId, channel, nextAttemptAt: at } }, todo) => [
+      todo.schedule('deliver', notificationId, {
+        at,
+        existing: 'replace',
+        concurrencyKey: channel,
+        payload: { channel },
+      }),
+    ],
+    NotificationRetryScheduled: ({ data }, todo) => [todo.move('deliver', data.notificationId, data.nextAttemptAt)],
+    NotificationAttemptWithdrawn: ({ data }, todo) => [todo.move('deliver', data.notificationId, data.nextAttemptAt)],
+    NotificationSent: ({ data }, todo) => [todo.clear(data.notificationId, 'deliver')],
+    NotificationSuppressed: ({ data }, todo) => [todo.clear(data.notificationId, 'deliver')],
+    NotificationFailed: ({ data }, todo) => [todo.clear(data.notificationId, 'deliver')],
+  },
+})

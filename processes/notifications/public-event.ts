@@ -1,0 +1,77 @@
+import type { EventStore } from '../../streams/store/event-store.ts'
+import { channelStreams } from '../../streams/channels/channel-streams.ts'
+import type { ForeignEvent } from '../../streams/foreign-event/events.ts'
+import type { DomainEvent, RecordedEvent } from '../../streams/store/events.ts'
+import type { PublicEvent } from '../runtime/define-process.ts'
+import { isInt32, memberOf } from '../adapters/outside-answers.ts'
+import { isUuid } from '../../platform/http/formats.ts'
+
+interface Place {
+  readonly channelStream: string
+  readonly channelRevision: string
+}
+
+/** The event at its place on its channel. Undefined if an operator has dropped it. */
+export async function readPublicEvent(
+  store: Pick<EventStore, 'readStream'>,
+  { channelStream, channelRevision }: Place,
+  eventId: string,
+): Promise<RecordedEvent<PublicEvent> | undefined> {
+  const from = BigInt(channelRevision)
+  const isOwn = channelStreams.some(({ name }) => name === channelStream)
+  const stored = isOwn
+    ? await eventAt<PublicEvent>(store, channelStream, from)
+    : publicForm(await eventAt<ForeignReceived>(store, channelStream, from))
+  return stored?.id === eventId ? stored : undefined
+}
+
+type ForeignReceived = Extract<ForeignEvent, { type: 'ForeignEventReceived' }>
+
+async function eventAt<Event extends DomainEvent>(
+  store: Pick<EventStore, 'readStream'>,
+  stream: string,
+  from: bigint,
+): Promise<RecordedEvent<Event> | undefined> {
+  for await (const event of store.readStream<Event>(stream, { from, limit: 1 })) return event
+  return undefined
+}
+
+/** A foreign event needs no envelope. Undefined if its data was erased. */
+function publicForm(event: RecordedEvent<ForeignReceived> | undefined): RecordedEvent<PublicEvent> | undefined {
+  if (event === undefined) return undefined
+  const { data: text, eventId, eventType, receivedAt } = event.data
+  const data: unknown = text === null ? undefined : JSON.parse(text)
+  if (typeof data !== 'object' || data === null) return undefined
+  const hop = memberOf(data, 'hop')
+  const envelope = {
+    event_id: eventId,
+    event_type: eventType,
+    occurred_at: receivedAt,
+    schema_version: 1,
+    causation_id: null,
+    correlation_id: null,
+    hop: isInt32(hop) && hop > 0 ? hop : 0,
+  }
+  return { ...event, type: eventType, data: { ...data, ...envelope } }
+}
+
+/** The variables of a template: the members of the payload (contract-2, C7). Addresses of images are credentials. */
+export function variablesOf({ data: { images: _, ...members } }: Pick<RecordedEvent<PublicEvent>, 'data'>): string {
+  return JSON.stringify(members)
+}
+
+/** The clinical patient whom the event concerns. */
+export function patientOf({ patient_id, patientId }: PublicEvent['data']): string | null {
+  const named = patient_id ?? patientId
+  return typeof named === 'string' && isUuid(named) ? named : null
+}
+
+const deepest = 8
+
+/** The text at a dotted path, through own members only. Undefined if there is none. */
+export function textAt(data: object, path: string): string | undefined {
+  const names = path.split('.')
+  if (names.length > deepest) return undefined
+  const found = names.reduce<unknown>((value, name) => memberOf(value, name), data)
+  return typeof found === 'string' && found !== '' ? found : undefined
+}

@@ -1,0 +1,238 @@
+import {
+  CallMetadata,
+  NotificationErrorCode,
+  RecipientType,
+  SuppressionReason,
+  type EndedAttempt,
+  type NotificationEvent,
+  type Trigger,
+} from '../../streams/notification/events.ts'
+import { NotificationCategory, NotificationChannel } from '../../streams/types.ts'
+import type { UserEvent } from '../../streams/user/events.ts'
+import { defineProjector, defineTable, type RowChange } from '../runtime/projector.ts'
+import { insertRow, patchRow, patchRows, removeRow } from '../runtime/row-changes.ts'
+
+export const NotificationStatus = ['pending', 'queued', 'sending', 'sent', 'failed', 'suppressed'] as const
+
+/** Contains no variables. Addresses are masked here already, because no answer shows them in full. */
+export const notificationsTable = defineTable({
+  name: 'notifications',
+  columns: {
+    notification_id: 'uuid',
+    org_id: 'uuid',
+    template_code: 'text',
+    template_version: { type: 'integer', nullable: true },
+    channel: { type: 'text', values: NotificationChannel.enum },
+    locale: 'text',
+    category: { type: 'text', values: NotificationCategory.enum, nullable: true },
+    phi: 'boolean',
+    recipient_type: { type: 'text', values: RecipientType.enum },
+    recipient_ref: { type: 'text', nullable: true },
+    recipient_key: { type: 'text', nullable: true },
+    resolved_address: { type: 'text', nullable: true },
+    /** The persons whose erasure clears the reference and the address. */
+    ref_subject: 'uuid',
+    address_subject: { type: 'uuid', nullable: true },
+    status: { type: 'text', values: NotificationStatus },
+    attempts: 'integer',
+    provider_message_id: { type: 'text', nullable: true },
+    /** Of the last attempt that failed, until one succeeds. */
+    error_code: { type: 'text', values: NotificationErrorCode.enum, nullable: true },
+    error_detail: { type: 'text', nullable: true },
+    suppression_reason: { type: 'text', values: SuppressionReason.enum, nullable: true },
+    correlation_id: { type: 'text', nullable: true },
+    trigger_source: 'text',
+    created_at: 'timestamptz',
+    sent_at: { type: 'timestamptz', nullable: true },
+    failed_at: { type: 'timestamptz', nullable: true },
+    next_attempt_at: { type: 'timestamptz', nullable: true },
+    lease_until: { type: 'timestamptz', nullable: true },
+    updated_at: 'timestamptz',
+    stream_revision: 'bigint',
+  },
+  primaryKey: ['notification_id'],
+  indexes: [
+    { columns: ['org_id', 'created_at', 'notification_id'] },
+    { columns: ['org_id', 'recipient_key', 'created_at', 'notification_id'] },
+    { columns: ['org_id', 'status', 'created_at', 'notification_id'] },
+    { columns: ['org_id', 'status', 'failed_at', 'notification_id'] },
+    { columns: ['ref_subject'] },
+    { columns: ['address_subject'] },
+  ],
+})
+
+/** An attempt without an outcome has no duration. */
+const deliveryAttemptsTable = defineTable({
+  name: 'delivery_attempts',
+  columns: {
+    attempt_id: 'uuid',
+    notification_id: 'uuid',
+    attempt_number: 'integer',
+    provider_name: 'text',
+    request: { type: 'jsonb', schema: CallMetadata },
+    response: { type: 'jsonb', schema: CallMetadata, nullable: true },
+    success: { type: 'boolean', nullable: true },
+    error_code: { type: 'text', values: NotificationErrorCode.enum, nullable: true },
+    latency_ms: { type: 'integer', nullable: true },
+    created_at: 'timestamptz',
+  },
+  primaryKey: ['attempt_id'],
+  indexes: [{ columns: ['notification_id', 'attempt_number'] }],
+})
+
+/** Events that rules matched: a row for each rule and organisation. The ids of notifications prevent doubles, not this. */
+export const eventInboxTable = defineTable({
+  name: 'event_inbox',
+  columns: {
+    event_id: 'uuid',
+    notification_id: 'uuid',
+    org_id: 'uuid',
+    event_type: 'text',
+    subscription_id: 'uuid',
+    /** Null if the event made the notification. */
+    discard_reason: { type: 'text', values: ['event_too_old', 'hop'], nullable: true },
+    processed_at: 'timestamptz',
+  },
+  primaryKey: ['event_id', 'notification_id'],
+  indexes: [{ columns: ['org_id', 'processed_at', 'notification_id'] }],
+})
+
+/** Notifications with their attempts, and the events that made them. */
+export const notificationsProjector = defineProjector<NotificationEvent | UserEvent>()({
+  name: 'notifications',
+  version: 1,
+  tables: [notificationsTable, deliveryAttemptsTable, eventInboxTable],
+  handlers: {
+    NotificationCreated: ({ data, revision }) => [
+      insertRow(notificationsTable, {
+        ...data,
+        orgId: data.organisationId,
+        recipientRef: masked(data.recipientRef),
+        refSubject: data.phiSubject,
+        status: 'pending',
+        attempts: 0,
+        updatedAt: data.createdAt,
+        streamRevision: revision,
+      }),
+      ...(data.trigger === null ? [] : [received(data, data.trigger, data.createdAt, null)]),
+    ],
+    NotificationDiscarded: ({ data }) => [received(data, data.trigger, data.discardedAt, data.reason)],
+    NotificationQueued: ({ data: { notificationId, nextAttemptAt, queuedAt }, revision }) => [
+      changed(notificationId, revision, queuedAt, { status: 'queued', nextAttemptAt, failedAt: null }),
+    ],
+    NotificationAttemptStarted: ({ data, revision }) => [
+      insertRow(deliveryAttemptsTable, { ...data, attemptNumber: data.attempt, createdAt: data.startedAt }),
+      changed(data.notificationId, revision, data.startedAt, {
+        status: 'sending',
+        attempts: data.attempt,
+        nextAttemptAt: null,
+        leaseUntil: data.leaseUntil,
+        templateVersion: data.templateVersion,
+        category: data.category,
+        phi: data.phi,
+        resolvedAddress: masked(data.resolvedAddress),
+        addressSubject: data.phiSubject,
+      }),
+    ],
+    NotificationAttemptWithdrawn: ({ data, revision }) => [
+      removeRow(deliveryAttemptsTable, { attemptId: data.attemptId }),
+      changed(data.notificationId, revision, data.withdrawnAt, {
+        status: 'queued',
+        attempts: data.attempts,
+        nextAttemptAt: data.nextAttemptAt,
+        leaseUntil: null,
+      }),
+    ],
+    NotificationRetryScheduled: ({ data, revision }) => [
+      ...ended(data.ended, data.errorCode),
+      changed(data.notificationId, revision, data.failedAt, {
+        status: 'queued',
+        ...failureOf(data),
+        nextAttemptAt: data.nextAttemptAt,
+        leaseUntil: null,
+      }),
+    ],
+    NotificationSent: ({ data, revision }) => [
+      patchRow(deliveryAttemptsTable, { ...outcomeOf(data.ended), success: true }),
+      changed(data.notificationId, revision, data.sentAt, {
+        status: 'sent',
+        providerMessageId: data.providerMessageId,
+        sentAt: data.sentAt,
+        errorCode: null,
+        errorDetail: null,
+        leaseUntil: null,
+      }),
+    ],
+    NotificationSuppressed: ({ data, revision }) => [
+      ...ended(data.ended, null),
+      changed(data.notificationId, revision, data.suppressedAt, {
+        status: 'suppressed',
+        suppressionReason: data.reason,
+        errorCode: null,
+        errorDetail: null,
+        leaseUntil: null,
+      }),
+    ],
+    NotificationFailed: ({ data, revision }) => [
+      ...ended(data.ended, data.errorCode),
+      changed(data.notificationId, revision, data.failedAt, {
+        status: 'failed',
+        ...failureOf(data),
+        failedAt: data.failedAt,
+        leaseUntil: null,
+      }),
+    ],
+    // The key of the user is destroyed after this event, so a rebuild reads null from the start.
+    UserErased: ({ data: { userId } }) => [
+      patchRows(notificationsTable, { refSubject: userId }, { recipientRef: null }),
+      patchRows(notificationsTable, { addressSubject: userId }, { resolvedAddress: null }),
+    ],
+  },
+})
+
+/** The first character and the domain of an e-mail address. User ids and chat channels stay as they are. */
+function masked(address: string | null): string | null {
+  const at = address?.lastIndexOf('@') ?? -1
+  if (address === null || at < 1) return address
+  const [first = ''] = address
+  return `${first}***${address.slice(at)}`
+}
+
+type Change = Parameters<typeof patchRow<typeof notificationsTable>>[1]
+
+function changed(
+  notificationId: string,
+  streamRevision: bigint,
+  updatedAt: string,
+  set: Omit<Change, 'notificationId' | 'streamRevision' | 'updatedAt'>,
+): RowChange {
+  return patchRow(notificationsTable, { ...set, notificationId, updatedAt, streamRevision })
+}
+
+function failureOf({ errorCode, errorDetail }: Pick<Change, 'errorCode' | 'errorDetail'>) {
+  return { errorCode, errorDetail }
+}
+
+function outcomeOf({ attemptId, response, latencyMs }: EndedAttempt) {
+  return { attemptId, response, latencyMs }
+}
+
+/** An attempt that did not send. There was none if a recipient or a template was not found at the event. */
+function ended(attempt: EndedAttempt | null, errorCode: NotificationErrorCode | null): RowChange[] {
+  return attempt === null ? [] : [patchRow(deliveryAttemptsTable, { ...outcomeOf(attempt), success: false, errorCode })]
+}
+
+function received(
+  { notificationId, organisationId }: { readonly notificationId: string; readonly organisationId: string },
+  trigger: Trigger,
+  processedAt: string,
+  discardReason: 'event_too_old' | 'hop' | null,
+): RowChange {
+  return insertRow(eventInboxTable, {
+    ...trigger,
+    notificationId,
+    orgId: organisationId,
+    discardReason,
+    processedAt,
+  })
+}

@@ -1,0 +1,126 @@
+import { Type } from 'typebox'
+import {
+  EventInboxEntry,
+  NotificationFailure,
+  NotificationRecord,
+  NotificationStatus,
+  NotificationWithAttempts,
+  toEventInboxEntry,
+  toNotificationFailure,
+  toNotificationRecord,
+  toNotificationWithAttempts,
+} from '../../contracts/notifications/record.ts'
+import { Instant, Uuid } from '../../platform/http/members.ts'
+import type { ServiceApp } from '../../platform/http/service.ts'
+import { notificationsProjector } from '../../projections/notifications/notifications.projector.ts'
+import { listRoute } from '../list-route.ts'
+import { readRoute, type ReadDependencies } from '../read-route.ts'
+import {
+  getNotification,
+  listFailures,
+  listInboxEntries,
+  listNotifications,
+  placeOfFailure,
+  placeOfInboxEntry,
+  placeOfNotification,
+} from './queries.ts'
+
+const servedBy = [notificationsProjector]
+const ofReaders = { access: { scopes: ['notifications:read'] }, servedBy } as const
+const ofAdministrators = {
+  access: { admin: 'notifications:admin', orScope: 'notifications:admin' },
+  servedBy,
+} as const
+
+export interface NotificationReadDependencies extends ReadDependencies {
+  /** HMAC of a recipient. The read model does not contain addresses. */
+  readonly recipientKeyOf: (recipientRef: string) => string
+}
+
+export function notificationReadRoutes(app: ServiceApp, deps: NotificationReadDependencies): void {
+  const { pool, configuration, now, recipientKeyOf } = deps
+
+  listRoute(app, deps, {
+    ...ofReaders,
+    path: '',
+    operationId: 'listNotifications',
+    summary: 'Notifications of the organisation, newest first',
+    description:
+      'Variables are never shown, and e-mail addresses are masked. `from` (inclusive) and `to` (exclusive) are about `createdAt`.',
+    query: {
+      recipientRef: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 254,
+          description:
+            'The full address, user id or chat channel. The link to the next page does not contain it: add it again',
+        }),
+      ),
+      status: Type.Optional(NotificationStatus),
+      from: Type.Optional(Instant),
+      to: Type.Optional(Instant),
+    },
+    unlinked: ['recipientRef'],
+    list: 'notifications',
+    sort: '-created_at',
+    pageName: 'NotificationPage',
+    item: NotificationRecord,
+    casing: 'camel',
+    rows: ({ tenant, query: { recipientRef, status, from, to } }, page) => {
+      const recipientKey = recipientRef === undefined ? undefined : recipientKeyOf(recipientRef)
+      return listNotifications(pool, tenant, { recipientKey, status, from, to }, page)
+    },
+    placeOf: placeOfNotification,
+    toItem: toNotificationRecord,
+  })
+
+  readRoute(app, {
+    ...ofReaders,
+    path: '/:id',
+    operationId: 'getNotification',
+    summary: 'A notification with its delivery attempts',
+    params: { id: Uuid },
+    reply: NotificationWithAttempts,
+    find: async ({ tenant, params }) => {
+      const view = await getNotification(pool, tenant, params.id)
+      return { body: toNotificationWithAttempts(view), revision: BigInt(view.streamRevision) }
+    },
+  })
+
+  listRoute(app, deps, {
+    ...ofAdministrators,
+    path: '/admin/queue/failed',
+    operationId: 'listFailedNotifications',
+    summary: 'Failed notifications of the last days, the latest failure first',
+    description: 'Shown for `FAILED_RETENTION_SECONDS` (7 days). A notification that is sent again leaves the list.',
+    list: 'failed-notifications',
+    sort: '-failed_at',
+    pageName: 'NotificationFailurePage',
+    item: NotificationFailure,
+    casing: 'camel',
+    rows: ({ tenant }, page) => {
+      const since = new Date(now().getTime() - configuration.failedRetentionSeconds * 1000).toISOString()
+      return listFailures(pool, tenant, since, page)
+    },
+    placeOf: placeOfFailure,
+    toItem: toNotificationFailure,
+  })
+
+  listRoute(app, deps, {
+    ...ofAdministrators,
+    path: '/admin/inbox',
+    operationId: 'listEventInbox',
+    summary: 'Events that rules matched, the last processed first',
+    description:
+      'An entry for each rule. An event that is too old, or that notifications caused themselves, makes no notification.',
+    query: { eventId: Type.Optional(Uuid) },
+    list: 'event-inbox',
+    sort: '-processed_at',
+    pageName: 'EventInboxPage',
+    item: EventInboxEntry,
+    casing: 'camel',
+    rows: ({ tenant, query: { eventId } }, page) => listInboxEntries(pool, tenant, { eventId }, page),
+    placeOf: placeOfInboxEntry,
+    toItem: toEventInboxEntry,
+  })
+}

@@ -1,0 +1,66 @@
+import type { Pool } from '../../platform/database/database.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
+import {
+  notificationTemplatesProjector,
+  notificationTemplatesTable,
+} from '../../projections/notifications/notification-templates.projector.ts'
+import {
+  columnsOf,
+  oneView,
+  rowsOf,
+  rowsWithin,
+  rowsWithPlatform,
+  sortOrder,
+  tableOf,
+  viewsOf,
+  type Behind,
+} from '../tenant-rows.ts'
+
+const t = columnsOf(notificationTemplatesTable, 't')
+const table = tableOf(notificationTemplatesProjector, notificationTemplatesTable, 't')
+
+/** Most templates of a code that one answer lists. */
+const mostVariants = 500
+
+/** The organisation's own templates and the defaults of all; without an organisation, only the latter. */
+const isVisible = '(?? = ? or ?? is null)'
+
+export interface TemplateFilters {
+  readonly channel?: string | undefined
+  readonly category?: string | undefined
+  /** Only templates of this organisation, without the defaults. */
+  readonly orgId?: string | undefined
+}
+
+const byCode = sortOrder('asc', t.code, t.templateId)
+export const { placeOf: placeOfTemplate } = byCode
+
+/** A platform caller that names no organisation sees those of all. */
+export async function listTemplates(
+  pool: Pool,
+  tenant: TenantId | null,
+  { channel, category, orgId }: TemplateFilters,
+  page: Behind,
+) {
+  const within = orgId === undefined ? rowsWithPlatform : rowsWithin
+  const rows = within(notificationTemplatesProjector, notificationTemplatesTable, 't', tenant)
+  if (channel !== undefined) rows.whereRaw('?? = ?', [t.channel, channel])
+  if (category !== undefined) rows.whereRaw('?? = ?', [t.category, category])
+  return viewsOf(pool, byCode.page(rows, page))
+}
+
+/** The templates of a code, without their texts, the newest first. */
+export async function listTemplateVariants(pool: Pool, tenant: TenantId | null, code: string) {
+  const { templateId, channel, locale, version, source, orgId, updatedAt, streamRevision } = t
+  const selected = { templateId, code: t.code, channel, locale, version, source, orgId, updatedAt, streamRevision }
+  const rows = rowsOf(table, selected).where(t.code, code).whereRaw(isVisible, [t.orgId, tenant, t.orgId])
+  return viewsOf(pool, rows.orderByRaw('?? desc, ??', [t.updatedAt, t.templateId]).limit(mostVariants))
+}
+
+export type TemplateVariantView = Awaited<ReturnType<typeof listTemplateVariants>>[number]
+
+/** @throws Problem `not-found` */
+export async function getTemplate(pool: Pool, tenant: TenantId | null, templateId: string) {
+  const rows = rowsOf(table, t).where(t.templateId, templateId)
+  return oneView(pool, rows.whereRaw(isVisible, [t.orgId, tenant, t.orgId]))
+}

@@ -1,0 +1,97 @@
+import type { ParkedStep, WorkflowInstanceRecord } from '../../contracts/workflows/instance.ts'
+import type { Pool } from '../../platform/database/database.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
+import {
+  workflowDefinitionsTable,
+  workflowInstancesTable,
+  workflowOutputsTable,
+  workflowsProjector,
+  workflowVersionsTable,
+} from '../../projections/workflows/workflows.projector.ts'
+import {
+  columnsOf,
+  computed,
+  oneView,
+  rowsOfTenant,
+  sortOrder,
+  tableOf,
+  viewByIds,
+  viewsOf,
+  type Behind,
+} from '../tenant-rows.ts'
+
+const d = columnsOf(workflowDefinitionsTable, 'd')
+const v = columnsOf(workflowVersionsTable, 'v')
+const i = columnsOf(workflowInstancesTable, 'i')
+const o = columnsOf(workflowOutputsTable, 'o')
+
+function versionsOf(tenant: TenantId, definitionId: string) {
+  return rowsOfTenant(workflowsProjector, workflowVersionsTable, 'v', tenant).where(
+    v.workflowDefinitionId,
+    definitionId,
+  )
+}
+
+export async function getWorkflowVersion(pool: Pool, tenant: TenantId, definitionId: string, version: number) {
+  return oneView(pool, versionsOf(tenant, definitionId).where(v.version, version))
+}
+
+/** The newest version. */
+export const getWorkflowDefinition = viewByIds((tenant: TenantId, id: string) =>
+  versionsOf(tenant, id).orderByRaw('?? desc', [v.version]).limit(1),
+)
+
+const newestDefinitions = sortOrder('desc', d.publishedAt, d.workflowDefinitionId)
+export const { placeOf: placeOfDefinition } = newestDefinitions
+
+/** The newest version of each, the last published one first. */
+export async function listWorkflowDefinitions(pool: Pool, tenant: TenantId, page: Behind) {
+  const definitions = rowsOfTenant(workflowsProjector, workflowDefinitionsTable, 'd', tenant)
+  return viewsOf(pool, newestDefinitions.page(definitions, page))
+}
+
+/** With the step that the instance waits at, from its version of the definition, and all outputs. */
+function instancesOf(tenant: TenantId) {
+  return rowsOfTenant(workflowsProjector, workflowInstancesTable, 'i', tenant)
+    .joinRaw(`join workflows.workflow_versions as v on ?? = ?? and ?? = ??`, [
+      v.workflowDefinitionId,
+      i.workflowDefinitionId,
+      v.version,
+      i.definitionVersion,
+    ])
+    .select({
+      parkedStep: computed<Pick<ParkedStep, 'kind' | 'config'> | null>(
+        `jsonb_path_query_first(??, '$[*] \\? (@.step_id == $id)', jsonb_build_object('id', ??))`,
+        [v.steps, i.parkedStepId],
+      ),
+      outputs: computed<WorkflowInstanceRecord['outputs'] | null>(
+        `(select jsonb_object_agg(??, ??) from ${tableOf(workflowsProjector, workflowOutputsTable, 'o')} where ?? = ??)`,
+        [o.stepId, o.output, o.workflowInstanceId, i.workflowInstanceId],
+      ),
+    })
+}
+
+export const getWorkflowInstance = viewByIds((tenant: TenantId, id: string) =>
+  instancesOf(tenant).where(i.workflowInstanceId, id),
+)
+
+export interface InstanceFilters {
+  readonly caseId?: string | undefined
+  readonly state?: WorkflowInstanceRecord['state'] | undefined
+}
+
+const newestInstances = sortOrder('desc', i.startedAt, i.workflowInstanceId)
+export const { placeOf: placeOfInstance } = newestInstances
+
+/** Newest first. */
+export async function listWorkflowInstances(
+  pool: Pool,
+  tenant: TenantId,
+  { caseId, state }: InstanceFilters,
+  page: Behind,
+) {
+  const instances = instancesOf(tenant)
+  if (caseId !== undefined) instances.where(i.caseId, caseId)
+  if (state !== undefined) instances.where(i.state, state)
+  return viewsOf(pool, newestInstances.page(instances, page))
+}

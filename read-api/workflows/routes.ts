@@ -1,0 +1,106 @@
+import { Type } from 'typebox'
+import {
+  toWorkflowDefinitionRecord,
+  toWorkflowDefinitionSummary,
+  WorkflowDefinitionRecord,
+  WorkflowDefinitionSummary,
+} from '../../contracts/workflows/definition.ts'
+import { toWorkflowInstanceRecord, WorkflowInstanceRecord } from '../../contracts/workflows/instance.ts'
+import { Uuid } from '../../platform/http/members.ts'
+import type { ServiceApp } from '../../platform/http/service.ts'
+import { workflowsProjector } from '../../projections/workflows/workflows.projector.ts'
+import { listRoute } from '../list-route.ts'
+import { readRoute, type ReadDependencies } from '../read-route.ts'
+import {
+  getWorkflowDefinition,
+  getWorkflowInstance,
+  getWorkflowVersion,
+  listWorkflowDefinitions,
+  listWorkflowInstances,
+  placeOfDefinition,
+  placeOfInstance,
+} from './queries.ts'
+
+type InstanceView = Awaited<ReturnType<typeof getWorkflowInstance>>
+
+const shared = { access: { scopes: ['orchestrator:read'] }, servedBy: [workflowsProjector] } as const
+
+/** Outputs are large, so a page has fewer of them. */
+const mostInstances = 50
+
+export function workflowReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
+  const { pool } = deps
+
+  readRoute(app, {
+    ...shared,
+    path: '/workflow-definitions/:id',
+    operationId: 'getWorkflowDefinition',
+    summary: 'A workflow definition, in its newest version or a given one',
+    params: { id: Uuid },
+    query: { version: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })) },
+    reply: WorkflowDefinitionRecord,
+    find: async ({ tenant, params, query }) => {
+      const definition =
+        query.version === undefined
+          ? await getWorkflowDefinition(pool, tenant, params.id)
+          : await getWorkflowVersion(pool, tenant, params.id, query.version)
+      return { body: toWorkflowDefinitionRecord(definition), revision: BigInt(definition.streamRevision) }
+    },
+  })
+
+  listRoute(app, deps, {
+    ...shared,
+    path: '/workflow-definitions',
+    operationId: 'listWorkflowDefinitions',
+    summary: 'The newest versions of all workflow definitions without their steps, the last published one first',
+    list: 'workflow-definitions',
+    sort: '-created_at',
+    pageName: 'WorkflowDefinitionPage',
+    item: WorkflowDefinitionSummary,
+    rows: ({ tenant }, page) => listWorkflowDefinitions(pool, tenant, page),
+    placeOf: placeOfDefinition,
+    toItem: toWorkflowDefinitionSummary,
+  })
+
+  readRoute(app, {
+    ...shared,
+    path: '/workflow-instances/:id',
+    operationId: 'getWorkflowInstance',
+    summary: 'A workflow instance, with the step that it waits at and the outputs of its steps',
+    params: { id: Uuid },
+    reply: WorkflowInstanceRecord,
+    find: async ({ tenant, params }) => {
+      const instance = await getWorkflowInstance(pool, tenant, params.id)
+      return { body: instanceRecord(instance), revision: BigInt(instance.streamRevision) }
+    },
+  })
+
+  listRoute(app, deps, {
+    ...shared,
+    path: '/workflow-instances',
+    operationId: 'listWorkflowInstances',
+    summary: 'Workflow instances of the organisation, of a case or in a state, newest first',
+    query: { case_id: Type.Optional(Uuid), state: Type.Optional(WorkflowInstanceRecord.properties.state) },
+    list: 'workflow-instances',
+    sort: '-created_at',
+    pageName: 'WorkflowInstancePage',
+    greatestPage: mostInstances,
+    item: WorkflowInstanceRecord,
+    rows: ({ tenant, query }, page) =>
+      listWorkflowInstances(pool, tenant, { caseId: query.case_id, state: query.state }, page),
+    placeOf: (row) => placeOfInstance(row),
+    toItem: (row) => instanceRecord(row),
+  })
+}
+
+function instanceRecord(view: InstanceView): WorkflowInstanceRecord {
+  const { parkedStep, parkedStepId, parkedAt } = view
+  const isParked = parkedStep !== null && parkedStepId !== null && parkedAt !== null
+  return toWorkflowInstanceRecord({
+    ...view,
+    outputs: view.outputs ?? {},
+    parkedStep: isParked
+      ? { step_id: parkedStepId, kind: parkedStep.kind, config: parkedStep.config, parked_at: parkedAt }
+      : null,
+  })
+}

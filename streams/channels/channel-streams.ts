@@ -1,0 +1,20 @@
+import { aiReviewChannelStream } from './ai-review.ts'
+import { assessmentChannelStream } from './assessment.ts'
+import { clinicalChannelStream } from './clinical.ts'
+import { consentChannelStream } from './consent.ts'
+import { notificationChannelStream } from './notification.ts'
+import { usersChannelStream } from './users.ts'
+import { webhookChannelStream } from './webhook.ts'
+import { workflowChannelStream } from './workflow.ts'
+
+/** The streams of all public channels. Rules of notifications match the events of each. */
+export const channelStreams = [
+  aiReviewChannelStream,
+  assessmentChannelStream,
+  clinicalChannelStream,
+  consentChannelStream,
+  notificationChannelStream,
+  usersChannelStream,
+  webhookChannelStream,
+  workflowChannelStream,
+]

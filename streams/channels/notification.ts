@@ -1,0 +1,29 @@
+import { Type } from 'typebox'
+import { NotificationErrorCode, SuppressionReason } from '../notification/events.ts'
+import { defineEvent, type EventOf } from '../store/schema.ts'
+import { Id, NotificationChannel, Nullable } from '../types.ts'
+import { defineChannelStream, publicData } from './channel.ts'
+
+const payload = {
+  notificationId: Id,
+  templateCode: Type.String(),
+  channel: NotificationChannel,
+  orgId: Id,
+  correlationId: Nullable(Type.String()),
+}
+
+/** Stream of the public notification events (specification section 6, contract section 3, line 468). */
+export const notificationChannelStream = defineChannelStream({
+  name: 'notification.events',
+  organisationMember: 'orgId',
+  events: {
+    sent: defineEvent('notification.sent', publicData(payload)),
+    failed: defineEvent(
+      'notification.failed',
+      publicData({ ...payload, errorCode: NotificationErrorCode, finalAttempt: Type.Boolean() }),
+    ),
+    suppressed: defineEvent('notification.suppressed', publicData({ ...payload, reason: SuppressionReason })),
+  },
+})
+
+export type NotificationChannelEvent = EventOf<typeof notificationChannelStream.events>

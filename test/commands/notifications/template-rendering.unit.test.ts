@@ -1,0 +1,182 @@
+import Handlebars from 'handlebars'
+import { describe, expect, it } from 'vitest'
+import { plainTextOf } from '../../../commands/notifications/plain-text.ts'
+import { TemplateFault } from '../../../commands/notifications/template-fault.ts'
+import { compileTemplate, type TemplateSource } from '../../../commands/notifications/template-rendering.ts'
+
+const mail = (bodyTemplate: string, subject: string | null = null) =>
+  compileTemplate({ channel: 'email', subject, bodyTemplate })
+
+function faultOf(template: TemplateSource): TemplateFault {
+  try {
+    compileTemplate(template)
+  } catch (error) {
+    if (error instanceof TemplateFault) return error
+    throw error
+  }
+  throw new Error('the template is accepted')
+}
+
+describe('the language of templates', () => {
+  const variables = {
+    a: 1,
+    name: 'Jo <b>',
+    zero: 0,
+    empty: '',
+    no: false,
+    none: null,
+    noItems: [],
+    key: 'k',
+    list: [1, 2],
+    map: { k: 'v', z: 0 },
+    items: [
+      { n: 'x', t: [7, 8] },
+      { n: 'y', t: [] },
+    ],
+  }
+
+  it.each([
+    '{{a}} {{name}} {{this.a}} {{./a}} {{[a]}} {{none}}|{{no}}|{{zero}}',
+    '{{#if zero}}y{{else}}n{{/if}}{{#if noItems}}y{{else}}n{{/if}}{{#if empty}}1{{else if a}}2{{else}}3{{/if}}',
+    '{{#if absent}}y{{/if}}{{#unless absent.deeper}}n{{/unless}}{{#if none}}y{{else}}n{{/if}}{{^if no}}x{{/if}}',
+    '{{#each list}}{{this}}-{{@index}}-{{@first}}{{#unless @last}},{{/unless}}{{else}}none{{/each}}',
+    '{{#each noItems}}x{{else}}none{{/each}}{{#each absent}}x{{else}}none{{/each}}{{#each a}}x{{else}}none{{/each}}',
+    '{{#each map}}{{@key}}={{this}}{{@index}};{{/each}}',
+    '{{#each items as |item i|}}{{i}}:{{item.n}}{{#each item.t}}{{this}}{{../n}}{{@../index}}{{/each}}{{/each}}',
+    '{{#each items as |item|}}{{#each item.t as |t j|}}{{item.n}}{{t}}{{j}}{{@first}}{{/each}}{{/each}}',
+    '{{#each items}}{{#if t}}{{../a}}{{#with this}}{{../a}}{{n}}{{/with}}{{/if}}{{/each}}',
+    '{{#with map}}{{k}}{{../a}}{{#if z}}y{{else}}n{{/if}}{{/with}}{{#with zero}}z{{/with}}{{#with empty}}z{{else}}e{{/with}}',
+    '{{#with map as |m|}}{{m.k}}{{k}}{{@root.a}}{{/with}}{{#with absent}}x{{else}}e{{/with}}',
+    '{{lookup map key}}{{lookup list 1}}{{#with (lookup items 1)}}{{n}}{{/with}}{{#if (lookup map "z")}}1{{else}}0{{/if}}',
+    '{{list.length}}{{list.[0]}}{{#each list}}{{#with ../map}}{{k}}{{@index}}{{/with}}{{/each}}',
+    '{{#if a}}\n  {{name}}\n{{/if}}\nx {{~name~}} y\n{{! a comment }}\n{{!-- {{another}} --}}z',
+    '\\{{a}} \\\\{{a}} { {a} } }}',
+    '{{#each list as |a|}}{{a}}{{this.a}}{{@root.a}}{{/each}}'.replace('{{this.a}}', ''),
+  ])('%s renders as Handlebars renders it', (source) => {
+    expect(mail(source).render(variables).html).toBe(Handlebars.compile(source)(variables))
+  })
+
+  it('a missing variable fails with its path, also where Handlebars prints nothing', () => {
+    expect(() => mail('{{#each list}}{{absent.name}}{{/each}}').render(variables)).toThrow(
+      expect.objectContaining({ missing: 'absent.name', errorDetail: 'the variable absent.name is missing' }),
+    )
+  })
+
+  it('an inherited member is missing', () => {
+    for (const [of, name] of [
+      ['this', 'constructor'],
+      ['list', 'map'],
+      ['name', 'big'],
+    ])
+      expect(() => mail(`{{lookup ${of} "${name}"}}`).render(variables)).toThrow('is missing')
+  })
+
+  it('a failure contains no value of a variable', () => {
+    const secret = 'canary-value'
+    expect(() => mail('{{lookup map secret}}').render({ map: { a: 1 }, secret })).toThrow(
+      'lookup map secret is missing',
+    )
+    expect(() => mail('{{secret.name}}').render({ secret })).toThrow('the variable secret.name is missing')
+  })
+})
+
+describe('what a template uses', () => {
+  it.each([
+    ['{{a}} {{b.c}}', ['a', 'b.c']],
+    ['{{#if a}}{{a}}{{/if}}', []],
+    ['{{#if a}}{{a}}{{/if}}{{a}}', ['a']],
+    ['{{#if b}}{{a}}{{/if}}', ['a']],
+    ['{{#if a}}x{{else}}{{a}}{{/if}}', ['a']],
+    ['{{#unless a}}x{{else}}{{a}}{{/unless}}', []],
+    ['{{#unless a}}{{a}}{{/unless}}', ['a']],
+    ['{{#if a.b}}{{a.b}}{{a.c}}{{/if}}', ['a.c']],
+    ['{{#each list}}{{name}}{{../a}}{{@root.b}}{{@index}}{{this}}{{/each}}', ['a', 'b']],
+    ['{{#each list as |item|}}{{item.name}}{{/each}}{{item}}', ['item']],
+    ['{{#with a}}{{b}}{{else}}{{c}}{{/with}}', ['c']],
+    ['{{lookup map key}}', ['map', 'key']],
+    ['{{#if (lookup map key)}}{{map}}{{/if}}', ['map']],
+    ['no variables', []],
+  ])('%s requires %j', (source, required) => {
+    expect(mail(source).requiredVariables).toEqual(required)
+  })
+
+  it('names all variables, and those of the subject', () => {
+    const { variables, subjectVariables } = mail('{{a.b}}{{#if c}}{{d}}{{/if}}{{#each list}}{{e}}{{/each}}', '{{f}}')
+    expect(variables.toSorted()).toEqual(['a', 'c', 'd', 'f', 'list'])
+    expect(subjectVariables).toEqual(['f'])
+  })
+
+  it('lists required paths without a value; null is one', () => {
+    const { missingFrom } = mail('{{a.b}}{{c}}{{d}}', '{{e}}')
+    expect(missingFrom({ a: { x: 1 }, c: null, d: 0 })).toEqual(['a.b', 'e'])
+    expect(missingFrom({ a: { b: '' }, c: 1, d: 1, e: 1 })).toEqual([])
+  })
+})
+
+describe('a fault', () => {
+  const source = 'Dear {{name}},\n  {{#if a}}x{{/if}} {{{b}}}'
+  it.each([
+    [{ channel: 'email', subject: null, bodyTemplate: source }, '/bodyTemplate unescaped-output 2:21'],
+    [{ channel: 'email', subject: '{{a}} {{> b}}', bodyTemplate: 'x' }, '/subject partial 1:7'],
+    [{ channel: 'email', subject: null, bodyTemplate: 'a\n {{#if a}} x {{/each}}' }, '/bodyTemplate syntax 2:5'],
+    [{ channel: 'email', subject: null, bodyTemplate: 'a\nbc {{ #! }}' }, '/bodyTemplate syntax 2:7'],
+    [{ channel: 'email', subject: null, bodyTemplate: '{{#if a}}\n\nx' }, '/bodyTemplate syntax 3:2'],
+    [{ channel: 'slack', subject: 'x', bodyTemplate: 'x' }, '/subject subject-on-chat 1:1'],
+  ] as const)('%j names member, line and column: %s', (template, place) => {
+    const { pointer, code, line, column, message } = faultOf(template)
+    expect(`${pointer} ${code} ${line}:${column}`).toBe(place)
+    expect(message).not.toContain('{{')
+  })
+})
+
+it('branches count as blocks within each other', () => {
+  const chain = (branches: number) => `{{#if a}}${'{{else if b}}'.repeat(branches)}{{/if}}`
+  expect(faultOf({ channel: 'email', subject: null, bodyTemplate: chain(20) }).code).toBe('too-deep')
+  expect(mail(chain(19).repeat(3)).render({}).html).toBe('')
+})
+
+describe('a rendered message', () => {
+  it('of a mail has the subject as text, the body as HTML and the same as text', () => {
+    const template = mail('<p>Dear {{name}},</p><p>see <a href="{{url}}">here</a></p>', 'For {{name}}')
+    expect(template.render({ name: 'A & <B>', url: 'https://a.example/?x=1&y=2' })).toEqual({
+      subject: 'For A & <B>',
+      html: '<p>Dear A &amp; &lt;B&gt;,</p><p>see <a href="https://a.example/?x&#x3D;1&amp;y&#x3D;2">here</a></p>',
+      text: 'Dear A & <B>,\n\nsee here (https://a.example/?x=1&y=2)',
+    })
+  })
+
+  it('of a chat has only the text, with the three characters of Slack escaped', () => {
+    const template = compileTemplate({
+      channel: 'slack',
+      subject: null,
+      bodyTemplate: '*{{name}}* <https://a.example>',
+    })
+    expect(template.render({ name: '<!channel> & "x"' })).toEqual({
+      subject: null,
+      html: null,
+      text: '*&lt;!channel&gt; &amp; "x"* <https://a.example>',
+    })
+  })
+})
+
+describe('the text of an HTML mail', () => {
+  it.each([
+    ['<p>One</p>\n<p>Two<br>three</p>', 'One\n\nTwo\nthree'],
+    ['<ul><li>one</li>\n<li>two</li></ul>after', '- one\n- two\n\nafter'],
+    ['<table><tr><td>a</td><td>b</td></tr><tr><td>c</td></tr></table>', 'a b\nc'],
+    ['text<div>a</div><div>b</div>after<br><br>end', 'text\na\nb\nafter\n\nend'],
+    ['<head><title>t</title></head><style>p > a {}</style><script>x</script>body', 'body'],
+    ['<a href="https://a.example">https://a.example</a>', 'https://a.example'],
+    ['<a href="javascript:x">here</a> <a>there</a>', 'here there'],
+    ["<A HREF='mailto:a@b.example'>mail</A>", 'mail (mailto:a@b.example)'],
+    ['a &lt; b &amp;&nbsp;c &#228;&#xe4; &unknown; &#0; &#x110000;', 'a < b & c ää &unknown; &#0; &#x110000;'],
+    ['1 < 2 and <3', '1 < 2 and <3'],
+    ['a<!-- hidden > -->b<!doctype html>c', 'abc'],
+    ['<img alt="a > b">x', 'x'],
+    ['a <b open', 'a <b open'],
+    ['<style>never closed', ''],
+    ['  \n\n a  \t b \n\n\n', 'a b'],
+  ])('%j is %j', (html, text) => {
+    expect(plainTextOf(html)).toBe(text)
+  })
+})

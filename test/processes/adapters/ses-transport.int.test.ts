@@ -1,0 +1,101 @@
+import { v7 } from 'uuid'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { loadConfiguration } from '../../../platform/configuration/configuration.ts'
+import { createEgress } from '../../../platform/outbound/egress.ts'
+import { createMailSender } from '../../../processes/adapters/mail-sender.ts'
+import { startOutsideServer, type Asked, type Reply } from '../../support/process-world.ts'
+
+const closing: (() => Promise<void>)[] = []
+beforeEach(() => {
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'AKIDEXAMPLE')
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret-of-ses')
+})
+afterEach(async () => {
+  vi.unstubAllEnvs()
+  for (const close of closing.splice(0)) await close()
+})
+
+/** The sender with an API of SES on loopback. */
+async function senderTo(answer: (asked: Asked) => Reply | 'cut' | Promise<Reply | 'cut'>) {
+  const server = await startOutsideServer(answer)
+  const configuration = loadConfiguration({
+    MAIL_TRANSPORT: 'ses',
+    SES_REGION: 'eu-west-1',
+    SES_ENDPOINT: server.url,
+    SMTP_FROM: 'The Clinic <no-reply@clinic.test>',
+  })
+  const egress = createEgress({ configuration })
+  const sender = createMailSender(egress, configuration)
+  closing.push(
+    () => sender.close(),
+    () => egress.close(),
+    () => server.close(),
+  )
+  return { sender, asked: server.asked }
+}
+
+const mail = {
+  notificationId: v7(),
+  to: 'a@patient.test',
+  subject: 'Your result',
+  html: '<p>It is ready</p>',
+  text: 'It is ready',
+  headers: {},
+}
+const soon = () => AbortSignal.timeout(10_000)
+const failure = (status: number, name: string): Reply => ({
+  status,
+  headers: { 'x-amzn-errortype': name },
+  body: { message: 'a@patient.test is refused' },
+})
+
+test('a mail is one signed call, and its answer contains the message id', async () => {
+  const { sender, asked } = await senderTo(() => ({ status: 200, body: { MessageId: '0102-ses' } }))
+  expect(await sender.send(mail, soon())).toEqual({
+    kind: 'sent',
+    providerMessageId: '0102-ses',
+    response: { status: 200, code: null },
+  })
+  expect(sender.providerName).toBe('ses')
+  expect(asked).toEqual(['POST /v2/email/outbound-emails'])
+})
+
+test.each([
+  [400, 'MessageRejected', 'provider_4xx', false],
+  [400, 'MailFromDomainNotVerifiedException', 'provider_4xx', false],
+  [400, 'LimitExceededException', 'provider_429', true],
+  [429, 'TooManyRequestsException', 'provider_429', true],
+  [403, 'SignatureDoesNotMatch', 'provider_auth_failed', false],
+  [403, 'AccessDeniedException', 'provider_auth_failed', false],
+  [500, 'InternalServiceErrorException', 'provider_5xx', true],
+  [503, 'ServiceUnavailable', 'provider_5xx', true],
+])('%i %s is %s', async (status, name, errorCode, isTransient) => {
+  const { sender, asked } = await senderTo(() => failure(status, name))
+  const outcome = await sender.send(mail, soon())
+  expect(outcome).toMatchObject({ kind: 'failed', errorCode, isTransient, response: { status, code: name } })
+  expect(JSON.stringify(outcome)).not.toMatch(/patient/)
+  expect(asked).toHaveLength(1)
+})
+
+test('without an answer the delivery is unknown', async () => {
+  const { sender } = await senderTo(() => 'cut')
+  expect(await sender.send(mail, soon())).toMatchObject({ kind: 'unknown', errorCode: 'delivery_unknown' })
+  const silent = await senderTo(() => new Promise(() => undefined))
+  expect(await silent.sender.send(mail, AbortSignal.timeout(300))).toMatchObject({ kind: 'unknown' })
+})
+
+test('credentials that the SDK does not find fail permanently, and nothing is sent', async () => {
+  vi.stubEnv('AWS_ACCESS_KEY_ID', undefined)
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', undefined)
+  vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true')
+  const { sender, asked } = await senderTo(() => ({ status: 200 }))
+  expect(await sender.send(mail, soon())).toMatchObject({ kind: 'failed', errorCode: 'provider_auth_failed' })
+  expect(asked).toEqual([])
+})
+
+test('any answer shows that SES is reachable', async () => {
+  const { sender } = await senderTo(() => ({ status: 404 }))
+  expect(await sender.isReachable(soon())).toBe(true)
+  const away = await senderTo(() => 'cut')
+  expect(await away.sender.isReachable(soon())).toBe(false)
+})

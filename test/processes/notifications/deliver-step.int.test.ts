@@ -1,0 +1,184 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { execute } from '../../../commands/handling/execute.ts'
+import { answeringRefusals } from '../../../commands/handling/refusals.ts'
+import { retryNotification } from '../../../commands/notifications/requeue-notification.ts'
+import { suppressionIdOf } from '../../../commands/notifications/suppressions.ts'
+import { noOrganisation, type TenantId } from '../../../platform/kit/tenants.ts'
+import { notifications } from '../../../streams/notification/aggregate.ts'
+import { notificationPreferences } from '../../../streams/notification-preferences/aggregate.ts'
+import { templateOf } from '../../../streams/notification-template/aggregate.ts'
+import { suppressions } from '../../../streams/suppression/aggregate.ts'
+import type { NotificationCategory } from '../../../streams/types.ts'
+import { contextOf } from '../../commands/handling/decision-world.ts'
+import { at, ids } from '../../streams/facts.ts'
+import { preferencesFact, suppressionFact } from '../../streams/notification-settings-facts.ts'
+import { chatting, delivered, dueAfter, mailing } from './given-messages.ts'
+import {
+  givenContact,
+  givenRule,
+  notificationIdIn,
+  openNotificationsWorld,
+  workOff,
+  type NotificationsWorld,
+} from './notifications-world.ts'
+
+let world: NotificationsWorld
+beforeAll(async () => {
+  world = await openNotificationsWorld()
+})
+beforeEach(() => world.reset())
+afterAll(() => world.close())
+
+const answering = answeringRefusals({ 'notification-not-failed': { code: 'conflict' } })
+
+async function optOut(userId: string, category: NotificationCategory): Promise<void> {
+  const entries = [{ category, channel: 'email' as const, optedOut: true }]
+  const fact = preferencesFact('NotificationPreferencesSet', { userId, organisationId: world.orgId, entries })
+  await world.store.append(notificationPreferences.of(userId), 'no_stream', [fact], contextOf(world))
+}
+
+async function suppress(address: string, channel: 'email' | 'slack', owner: TenantId): Promise<void> {
+  const orgId = owner === noOrganisation ? null : owner
+  const suppressionId = suppressionIdOf(world, { channel, address, orgId })
+  const fact = suppressionFact('SuppressionAdded', { suppressionId, orgId, channel, address })
+  await world.store.append(suppressions.of(owner, suppressionId), 'no_stream', [fact], contextOf(world))
+}
+
+test('a mail goes to the address of this moment, with what the template says', async () => {
+  const { story, userId } = await mailing(world)
+  givenContact(world, { userId, email: 'new@example.org' })
+  const { state, attempts } = await delivered(world, story)
+  expect(state).toMatchObject({ status: 'sent', attempts: 1 })
+  expect(attempts).toMatchObject([{ providerName: 'smtp', resolvedAddress: 'new@example.org', templateVersion: 1 }])
+  const [mail] = await world.mails()
+  const subject = `Assessment ${ids.assessment}`
+  expect(mail).toMatchObject({ to: 'new@example.org', subject })
+  expect(mail?.text).toContain(`The assessment ${ids.assessment} has ended.`)
+  expect(mail?.headers).not.toHaveProperty('list-unsubscribe')
+  expect(mail?.headers['message-id']).toMatch(/@example\.org>$/)
+})
+
+test('an operational mail has one-click unsubscription, and the address of it as a variable', async () => {
+  const bodyTemplate = '<a href="{{unsubscribeUrl}}">No more mails</a>'
+  const { story } = await mailing(world, { category: 'operational', bodyTemplate })
+  await delivered(world, story)
+  const [mail] = await world.mails()
+  expect(mail?.headers['list-unsubscribe']).toMatch(/^<http.*\/v1\/notifications\/unsubscribe\?token=.+>$/)
+  expect(mail?.headers['list-unsubscribe-post']).toBe('List-Unsubscribe=One-Click')
+  expect(mail?.html).toContain('/v1/notifications/unsubscribe?token')
+})
+
+describe('rule 3', () => {
+  test('suppresses a mail to a user who has opted out, without asking for the address', async () => {
+    const { story, userId } = await mailing(world, { category: 'operational' })
+    await optOut(userId, 'operational')
+    const { state, attempts, last } = await delivered(world, story)
+    expect(state).toMatchObject({ status: 'suppressed', attempts: 1 })
+    expect(attempts).toMatchObject([{ providerName: 'preferences', resolvedAddress: null }])
+    expect(last?.data).toMatchObject({ reason: 'preference_opt_out' })
+    expect(await world.mails()).toEqual([])
+  })
+
+  test('lets transactional mails pass', async () => {
+    const { story, userId } = await mailing(world, { category: 'transactional' })
+    await optOut(userId, 'transactional')
+    expect((await delivered(world, story)).state).toMatchObject({ status: 'sent' })
+  })
+
+  test('counts the category that the template has now, too', async () => {
+    const { story, userId, template } = await mailing(world, { category: 'transactional' })
+    const { templateId, source, phi, subject, bodyTemplate, version } = template
+    const content = { source, phi, subject, bodyTemplate, version, category: 'marketing' as const }
+    const data = { templateId, ...content, changedAt: at(9) }
+    const changed = { type: 'NotificationTemplateChanged' as const, data }
+    await world.store.append(templateOf(template), 0n, [changed], contextOf(world))
+    await optOut(userId, 'marketing')
+    expect((await delivered(world, story)).last?.data).toMatchObject({ reason: 'preference_opt_out' })
+  })
+})
+
+describe('rule 4', () => {
+  test('fails for a user who is no active member of the organisation', async () => {
+    const { story, userId } = await mailing(world)
+    givenContact(world, { userId, status: 'suspended' })
+    const { state, attempts, last } = await delivered(world, story)
+    expect(state).toMatchObject({ status: 'failed', attempts: 1 })
+    expect(attempts).toMatchObject([{ providerName: 'user-management' }])
+    expect(last?.data).toMatchObject({ errorCode: 'recipient_not_found', finalAttempt: false })
+  })
+
+  test('tries five times while the users service answers 500', async () => {
+    const { story, userId } = await mailing(world)
+    world.contacts.set(userId, { status: 500 })
+    const { state, attempts, last } = await delivered(world, story)
+    expect(state).toMatchObject({ status: 'failed', attempts: 5 })
+    expect(attempts).toMatchObject(Array.from({ length: 5 }, () => ({ providerName: 'user-management' })))
+    expect(last?.data).toMatchObject({ errorCode: 'user_lookup_unavailable', finalAttempt: true })
+  })
+})
+
+test('a retry of a failed notification makes another attempt, and not without a recipient', async () => {
+  const story = await chatting(world, { phi: true })
+  const unresolvable = await dueAfter(
+    world,
+    await givenRule(world, story.template.code, { type: 'user', path: 'status.of' }),
+  )
+  for (const failed of [story, unresolvable]) {
+    await workOff(world, failed)
+    const [rule] = failed.rules
+    if (rule === undefined) throw new Error('the story has no rule')
+    const target = notifications.of(failed.orgId, notificationIdIn(failed, rule))
+    const retry = { request: null, now: world.now() }
+    await execute(world.store, target, (state) => answering(retryNotification(retry, state)), contextOf(world))
+  }
+  expect((await delivered(world, story)).state).toMatchObject({ status: 'failed', attempts: 2 })
+  expect((await delivered(world, unresolvable)).last?.data).toMatchObject({
+    errorCode: 'recipient_unresolvable',
+    ended: {},
+  })
+})
+
+describe('rule 5', () => {
+  test.each(['organisation', 'platform'])('suppresses an address that the %s suppresses', async (owner) => {
+    const { story, email } = await mailing(world, { category: 'transactional' })
+    await suppress(email.toUpperCase(), 'email', owner === 'platform' ? noOrganisation : world.orgId)
+    const { state, attempts, last } = await delivered(world, story)
+    expect(state).toMatchObject({ status: 'suppressed' })
+    expect(attempts).toMatchObject([{ providerName: 'suppressions', resolvedAddress: email }])
+    expect(last?.data).toMatchObject({ reason: 'suppression_list' })
+    expect(await world.mails()).toEqual([])
+  })
+
+  test('suppresses a chat channel', async () => {
+    await suppress('C0SILENT', 'slack', world.orgId)
+    expect((await delivered(world, await chatting(world, {}, 'C0SILENT'))).last?.data).toMatchObject({
+      reason: 'suppression_list',
+    })
+  })
+})
+
+describe('rule 6', () => {
+  test('refuses a template with PHI on chat, and does not try again', async () => {
+    const { state, last } = await delivered(world, await chatting(world, { phi: true }))
+    expect(state).toMatchObject({ status: 'failed', attempts: 1 })
+    expect(last?.data).toMatchObject({ errorCode: 'phi_policy_violation', finalAttempt: false })
+    expect(await world.chats()).toEqual([])
+  })
+
+  test('fails if a variable is missing, and names it', async () => {
+    const { last } = await delivered(world, await chatting(world, { bodyTemplate: 'Of {{clinician_name}}' }))
+    expect(last?.data).toMatchObject({ errorCode: 'template_render_failed', finalAttempt: false })
+    expect(JSON.stringify(last?.data)).toContain('clinician_name')
+  })
+
+  test('fails without the data of an erased patient', async () => {
+    const patientId = randomUUID()
+    const { story } = await mailing(world, { phi: true }, patientId)
+    await world.vault.destroySubject(world.orgId, patientId)
+    world.otherStore.forgetStates()
+    const { last } = await delivered(world, story)
+    expect(last?.data).toMatchObject({ errorCode: 'recipient_not_found', finalAttempt: false })
+    expect(await world.mails()).toEqual([])
+  })
+})

@@ -1,0 +1,112 @@
+import type { Mutant } from './mutant.ts'
+
+const roles = 'test/commands/users/roles.unit.test.ts'
+const users = 'test/commands/users/users.unit.test.ts'
+const endedTokens = 'test/commands/auth/ended-tokens.int.test.ts'
+const clientDecisions = 'test/commands/auth/client-decisions.unit.test.ts'
+
+/** Rules of users and roles, and what ends tokens. */
+export const userMutants: readonly Mutant[] = [
+  {
+    name: 'claim-administers',
+    fault: 'a member who is not confirmed yet counts as an administrator, and a crash leaves none',
+    file: 'commands/users/administrators.ts',
+    at: 'administratorsOf / && 2',
+    becomes: 'holds.size === 0',
+    caughtBy: { [roles]: 'is the last one if the other is not confirmed or has a hold' },
+  },
+  {
+    name: 'last-administrator-revoked',
+    fault: 'the last administrator of an organisation is removed',
+    file: 'commands/users/role-assignments.ts',
+    at: 'revokeMembership / isLastAdministrator()',
+    becomes: 'false',
+    caughtBy: { [roles]: 'keeps its role, its membership and its status' },
+  },
+  {
+    name: 'last-permission-removed',
+    fault: 'the role of the last administrator loses its permission',
+    file: 'commands/users/roles.ts',
+    at: 'changeRole / every()',
+    becomes: 'false',
+    caughtBy: { [roles]: 'keeps `users:admin` in its role' },
+  },
+  {
+    name: 'second-membership',
+    fault: 'a user has two memberships in an organisation',
+    file: 'commands/users/role-assignments.ts',
+    at: 'assignRole / assignmentOf()',
+    becomes: 'undefined',
+    caughtBy: { [roles]: 'a user has one membership in an organisation, also before it is confirmed' },
+  },
+  {
+    name: 'role-in-use-deleted',
+    fault: 'a role disappears while members have it',
+    file: 'commands/users/roles.ts',
+    at: 'deleteRole / some()',
+    becomes: 'false',
+    caughtBy: { [roles]: 'a role in use is not deleted, also before the membership is confirmed' },
+  },
+  {
+    name: 'role-name-twice',
+    fault: 'two roles of an organisation have one name',
+    file: 'commands/users/roles.ts',
+    at: 'isNameTaken / some()',
+    becomes: 'false',
+    caughtBy: { [roles]: 'a name is unique in the organisation' },
+  },
+  {
+    name: 'erased-while-active',
+    fault: 'a suspended user is erased',
+    file: 'commands/users/status.ts',
+    at: 'eraseUser / ||',
+    becomes: '$right',
+    caughtBy: { [users]: 'only a deactivated user is erased' },
+  },
+  {
+    name: 'actor-platform-wide',
+    fault: 'an administrator of one organisation administers all, through a product that serves several',
+    file: 'platform/http/tenancy.ts',
+    at: 'isPlatformWide / &&',
+    becomes: 'true',
+    caughtBy: {
+      'test/commands/auth/client-tenancy.int.test.ts':
+        'sees and changes the clients of the organisation only: foreign and platform clients are 404',
+    },
+  },
+  {
+    name: 'removed-secret-lives',
+    fault: 'tokens of a removed secret stay valid',
+    file: 'contracts/auth/token-endings.ts',
+    at: 'hasEnded / && 1',
+    becomes: 'false',
+    caughtBy: { [endedTokens]: 'a removed secret ends the tokens that it gave, and no others' },
+  },
+  {
+    name: 'foreign-client-visible',
+    fault: 'an organisation administers the clients of another one',
+    file: 'commands/auth/client-rules.ts',
+    at: 'administered / !== 2',
+    becomes: 'false',
+    caughtBy: { [clientDecisions]: 'of another organisation, of the platform, absent or deleted is not found' },
+  },
+  {
+    name: 'kept-row-outlives-write',
+    fault: 'the context of a user shows an older state than an answered write',
+    file: 'read-api/users/current-users.ts',
+    at: 'forgetOlder / clear()',
+    becomes: 'undefined',
+    caughtBy: {
+      'test/read-api/users/actor-contexts.int.test.ts':
+        'a context shows each answered write in the next request, also of another process',
+    },
+  },
+  {
+    name: 'context-token-of-others',
+    fault: 'a context has the token of other claims',
+    file: 'platform/http/context-tokens.ts',
+    at: 'createContextTokens / tokenOf / stringify()',
+    becomes: "''",
+    caughtBy: { 'test/platform/http/context-tokens.unit.test.ts': 'other claims and another key' },
+  },
+]
