@@ -18,13 +18,14 @@ export function decideTask(
   command: DecideTask,
   state: HumanReviewTaskState,
 ): Decision<HumanReviewTaskEvent, TaskRefusal | 'task-not-claimed' | 'lesions-incomplete'> {
+  if (state.status === 'absent') return refused('not-found')
+  if (!coversLesions(command, state)) return refused('lesions-incomplete')
   const earlier = earlierRequest(command.request, state)
   if (earlier !== undefined) return earlier
-  const isKnown = state.status !== 'absent' && state.opinions.some((opinion) => isSameOpinion(opinion, command))
+  const isKnown = state.opinions.some((opinion) => isSameOpinion(opinion, command))
   if (isKnown && state.status !== 'cancelled') return []
   const task = undecided(state)
   if ('refused' in task) return task
-  if (!coversLesions(command, task)) return refused('lesions-incomplete')
   if (holderOf(task, command.now) !== command.userId) return refused('task-not-claimed')
   return given(command, task)
 }

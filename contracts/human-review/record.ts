@@ -1,7 +1,10 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
+import { namePairsOf } from '../../platform/kit/member-names.ts'
 import { Recommendation } from '../../streams/assessment/events.ts'
-import type { Opinion } from '../../streams/human-review-task/aggregate.ts'
+import type { HumanReviewPolicy } from '../../streams/human-review-policy/aggregate.ts'
+import type { PolicyRule } from '../../streams/human-review-policy/events.ts'
+import type { HumanReviewTask, Opinion } from '../../streams/human-review-task/aggregate.ts'
 import {
   HumanReviewTaskStatus,
   LesionOutcome,
@@ -44,6 +47,19 @@ export const HumanReviewPolicyRecord = Type.Object(
   { $id: 'HumanReviewPolicyRecord' },
 )
 export type HumanReviewPolicyRecord = Static<typeof HumanReviewPolicyRecord>
+
+type PolicyValues = Pick<HumanReviewPolicy, 'rules' | 'leaseSeconds' | 'version' | 'updatedAt' | 'updatedBy'>
+
+export function toPolicyRecord(policy: PolicyValues): HumanReviewPolicyRecord {
+  return toRecord(HumanReviewPolicyRecord, { ...policy, rules: policy.rules.map(ruleRecord) })
+}
+
+function ruleRecord(rule: PolicyRule): HumanReviewRule {
+  const given: Readonly<Record<string, unknown>> = rule
+  const members = namePairsOf(HumanReviewRule.properties).map(({ name, member }) => [name, given[member]] as const)
+  // A selector that the rule does not use is null in the event, and left out of the record.
+  return Object.fromEntries(members.filter(([, value]) => value !== null)) as HumanReviewRule
+}
 
 const OpinionRecord = Type.Object({
   number: Type.Integer(),
@@ -122,6 +138,18 @@ export function toTaskRecord(task: HumanReviewTaskView, reader: TaskReader): Hum
     leaseUntil: isHeld ? task.leaseUntil : null,
     decision: shown.find(({ number }) => number === task.decisionNumber) ?? null,
   })
+}
+
+/** The values of a task from a fold of its stream. */
+export function taskView(task: HumanReviewTask): HumanReviewTaskView {
+  const { openedAt: createdAt, claim, decision } = task
+  return {
+    ...task,
+    createdAt,
+    claimedBy: claim?.userId ?? null,
+    leaseUntil: claim?.leaseUntil ?? null,
+    decisionNumber: decision?.number ?? null,
+  }
 }
 
 function opinionRecord({ lesions, note, ...opinion }: Opinion, { mayReadNotes }: TaskReader): OpinionRecord {

@@ -391,6 +391,27 @@ export const problems = {
     'The workflow instance has ended',
     'It has completed, failed or been cancelled. Read it.',
   ),
+  'task-claimed': refusal(
+    409,
+    'Another user holds the task',
+    'Wait until the holder releases it or the lease ends, or claim another task.',
+  ),
+  'task-not-claimed': refusal(
+    409,
+    'The user does not hold the task',
+    'Only the holder decides, until the lease ends. Claim the task first.',
+  ),
+  'opinion-given': refusal(
+    409,
+    'The user has given an opinion on the task',
+    'Another user must give the next opinion. Claim another task.',
+  ),
+  'task-decided': refusal(409, 'The task is decided', 'A decision never changes. Read the task.'),
+  'task-cancelled': refusal(
+    409,
+    'The task was cancelled',
+    'Its AI review was superseded, or the patient withdrew the consent. `cancel_reason` of the task names the reason.',
+  ),
   'subject-erased': refusal(
     410,
     'The data of the patient was erased',
