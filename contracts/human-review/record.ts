@@ -58,7 +58,7 @@ function ruleRecord(rule: PolicyRule): HumanReviewRule {
   const given: Readonly<Record<string, unknown>> = rule
   const members = namePairsOf(HumanReviewRule.properties).map(({ name, member }) => [name, given[member]] as const)
   // A selector that the rule does not use is null in the event, and left out of the record.
-  return Object.fromEntries(members.filter(([, value]) => value !== null)) as HumanReviewRule
+  return Object.fromEntries(members.filter(([, value]) => value !== null))
 }
 
 const OpinionRecord = Type.Object({

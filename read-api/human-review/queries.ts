@@ -20,6 +20,7 @@ export async function latestPolicy(pool: Pool, tenant: TenantId) {
   return policy
 }
 
+const opinionColumns = [o.number, o.userId, o.lesions, o.recommendation, o.note, o.givenAt]
 const instantForm = 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'
 
 /** With their opinions, in the statement of the tasks, so that both are of the same moment. */
@@ -32,10 +33,7 @@ function tasksOf(tenant: TenantId, products: readonly string[] | null) {
         `(select coalesce(jsonb_agg(jsonb_build_object('number', ??, 'userId', ??, 'lesions', ??,
             'recommendation', ??, 'note', ??, 'givenAt', to_char(?? at time zone 'utc', ?)) order by ??), '[]')
           from ${tableOf(humanReviewProjector, humanReviewOpinionsTable, 'o')} where ?? = ??)`,
-        [
-          ...[o.number, o.userId, o.lesions, o.recommendation, o.note, o.givenAt],
-          ...[instantForm, o.number, o.taskId, t.taskId],
-        ],
+        [...opinionColumns, instantForm, o.number, o.taskId, t.taskId],
       ),
     })
   return products === null ? tasks : tasks.whereRaw('?? = any(?::uuid[])', [t.productId, products])
