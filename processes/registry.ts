@@ -6,6 +6,7 @@ import { clinicalProcess } from './clinical/clinical.process.ts'
 import { clinicalChannel } from './clinical/clinical.channel.ts'
 import { consentChannel } from './consent/consent.channel.ts'
 import type { ProcessDependencies } from './dependencies.ts'
+import { humanReviewProcess } from './human-review/human-review.process.ts'
 import { notificationChannel } from './notifications/notifications.channel.ts'
 import { notificationsProcess } from './notifications/notifications.process.ts'
 import type { Channel } from './relay/channel.ts'
@@ -22,6 +23,7 @@ export const processes: readonly Process<ProcessDependencies>[] = [
   aiReviewProcess,
   assessmentsProcess,
   clinicalProcess,
+  humanReviewProcess,
   notificationsProcess,
   usersProcess,
   webhooksProcess,

@@ -7,8 +7,17 @@ export type OpenTask = Omit<OpenedTask, 'openedAt'> & { readonly now: Date }
 
 /** The process repeats it after a crash. The task then exists. */
 export function openTask({ now, ...task }: OpenTask, state: HumanReviewTaskState): Decision<HumanReviewTaskEvent> {
-  if (state.status !== 'absent') return []
+  if (state.status !== 'absent' || state.isNotSelected) return []
   return [{ type: 'HumanReviewTaskOpened', data: { ...task, openedAt: now.toISOString() } }]
+}
+
+/** No rule selected the review. */
+export function passReview(
+  { taskId, aiReviewId, now }: Pick<OpenTask, 'taskId' | 'aiReviewId' | 'now'>,
+  state: HumanReviewTaskState,
+): Decision<HumanReviewTaskEvent> {
+  if (state.status !== 'absent' || state.isNotSelected) return []
+  return [{ type: 'HumanReviewNotSelected', data: { taskId, aiReviewId, checkedAt: now.toISOString() } }]
 }
 
 export interface ClaimTask {
@@ -70,6 +79,15 @@ export interface CancelTask {
 export function cancelTask({ reason, now }: CancelTask, state: HumanReviewTaskState): Decision<HumanReviewTaskEvent> {
   if (state.status !== 'open' && state.status !== 'claimed') return []
   return [{ type: 'HumanReviewTaskCancelled', data: { taskId: state.taskId, reason, cancelledAt: now.toISOString() } }]
+}
+
+/** The consent is granted, although a refusal of it was published at `now`. */
+export function confirmConsent(
+  { now }: { readonly now: Date },
+  state: HumanReviewTaskState,
+): Decision<HumanReviewTaskEvent> {
+  if (state.status !== 'open' && state.status !== 'claimed') return []
+  return [{ type: 'HumanReviewConsentConfirmed', data: { taskId: state.taskId, checkedAt: now.toISOString() } }]
 }
 
 /** The user who holds the task now. Null also from the end of the lease on. */

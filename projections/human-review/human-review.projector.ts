@@ -126,6 +126,10 @@ export const humanReviewProjector = defineProjector<HumanReviewPolicyEvent | Hum
       const { opinion: decisionNumber, agreesWithAi, decidedAt } = event.data
       return [changed(event, decidedAt, { ...unclaimed, status: 'decided', decisionNumber, agreesWithAi, decidedAt })]
     },
+    // Only the version of the record changes.
+    HumanReviewConsentConfirmed: ({ data: { taskId }, revision }) => [
+      patchRow(humanReviewTasksTable, { taskId, streamRevision: revision }),
+    ],
     HumanReviewTaskCancelled: (event) => {
       const { reason: cancelReason, cancelledAt } = event.data
       return [changed(event, cancelledAt, { ...unclaimed, status: 'cancelled', cancelReason })]

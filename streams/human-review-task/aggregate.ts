@@ -27,7 +27,7 @@ export interface HumanReviewTask extends Omit<OpenedTask, 'opinionsRequired'> {
   readonly requests: ReadonlyMap<string, string | null>
 }
 
-export type HumanReviewTaskState = { readonly status: 'absent' } | HumanReviewTask
+export type HumanReviewTaskState = { readonly status: 'absent'; readonly isNotSelected: boolean } | HumanReviewTask
 
 function evolve(state: HumanReviewTaskState, event: HumanReviewTaskEvent): HumanReviewTaskState {
   if (event.type === 'HumanReviewTaskOpened') {
@@ -44,7 +44,8 @@ function evolve(state: HumanReviewTaskState, event: HumanReviewTaskEvent): Human
       requests: new Map(),
     }
   }
-  if (state.status === 'absent') return state
+  if (event.type === 'HumanReviewNotSelected') return { status: 'absent', isNotSelected: true }
+  if (state.status === 'absent' || event.type === 'HumanReviewConsentConfirmed') return state
   switch (event.type) {
     case 'HumanReviewTaskClaimed': {
       const { userId, leaseUntil, request, claimedAt } = event.data
@@ -89,7 +90,7 @@ export const humanReviewTasks = defineAggregate({
   category: 'humanreviewtask',
   id: idOfOrganisation,
   events: humanReviewTaskEvents,
-  initialState: { status: 'absent' },
+  initialState: { status: 'absent', isNotSelected: false },
   evolve,
 })
 

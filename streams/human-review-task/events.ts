@@ -61,6 +61,11 @@ export const humanReviewTaskEvents = {
       openedAt: Instant,
     }),
   ),
+  /** No rule of the policy in force selected the completed AI review. So nothing is due about it any more. */
+  HumanReviewNotSelected: defineEvent(
+    'HumanReviewNotSelected',
+    Type.Object({ taskId: Id, aiReviewId: Id, checkedAt: Instant }),
+  ),
   /** Also recorded when the holder extends the lease. */
   HumanReviewTaskClaimed: defineEvent(
     'HumanReviewTaskClaimed',
@@ -96,6 +101,11 @@ export const humanReviewTaskEvents = {
       agreesWithAi: Type.Boolean(),
       decidedAt: Instant,
     }),
+  ),
+  /** A refusal of consent was recorded with an earlier date, and a later decision overrides it. */
+  HumanReviewConsentConfirmed: defineEvent(
+    'HumanReviewConsentConfirmed',
+    Type.Object({ taskId: Id, checkedAt: Instant }),
   ),
   HumanReviewTaskCancelled: defineEvent(
     'HumanReviewTaskCancelled',

@@ -58,6 +58,8 @@ export const taskFact = factsOf<HumanReviewTaskEvent>({
     ],
     openedAt: at(60),
   },
+  HumanReviewNotSelected: { taskId, aiReviewId: ids.review, checkedAt: at(60) },
+  HumanReviewConsentConfirmed: { taskId, checkedAt: at(65) },
   HumanReviewTaskClaimed: { taskId, userId: clinicians.ada, leaseUntil: at(970), request: null, claimedAt: at(70) },
   HumanReviewTaskReleased: {
     taskId,
