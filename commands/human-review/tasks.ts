@@ -87,7 +87,9 @@ export function confirmConsent(
   state: HumanReviewTaskState,
 ): Decision<HumanReviewTaskEvent> {
   if (state.status !== 'open' && state.status !== 'claimed') return []
-  return [{ type: 'HumanReviewConsentConfirmed', data: { taskId: state.taskId, checkedAt: now.toISOString() } }]
+  const checkedAt = now.toISOString()
+  if (state.consentCheckedAt === checkedAt) return []
+  return [{ type: 'HumanReviewConsentConfirmed', data: { taskId: state.taskId, checkedAt } }]
 }
 
 /** The user who holds the task now. Null also from the end of the lease on. */

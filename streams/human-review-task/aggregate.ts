@@ -23,6 +23,8 @@ export interface HumanReviewTask extends Omit<OpenedTask, 'opinionsRequired'> {
   readonly cancelReason: TaskCancelReason | null
   readonly updatedAt: string
   readonly decidedAt: string | null
+  /** When the latest refusal that a later decision overrides was published. */
+  readonly consentCheckedAt: string | null
   /** Fingerprints of the keyed requests that changed the task, by key. */
   readonly requests: ReadonlyMap<string, string | null>
 }
@@ -41,12 +43,15 @@ function evolve(state: HumanReviewTaskState, event: HumanReviewTaskEvent): Human
       cancelReason: null,
       updatedAt: event.data.openedAt,
       decidedAt: null,
+      consentCheckedAt: null,
       requests: new Map(),
     }
   }
   if (event.type === 'HumanReviewNotSelected') return { status: 'absent', isNotSelected: true }
-  if (state.status === 'absent' || event.type === 'HumanReviewConsentConfirmed') return state
+  if (state.status === 'absent') return state
   switch (event.type) {
+    case 'HumanReviewConsentConfirmed':
+      return { ...state, consentCheckedAt: event.data.checkedAt }
     case 'HumanReviewTaskClaimed': {
       const { userId, leaseUntil, request, claimedAt } = event.data
       return { ...withRequest(state, request), status: 'claimed', claim: { userId, leaseUntil }, updatedAt: claimedAt }

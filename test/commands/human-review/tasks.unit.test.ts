@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { decideTask, type DecideTask } from '../../../commands/human-review/opinions.ts'
-import { cancelTask, claimTask, endLease, openTask, releaseTask } from '../../../commands/human-review/tasks.ts'
+import {
+  cancelTask,
+  claimTask,
+  confirmConsent,
+  endLease,
+  openTask,
+  passReview,
+  releaseTask,
+} from '../../../commands/human-review/tasks.ts'
 import { humanReviewTasks } from '../../../streams/human-review-task/aggregate.ts'
 import { given } from '../../support/given-decider.ts'
 import { at, hash } from '../../streams/facts.ts'
@@ -45,6 +53,32 @@ describe('a task', () => {
     given(humanReviewTasks, opened, claimed).when(cancelTask, command).thenEvents([cancelled])
     given(humanReviewTasks, opened, claimed, opinion, decided).when(cancelTask, command).thenNothing()
     given(humanReviewTasks).when(cancelTask, command).thenNothing()
+  })
+})
+
+describe('a refusal of consent that a later decision overrides', () => {
+  const command = { now: new Date(at(65)) }
+  const confirmed = taskFact('HumanReviewConsentConfirmed')
+
+  it('is recorded once, as long as the task has not ended', () => {
+    given(humanReviewTasks, opened, claimed).when(confirmConsent, command).thenEvents([confirmed])
+    given(humanReviewTasks, opened, confirmed).when(confirmConsent, command).thenNothing()
+    given(humanReviewTasks, opened, cancelled).when(confirmConsent, command).thenNothing()
+    given(humanReviewTasks, opened, confirmed)
+      .when(confirmConsent, { now: new Date(at(66)) })
+      .thenEvents([taskFact('HumanReviewConsentConfirmed', { checkedAt: at(66) })])
+  })
+})
+
+describe('a review that no rule selects', () => {
+  it('is passed once, and gets no task afterwards', () => {
+    const { openedAt: _, ...data } = opened.data
+    const command = { ...data, now: new Date(at(60)) }
+    const passed = taskFact('HumanReviewNotSelected')
+    given(humanReviewTasks).when(passReview, command).thenEvents([passed])
+    given(humanReviewTasks, passed).when(passReview, command).thenNothing()
+    given(humanReviewTasks, passed).when(openTask, command).thenNothing()
+    given(humanReviewTasks, opened).when(passReview, command).thenNothing()
   })
 })
 
