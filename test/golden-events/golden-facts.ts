@@ -38,7 +38,7 @@ import {
   webhookPublicFact,
 } from '../streams/channel-facts.ts'
 import * as facts from '../streams/facts.ts'
-import { policyFact, taskFact, taskId } from '../streams/human-review-facts.ts'
+import { humanReviewPublicFact, policyFact, taskFact, taskId } from '../streams/human-review-facts.ts'
 import { foreignFact, foreignRecord } from '../streams/foreign-facts.ts'
 import { imageFact, ownImage } from '../streams/image-facts.ts'
 import {
@@ -105,6 +105,7 @@ const dataOfTypes = new Map<string, object>(
     imageFact,
     policyFact,
     taskFact,
+    humanReviewPublicFact,
     notificationFact,
     notificationPublicFact,
     queueRequestFact,

@@ -1,6 +1,8 @@
+import type { HumanReviewChannelEvent } from '../../streams/channels/human-review.ts'
 import { humanReviewTaskId, humanReviewTasks } from '../../streams/human-review-task/aggregate.ts'
 import type { HumanReviewTaskEvent } from '../../streams/human-review-task/events.ts'
 import type { HumanReviewPolicyEvent, PolicyRule } from '../../streams/human-review-policy/events.ts'
+import { envelope } from './channel-facts.ts'
 import { at, factsOf, hash, ids } from './facts.ts'
 
 export const taskId = humanReviewTaskId(ids.review)
@@ -91,4 +93,51 @@ export const taskFact = factsOf<HumanReviewTaskEvent>({
 export const ownTask = (event: HumanReviewTaskEvent) => ({
   ...event,
   stream: humanReviewTasks.of(ids.org, taskId).stream,
+})
+
+const published = {
+  org_id: ids.org,
+  task_id: taskId,
+  ai_review_id: ids.review,
+  case_id: ids.case,
+  product_id: ids.product,
+  assessment_id: ids.assessment,
+}
+
+/** The events of the human-review channel. */
+export const humanReviewPublicFact = factsOf<HumanReviewChannelEvent>({
+  'human_review.task.opened': { ...published, status: 'open', ...envelope('human_review.task.opened', 60) },
+  'human_review.task.claimed': {
+    ...published,
+    status: 'claimed',
+    user_id: clinicians.ada,
+    ...envelope('human_review.task.claimed', 70),
+  },
+  'human_review.task.released': {
+    ...published,
+    status: 'open',
+    reason: 'requested',
+    user_id: clinicians.ada,
+    ...envelope('human_review.task.released', 80),
+  },
+  'human_review.task.opinion_given': {
+    ...published,
+    status: 'open',
+    user_id: clinicians.ada,
+    ...envelope('human_review.task.opinion_given', 90),
+  },
+  'human_review.task.decided': {
+    ...published,
+    status: 'decided',
+    user_id: clinicians.ada,
+    agrees_with_ai: false,
+    decided_at: at(90),
+    ...envelope('human_review.task.decided', 90),
+  },
+  'human_review.task.cancelled': {
+    ...published,
+    status: 'cancelled',
+    reason: 'superseded',
+    ...envelope('human_review.task.cancelled', 100),
+  },
 })
