@@ -13,6 +13,7 @@ import { patientsProjector } from '../../projections/clinical/patients.projector
 import { humanReviewProjector } from '../../projections/human-review/human-review.projector.ts'
 import { listRoute } from '../list-route.ts'
 import { readRoute, type ReadDependencies } from '../read-route.ts'
+import { agreementRoute } from './agreement.ts'
 import { getTask, latestPolicy, listTasks, placeOfTask } from './queries.ts'
 
 const access = { scopes: ['human-review:read'] } as const
@@ -22,6 +23,7 @@ const beforeFirst = { rules: [], leaseSeconds: 1_800, version: 0, updatedAt: nul
 
 export function humanReviewReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
   const { pool, now } = deps
+  agreementRoute(app, deps)
 
   readRoute(app, {
     access,

@@ -251,3 +251,44 @@ test('F20: refusals come in their order', async () => {
     expect(refusalOf(await act(verb, erased, ada))).toBe('410 subject-erased')
   expect(refusalOf(await act('decide', erased, ada, both))).toBe('410 subject-erased')
 })
+
+test('F19: the agreement counts decisions by provider version and category', async () => {
+  const productId = randomUUID()
+  const clinician = await h.clinician(adaId, { products: [productId] })
+  const begin = inSeconds(0)
+  for (const outcomes of [
+    ['confirm', 'confirm'],
+    ['confirm', 'reject'],
+    ['reject', 'confirm'],
+  ] as const) {
+    const taskId = await h.givenTask({ productId })
+    await act('claim', taskId, clinician)
+    const lesions = outcomes.map((outcome, index) => ({ lesion_number: index + 1, outcome }))
+    expect((await act('decide', taskId, clinician, { lesions, recommendation: 'refer' })).status).toBe(200)
+  }
+  const none = await h.givenTask({ productId, lesions: [] })
+  await act('claim', none, clinician)
+  await act('decide', none, clinician, confirmation())
+  h.api.world.pass(1)
+  const agreement = (query = '', headers = clinician) => h.call('GET', `/agreement?${query}`, headers)
+  const version = { provider_version: '5.2.1', corrected: 0 }
+  const benign = { ...version, category: 'BENIGN', lesions: 3, confirmed: 2, rejected: 1, agreement: 0.6667 }
+  const malignant = { ...benign, category: 'MALIGNANT' }
+  expect((await agreement(`from=${begin}`)).body).toEqual({
+    from: begin,
+    to: inSeconds(0),
+    tasks: 4,
+    tasks_agreed: 2,
+    data: [benign, malignant],
+  })
+  expect((await agreement('category=BENIGN&provider_version=5.2.1')).body).toMatchObject({ tasks: 3, data: [benign] })
+  const empty = { tasks: 0, tasks_agreed: 0, data: [] }
+  expect((await agreement('provider_version=6')).body).toMatchObject(empty)
+  expect((await agreement(`from=2026-01-01T00:00:00Z&to=${begin}`)).body).toMatchObject(empty)
+  expect((await agreement('', await h.client(undefined, randomUUID()))).body).toMatchObject(empty)
+  expect(refusalOf(await agreement(`from=${inSeconds(1)}`))).toBe('400 validation-failed /from')
+  expect(refusalOf(await agreement('from=2025-02-27T00:00:00Z&to=2026-03-01T00:00:00Z'))).toBe(
+    '400 validation-failed /from',
+  )
+  expect(refusalOf(await agreement('', await h.client(['cases:read'])))).toBe('403 insufficient-scope')
+})
