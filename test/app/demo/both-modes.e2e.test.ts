@@ -21,7 +21,7 @@ afterAll(async () => {
   await receiver.close()
 })
 
-test('the demo runs both modes to their end, each with its webhook, and end with a mail', async () => {
+test('the demo runs both modes to their end, each with its webhook, and ends with a mail', async () => {
   const photographs = [await photograph('dermoscopic'), await photograph('macroscopic', 'lesion-3.png')]
   const images = photographs.map(({ entry }) => ({ mimeType: entry.mime_type, data: entry.data }))
   const told: string[] = []
