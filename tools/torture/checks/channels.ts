@@ -53,6 +53,12 @@ const webhookTypes: Readonly<Record<string, string>> = {
   WebhookSubscriptionDisabled: 'webhook.endpoint.disabled',
 }
 
+const notificationTypes: Readonly<Record<string, string>> = {
+  NotificationSent: 'notification.sent',
+  NotificationFailed: 'notification.failed',
+  NotificationSuppressed: 'notification.suppressed',
+}
+
 const workflowTypes: Readonly<Record<string, string>> = {
   WorkflowInstanceStarted: 'workflow.instance.started',
   WorkflowStepParked: 'workflow.instance.parked',
@@ -78,6 +84,7 @@ export const channels: Readonly<Record<string, readonly Source[]>> = {
       publicType: (fact) => (fact.type === 'ConsentRecorded' ? `consent.${text(fact, 'decision')}` : undefined),
     },
   ],
+  'notification.events': [{ category: 'notification', publicType: (fact) => notificationTypes[fact.type] }],
   'users.events': [
     { category: 'user', publicType: ofUsers },
     { category: 'role', publicType: ofUsers },
