@@ -153,6 +153,7 @@ test('104/262, D1: an instance starts at once, keeps its version, and is read an
   })
   const ofCase = await expecting(200, api.call(`${instances}?case_id=${caseId}`))
   expect([at(ofCase.body, 'data', 0, 'id'), at(ofCase.body, 'data', 1, 'id')]).toEqual([second, instanceId])
+  expect(JSON.stringify(ofCase.body)).not.toContain('outputs')
   const parked = await expecting(200, api.call(`${instances}?case_id=${caseId}&state=parked`))
   expect(at(parked.body, 'data')).toEqual([expect.objectContaining({ id: second })])
   expect(refusal(await api.call(`${instances}?state=asleep`))).toBe('400 validation-failed /state')
