@@ -6,6 +6,7 @@ import { commandsOverPeer } from './commands/peer.ts'
 import { onRealEventStore } from './commands/real-event-store.ts'
 import type { Benchmark } from './harness/benchmark.ts'
 import { eventStoreNode } from './node/node-benchmarks.ts'
+import { sentMails } from './notifications/mails.ts'
 import { rebuildAll } from './projections/all-at-once.ts'
 import { readGrowth } from './projections/get-growth.ts'
 import { rebuildMemory, rebuildTime } from './projections/growth.ts'
@@ -43,4 +44,5 @@ export const benchmarks: readonly Benchmark[] = [
   endToEnd,
   webhookDeliveries,
   deadEndpoint,
+  sentMails,
 ]

@@ -1,6 +1,7 @@
 import { Webhook } from 'standardwebhooks'
 import type { Credentials } from '../credentials-file.ts'
 import { actorContext, at, createApiClient, requestToken, textAt, type ApiClient } from './api-client.ts'
+import { mailAbout, subscribePatient, type CompletionMail } from './completion-mail.ts'
 import { runSlotMode } from './slot-mode.ts'
 import { createSteps, expectStatus, pollToEnd, untilReceived, type DemoImage, type Report } from './steps.ts'
 import type { WebhookReceiver } from './webhook-receiver.ts'
@@ -12,11 +13,18 @@ export interface DemoOptions {
   readonly report: Report
 }
 
+export interface MainJobResult {
+  /** The record of the completed assessment. */
+  readonly assessment: unknown
+  readonly mail: CompletionMail
+}
+
 /** The main job of the platform, over HTTP only, step by step. Throws at the first failed step. */
-export async function runMainJob({ credentials, images, receiver, report }: DemoOptions): Promise<unknown> {
-  const { base_url: baseUrl, org_id: orgId, clients } = credentials
+export async function runMainJob({ credentials, images, receiver, report }: DemoOptions): Promise<MainJobResult> {
+  const { base_url: baseUrl, org_id: orgId, clients, mailbox_url: mailbox } = credentials
   const [own, other] = clients
   if (own === undefined || other === undefined) throw new Error('credentials.json lacks a client')
+  if (mailbox === null) throw new Error('the demo needs the embedded mail box: unset SMTP_URL and MAIL_TRANSPORT')
 
   const step = createSteps(report)
   const api = await step('request an access token', async () => {
@@ -48,6 +56,7 @@ export async function runMainJob({ credentials, images, receiver, report }: Demo
     const answer = await expectStatus(201, api.call('/v1/clinical-api/webhook-subscriptions', { body }))
     return ['201', textAt(answer.body, 'secret')]
   })
+  const email = await subscribePatient({ step, api, orgId, patientId })
 
   const key = { 'idempotency-key': `demo-${Date.now()}` }
   const request = assessmentOf(patientId, images)
@@ -101,7 +110,11 @@ export async function runMainJob({ credentials, images, receiver, report }: Demo
     const [, failed] = await pollToEnd(api, textAt(answer.body, 'id'), 'failed')
     return [`failed, ${textAt(failed, 'error', 'code')}`, undefined]
   })
-  return completed
+  const mail = await step('read the mail about the assessment', async () => {
+    const found = await mailAbout(id, email, mailbox)
+    return [`"${found.subject}" to ${found.to}`, found]
+  })
+  return { assessment: completed, mail }
 }
 
 async function registerPatient(api: ApiClient, givenName: string): Promise<readonly [string, string]> {

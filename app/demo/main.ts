@@ -43,15 +43,16 @@ async function demo(images: readonly DemoImage[], isKept: boolean): Promise<numb
     const begun = performance.now()
     platform = await startPlatformProcess(dataDir, { LOG_LEVEL: 'warn' }, stopping.signal)
     console.log(line('start the platform', `ready at ${platform.credentials.base_url}`, performance.now() - begun))
-    const result = await runMainJob({
+    const { assessment, mail } = await runMainJob({
       credentials: platform.credentials,
       images,
       receiver,
       report: (...told) => console.log(line(...told)),
     })
-    console.log(`\nThe assessment:\n${JSON.stringify(result, null, 2)}\n`)
+    console.log(`\nThe assessment:\n${JSON.stringify(assessment, null, 2)}\n`)
+    console.log(`The mail to ${mail.to}, in the mail box at ${mail.address}:\n${indented(mail.text)}\n`)
     if (!isKept)
-      console.log('With --keep the platform continues to run. You can open its documentation, health and credentials.')
+      console.log('With --keep the platform continues to run. You can open the mail, the documentation and the health.')
     if (isKept) {
       console.log(addressesOf(platform, dataDir))
       console.log('Ctrl-C stops the platform.')
@@ -77,13 +78,18 @@ function line(what: string, result: string, milliseconds: number): string {
   return `${what.padEnd(42)} ${result.padEnd(52)} ${milliseconds.toFixed(0).padStart(6)} ms`
 }
 
+function indented(text: string): string {
+  return text.trim().replaceAll(/^(?=.)/gm, '  ')
+}
+
 function addressesOf({ credentials }: PlatformProcess, dataDir: string): string {
-  const { base_url, provider_url } = credentials
+  const { base_url, provider_url, mailbox_url } = credentials
   return [
     'Available now:',
     `  API documentation   ${base_url}/docs`,
     `  OpenAPI document    ${base_url}/openapi.json`,
     `  health              ${base_url}/health`,
+    `  mail box            ${mailbox_url}/`,
     `  provider's calls    ${provider_url}/control/calls (header X-Control-Secret: control_secret of the credentials)`,
     `  credentials         ${join(dataDir, 'credentials.json')}`,
     `The data stays in ${dataDir} until you remove it.`,

@@ -51,12 +51,20 @@ function summaryOf(body: unknown): string {
 }
 
 export async function untilReceived(receiver: WebhookReceiver, id: string): Promise<ReceivedWebhook> {
+  return until('no webhook came', () => receiver.received.find(({ body }) => textAt(JSON.parse(body), 'id') === id))
+}
+
+/** Asks every 100 ms, for a minute. */
+export async function until<Found>(
+  failure: string,
+  ask: () => Found | undefined | Promise<Found | undefined>,
+): Promise<Found> {
   for (let waited = 0; waited < patience * 10; waited++) {
-    const webhook = receiver.received.find(({ body }) => textAt(JSON.parse(body), 'id') === id)
-    if (webhook !== undefined) return webhook
+    const found = await ask()
+    if (found !== undefined) return found
     await sleep(100)
   }
-  throw new Error('no webhook came')
+  throw new Error(failure)
 }
 
 export async function expectStatus(status: number, asked: Promise<ApiAnswer>): Promise<ApiAnswer> {

@@ -96,6 +96,16 @@ export interface PostsJob {
   readonly inFlight: number
 }
 
+/** The same mail to the same address, each with its own Message-ID, by bare `nodemailer` with a pool of connections. */
+export interface MailsJob {
+  readonly kind: 'mails'
+  /** With user and password. */
+  readonly smtpUrl: string
+  readonly mail: { readonly to: string; readonly subject: string; readonly html: string; readonly text: string }
+  readonly count: number
+  readonly inFlight: number
+}
+
 /** Webhooks that another library's jobs on Postgres deliver. All jobs exist before the first one starts. */
 export interface PeerDeliveriesJob extends Omit<PostsJob, 'kind'> {
   readonly kind: 'peer-deliveries'
@@ -155,6 +165,7 @@ export type Job =
   | BareVisibleJob
   | PeerCommandsJob
   | PostsJob
+  | MailsJob
   | PeerDeliveriesJob
   | DurablePostsJob
   | EndToEndJob

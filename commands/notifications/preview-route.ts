@@ -34,7 +34,7 @@ const RenderPreviewReply = Type.Object(
   { $id: 'RenderPreviewReply' },
 )
 
-const access = { scopes: ['notifications:admin'] } as const
+const access = { admin: 'notifications:admin', orScope: 'notifications:admin' } as const
 
 /** Renders a template with sample variables. Sends and records nothing. */
 export function previewRoute(app: ServiceApp, { store }: Pick<CommandDependencies, 'store'>): void {

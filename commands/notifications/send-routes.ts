@@ -1,4 +1,5 @@
 import { NotificationAccepted } from '../../contracts/notifications/record.ts'
+import { escapePointer } from '../../platform/http/errors.ts'
 import { problem } from '../../platform/http/problems.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
@@ -95,7 +96,7 @@ function requireVariables(template: NotificationTemplate, variables: Variables, 
   const missingVariables = compileTemplate(template).missingFrom(given)
   if (missingVariables.length === 0) return
   const errors = missingVariables.map((name) => ({
-    pointer: `/variables/${name.replaceAll('.', '/')}`,
+    pointer: `/variables/${name.split('.').map(escapePointer).join('/')}`,
     detail: 'is used by the template',
     code: 'missing',
   }))

@@ -27,7 +27,7 @@ export function templateWriteRoutes(app: ServiceApp, deps: CommandDependencies):
     summary: 'Create a template or replace its content',
     description:
       'Code, channel, locale and organisation name the template. The version increases when subject or body change. A platform client names `orgId`, null for the default of every organisation.',
-    access: { scopes: ['notifications:admin'] },
+    access: { admin: 'notifications:admin', orScope: 'notifications:admin' },
     tenancy: 'optional',
     body: PutTemplateBody,
     hasEtag: true,

@@ -22,7 +22,7 @@ import { advanceInstance, isKnownAdvance } from './advance-instance.ts'
 import { AdvanceInstanceBody } from './bodies.ts'
 import { definitionAt } from './definitions.ts'
 import { receivedImages } from './images-of-case.ts'
-import { imageIdsIn, outputErrors } from './output-errors.ts'
+import { imageIdsIn, imageIdsToRead, outputErrors } from './output-errors.ts'
 import { instanceRecordOf } from './views.ts'
 
 export function advanceRoute(app: ServiceApp, deps: CommandDependencies): void {
@@ -52,12 +52,7 @@ export function advanceRoute(app: ServiceApp, deps: CommandDependencies): void {
       if (step === undefined) throw invalidMember('/step_id', 'is not a step of the definition', 'unknown-step')
 
       const output = withLowerCaseIds(body.output)
-      const images = await receivedImages(
-        store,
-        tenant,
-        caseId,
-        step.kind === 'collect-images' ? imageIdsIn(output) : [],
-      )
+      const images = await receivedImages(store, tenant, caseId, imageIdsToRead(step, output))
       const errors = isCollecting(step) ? outputErrors(step, output, images) : []
       const command = {
         definition,

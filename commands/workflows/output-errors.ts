@@ -6,6 +6,7 @@ import type {
   ImagesConfig,
   Question,
   QuestionsConfig,
+  WorkflowStep,
 } from '../../streams/workflow-definition/steps.ts'
 import type { Static } from 'typebox'
 import { sizeErrors } from '../clinical/bodies.ts'
@@ -77,6 +78,13 @@ function imageErrors(config: ImagesConfig, output: Output, images: ImagesOfCase)
     if (captureTypes.includes(image.captureType)) return []
     return [{ pointer: place, detail: `must be one of ${captureTypes.join(', ')}`, code: 'wrong-capture-type' }]
   })
+}
+
+/** Ids whose images decide about the output. More than the step takes are refused without reading them. */
+export function imageIdsToRead(step: WorkflowStep, output: Output): readonly string[] {
+  if (step.kind !== 'collect-images') return []
+  const ids = imageIdsIn(output)
+  return ids.length > step.config.max ? [] : ids
 }
 
 /** Ids in an output of images, as far as it has the right form. */

@@ -6,6 +6,7 @@ import { workflowDefinitions } from '../../streams/workflow-definition/aggregate
 import { created } from '../handling/command-replies.ts'
 import { commandRoute } from '../handling/command-route.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
+import { onceByKey } from '../handling/once-by-key.ts'
 import { advanceRoute } from './advance-route.ts'
 import { PublishDefinitionBody, wholeSteps } from './bodies.ts'
 import { definitionErrors } from './definition-errors.ts'
@@ -30,7 +31,7 @@ export function workflowWriteRoutes(app: ServiceApp, deps: CommandDependencies):
     hasEtag: true,
     reply: created(WorkflowDefinitionRecord, ({ id, version }) => `/workflow-definitions/${id}?version=${version}`),
     readBy: [workflowsProjector],
-    handle: async ({ tenant, body, keyed, now, run }) => {
+    handle: async ({ tenant, body, keyed, now, context, run }) => {
       const steps = wholeSteps(body.steps)
       requireValid(definitionErrors({ startStepId: body.start_step_id, steps }))
       const command = {
@@ -43,7 +44,16 @@ export function workflowWriteRoutes(app: ServiceApp, deps: CommandDependencies):
         now,
       }
       const target = workflowDefinitions.of(tenant, command.workflowDefinitionId)
-      const done = await run(target, (state) => publishDefinition(command, state))
+      const hasHappened = async () => versionOf(command, (await deps.store.load(target)).state) !== undefined
+      const owner = {
+        orgId: tenant,
+        ownerId: command.workflowDefinitionId,
+        ownerStream: target.stream,
+        hasHappened,
+      }
+      const done = await onceByKey(deps, keyed, owner, context, () =>
+        run(target, (state) => publishDefinition(command, state)),
+      )
       if (done.state.status === 'absent') throw problem('internal-error')
       // A repeat gets the version that its first request published, also after later ones.
       const version = versionOf(command, done.state)?.version ?? done.state.version

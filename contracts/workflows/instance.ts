@@ -18,22 +18,29 @@ const ParkedStep = Type.Object({
 })
 export type ParkedStep = Static<typeof ParkedStep>
 
+const head = {
+  id: Uuid,
+  workflow_definition_id: Uuid,
+  definition_version: Type.Integer({ minimum: 1 }),
+  case_id: Uuid,
+  state: WorkflowInstanceStatus,
+  parked_step: Nullable(ParkedStep),
+}
+const tail = {
+  assessment_id: Nullable(Uuid),
+  error: Nullable(Type.Object({ code: WorkflowFailureCode, message: Type.String() })),
+  created_at: Instant,
+  updated_at: Instant,
+}
+
 /** Contract section 3, lines 104 and 262; `error` and `assessment_id` are additive. */
 export const WorkflowInstanceRecord = Type.Object(
   {
-    id: Uuid,
-    workflow_definition_id: Uuid,
-    definition_version: Type.Integer({ minimum: 1 }),
-    case_id: Uuid,
-    state: WorkflowInstanceStatus,
-    parked_step: Nullable(ParkedStep),
+    ...head,
     outputs: Type.Record(Type.String(), Nullable(FreeForm), {
       description: 'The latest output of each step. Null after the data of the patient was erased',
     }),
-    assessment_id: Nullable(Uuid),
-    error: Nullable(Type.Object({ code: WorkflowFailureCode, message: Type.String() })),
-    created_at: Instant,
-    updated_at: Instant,
+    ...tail,
   },
   { $id: 'WorkflowInstanceRecord' },
 )
@@ -54,7 +61,21 @@ type InstanceValues = Omit<ValuesOf<typeof WorkflowInstanceRecord>, 'id' | 'erro
 }
 
 export function toWorkflowInstanceRecord(instance: InstanceValues): WorkflowInstanceRecord {
-  const { workflowInstanceId: id, failureCode: code, startedAt: createdAt } = instance
-  const error = code === null ? null : { code, message: messages[code] }
-  return toRecord(WorkflowInstanceRecord, { ...instance, id, error, createdAt })
+  return toRecord(WorkflowInstanceRecord, { ...instance, ...membersOf(instance) })
+}
+
+/** An item of the list. The outputs of one instance may have megabytes. */
+export const WorkflowInstanceSummary = Type.Object({ ...head, ...tail }, { $id: 'WorkflowInstanceSummary' })
+export type WorkflowInstanceSummary = Static<typeof WorkflowInstanceSummary>
+
+export function toWorkflowInstanceSummary(instance: Omit<InstanceValues, 'outputs'>): WorkflowInstanceSummary {
+  return toRecord(WorkflowInstanceSummary, { ...instance, ...membersOf(instance) })
+}
+
+function membersOf({
+  workflowInstanceId: id,
+  failureCode: code,
+  startedAt: createdAt,
+}: Pick<InstanceValues, 'workflowInstanceId' | 'failureCode' | 'startedAt'>) {
+  return { id, error: code === null ? null : { code, message: messages[code] }, createdAt }
 }

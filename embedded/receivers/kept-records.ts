@@ -45,10 +45,8 @@ export class KeptRecords {
   }
 
   /** All records as a JSON list, oldest first. */
-  listJson(): string {
-    return `[${this.#rows('SELECT id, json FROM records ORDER BY id')
-      .map(({ json }) => json)
-      .join(',')}]`
+  listJson(form: (record: KeptRecord) => string = ({ json }) => json): string {
+    return `[${this.#rows('SELECT id, json FROM records ORDER BY id').map(form).join(',')}]`
   }
 
   newest(count: number): KeptRecord[] {

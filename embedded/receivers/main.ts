@@ -15,11 +15,13 @@ const { values } = parseArgs({
     data: { type: 'string' },
     port: { type: 'string' },
     'smtp-port': { type: 'string' },
+    records: { type: 'string', default: '10000' },
     'exit-with-parent': { type: 'boolean', default: false },
   },
 })
 
-const limits = { records: 10_000, bytes: 32 * 1024 * 1024 }
+const records = Number(values.records)
+const limits = { records, bytes: records * 3_355 }
 
 async function start(): Promise<RunningServer> {
   // From the environment: every user of the machine can see arguments.

@@ -7,7 +7,7 @@ import { framedHtml, listedMails, listPage, mailPage, style } from '../mailbox/m
 import type { StoredMail } from '../mailbox/smtp-in.ts'
 import { readAtMost } from './bounded-read.ts'
 import type { FaultQueue } from './fault-queue.ts'
-import type { KeptRecords } from './kept-records.ts'
+import type { KeptRecord, KeptRecords } from './kept-records.ts'
 
 export type Receivers = {
   mails: KeptRecords
@@ -97,7 +97,7 @@ function chat({ messages }: Receivers, route: string): Reply {
 }
 
 function mailBox({ mails }: Receivers, base: string, route: string): Reply {
-  if (route === 'GET /email') return { status: 200, body: mails.listJson() }
+  if (route === 'GET /email') return { status: 200, body: mails.listJson(withPage) }
   if (route === 'GET ') return { status: 302, headers: { location: `${base}/` } }
   if (route === 'GET /') {
     const newest = mails.newest(listedMails).map(({ id, json: stored }) => ({ id, mail: mailOf(stored) }))
@@ -109,6 +109,11 @@ function mailBox({ mails }: Receivers, base: string, route: string): Reply {
   const mail = mailOf(found.json)
   if (part === undefined) return html(mailPage(base, found.id, mail))
   return mail.html === null ? notFound : { ...html(framedHtml(mail.html)), headers: frameHeaders }
+}
+
+/** The stored text has at least one member. A parse of all mails would cost more. */
+function withPage({ id, json: stored }: KeptRecord): string {
+  return `{"page":"/mails/${id}",${stored.slice(1)}`
 }
 
 function mailOf(stored: string): StoredMail {

@@ -189,8 +189,8 @@ const settings = {
     shownDefault: 'BASE_URL',
   }),
   usersBaseUrl: optional('USERS_BASE_URL', address(http), {
-    meaning: 'Address of the users service, if it runs elsewhere. The mode `resolve` asks it',
-    shownDefault: 'this process',
+    meaning: 'Address of the users service, if it runs elsewhere. The mode `resolve` and notifications ask it',
+    shownDefault: 'this process, for notifications BASE_URL',
   }),
   serviceClientId: optional('SERVICE_CLIENT_ID', text({ maxLength: 255 }), {
     meaning: 'Client that the services use to call each other',

@@ -20,7 +20,7 @@ import {
 } from './template-queries.ts'
 
 const shared = {
-  access: { scopes: ['notifications:admin'] },
+  access: { admin: 'notifications:admin', orScope: 'notifications:admin' },
   tenancy: 'optional',
   servedBy: [notificationTemplatesProjector],
 } as const

@@ -50,7 +50,7 @@ export async function listWorkflowDefinitions(pool: Pool, tenant: TenantId, page
   return viewsOf(pool, newestDefinitions.page(definitions, page))
 }
 
-/** With the step that the instance waits at, from its version of the definition, and all outputs. */
+/** With the step that the instance waits at, from its version of the definition. */
 function instancesOf(tenant: TenantId) {
   return rowsOfTenant(workflowsProjector, workflowInstancesTable, 'i', tenant)
     .joinRaw(`join workflows.workflow_versions as v on ?? = ?? and ?? = ??`, [
@@ -64,15 +64,19 @@ function instancesOf(tenant: TenantId) {
         `jsonb_path_query_first(??, '$[*] \\? (@.step_id == $id)', jsonb_build_object('id', ??))`,
         [v.steps, i.parkedStepId],
       ),
+    })
+}
+
+/** With all outputs. */
+export const getWorkflowInstance = viewByIds((tenant: TenantId, id: string) =>
+  instancesOf(tenant)
+    .select({
       outputs: computed<WorkflowInstanceRecord['outputs'] | null>(
         `(select jsonb_object_agg(??, ??) from ${tableOf(workflowsProjector, workflowOutputsTable, 'o')} where ?? = ??)`,
         [o.stepId, o.output, o.workflowInstanceId, i.workflowInstanceId],
       ),
     })
-}
-
-export const getWorkflowInstance = viewByIds((tenant: TenantId, id: string) =>
-  instancesOf(tenant).where(i.workflowInstanceId, id),
+    .where(i.workflowInstanceId, id),
 )
 
 export interface InstanceFilters {
@@ -83,7 +87,7 @@ export interface InstanceFilters {
 const newestInstances = sortOrder('desc', i.startedAt, i.workflowInstanceId)
 export const { placeOf: placeOfInstance } = newestInstances
 
-/** Newest first. */
+/** Newest first, without outputs. */
 export async function listWorkflowInstances(
   pool: Pool,
   tenant: TenantId,

@@ -5,7 +5,12 @@ import {
   WorkflowDefinitionRecord,
   WorkflowDefinitionSummary,
 } from '../../contracts/workflows/definition.ts'
-import { toWorkflowInstanceRecord, WorkflowInstanceRecord } from '../../contracts/workflows/instance.ts'
+import {
+  toWorkflowInstanceRecord,
+  toWorkflowInstanceSummary,
+  WorkflowInstanceRecord,
+  WorkflowInstanceSummary,
+} from '../../contracts/workflows/instance.ts'
 import { Uuid } from '../../platform/http/members.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { workflowsProjector } from '../../projections/workflows/workflows.projector.ts'
@@ -24,9 +29,6 @@ import {
 type InstanceView = Awaited<ReturnType<typeof getWorkflowInstance>>
 
 const shared = { access: { scopes: ['orchestrator:read'] }, servedBy: [workflowsProjector] } as const
-
-/** Outputs are large, so a page has fewer of them. */
-const mostInstances = 50
 
 export function workflowReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
   const { pool } = deps
@@ -79,28 +81,30 @@ export function workflowReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     ...shared,
     path: '/workflow-instances',
     operationId: 'listWorkflowInstances',
-    summary: 'Workflow instances of the organisation, of a case or in a state, newest first',
+    summary: 'Workflow instances of the organisation, of a case or in a state, without their outputs, newest first',
     query: { case_id: Type.Optional(Uuid), state: Type.Optional(WorkflowInstanceRecord.properties.state) },
     list: 'workflow-instances',
     sort: '-created_at',
     pageName: 'WorkflowInstancePage',
-    greatestPage: mostInstances,
-    item: WorkflowInstanceRecord,
+    item: WorkflowInstanceSummary,
     rows: ({ tenant, query }, page) =>
       listWorkflowInstances(pool, tenant, { caseId: query.case_id, state: query.state }, page),
     placeOf: (row) => placeOfInstance(row),
-    toItem: (row) => instanceRecord(row),
+    toItem: (row) => toWorkflowInstanceSummary({ ...row, parkedStep: parkedStepOf(row) }),
   })
 }
 
 function instanceRecord(view: InstanceView): WorkflowInstanceRecord {
-  const { parkedStep, parkedStepId, parkedAt } = view
+  return toWorkflowInstanceRecord({ ...view, outputs: view.outputs ?? {}, parkedStep: parkedStepOf(view) })
+}
+
+function parkedStepOf({
+  parkedStep,
+  parkedStepId,
+  parkedAt,
+}: Pick<InstanceView, 'parkedStep' | 'parkedStepId' | 'parkedAt'>): WorkflowInstanceRecord['parked_step'] {
   const isParked = parkedStep !== null && parkedStepId !== null && parkedAt !== null
-  return toWorkflowInstanceRecord({
-    ...view,
-    outputs: view.outputs ?? {},
-    parkedStep: isParked
-      ? { step_id: parkedStepId, kind: parkedStep.kind, config: parkedStep.config, parked_at: parkedAt }
-      : null,
-  })
+  return isParked
+    ? { step_id: parkedStepId, kind: parkedStep.kind, config: parkedStep.config, parked_at: parkedAt }
+    : null
 }

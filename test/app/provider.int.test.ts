@@ -34,7 +34,7 @@ test('a processor logs out at the provider when it stops', async () => {
   const { platform, api, terms } = running
   const id = await requestAssessment(api, assessmentBody(await consentedPatient(api, terms), [await photograph()]))
   expect(await endOf(api, id)).toMatchObject({ status: 'completed', result: { ai_provider: 'dermatology' } })
-  expect(platform.credentials.control_secret).toBeNull()
+  expect(platform.credentials.provider_url).toBe(unmarked.env.PROVIDER_BASE_URL)
   expect(at((await api.call('/health')).body, 'checks')).toContainEqual({ name: 'provider', status: 'ok' })
   await running.close()
   expect((await unmarked.provider.story()).at(-1)).toBe('logout 200')

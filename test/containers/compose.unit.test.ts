@@ -97,8 +97,8 @@ test('webhooks leave through a network of the processor alone, and reach no serv
       .filter(([, service]) => Object.values(membersOf(at(service, 'networks'))).includes(network))
       .map(([name]) => name)
   expect(members('outbound')).toEqual(['processor'])
-  expect(members('mail')).toEqual(['mail'])
-  const reached = members('servers').filter((name) => name !== 'processor')
+  expect(members('mail')).toEqual(['mail', 'processor'])
+  const reached = [...members('servers'), ...members('mail')].filter((name) => name !== 'processor')
   const env = membersOf(at(compose, 'services', 'processor', 'environment'))
   const own = createOwnServers(
     loadConfiguration(Object.fromEntries(Object.entries(env).map(([name, value]) => [name, filled(String(value))]))),
@@ -110,6 +110,7 @@ test('webhooks leave through a network of the processor alone, and reach no serv
     provider: 8090,
     api: 8080,
     keycloak: 8080,
+    mail: 1025,
   }
   expect(Object.entries(ports).filter(([host, port]) => !own.includes(host, port))).toEqual([])
   // One service creates a bucket and ends. The other listens only on its own loopback.
@@ -154,6 +155,19 @@ test('processors reach the object store at S3_ENDPOINT through a shared network'
   const networksOf = (name: string) => at(compose, 'services', name, 'networks')
   expect(networksOf(hostname)).toContain('servers')
   expect(networksOf('processor')).toContain('servers')
+})
+
+test('processors send mails to the mail catcher, and ask the API for addresses', () => {
+  const env = membersOf(at(compose, 'services', 'processor', 'environment'))
+  expect(new URL(String(env['SMTP_URL'])).host).toBe('mail:1025')
+  expect(
+    loadConfiguration({ SMTP_URL: String(env['SMTP_URL']), SMTP_FROM: String(env['SMTP_FROM']) }).smtpFrom,
+  ).toBeDefined()
+  expect(at(compose, 'services', 'mail', 'networks')).toEqual(['mail'])
+  expect([env['USERS_BASE_URL'], at(compose, 'services', 'api', 'environment', 'USERS_BASE_URL')]).toEqual([
+    env['CLINICAL_BASE_URL'],
+    undefined,
+  ])
 })
 
 test('the realm of Keycloak has the client of the platform, with its rights and without a secret in the file', () => {

@@ -20,6 +20,7 @@ import { recordFindings, supersedeDiagnoses } from './finding-acts.ts'
 import { receiveForeignEvent } from './foreign-acts.ts'
 import { declareImage, receiveImage } from './image-acts.ts'
 import { sendNotification } from './notification-acts.ts'
+import { publishEvent } from './public-acts.ts'
 import { advanceReview, takeSlot } from './review-acts.ts'
 import { changeRule, setPreferences, suppressAddress } from './setting-acts.ts'
 import { Story } from './story.ts'
@@ -67,6 +68,7 @@ const acts = {
   registerPermissions,
   receiveForeignEvent,
   runWorkflow,
+  publishEvent,
 } satisfies Record<string, Act>
 
 /** One attempted act. An act that is impossible at that moment does nothing. */
@@ -96,6 +98,7 @@ const weights: Partial<Record<keyof typeof acts, number>> = {
   advanceDelivery: 4,
   changeSubscription: 2,
   takeSlot: 2,
+  publishEvent: 2,
   publishDecision: 2,
   recordFindings: 3,
   supersedeDiagnoses: 3,

@@ -5,12 +5,13 @@ import { suppressions } from '../../streams/suppression/aggregate.ts'
 import { ids } from '../../test/streams/facts.ts'
 import { preferencesFact, ruleFact, suppressionFact } from '../../test/streams/notification-settings-facts.ts'
 import type { Act } from './clinical-acts.ts'
+import { publishedTypes } from './public-acts.ts'
 
 /** A rule of an organisation or of the platform. Half of them change, and half of those end. */
 export const changeRule: Act = (story, random) => {
   const subscriptionId = story.id(random)
   const orgId = random.oneIn(3) ? null : ids.org
-  const of = { subscriptionId, orgId }
+  const of = { subscriptionId, orgId, eventType: random.pick(publishedTypes) }
   const owner = orgId ?? noOrganisation
   const { stream } = notificationSubscriptions.of(owner, subscriptionId)
   story.append(owner, stream, ruleFact('NotificationSubscriptionCreated', { ...of, createdAt: story.instant(random) }))

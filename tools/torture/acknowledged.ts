@@ -21,6 +21,10 @@ export const operations = [
   'reactivate',
   'leave',
   'join',
+  'template',
+  'rule',
+  'unrule',
+  'notify',
 ] as const
 export type Operation = (typeof operations)[number]
 

@@ -13,6 +13,8 @@ import { checkEndings, checkSlots } from './checks/endings.ts'
 import { checkFindings } from './checks/findings.ts'
 import { checkRevisions, checkSameOrder, checkSubscriber } from './checks/log.ts'
 import { checkOutcomes, outcomesOf } from './checks/outcomes.ts'
+import { checkMessages, checkUnknown, receivedMessages } from './checks/messages.ts'
+import { checkNotificationEnds, checkRules } from './checks/notifications.ts'
 import { checkProviderCalls } from './checks/provider.ts'
 import { checkUsers } from './checks/users.ts'
 import { checkWebhooks, type ReceivedLine } from './checks/webhooks.ts'
@@ -126,6 +128,10 @@ async function onStage(
     checkProviderCalls(log, await providerAt(stage.providerUrl, stage.controlSecret).calls()),
     checkWebhooks(log, received),
     checkUsers(log),
+    checkRules(log),
+    checkNotificationEnds(log),
+    checkMessages(log, await receivedMessages(stage.messages)),
+    checkUnknown(log, kills.outages),
     await compareWithRebuild(stage),
     checkOwnEnds(stage),
   ]

@@ -21,14 +21,21 @@ afterAll(async () => {
   await receiver.close()
 })
 
-test('the demo runs both modes to their end, each with its webhook', async () => {
+test('the demo runs both modes to their end, each with its webhook, and ends with a mail', async () => {
   const photographs = [await photograph('dermoscopic'), await photograph('macroscopic', 'lesion-3.png')]
   const images = photographs.map(({ entry }) => ({ mimeType: entry.mime_type, data: entry.data }))
   const told: string[] = []
   const report = (what: string, result: string) => void told.push(`${what}: ${result}`)
-  const record = await runMainJob({ credentials: platform.process.credentials, images, receiver, report })
-  expect(at(record, 'status')).toBe('completed')
+  const { credentials } = platform.process
+  const { assessment, mail } = await runMainJob({ credentials, images, receiver, report })
+  expect(at(assessment, 'status')).toBe('completed')
+  expect(mail).toMatchObject({ to: 'ada@example.org', subject: 'An assessment is complete' })
+  expect(mail.text).toContain(String(at(assessment, 'id')))
+  const page = await fetch(mail.address)
+  expect([page.status, await page.text()]).toEqual([200, expect.stringContaining(mail.subject)])
   const inOrder = [
+    /^create an account for the patient: 201, ada@example.org/,
+    /^subscribe the patient to completions: 201/,
     /^request an assessment, images in the body: 202, processing/,
     /^poll until it is completed: completed after/,
     /^receive and verify the webhook: assessment.completed, signature verified/,
@@ -38,6 +45,7 @@ test('the demo runs both modes to their end, each with its webhook', async () =>
     /^submit: 200, processing/,
     /^poll until it is completed: completed after/,
     /^receive and verify the webhook: assessment.completed, signature verified/,
+    /^read the mail about the assessment: "An assessment is complete" to ada@example.org/,
   ]
   const left = told.reduce((steps, line) => (steps[0]?.test(line) === true ? steps.slice(1) : steps), inOrder)
   expect(left).toEqual([])

@@ -48,6 +48,7 @@ export async function openNotificationsApi(): Promise<NotificationsApi> {
   await put('ward-news', { ...ofMail, locale: 'en-GB' })
   await put('ward-news', { ...ofMail, locale: 'de', bodyTemplate: '{{station}}' })
   await put('ward-news', { ...shared, channel: 'slack', locale: 'en-GB', phi: true })
+  await put('odd-names', { ...ofMail, locale: 'en-GB', bodyTemplate: '{{[a/b~c].d}}' })
   await put('mail-only', { ...ofMail, locale: 'en-GB', bodyTemplate: '{{ward}} <a href="{{unsubscribeUrl}}">Stop</a>' })
 
   const decided = async (id: string, decide: (state: NotificationState) => Decision<NotificationEvent>) => {

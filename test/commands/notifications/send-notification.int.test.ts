@@ -96,6 +96,8 @@ describe('POST /v1/notifications: (none) → pending', () => {
     expect(answer).toMatchObject({ status: 400, body: { missingVariables: ['ward', 'patient.name'] } })
     const pointers = (answer.body as { errors: { pointer: string }[] }).errors.map(({ pointer }) => pointer)
     expect(pointers).toEqual(['/variables/ward', '/variables/patient/name'])
+    const odd = await n.send({ templateCode: 'odd-names', variables: {} })
+    expect(refusalOf(odd)).toBe('400 template-variable-missing /variables/a~1b~0c/d')
   })
 
   test('the delivery adds the unsubscribe link for users, and for nobody else', async () => {

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { outputErrors, type ImagesOfCase, type Output } from '../../../commands/workflows/output-errors.ts'
+import {
+  imageIdsToRead,
+  outputErrors,
+  type ImagesOfCase,
+  type Output,
+} from '../../../commands/workflows/output-errors.ts'
 import { isCollecting, type WorkflowStep } from '../../../streams/workflow-definition/steps.ts'
 import { photos, questions, questionsOfEachType, to } from './graphs.ts'
 
@@ -81,6 +86,12 @@ describe('images', () => {
     expect(taking([one, one])).toEqual([`${list} unique-items`])
     expect(taking([one, '00000000-0000-4000-8000-000000000009'])).toEqual([`${list}/1 unknown-image`])
     expect(taking([three])).toEqual([`${list}/0 wrong-capture-type`])
+  })
+
+  it('are not read if there are more than the step takes', () => {
+    expect(imageIdsToRead(step, { image_ids: [one, two] })).toEqual([one, two])
+    expect(imageIdsToRead(step, { image_ids: [one, two, three] })).toEqual([])
+    expect(imageIdsToRead(asked, { image_ids: [one] })).toEqual([])
   })
 
   it('are named in a list of ids', () => {

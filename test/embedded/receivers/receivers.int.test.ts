@@ -153,7 +153,8 @@ describe('the page', () => {
     const url = `http://127.0.0.1:${receivers.port}${link}`
     expect((await get(url)).text).not.toContain('<iframe')
     expect((await get(`${url}/html`)).status).toBe(404)
-    expect((await receivers.mails())[0]).toMatchObject({ to: 'a@patient.test', subject: 'Hello', html: null })
+    const page = link.slice('/mail/read-secret'.length)
+    expect((await receivers.mails())[0]).toMatchObject({ to: 'a@patient.test', subject: 'Hello', html: null, page })
   })
 })
 

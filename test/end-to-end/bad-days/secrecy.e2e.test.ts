@@ -12,7 +12,7 @@ import {
   subscribeToEnds,
   webhookAbout,
 } from '../../support/main-job.ts'
-import { clientOf, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 import { lesionSteps } from '../../streams/workflow-facts.ts'
 import { eventsOfAll } from './recorded-events.ts'
 
@@ -61,6 +61,39 @@ async function answerWorkflow(caseId: string): Promise<void> {
   refusals.push(await advance(409, { note: `${canary}-other` }))
 }
 
+/** A mail that arrives, one that the server refuses, and requests that are refused. */
+async function notify(): Promise<void> {
+  const notifications = '/v1/notifications'
+  const code = 'visit'
+  const template = { category: 'clinical', phi: true, subject: 'Your visit', bodyTemplate: 'Dear {{name}}' }
+  await expecting(201, api.call(`${notifications}/admin/templates/${code}`, { method: 'PUT', body: template }))
+  const send = (status: number, ref: string, variables: object) =>
+    expecting(
+      status,
+      api.call(notifications, { body: { templateCode: code, recipient: { type: 'email', ref }, variables } }),
+    )
+  const ended = async (ref: string, status: string) => {
+    const id = textAt((await send(202, ref, { name: `${canary}-name` })).body, 'id')
+    await waitFor(`a notification that is ${status}`, async () => {
+      const answer = await expecting(200, api.call(`${notifications}/${id}`))
+      return at(answer.body, 'status') === status ? refusals.push(answer) : undefined
+    })
+  }
+  await ended(`${canary}.taken@example.org`, 'sent')
+  const { mailbox_url, control_secret } = platform.process.credentials
+  const headers = { 'x-control-secret': control_secret ?? '' }
+  const faults = [{ stage: 'rcpt', reply: `550 5.1.1 <${canary}.refused@example.org> is unknown`, times: 1 }]
+  const set = await fetch(`${mailbox_url}/control/faults`, { method: 'POST', headers, body: JSON.stringify(faults) })
+  expect(set.status).toBe(200)
+  await ended(`${canary}.refused@example.org`, 'failed')
+  refusals.push(
+    await send(400, `${canary}.missing@example.org`, { [`${canary}-other`]: canary }),
+    await send(400, `${canary} is no address`, { name: canary }),
+    await expecting(200, api.call(notifications)),
+    await expecting(200, api.call(`${notifications}/admin/queue/failed`)),
+  )
+}
+
 async function runFullOfCanaries(): Promise<void> {
   const terms = await createConsentTerms(api, platform.process.credentials.org_id)
   await subscribeToEnds(api, receiver)
@@ -93,6 +126,7 @@ async function runFullOfCanaries(): Promise<void> {
   ] as const) {
     refusals.push(await expecting(status, api.call(suppressions, { body: { ...suppressed, ...changes } })))
   }
+  await notify()
   const consent = { ...terms, decision: 'granted', recorded_by: `${canary}-recorder` }
   await expecting(201, api.call(`/v1/patients/${patientId}/consents`, { body: consent }))
   const freeForm = {
@@ -203,6 +237,7 @@ test('no event contains it, in stream name, data or metadata', async () => {
       'assessment.events',
       'clinical.events',
       'consent.events',
+      'notification.events',
       'users.events',
       'workflow.events',
     ]),
@@ -238,7 +273,8 @@ test('no health answer, log line, crash output or file of the data folder contai
   expect(files.some((file) => file.includes('/eventstore/'))).toBe(!isRealEventStore)
   const leaking = await Promise.all(files.map(async (file) => (leaksIn(file, await readFile(file)) ? [file] : [])))
   const images = leaking.flat().map((file) => file.slice(platform.dataDir.length))
-  expect(images.filter((file) => !/^\/object-store\/.*\/images\b/.test(file))).toEqual([])
+  // The mail box stands for a mail server outside, which gets the mails.
+  expect(images.filter((file) => !/^\/(object-store\/.*\/images\b|receivers\/)/.test(file))).toEqual([])
   expect(images.length).toBeGreaterThan(0)
 })
 
@@ -253,7 +289,7 @@ function leaksIn(file: string, content: Buffer): boolean {
   return whatLeaks(content).some((text) => !(isProviders && text === providerCanary))
 }
 
-const tellTales = [canary, providerCanary, birth].flatMap((text) => [
+const tellTales = [canary, canary.toLowerCase(), providerCanary, birth].flatMap((text) => [
   text,
   ...[0, 1, 2].map((offset) =>
     Buffer.from(`${' '.repeat(offset)}${text}`)

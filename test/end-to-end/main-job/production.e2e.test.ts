@@ -116,6 +116,7 @@ test('/health shows its checks, without settings or the admin secret', async () 
     'first_catch_up',
     'identity_provider',
     'mail_provider',
+    'notification_events',
     'projections',
     'provider',
     'steps',

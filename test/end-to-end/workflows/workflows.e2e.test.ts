@@ -97,6 +97,8 @@ test('a keyed publication publishes once, and its key takes no other body', asyn
   expect([again.body, again.headers.get('idempotency-replayed')]).toEqual([first.body, 'true'])
   const other = { ...body, steps: lesionSteps.toReversed() }
   expect(refusal(await api.call(definitions, { body: other, headers }))).toBe('409 idempotency-key-reused')
+  const renamed = { ...body, name: `Keyed ${randomUUID()}` }
+  expect(refusal(await api.call(definitions, { body: renamed, headers }))).toBe('409 idempotency-key-reused')
 })
 
 test('a definition that cannot run is refused with a pointer to each fault', async () => {
@@ -151,6 +153,7 @@ test('104/262, D1: an instance starts at once, keeps its version, and is read an
   })
   const ofCase = await expecting(200, api.call(`${instances}?case_id=${caseId}`))
   expect([at(ofCase.body, 'data', 0, 'id'), at(ofCase.body, 'data', 1, 'id')]).toEqual([second, instanceId])
+  expect(JSON.stringify(ofCase.body)).not.toContain('outputs')
   const parked = await expecting(200, api.call(`${instances}?case_id=${caseId}&state=parked`))
   expect(at(parked.body, 'data')).toEqual([expect.objectContaining({ id: second })])
   expect(refusal(await api.call(`${instances}?state=asleep`))).toBe('400 validation-failed /state')
@@ -249,6 +252,9 @@ test('D2: images are received ones of the case, of an allowed kind, in an allowe
   )
   expect(refusal(await photos([other]))).toBe('400 validation-failed /output/image_ids/0')
   expect(refusal(await photos('x'))).toBe('400 validation-failed /output/image_ids')
+  // To read an image for each of these ids takes longer than a request may.
+  const many = Array.from({ length: 20_000 }, () => randomUUID())
+  expect(refusal(await photos(many))).toBe('400 validation-failed /output')
 })
 
 test('D3: an output ends in an assessment of the collected images, and the instance ends with it', async () => {

@@ -40,6 +40,7 @@ describe('the users read model', () => {
     expect(users).toEqual([
       {
         user_id: userIds.user,
+        clinical_patient_id: null,
         external_id: 'provider-subject-1',
         email: 'canary-address@example.org',
         display_name: 'canary-name',

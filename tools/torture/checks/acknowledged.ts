@@ -6,6 +6,8 @@ import { placeOf, text, type Fact, type Checked, type Finding } from '../facts.t
 /** Starts a round for a redelivery that was requested before a cancellation. Its request is in the log already. */
 const isContinuation = ({ type, data }: Fact): boolean =>
   type === 'WebhookRedeliveryRequested' && at(data, 'request') === null
+/** A notification that a rule made. */
+const isOfRule = ({ type, data }: Fact): boolean => type === 'NotificationCreated' && at(data, 'trigger') !== null
 
 /** The event of each write, and the member with the id in its answer. The load requests each change only once. */
 const factOfWrite: Readonly<
@@ -29,6 +31,10 @@ const factOfWrite: Readonly<
   reactivate: { type: 'UserReactivated', member: 'userId' },
   leave: { type: 'MembershipRevoked', member: 'membershipId' },
   join: { type: 'UserMembershipAdded', member: 'membershipId' },
+  template: { type: 'NotificationTemplateCreated', member: 'code' },
+  rule: { type: 'NotificationSubscriptionCreated', member: 'subscriptionId' },
+  unrule: { type: 'NotificationSubscriptionDeleted', member: 'subscriptionId' },
+  notify: { type: 'NotificationCreated', member: 'notificationId' },
   redeliver: { type: 'WebhookRedeliveryRequested', or: 'WebhookRedeliveryUnneeded', member: 'deliveryId' },
 }
 /** Writes whose events have no other cause, unlike `join`: a new user is a member, too. An unacknowledged event of these must belong to an unanswered request. */
@@ -48,6 +54,9 @@ const ofClientsAlone: readonly Operation[] = [
   'deactivate',
   'reactivate',
   'leave',
+  'rule',
+  'unrule',
+  'notify',
 ]
 
 /**
@@ -127,7 +136,7 @@ export function checkAnswers({ answers, sent, unsettled }: LoadSummary): Checked
 function factsOf(operation: Operation, log: readonly Fact[]): ReadonlyMap<string, readonly Fact[]> {
   const { type, or, member } = factOfWrite[operation]
   return Map.groupBy(
-    log.filter((fact) => (fact.type === type && !isContinuation(fact)) || fact.type === or),
+    log.filter((fact) => (fact.type === type && !isContinuation(fact) && !isOfRule(fact)) || fact.type === or),
     (fact) => text(fact, member),
   )
 }

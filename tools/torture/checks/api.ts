@@ -10,6 +10,7 @@ const pathOf: Readonly<Partial<Record<Operation, (id: string) => string>>> = {
   submit: (id) => `/v1/clinical-api/assessments/${id}`,
   cancel: (id) => `/v1/ai-reviews/${id}`,
   supersede: (id) => `/v1/ai-reviews/${id}`,
+  notify: (id) => `/v1/notifications/${id}`,
 }
 const atOnce = 8
 

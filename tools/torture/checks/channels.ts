@@ -53,6 +53,12 @@ const webhookTypes: Readonly<Record<string, string>> = {
   WebhookSubscriptionDisabled: 'webhook.endpoint.disabled',
 }
 
+const notificationTypes: Readonly<Record<string, string>> = {
+  NotificationSent: 'notification.sent',
+  NotificationFailed: 'notification.failed',
+  NotificationSuppressed: 'notification.suppressed',
+}
+
 const workflowTypes: Readonly<Record<string, string>> = {
   WorkflowInstanceStarted: 'workflow.instance.started',
   WorkflowStepParked: 'workflow.instance.parked',
@@ -88,6 +94,7 @@ export const channels: Readonly<Record<string, readonly Source[]>> = {
     },
   ],
   'human_review.events': [{ category: 'humanreviewtask', publicType: (fact) => humanReviewTypes[fact.type] }],
+  'notification.events': [{ category: 'notification', publicType: (fact) => notificationTypes[fact.type] }],
   'users.events': [
     { category: 'user', publicType: ofUsers },
     { category: 'role', publicType: ofUsers },

@@ -5,6 +5,7 @@ import { createConsentTerms } from '../../../test/support/main-job.ts'
 import { DurableLines } from '../acknowledged.ts'
 import { createRoles } from './administrator.ts'
 import { PatientClient } from './api.ts'
+import { createRules } from './messenger.ts'
 import { User } from './user.ts'
 
 /** The settings of the process, as JSON in `TORTURE_LOAD`. */
@@ -40,6 +41,7 @@ const terms = await createConsentTerms(api, order.orgId)
 const administered = await createRoles(api, order.orgId, order.adminSecret)
 const client = new PatientClient(order.baseUrl, log)
 await client.logIn(secrets)
+await createRules(client)
 process.stdout.write(`${JSON.stringify({ ready: true })}\n`)
 
 const users = Array.from({ length: order.users }, (_, index) => {

@@ -5,6 +5,7 @@ import { assessmentBody, photograph, type ConsentTerms, type Photograph } from '
 import type { Operation } from '../acknowledged.ts'
 import { Administrator, type Administered } from './administrator.ts'
 import type { Write } from './api.ts'
+import { Messenger } from './messenger.ts'
 import { Subscriber, type SubscriberOptions } from './subscriber.ts'
 
 export interface UserOptions extends SubscriberOptions {
@@ -35,12 +36,14 @@ export class User {
   readonly #options: UserOptions
   readonly #subscriber: Subscriber | undefined
   readonly #administrator: Administrator
+  readonly #messenger: Messenger
   #count = 0
 
   constructor(options: UserOptions) {
     this.#options = options
     this.#subscriber = options.isSubscriber ? new Subscriber(options, (write) => this.#send(write)) : undefined
     this.#administrator = new Administrator(options, (write) => this.#send(write))
+    this.#messenger = new Messenger(options, (write) => this.#send(write))
   }
 
   async work(): Promise<void> {
@@ -48,6 +51,7 @@ export class User {
     while (!isOver()) {
       await this.#subscriber?.tend()
       await this.#administrator.tend()
+      await this.#messenger.tend()
       const patientId = await this.#consentedPatient()
       if (patientId === undefined) continue
       for (let left = 1 + random.below(3); left > 0 && !isOver(); left -= 1) await this.#assess(patientId)

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Strike } from '../schedule.ts'
+import type { Outage } from '../checks/messages.ts'
 import type { Checked, Finding } from '../facts.ts'
 import type { Stage } from './stage.ts'
 
@@ -13,6 +14,7 @@ export interface Kills {
   /** Strikes during which some parts were not up again. */
   readonly amidRecovery: number
   readonly longestRecoveryMs: number
+  readonly outages: readonly Outage[]
 }
 
 /** Strikes by the schedule. `told` is called for each strike. Rejects when a part does not recover. */
@@ -23,6 +25,7 @@ export async function strikeAll(
   told: (strike: Strike, index: number) => void,
 ): Promise<Kills> {
   const kills = { strikes: 0, killed: 0, amidRecovery: 0, longestRecoveryMs: 0 }
+  const outages: Promise<Outage>[] = []
   for (const [index, strike] of schedule.entries()) {
     if (strike.after === 'recovery')
       kills.longestRecoveryMs = Math.max(kills.longestRecoveryMs, await recovered(stage, signal))
@@ -30,12 +33,17 @@ export async function strikeAll(
     told(strike, index)
     const victims = strike.victims.map((name) => stage.part(name))
     if (!stage.isUp()) kills.amidRecovery += 1
+    const from = Date.now()
     const hits = await Promise.all(victims.map((victim) => victim.kill()))
     kills.strikes += 1
     kills.killed += hits.filter(Boolean).length
+    for (const [place, victim] of victims.entries()) {
+      const part = strike.victims[place]
+      if (part !== undefined) outages.push(victim.up().then(() => ({ part, from, to: Date.now() })))
+    }
   }
   kills.longestRecoveryMs = Math.max(kills.longestRecoveryMs, await recovered(stage, signal))
-  return kills
+  return { ...kills, outages: await Promise.all(outages) }
 }
 
 /** Milliseconds until everything was up. */

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { channels, missingOn } from '../checks/channels.ts'
 import { withoutEnd } from '../checks/endings.ts'
 import { withoutFindings } from '../checks/findings.ts'
+import { notificationsUnderWay } from '../checks/notifications.ts'
 import { usersUnderWay } from '../checks/users.ts'
 import { deliveriesWithoutOutcome } from '../checks/webhooks.ts'
 import type { Fact } from '../facts.ts'
@@ -21,6 +22,7 @@ export function underWay(log: readonly Fact[]): readonly string[] {
     ...unpublished,
     ...withoutFindings(log),
     ...usersUnderWay(log),
+    ...notificationsUnderWay(log),
   ]
 }
 

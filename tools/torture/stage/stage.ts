@@ -13,6 +13,7 @@ import { masterKeys, prepareClients } from '../../../test/support/first-clients.
 import { startFront } from '../../../test/support/front.ts'
 import { fastSettings } from '../../../test/support/platform.ts'
 import { parts, type Part } from '../schedule.ts'
+import { Receivers } from './receivers.ts'
 import { Supervised } from './supervised.ts'
 
 /** Schedules for a run of minutes. The retries are enough to survive an outage of seconds. */
@@ -20,14 +21,15 @@ const settings = {
   ...fastSettings,
   STEP_TIMEOUT_MS: '3500',
   STEP_LEASE_MS: '4000',
+  NOTIFICATION_RETRY_SCHEDULE_MS: '200,400,800,1600,3200,3200,3200,3200',
   WEBHOOK_TIMEOUT_MS: '2000',
   PROVIDER_START_RETRY_SCHEDULE_MS: '100,200,400,800,1600,3200,3200,3200,3200,3200',
   PROVIDER_RESULT_BACKOFF_SCHEDULE_MS: '200,400,800',
   WEBHOOK_RETRY_SCHEDULE_MS: '0,200,400,800,1600,1600,1600,1600,1600',
 }
 const accessKeyId = 'torture'
-/** The proxy and four servers. */
-const serverCount = 5
+/** The proxy, five servers, and the SMTP port of the last one. */
+const serverCount = 7
 
 /** An installation of separate processes. A supervisor restarts each process when it ends. */
 export interface Stage {
@@ -40,6 +42,7 @@ export interface Stage {
   /** Secret of the provider simulator's remote control. */
   readonly controlSecret: string
   readonly adminSecret: string
+  readonly messages: Receivers
   /** URL of a database of the cluster. The database need not exist. */
   readonly databaseUrl: (database: string) => string
   readonly part: (name: Part) => Supervised
@@ -52,13 +55,14 @@ export interface Stage {
   stop(): Promise<void>
 }
 
-/** Starts all parts. The object store and the provider are foreign systems and are never killed. */
+/** Starts all parts. Object store, provider, mail box and chat receiver are foreign systems and are never killed. */
 export async function startStage(folder: string, signal: AbortSignal): Promise<Stage> {
   const data = (name: string) => join(folder, name)
   const running: Supervised[] = []
   const closers: (() => Promise<void>)[] = []
   async function stop(): Promise<void> {
-    const isServer = ({ name }: Supervised) => ['node', 'postgres', 'object-store', 'provider'].includes(name)
+    const isServer = ({ name }: Supervised) =>
+      ['node', 'postgres', 'object-store', 'provider', 'receivers'].includes(name)
     await Promise.all(running.filter((each) => !isServer(each)).map((each) => each.stop()))
     await Promise.all(closers.map((close) => close()))
     await Promise.all(running.filter(isServer).map((each) => each.stop()))
@@ -86,7 +90,7 @@ export async function startStage(folder: string, signal: AbortSignal): Promise<S
 
   try {
     await mkdir(data('platform'), { recursive: true, mode: 0o700 })
-    const [front, eventStore, postgres, objectStore, provider, ...own] = await freePorts()
+    const [front, eventStore, postgres, objectStore, provider, receivers, smtp, ...own] = await freePorts()
     const secret = randomBytes(24).toString('hex')
     const urlOf = (database: string) => databaseUrl(postgres, secret, database)
     const node = begin(
@@ -129,7 +133,11 @@ export async function startStage(folder: string, signal: AbortSignal): Promise<S
       [embeddedMain('provider'), '--data', data('provider'), '--port', String(provider), '--exit-with-parent'],
       { PROVIDER_LOGIN: 'platform', PROVIDER_PASSWORD: secret, PROVIDER_CONTROL_SECRET: secret },
     )
+    const messages = new Receivers(data('receivers'), [receivers, smtp], secret)
+    begin('receivers', [embeddedMain('receivers'), ...messages.args], messages.env)
     await unlessAborted(signal, Promise.all([compileOnce(), ...running.map((each) => each.up())]))
+
+    await messages.slowDown()
 
     const shared = {
       ...settings,
@@ -146,6 +154,7 @@ export async function startStage(folder: string, signal: AbortSignal): Promise<S
       PROVIDER_BASE_URL: `http://127.0.0.1:${provider}`,
       PROVIDER_LOGIN: 'platform',
       PROVIDER_PASSWORD: secret,
+      ...messages.settings,
     }
     const { credentials, service } = await prepareClients(shared)
     const told = { ...shared, ...service }
@@ -170,6 +179,7 @@ export async function startStage(folder: string, signal: AbortSignal): Promise<S
       providerUrl: shared.PROVIDER_BASE_URL,
       controlSecret: secret,
       adminSecret: secret,
+      messages,
       databaseUrl: urlOf,
       part(name) {
         const found = running.find((each) => each.name === name)
@@ -202,11 +212,12 @@ async function compileOnce(): Promise<void> {
   await promisify(execFile)(process.execPath, [main, '--help'], { env: { ...process.env, ...env } })
 }
 
-async function freePorts(): Promise<[number, number, number, number, number, ...number[]]> {
+async function freePorts(): Promise<[number, number, number, number, number, number, number, ...number[]]> {
   const ports = new Set<number>()
   while (ports.size < serverCount + parts.length) ports.add(await freePort())
-  const [front = 0, eventStore = 0, postgres = 0, objectStore = 0, provider = 0, ...own] = ports
-  return [front, eventStore, postgres, objectStore, provider, ...own]
+  const [front = 0, eventStore = 0, postgres = 0, objectStore = 0, provider = 0, receivers = 0, smtp = 0, ...own] =
+    ports
+  return [front, eventStore, postgres, objectStore, provider, receivers, smtp, ...own]
 }
 
 /** Rejects with the signal's reason, because the work's result may never come. */

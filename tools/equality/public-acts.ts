@@ -1,0 +1,28 @@
+import { clinicalChannelStream } from '../../streams/channels/clinical.ts'
+import { notificationChannelStream } from '../../streams/channels/notification.ts'
+import { usersChannelStream } from '../../streams/channels/users.ts'
+import { webhookChannelStream } from '../../streams/channels/webhook.ts'
+import { workflowChannelStream } from '../../streams/channels/workflow.ts'
+import { clinicalPublicFact, webhookPublicFact } from '../../test/streams/channel-facts.ts'
+import { ids } from '../../test/streams/facts.ts'
+import { notificationPublicFact } from '../../test/streams/notification-facts.ts'
+import { usersPublicFact } from '../../test/streams/user-facts.ts'
+import { workflowPublicFact } from '../../test/streams/workflow-facts.ts'
+import type { Act } from './clinical-acts.ts'
+
+const publicEvents = [
+  { stream: clinicalChannelStream.name, facts: clinicalPublicFact.usual },
+  { stream: notificationChannelStream.name, facts: notificationPublicFact.usual },
+  { stream: usersChannelStream.name, facts: usersPublicFact.usual },
+  { stream: webhookChannelStream.name, facts: webhookPublicFact.usual },
+  { stream: workflowChannelStream.name, facts: workflowPublicFact.usual },
+].flatMap(({ stream, facts }) => Object.entries(facts).map(([type, data]) => ({ stream, type, data })))
+
+/** Types of the events that `publishEvent` may append. Rules of notifications name them. */
+export const publishedTypes = publicEvents.map(({ type }) => type)
+
+/** An event on a channel. Only rules of notifications react to it. */
+export const publishEvent: Act = (story, random) => {
+  const { stream, type, data } = random.pick(publicEvents)
+  story.append(ids.org, stream, { type, data: { ...data, event_id: story.id(random).toLowerCase() } })
+}
