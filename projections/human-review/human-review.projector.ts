@@ -110,6 +110,8 @@ export const humanReviewProjector = defineProjector<HumanReviewPolicyEvent | Hum
         }),
       ),
     ],
+    // Such a stream has no task, and no further event.
+    HumanReviewNotSelected: () => [],
     HumanReviewTaskClaimed: (event) => {
       const { userId, leaseUntil, claimedAt } = event.data
       return [changed(event, claimedAt, { status: 'claimed', claimedBy: userId, leaseUntil })]
