@@ -53,6 +53,7 @@ export const humanReviewTasksTable = defineTable({
   indexes: [
     { columns: ['org_id', 'created_at', 'task_id'] },
     { columns: ['org_id', 'status', 'created_at', 'task_id'] },
+    { columns: ['org_id', 'case_id'] },
     { columns: ['org_id', 'decided_at'] },
   ],
 })

@@ -16,6 +16,7 @@ import { ids } from '../../test/streams/facts.ts'
 import { clinicians, policyFact, taskFact } from '../../test/streams/human-review-facts.ts'
 import type { SeededRandom } from '../node-checks/seeded-random.ts'
 import type { Act } from './clinical-acts.ts'
+import { endReview } from './review-acts.ts'
 import type { Analysis, Review, Story } from './story.ts'
 
 /** A policy of an organisation. Some have no rule, so that no review gets a task. */
@@ -26,11 +27,15 @@ export const setReviewPolicy: Act = (story, random) => {
   story.append(organisationId, humanReviewPolicies.of(organisationId).stream, set)
 }
 
-/** A completed review gets a task, or none. Without such a review, a task goes a step further. */
+/** A completed review gets a task, or none. Then tasks go some steps further. Without such a review, one is brought to its end. */
 export const reviewByHuman: Act = (story, random, text) => {
   const fresh = story.analyses.find(({ review }) => !story.tasks.has(humanReviewTaskId(review.id)))
-  if (fresh !== undefined) return open(story, random, fresh)
-  if (story.tasks.size === 0) return
+  if (fresh === undefined) endReview(story, random)
+  else open(story, random, fresh)
+  for (let left = random.below(8); left > 0 && story.tasks.size > 0; left -= 1) advance(story, random, text)
+}
+
+function advance(story: Story, random: SeededRandom, text: string): void {
   const [taskId, review] = random.pick([...story.tasks])
   const state = stateOf(story, review, taskId)
   if (state.status !== 'open' && state.status !== 'claimed') return

@@ -37,7 +37,9 @@ const opinion = (userId = 'ada', opinionsRequired = 1, seconds = 1): Told =>
 const decided = task('TaskDecided')
 const cancelled = (reason: string): Told => task('TaskCancelled', { reason })
 const given = [review('Completed'), opened()]
-const what = (...events: readonly Told[]) => checkTasks(toldLog(...events)).findings.map((finding) => finding.what)
+const policy: Told = ['humanreviewpolicy-o1', 'HumanReviewPolicySet']
+const what = (...events: readonly Told[]) =>
+  checkTasks(toldLog(policy, ...events)).findings.map((finding) => finding.what)
 
 describe('the check of tasks', () => {
   test.each<readonly [string, readonly Told[]]>([
@@ -63,7 +65,7 @@ describe('the check of tasks', () => {
     ],
   ])('accepts %s', (_, events) => {
     expect(what(...events)).toEqual([])
-    expect(tasksUnderWay(toldLog(...events))).toEqual([])
+    expect(tasksUnderWay(toldLog(policy, ...events))).toEqual([])
   })
 
   test.each<readonly [string, readonly Told[], string]>([
@@ -114,6 +116,8 @@ describe('the check of tasks', () => {
     ],
   ])('finds %s', (_, events, finding) => expect(what(...events)).toEqual([finding]))
 
-  test('counts a missing task as work under way', () =>
-    expect(tasksUnderWay(toldLog(review('Completed')))).toHaveLength(1))
+  test('counts a missing task as work under way, if a policy selects the review', () => {
+    expect(tasksUnderWay(toldLog(policy, review('Completed')))).toHaveLength(1)
+    expect(tasksUnderWay(toldLog(review('Completed'), policy))).toEqual([])
+  })
 })

@@ -19,12 +19,14 @@ const ends = ['HumanReviewTaskDecided', 'HumanReviewTaskCancelled']
 class Tasks {
   readonly all = new Map<string, FollowedTask>()
   readonly findings: Finding[] = []
+  /** Reviews that completed under a policy. The policy of the run selects all of them. */
   readonly #completed = new Map<string, Fact>()
   readonly #superseded = new Set<string>()
   /** The latest decision of each patient. */
   readonly #consents = new Map<string, string>()
   readonly #refusedOnce = new Set<string>()
   readonly #requests = new Set<string>()
+  #hasPolicy = false
 
   constructor(log: readonly Fact[]) {
     for (const fact of log) this.#follow(fact)
@@ -50,7 +52,8 @@ class Tasks {
   }
 
   #follow(fact: Fact): void {
-    if (fact.type === 'AiReviewCompleted') this.#completed.set(text(fact, 'aiReviewId'), fact)
+    if (fact.type === 'HumanReviewPolicySet') this.#hasPolicy = true
+    if (fact.type === 'AiReviewCompleted' && this.#hasPolicy) this.#completed.set(text(fact, 'aiReviewId'), fact)
     if (fact.type === 'AiReviewSuperseded') this.#superseded.add(text(fact, 'aiReviewId'))
     if (fact.type === 'ConsentRecorded') {
       this.#consents.set(text(fact, 'patientId'), text(fact, 'decision'))
