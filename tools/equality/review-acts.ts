@@ -120,7 +120,8 @@ export const advanceReview: Act = (story, random) => {
 /** Takes one review to its end. */
 export function endReview(story: Story, random: SeededRandom): void {
   const review = story.reviews.find(isOpen)
-  while (review !== undefined && isOpen(review)) advance(story, random, review)
+  if (review === undefined) return
+  while (isOpen(review)) advance(story, random, review)
 }
 
 function isOpen({ status }: Review): boolean {
