@@ -24,15 +24,17 @@ export function requireFewMembers(json: string): void {
   let members = 0
   let values = 0
   let depth = 0
-  let isEmpty = false
+  let isOpened = false
   /** The last string of the outermost object. Before a colon it is the name of a member. */
   let last = { from: 0, to: 0 }
   let place = last
   for (let at = 0; at < json.length; at += 1) {
     const code = json.charCodeAt(at)
     if (code <= blank) continue
-    const wasEmpty = isEmpty
-    isEmpty = code === openObject || code === openList
+    const isClosing = code === closeObject || code === closeList
+    // The first member or item follows a bracket, each other one a comma.
+    if (code === comma || (isOpened && !isClosing)) values += 1
+    isOpened = code === openObject || code === openList
     switch (code) {
       case quotationMark: {
         const end = endOfString(json, at)
@@ -43,15 +45,10 @@ export function requireFewMembers(json: string): void {
       case openObject:
       case openList:
         depth += 1
-        values += 1
         break
       case closeObject:
       case closeList:
         depth -= 1
-        if (wasEmpty) values -= 1
-        break
-      case comma:
-        values += 1
         break
       case colon:
         members += 1

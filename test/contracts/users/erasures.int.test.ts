@@ -76,8 +76,8 @@ test('a process drops the states of a user whom another process erases, before t
 test('a process that starts between the event and the end of the key drops its states with the account', async () => {
   const eraser = await startProcess()
   const { userId, user, notification, ...facts } = someone()
-  await eraser.store.append(user, 'no_stream', [facts.userCreated, facts.userErased], newContext())
   await eraser.store.append(notification, 'no_stream', [facts.notificationCreated], newContext())
+  await eraser.store.append(user, 'no_stream', [facts.userCreated, facts.userErased], newContext())
   const late = await startProcess()
   expect((await late.store.load(notification)).state).toMatchObject({ variables: '{"outcome":"canary-outcome"}' })
 
