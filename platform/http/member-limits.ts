@@ -65,9 +65,8 @@ export function requireFewMembers(json: string): void {
 function refusal(name: string, counted: string, most: number) {
   const text = jsonOf(name)
   const pointer = typeof text === 'string' ? withoutForeignNames(`/${escapePointer(text)}`) : ''
-  const detail = `The body has more than ${most} ${counted}: \`errors\` points at the place of the first one too many.`
   return problem('malformed-body', {
-    detail,
-    errors: [{ pointer, detail: `contains more ${counted} than the body may have`, code: 'too-many-members' }],
+    detail: `The body has more than ${most} ${counted}: \`errors\` points at the place of the first one beyond the limit.`,
+    errors: [{ pointer, detail: `exceeds the limit of ${most} ${counted} in a body`, code: 'too-many-members' }],
   })
 }
