@@ -81,5 +81,5 @@ it('states in memory are dropped when another process has erased a user', async 
   // After `UserErased` the process `users` would drop them too.
   const end = userFact('UserAccountAligned', { userId, account: 'deleted' })
   await other.append(user, 0n, [end], newContext())
-  await expect.poll(() => store.presume(user).revision).toBe('no_stream')
+  await expect.poll(() => store.presume(user).revision, { timeout: 20_000 }).toBe('no_stream')
 })

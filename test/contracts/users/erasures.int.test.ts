@@ -68,7 +68,7 @@ test('a process drops the states of a user whom another process erases, before t
   expect((await other.store.load(notification)).state).toMatchObject({ variables: '{"outcome":"canary-outcome"}' })
 
   await eraser.store.append(user, 0n, [facts.userErased], newContext())
-  await expect.poll(() => other.store.presume(user).revision).toBe('no_stream')
+  await expect.poll(() => other.store.presume(user).revision, { timeout: 20_000 }).toBe('no_stream')
   expect((await other.store.loadCached(user)).state).toMatchObject({ status: 'erased', email: null })
   expect((await other.store.loadCached(notification)).state).toMatchObject({ variables: null })
 })
@@ -83,6 +83,6 @@ test('a process that starts between the event and the end of the key drops its s
 
   await eraser.vault.destroySubject(noOrganisation, userId)
   await eraser.store.append(user, 1n, [facts.accountDeleted], newContext())
-  await expect.poll(() => late.store.presume(notification).revision).toBe('no_stream')
+  await expect.poll(() => late.store.presume(notification).revision, { timeout: 20_000 }).toBe('no_stream')
   expect((await late.store.loadCached(notification)).state).toMatchObject({ variables: null })
 })
