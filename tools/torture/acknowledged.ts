@@ -25,6 +25,14 @@ export const operations = [
   'rule',
   'unrule',
   'notify',
+  'publish',
+  'case',
+  'close',
+  'image',
+  'receive',
+  'start',
+  'advance',
+  'abandon',
 ] as const
 export type Operation = (typeof operations)[number]
 

@@ -5,6 +5,7 @@ import { withoutFindings } from '../checks/findings.ts'
 import { notificationsUnderWay } from '../checks/notifications.ts'
 import { usersUnderWay } from '../checks/users.ts'
 import { deliveriesWithoutOutcome } from '../checks/webhooks.ts'
+import { workflowsUnderWay } from '../checks/workflows.ts'
 import type { Fact } from '../facts.ts'
 
 const pollMs = 300
@@ -23,6 +24,7 @@ export function underWay(log: readonly Fact[]): readonly string[] {
     ...withoutFindings(log),
     ...usersUnderWay(log),
     ...notificationsUnderWay(log),
+    ...workflowsUnderWay(log),
   ]
 }
 
