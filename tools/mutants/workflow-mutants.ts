@@ -81,4 +81,12 @@ export const workflowMutants: readonly Mutant[] = [
     becomes: '$alternate',
     caughtBy: { [crashPoints]: 'a second instance that awaits an assessment that has ended' },
   },
+  {
+    name: 'ends-share-an-id',
+    fault: 'the ends of two instances with one assessment have the same event id',
+    file: 'processes/workflows/workflows.steps.ts',
+    at: 'settle / command() / .arguments.1',
+    becomes: "''",
+    caughtBy: { [crashPoints]: 'two instances that end with one assessment have events of their own' },
+  },
 ]
