@@ -50,8 +50,8 @@ export const notificationMutants: readonly Mutant[] = [
     caughtBy: { [createStep]: 'of an event that notifications of notifications caused' },
   },
   {
-    name: 'one-of-several-organisations',
-    fault: 'an event of several organisations notifies one of them',
+    name: 'id-in-two-organisations',
+    fault: 'the notifications of two organisations about one event have the same id',
     file: 'processes/notifications/matches.ts',
     at: 'notificationIdOf / v5() / .arguments.0',
     becomes: '$expressions.0',
