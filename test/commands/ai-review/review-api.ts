@@ -190,5 +190,5 @@ export async function openReviewApi(): Promise<ReviewApi> {
 /** Status, code of the problem, and the first pointer. */
 export function refusalOf({ status, body }: Answer): string {
   const parts = [status, at(body, 'code'), at(body, 'errors', 0, 'pointer')]
-  return parts.flatMap((part) => (part === undefined ? [] : [String(part)])).join(' ')
+  return parts.filter((part) => typeof part === 'string' || typeof part === 'number').join(' ')
 }
