@@ -68,8 +68,17 @@ interface Operation {
   readonly responses: unknown
 }
 
-async function readDocument(baseUrl: string) {
-  const document: unknown = await (await fetch(`${baseUrl}/openapi.json`)).json()
+/** By their text without the address. The files of a worker share the compiled schemas. */
+const documents = new Map<string, ReturnType<typeof compiled>>()
+
+async function readDocument(baseUrl: string): Promise<ReturnType<typeof compiled>> {
+  const text = (await (await fetch(`${baseUrl}/openapi.json`)).text()).replaceAll(baseUrl, '')
+  const document = documents.get(text) ?? compiled(JSON.parse(text))
+  documents.set(text, document)
+  return document
+}
+
+function compiled(document: unknown) {
   const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false })
   formats.default(ajv)
   ajv.addSchema(Object(document) as object, 'openapi')
