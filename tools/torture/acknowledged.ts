@@ -33,6 +33,9 @@ export const operations = [
   'start',
   'advance',
   'abandon',
+  'claim',
+  'release',
+  'decide',
 ] as const
 export type Operation = (typeof operations)[number]
 

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { at, textAt } from '../../../app/demo/api-client.ts'
 import { projectedStreams } from '../../../app/projections/projected-streams.ts'
-import { rawResponseRoute } from '../../../commands/ai-review/raw-routes.ts'
+import { rawResponseRoute } from '../../../commands/ai-review/raw-response-route.ts'
 import { aiReviewWriteRoutes } from '../../../commands/ai-review/routes.ts'
 import { createPool } from '../../../platform/database/database.ts'
 import { createCursors } from '../../../platform/http/cursors.ts'

@@ -22,11 +22,12 @@ interface FactOfWrite {
   readonly type: string
   readonly or?: string
   readonly member: string
+  readonly and?: string
   /** The load makes the same change of a record several times. The id ends with its place among them. */
   readonly isRepeated?: boolean
 }
 
-/** The event of each write, and the member with the id in its answer. */
+/** The event of each write, and the member with the id in its answer, or both members of it. */
 const factOfWrite: Readonly<Record<Operation, FactOfWrite>> = {
   patient: { type: 'PatientRegistered', member: 'patientId' },
   consent: { type: 'ConsentRecorded', member: 'consentId' },
@@ -58,6 +59,10 @@ const factOfWrite: Readonly<Record<Operation, FactOfWrite>> = {
   start: { type: 'WorkflowInstanceStarted', member: 'workflowInstanceId' },
   advance: { type: 'WorkflowStepAdvanced', member: 'workflowInstanceId', isRepeated: true },
   abandon: { type: 'WorkflowInstanceCancelled', member: 'workflowInstanceId' },
+  claim: { type: 'HumanReviewTaskClaimed', member: 'taskId', and: 'userId' },
+  // The end of a lease is the release, if it comes first.
+  release: { type: 'HumanReviewTaskReleased', member: 'taskId', and: 'userId' },
+  decide: { type: 'HumanReviewOpinionGiven', member: 'taskId', and: 'userId' },
   redeliver: { type: 'WebhookRedeliveryRequested', or: 'WebhookRedeliveryUnneeded', member: 'deliveryId' },
 }
 /** Writes whose events have no other cause, unlike `join`: a new user is a member, too. An unacknowledged event of these must belong to an unanswered request. */
@@ -88,6 +93,8 @@ const ofClientsAlone: readonly Operation[] = [
   'start',
   'advance',
   'abandon',
+  'claim',
+  'decide',
 ]
 
 /**
@@ -144,6 +151,12 @@ const expectedRefusals = [
   '404 not-found of a finished write',
   '409 last-administrator',
   '409 workflow-instance-ended',
+  '409 case-in-review',
+  '409 task-claimed',
+  '409 task-not-claimed',
+  '409 task-decided',
+  '409 task-cancelled',
+  '409 opinion-given',
 ]
 /** No connection or a broken one, the proxy's 502, and a 503 with Retry-After. */
 const expectedOutage = /^(none|502 undefined|503 [a-z-]+)$/
@@ -166,10 +179,10 @@ export function checkAnswers({ answers, sent, unsettled }: LoadSummary): Checked
 }
 
 function factsOf(operation: Operation, log: readonly Fact[]): ReadonlyMap<string, readonly Fact[]> {
-  const { type, or, member, isRepeated = false } = factOfWrite[operation]
+  const { type, or, member, and, isRepeated = false } = factOfWrite[operation]
   const places = new Map<string, number>()
   const idOf = (fact: Fact) => {
-    const id = text(fact, member)
+    const id = and === undefined ? text(fact, member) : `${text(fact, member)} ${text(fact, and)}`
     if (!isRepeated) return id
     const place = (places.get(id) ?? 0) + 1
     places.set(id, place)

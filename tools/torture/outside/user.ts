@@ -5,12 +5,13 @@ import { assessmentBody, photograph, type ConsentTerms, type Photograph } from '
 import type { Operation } from '../acknowledged.ts'
 import { Administrator, type Administered } from './administrator.ts'
 import type { Write } from './api.ts'
+import { Clinician, type ClinicianOptions } from './clinician.ts'
 import { Messenger } from './messenger.ts'
 import { Subscriber, type SubscriberOptions } from './subscriber.ts'
 import { isUploaded } from './uploads.ts'
 import { WorkflowRunner } from './workflow-runner.ts'
 
-export interface UserOptions extends SubscriberOptions {
+export interface UserOptions extends SubscriberOptions, ClinicianOptions {
   readonly terms: ConsentTerms
   readonly administered: Administered
   /** Whether this user has a subscription most of the time. */
@@ -27,6 +28,7 @@ export class User {
   readonly #administrator: Administrator
   readonly #messenger: Messenger
   readonly #workflows: WorkflowRunner
+  readonly #clinician: Clinician
   #count = 0
 
   constructor(options: UserOptions) {
@@ -35,6 +37,7 @@ export class User {
     this.#administrator = new Administrator(options, (write) => this.#send(write))
     this.#messenger = new Messenger(options, (write) => this.#send(write))
     this.#workflows = new WorkflowRunner(options, (write) => this.#send(write))
+    this.#clinician = new Clinician(options, (write) => this.#send(write))
   }
 
   async work(): Promise<void> {
@@ -43,10 +46,14 @@ export class User {
       await this.#subscriber?.tend()
       await this.#administrator.tend()
       await this.#messenger.tend()
+      await this.#clinician.tend()
       const patientId = await this.#consentedPatient()
       if (patientId === undefined) continue
       await this.#workflows.tend(patientId)
-      for (let left = 1 + random.below(3); left > 0 && !isOver(); left -= 1) await this.#assess(patientId)
+      for (let left = 1 + random.below(3); left > 0 && !isOver(); left -= 1) {
+        await this.#assess(patientId)
+        await this.#clinician.tend()
+      }
       if (random.oneIn(4)) await this.#decide(patientId, 'withdrawn')
     }
   }
