@@ -39,7 +39,7 @@ export const supersedeDiagnoses: Act = (story, random, text) => {
   append(story, analysis, supersededOf(command, stateOf(story, analysis)))
 }
 
-/** Starts or ends the human review of a completed review in its case. */
+/** Starts the human review of a completed review in its case, and ends most of them. */
 export const reviewFindings: Act = (story, random, text) => {
   const recorded = story.analyses.filter(({ isRecorded }) => isRecorded)
   if (recorded.length === 0) return
@@ -47,11 +47,8 @@ export const reviewFindings: Act = (story, random, text) => {
   const { review, lesionNumbers } = analysis
   const ids = { taskId: humanReviewTaskId(review.id), aiReviewId: review.id }
   const now = new Date(story.instant(random))
-  const state = stateOf(story, analysis)
-  if (state.status !== 'absent' && !state.humanReviews.has(ids.taskId)) {
-    append(story, analysis, startHumanReview({ ...ids, now }, state))
-    return
-  }
+  append(story, analysis, startHumanReview({ ...ids, now }, stateOf(story, analysis)))
+  if (random.oneIn(3)) return
   const codes = { icd10: { code: text, term: text }, snomed: { code: null, term: null }, category: text }
   const lesions = lesionNumbers.map((lesionNumber) => ({ lesionNumber, ...codes }))
   const decided = lesions.map((lesion) => ({
@@ -59,7 +56,8 @@ export const reviewFindings: Act = (story, random, text) => {
     outcome: random.pick(['confirm', 'correct', 'reject'] as const),
   }))
   const task = { ...ids, lesions, decision: random.oneIn(4) ? null : { lesions: decided } }
-  for (const share of decisionShares(task)) append(story, analysis, endHumanReview({ task, share, now }, state))
+  for (const share of decisionShares(task))
+    append(story, analysis, endHumanReview({ task, share, now }, stateOf(story, analysis)))
 }
 
 function record(story: Story, random: SeededRandom, analysis: Analysis, text: string): void {

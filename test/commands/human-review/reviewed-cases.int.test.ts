@@ -30,6 +30,8 @@ beforeAll(async () => {
   const { world } = h.api
   egress = createEgress({ configuration: world.configuration })
   deps = processDependencies(world, egress)
+  // After the instants of the usual facts.
+  world.pass(100)
   client = await h.client(['cases:read', 'cases:write'])
   ada = await h.clinician()
 })
