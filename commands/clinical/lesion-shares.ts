@@ -1,8 +1,8 @@
 import type { Lesion } from '../../streams/ai-review/events.ts'
 
 /** Lesions of a review for one append, and the number of lesions before them. */
-export interface LesionShare {
-  readonly lesions: readonly Lesion[]
+export interface LesionShare<One = Lesion> {
+  readonly lesions: readonly One[]
   readonly before: number
 }
 
@@ -12,20 +12,25 @@ const mostLesions = 100
  */
 const mostCharacters = 50_000
 
+export function lesionShares(lesions: readonly Lesion[]): LesionShare[] {
+  return sharesOf(lesions, textOf)
+}
+
 /**
  * Deterministic: the same lesions always give the same shares. Each share is one append with its own command id.
+ * `charactersOf` counts those that the events of a lesion contain.
  */
-export function lesionShares(lesions: readonly Lesion[]): LesionShare[] {
-  const shares: { readonly lesions: Lesion[]; readonly before: number }[] = []
+export function sharesOf<One>(lesions: readonly One[], charactersOf: (lesion: One) => number): LesionShare<One>[] {
+  const shares: { readonly lesions: One[]; readonly before: number }[] = []
   let characters = 0
   for (const [before, lesion] of lesions.entries()) {
     const share = shares.at(-1)
     if (share === undefined || share.lesions.length === mostLesions || characters > mostCharacters) {
       shares.push({ lesions: [lesion], before })
-      characters = textOf(lesion)
+      characters = charactersOf(lesion)
     } else {
       share.lesions.push(lesion)
-      characters += textOf(lesion)
+      characters += charactersOf(lesion)
     }
   }
   return shares

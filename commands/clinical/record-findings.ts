@@ -42,6 +42,7 @@ function pairOf(
       type: 'CaseDiagnosisRecorded',
       data: {
         ...found,
+        taskId: null,
         diagnosisId: v5('diagnosis', findingId),
         icd10: { code: lesion.suspectedDiagnosisIcd10Code, term: lesion.suspectedDiagnosisIcd10Term },
         snomed: { code: lesion.suspectedDiagnosisSnomedCode, term: lesion.suspectedDiagnosisSnomedTerm },

@@ -37,10 +37,18 @@ export async function requirePatient(
  * @throws Problem `subject-erased`
  */
 export async function requireLivingPatient(
-  { store }: Pick<CommandDependencies, 'store'>,
+  deps: Pick<CommandDependencies, 'store'>,
   orgId: TenantId,
   patientId: string,
 ): Promise<void> {
+  if (await isPatientErased(deps, orgId, patientId)) throw problem('subject-erased')
+}
+
+export async function isPatientErased(
+  { store }: Pick<CommandDependencies, 'store'>,
+  orgId: TenantId,
+  patientId: string,
+): Promise<boolean> {
   const { state } = await store.loadCached(patients.of(orgId, patientId))
-  if (state.status === 'registered' && state.givenName === null) throw problem('subject-erased')
+  return state.status === 'registered' && state.givenName === null
 }

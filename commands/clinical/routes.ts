@@ -15,7 +15,7 @@ import { closeCase } from './close-case.ts'
 import { correctWithIdentifiers } from './correct-with-identifiers.ts'
 import { openCase } from './open-case.ts'
 import { registerWithIdentifiers } from './register-with-identifiers.ts'
-import { requirePatient } from './require-patient.ts'
+import { isPatientErased, requirePatient } from './require-patient.ts'
 
 const patientAccess = { scopes: ['patients:write'] } as const
 const caseAccess = { scopes: ['cases:write'] } as const
@@ -122,14 +122,21 @@ export function clinicalWriteRoutes(app: ServiceApp, deps: CommandDependencies):
     operationId: 'closeCase',
     summary: 'Close a case',
     description:
-      'Its running workflow instances are cancelled. Afterwards the case takes no images, reviews and workflow instances. An assessment or a review that has begun goes on. A repeat changes nothing.',
+      'Its running workflow instances are cancelled. Afterwards the case takes no images, reviews and workflow instances. An assessment or a review that has begun goes on. A repeat changes nothing. While a task of human review is open or claimed the case is `in_review` and stays so.',
     access: caseAccess,
     hasEtag: true,
     ifMatch: 'stream',
     reply: changed(CaseRecord),
     readBy: [casesProjector],
+    problems: ['case-in-review'],
     handle: async ({ tenant, params, now, run }) => {
-      const done = await run(cases.of(tenant, params.id), (state) => closeCase({ now }, state))
+      const target = cases.of(tenant, params.id)
+      const { state: known } = await deps.store.loadCached(target)
+      const command = {
+        isPatientErased: known.status !== 'absent' && (await isPatientErased(deps, tenant, known.patientId)),
+        now,
+      }
+      const done = await run(target, (state) => closeCase(command, state))
       if (done.state.status === 'absent') throw problem('internal-error')
       return { ...done, record: recordOf(done.state), isReplayed: false }
     },

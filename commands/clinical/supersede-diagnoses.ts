@@ -1,41 +1,54 @@
 import type { CaseEvent } from '../../streams/case/events.ts'
-import type { CaseState } from '../../streams/case/aggregate.ts'
+import type { CaseState, ExistingCase } from '../../streams/case/aggregate.ts'
 import { refused, type Decision } from '../handling/decision.ts'
 import type { LesionShare } from './lesion-shares.ts'
 
-export interface SupersedeDiagnoses {
+export interface Supersession {
   readonly aiReviewId: string
-  readonly share: LesionShare
   /** Number of diagnoses of the whole review, which is its number of lesions. */
   readonly diagnosisCount: number
-  /** The review that replaced it. */
+  /** The review that replaced it, or the task of human review. */
   readonly supersededById: string
   readonly now: Date
 }
 
+export interface SupersedeDiagnoses extends Supersession {
+  readonly share: LesionShare
+}
+
 /**
- * Supersedes the diagnoses of a review that another review has replaced (specification 6). The findings stay valid.
- * Diagnoses must be recorded before they can be superseded. The recording step and this step may run in either order,
- * so the first one records them.
+ * Supersedes the diagnoses of a review that another review has replaced (specification 6). The findings and the diagnoses
+ * of clinicians stay valid. Diagnoses must be recorded before they can be superseded. The recording step and this step
+ * may run in either order, so the first one records them.
  */
 export function supersedeDiagnoses(
-  command: SupersedeDiagnoses,
+  { share, ...command }: SupersedeDiagnoses,
   state: CaseState,
 ): Decision<CaseEvent, 'not-found' | 'conflict'> {
-  const { aiReviewId, share, diagnosisCount, supersededById, now } = command
   if (state.status === 'absent') return refused('not-found')
-  const analysis = state.analyses.get(aiReviewId)
+  const numbers = share.lesions.map(({ lesionNumber }) => lesionNumber)
+  return supersessionsOf({ ...command, taskId: null }, numbers, state) ?? refused('conflict')
+}
+
+/** One event for each active diagnosis of the AI among these lesions. Undefined if one is not recorded yet. */
+export function supersessionsOf(
+  { aiReviewId, diagnosisCount, supersededById, taskId, now }: Supersession & { readonly taskId: string | null },
+  lesionNumbers: readonly number[],
+  { caseId, analyses }: ExistingCase,
+): CaseEvent[] | undefined {
+  const analysis = analyses.get(aiReviewId)
   const events: CaseEvent[] = []
-  for (const [index, { lesionNumber }] of share.lesions.entries()) {
+  let superseded = [...(analysis?.values() ?? [])].filter(({ status }) => status === 'superseded').length
+  for (const lesionNumber of lesionNumbers) {
     const diagnosis = analysis?.get(lesionNumber)
-    if (diagnosis === undefined) return refused('conflict')
+    if (diagnosis === undefined) return undefined
     if (diagnosis.status === 'superseded') continue
     const { diagnosisId, findingId } = diagnosis
-    const of = { caseId: state.caseId, diagnosisId, findingId, aiReviewId, lesionNumber }
-    const place = { ordinal: share.before + index + 1, diagnosisCount }
+    superseded += 1
+    const of = { caseId, diagnosisId, findingId, aiReviewId, lesionNumber, ordinal: superseded, diagnosisCount }
     events.push({
       type: 'CaseDiagnosisSuperseded',
-      data: { ...of, ...place, supersededById, supersededAt: now.toISOString() },
+      data: { ...of, supersededById, taskId, supersededAt: now.toISOString() },
     })
   }
   return events

@@ -1,10 +1,9 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
+import { CaseStatus } from '../../streams/case/events.ts'
 import { toRecord, type ValuesOf } from '../records.ts'
 
-export const CaseStatus = Type.Enum(['open', 'in_review', 'closed'])
-
-/** Contract section 3, line 104. `in_review` follows with the service that sets it. */
+/** Contract section 3, line 104. A case is `in_review` while one of its tasks of human review is open or claimed. */
 export const CaseRecord = Type.Object(
   {
     id: Uuid,

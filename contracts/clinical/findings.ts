@@ -1,19 +1,19 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
 import { Coordinates } from '../../streams/ai-review/events.ts'
-import { DiagnosisStatus, FindingSource } from '../../streams/case/events.ts'
+import { DiagnosisSource, DiagnosisStatus, FindingSource } from '../../streams/case/events.ts'
 import { CodedTerm } from '../../streams/types.ts'
 import { toRecord, type ValuesOf } from '../records.ts'
 
 /** `clinician` follows with services in which clinicians record findings. */
-const source = Type.Enum([...FindingSource.enum, 'clinician'])
+const findingSource = Type.Enum([...FindingSource.enum, 'clinician'])
 
 /** Contract section 3, line 472. */
 export const FindingRecord = Type.Object(
   {
     id: Uuid,
     case_id: Uuid,
-    source,
+    source: findingSource,
     ai_review_id: Nullable(Uuid),
     lesion_number: Nullable(Type.Integer()),
     body_site_id: Nullable(Uuid),
@@ -30,12 +30,13 @@ export function toFindingRecord(
   return toRecord(FindingRecord, { ...finding, id: finding.findingId })
 }
 
-/** Contract section 3, line 472. A superseded diagnosis came from an AI review that another review has replaced. */
+/** Contract section 3, line 472. */
 export const DiagnosisRecord = Type.Object(
   {
     id: Uuid,
     finding_id: Uuid,
-    source,
+    source: DiagnosisSource,
+    task_id: Nullable(Uuid, { description: 'The task of human review, for a diagnosis of a clinician' }),
     status: DiagnosisStatus,
     icd10: CodedTerm,
     snomed: CodedTerm,

@@ -376,6 +376,11 @@ export const problems = {
     'The case is closed',
     'A closed case takes no images, reviews and workflow instances. Open another case.',
   ),
+  'case-in-review': refusal(
+    409,
+    'The case is in review',
+    'A task of human review of the case is open or claimed. Decide it, then close the case.',
+  ),
   'step-not-parked': refusal(
     409,
     'The instance waits at another step',

@@ -46,6 +46,8 @@ export const clinicalChannel = defineChannel({
         finding_id: data.findingId,
         case_id: data.caseId,
         ai_review_id: data.aiReviewId,
+        source: data.source,
+        task_id: data.taskId,
         recorded_at: data.recordedAt,
       }),
     ],
@@ -55,6 +57,9 @@ export const clinicalChannel = defineChannel({
         finding_id: data.findingId,
         case_id: data.caseId,
         ai_review_id: data.aiReviewId,
+        // Only diagnoses of the AI are superseded.
+        source: 'ai',
+        task_id: data.taskId,
         superseded_by_id: data.supersededById,
         superseded_at: data.supersededAt,
       }),

@@ -49,7 +49,13 @@ export const clinicalProcess = defineProcess<CaseEvent | AiReviewChannelEvent, P
     ],
     CaseFindingRecorded: ({ data: { aiReviewId, ordinal, lesionCount } }, todo) =>
       ordinal === lesionCount ? [todo.clear(aiReviewId, 'record-findings')] : [],
+    // Clinicians may have superseded all of them before a successor does. Then nothing is due any more.
     CaseDiagnosisSuperseded: ({ data: { aiReviewId, ordinal, diagnosisCount } }, todo) =>
-      ordinal === diagnosisCount ? [todo.clear(aiReviewId, 'supersede-diagnoses')] : [],
+      ordinal === diagnosisCount
+        ? [
+            todo.clear(aiReviewId, 'supersede-diagnoses'),
+            removeRows(analysedReviews, { aiReviewId, orgId: todo.orgId }),
+          ]
+        : [],
   },
 })

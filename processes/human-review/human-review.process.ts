@@ -1,5 +1,6 @@
 import { defineTable, type RowChange } from '../../projections/runtime/projector.ts'
 import { insertRow, removeRow, upsertRow } from '../../projections/runtime/row-changes.ts'
+import type { CaseEvent } from '../../streams/case/events.ts'
 import type { AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
 import type { ConsentChannelEvent } from '../../streams/channels/consent.ts'
 import type { HumanReviewPolicyEvent } from '../../streams/human-review-policy/events.ts'
@@ -10,6 +11,7 @@ import type { ProcessDependencies } from '../dependencies.ts'
 import type { Recorded } from '../relay/channel.ts'
 import { defineProcess, Nothing, step } from '../runtime/define-process.ts'
 import type { TodoList } from '../runtime/todo-list.ts'
+import { conclude } from './conclude.steps.ts'
 import { end, open, OpenPayload, supersede, withdraw } from './human-review.steps.ts'
 
 /** The policy in force of each organisation that has rules, by its place in its stream. */
@@ -41,27 +43,36 @@ const refusedConsents = defineTable({
   primaryKey: ['org_id', 'patient_id'],
 })
 
+/** Tasks that their cases know. A case of another service has none. */
+const tasksOfCases = defineTable({
+  name: 'tasks_of_cases',
+  columns: { task_id: 'text', org_id: 'text' },
+  primaryKey: ['task_id'],
+})
+
 const steps = {
   open: step(OpenPayload, open),
   'end-lease': step(Nothing, end),
   supersede: step(Nothing, supersede),
   withdraw: step(Nothing, withdraw),
+  conclude: step(Nothing, conclude),
 }
 type Todos = TodoList<typeof steps>
 
 /**
  * Opens a task for each completed review that the policy in force selects, ends leases, and cancels tasks whose review
- * was superseded or whose patient no longer consents. The row key is the id of the task.
+ * was superseded or whose patient no longer consents. Records the result of an ended task in its case. The row key is the
+ * id of the task.
  */
 export const humanReviewProcess = defineProcess<
-  AiReviewChannelEvent | ConsentChannelEvent | HumanReviewPolicyEvent | HumanReviewTaskEvent,
+  AiReviewChannelEvent | CaseEvent | ConsentChannelEvent | HumanReviewPolicyEvent | HumanReviewTaskEvent,
   ProcessDependencies
 >()({
   name: 'human_review',
   version: 1,
   // A skipped withdrawal of consent would leave a task open.
   decisive: true,
-  lookups: [policies, openTasks, supersededReviews, refusedConsents],
+  lookups: [policies, openTasks, supersededReviews, refusedConsents, tasksOfCases],
   steps,
   on: {
     HumanReviewPolicySet: ({ data: { organisationId: orgId, rules }, revision }) => [
@@ -108,13 +119,22 @@ export const humanReviewProcess = defineProcess<
     HumanReviewConsentConfirmed: ({ data }, todo) => [
       todo.clearWhere('withdraw', { key: data.taskId, at: data.checkedAt }),
     ],
-    HumanReviewTaskDecided: ({ data }, todo) => ended(data.taskId, todo),
-    HumanReviewTaskCancelled: ({ data }, todo) => ended(data.taskId, todo),
+    HumanReviewTaskDecided: ({ data }, todo) => ended(data.taskId, data.decidedAt, todo),
+    HumanReviewTaskCancelled: ({ data }, todo) => ended(data.taskId, data.cancelledAt, todo),
+    CaseHumanReviewStarted: ({ data: { taskId } }, todo) => [insertRow(tasksOfCases, { taskId, orgId: todo.orgId })],
+    CaseHumanReviewEnded: ({ data: { taskId } }, todo) => [
+      todo.clear(taskId, 'conclude'),
+      removeRow(tasksOfCases, { taskId }),
+    ],
   },
 })
 
-function ended(taskId: string, todo: Todos): RowChange[] {
-  return [todo.clear(taskId), removeRow(openTasks, { taskId })]
+function ended(taskId: string, at: string, todo: Todos): RowChange[] {
+  return [
+    todo.clear(taskId),
+    removeRow(openTasks, { taskId }),
+    todo.scheduleForEach('conclude', tasksOfCases, { taskId, orgId: todo.orgId }, () => ({ key: taskId, at })),
+  ]
 }
 
 function consentRefused({ data }: Recorded<ConsentChannelEvent>, todo: Todos): RowChange[] {

@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox'
+import { startHumanReview } from '../../commands/clinical/human-reviews.ts'
 import { execute } from '../../commands/handling/execute.ts'
 import { selectionOf } from '../../commands/human-review/selection.ts'
 import { cancelTask, confirmConsent, endLease, openTask, passReview } from '../../commands/human-review/tasks.ts'
@@ -26,7 +27,10 @@ const consentRetryMs = 5_000
 
 type Completed = Extract<AiReviewChannelEvent, { type: 'ai_review.completed' }>['data']
 
-/** Opens the task, or records that no rule selected the review. Both have the same id of the append. */
+/**
+ * Opens the task, or records that no rule selected the review. Both have the same id of the append. The case comes
+ * first, so that it is in review as soon as the task is visible.
+ */
 export async function open(todo: Todo<Static<typeof OpenPayload>>, deps: ProcessDependencies): Promise<StepOutcome> {
   const { store } = deps
   const { orgId, key: taskId, dueAt: now, payload } = todo
@@ -48,6 +52,10 @@ export async function open(todo: Todo<Static<typeof OpenPayload>>, deps: Process
     patientId: await patientOf(store, orgId, aiReviewId),
     assessmentId: await assessmentOf(store, orgId, data),
     lesions: data.lesions.map(diagnosisOf),
+  }
+  if (task !== undefined) {
+    const start = todo.command('human-review.start-in-case')
+    await execute(store, cases.of(orgId, caseId), (state) => startHumanReview(ids, state), start)
   }
   const { position } = await execute(
     store,

@@ -1,5 +1,11 @@
 import { Coordinates } from '../../streams/ai-review/events.ts'
-import { DiagnosisStatus, FindingSource, type CaseEvent } from '../../streams/case/events.ts'
+import {
+  CaseStatus,
+  DiagnosisSource,
+  DiagnosisStatus,
+  FindingSource,
+  type CaseEvent,
+} from '../../streams/case/events.ts'
 import { parseOwnedStream } from '../../streams/aggregate.ts'
 import { CodedTerm } from '../../streams/types.ts'
 import { defineProjector, defineTable } from '../runtime/projector.ts'
@@ -11,7 +17,7 @@ export const casesTable = defineTable({
     case_id: 'uuid',
     org_id: 'uuid',
     patient_id: 'uuid',
-    status: { type: 'text', values: ['open', 'in_review', 'closed'] },
+    status: { type: 'text', values: CaseStatus.enum },
     product_id: { type: 'uuid', nullable: true },
     external_reference: { type: 'text', nullable: true },
     workflow_instance_id: { type: 'uuid', nullable: true },
@@ -22,6 +28,7 @@ export const casesTable = defineTable({
   primaryKey: ['case_id'],
   indexes: [
     { columns: ['org_id', 'opened_at', 'case_id'] },
+    { columns: ['org_id', 'status', 'opened_at', 'case_id'] },
     { columns: ['org_id', 'patient_id', 'opened_at', 'case_id'] },
   ],
 })
@@ -51,7 +58,8 @@ export const diagnosesTable = defineTable({
     org_id: 'uuid',
     case_id: 'uuid',
     finding_id: 'uuid',
-    source: { type: 'text', values: FindingSource.enum },
+    source: { type: 'text', values: DiagnosisSource.enum },
+    task_id: { type: 'uuid', nullable: true },
     status: { type: 'text', values: DiagnosisStatus.enum },
     icd10: { type: 'jsonb', schema: CodedTerm },
     snomed: { type: 'jsonb', schema: CodedTerm },
@@ -67,7 +75,7 @@ export const diagnosesTable = defineTable({
 
 export const casesProjector = defineProjector<CaseEvent>()({
   name: 'cases',
-  version: 3,
+  version: 4,
   tables: [casesTable, findingsTable, diagnosesTable],
   handlers: {
     CaseOpened: ({ data, revision }) => [
@@ -106,6 +114,12 @@ export const casesProjector = defineProjector<CaseEvent>()({
     CaseDiagnosisSuperseded: ({ data: { caseId, diagnosisId, supersededAt }, revision }) => [
       patchRow(diagnosesTable, { diagnosisId, status: 'superseded', supersededAt, streamRevision: revision }),
       updated(caseId, supersededAt, revision),
+    ],
+    CaseHumanReviewStarted: ({ data: { caseId, caseStatus, startedAt }, revision }) => [
+      patchRow(casesTable, { caseId, status: caseStatus, updatedAt: startedAt, streamRevision: revision }),
+    ],
+    CaseHumanReviewEnded: ({ data: { caseId, caseStatus, endedAt }, revision }) => [
+      patchRow(casesTable, { caseId, status: caseStatus, updatedAt: endedAt, streamRevision: revision }),
     ],
   },
 })

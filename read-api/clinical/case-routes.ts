@@ -23,7 +23,7 @@ import {
 
 const shared = { access: { scopes: ['cases:read'] }, servedBy: [casesProjector] } as const
 
-/** Cases, and the findings and diagnoses of their AI reviews. */
+/** Cases, with their findings and diagnoses. */
 export function caseReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
   const { pool } = deps
 
@@ -32,12 +32,13 @@ export function caseReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     path: '/cases',
     operationId: 'listCases',
     summary: 'Cases of the organisation, or of one of its patients, newest first',
-    query: { patient_id: Type.Optional(Uuid) },
+    query: { patient_id: Type.Optional(Uuid), status: Type.Optional(CaseRecord.properties.status) },
     list: 'cases',
     sort: '-created_at',
     pageName: 'CasePage',
     item: CaseRecord,
-    rows: ({ tenant, query }, page) => listCases(pool, tenant, { patientId: query.patient_id }, page),
+    rows: ({ tenant, query }, page) =>
+      listCases(pool, tenant, { patientId: query.patient_id, status: query.status }, page),
     placeOf: placeOfCase,
     toItem: toCaseRecord,
   })
@@ -80,8 +81,9 @@ export function caseReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     ...shared,
     path: '/cases/:id/diagnoses',
     operationId: 'listDiagnoses',
-    summary: 'The diagnoses of a case, oldest first: one for each finding',
-    description: 'Diagnoses of a superseded AI review are `superseded`. Its findings stay.',
+    summary: 'The diagnoses of a case, oldest first: one of the AI for each finding, and those of clinicians',
+    description:
+      'A clinician who confirms or corrects a diagnosis of the AI adds one to the same finding. The diagnosis of the AI is `superseded` if it was corrected or rejected, or if another AI review replaced its review. Findings and diagnoses of clinicians stay.',
     params: { id: Uuid },
     list: 'diagnoses',
     sort: 'created_at',

@@ -1,3 +1,4 @@
+import type { CaseRecord } from '../../contracts/clinical/cases.ts'
 import type { Pool } from '../../platform/database/database.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import {
@@ -54,11 +55,15 @@ export const { placeOf: placeOfCase } = casesInOrder
 export async function listCases(
   pool: Pool,
   tenant: TenantId,
-  { patientId }: { readonly patientId?: string | undefined },
+  {
+    patientId,
+    status,
+  }: { readonly patientId?: string | undefined; readonly status?: CaseRecord['status'] | undefined },
   page: Behind,
 ) {
   const cases = rowsOfTenant(casesProjector, casesTable, 'c', tenant)
   if (patientId !== undefined) cases.where(c.patientId, patientId)
+  if (status !== undefined) cases.where(c.status, status)
   return viewsOf(pool, casesInOrder.page(cases, page))
 }
 

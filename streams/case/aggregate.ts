@@ -1,5 +1,5 @@
 import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
-import { caseEvents, type CaseEvent, type DiagnosisStatus } from './events.ts'
+import { caseEvents, type CaseEvent, type CaseStatus, type DiagnosisStatus } from './events.ts'
 
 type Opened = Extract<CaseEvent, { type: 'CaseOpened' }>['data']
 
@@ -9,7 +9,7 @@ interface Diagnosis {
   readonly status: DiagnosisStatus
 }
 
-/** The results of one AI review, by lesion number. */
+/** The diagnoses of the AI from one review, by lesion number. */
 type Analysis = ReadonlyMap<number, Diagnosis>
 
 type Assignment = Extract<CaseEvent, { type: 'CaseAssessmentAssigned' }>['data']
@@ -17,19 +17,31 @@ type Assignment = Extract<CaseEvent, { type: 'CaseAssessmentAssigned' }>['data']
 export type CaseState =
   | { readonly status: 'absent' }
   | ({
-      readonly status: 'open' | 'closed'
+      readonly status: CaseStatus
       readonly updatedAt: string
       /** The assessment that a workflow instance requested, if no assessment opened the case. */
       readonly assigned: Assignment | null
       /** By AI review. */
       readonly analyses: ReadonlyMap<string, Analysis>
+      /** By task. The case is in review while one of them is open. */
+      readonly humanReviews: ReadonlyMap<string, 'open' | 'ended'>
+      /** The ids of the clinicians' diagnoses. AI reviews never change them. */
+      readonly clinicianDiagnoses: ReadonlySet<string>
     } & Opened)
 
 export type ExistingCase = Exclude<CaseState, { status: 'absent' }>
 
 function evolve(state: CaseState, event: CaseEvent): CaseState {
   if (event.type === 'CaseOpened')
-    return { status: 'open', ...event.data, updatedAt: event.data.openedAt, assigned: null, analyses: new Map() }
+    return {
+      status: 'open',
+      ...event.data,
+      updatedAt: event.data.openedAt,
+      assigned: null,
+      analyses: new Map(),
+      humanReviews: new Map(),
+      clinicianDiagnoses: new Set(),
+    }
   if (state.status === 'absent') return state
   switch (event.type) {
     case 'CaseAssessmentAssigned': {
@@ -40,10 +52,21 @@ function evolve(state: CaseState, event: CaseEvent): CaseState {
       return { ...state, status: 'closed', updatedAt: event.data.closedAt }
     case 'CaseFindingRecorded':
       return { ...state, updatedAt: event.data.recordedAt }
-    case 'CaseDiagnosisRecorded':
-      return withDiagnosis(state, event.data, 'active', event.data.recordedAt)
+    case 'CaseDiagnosisRecorded': {
+      const { source, diagnosisId, recordedAt } = event.data
+      if (source === 'ai') return withDiagnosis(state, event.data, 'active', recordedAt)
+      return {
+        ...state,
+        clinicianDiagnoses: new Set(state.clinicianDiagnoses).add(diagnosisId),
+        updatedAt: recordedAt,
+      }
+    }
     case 'CaseDiagnosisSuperseded':
       return withDiagnosis(state, event.data, 'superseded', event.data.supersededAt)
+    case 'CaseHumanReviewStarted':
+      return withHumanReview(state, event.data, 'open', event.data.startedAt)
+    case 'CaseHumanReviewEnded':
+      return withHumanReview(state, event.data, 'ended', event.data.endedAt)
   }
 }
 
@@ -56,6 +79,15 @@ function withDiagnosis(
   const { aiReviewId, lesionNumber, diagnosisId, findingId } = of
   const analysis = new Map(state.analyses.get(aiReviewId)).set(lesionNumber, { diagnosisId, findingId, status })
   return { ...state, updatedAt, analyses: new Map(state.analyses).set(aiReviewId, analysis) }
+}
+
+function withHumanReview(
+  state: ExistingCase,
+  { taskId, caseStatus }: { readonly taskId: string; readonly caseStatus: CaseStatus },
+  review: 'open' | 'ended',
+  updatedAt: string,
+): ExistingCase {
+  return { ...state, status: caseStatus, updatedAt, humanReviews: new Map(state.humanReviews).set(taskId, review) }
 }
 
 export const cases = defineAggregate({

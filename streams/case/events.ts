@@ -1,29 +1,38 @@
-import { Type, type Static } from 'typebox'
+import { Type, type Static, type TSchema } from 'typebox'
 import { Coordinates } from '../ai-review/events.ts'
 import { FindingType } from '../assessment/events.ts'
 import { defineEvent, Phi, type EventOf } from '../store/schema.ts'
 import { CodedTerm, Count, Fingerprint, Id, Instant, Nullable, OrgId } from '../types.ts'
 
-/** Source of a finding and of its diagnosis. */
 export const FindingSource = Type.Enum(['ai'])
-/** Number, from 1, among the findings of one review. The last one ends the review's to-do row. */
+/** A clinician's diagnosis comes from a task of human review. */
+export const DiagnosisSource = Type.Enum(['ai', 'clinician'])
+export const CaseStatus = Type.Enum(['open', 'in_review', 'closed'])
+export type CaseStatus = Static<typeof CaseStatus>
+
+/** Number, from 1, among the findings or diagnoses of one review. The last one ends the review's to-do row. */
 const ordinal = Type.Integer({ minimum: 1, maximum: 2_147_483_647 })
 
-/** A superseded diagnosis came from an AI review that another review has replaced. */
+/** A diagnosis of the AI is superseded by a later review, or by a clinician who corrects or rejects it. */
 export const DiagnosisStatus = Type.Enum(['active', 'superseded'])
 export type DiagnosisStatus = Static<typeof DiagnosisStatus>
 
-const found = {
+function found<Source extends TSchema>(source: Source) {
+  return { caseId: Id, findingId: Id, source, aiReviewId: Id, lesionNumber: Count, recordedAt: Instant }
+}
+
+const ofHumanReview = {
   caseId: Id,
-  findingId: Id,
-  source: FindingSource,
+  taskId: Id,
   aiReviewId: Id,
-  lesionNumber: Count,
-  recordedAt: Instant,
+  /** After the event. A closed case stays closed. */
+  caseStatus: CaseStatus,
 }
 
 /** Version 1 of `CaseOpened` had no workflow. */
 const openedUpcasters = { 1: (data: unknown) => ({ ...Object(data), workflow: null }) }
+/** Version 1 of events about diagnoses had no human review. */
+const diagnosisUpcasters = { 1: (data: unknown) => ({ ...Object(data), taskId: null }) }
 
 export const caseEvents = {
   CaseOpened: defineEvent(
@@ -69,7 +78,7 @@ export const caseEvents = {
   CaseFindingRecorded: defineEvent(
     'CaseFindingRecorded',
     Type.Object({
-      ...found,
+      ...found(FindingSource),
       /** The body site from the assessment that opened the case. */
       bodySiteId: Nullable(Id),
       coordinates: Nullable(Coordinates),
@@ -77,18 +86,24 @@ export const caseEvents = {
       lesionCount: Count,
     }),
   ),
-  /** One per finding, in the same append. Without a code if the review suspects nothing. */
+  /**
+   * One of the AI per finding, in the same append, without a code if the review suspects nothing. A decided task of human
+   * review adds one of the clinician for each lesion that it does not reject.
+   */
   CaseDiagnosisRecorded: defineEvent(
     'CaseDiagnosisRecorded',
     Type.Object({
-      ...found,
+      ...found(DiagnosisSource),
+      /** The task of human review; null for a diagnosis of the AI. */
+      taskId: Nullable(Id),
       diagnosisId: Id,
       icd10: CodedTerm,
       snomed: CodedTerm,
       category: Nullable(Type.String()),
     }),
+    { version: 2, upcasters: diagnosisUpcasters },
   ),
-  /** Another review replaced the one behind the diagnosis. The finding stays. */
+  /** A review replaced the one behind the AI's diagnosis, or a clinician corrected or rejected it. The finding stays. */
   CaseDiagnosisSuperseded: defineEvent(
     'CaseDiagnosisSuperseded',
     Type.Object({
@@ -97,13 +112,21 @@ export const caseEvents = {
       findingId: Id,
       aiReviewId: Id,
       lesionNumber: Count,
+      /** Number of superseded diagnoses of the review, with this one. */
       ordinal,
+      /** All diagnoses of the review. */
       diagnosisCount: Count,
-      /** The new review. */
+      /** The new review, or the task of human review. */
       supersededById: Id,
+      taskId: Nullable(Id),
       supersededAt: Instant,
     }),
+    { version: 2, upcasters: diagnosisUpcasters },
   ),
+  /** Comes before the first event of the task. So each open task is known here, and a close is decided in this stream. */
+  CaseHumanReviewStarted: defineEvent('CaseHumanReviewStarted', Type.Object({ ...ofHumanReview, startedAt: Instant })),
+  /** The task was decided or cancelled, and its diagnoses are recorded. */
+  CaseHumanReviewEnded: defineEvent('CaseHumanReviewEnded', Type.Object({ ...ofHumanReview, endedAt: Instant })),
 } as const
 
 export type CaseEvent = EventOf<typeof caseEvents>

@@ -1,7 +1,15 @@
 import { Type } from 'typebox'
+import { DiagnosisSource } from '../case/events.ts'
 import { defineEvent, type EventOf } from '../store/schema.ts'
 import { Count, Id, Instant, Nullable } from '../types.ts'
 import { defineChannelStream, publicData } from './channel.ts'
+
+/** Earlier events lack them: they are about diagnoses of the AI. */
+const ofDiagnosis = {
+  source: Type.Optional(DiagnosisSource),
+  /** Null without a task of human review. */
+  task_id: Type.Optional(Nullable(Id)),
+}
 
 /** Stream of the public events of clinical records. They contain ids only; the GET routes have the records. */
 export const clinicalChannelStream = defineChannelStream({
@@ -54,7 +62,15 @@ export const clinicalChannelStream = defineChannelStream({
     ),
     diagnosisRecorded: defineEvent(
       'clinical.diagnosis.recorded',
-      publicData({ org_id: Id, diagnosis_id: Id, finding_id: Id, case_id: Id, ai_review_id: Id, recorded_at: Instant }),
+      publicData({
+        org_id: Id,
+        diagnosis_id: Id,
+        finding_id: Id,
+        case_id: Id,
+        ai_review_id: Id,
+        ...ofDiagnosis,
+        recorded_at: Instant,
+      }),
     ),
     diagnosisSuperseded: defineEvent(
       'clinical.diagnosis.superseded',
@@ -64,7 +80,8 @@ export const clinicalChannelStream = defineChannelStream({
         finding_id: Id,
         case_id: Id,
         ai_review_id: Id,
-        /** The AI review that superseded the review of the diagnosis. */
+        ...ofDiagnosis,
+        /** The AI review that superseded the review of the diagnosis, or the task of human review. */
         superseded_by_id: Id,
         superseded_at: Instant,
       }),

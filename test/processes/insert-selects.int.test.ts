@@ -3,11 +3,13 @@ import { noOrganisation, type TenantId } from '../../platform/kit/tenants.ts'
 import { aiReviewProcess } from '../../processes/ai-review/ai-review.process.ts'
 import { assessmentsProcess } from '../../processes/assessments/assessments.process.ts'
 import { clinicalProcess } from '../../processes/clinical/clinical.process.ts'
+import { humanReviewProcess } from '../../processes/human-review/human-review.process.ts'
 import { notificationsProcess } from '../../processes/notifications/notifications.process.ts'
 import { webhooksProcess } from '../../processes/webhooks/webhooks.process.ts'
 import { workflowsProcess } from '../../processes/workflows/workflows.process.ts'
 import { aiReviews } from '../../streams/ai-review/aggregate.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
+import { cases } from '../../streams/case/aggregate.ts'
 import { assessmentChannelStream } from '../../streams/channels/assessment.ts'
 import { clinicalChannelStream } from '../../streams/channels/clinical.ts'
 import { aiReviewChannelStream } from '../../streams/channels/ai-review.ts'
@@ -24,7 +26,8 @@ import {
   consentPublicFact,
   reviewPublicFact,
 } from '../streams/channel-facts.ts'
-import { assessmentFact, ids } from '../streams/facts.ts'
+import { assessmentFact, caseFact, ids } from '../streams/facts.ts'
+import { ownTask, taskFact } from '../streams/human-review-facts.ts'
 import { ruleFact, settingIds } from '../streams/notification-settings-facts.ts'
 import { deliveryFact, recovery, recoveryFact, subscriptionFact } from '../streams/webhook-facts.ts'
 import { instanceFact } from '../streams/workflow-facts.ts'
@@ -85,6 +88,15 @@ it.each([
     events: [
       onReviewChannel(reviewPublicFact('ai_review.completed')),
       onReviewChannel(reviewPublicFact('ai_review.superseded')),
+    ],
+  },
+  {
+    process: humanReviewProcess,
+    step: 'conclude',
+    events: [
+      inStream(cases.of(ids.org, ids.case).stream)(caseFact('CaseHumanReviewStarted')),
+      ownTask(taskFact('HumanReviewTaskOpened')),
+      ownTask(taskFact('HumanReviewTaskDecided')),
     ],
   },
   {

@@ -341,7 +341,7 @@ const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> 
   getPatient: (tenant) => clinical.getPatient(pool, tenant, ids.patient),
   listPatients: (tenant) => clinical.listPatients(pool, tenant, 'nhs|canary-9434765919', first),
   getCase: (tenant) => clinical.getCase(pool, tenant, ids.case),
-  listCases: (tenant) => clinical.listCases(pool, tenant, { patientId: ids.patient }, first),
+  listCases: (tenant) => clinical.listCases(pool, tenant, { patientId: ids.patient, status: 'open' }, first),
   listFindings: (tenant) => clinical.listFindings(pool, tenant, ids.case, first),
   listDiagnoses: (tenant) => clinical.listDiagnoses(pool, tenant, ids.case, first),
   getImage: (tenant) => imageQueries.getImage(pool, tenant, ownImage),
@@ -532,6 +532,7 @@ describe('one record', () => {
         id: ids.diagnosis,
         finding_id: ids.finding,
         source: 'ai',
+        task_id: null,
         status: 'superseded',
         icd10,
         snomed,
@@ -624,6 +625,13 @@ const lists: Readonly<Record<string, { readonly list: List; readonly size: numbe
       clinical.placeOfCase,
     ),
     size: count,
+  },
+  'cases of a status': {
+    list: listOf(
+      (after, fetch) => clinical.listCases(pool, org, { status: 'open' }, { after, fetch }),
+      clinical.placeOfCase,
+    ),
+    size: count + 1,
   },
   images: {
     list: listOf((after, fetch) => imageQueries.listImages(pool, org, {}, { after, fetch }), imageQueries.placeOfImage),

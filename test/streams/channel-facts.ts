@@ -120,6 +120,8 @@ const diagnosis = {
   finding_id: ids.finding,
   case_id: ids.case,
   ai_review_id: ids.review,
+  source: 'ai' as const,
+  task_id: null,
 }
 
 /** The events of the clinical channel. */

@@ -54,6 +54,9 @@ export const ids = {
   /** The review's first lesion; its ids derive from the review. */
   finding: '197558c0-ae04-5538-8d90-be547a02c73d',
   diagnosis: '2ba4274b-3a55-5027-9e39-34360aff7ad9',
+  /** The review's task of human review, and the clinician's diagnosis of the lesion; their ids derive, too. */
+  task: 'e4fad984-5eee-5b7d-85f9-937346391b7f',
+  clinicianDiagnosis: 'd6765bee-5e8a-5fa1-b052-28c67ee48c6a',
 } as const
 
 /** `at(5)` is five seconds after the start of the story. */
@@ -181,6 +184,7 @@ export const caseFact = factsOf<CaseEvent>({
     diagnosisId: ids.diagnosis,
     findingId: ids.finding,
     source: 'ai',
+    taskId: null,
     aiReviewId: ids.review,
     lesionNumber: 1,
     icd10: { code: 'D22.9', term: 'Melanocytic naevi, unspecified' },
@@ -195,9 +199,24 @@ export const caseFact = factsOf<CaseEvent>({
     aiReviewId: ids.review,
     lesionNumber: 1,
     supersededById: ids.newReview,
+    taskId: null,
     ordinal: 1,
     diagnosisCount: 1,
     supersededAt: at(20),
+  },
+  CaseHumanReviewStarted: {
+    caseId: ids.case,
+    taskId: ids.task,
+    aiReviewId: ids.review,
+    caseStatus: 'in_review',
+    startedAt: at(60),
+  },
+  CaseHumanReviewEnded: {
+    caseId: ids.case,
+    taskId: ids.task,
+    aiReviewId: ids.review,
+    caseStatus: 'open',
+    endedAt: at(90),
   },
 })
 

@@ -1,7 +1,9 @@
+import { decisionShares, endHumanReview, startHumanReview } from '../../commands/clinical/human-reviews.ts'
 import { recordFindings as findingsOf } from '../../commands/clinical/record-findings.ts'
 import { supersedeDiagnoses as supersededOf } from '../../commands/clinical/supersede-diagnoses.ts'
 import { cases } from '../../streams/case/aggregate.ts'
 import type { CaseEvent } from '../../streams/case/events.ts'
+import { humanReviewTaskId } from '../../streams/human-review-task/aggregate.ts'
 import type { Decision } from '../../commands/handling/decision.ts'
 import { lesion } from '../../test/streams/ai-review-facts.ts'
 import { caseFact, ids } from '../../test/streams/facts.ts'
@@ -35,6 +37,27 @@ export const supersedeDiagnoses: Act = (story, random, text) => {
     now: new Date(story.instant(random)),
   }
   append(story, analysis, supersededOf(command, stateOf(story, analysis)))
+}
+
+/** Starts the human review of a completed review in its case, and ends most of them. */
+export const reviewFindings: Act = (story, random, text) => {
+  const recorded = story.analyses.filter(({ isRecorded }) => isRecorded)
+  if (recorded.length === 0) return
+  const analysis = random.pick(recorded)
+  const { review, lesionNumbers } = analysis
+  const ids = { taskId: humanReviewTaskId(review.id), aiReviewId: review.id }
+  const now = new Date(story.instant(random))
+  append(story, analysis, startHumanReview({ ...ids, now }, stateOf(story, analysis)))
+  if (random.oneIn(3)) return
+  const codes = { icd10: { code: text, term: text }, snomed: { code: null, term: null }, category: text }
+  const lesions = lesionNumbers.map((lesionNumber) => ({ lesionNumber, ...codes }))
+  const decided = lesions.map((lesion) => ({
+    ...lesion,
+    outcome: random.pick(['confirm', 'correct', 'reject'] as const),
+  }))
+  const task = { ...ids, lesions, decision: random.oneIn(4) ? null : { lesions: decided } }
+  for (const share of decisionShares(task))
+    append(story, analysis, endHumanReview({ task, share, now }, stateOf(story, analysis)))
 }
 
 function record(story: Story, random: SeededRandom, analysis: Analysis, text: string): void {

@@ -16,7 +16,7 @@ import {
   revokeRegistration,
   type Act,
 } from './clinical-acts.ts'
-import { recordFindings, supersedeDiagnoses } from './finding-acts.ts'
+import { recordFindings, reviewFindings, supersedeDiagnoses } from './finding-acts.ts'
 import { receiveForeignEvent } from './foreign-acts.ts'
 import { reviewByHuman, setReviewPolicy } from './human-review-acts.ts'
 import { declareImage, receiveImage } from './image-acts.ts'
@@ -54,6 +54,7 @@ const acts = {
   advanceReview,
   recordFindings,
   supersedeDiagnoses,
+  reviewFindings,
   declareImage,
   receiveImage,
   administerClient,
@@ -106,6 +107,7 @@ const weights: Partial<Record<keyof typeof acts, number>> = {
   publishDecision: 2,
   recordFindings: 3,
   supersedeDiagnoses: 3,
+  reviewFindings: 3,
 }
 const names = Object.keys(acts).filter((name): name is keyof typeof acts => name in acts)
 

@@ -1,6 +1,7 @@
 import type { Mutant } from './mutant.ts'
 
 const corrections = 'test/commands/clinical/correct-with-identifiers.int.test.ts'
+const humanReviews = 'test/commands/clinical/human-reviews.unit.test.ts'
 
 export const commandMutants: readonly Mutant[] = [
   {
@@ -51,5 +52,29 @@ export const commandMutants: readonly Mutant[] = [
       'test/commands/handling/execute.int.test.ts':
         'accepts an expected revision that another process wrote, and no other',
     },
+  },
+  {
+    name: 'closed-in-review',
+    fault: 'a case is closed while a clinician decides about it',
+    file: 'commands/clinical/close-case.ts',
+    at: 'closeCase / &&',
+    becomes: 'false',
+    caughtBy: { 'test/commands/clinical/close-case.unit.test.ts': 'is refused in review' },
+  },
+  {
+    name: 'opened-beside-a-task',
+    fault: 'a case is open again while another task of it is open',
+    file: 'commands/clinical/human-reviews.ts',
+    at: 'endOf / some()',
+    becomes: 'false',
+    caughtBy: { [humanReviews]: 'leaves the case in review while another task is open' },
+  },
+  {
+    name: 'diagnosed-twice',
+    fault: 'a large decision that a crash cut off records diagnoses of the clinician again',
+    file: 'commands/clinical/human-reviews.ts',
+    at: 'endHumanReview / has()',
+    becomes: 'false',
+    caughtBy: { [humanReviews]: 'takes several appends, each within the limit, and ends with the last one' },
   },
 ]

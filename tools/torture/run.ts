@@ -12,6 +12,7 @@ import type { Checked } from './facts.ts'
 import { checkEndings, checkSlots } from './checks/endings.ts'
 import { checkFindings } from './checks/findings.ts'
 import { checkTasks } from './checks/human-review.ts'
+import { checkReviewedCases } from './checks/reviewed-cases.ts'
 import { checkRevisions, checkSameOrder, checkSubscriber } from './checks/log.ts'
 import { checkOutcomes, outcomesOf } from './checks/outcomes.ts'
 import { checkMessages, checkUnknown, receivedMessages } from './checks/messages.ts'
@@ -127,6 +128,7 @@ async function onStage(
     checkSlots(log),
     checkFindings(log),
     checkTasks(log),
+    checkReviewedCases(log),
     checkOutcomes(log),
     checkProviderCalls(log, await providerAt(stage.providerUrl, stage.controlSecret).calls()),
     checkWebhooks(log, received),

@@ -90,10 +90,11 @@ describe('the lesions of an AI review', () => {
     ])
   })
 
-  it('are recorded although the case was closed before the review ended', () => {
-    given(cases, opened, caseFact('CaseClosed'))
-      .when(recordFindings, recording([lesion]))
-      .thenEvents(pair)
+  it('are recorded in a case that was closed meanwhile, or is in review', () => {
+    for (const event of [caseFact('CaseClosed'), caseFact('CaseHumanReviewStarted')])
+      given(cases, opened, event)
+        .when(recordFindings, recording([lesion]))
+        .thenEvents(pair)
   })
 
   it('are refused for a case that does not exist', () => {
@@ -138,6 +139,39 @@ describe('an AI review that another one has replaced', () => {
       [ids.review, 'superseded'],
       [ids.newReview, 'active'],
     ])
+  })
+
+  it('has them superseded in a closed case, too', () => {
+    given(cases, opened, ...pair, caseFact('CaseClosed'))
+      .when(supersedeDiagnoses, command)
+      .thenEvents([superseded])
+  })
+
+  it('does not supersede again what a clinician has superseded, and counts it', () => {
+    const second = foundOf(ids.review, 2)
+    const two = [caseFact('CaseFindingRecorded', second.finding), caseFact('CaseDiagnosisRecorded', second.diagnosis)]
+    const byClinician = caseFact('CaseDiagnosisSuperseded', {
+      ...second.diagnosis,
+      supersededById: ids.task,
+      taskId: ids.task,
+      diagnosisCount: 2,
+    })
+    const share = { lesions: [lesion, { ...lesion, lesionNumber: 2 }], before: 0 }
+    given(cases, opened, ...pair, ...two, byClinician)
+      .when(supersedeDiagnoses, { ...command, share, diagnosisCount: 2 })
+      .thenEvents([caseFact('CaseDiagnosisSuperseded', { ordinal: 2, diagnosisCount: 2 })])
+  })
+
+  it('keeps the diagnoses of clinicians', () => {
+    const confirmed = caseFact('CaseDiagnosisRecorded', {
+      diagnosisId: ids.clinicianDiagnosis,
+      source: 'clinician',
+      taskId: ids.task,
+    })
+    const state = given(cases, opened, ...pair, confirmed)
+      .when(supersedeDiagnoses, command)
+      .thenEvents([superseded])
+    expect(state.status !== 'absent' && [...state.clinicianDiagnoses]).toEqual([ids.clinicianDiagnosis])
   })
 
   it('is refused while its lesions are not recorded', () => {

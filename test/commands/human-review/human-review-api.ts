@@ -15,7 +15,7 @@ const bothScopes = ['human-review:read', 'human-review:write']
 /** Human review of one organisation over HTTP, with a clock that the test moves. */
 export interface HumanReviewApi {
   readonly api: UsersApi
-  /** Below `/v1/human-review`. */
+  /** Below `/v1/human-review`, unless the path begins with `/v1/clinical-api/`. */
   call(method: 'GET' | 'POST' | 'PUT', path: string, headers: Headers, body?: object): Promise<WriteAnswer>
   /** A client without an actor. */
   client(scopes?: readonly string[], orgId?: string | null): Promise<Headers>
@@ -43,7 +43,7 @@ export async function openHumanReviewApi(): Promise<HumanReviewApi> {
   return {
     api,
     async call(method, path, headers, payload) {
-      const options = { method, url: `/v1/human-review${path}`, headers }
+      const options = { method, url: path.startsWith('/v1/clinical-api/') ? path : `/v1/human-review${path}`, headers }
       const answer = await t.app.inject(payload === undefined ? options : { ...options, payload })
       const { statusCode: status, headers: got, body } = answer
       return { status, etag: got['etag'], headers: got, body: JSON.parse(body) as unknown }
@@ -55,7 +55,7 @@ export async function openHumanReviewApi(): Promise<HumanReviewApi> {
       return api.actor(unsigned(context), world.orgId, scopes)
     },
     async givenTask(changes = {}, patient = 'living') {
-      const patientId = randomUUID()
+      const patientId = changes.patientId ?? randomUUID()
       const aiReviewId = changes.aiReviewId ?? randomUUID()
       const taskId = humanReviewTaskId(aiReviewId)
       const registered = { patientId, organisationId: world.orgId, identifiers: [] }

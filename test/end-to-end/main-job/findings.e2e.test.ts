@@ -124,6 +124,7 @@ describe('a completed review', () => {
         id: v5('diagnosis', ids[index] ?? ''),
         finding_id: ids[index],
         source: 'ai',
+        task_id: null,
         status: 'active',
         icd10: at(outcome, 'lesions', index, 'icd10'),
         snomed: at(outcome, 'lesions', index, 'snomed'),

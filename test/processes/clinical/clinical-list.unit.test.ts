@@ -95,6 +95,12 @@ describe('the due steps of a completed AI review', () => {
     ])
   })
 
+  it('are none once clinicians have superseded all its diagnoses, also before another review replaces it', () => {
+    expect(steps(completed, found(1), found(2), replaced(1), replaced(2), superseded)).toEqual([])
+    expect(steps(completed, found(1), found(2), replaced(1), superseded)).toEqual([supersede])
+    expect(steps(completed, found(1), found(2), replaced(1), superseded, replaced(2))).toEqual([])
+  })
+
   it('leave no row of a superseded review', () => {
     const looked = (...given: GivenEvent[]) => rowsInMemory(clinicalProcess.list, recorded(given))['analysed_reviews']
     expect(looked(completed)).toEqual([{ ai_review_id: ids.review, org_id: ids.org, channel_revision: '0' }])

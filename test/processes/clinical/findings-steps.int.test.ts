@@ -176,6 +176,7 @@ it('supersedes the diagnoses after the findings were recorded, once', async () =
     ...of,
     lesionNumber: 1,
     supersededById: ids.newReview,
+    taskId: null,
     ordinal: 1,
     diagnosisCount: 2,
     supersededAt: instant(20),

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { textAt } from '../../../app/demo/api-client.ts'
 import { humanReviewProcess } from '../../../processes/human-review/human-review.process.ts'
 import type { TodoRow } from '../../../processes/runtime/process.ts'
 import { aiReviews } from '../../../streams/ai-review/aggregate.ts'
@@ -92,9 +93,17 @@ async function claimed(): Promise<Story> {
 }
 
 const points: Readonly<
-  Record<string, { readonly given: () => Promise<[Story, TodoRow]>; readonly last: HumanReviewTaskEvent['type'] }>
+  Record<
+    string,
+    {
+      readonly given: () => Promise<[Story, TodoRow]>
+      /** Appends to other streams that come first. */
+      readonly before?: number
+      readonly last: HumanReviewTaskEvent['type']
+    }
+  >
 > = {
-  'opening a task': { given: () => completed(rule({ always: true })), last: 'HumanReviewTaskOpened' },
+  'opening a task': { given: () => completed(rule({ always: true })), before: 1, last: 'HumanReviewTaskOpened' },
   'passing a review': { given: () => completed(rule({ categories: ['none'] })), last: 'HumanReviewNotSelected' },
   'ending a lease': {
     given: async () => {
@@ -130,12 +139,40 @@ const points: Readonly<
 test.each(Object.entries(points))('%s, killed before the append and repeated after it', async (_, point) => {
   const [story, todo] = await point.given()
   const before = (await eventsOf(story).catch(() => [])).length
-  const killed = mortal(world.deps, 0)
+  const killed = mortal(world.deps, point.before ?? 0)
   await expect(whenWorkedOff(humanReviewProcess, todo, killed.deps, world.now())).rejects.toBeInstanceOf(KilledError)
   expect(killed.killedBefore()).toBe(`humanreviewtask: ${point.last}`)
   for (let twice = 0; twice < 2; twice += 1) await whenWorkedOff(humanReviewProcess, todo, world.deps, world.now())
   const after = await eventsOf(story)
   expect(after.map(({ type }) => type).slice(before)).toEqual([point.last])
+})
+
+async function caseOf(story: Story) {
+  const [opened] = await eventsOf(story)
+  return cases.of(world.orgId, textAt(opened?.data, 'caseId'))
+}
+
+async function eventsOfCase(story: Story): Promise<string[]> {
+  const types: string[] = []
+  for await (const { type } of world.otherStore.readStream((await caseOf(story)).stream)) types.push(type)
+  return types
+}
+
+test('starting the review of a case, killed before the append and repeated after it', async () => {
+  const [story, todo] = await completed(rule({ always: true }))
+  const killed = mortal(world.deps, 0)
+  await expect(whenWorkedOff(humanReviewProcess, todo, killed.deps, world.now())).rejects.toBeInstanceOf(KilledError)
+  expect(killed.killedBefore()).toBe('case: CaseHumanReviewStarted')
+  for (let twice = 0; twice < 2; twice += 1) await whenWorkedOff(humanReviewProcess, todo, world.deps, world.now())
+  expect(await eventsOfCase(story)).toEqual(['CaseOpened', 'CaseHumanReviewStarted'])
+})
+
+test('a review that no rule selects leaves its case', async () => {
+  const [story, todo] = await completed(rule({ categories: ['none'] }))
+  const killed = mortal(world.deps, 9)
+  await whenWorkedOff(humanReviewProcess, todo, killed.deps, world.now())
+  expect(killed.done).toEqual(['humanreviewtask: HumanReviewNotSelected'])
+  expect((await eventsOf(story)).map(({ type }) => type)).toEqual(['HumanReviewNotSelected'])
 })
 
 test('F5, F6: a task has what selected it, the assessment of its case and product, and the lesions of the AI', async () => {

@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { humanReviewProcess } from '../../../processes/human-review/human-review.process.ts'
+import { cases } from '../../../streams/case/aggregate.ts'
 import { aiReviewChannelStream } from '../../../streams/channels/ai-review.ts'
 import { consentChannelStream } from '../../../streams/channels/consent.ts'
 import { humanReviewPolicies } from '../../../streams/human-review-policy/aggregate.ts'
 import { todosAfter } from '../../support/given-process.ts'
 import { recorded, type GivenEvent } from '../../support/given-projector.ts'
+import { rowsInMemory } from '../../support/rows-in-memory.ts'
 import { reviewPublicFact, consentPublicFact } from '../../streams/channel-facts.ts'
-import { at, ids } from '../../streams/facts.ts'
+import { at, caseFact, ids } from '../../streams/facts.ts'
 import { ownTask, policyFact, rule, taskFact, taskId } from '../../streams/human-review-facts.ts'
 
 const policy = (rules = [rule({ always: true })], revision = 0): GivenEvent => ({
@@ -31,6 +33,9 @@ const opened = ownTask(taskFact('HumanReviewTaskOpened'))
 const claimed = ownTask(taskFact('HumanReviewTaskClaimed'))
 const cancelled = ownTask(taskFact('HumanReviewTaskCancelled'))
 const decided = ownTask(taskFact('HumanReviewTaskDecided'))
+const ofCase = { stream: cases.of(ids.org, ids.case).stream }
+const started = { ...caseFact('CaseHumanReviewStarted'), ...ofCase }
+const concluded = { ...caseFact('CaseHumanReviewEnded'), ...ofCase }
 
 function due(...given: GivenEvent[]): string[] {
   return todosAfter(humanReviewProcess, recorded(given)).map(({ key, step, dueAt }) => {
@@ -95,5 +100,24 @@ describe('F13: the cancellation of a task', () => {
     const confirmed = ownTask(taskFact('HumanReviewConsentConfirmed', { checkedAt: at(63) }))
     expect(due(opened, refused(), confirmed)).toEqual([])
     expect(due(opened, refused(), refused({ occurred_at: at(64) }), confirmed)).toEqual([`withdraw ${at(64)}`])
+  })
+})
+
+describe('F14, F15: the result of a task in its case', () => {
+  it('is due from the end of the task until it is recorded', () => {
+    expect(due(started, opened)).toEqual([])
+    expect(due(started, opened, claimed, decided)).toEqual([`conclude ${at(90)}`])
+    expect(due(started, opened, superseded, cancelled)).toEqual([`conclude ${at(100)}`])
+    expect(due(started, opened, decided, concluded)).toEqual([])
+  })
+
+  it('is not due for a case of another service', () => {
+    expect(due(opened, decided)).toEqual([])
+  })
+
+  it('leaves no row of a task', () => {
+    const rows = (...given: GivenEvent[]) => rowsInMemory(humanReviewProcess.list, recorded(given))['tasks_of_cases']
+    expect(rows(started, opened, decided)).toEqual([{ task_id: taskId, org_id: ids.org }])
+    expect(rows(started, opened, decided, concluded)).toEqual([])
   })
 })

@@ -189,6 +189,7 @@ describe('the cases read model', () => {
       case_id: ids.case,
       finding_id: ids.finding,
       source: 'ai',
+      task_id: null,
       status: 'active',
       icd10: { code: 'D22.9', term: 'Melanocytic naevi, unspecified' },
       snomed: { code: '400010006', term: 'Melanocytic naevus of skin' },
@@ -211,6 +212,32 @@ describe('the cases read model', () => {
     ])
     expect(after['cases']).toMatchObject([
       { case_id: ids.case, opened_at: at(0), updated_at: at(20), stream_revision: '3' },
+    ])
+  })
+
+  it('shows a case in review, and the diagnosis of a clinician beside that of the AI', async () => {
+    const diagnosisOfClinician = {
+      diagnosisId: ids.clinicianDiagnosis,
+      source: 'clinician',
+      taskId: ids.task,
+      category: 'Malignant',
+      recordedAt: at(90),
+    } as const
+    const story = [
+      caseFact('CaseOpened'),
+      caseFact('CaseDiagnosisRecorded'),
+      caseFact('CaseHumanReviewStarted'),
+      caseFact('CaseDiagnosisSuperseded', { supersededById: ids.task, taskId: ids.task, supersededAt: at(90) }),
+      caseFact('CaseDiagnosisRecorded', diagnosisOfClinician),
+      caseFact('CaseHumanReviewEnded'),
+    ].map((event) => ({ ...event, stream: cases.of(ids.org, ids.case).stream }))
+    const during = await rowsAfter(casesProjector, recorded(story.slice(0, 3)))
+    expect(during['cases']).toMatchObject([{ status: 'in_review', updated_at: at(60), stream_revision: '2' }])
+    const after = await rowsAfter(casesProjector, recorded(story))
+    expect(after['cases']).toMatchObject([{ status: 'open', updated_at: at(90), stream_revision: '5' }])
+    expect(after['diagnoses']).toMatchObject([
+      { diagnosis_id: ids.diagnosis, source: 'ai', task_id: null, status: 'superseded', superseded_at: at(90) },
+      { diagnosis_id: ids.clinicianDiagnosis, source: 'clinician', task_id: ids.task, status: 'active' },
     ])
   })
 })

@@ -16,6 +16,7 @@ import { createMockIdentityProvider } from '../../../processes/adapters/mock-ide
 import { usersChannel } from '../../../processes/users/users.channel.ts'
 import { createRelay } from '../../../processes/relay/relay.ts'
 import { readModels } from '../../../projections/registry.ts'
+import { casesProjector } from '../../../projections/clinical/cases.projector.ts'
 import { patientsProjector } from '../../../projections/clinical/patients.projector.ts'
 import { humanReviewProjector } from '../../../projections/human-review/human-review.projector.ts'
 import { notificationsProjector } from '../../../projections/notifications/notifications.projector.ts'
@@ -80,8 +81,16 @@ export interface UsersApi {
 export const bootstrap = { 'x-admin-api-secret': adminSecret }
 export const serviceClient = { SERVICE_CLIENT_ID: randomUUID(), SERVICE_CLIENT_SECRET: 'a-service-client-secret' }
 
-const toldTo = [usersProjector, notificationsProjector, humanReviewProjector, patientsProjector].map(({ name }) => name)
-const served: readonly string[] = ['user-management', 'consent', 'auth', 'notifications', 'human-review']
+const told = [usersProjector, notificationsProjector, humanReviewProjector, patientsProjector, casesProjector]
+const toldTo = told.map(({ name }) => name)
+const served: readonly string[] = [
+  'user-management',
+  'consent',
+  'auth',
+  'notifications',
+  'human-review',
+  'clinical-api',
+]
 
 export async function openUsersApi(
   identityProvider: IdentityProvider = createMockIdentityProvider(),

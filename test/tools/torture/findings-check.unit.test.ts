@@ -20,6 +20,16 @@ test('accepts a finding and a diagnosis per lesion, superseded with its review',
   expect(said([review, 'AiReviewCompleted', { aiReviewId: 'r1', lesions: [] }])).toEqual([])
 })
 
+test('accepts diagnoses of clinicians, and those of the AI that a clinician superseded', () => {
+  const of = { aiReviewId: 'r1', lesionNumber: 1, taskId: 't1' }
+  const added = [ofCase, 'CaseDiagnosisRecorded', { ...of, source: 'clinician' }] as const
+  const corrected = [ofCase, 'CaseDiagnosisSuperseded', of] as const
+  expect(said(completed, ...pair, added)).toEqual([])
+  expect(said(completed, ...pair, corrected, added, superseded)).toEqual([])
+  expect(said(completed, pair[0], added)).toEqual(['not recorded'])
+  expect(said(completed, ...pair, corrected, corrected)).toEqual(['a second CaseDiagnosisSuperseded'])
+})
+
 test('finds a missing one, a second one, one without a lesion, and one superseded alone', () => {
   expect(said(completed, pair[0])).toEqual(['not recorded'])
   expect(said(completed, ...pair, superseded)).toEqual(['not recorded'])

@@ -3,6 +3,7 @@ import { channels, missingOn } from '../checks/channels.ts'
 import { withoutEnd } from '../checks/endings.ts'
 import { withoutFindings } from '../checks/findings.ts'
 import { tasksUnderWay } from '../checks/human-review.ts'
+import { withoutResult } from '../checks/reviewed-cases.ts'
 import { notificationsUnderWay } from '../checks/notifications.ts'
 import { usersUnderWay } from '../checks/users.ts'
 import { deliveriesWithoutOutcome } from '../checks/webhooks.ts'
@@ -24,6 +25,7 @@ export function underWay(log: readonly Fact[]): readonly string[] {
     ...unpublished,
     ...withoutFindings(log),
     ...tasksUnderWay(log),
+    ...withoutResult(log),
     ...usersUnderWay(log),
     ...notificationsUnderWay(log),
     ...workflowsUnderWay(log),

@@ -1,0 +1,112 @@
+import { v5 } from 'uuid'
+import type { CaseEvent } from '../../streams/case/events.ts'
+import type { CaseState, ExistingCase } from '../../streams/case/aggregate.ts'
+import type { HumanReviewTask } from '../../streams/human-review-task/aggregate.ts'
+import type { LesionDecision } from '../../streams/human-review-task/events.ts'
+import { refused, type Decision } from '../handling/decision.ts'
+import { sharesOf, type LesionShare } from './lesion-shares.ts'
+import { supersessionsOf } from './supersede-diagnoses.ts'
+
+export interface StartHumanReview {
+  readonly taskId: string
+  readonly aiReviewId: string
+  readonly now: Date
+}
+
+/**
+ * The case is in review until the task ends. A closed case stays closed, and its task goes on. A case without a stream is
+ * one of another service.
+ */
+export function startHumanReview({ taskId, aiReviewId, now }: StartHumanReview, state: CaseState): Decision<CaseEvent> {
+  if (state.status === 'absent' || state.humanReviews.has(taskId)) return []
+  const caseStatus = state.status === 'closed' ? 'closed' : 'in_review'
+  const data = { caseId: state.caseId, taskId, aiReviewId, caseStatus, startedAt: now.toISOString() } as const
+  return [{ type: 'CaseHumanReviewStarted', data }]
+}
+
+interface ConcludedTask extends Pick<HumanReviewTask, 'taskId' | 'aiReviewId' | 'lesions'> {
+  /** Null if the task was cancelled. */
+  readonly decision: { readonly lesions: readonly LesionDecision[] } | null
+}
+
+/** The decision about each lesion. `confirm` has the codes of the AI. A task without a decision has none. */
+export function decisionShares({ lesions, decision }: ConcludedTask): LesionShare<LesionDecision>[] {
+  const ofAi = new Map(lesions.map((lesion) => [lesion.lesionNumber, lesion]))
+  const decided = (decision?.lesions ?? []).map((lesion) =>
+    lesion.outcome === 'confirm' ? { ...lesion, ...ofAi.get(lesion.lesionNumber) } : lesion,
+  )
+  const shares = sharesOf(decided, ({ icd10, snomed, category }) =>
+    [icd10?.code, icd10?.term, snomed?.code, snomed?.term, category].reduce(
+      (sum, text) => sum + (text?.length ?? 0),
+      0,
+    ),
+  )
+  return shares.length === 0 ? [{ lesions: [], before: 0 }] : shares
+}
+
+/** Whether the lesions of the decision have their findings. The process that records them may be behind. */
+export function hasFindings({ aiReviewId, decision }: ConcludedTask, state: CaseState): boolean {
+  if (state.status === 'absent') return false
+  const analysis = state.analyses.get(aiReviewId)
+  return decision?.lesions.every(({ lesionNumber }) => analysis?.has(lesionNumber) === true) ?? true
+}
+
+export interface EndHumanReview {
+  readonly task: ConcludedTask
+  readonly share: LesionShare<LesionDecision>
+  readonly now: Date
+}
+
+/**
+ * Records a share of the decision: the diagnoses of the clinician, and that those of the AI which it corrects or rejects
+ * are superseded. With the last share the case waits for this task no longer.
+ */
+export function endHumanReview(
+  { task, share, now }: EndHumanReview,
+  state: CaseState,
+): Decision<CaseEvent, 'not-found' | 'conflict'> {
+  if (state.status === 'absent') return refused('not-found')
+  const { taskId, aiReviewId, lesions } = task
+  if (state.humanReviews.get(taskId) !== 'open') return []
+  const refuted = share.lesions.filter(({ outcome }) => outcome !== 'confirm').map(({ lesionNumber }) => lesionNumber)
+  const by = { aiReviewId, diagnosisCount: lesions.length, supersededById: taskId, taskId, now }
+  const superseded = supersessionsOf(by, refuted, state)
+  if (superseded === undefined) return refused('conflict')
+  const recorded = share.lesions
+    .filter(({ outcome }) => outcome !== 'reject')
+    .map((lesion) => diagnosisOf(lesion, task, state, now))
+    .filter(({ data }) => !state.clinicianDiagnoses.has(data.diagnosisId))
+  const isLast = share.before + share.lesions.length === (task.decision?.lesions.length ?? 0)
+  return [...superseded, ...recorded, ...(isLast ? [endOf(task, state, now)] : [])]
+}
+
+const noCode = { code: null, term: null }
+
+function diagnosisOf(
+  { lesionNumber, icd10, snomed, category }: LesionDecision,
+  { taskId, aiReviewId }: ConcludedTask,
+  { caseId }: ExistingCase,
+  now: Date,
+) {
+  const data = {
+    caseId,
+    diagnosisId: v5(String(lesionNumber), taskId),
+    findingId: v5(String(lesionNumber), aiReviewId),
+    source: 'clinician',
+    taskId,
+    aiReviewId,
+    lesionNumber,
+    icd10: icd10 ?? noCode,
+    snomed: snomed ?? noCode,
+    category,
+    recordedAt: now.toISOString(),
+  } as const
+  return { type: 'CaseDiagnosisRecorded', data } as const
+}
+
+function endOf({ taskId, aiReviewId }: ConcludedTask, state: ExistingCase, now: Date): CaseEvent {
+  const isWaiting = [...state.humanReviews].some(([other, review]) => other !== taskId && review === 'open')
+  const caseStatus = state.status === 'closed' ? 'closed' : isWaiting ? 'in_review' : 'open'
+  const data = { caseId: state.caseId, taskId, aiReviewId, caseStatus, endedAt: now.toISOString() } as const
+  return { type: 'CaseHumanReviewEnded', data }
+}

@@ -1,0 +1,223 @@
+import { describe, expect, it } from 'vitest'
+import { v5 } from 'uuid'
+import {
+  decisionShares,
+  endHumanReview,
+  hasFindings,
+  startHumanReview,
+} from '../../../commands/clinical/human-reviews.ts'
+import { cases } from '../../../streams/case/aggregate.ts'
+import type { CaseEvent } from '../../../streams/case/events.ts'
+import { humanReviewTasks, type HumanReviewTask } from '../../../streams/human-review-task/aggregate.ts'
+import type { LesionDecision, ReviewedLesion } from '../../../streams/human-review-task/events.ts'
+import { appendLimitBytes } from '../../../streams/store/appending.ts'
+import { given } from '../../support/given-decider.ts'
+import { at, caseFact, ids } from '../../streams/facts.ts'
+import { taskFact } from '../../streams/human-review-facts.ts'
+
+const opened = caseFact('CaseOpened')
+const started = caseFact('CaseHumanReviewStarted')
+const ended = caseFact('CaseHumanReviewEnded')
+const closed = caseFact('CaseClosed')
+const [icd10, snomed] = [
+  { code: 'C44.9', term: 'Malignant neoplasm of skin' },
+  { code: '372130007', term: 'Malignant tumor of skin' },
+]
+
+/** The finding and the diagnosis of the AI for a lesion of the review. */
+function pairOf(lesionNumber: number): CaseEvent[] {
+  const findingId = v5(String(lesionNumber), ids.review)
+  const found = { findingId, lesionNumber, ordinal: lesionNumber, lesionCount: 2 }
+  const diagnosisId = v5('diagnosis', findingId)
+  return [
+    caseFact('CaseFindingRecorded', found),
+    caseFact('CaseDiagnosisRecorded', { findingId, lesionNumber, diagnosisId }),
+  ]
+}
+
+const found = [opened, ...pairOf(1), ...pairOf(2), started]
+
+/** A decided task whose AI found lesions 1 and 2. */
+function decided(...lesions: LesionDecision[]): HumanReviewTask {
+  const opinion = taskFact('HumanReviewOpinionGiven', { lesions })
+  const { state } = given(
+    humanReviewTasks,
+    taskFact('HumanReviewTaskOpened'),
+    opinion,
+    taskFact('HumanReviewTaskDecided'),
+  )
+  if (state.status === 'absent') throw new Error('the task does not exist')
+  return state
+}
+
+const nothing = { icd10: null, snomed: null, category: null }
+const confirm = (lesionNumber: number): LesionDecision => ({ lesionNumber, outcome: 'confirm', ...nothing })
+const reject = (lesionNumber: number): LesionDecision => ({ lesionNumber, outcome: 'reject', ...nothing })
+const correct = (lesionNumber: number): LesionDecision => ({
+  lesionNumber,
+  outcome: 'correct',
+  icd10,
+  snomed,
+  category: 'MALIGNANT',
+})
+
+function ending(task: HumanReviewTask) {
+  const [share] = decisionShares(task)
+  if (share === undefined) throw new Error('a task has no share')
+  return { task, share, now: new Date(at(90)) }
+}
+
+/** The clinician's diagnosis of a lesion. */
+function added(lesionNumber: number, codes: Partial<ReviewedLesion>): CaseEvent {
+  const { lesions } = taskFact('HumanReviewTaskOpened').data
+  return caseFact('CaseDiagnosisRecorded', {
+    ...lesions.find((lesion) => lesion.lesionNumber === lesionNumber),
+    ...codes,
+    diagnosisId: v5(String(lesionNumber), ids.task),
+    findingId: v5(String(lesionNumber), ids.review),
+    lesionNumber,
+    source: 'clinician',
+    taskId: ids.task,
+    recordedAt: at(90),
+  })
+}
+
+/** The diagnosis of the AI, superseded by the task. */
+function replaced(lesionNumber: number, ordinal: number): CaseEvent {
+  const findingId = v5(String(lesionNumber), ids.review)
+  const diagnosisId = v5('diagnosis', findingId)
+  const by = { supersededById: ids.task, taskId: ids.task, supersededAt: at(90) }
+  return caseFact('CaseDiagnosisSuperseded', {
+    findingId,
+    diagnosisId,
+    lesionNumber,
+    ordinal,
+    diagnosisCount: 2,
+    ...by,
+  })
+}
+
+describe('F15: a case with a new task', () => {
+  const command = { taskId: ids.task, aiReviewId: ids.review, now: new Date(at(60)) }
+
+  it('is in review, once', () => {
+    const state = given(cases, opened).when(startHumanReview, command).thenEvents([started])
+    expect(state).toMatchObject({ status: 'in_review', updatedAt: at(60) })
+    given(cases, opened, started, ended).when(startHumanReview, command).thenNothing()
+  })
+
+  it('stays closed', () => {
+    const state = given(cases, opened, closed)
+      .when(startHumanReview, command)
+      .thenEvents([caseFact('CaseHumanReviewStarted', { caseStatus: 'closed' })])
+    expect(state).toMatchObject({ status: 'closed' })
+  })
+
+  it('of another service has no stream, and gets none', () => {
+    given(cases).when(startHumanReview, command).thenNothing()
+  })
+})
+
+describe('F14: a decision', () => {
+  it('adds the diagnosis of the AI again for a confirmed lesion, and keeps that of the AI', () => {
+    const state = given(cases, ...found)
+      .when(endHumanReview, ending(decided(confirm(1), confirm(2))))
+      .thenEvents([added(1, {}), added(2, {}), ended])
+    expect(state).toMatchObject({ status: 'open', updatedAt: at(90) })
+  })
+
+  it('adds the given codes for a corrected lesion, and supersedes the diagnosis of the AI', () => {
+    const codes = { icd10, snomed, category: 'MALIGNANT' }
+    given(cases, ...found)
+      .when(endHumanReview, ending(decided(correct(1), confirm(2))))
+      .thenEvents([replaced(1, 1), added(1, codes), added(2, {}), ended])
+    const none = { ...codes, snomed: { code: null, term: null } }
+    given(cases, ...found)
+      .when(endHumanReview, ending(decided({ ...correct(1), snomed: null }, confirm(2))))
+      .thenEvents([replaced(1, 1), added(1, none), added(2, {}), ended])
+  })
+
+  it('adds nothing for a rejected lesion, and supersedes the diagnosis of the AI', () => {
+    given(cases, ...found)
+      .when(endHumanReview, ending(decided(reject(1), reject(2))))
+      .thenEvents([replaced(1, 1), replaced(2, 2), ended])
+  })
+
+  it('leaves what another AI review has superseded', () => {
+    const before = caseFact('CaseDiagnosisSuperseded', { diagnosisCount: 2 })
+    given(cases, ...found, before)
+      .when(endHumanReview, ending(decided(reject(1), reject(2))))
+      .thenEvents([replaced(2, 2), ended])
+  })
+
+  it('waits for the findings', () => {
+    const task = decided(reject(1), confirm(2))
+    for (const story of [[], [opened], [opened, ...pairOf(1)]])
+      expect(hasFindings(task, given(cases, ...story).state)).toBe(false)
+    expect(hasFindings(task, given(cases, ...found).state)).toBe(true)
+    given(cases, opened, started).when(endHumanReview, ending(task)).thenRefused('conflict')
+    given(cases).when(endHumanReview, ending(task)).thenRefused('not-found')
+  })
+
+  it('is recorded in a closed case, which stays closed', () => {
+    const ofClosed = caseFact('CaseHumanReviewStarted', { caseStatus: 'closed' })
+    given(cases, ...found.slice(0, -1), closed, ofClosed)
+      .when(endHumanReview, ending(decided(confirm(1), reject(2))))
+      .thenEvents([replaced(2, 1), added(1, {}), caseFact('CaseHumanReviewEnded', { caseStatus: 'closed' })])
+  })
+})
+
+describe('F15: the end of a task', () => {
+  const { state } = given(humanReviewTasks, taskFact('HumanReviewTaskOpened'), taskFact('HumanReviewTaskCancelled'))
+  if (state.status === 'absent') throw new Error('the task does not exist')
+  const command = ending(state)
+
+  it('makes the case open, without a diagnosis if the task was cancelled', () => {
+    given(cases, opened, started).when(endHumanReview, command).thenEvents([ended])
+    given(cases, opened).when(endHumanReview, command).thenNothing()
+  })
+
+  it('leaves the case in review while another task is open', () => {
+    const other = caseFact('CaseHumanReviewStarted', { taskId: ids.event, aiReviewId: ids.newReview })
+    const after = given(cases, opened, started, other)
+      .when(endHumanReview, command)
+      .thenEvents([caseFact('CaseHumanReviewEnded', { caseStatus: 'in_review' })])
+    expect(after).toMatchObject({ status: 'in_review' })
+  })
+})
+
+describe('a decision about many lesions', () => {
+  const long = '\u0001'.repeat(255)
+  const numbers = Array.from({ length: 250 }, (_, index) => index + 1)
+  const task: HumanReviewTask = {
+    ...decided(confirm(1), confirm(2)),
+    lesions: numbers.map((lesionNumber) => ({ lesionNumber, icd10, snomed, category: 'MALIGNANT' })),
+    decision: {
+      ...taskFact('HumanReviewOpinionGiven').data,
+      lesions: numbers.map((lesionNumber) => ({
+        ...correct(lesionNumber),
+        icd10: { code: long, term: long },
+        category: long,
+      })),
+    },
+  }
+
+  it('takes several appends, each within the limit, and ends with the last one', () => {
+    const shares = decisionShares(task)
+    expect(shares.length).toBeGreaterThan(2)
+    expect(shares.flatMap(({ lesions }) => lesions.map(({ lesionNumber }) => lesionNumber))).toEqual(numbers)
+    let { state } = given(cases, opened, ...numbers.flatMap(pairOf), started)
+    const ordinals: number[] = []
+    for (const share of shares) {
+      const events = endHumanReview({ task, share, now: new Date(at(90)) }, state)
+      if ('refused' in events) throw new Error(events.refused)
+      expect(Buffer.byteLength(JSON.stringify(events))).toBeLessThan(appendLimitBytes * 0.8)
+      expect(events.some(({ type }) => type === 'CaseHumanReviewEnded')).toBe(share === shares.at(-1))
+      for (const { type, data } of events) if (type === 'CaseDiagnosisSuperseded') ordinals.push(data.ordinal)
+      state = events.reduce(cases.evolve, state)
+      expect(endHumanReview({ task, share, now: new Date(at(90)) }, state)).toEqual([])
+    }
+    expect(ordinals).toEqual(numbers)
+    expect(state).toMatchObject({ status: 'open' })
+  })
+})

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import { checkReviewedCases, withoutResult } from '../../../tools/torture/checks/reviewed-cases.ts'
+import { streamOf, toldLog, type Told } from '../../../tools/torture/told-log.ts'
+
+const task = (type: string, data = {}): Told => [streamOf('humanreviewtask', 't1'), type, { taskId: 't1', ...data }]
+const ofCase = (type: string, data = {}): Told => [streamOf('case', 'c1'), type, { taskId: 't1', ...data }]
+
+const started = ofCase('CaseHumanReviewStarted')
+const ended = ofCase('CaseHumanReviewEnded')
+const opened = task('HumanReviewTaskOpened')
+const lesions = ['confirm', 'correct', 'reject'].map((outcome, index) => ({ lesionNumber: index + 1, outcome }))
+const decided = [task('HumanReviewOpinionGiven', { lesions }), task('HumanReviewTaskDecided', { opinion: 1 })]
+const added = (lesionNumber: number) => ofCase('CaseDiagnosisRecorded', { lesionNumber, source: 'clinician' })
+const replaced = (lesionNumber: number) => ofCase('CaseDiagnosisSuperseded', { lesionNumber })
+const results = [replaced(2), replaced(3), added(1), added(2)]
+
+const what = (...log: readonly Told[]) => checkReviewedCases(toldLog(...log)).findings.map((finding) => finding.what)
+
+test('accepts the results of decided and cancelled tasks', () => {
+  expect(what(started, opened, ...decided, ...results, ended)).toEqual([])
+  expect(what(started, opened, task('HumanReviewTaskCancelled'), ended)).toEqual([])
+  expect(what(started, opened)).toEqual([])
+  // Another AI review superseded the diagnoses first.
+  expect(what(started, opened, ...decided, added(1), added(2), ended)).toEqual([])
+})
+
+test('finds a missing result, a second one, a wrong one, and a task that its case does not know', () => {
+  const missing = 'no result of a task in its case'
+  expect(what(started, opened, ...decided, added(1), ended)).toEqual([missing])
+  expect(what(started, opened, ...decided, ...results)).toEqual([missing])
+  expect(what(started, opened, ...decided, ...results, added(1), ended)).toEqual([
+    'a second CaseDiagnosisRecorded of a task',
+  ])
+  expect(what(started, opened, ...decided, added(1), ended, added(2))).toEqual(['a result after the end of a review'])
+  expect(what(started, opened, ...decided, ...results, added(3), ended)).toEqual([
+    'CaseDiagnosisRecorded that nobody decided',
+  ])
+  expect(what(started, opened, ...decided, ...results, replaced(1), ended)).toEqual([
+    'CaseDiagnosisSuperseded that nobody decided',
+  ])
+  expect(what(opened, started)).toEqual(['a task that its case does not know'])
+})
+
+test('a run with missing results is not finished', () => {
+  expect(withoutResult(toldLog(started, opened, ...decided, added(1)))).toEqual([
+    't1 CaseHumanReviewEnded',
+    't1 CaseDiagnosisRecorded 2',
+  ])
+})
