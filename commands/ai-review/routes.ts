@@ -1,4 +1,3 @@
-import { v7 } from 'uuid'
 import { isOver, pollAfterSeconds } from '../../contracts/ai-review/record.ts'
 import { problem, requireValid } from '../../platform/http/problems.ts'
 import { latest, requireMatch } from '../../platform/http/replies.ts'
@@ -12,6 +11,7 @@ import { commandRoute } from '../handling/command-route.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { longPoll } from '../handling/long-poll.ts'
 import { CancelAiReviewReply, SupersedeAiReviewBody, SupersedeAiReviewReply } from './bodies.ts'
+import { claimWithinBudget } from './count-review.ts'
 import { createAiReviewRoute } from './create-routes.ts'
 import { completeClaim } from './claim-slot.ts'
 import { cancelReview, isSameRequest } from './cancel-review.ts'
@@ -65,7 +65,7 @@ export function aiReviewWriteRoutes(app: ServiceApp, deps: CommandDependencies):
     takesWait: true,
     reply: accepted(SupersedeAiReviewReply, ({ aiReviewId }) => `/ai-reviews/${aiReviewId}`),
     readBy: [aiReviewsProjector],
-    problems: ['ai-review-already-superseded', 'case-closed'],
+    problems: ['ai-review-already-superseded', 'budget-exceeded', 'case-closed'],
     handle: async ({
       tenant,
       params: { id: supersededAiReviewId },
@@ -84,7 +84,7 @@ export function aiReviewWriteRoutes(app: ServiceApp, deps: CommandDependencies):
       // The patient's key seals the addresses. A review without a patient gets one when it starts.
       if (patientId === null) throw problem('conflict')
       const command: SupersedeSlot = {
-        aiReviewId: v7(),
+        aiReviewId: keyed.idOf(`review after ${supersededAiReviewId}`),
         caseId,
         productId,
         orgId: tenant,
@@ -103,11 +103,18 @@ export function aiReviewWriteRoutes(app: ServiceApp, deps: CommandDependencies):
         await refuseClosedCase(deps, tenant, caseId)
       }
 
-      const beforeClaim = async () => {
-        requireMatch(request, (await store.load(target)).revision)
-        await completeClaim(deps, command, context)
-      }
-      const done = await run(slot, (state) => supersedeSlot(command, state), beforeClaim)
+      const done = await claimWithinBudget(
+        deps,
+        command,
+        context,
+        (state) => supersedeSlot(command, state),
+        (decide, countFirst) =>
+          run(slot, decide, async (revision) => {
+            requireMatch(request, (await store.load(target)).revision)
+            await completeClaim(deps, command, context)
+            await countFirst(revision)
+          }),
+      )
       if (done.state.status === 'free') throw problem('internal-error')
       const { holder } = done.state
       const aiReviewId = keyedOutcomeOf(command, done.state)?.aiReviewId ?? holder.aiReviewId

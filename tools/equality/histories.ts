@@ -18,6 +18,7 @@ import {
 } from './clinical-acts.ts'
 import { recordFindings, supersedeDiagnoses } from './finding-acts.ts'
 import { receiveForeignEvent } from './foreign-acts.ts'
+import { guardReview } from './guard-acts.ts'
 import { declareImage, receiveImage } from './image-acts.ts'
 import { sendNotification } from './notification-acts.ts'
 import { publishEvent } from './public-acts.ts'
@@ -51,6 +52,7 @@ const acts = {
   recover,
   takeSlot,
   advanceReview,
+  guardReview,
   recordFindings,
   supersedeDiagnoses,
   declareImage,
