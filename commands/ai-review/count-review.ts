@@ -1,4 +1,4 @@
-import { v7 } from 'uuid'
+import { v5 } from 'uuid'
 import { Problem } from '../../platform/http/problems.ts'
 import { secondsUntil } from '../../platform/http/replies.ts'
 import type { StreamRevision } from '../../platform/kit/positions.ts'
@@ -69,6 +69,7 @@ export async function claimWithinBudget<
   if (budget === undefined) return run(decide, async () => undefined)
   const { orgId, aiReviewId, caseId, productId, now } = claim
   const day = aiReviewBudgets.of(orgId, budgetDay(now))
+  const part = (name: string) => ({ ...context, commandId: v5(name, context.commandId) })
   let claims = false
   let isCounted = false
   const noted: SlotDecision<Name> = (state) => {
@@ -85,7 +86,7 @@ export async function claimWithinBudget<
       return isRefusal(decision) ? { ...decision, details: { retryAfterSeconds } } : decision
     }
     try {
-      const { events } = await execute(deps.store, day, answered, { ...context, commandId: v7() })
+      const { events } = await execute(deps.store, day, answered, part('count'))
       isCounted ||= events.length > 0
     } catch (error) {
       if (!isOverBudget(error)) throw error
@@ -96,7 +97,7 @@ export async function claimWithinBudget<
   }
   const giveBack = async () => {
     if (!isCounted || (await wasClaimed(deps.store, claim))) return
-    await execute(deps.store, day, (state) => returnCount({ aiReviewId, now }, state), { ...context, commandId: v7() })
+    await execute(deps.store, day, (state) => returnCount({ aiReviewId, now }, state), part('return count'))
   }
   try {
     const done = await run(noted, countFirst)
