@@ -12,6 +12,7 @@ import type { EventStore } from '../../streams/store/event-store.ts'
 import { isRefusal, refused, type Decision } from '../handling/decision.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { execute } from '../handling/execute.ts'
+import type { KeyedLock } from '../handling/keyed-lock.ts'
 
 export interface CountReview {
   readonly aiReviewId: string
@@ -42,6 +43,11 @@ export function returnCount(
   return [{ type: 'AiReviewCountReturned', data: { aiReviewId, returnedAt: now.toISOString() } }]
 }
 
+/** `inTurn` is one lock for all claims of the process. */
+export interface BudgetDependencies extends CommandDependencies {
+  readonly inTurn: KeyedLock
+}
+
 interface Claim extends Pick<CountReview, 'aiReviewId' | 'caseId' | 'productId' | 'now'> {
   readonly orgId: TenantId
 }
@@ -59,12 +65,13 @@ export async function claimWithinBudget<
   Result extends { readonly events: readonly AiReviewSlotEvent[] },
   Name extends string,
 >(
-  deps: Pick<CommandDependencies, 'store' | 'configuration'>,
+  deps: BudgetDependencies,
   claim: Claim,
   context: CommandContext,
   decide: SlotDecision<Name>,
   run: (decide: SlotDecision<Name>, countFirst: CountFirst) => Promise<Result>,
 ): Promise<Result> {
+  const { inTurn } = deps
   const { aiReviewDailyBudgetPerOrg: budget } = deps.configuration
   if (budget === undefined) return run(decide, async () => undefined)
   const { orgId, aiReviewId, caseId, productId, now } = claim
@@ -86,7 +93,8 @@ export async function claimWithinBudget<
       return isRefusal(decision) ? { ...decision, details: { retryAfterSeconds } } : decision
     }
     try {
-      const { events } = await execute(deps.store, day, answered, part('count'))
+      // Requests of one organisation append to one stream. In turn they lose no race within this process.
+      const { events } = await inTurn(day.stream, () => execute(deps.store, day, answered, part('count')))
       isCounted ||= events.length > 0
     } catch (error) {
       if (!isOverBudget(error)) throw error

@@ -16,14 +16,14 @@ import { longPoll } from '../handling/long-poll.ts'
 import { onceByKey } from '../handling/once-by-key.ts'
 import { CreateAiReviewBody, CreateAiReviewReply } from './bodies.ts'
 import { claimSlot, completeClaim } from './claim-slot.ts'
-import { claimWithinBudget } from './count-review.ts'
+import { claimWithinBudget, type BudgetDependencies } from './count-review.ts'
 import { imageErrors, imageRules, toReviewImages } from './image-addresses.ts'
 import { hasEnded } from './next-call.ts'
 import { openSlotHolder, openingOf } from './open-slot-holder.ts'
 import { keyedOutcomeOf } from './supersede-review.ts'
 
 /** Specification 4.5: a review at the request of a client. It publishes no `ai_review.requested`. */
-export function createAiReviewRoute(app: ServiceApp, deps: CommandDependencies): void {
+export function createAiReviewRoute(app: ServiceApp, deps: BudgetDependencies): void {
   const { store } = deps
   const rules = imageRules(deps)
 

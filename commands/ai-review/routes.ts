@@ -9,6 +9,7 @@ import { refuseClosedCase } from '../clinical/require-open-case.ts'
 import { accepted, changed } from '../handling/command-replies.ts'
 import { commandRoute } from '../handling/command-route.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
+import { createKeyedLock } from '../handling/keyed-lock.ts'
 import { longPoll } from '../handling/long-poll.ts'
 import { CancelAiReviewReply, SupersedeAiReviewBody, SupersedeAiReviewReply } from './bodies.ts'
 import { claimWithinBudget } from './count-review.ts'
@@ -21,7 +22,8 @@ import { openSlotHolder, openingOf } from './open-slot-holder.ts'
 import { successorOf } from './slot-holder.ts'
 import { keyedOutcomeOf, supersedeSlot, type SupersedeSlot } from './supersede-review.ts'
 
-export function aiReviewWriteRoutes(app: ServiceApp, deps: CommandDependencies): void {
+export function aiReviewWriteRoutes(app: ServiceApp, given: CommandDependencies): void {
+  const deps = { ...given, inTurn: createKeyedLock() }
   const { store } = deps
   const rules = imageRules(deps)
 

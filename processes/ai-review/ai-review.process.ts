@@ -1,5 +1,6 @@
 import { defineTable, type RowChange } from '../../projections/runtime/projector.ts'
 import { insertRow, patchRow, removeRow, upsertRow } from '../../projections/runtime/row-changes.ts'
+import { parseOwnedStream } from '../../streams/aggregate.ts'
 import type { AiReviewEvent } from '../../streams/ai-review/events.ts'
 import { budgetDay } from '../../streams/ai-review-budget/aggregate.ts'
 import type { AiReviewBudgetEvent } from '../../streams/ai-review-budget/events.ts'
@@ -134,10 +135,14 @@ export const aiReviewProcess = defineProcess<
       const due = { at, existing: 'replace', payload: { caseId, productId, day } } as const
       return [
         ...(isClaimed ? [] : [todo.schedule('return-count', aiReviewId, due)]),
-        ...(budgetLeft === 0 ? [upsertRow(usedUpBudgets, { day, orgId: todo.orgId })] : []),
+        // The operator may have raised the budget since.
+        (budgetLeft === 0 ? upsertRow : removeRow)(usedUpBudgets, { day, orgId: todo.orgId }),
       ]
     },
-    AiReviewCountReturned: ({ data }, todo) => [todo.clear(data.aiReviewId, 'return-count')],
+    AiReviewCountReturned: ({ data, stream }, todo) => [
+      todo.clear(data.aiReviewId, 'return-count'),
+      removeRow(usedUpBudgets, { day: parseOwnedStream(stream).id, orgId: todo.orgId }),
+    ],
     AiReviewPlaceAwaited: ({ data: { aiReviewId, awaitedAt } }, todo) => [
       upsertRow(reviewPlaces, { aiReviewId, orgId: todo.orgId, isWaiting: true }),
       dueAgain(aiReviewId, new Date(Date.parse(awaitedAt) + parkedMs).toISOString(), todo),

@@ -96,6 +96,10 @@ describe('the count of a request', () => {
     const rows = (...events: GivenEvent[]) =>
       rowsInMemory(aiReviewProcess.list, recorded(events))['used_up_budgets'] ?? []
     expect(rows(counted)).toEqual([])
-    expect(rows(last, last)).toEqual([expect.objectContaining({ day: '2026-03-01', org_id: ids.org })])
+    const noted = [expect.objectContaining({ day: '2026-03-01', org_id: ids.org })]
+    expect(rows(last, last)).toEqual(noted)
+    expect(rows(last, count(budgetFact('AiReviewCountReturned', { returnedAt: at(86_400) })))).toEqual([])
+    // The budget was raised.
+    expect(rows(last, counted)).toEqual([])
   })
 })
