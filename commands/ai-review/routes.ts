@@ -13,7 +13,7 @@ import { createKeyedLock } from '../handling/keyed-lock.ts'
 import { longPoll } from '../handling/long-poll.ts'
 import { CancelAiReviewReply, SupersedeAiReviewBody, SupersedeAiReviewReply } from './bodies.ts'
 import { claimWithinBudget } from './count-review.ts'
-import { createAiReviewRoute } from './create-routes.ts'
+import { createRoute } from './create-route.ts'
 import { completeClaim } from './claim-slot.ts'
 import { cancelReview, isSameRequest } from './cancel-review.ts'
 import { imageErrors, imageRules, toReviewImages } from './image-addresses.ts'
@@ -27,7 +27,7 @@ export function aiReviewWriteRoutes(app: ServiceApp, given: CommandDependencies)
   const { store } = deps
   const rules = imageRules(deps)
 
-  createAiReviewRoute(app, deps)
+  createRoute(app, deps)
 
   commandRoute(app, deps, {
     method: 'POST',
