@@ -50,7 +50,8 @@ export function createReviewSupersession(calls: ServiceCalls, baseUrl: string): 
       if (code === 'ai-review-already-superseded') return { kind: 'done-by-another' }
       if (code === 'budget-exceeded') return { kind: 'over-budget' }
       const isRefused = status >= 400 && status < 500 && status !== 409 && !passing.includes(status)
-      return isRefused ? { kind: 'refused', status } : { kind: 'unavailable', status }
+      // A closed case stays closed, so a later try would get the same answer.
+      return isRefused || code === 'case-closed' ? { kind: 'refused', status } : { kind: 'unavailable', status }
     },
   }
 }
