@@ -4,6 +4,7 @@ import { createClientKeys } from '../commands/auth/client-keys.ts'
 import { followTokenEndings } from '../contracts/auth/token-endings.ts'
 import { followErasures } from '../contracts/users/erasures.ts'
 import type { IdentityProvider } from '../contracts/users/identity-provider.ts'
+import { hasReviewLimits } from '../processes/ai-review/held-back.ts'
 import { processes } from '../processes/registry.ts'
 import { notifyWorkers } from '../processes/runtime/wake-ups.ts'
 import { readModels } from '../projections/registry.ts'
@@ -172,6 +173,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     provider: processor?.provider,
     runsProcessor,
     areStepsWaiting,
+    aiReviewGuards: runsProcessor && hasReviewLimits(configuration) ? { logger, now } : undefined,
   })
 
   if (processor !== undefined) for (const check of reachabilityChecks(processor.senders, now)) health.register(check)

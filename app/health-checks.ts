@@ -1,5 +1,6 @@
 import type { FollowedTokenEndings } from '../contracts/auth/token-endings.ts'
 import type { Provider } from '../processes/adapters/provider.ts'
+import { heldBackReviews } from '../processes/ai-review/held-back.ts'
 import { discardedOfLastDay } from '../processes/notifications/discarded-events.ts'
 import { recentRejections, retainedDays } from './rejected-events.ts'
 import { overdueAccountSteps } from '../processes/users/overdue-steps.ts'
@@ -11,6 +12,7 @@ import type { EventStore } from '../streams/store/event-store.ts'
 import type { Pool } from '../platform/database/database.ts'
 import type { Profile } from '../platform/configuration/profile-rules.ts'
 import type { Health, HealthCheck } from '../platform/observability/health.ts'
+import type { Logger } from '../platform/observability/logging.ts'
 
 interface Watched {
   /** Undefined if no API runs. */
@@ -28,6 +30,8 @@ interface Watched {
   readonly provider: Pick<Provider, 'server'> | undefined
   /** True if the processor runs, which brings accounts in line with the users, and makes notifications. */
   readonly runsProcessor: boolean
+  /** The limits of AI reviews, if the processor runs and an organisation has any. */
+  readonly aiReviewGuards: { readonly logger: Logger; readonly now: () => Date } | undefined
 }
 
 /**
@@ -37,7 +41,19 @@ interface Watched {
  */
 export function addHealthChecks(
   health: Health,
-  { endings, pool, store, runner, served, areStepsWaiting, relays, foreignChannels, provider, runsProcessor }: Watched,
+  {
+    endings,
+    pool,
+    store,
+    runner,
+    served,
+    areStepsWaiting,
+    relays,
+    foreignChannels,
+    provider,
+    runsProcessor,
+    aiReviewGuards,
+  }: Watched,
 ): void {
   let hasCaughtUp = runner === undefined && served.length === 0
   health.register({
@@ -108,6 +124,7 @@ export function addHealthChecks(
   })
   if (foreignChannels.length > 0) health.register(foreignChannelsCheck(foreignChannels, pool))
   if (provider !== undefined) health.register(providerCheck(provider, health.profile))
+  if (aiReviewGuards !== undefined) health.register(aiReviewGuardsCheck(pool, aiReviewGuards))
   if (runsProcessor) {
     health.register({
       name: 'identity_provider',
@@ -135,6 +152,22 @@ export function addHealthChecks(
       return { status: 'failing', detail: `blocked: ${blocked.map(({ channel }) => channel).join(', ')}` }
     },
   })
+}
+
+/** A limit that holds reviews back is no failure. Each change is logged. */
+function aiReviewGuardsCheck(pool: Pool, { logger, now }: NonNullable<Watched['aiReviewGuards']>): HealthCheck {
+  let logged: string | null = null
+  return {
+    name: 'ai_review_guards',
+    gatesReadiness: false,
+    run: async () => {
+      const heldBack = await heldBackReviews(pool, now())
+      if (heldBack !== logged)
+        logger.warn({ reason: heldBack ?? 'nothing' }, 'the limits of AI reviews hold back other reviews than before')
+      logged = heldBack
+      return heldBack === null ? { status: 'ok' } : { status: 'warning', detail: heldBack }
+    },
+  }
 }
 
 /** A rejected event is a fault of its sender, so it warns for some days. */

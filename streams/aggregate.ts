@@ -14,6 +14,8 @@ interface Definition<State, Events extends Definitions, Key extends readonly str
   readonly initialState: NoInfer<State>
   /** Pure. */
   readonly evolve: (state: State, event: EventOf<Events>) => State
+  /** The type of event that contains the whole state, if there is one: see `Fold`. */
+  readonly wholeState?: keyof Events & string
 }
 
 /** An aggregate: its streams, its events and the state that follows from them. It is also its entry in the catalogue. */

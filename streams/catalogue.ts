@@ -1,5 +1,7 @@
 import { aiReviews } from './ai-review/aggregate.ts'
 import { aiReviewAccesses } from './ai-review-access/aggregate.ts'
+import { aiReviewBudgets } from './ai-review-budget/aggregate.ts'
+import { aiReviewPlaces } from './ai-review-places/aggregate.ts'
 import { aiReviewSlots } from './ai-review-slot/aggregate.ts'
 import { assessments } from './assessment/aggregate.ts'
 import { cases } from './case/aggregate.ts'
@@ -35,6 +37,8 @@ import { workflowInstances } from './workflow-instance/aggregate.ts'
 export const catalogue = createCatalogue([
   aiReviews,
   aiReviewAccesses,
+  aiReviewBudgets,
+  aiReviewPlaces,
   aiReviewSlots,
   assessments,
   cases,

@@ -2,7 +2,7 @@
 const mostCopied = 256
 
 /**
- * An append-only map for the state of a fold. Each addition returns a new map, as folds need it. Its cost does not
+ * A map for the state of a fold, without removal. Each addition returns a new map, as folds need it. Its cost does not
  * depend on the number of entries. Whole copies would make the load of a stream quadratic in its length.
  */
 export class GrowingMap<Value> {
@@ -13,7 +13,7 @@ export class GrowingMap<Value> {
     this.#parts = parts
   }
 
-  /** @param key a key that the map does not have yet */
+  /** Of several values of one key, `get` returns the last one. The iterator returns all of them. */
   with(key: string, value: Value): GrowingMap<Value> {
     const last = this.#parts.at(-1)
     if (last === undefined || last.size >= mostCopied) return new GrowingMap([...this.#parts, new Map([[key, value]])])
@@ -25,7 +25,7 @@ export class GrowingMap<Value> {
   }
 
   get(key: string): Value | undefined {
-    return this.#parts.find((part) => part.has(key))?.get(key)
+    return this.#parts.findLast((part) => part.has(key))?.get(key)
   }
 
   *[Symbol.iterator](): Generator<[string, Value]> {

@@ -1,4 +1,4 @@
-import { v5, v7 } from 'uuid'
+import { v5 } from 'uuid'
 import { isOver, pollAfterSeconds } from '../../contracts/ai-review/record.ts'
 import { invalidMember, problem, requireValid } from '../../platform/http/problems.ts'
 import { latest } from '../../platform/http/replies.ts'
@@ -16,13 +16,14 @@ import { longPoll } from '../handling/long-poll.ts'
 import { onceByKey } from '../handling/once-by-key.ts'
 import { CreateAiReviewBody, CreateAiReviewReply } from './bodies.ts'
 import { claimSlot, completeClaim } from './claim-slot.ts'
+import { claimWithinBudget, type BudgetDependencies } from './count-review.ts'
 import { imageErrors, imageRules, toReviewImages } from './image-addresses.ts'
 import { hasEnded } from './next-call.ts'
 import { openSlotHolder, openingOf } from './open-slot-holder.ts'
 import { keyedOutcomeOf } from './supersede-review.ts'
 
 /** Specification 4.5: a review at the request of a client. It publishes no `ai_review.requested`. */
-export function createRoute(app: ServiceApp, deps: CommandDependencies): void {
+export function createRoute(app: ServiceApp, deps: BudgetDependencies): void {
   const { store } = deps
   const rules = imageRules(deps)
 
@@ -42,7 +43,7 @@ export function createRoute(app: ServiceApp, deps: CommandDependencies): void {
     takesWait: true,
     reply: acceptedOrFound(CreateAiReviewReply, ({ aiReviewId }) => `/ai-reviews/${aiReviewId}`),
     readBy: [aiReviewsProjector],
-    problems: ['case-closed', 'case-not-found', 'product-required'],
+    problems: ['budget-exceeded', 'case-closed', 'case-not-found', 'product-required'],
     handle: async ({ tenant, caller, body, keyed, now, context, run, reply }) => {
       const { caseId, productId = caller.productId } = body
       if (productId === null) throw problem('product-required')
@@ -50,7 +51,8 @@ export function createRoute(app: ServiceApp, deps: CommandDependencies): void {
       if (body.patientId !== undefined && body.patientId !== patientId)
         throw invalidMember('/patientId', 'is not the patient of the case', 'other-patient')
       const command = {
-        aiReviewId: v7(),
+        // A repeat after a crash has the same id, so its review counts once in the budget of the day.
+        aiReviewId: keyed.idOf(`review of ${caseId} and ${productId}`),
         caseId,
         productId,
         orgId: tenant,
@@ -72,10 +74,16 @@ export function createRoute(app: ServiceApp, deps: CommandDependencies): void {
 
       const owner = { orgId: tenant, ownerId: v5(productId, caseId), ownerStream: slot.stream, hasHappened: isRepeat }
       const done = await onceByKey(deps, keyed, owner, context, () =>
-        run(
-          slot,
+        claimWithinBudget(
+          deps,
+          command,
+          context,
           (state) => claimSlot(command, state),
-          () => completeClaim(deps, command, context),
+          (decide, countFirst) =>
+            run(slot, decide, async (revision) => {
+              await completeClaim(deps, command, context)
+              await countFirst(revision)
+            }),
         ),
       )
       if (done.state.status === 'free') throw problem('internal-error')

@@ -1,4 +1,3 @@
-import { v7 } from 'uuid'
 import { isOver, pollAfterSeconds } from '../../contracts/ai-review/record.ts'
 import { problem, requireValid } from '../../platform/http/problems.ts'
 import { latest, requireMatch } from '../../platform/http/replies.ts'
@@ -10,8 +9,10 @@ import { refuseClosedCase } from '../clinical/require-open-case.ts'
 import { accepted, changed } from '../handling/command-replies.ts'
 import { commandRoute } from '../handling/command-route.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
+import { createKeyedLock } from '../handling/keyed-lock.ts'
 import { longPoll } from '../handling/long-poll.ts'
 import { CancelAiReviewReply, SupersedeAiReviewBody, SupersedeAiReviewReply } from './bodies.ts'
+import { claimWithinBudget } from './count-review.ts'
 import { createRoute } from './create-route.ts'
 import { completeClaim } from './claim-slot.ts'
 import { cancelReview, isSameRequest } from './cancel-review.ts'
@@ -21,7 +22,8 @@ import { openSlotHolder, openingOf } from './open-slot-holder.ts'
 import { successorOf } from './slot-holder.ts'
 import { keyedOutcomeOf, supersedeSlot, type SupersedeSlot } from './supersede-review.ts'
 
-export function aiReviewWriteRoutes(app: ServiceApp, deps: CommandDependencies): void {
+export function aiReviewWriteRoutes(app: ServiceApp, given: CommandDependencies): void {
+  const deps = { ...given, inTurn: createKeyedLock() }
   const { store } = deps
   const rules = imageRules(deps)
 
@@ -65,7 +67,7 @@ export function aiReviewWriteRoutes(app: ServiceApp, deps: CommandDependencies):
     takesWait: true,
     reply: accepted(SupersedeAiReviewReply, ({ aiReviewId }) => `/ai-reviews/${aiReviewId}`),
     readBy: [aiReviewsProjector],
-    problems: ['ai-review-already-superseded', 'case-closed'],
+    problems: ['ai-review-already-superseded', 'budget-exceeded', 'case-closed'],
     handle: async ({
       tenant,
       params: { id: supersededAiReviewId },
@@ -84,7 +86,7 @@ export function aiReviewWriteRoutes(app: ServiceApp, deps: CommandDependencies):
       // The patient's key seals the addresses. A review without a patient gets one when it starts.
       if (patientId === null) throw problem('conflict')
       const command: SupersedeSlot = {
-        aiReviewId: v7(),
+        aiReviewId: keyed.idOf(`review after ${supersededAiReviewId}`),
         caseId,
         productId,
         orgId: tenant,
@@ -103,11 +105,18 @@ export function aiReviewWriteRoutes(app: ServiceApp, deps: CommandDependencies):
         await refuseClosedCase(deps, tenant, caseId)
       }
 
-      const beforeClaim = async () => {
-        requireMatch(request, (await store.load(target)).revision)
-        await completeClaim(deps, command, context)
-      }
-      const done = await run(slot, (state) => supersedeSlot(command, state), beforeClaim)
+      const done = await claimWithinBudget(
+        deps,
+        command,
+        context,
+        (state) => supersedeSlot(command, state),
+        (decide, countFirst) =>
+          run(slot, decide, async (revision) => {
+            requireMatch(request, (await store.load(target)).revision)
+            await completeClaim(deps, command, context)
+            await countFirst(revision)
+          }),
+      )
       if (done.state.status === 'free') throw problem('internal-error')
       const { holder } = done.state
       const aiReviewId = keyedOutcomeOf(command, done.state)?.aiReviewId ?? holder.aiReviewId

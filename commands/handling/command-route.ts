@@ -83,7 +83,7 @@ interface Command<Params, Body, Name extends string, Kind extends Tenancy = 'req
   readonly run: <State, Event extends DomainEvent>(
     target: CommandTarget<State, Event>,
     decide: (state: State) => Decision<Event, Name>,
-    beforeAppend?: () => Promise<void>,
+    beforeAppend?: (revision: StreamRevision) => Promise<void>,
   ) => Promise<Executed<State, Event>>
   /** For functions that call `execute` themselves. */
   readonly answering: <Event extends DomainEvent>(decision: Decision<Event, Name>) => AnsweredDecision<Event>
@@ -182,7 +182,7 @@ export function commandRoute<
             context,
             async (revision) => {
               if (ifMatch === 'stream') requireMatch(request, revision)
-              await beforeAppend?.()
+              await beforeAppend?.(revision)
             },
           )
           // Also compare the revision if nothing changes: the caller may have another version. The repeat of a POST may

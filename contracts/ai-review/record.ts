@@ -126,4 +126,5 @@ export const aiReviewFailures = {
   consent_missing: { message: 'The patient has not granted consent.', retriable: false },
   consent_check_unavailable: { message: 'Consent could not be checked.', retriable: true },
   case_lookup_unavailable: { message: 'The case could not be looked up.', retriable: true },
+  budget_exceeded: { message: 'The organisation has used up its AI reviews of the day.', retriable: true },
 } as const satisfies Record<Classification, { message: string; retriable: boolean }>

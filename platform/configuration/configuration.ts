@@ -258,6 +258,12 @@ const settings = {
   providerSuccessResult: setting('PROVIDER_SUCCESS_RESULT', text({ maxLength: 255 }), 'SUCCESSFUL_PROCESSING', {
     meaning: "Value of the provider's analysisResult that means success",
   }),
+  aiReviewMaxConcurrentPerOrg: optional('AI_REVIEW_MAX_CONCURRENT_PER_ORG', integer(1, 1000), {
+    meaning: 'AI reviews of one organisation that run at the same time. Others wait, the oldest first. Unset: no limit',
+  }),
+  aiReviewDailyBudgetPerOrg: optional('AI_REVIEW_DAILY_BUDGET_PER_ORG', integer(1, 100_000), {
+    meaning: 'AI reviews that one organisation may start in one UTC day. Unset: no limit',
+  }),
   webhookRetryScheduleMs: setting(
     'WEBHOOK_RETRY_SCHEDULE_MS',
     integers('ms'),

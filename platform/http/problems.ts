@@ -453,6 +453,11 @@ export const problems = {
     'Too many requests',
     'The client, its organisation or its address has used up its quota for now; the header RateLimit shows which one. An address with too many wrong credentials must also wait. Try again after Retry-After.',
   ),
+  'budget-exceeded': passing(
+    429,
+    'The organisation has used up its AI reviews of the day',
+    'An organisation may start a number of AI reviews in one UTC day, which the operator sets. Try again after Retry-After, at midnight UTC. Reading, and repeating a request, uses up nothing.',
+  ),
   'headers-too-large': refusal(431, 'The headers are too large', 'Send at most 16 KiB of headers.'),
   'internal-error': passing(
     500,

@@ -18,6 +18,7 @@ type Supersession =
   | { readonly kind: 'done-before' }
   | { readonly kind: 'done-by-another' }
   | { readonly kind: 'refused'; readonly status: number }
+  | { readonly kind: 'over-budget' }
   /** The service was not reached, or cannot answer now. */
   | { readonly kind: 'unavailable'; readonly status: number | null }
 
@@ -47,6 +48,7 @@ export function createReviewSupersession(calls: ServiceCalls, baseUrl: string): 
       if (status === 202 && typeof made === 'string') return { kind: 'superseded', aiReviewId: made }
       if (code === 'idempotency-key-reused') return { kind: 'done-before' }
       if (code === 'ai-review-already-superseded') return { kind: 'done-by-another' }
+      if (code === 'budget-exceeded') return { kind: 'over-budget' }
       const isRefused = status >= 400 && status < 500 && status !== 409 && !passing.includes(status)
       // A closed case stays closed, so a later try would get the same answer.
       return isRefused || code === 'case-closed' ? { kind: 'refused', status } : { kind: 'unavailable', status }

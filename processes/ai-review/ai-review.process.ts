@@ -1,6 +1,10 @@
 import { defineTable, type RowChange } from '../../projections/runtime/projector.ts'
-import { insertRow, patchRow, removeRow } from '../../projections/runtime/row-changes.ts'
+import { insertRow, patchRow, removeRow, upsertRow } from '../../projections/runtime/row-changes.ts'
+import { parseOwnedStream } from '../../streams/aggregate.ts'
 import type { AiReviewEvent } from '../../streams/ai-review/events.ts'
+import { budgetDay } from '../../streams/ai-review-budget/aggregate.ts'
+import type { AiReviewBudgetEvent } from '../../streams/ai-review-budget/events.ts'
+import type { AiReviewPlacesEvent } from '../../streams/ai-review-places/events.ts'
 import type { AiReviewSlotEvent } from '../../streams/ai-review-slot/events.ts'
 import type { AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
 import type { ForeignEvent } from '../../streams/foreign-event/events.ts'
@@ -11,6 +15,7 @@ import { defineProcess, Nothing, step } from '../runtime/define-process.ts'
 import type { TodoList } from '../runtime/todo-list.ts'
 import { claim, ClaimPayload, open, OpenPayload, withdraw } from './claim.steps.ts'
 import { claimForeign } from './foreign-claim.steps.ts'
+import { release, ReturnCountPayload, returnUnclaimed } from './guard.steps.ts'
 import { poll } from './poll.steps.ts'
 import { requiredConsentCode, start } from './start.steps.ts'
 
@@ -28,6 +33,27 @@ const openReviews = defineTable({
   indexes: [{ columns: ['org_id', 'patient_id'] }],
 })
 
+/** Reviews of an organisation with a limit that hold a place, or wait for one. */
+export const reviewPlaces = defineTable({
+  name: 'review_places',
+  columns: { ai_review_id: 'text', org_id: 'text', is_waiting: 'boolean' },
+  primaryKey: ['ai_review_id'],
+  indexes: [{ columns: ['is_waiting'] }],
+})
+
+/** Organisations that have used up the budget of a UTC day. */
+export const usedUpBudgets = defineTable({
+  name: 'used_up_budgets',
+  columns: { day: 'text', org_id: 'text' },
+  primaryKey: ['day', 'org_id'],
+})
+
+/** No request takes so many milliseconds from its count to its claim. */
+const claimGraceMs = 300_000
+
+/** A waiting review is due again after this time, in milliseconds. Its place usually comes much earlier. */
+const parkedMs = 86_400_000
+
 /** The key of `claim` and of `claim-foreign` is the event of the request. The key of every other step is the review. */
 const steps = {
   claim: step(ClaimPayload, claim),
@@ -36,23 +62,27 @@ const steps = {
   start: step(Nothing, start),
   poll: step(Nothing, poll),
   withdraw: step(Nothing, withdraw),
+  release: step(Nothing, release),
+  'return-count': step(ReturnCountPayload, returnUnclaimed),
 }
 
 type Todos = TodoList<typeof steps>
+type AiReviewGuardEvent = AiReviewBudgetEvent | AiReviewPlacesEvent
 
 /**
  * The work that a review still needs: its slot (`claim`, `claim-foreign`), its first event (`open`), its start job (`start`), its next
- * poll (`poll`), its end after a withdrawn consent (`withdraw`).
+ * poll (`poll`), its end after a withdrawn consent (`withdraw`). For an organisation with limits also the end of its
+ * place (`release`), and of a count without a claim (`return-count`).
  */
 export const aiReviewProcess = defineProcess<
-  AiReviewChannelEvent | ForeignEvent | ConsentChannelEvent | AiReviewSlotEvent | AiReviewEvent,
+  AiReviewChannelEvent | ForeignEvent | ConsentChannelEvent | AiReviewGuardEvent | AiReviewSlotEvent | AiReviewEvent,
   ProcessDependencies
 >()({
   name: 'ai_review',
-  version: 3,
+  version: 4,
   // A skipped withdrawal of consent would leave a review running.
   decisive: true,
-  lookups: [openReviews],
+  lookups: [openReviews, reviewPlaces, usedUpBudgets],
   steps,
   on: {
     'ai_review.requested': ({ data, id, revision }, todo) => [
@@ -73,7 +103,8 @@ export const aiReviewProcess = defineProcess<
       ]
     },
     AiReviewRequested: ({ data: { aiReviewId, orgId, patientId, requestedAt } }, todo) => [
-      todo.clear(aiReviewId, 'open'),
+      // `open`, and `return-count` if a request counted the review.
+      todo.clear(aiReviewId),
       insertRow(openReviews, { aiReviewId, orgId, patientId }),
       todo.schedule('start', aiReviewId, { at: requestedAt }),
     ],
@@ -96,15 +127,58 @@ export const aiReviewProcess = defineProcess<
     AiReviewConsentConfirmed: ({ data }, todo) => [
       todo.clearWhere('withdraw', { key: data.aiReviewId, at: data.checkedAt }),
     ],
-    AiReviewCompleted: ({ data }, todo) => ended(data.aiReviewId, todo),
-    AiReviewFailed: ({ data }, todo) => ended(data.aiReviewId, todo),
-    AiReviewCancelled: ({ data }, todo) => ended(data.aiReviewId, todo),
-    AiReviewSuperseded: ({ data }, todo) => ended(data.aiReviewId, todo),
+    AiReviewCounted: ({ data }, todo) => {
+      const { aiReviewId, caseId, productId, isClaimed, budgetLeft, countedAt } = data
+      const counted = new Date(countedAt)
+      const day = budgetDay(counted)
+      const at = new Date(counted.getTime() + claimGraceMs).toISOString()
+      const due = { at, existing: 'replace', payload: { caseId, productId, day } } as const
+      return [
+        ...(isClaimed ? [] : [todo.schedule('return-count', aiReviewId, due)]),
+        // The operator may have raised the budget since.
+        (budgetLeft === 0 ? upsertRow : removeRow)(usedUpBudgets, { day, orgId: todo.orgId }),
+      ]
+    },
+    AiReviewCountReturned: ({ data, stream }, todo) => [
+      todo.clear(data.aiReviewId, 'return-count'),
+      removeRow(usedUpBudgets, { day: parseOwnedStream(stream).id, orgId: todo.orgId }),
+    ],
+    AiReviewPlaceAwaited: ({ data: { aiReviewId, awaitedAt } }, todo) => [
+      upsertRow(reviewPlaces, { aiReviewId, orgId: todo.orgId, isWaiting: true }),
+      dueAgain(aiReviewId, new Date(Date.parse(awaitedAt) + parkedMs).toISOString(), todo),
+    ],
+    AiReviewPlaceTaken: ({ data: { aiReviewId, wasWaiting, takenAt } }, todo) => [
+      upsertRow(reviewPlaces, { aiReviewId, orgId: todo.orgId, isWaiting: false }),
+      // The end of another review gave a waiting one its place. The row keeps its own cause.
+      wasWaiting ? todo.moveWhere('start', { key: aiReviewId }, takenAt) : dueAgain(aiReviewId, takenAt, todo),
+    ],
+    AiReviewPlaceReleased: ({ data: { aiReviewId } }, todo) => [
+      todo.clear(aiReviewId),
+      removeRow(reviewPlaces, { aiReviewId }),
+    ],
+    AiReviewCompleted: ({ data }, todo) => ended(data.aiReviewId, data.completedAt, todo),
+    AiReviewFailed: ({ data }, todo) => ended(data.aiReviewId, data.failedAt, todo),
+    AiReviewCancelled: ({ data }, todo) => ended(data.aiReviewId, data.cancelledAt, todo),
+    AiReviewSuperseded: ({ data }, todo) => ended(data.aiReviewId, data.supersededAt, todo),
   },
 })
 
-function ended(aiReviewId: string, todo: Todos): RowChange[] {
-  return [todo.clear(aiReviewId), removeRow(openReviews, { aiReviewId })]
+/** If the review has ended meanwhile, there is no row. Then the step releases the place. */
+function dueAgain(aiReviewId: string, at: string, todo: Todos): RowChange {
+  return todo.schedule('start', aiReviewId, { at, existing: 'replace' })
+}
+
+function ended(aiReviewId: string, at: string, todo: Todos): RowChange[] {
+  return [
+    todo.clear(aiReviewId),
+    removeRow(openReviews, { aiReviewId }),
+    // A review may end twice: it completes, and is superseded later.
+    todo.scheduleForEach('release', reviewPlaces, { aiReviewId }, (place) => ({
+      key: place('aiReviewId'),
+      at,
+      existing: 'replace',
+    })),
+  ]
 }
 
 function consentRefused({ data }: Recorded<ConsentChannelEvent>, todo: Todos): RowChange[] {

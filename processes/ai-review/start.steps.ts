@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { attemptCall } from '../../commands/ai-review/attempt-call.ts'
-import { isStarting, nextCall, type PlannedCall } from '../../commands/ai-review/next-call.ts'
+import { hasEnded, isStarting, nextCall, type PlannedCall } from '../../commands/ai-review/next-call.ts'
 import { nextPollAt, pollScheduleOf } from '../../commands/ai-review/polling.ts'
 import { recordOutcome, type CallOutcome } from '../../commands/ai-review/record-outcome.ts'
 import { successorOf } from '../../commands/ai-review/slot-holder.ts'
@@ -17,6 +17,7 @@ import type { StepContext, StepOutcome } from '../runtime/process.ts'
 import { outcomeCommand } from '../runtime/step-identity.ts'
 import { nextDelay } from '../runtime/step-timing.ts'
 import { foreignAddresses } from './foreign-addresses.ts'
+import { admission, release } from './guard.steps.ts'
 import { readAddress } from './signed-images.ts'
 
 /** The consent that an analysis needs (specification 4.4). */
@@ -46,9 +47,15 @@ export async function start(todo: Todo, deps: ProcessDependencies, step: StepCon
   const target = aiReviews.of(orgId, todo.key)
   const loaded = await loadForPlan(deps.store, target, (state) => nextCall(state, step.now()).kind === 'call')
   const planned = nextCall(loaded, step.now())
+  // A review may get its place after its end.
+  if (hasEnded(loaded)) return release(todo, deps, step)
   if (!isStarting(loaded) || planned.kind === 'nothing') return { kind: 'done' }
   if (planned.kind === 'wait') return planned
   const run: Run = { deps, step, todo, target, loaded, planned }
+
+  const admitted = loaded.isStarted ? 'admitted' : await admission(todo, deps, step, loaded)
+  if (admitted === 'over-budget') return settle(run, null, failed('budget_exceeded', null))
+  if (admitted !== 'admitted') return admitted
 
   const openForMs = deps.provider.openForMs()
   if (openForMs > 0) return { kind: 'retry', after: openForMs, reason: 'circuit_open' }

@@ -31,10 +31,12 @@ export async function conclude(
 ): Promise<StepOutcome> {
   const ended = await readChannelEvent(deps.store, aiReviewChannelStream, todo.payload.channelRevision, ends)
   if ((await successorOf(deps.store, ended.data)) !== null) return { kind: 'done' }
-  if (hasExpired(ended) && (await renew(todo, deps, step, ended))) return { kind: 'done' }
+  const renewal = hasExpired(ended) ? await renew(todo, deps, step, ended) : 'none'
+  if (renewal === 'renewed') return { kind: 'done' }
 
   const { aiReviewId } = ended.data
-  const command = { aiReviewId, end: endOf(ended), now: todo.dueAt }
+  const end = renewal === 'over-budget' ? overBudget : endOf(ended)
+  const command = { aiReviewId, end, now: todo.dueAt }
   const target = assessments.of(todo.orgId, todo.key)
   const context = todo.command('assessments.conclude')
   const { position } = await execute(deps.store, target, (state) => concludeAssessment(command, state), context)
@@ -48,15 +50,15 @@ function hasExpired(ended: Recorded<ReviewEnded>): boolean {
 
 /**
  * A review failed because the addresses from its caller had expired. Replaces it once per assessment by a review that
- * reads the images of the assessment (T30). False if the failure stands. `ai_review.superseded` removes the row, even
- * if the answer was lost.
+ * reads the images of the assessment (T30). Otherwise the failure stands, or that of the budget. `ai_review.superseded`
+ * removes the row, even if the answer was lost.
  */
 async function renew(
   todo: Todo,
   deps: ProcessDependencies,
   step: StepContext,
   { data }: Recorded<ReviewEnded>,
-): Promise<boolean> {
+): Promise<'renewed' | 'none' | 'over-budget'> {
   const { aiReviewId } = data
   const { orgId } = todo
   const context = todo.command('assessments.renew-review')
@@ -66,7 +68,7 @@ async function renew(
     (current) => renewReview({ aiReviewId, now: todo.dueAt }, current),
     context,
   )
-  if (state.status !== 'processing' || state.renewedReviewId !== aiReviewId) return false
+  if (state.status !== 'processing' || state.renewedReviewId !== aiReviewId) return 'none'
 
   const images = await signedImages(deps, orgId, reviewImagesOf(state))
   const request = { orgId, aiReviewId, images, reason: 'expired addresses', idempotencyKey: data.event_id }
@@ -74,8 +76,11 @@ async function renew(
   // The step is tried again with growing delays, until the deadline ends the assessment.
   if (answer.kind === 'unavailable')
     throw new Error(`the AI-review service takes no supersede: ${answer.status ?? 'no answer'}`)
-  return answer.kind !== 'refused'
+  if (answer.kind === 'over-budget') return 'over-budget'
+  return answer.kind === 'refused' ? 'none' : 'renewed'
 }
+
+const overBudget: ReviewEnd = { kind: 'failed', classification: 'budget_exceeded' }
 
 function endOf(event: Recorded<ReviewEnded>): ReviewEnd {
   switch (event.type) {

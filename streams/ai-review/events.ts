@@ -14,7 +14,7 @@ export const AiReviewStatus = Type.Enum([
 ])
 export type AiReviewStatus = Static<typeof AiReviewStatus>
 
-/** Specification 7.3, and the two of contract section 3 for checks that could not be made. */
+/** Specification 7.3, two for checks that could not be made, and the budget of the organisation. */
 export const Classification = Type.Enum([
   'provider_auth_failed',
   'provider_upstream_transient',
@@ -25,6 +25,7 @@ export const Classification = Type.Enum([
   'consent_missing',
   'consent_check_unavailable',
   'case_lookup_unavailable',
+  'budget_exceeded',
 ])
 export type Classification = Static<typeof Classification>
 

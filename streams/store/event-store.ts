@@ -125,7 +125,11 @@ export class EventStore {
     let state = cached?.state ?? target.fold.initialState
     let revision: StreamRevision = cached?.revision ?? 'no_stream'
     let position = cached?.position
-    for await (const event of this.readStream<Event>(target.stream, { from: nextRevision(revision) })) {
+    const events =
+      cached === undefined && target.fold.wholeState !== undefined
+        ? await this.#readSince<Event>(target.stream, target.fold.wholeState)
+        : this.readStream<Event>(target.stream, { from: nextRevision(revision) })
+    for await (const event of events) {
       state = evolved(target.fold, state, event)
       ;({ revision, position } = event)
     }
@@ -373,6 +377,20 @@ export class EventStore {
     if (answer.kind === 'conflict') throw new RevisionConflictError(stream, expected, answer.actual)
     if (!isInPlace) throw new StreamRevivedError(stream, answer.revision)
     throw new EventStoreUnavailableError(`${stream} was written but cannot be read back`)
+  }
+
+  /** The events from the last one of a type on, or all if there is none. */
+  async #readSince<Event extends DomainEvent>(stream: string, type: string): Promise<RecordedEvent<Event>[]> {
+    const events: RecordedEvent<Event>[] = []
+    for await (const event of this.readStream<Event>(stream, { direction: 'backwards' })) {
+      const next = events.at(-1)?.revision
+      if (next !== undefined && event.revision !== next - 1n) throw new StreamTruncatedError(stream, next - 1n)
+      events.push(event)
+      if (event.type === type) break
+    }
+    const first = events.at(-1)
+    if (first !== undefined && first.type !== type && first.revision !== 0n) throw new StreamTruncatedError(stream, 0n)
+    return events.toReversed()
   }
 
   /**

@@ -43,6 +43,11 @@ export interface Fold<State, Event extends DomainEvent> {
   readonly category: string
   readonly initialState: State
   readonly evolve: (state: State, event: Event) => State
+  /**
+   * After an event of this type the state does not depend on earlier events. A first load reads back to the last one
+   * only, so the length of the stream does not matter.
+   */
+  readonly wholeState?: string
 }
 
 /** Applies an event that was read from a stream of the fold's category: the codec allows no other types there. */

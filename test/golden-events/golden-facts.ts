@@ -1,4 +1,6 @@
 import { aiReviewAccesses } from '../../streams/ai-review-access/aggregate.ts'
+import { aiReviewBudgets } from '../../streams/ai-review-budget/aggregate.ts'
+import { aiReviewPlaces } from '../../streams/ai-review-places/aggregate.ts'
 import { aiReviewSlots } from '../../streams/ai-review-slot/aggregate.ts'
 import { aiReviews } from '../../streams/ai-review/aggregate.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
@@ -29,7 +31,7 @@ import { webhookRecoveries } from '../../streams/webhook-recovery/aggregate.ts'
 import { webhookSubscriptions } from '../../streams/webhook-subscriptions/aggregate.ts'
 import { workflowDefinitions } from '../../streams/workflow-definition/aggregate.ts'
 import { workflowInstances } from '../../streams/workflow-instance/aggregate.ts'
-import { accessFact, givenImages, reviewFact, slotFact } from '../streams/ai-review-facts.ts'
+import { accessFact, budgetFact, givenImages, placesFact, reviewFact, slotFact } from '../streams/ai-review-facts.ts'
 import {
   assessmentPublicFact,
   clinicalPublicFact,
@@ -59,6 +61,8 @@ const { ids } = facts
 const ownedStreams = [
   aiReviews.of(ids.org, ids.review),
   aiReviewAccesses.of(ids.org, ids.review),
+  aiReviewBudgets.of(ids.org, '2026-03-01'),
+  aiReviewPlaces.of(ids.org),
   aiReviewSlots.of(ids.org, ids.case, ids.product),
   assessments.of(ids.org, ids.assessment),
   cases.of(ids.org, ids.case),
@@ -111,6 +115,8 @@ const dataOfTypes = new Map<string, object>(
     queueRequestFact,
     templateFact,
     accessFact,
+    budgetFact,
+    placesFact,
     slotFact,
     reviewFact,
     deliveryFact,

@@ -1,4 +1,6 @@
 import type { AiReviewAccessEvent } from '../../streams/ai-review-access/events.ts'
+import type { AiReviewBudgetEvent } from '../../streams/ai-review-budget/events.ts'
+import type { AiReviewPlacesEvent } from '../../streams/ai-review-places/events.ts'
 import type { AiReviewSlotEvent } from '../../streams/ai-review-slot/events.ts'
 import type { AiReviewEvent, Lesion } from '../../streams/ai-review/events.ts'
 import { at, factsOf, hash, ids } from './facts.ts'
@@ -74,6 +76,29 @@ export const slotFact = factsOf<AiReviewSlotEvent>({
 
 export const accessFact = factsOf<AiReviewAccessEvent>({
   AiReviewRawRead: { aiReviewId: ids.review, clientId: ids.client, userId: null, readAt: at(60) },
+})
+
+export const budgetFact = factsOf<AiReviewBudgetEvent>({
+  AiReviewCounted: {
+    aiReviewId: ids.review,
+    caseId: ids.case,
+    productId: ids.product,
+    isClaimed: false,
+    budgetLeft: 9,
+    countedAt: at(2),
+  },
+  AiReviewCountReturned: { aiReviewId: ids.review, returnedAt: at(302) },
+})
+
+export const placesFact = factsOf<AiReviewPlacesEvent>({
+  AiReviewPlaceAwaited: { aiReviewId: ids.review, requestedAt: at(2), awaitedAt: at(3) },
+  AiReviewPlaceTaken: { aiReviewId: ids.review, wasWaiting: false, takenAt: at(3) },
+  AiReviewPlaceReleased: { aiReviewId: ids.review, releasedAt: at(20) },
+  AiReviewPlacesListed: {
+    running: [ids.review],
+    waiting: [{ aiReviewId: ids.newReview, requestedAt: at(4) }],
+    listedAt: at(21),
+  },
 })
 
 export const reviewFact = factsOf<AiReviewEvent>({

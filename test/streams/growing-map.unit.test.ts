@@ -29,3 +29,11 @@ it.each([3, 256])('leaves the map before an addition unchanged: %i entries', (co
     [undefined, 2, count + 1],
   ])
 })
+
+it.each([0, 255, 256, 1_000])('returns the last value of a key that was added again after %i others', (count) => {
+  const first = new GrowingMap<number | null>().with('one', 1)
+  const map = names(count)
+    .reduce((before, name) => before.with(name, 0), first)
+    .with('one', 2)
+  expect([first.get('one'), map.get('one'), map.has('one')]).toEqual([1, 2, true])
+})

@@ -18,6 +18,7 @@ import {
 } from './clinical-acts.ts'
 import { recordFindings, reviewFindings, supersedeDiagnoses } from './finding-acts.ts'
 import { receiveForeignEvent } from './foreign-acts.ts'
+import { guardReview } from './guard-acts.ts'
 import { reviewByHuman, setReviewPolicy } from './human-review-acts.ts'
 import { declareImage, receiveImage } from './image-acts.ts'
 import { sendNotification } from './notification-acts.ts'
@@ -52,6 +53,7 @@ const acts = {
   recover,
   takeSlot,
   advanceReview,
+  guardReview,
   recordFindings,
   supersedeDiagnoses,
   reviewFindings,

@@ -245,6 +245,7 @@ describe('concluding an assessment', () => {
     ['provider_auth_failed', 'PROVIDER_UNAVAILABLE'],
     ['consent_check_unavailable', 'PROVIDER_UNAVAILABLE'],
     ['case_lookup_unavailable', 'PROVIDER_UNAVAILABLE'],
+    ['budget_exceeded', 'PROVIDER_UNAVAILABLE'],
     ['provider_client_error', 'PROVIDER_REJECTED'],
     ['image_fetch_failed', 'IMAGE_FETCH_FAILED'],
   ])('turns %s into %s', (classification, code) => {

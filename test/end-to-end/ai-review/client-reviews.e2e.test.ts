@@ -24,7 +24,13 @@ let patientId: string
 const channel = 'clinic.events'
 
 beforeAll(async () => {
-  running = await startInProcessPlatform({ FOREIGN_CHANNELS: channel, PROVIDER_RESULT_MAX_ATTEMPTS: '1000' })
+  running = await startInProcessPlatform({
+    FOREIGN_CHANNELS: channel,
+    PROVIDER_RESULT_MAX_ATTEMPTS: '1000',
+    // No test reaches them, but every review is counted and takes a place.
+    AI_REVIEW_MAX_CONCURRENT_PER_ORG: '100',
+    AI_REVIEW_DAILY_BUDGET_PER_ORG: '1000',
+  })
   watched = watchPlatform(running.platform.credentials.base_url)
   api = watched.watch(running.api)
   patientId = await consentedPatient(running.api, running.terms)
@@ -325,6 +331,20 @@ test('a request of another service becomes a review; a malformed one is skipped 
     status: 'warning',
     detail: `rejected events of 7 days: ${channel} (1)`,
   })
+})
+
+test('a review within the limits gives its place back, and /health shows that nothing waits', async () => {
+  const id = await created(await newCase())
+  await reviewOnce(id, 'completed')
+  const places = `ai_review_places-${credentials().org_id}-all`
+  const ofReview = await waitFor('the release of its place', async () => {
+    const events = await eventsOf(eventStoreUrl(), places)
+    const own = events.filter(({ data }) => at(data, 'aiReviewId') === id).map(({ type }) => type)
+    return own.includes('AiReviewPlaceReleased') ? own : undefined
+  })
+  expect(ofReview).toEqual(['AiReviewPlaceTaken', 'AiReviewPlaceReleased'])
+  const { body } = await api.call('/health')
+  expect(at(body, 'checks')).toContainEqual({ name: 'ai_review_guards', status: 'ok' })
 })
 
 test('every answer has its documented form', async () => {

@@ -152,6 +152,8 @@ describe('a wrong variable', () => {
     ['PROVIDER_RESULT_BACKOFF_SCHEDULE_MS', '1,x'],
     ['PROVIDER_RESULT_BACKOFF_SCHEDULE_MS', '1,,2'],
     ['STEP_LEASE_MS', '60001'],
+    ...['0', '-1', '1.5', '1001', 'none'].map((value) => ['AI_REVIEW_MAX_CONCURRENT_PER_ORG', value]),
+    ...['0', '-1', '1e3', '100001', 'unlimited'].map((value) => ['AI_REVIEW_DAILY_BUDGET_PER_ORG', value]),
     ['ACTOR_CONTEXT_MODE', 'maybe'],
     ['S3_BUCKET', 'No'],
     ...[

@@ -93,6 +93,14 @@ it.each([
   expect(await sinceSubmitted(world, assessment)).toEqual([renewed, failedWith('IMAGE_FETCH_FAILED')])
 })
 
+it('fails the assessment when the budget of the organisation is used up', async () => {
+  const assessment = await submitted(world)
+  answers = [{ status: 429, body: { code: 'budget-exceeded' } }]
+  expect(await work(await concludeOf(world, assessment, expired))).toMatchObject({ kind: 'done' })
+  expect(asked).toEqual([asking])
+  expect(await sinceSubmitted(world, assessment)).toEqual([renewed, failedWith('PROVIDER_UNAVAILABLE')])
+})
+
 it.each([403, 409, 412, 429, 500, 503])(
   'tries again after a %i, until the deadline ends the assessment',
   async (status) => {

@@ -1,0 +1,79 @@
+import { Type, type Static } from 'typebox'
+import { countReview, isOverBudget, returnCount, wasClaimed } from '../../commands/ai-review/count-review.ts'
+import { releasePlace, takePlace } from '../../commands/ai-review/review-places.ts'
+import { execute } from '../../commands/handling/execute.ts'
+import { aiReviewBudgets, budgetDay } from '../../streams/ai-review-budget/aggregate.ts'
+import { aiReviewPlaces } from '../../streams/ai-review-places/aggregate.ts'
+import type { StartingReview } from '../../streams/ai-review/aggregate.ts'
+import type { ProcessDependencies } from '../dependencies.ts'
+import type { Todo } from '../runtime/define-process.ts'
+import type { StepContext, StepOutcome } from '../runtime/process.ts'
+
+/** The count of a request that may not have claimed its slot. */
+export const ReturnCountPayload = Type.Object({ caseId: Type.String(), productId: Type.String(), day: Type.String() })
+export type ReturnCountPayload = Static<typeof ReturnCountPayload>
+
+/** A review that waits looks for a place again after so many milliseconds. Usually its place comes to it. */
+const lookAgainMs = 60_000
+
+/**
+ * Admits a review to its start, within the limits of its organisation. A client's request has counted its review
+ * already. Without limits this appends and reads nothing.
+ *
+ * @returns an outcome if the review waits for a place
+ */
+export async function admission(
+  todo: Todo,
+  { store, configuration }: ProcessDependencies,
+  step: StepContext,
+  { orgId, aiReviewId, caseId, productId, requestedAt }: StartingReview,
+): Promise<'admitted' | 'over-budget' | StepOutcome> {
+  const { aiReviewDailyBudgetPerOrg: budget, aiReviewMaxConcurrentPerOrg: limit } = configuration
+  const now = step.now()
+  if (budget !== undefined) {
+    const claimedAt = new Date(requestedAt)
+    const count = { aiReviewId, caseId, productId, isClaimed: true, budget, now: claimedAt }
+    const day = aiReviewBudgets.of(orgId, budgetDay(claimedAt))
+    try {
+      await execute(store, day, (state) => countReview(count, state), todo.attempt())
+    } catch (error) {
+      if (isOverBudget(error)) return 'over-budget'
+      throw error
+    }
+  }
+  if (limit === undefined) return 'admitted'
+  const command = { aiReviewId, requestedAt, limit, now }
+  const places = aiReviewPlaces.of(orgId)
+  const { state, position } = await execute(store, places, (known) => takePlace(command, known), todo.attempt())
+  if (state.running.has(aiReviewId)) return 'admitted'
+  if (position !== undefined) return { kind: 'done', position }
+  return { kind: 'wait', until: new Date(now.getTime() + lookAgainMs) }
+}
+
+/** The review has ended. Its place goes to the oldest review of the organisation that waits. */
+export async function release(
+  todo: Todo,
+  { store, configuration }: ProcessDependencies,
+  step: StepContext,
+): Promise<StepOutcome> {
+  const { aiReviewMaxConcurrentPerOrg: limit } = configuration
+  const command = { aiReviewId: todo.key, limit, now: step.now() }
+  const places = aiReviewPlaces.of(todo.orgId)
+  const { position } = await execute(store, places, (state) => releasePlace(command, state), todo.attempt())
+  return { kind: 'done', position }
+}
+
+/** After a crash between the count of a request and its claim: frees the unit, unless the review was claimed. */
+export async function returnUnclaimed(
+  todo: Todo<ReturnCountPayload>,
+  { store }: ProcessDependencies,
+  step: StepContext,
+): Promise<StepOutcome> {
+  const { orgId, key: aiReviewId, payload } = todo
+  const { day, ...slot } = payload
+  if (await wasClaimed(store, { orgId, aiReviewId, ...slot })) return { kind: 'done' }
+  const command = { aiReviewId, now: step.now() }
+  const target = aiReviewBudgets.of(orgId, day)
+  const { position } = await execute(store, target, (state) => returnCount(command, state), todo.attempt())
+  return { kind: 'done', position }
+}
