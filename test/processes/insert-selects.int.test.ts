@@ -25,6 +25,7 @@ import {
   reviewPublicFact,
 } from '../streams/channel-facts.ts'
 import { assessmentFact, ids } from '../streams/facts.ts'
+import { ownTask, taskFact } from '../streams/human-review-facts.ts'
 import { ruleFact, settingIds } from '../streams/notification-settings-facts.ts'
 import { deliveryFact, recovery, recoveryFact, subscriptionFact } from '../streams/webhook-facts.ts'
 import { instanceFact } from '../streams/workflow-facts.ts'
@@ -47,6 +48,7 @@ const onClinicalChannel = inStream(clinicalChannelStream.name)
 const started = instance(instanceFact('WorkflowInstanceStarted'))
 const closedCase = onClinicalChannel(clinicalPublicFact('clinical.case.closed'))
 const subscribed = subscriptions(subscriptionFact('WebhookSubscribed'))
+const openedTask = ownTask(taskFact('HumanReviewTaskOpened'))
 const completed = { ...assessment(assessmentFact('AssessmentCompleted')), id: ids.event }
 
 it.each([
@@ -97,6 +99,13 @@ it.each([
       onReviewChannel(reviewPublicFact('ai_review.failed')),
       onReviewChannel(reviewPublicFact('ai_review.completed')),
     ],
+  },
+  { process: assessmentsProcess, step: 'follow-opened-task', events: [completed, openedTask] },
+  { process: assessmentsProcess, step: 'follow-opened-task', events: [openedTask, completed] },
+  {
+    process: assessmentsProcess,
+    step: 'follow-ended-task',
+    events: [completed, openedTask, ownTask(taskFact('HumanReviewTaskDecided'))],
   },
   { process: webhooksProcess, step: 'deliver', events: [subscribed, completed] },
   {

@@ -54,6 +54,8 @@ export const ids = {
   /** The review's first lesion; its ids derive from the review. */
   finding: '197558c0-ae04-5538-8d90-be547a02c73d',
   diagnosis: '2ba4274b-3a55-5027-9e39-34360aff7ad9',
+  /** The human review of the review; its id derives from the review. */
+  task: 'e4fad984-5eee-5b7d-85f9-937346391b7f',
 } as const
 
 /** `at(5)` is five seconds after the start of the story. */
@@ -138,6 +140,14 @@ export const assessmentFact = factsOf<AssessmentEvent>({
     completedAt: at(30),
   },
   AssessmentFailed: { assessmentId: ids.assessment, aiReviewId: ids.review, code: 'ANALYSIS_FAILED', failedAt: at(30) },
+  AssessmentHumanReviewOpened: { assessmentId: ids.assessment, taskId: ids.task, openedAt: at(60) },
+  AssessmentHumanReviewDecided: {
+    assessmentId: ids.assessment,
+    taskId: ids.task,
+    agreesWithAi: false,
+    decidedAt: at(90),
+  },
+  AssessmentHumanReviewCancelled: { assessmentId: ids.assessment, taskId: ids.task, cancelledAt: at(100) },
 })
 
 export const caseFact = factsOf<CaseEvent>({
