@@ -1,5 +1,7 @@
 import { assessments } from '../../streams/assessment/aggregate.ts'
+import { assessmentChannelStream } from '../../streams/channels/assessment.ts'
 import { humanReviewTaskId, humanReviewTasks } from '../../streams/human-review-task/aggregate.ts'
+import { assessmentPublicFact } from '../../test/streams/channel-facts.ts'
 import { assessmentFact } from '../../test/streams/facts.ts'
 import { taskFact } from '../../test/streams/human-review-facts.ts'
 import type { SeededRandom } from '../node-checks/seeded-random.ts'
@@ -49,6 +51,13 @@ function endTask(story: Story, random: SeededRandom, assessment: Assessment): vo
   const decided = assessmentFact('AssessmentHumanReviewDecided', { assessmentId, taskId, decidedAt: at })
   const eventIds = tell(story, assessment, ...opened, decided)
   tellReceivers(story, assessment, 'assessment.reviewed', eventIds.at(-1) ?? '')
+  const named = { org_id: patient.orgId, assessment_id: assessmentId, patient_id: patient.id }
+  const published = { ...named, decided_at: at, event_id: story.id(random).toLowerCase() }
+  story.append(
+    patient.orgId,
+    assessmentChannelStream.name,
+    assessmentPublicFact('assessment.reviewed', { ...published, occurred_at: at }),
+  )
 }
 
 function opening(story: Story, random: SeededRandom, assessment: Assessment) {

@@ -57,7 +57,7 @@ describe('a delivery', () => {
       if (mode === 'thin') expect(body).toEqual({ id: assessmentId, ...told })
       else expect(body).toMatchObject({ id: assessmentId, ...told, error: { code: 'ANALYSIS_FAILED' } })
 
-      await delivery.askAgain(of, { key: 'again', fingerprint: hash('a') })
+      await delivery.askAgain(of, { key: hash('c'), fingerprint: hash('f') })
       await delivery.again().work()
       expect(delivery.receivedBy(given.receiver).map((sent) => JSON.parse(sent.body) as unknown)).toEqual([body, body])
     },
