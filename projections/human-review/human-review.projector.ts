@@ -53,6 +53,7 @@ export const humanReviewTasksTable = defineTable({
   indexes: [
     { columns: ['org_id', 'created_at', 'task_id'] },
     { columns: ['org_id', 'status', 'created_at', 'task_id'] },
+    { columns: ['org_id', 'case_id'] },
     { columns: ['org_id', 'decided_at'] },
   ],
 })
@@ -110,6 +111,8 @@ export const humanReviewProjector = defineProjector<HumanReviewPolicyEvent | Hum
         }),
       ),
     ],
+    // Such a stream has no task, and no further event.
+    HumanReviewNotSelected: () => [],
     HumanReviewTaskClaimed: (event) => {
       const { userId, leaseUntil, claimedAt } = event.data
       return [changed(event, claimedAt, { status: 'claimed', claimedBy: userId, leaseUntil })]

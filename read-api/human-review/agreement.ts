@@ -44,7 +44,10 @@ interface FiguresRow {
   readonly tasksAgreed: number
 }
 
-/** Counts the lesions of decided tasks by provider version and category of the AI. A task without lesions counts, too. */
+/**
+ * Counts the lesions of decided tasks by provider version and category of the AI. A task without lesions counts, too.
+ * Without tasks there is no row, not even that of the totals.
+ */
 export async function listAgreement(
   pool: Pool,
   tenant: TenantId,
@@ -80,6 +83,7 @@ export async function listAgreement(
         (count(distinct "taskId") filter (where "agreesWithAi"))::integer as "tasksAgreed"
       from (?) as decided
       group by grouping sets (("providerVersion", category), ())
+      having count(*) > 0
       order by "providerVersion" nulls first, category nulls first) as figures`,
     [decided],
   )
