@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { reviewsUnderWay } from '../checks/assessment-reviews.ts'
 import { channels, missingOn } from '../checks/channels.ts'
 import { withoutEnd } from '../checks/endings.ts'
 import { withoutFindings } from '../checks/findings.ts'
@@ -23,6 +24,7 @@ export function underWay(log: readonly Fact[]): readonly string[] {
     ...unpublished,
     ...withoutFindings(log),
     ...tasksUnderWay(log),
+    ...reviewsUnderWay(log),
     ...usersUnderWay(log),
     ...notificationsUnderWay(log),
   ]
