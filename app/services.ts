@@ -1,4 +1,4 @@
-import { rawResponseRoute } from '../commands/ai-review/raw-routes.ts'
+import { rawResponseRoute } from '../commands/ai-review/raw-response-route.ts'
 import { aiReviewWriteRoutes } from '../commands/ai-review/routes.ts'
 import { membershipRoutes } from '../commands/users/membership-routes.ts'
 import type { UserDependencies } from '../commands/users/register-user.ts'

@@ -26,7 +26,7 @@ export const problems = {
   'malformed-body': refusal(
     400,
     'The body cannot be read',
-    'The body is not well-formed JSON (or form data), is nested too deeply, repeats a member, or contains a text or a number that cannot be stored unchanged. Send whole numbers beyond 2^53, and decimals with more digits than a double has, as text. Send 0 instead of -0. Fix the request.',
+    'The body is not well-formed JSON (or form data), is nested too deeply, has too many members, repeats a member, or contains a text or a number that cannot be stored unchanged. Send whole numbers beyond 2^53, and decimals with more digits than a double has, as text. Send 0 instead of -0. Fix the request.',
   ),
   'malformed-request': refusal(
     400,

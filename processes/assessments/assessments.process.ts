@@ -1,5 +1,5 @@
 import { defineTable, type RowChange } from '../../projections/runtime/projector.ts'
-import { insertRow, patchRow, removeRow, upsertRow } from '../../projections/runtime/row-changes.ts'
+import { insertRow, patchRow, removeRow, removeRows, upsertRow } from '../../projections/runtime/row-changes.ts'
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
 import type { CaseEvent } from '../../streams/case/events.ts'
 import type { AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
@@ -28,7 +28,11 @@ const openAssessments = defineTable({
   indexes: [{ columns: ['case_id'] }],
 })
 
-/** Reviews that have ended and were not superseded. A client's review may end before the assessment requests one. */
+/**
+ * Reviews that have ended and hold their slot. A client's review may end before the assessment of its case requests
+ * one. A case has one assessment, so its rows go when that one requests its review. A case without an assessment keeps
+ * one row for each product, also when it is closed: an assigned assessment may request its review after that.
+ */
 const endedReviews = defineTable({
   name: 'ended_reviews',
   columns: { ai_review_id: 'text', org_id: 'text', case_id: 'text', product_id: 'text', channel_revision: 'text' },
@@ -63,11 +67,7 @@ const steps = {
 }
 
 type Todos = TodoList<typeof steps>
-
-interface Ended {
-  readonly assessmentId: string
-  readonly aiReviewId: string | null
-}
+type AssessmentEnded = Extract<AssessmentEvent, { type: 'AssessmentCompleted' | 'AssessmentFailed' }>['data']
 
 /**
  * The work that an assessment still needs. A case with an assigned assessment needs its creation. An assessment ends if
@@ -80,7 +80,7 @@ export const assessmentsProcess = defineProcess<
   ProcessDependencies
 >()({
   name: 'assessments',
-  version: 4,
+  version: 5,
   lookups: [openAssessments, endedReviews, reviewedAssessments, reviewTasks],
   steps,
   on: {
@@ -108,6 +108,7 @@ export const assessmentsProcess = defineProcess<
         existing: 'replace',
         payload: { channelRevision: review('channelRevision'), aiReviewId: review('aiReviewId') },
       })),
+      removeRows(endedReviews, { caseId, orgId: todo.orgId }),
     ],
     'ai_review.completed': reviewEnded,
     'ai_review.failed': reviewEnded,
@@ -120,6 +121,9 @@ export const assessmentsProcess = defineProcess<
     AssessmentCompleted: ({ data }, todo) => ended(data, data.completedAt, todo),
     AssessmentFailed: ({ data }, todo) => ended(data, data.failedAt, todo),
 
+    HumanReviewNotSelected: ({ data: { taskId } }, todo) => [
+      removeRows(reviewedAssessments, { taskId, orgId: todo.orgId }),
+    ],
     HumanReviewTaskOpened: ({ data: { taskId, openedAt } }, todo) => [
       insertRow(reviewTasks, { taskId, orgId: todo.orgId }),
       followLater('follow-opened-task', taskId, openedAt, todo),
@@ -134,13 +138,14 @@ export const assessmentsProcess = defineProcess<
   },
 })
 
-/** A review that ends later finds no assessment here, so it makes no row. */
-function ended({ assessmentId, aiReviewId }: Ended, at: string, todo: Todos): RowChange[] {
+/** A review that ends later finds no assessment here, so it schedules nothing. */
+function ended({ assessmentId, aiReviewId }: AssessmentEnded, at: string, todo: Todos): RowChange[] {
   const over = [todo.clear(assessmentId), removeRow(openAssessments, { assessmentId })]
   if (aiReviewId === null) return over
   const ofTask = { taskId: humanReviewTaskId(aiReviewId), orgId: todo.orgId }
   return [
     ...over,
+    removeRow(endedReviews, { aiReviewId }),
     insertRow(reviewedAssessments, { assessmentId, ...ofTask }),
     todo.scheduleForEach('follow-opened-task', reviewTasks, ofTask, () => ({ key: assessmentId, at })),
   ]

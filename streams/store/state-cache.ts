@@ -39,10 +39,6 @@ export class StateCache {
     this.#entries.set(key, { state, revision, position })
   }
 
-  clear(): void {
-    this.#entries.clear()
-  }
-
   #key({ fold, stream }: { readonly fold: object; readonly stream: string }): string {
     let id = this.#foldIds.get(fold)
     if (id === undefined) {
