@@ -4,7 +4,7 @@ import {
   type AssessmentRecord,
   type AssessmentView,
 } from '../../contracts/assessments/record.ts'
-import type { ExistingAssessment } from '../../streams/assessment/aggregate.ts'
+import { hasEnded, type ExistingAssessment } from '../../streams/assessment/aggregate.ts'
 import type { AssessmentDependencies } from '../handling/dependencies.ts'
 
 /** The record's view of an assessment, from its stream. */
@@ -25,6 +25,7 @@ export function viewOf(state: ExistingAssessment): AssessmentView {
         ? { ai_provider: state.aiProvider, outcome: state.outcome, completed_at: state.completedAt }
         : null,
     failureCode: state.status === 'failed' ? state.code : null,
+    review: hasEnded(state) ? state.humanReview : null,
   }
 }
 

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
 import type { ObjectStore } from '../../platform/storage/object-store.ts'
-import { AssessmentStatus, CaptureType, type FailureCode } from '../../streams/assessment/events.ts'
+import { AssessmentStatus, CaptureType, HumanReview, type FailureCode } from '../../streams/assessment/events.ts'
 import { ImageStatus } from '../../streams/image/events.ts'
 import { CodedTerm } from '../../streams/types.ts'
 import { toRecord, type ValuesOf } from '../records.ts'
@@ -60,6 +60,12 @@ export const AssessmentRecord = Type.Object(
     ),
     error: Nullable(Type.Object({ code: Type.String(), message: Type.String(), retriable: Type.Boolean() })),
     next_poll_after_ms: Type.Optional(Type.Integer()),
+    review: Type.Optional(
+      Type.Object(HumanReview.properties, {
+        description:
+          'Human review of the AI review that ended the assessment, if there is one. It changes neither status nor result nor error.',
+      }),
+    ),
   },
   { $id: 'AssessmentRecord' },
 )
@@ -79,7 +85,7 @@ const assessmentFailures = {
   CANCELLED: { message: 'The analysis was cancelled.', retriable: false },
 } as const satisfies Record<FailureCode, { message: string; retriable: boolean }>
 
-type Made = 'externalReference' | 'images' | 'error' | 'nextPollAfterMs'
+type Made = 'externalReference' | 'images' | 'error' | 'nextPollAfterMs' | 'review'
 
 /** The values of a record, from a table or from a fold of the stream. */
 export type AssessmentView = Omit<ValuesOf<typeof AssessmentRecord>, Made> & {
@@ -90,6 +96,7 @@ export type AssessmentView = Omit<ValuesOf<typeof AssessmentRecord>, Made> & {
     readonly objectKey: string | null
   }[]
   readonly failureCode: FailureCode | null
+  readonly review: HumanReview | null
 }
 
 /** Whether an assessment has ended. */
@@ -128,7 +135,7 @@ export function toAssessmentRecord(
   downloadUrls: ReadonlyMap<string, string>,
   uploadUrls = none,
 ): AssessmentRecord {
-  const { status, externalReference, failureCode } = view
+  const { status, externalReference, failureCode, review } = view
   return toRecord(AssessmentRecord, {
     ...view,
     externalReference: externalReference ?? undefined,
@@ -143,5 +150,6 @@ export function toAssessmentRecord(
     ),
     error: failureCode === null ? null : { code: failureCode, ...assessmentFailures[failureCode] },
     nextPollAfterMs: status === 'processing' ? pollAfterMs : undefined,
+    review: review ?? undefined,
   })
 }

@@ -1,4 +1,4 @@
-import { assessments } from '../../streams/assessment/aggregate.ts'
+import { assessments, hasEnded, type ExistingAssessment } from '../../streams/assessment/aggregate.ts'
 import { assessmentChannelStream } from '../../streams/channels/assessment.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
 import type { RecordedEvent } from '../../streams/store/events.ts'
@@ -8,7 +8,7 @@ export interface AssessmentChannelDependencies {
   readonly store: Pick<EventStore, 'load' | 'loadCached'>
 }
 
-/** The end of every assessment, once. Only the organisation's webhooks receive the results. */
+/** The end of every assessment, and the decision of its human review. Only webhooks contain the record. */
 export const assessmentChannel = defineChannel({
   stream: assessmentChannelStream,
   sources: [assessments],
@@ -27,17 +27,38 @@ export const assessmentChannel = defineChannel({
         publish('assessment.failed', failedAt, { ...ids, status: 'failed', error_code: code, ended_at: failedAt }),
       ]
     },
+    AssessmentHumanReviewDecided: async (event, publish, deps) => {
+      const state = await stateAt(event, deps)
+      if (!hasEnded(state) || state.caseId === null) throw new Error('an assessment was reviewed before its end')
+      const { agreesWithAi: agrees_with_ai, decidedAt: decided_at } = event.data
+      const end =
+        state.status === 'completed'
+          ? { error_code: null, ended_at: state.completedAt }
+          : { error_code: state.code, ended_at: state.failedAt }
+      const data = { ...namesIn(state), case_id: state.caseId, status: state.status, ...end }
+      return [publish('assessment.reviewed', decided_at, { ...data, agrees_with_ai, decided_at })]
+    },
   },
 })
 
+type Place = Pick<RecordedEvent, 'stream' | 'revision'>
+
 /** The case is null if the uploads were never submitted. */
-async function idsOf(event: Pick<RecordedEvent, 'stream' | 'revision'>, { store }: AssessmentChannelDependencies) {
+async function idsOf(event: Place, deps: AssessmentChannelDependencies) {
+  const state = await stateAt(event, deps)
+  return { ...namesIn(state), case_id: 'caseId' in state ? state.caseId : null }
+}
+
+function namesIn({ assessmentId, patientId, productId }: ExistingAssessment) {
+  return { assessment_id: assessmentId, patient_id: patientId, product_id: productId }
+}
+
+/** The state at the event or later. */
+async function stateAt(event: Place, { store }: AssessmentChannelDependencies): Promise<ExistingAssessment> {
   const target = assessments.at(event.stream)
   const cached = await store.loadCached(target)
   const isBehind = cached.revision === 'no_stream' || cached.revision < event.revision
   const { state } = isBehind ? await store.load(target) : cached
   if (state.status === 'absent') throw new Error('an event of an assessment that was never requested')
-  const { assessmentId, patientId, productId } = state
-  const caseId = 'caseId' in state ? state.caseId : null
-  return { assessment_id: assessmentId, patient_id: patientId, case_id: caseId, product_id: productId }
+  return state
 }

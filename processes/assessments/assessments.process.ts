@@ -3,6 +3,8 @@ import { insertRow, patchRow, removeRow, removeRows, upsertRow } from '../../pro
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
 import type { CaseEvent } from '../../streams/case/events.ts'
 import type { AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
+import { humanReviewTaskId } from '../../streams/human-review-task/aggregate.ts'
+import type { HumanReviewTaskEvent } from '../../streams/human-review-task/events.ts'
 import type { Recorded } from '../relay/channel.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import { defineProcess, Nothing, step } from '../runtime/define-process.ts'
@@ -10,6 +12,7 @@ import type { TodoList } from '../runtime/todo-list.ts'
 import { askForReview, closeUploads, expire } from './assessments.steps.ts'
 import { CollectedPayload, createCollected } from './create-collected.steps.ts'
 import { conclude, ConcludePayload, type ReviewEnded } from './conclude.steps.ts'
+import { followTask } from './human-review.steps.ts'
 
 /** The assessments that have not ended. Reviews on the channel name only case and product. */
 const openAssessments = defineTable({
@@ -37,12 +40,30 @@ const endedReviews = defineTable({
   indexes: [{ columns: ['case_id'] }],
 })
 
+/** Assessments that a review has ended, by the task that human review opens for this review if a policy selects it. */
+const reviewedAssessments = defineTable({
+  name: 'reviewed_assessments',
+  columns: { assessment_id: 'text', org_id: 'text', task_id: 'text' },
+  primaryKey: ['assessment_id'],
+  indexes: [{ columns: ['task_id'] }],
+})
+
+/** A task may be opened, and even decided, before its review ends the assessment. */
+const reviewTasks = defineTable({
+  name: 'review_tasks',
+  columns: { task_id: 'text', org_id: 'text' },
+  primaryKey: ['task_id'],
+})
+
 const steps = {
   'create-collected': step(CollectedPayload, createCollected),
   'close-uploads': step(Nothing, closeUploads),
   'request-review': step(Nothing, askForReview),
   conclude: step(ConcludePayload, conclude),
   expire: step(Nothing, expire),
+  // Two rows, because the end of a task may come before the event that removes the row of its opening.
+  'follow-opened-task': step(Nothing, followTask),
+  'follow-ended-task': step(Nothing, followTask),
 }
 
 type Todos = TodoList<typeof steps>
@@ -51,15 +72,16 @@ type AssessmentEnded = Extract<AssessmentEvent, { type: 'AssessmentCompleted' | 
 /**
  * The work that an assessment still needs. A case with an assigned assessment needs its creation. An assessment ends if
  * its uploads are not submitted in time. After the submission it needs a review, the result of the review, and an end
- * when the deadline passes. The row key is the id of the assessment.
+ * when the deadline passes. After its end it follows the human review of the review that ended it. The row key is the id
+ * of the assessment.
  */
 export const assessmentsProcess = defineProcess<
-  AssessmentEvent | AiReviewChannelEvent | CaseEvent,
+  AssessmentEvent | AiReviewChannelEvent | CaseEvent | HumanReviewTaskEvent,
   ProcessDependencies
 >()({
   name: 'assessments',
-  version: 4,
-  lookups: [openAssessments, endedReviews],
+  version: 5,
+  lookups: [openAssessments, endedReviews, reviewedAssessments, reviewTasks],
   steps,
   on: {
     CaseAssessmentAssigned: ({ data: { assessmentId, caseId, assignedAt } }, todo) => [
@@ -96,17 +118,55 @@ export const assessmentsProcess = defineProcess<
       todo.clearWhere('conclude', { orgId: data.orgId, payload: { aiReviewId: data.oldAiReviewId } }),
       removeRow(endedReviews, { aiReviewId: data.oldAiReviewId }),
     ],
-    AssessmentCompleted: ({ data }, todo) => ended(data, todo),
-    AssessmentFailed: ({ data }, todo) => ended(data, todo),
+    AssessmentCompleted: ({ data }, todo) => ended(data, data.completedAt, todo),
+    AssessmentFailed: ({ data }, todo) => ended(data, data.failedAt, todo),
+
+    HumanReviewNotSelected: ({ data: { taskId } }, todo) => [
+      removeRows(reviewedAssessments, { taskId, orgId: todo.orgId }),
+    ],
+    HumanReviewTaskOpened: ({ data: { taskId, openedAt } }, todo) => [
+      insertRow(reviewTasks, { taskId, orgId: todo.orgId }),
+      followLater('follow-opened-task', taskId, openedAt, todo),
+    ],
+    HumanReviewTaskDecided: ({ data }, todo) => [followLater('follow-ended-task', data.taskId, data.decidedAt, todo)],
+    HumanReviewTaskCancelled: ({ data }, todo) => [
+      followLater('follow-ended-task', data.taskId, data.cancelledAt, todo),
+    ],
+    AssessmentHumanReviewOpened: ({ data }, todo) => [todo.clear(data.assessmentId, 'follow-opened-task')],
+    AssessmentHumanReviewDecided: ({ data }, todo) => followed(data, todo),
+    AssessmentHumanReviewCancelled: ({ data }, todo) => followed(data, todo),
   },
 })
 
 /** A review that ends later finds no assessment here, so it schedules nothing. */
-function ended({ assessmentId, aiReviewId }: AssessmentEnded, todo: Todos): RowChange[] {
+function ended({ assessmentId, aiReviewId }: AssessmentEnded, at: string, todo: Todos): RowChange[] {
+  const over = [todo.clear(assessmentId), removeRow(openAssessments, { assessmentId })]
+  if (aiReviewId === null) return over
+  const ofTask = { taskId: humanReviewTaskId(aiReviewId), orgId: todo.orgId }
+  return [
+    ...over,
+    removeRow(endedReviews, { aiReviewId }),
+    insertRow(reviewedAssessments, { assessmentId, ...ofTask }),
+    todo.scheduleForEach('follow-opened-task', reviewTasks, ofTask, () => ({ key: assessmentId, at })),
+  ]
+}
+
+function followLater(
+  step: 'follow-opened-task' | 'follow-ended-task',
+  taskId: string,
+  at: string,
+  todo: Todos,
+): RowChange {
+  const ofTask = { taskId, orgId: todo.orgId }
+  return todo.scheduleForEach(step, reviewedAssessments, ofTask, (one) => ({ key: one('assessmentId'), at }))
+}
+
+/** A task that has ended never changes. */
+function followed({ assessmentId, taskId }: { assessmentId: string; taskId: string }, todo: Todos): RowChange[] {
   return [
     todo.clear(assessmentId),
-    removeRow(openAssessments, { assessmentId }),
-    ...(aiReviewId === null ? [] : [removeRow(endedReviews, { aiReviewId })]),
+    removeRow(reviewedAssessments, { assessmentId }),
+    removeRow(reviewTasks, { taskId }),
   ]
 }
 

@@ -36,7 +36,12 @@ export async function deliver(
   const delivery = deliveryOf(todo, payload)
   const target = { ...webhookDeliveries.of(orgId, delivery.deliveryId), isNew: isFirst }
   const [body, sign] = await Promise.all([
-    deps.bodies.of({ orgId, assessmentId: payload.assessmentId, mode: subscription.payloadMode }),
+    deps.bodies.of({
+      orgId,
+      eventType: payload.eventType,
+      assessmentId: payload.assessmentId,
+      mode: subscription.payloadMode,
+    }),
     deps.signatures.signerOf(subscription, step.now()),
   ])
   const attempt = await openAttempt({ todo, step, store: deps.store }, target, (opening, state) =>

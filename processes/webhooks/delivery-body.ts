@@ -1,13 +1,21 @@
 import { viewOf } from '../../commands/assessments/views.ts'
 import type { CommandDependencies } from '../../commands/handling/dependencies.ts'
+import { loadForPlan } from '../../commands/handling/execute.ts'
 import type { ObjectStore } from '../../platform/storage/object-store.ts'
 import { signDownloads, toAssessmentRecord } from '../../contracts/assessments/record.ts'
-import { assessments, type AssessmentState } from '../../streams/assessment/aggregate.ts'
+import {
+  assessments,
+  hasEnded,
+  type AssessmentState,
+  type EndedAssessment,
+} from '../../streams/assessment/aggregate.ts'
+import type { DeliveredEventType } from '../../streams/webhook-delivery/events.ts'
 import type { PayloadMode } from '../../streams/webhook-subscriptions/events.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 
 interface ToldAssessment {
   readonly orgId: TenantId
+  readonly eventType: DeliveredEventType
   /** Null for a test. */
   readonly assessmentId: string | null
   readonly mode: PayloadMode
@@ -50,40 +58,31 @@ export function createDeliveryBodies(deps: Dependencies): DeliveryBodies {
   }
 
   return {
-    async of({ orgId, assessmentId, mode }) {
+    async of({ assessmentId, ...about }) {
       if (assessmentId === null) return JSON.stringify({ test: true })
-      const key = `${orgId} ${assessmentId} ${mode}`
+      const told = { ...about, assessmentId }
+      const key = `${told.orgId} ${assessmentId} ${told.mode} ${told.eventType}`
       const known = shared.get(key)
       const age = known === undefined ? Infinity : deps.now().getTime() - known.at
-      return known !== undefined && age >= 0 && age < sharedMs ? known.body : make(key, { orgId, assessmentId, mode })
+      return known !== undefined && age >= 0 && age < sharedMs ? known.body : make(key, told)
     },
   }
 }
 
-type EndedAssessment = Extract<AssessmentState, { status: 'completed' | 'failed' }>
 type Told = ToldAssessment & { readonly assessmentId: string }
 
-async function bodyOf(deps: Dependencies, { orgId, assessmentId, mode }: Told): Promise<string> {
-  const view = viewOf(await endedAssessment(deps, orgId, assessmentId))
-  if (mode === 'thin') return JSON.stringify({ id: view.id, status: view.status })
+async function bodyOf(deps: Dependencies, told: Told): Promise<string> {
+  const view = viewOf(await endedAssessment(deps, told))
+  if (told.mode === 'thin') return JSON.stringify({ id: view.id, status: view.status })
   const urls = await signDownloads(deps.objects, view, deps.configuration.downloadUrlTtlSeconds)
   return JSON.stringify(toAssessmentRecord(view, urls))
 }
 
-/** An ended assessment does not change, so a cached state is enough. */
-async function endedAssessment(
-  { store }: Dependencies,
-  orgId: TenantId,
-  assessmentId: string,
-): Promise<EndedAssessment> {
-  const target = assessments.of(orgId, assessmentId)
-  const { state: cached } = await store.loadCached(target)
-  if (isEnded(cached)) return cached
-  const { state } = await store.load(target)
-  if (!isEnded(state)) throw new Error('a webhook names an assessment that has not ended')
+/** End and decision do not change any more, so a cached state that contains the event is enough. */
+async function endedAssessment({ store }: Dependencies, told: Told): Promise<EndedAssessment> {
+  const hasHappened = (state: AssessmentState): state is EndedAssessment =>
+    hasEnded(state) && (told.eventType !== 'assessment.reviewed' || state.humanReview?.status === 'decided')
+  const state = await loadForPlan(store, assessments.of(told.orgId, told.assessmentId), hasHappened)
+  if (!hasHappened(state)) throw new Error('a webhook names an assessment that has not ended, or was not reviewed')
   return state
-}
-
-function isEnded(state: AssessmentState): state is EndedAssessment {
-  return state.status === 'completed' || state.status === 'failed'
 }

@@ -19,7 +19,7 @@ export const webhooksProcess = defineProcess<
   ProcessDependencies
 >()({
   name: 'webhooks',
-  version: 3,
+  version: 4,
   lookups: [endpoints],
   concurrency: ({ configuration }) => ({
     workers: configuration.webhookWorkers,
@@ -73,6 +73,9 @@ export const webhooksProcess = defineProcess<
     ],
     AssessmentFailed: ({ id, data }, todo) => [
       deliverToAll(id, 'assessment.failed', data.assessmentId, data.failedAt, todo),
+    ],
+    AssessmentHumanReviewDecided: ({ id, data }, todo) => [
+      deliverToAll(id, 'assessment.reviewed', data.assessmentId, data.decidedAt, todo),
     ],
     // A delivery of an event has its row already. A test has none: it begins with its stream.
     WebhookDeliveryScheduled: ({ data }, todo) =>

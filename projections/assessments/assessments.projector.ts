@@ -3,10 +3,13 @@ import {
   AssessmentStatus,
   CaptureType,
   FailureCode,
+  HumanReview,
   Outcome,
   type AssessmentEvent,
 } from '../../streams/assessment/events.ts'
-import { defineProjector, defineTable } from '../runtime/projector.ts'
+import { humanReviewAfter, type HumanReviewEvent } from '../../streams/assessment/aggregate.ts'
+import type { RecordedEvent } from '../../streams/store/events.ts'
+import { defineProjector, defineTable, type RowChange } from '../runtime/projector.ts'
 import { insertRow, patchRow } from '../runtime/row-changes.ts'
 
 const Result = Type.Object({ ai_provider: Type.String(), outcome: Outcome, completed_at: Type.String() })
@@ -22,6 +25,8 @@ export const assessmentsTable = defineTable({
     external_reference: { type: 'text', nullable: true },
     result: { type: 'jsonb', schema: Result, nullable: true },
     failure_code: { type: 'text', values: FailureCode.enum, nullable: true },
+    /** Null without a task of human review. */
+    review: { type: 'jsonb', schema: HumanReview, nullable: true },
     created_at: 'timestamptz',
     updated_at: 'timestamptz',
     stream_revision: 'bigint',
@@ -44,7 +49,7 @@ const assessmentImagesTable = defineTable({
 
 export const assessmentsProjector = defineProjector<AssessmentEvent>()({
   name: 'assessments',
-  version: 2,
+  version: 3,
   tables: [assessmentsTable, assessmentImagesTable],
   handlers: {
     AssessmentRequested: ({ data, revision }) => [
@@ -100,5 +105,14 @@ export const assessmentsProjector = defineProjector<AssessmentEvent>()({
         streamRevision: revision,
       }),
     ],
+    AssessmentHumanReviewOpened: (event) => [reviewed(event)],
+    AssessmentHumanReviewDecided: (event) => [reviewed(event)],
+    AssessmentHumanReviewCancelled: (event) => [reviewed(event)],
   },
 })
+
+function reviewed(event: HumanReviewEvent & Pick<RecordedEvent, 'revision'>): RowChange {
+  const { humanReview: review, updatedAt } = humanReviewAfter(event)
+  const { assessmentId } = event.data
+  return patchRow(assessmentsTable, { assessmentId, review, updatedAt, streamRevision: event.revision })
+}

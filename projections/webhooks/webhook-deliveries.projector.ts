@@ -78,7 +78,7 @@ export const webhookDeliveriesProjector = defineProjector<
   AssessmentEvent | WebhookSubscriptionEvent | WebhookDeliveryEvent
 >()({
   name: 'webhook_deliveries',
-  version: 2,
+  version: 3,
   tables: [webhookDeliveriesTable, webhookAttemptsTable, webhookRecipientsTable],
   handlers: {
     WebhookSubscribed: ({ data }) => [
@@ -97,6 +97,7 @@ export const webhookDeliveriesProjector = defineProjector<
 
     AssessmentCompleted: (event) => due(event, 'assessment.completed', event.data.completedAt),
     AssessmentFailed: (event) => due(event, 'assessment.failed', event.data.failedAt),
+    AssessmentHumanReviewDecided: (event) => due(event, 'assessment.reviewed', event.data.decidedAt),
 
     // A delivery of an event has a row already. A test gets its row here.
     WebhookDeliveryScheduled: ({ data, revision }) => [
@@ -139,10 +140,10 @@ export const webhookDeliveriesProjector = defineProjector<
   },
 })
 
-type Ended = Pick<RecordedEvent, 'id' | 'stream'> & { readonly data: { readonly assessmentId: string } }
+type Told = Pick<RecordedEvent, 'id' | 'stream'> & { readonly data: { readonly assessmentId: string } }
 
 /** A delivery to each active subscription that names the type, due at once. */
-function due({ id, stream, data }: Ended, eventType: WebhookEventType, at: string): RowChange[] {
+function due({ id, stream, data }: Told, eventType: WebhookEventType, at: string): RowChange[] {
   return [
     insertSelect(webhookDeliveriesTable, {
       from: webhookRecipientsTable,

@@ -1,6 +1,6 @@
 import type { CausingRequest, StoredObject } from '../types.ts'
 import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
-import { assessmentEvents, type AssessmentEvent, type FailureCode, type Outcome } from './events.ts'
+import { assessmentEvents, type AssessmentEvent, type FailureCode, type HumanReview, type Outcome } from './events.ts'
 
 type Requested = Extract<AssessmentEvent, { type: 'AssessmentRequested' }>['data']
 export type DeclaredImage = Requested['images'][number]
@@ -25,6 +25,13 @@ interface Submission extends Request {
   readonly submittedBy: CausingRequest
 }
 
+interface End {
+  /** The AI review that ended the assessment. Null if none did. */
+  readonly aiReviewId: string | null
+  /** Null if that review has no task. */
+  readonly humanReview: HumanReview | null
+}
+
 export type AssessmentState =
   | { readonly status: 'absent' }
   | (Request & {
@@ -34,25 +41,28 @@ export type AssessmentState =
       readonly uploadsCloseAt: string | null
     })
   | (Submission & { readonly status: 'processing' })
-  | (Submission & {
-      readonly status: 'completed'
-      readonly aiProvider: string
-      readonly outcome: Outcome
-      readonly completedAt: string
-    })
-  | (Request & {
-      readonly status: 'failed'
-      /** Null if the uploads were never submitted. */
-      readonly caseId: string | null
-      readonly images: readonly (DeclaredImage | SubmittedImage)[]
-      readonly submittedBy: CausingRequest
-      readonly code: FailureCode
-      readonly failedAt: string
-    })
+  | (Submission &
+      End & {
+        readonly status: 'completed'
+        readonly aiProvider: string
+        readonly outcome: Outcome
+        readonly completedAt: string
+      })
+  | (Request &
+      End & {
+        readonly status: 'failed'
+        /** Null if the uploads were never submitted. */
+        readonly caseId: string | null
+        readonly images: readonly (DeclaredImage | SubmittedImage)[]
+        readonly submittedBy: CausingRequest
+        readonly code: FailureCode
+        readonly failedAt: string
+      })
 
 export type ExistingAssessment = Exclude<AssessmentState, { status: 'absent' }>
 export type AwaitingAssessment = Extract<AssessmentState, { status: 'awaiting_images' }>
 export type ProcessingAssessment = Extract<AssessmentState, { status: 'processing' }>
+export type EndedAssessment = Extract<AssessmentState, { status: 'completed' | 'failed' }>
 
 function evolve(state: AssessmentState, event: AssessmentEvent): AssessmentState {
   switch (event.type) {
@@ -86,16 +96,46 @@ function evolve(state: AssessmentState, event: AssessmentEvent): AssessmentState
       return state.status === 'processing' ? { ...state, renewedReviewId: event.data.aiReviewId } : state
     case 'AssessmentCompleted': {
       if (state.status !== 'processing') return state
-      const { aiProvider, outcome, completedAt } = event.data
-      return { ...state, status: 'completed', aiProvider, outcome, completedAt, updatedAt: completedAt }
+      const { aiReviewId, aiProvider, outcome, completedAt } = event.data
+      const completed = { aiReviewId, humanReview: null, aiProvider, outcome, completedAt, updatedAt: completedAt }
+      return { ...state, status: 'completed', ...completed }
     }
     case 'AssessmentFailed': {
-      const { code, failedAt } = event.data
-      const failed = { status: 'failed' as const, code, failedAt, updatedAt: failedAt }
+      const { aiReviewId, code, failedAt } = event.data
+      const failed = { status: 'failed' as const, aiReviewId, humanReview: null, code, failedAt, updatedAt: failedAt }
       if (state.status === 'processing') return { ...state, ...failed }
       return state.status === 'awaiting_images' ? { ...state, ...failed, caseId: null, submittedBy: null } : state
     }
+    case 'AssessmentHumanReviewOpened':
+    case 'AssessmentHumanReviewDecided':
+    case 'AssessmentHumanReviewCancelled':
+      // Status, result and error of the assessment never change with it.
+      return hasEnded(state) ? { ...state, ...humanReviewAfter(event) } : state
   }
+}
+
+export type HumanReviewEvent = Extract<AssessmentEvent, { type: `AssessmentHumanReview${string}` }>
+
+/** The human review after an event of it, and the time of that change. */
+export function humanReviewAfter({ type, data }: HumanReviewEvent): { humanReview: HumanReview; updatedAt: string } {
+  const undecided = { decided_at: null, agrees_with_ai: null }
+  switch (type) {
+    case 'AssessmentHumanReviewOpened':
+      return { humanReview: { status: 'open', ...undecided }, updatedAt: data.openedAt }
+    case 'AssessmentHumanReviewDecided': {
+      const { decidedAt, agreesWithAi } = data
+      return {
+        humanReview: { status: 'decided', decided_at: decidedAt, agrees_with_ai: agreesWithAi },
+        updatedAt: decidedAt,
+      }
+    }
+    case 'AssessmentHumanReviewCancelled':
+      return { humanReview: { status: 'cancelled', ...undecided }, updatedAt: data.cancelledAt }
+  }
+}
+
+export function hasEnded(state: AssessmentState): state is EndedAssessment {
+  return state.status === 'completed' || state.status === 'failed'
 }
 
 export const assessments = defineAggregate({

@@ -67,6 +67,14 @@ export const Outcome = Type.Object({
 })
 export type Outcome = Static<typeof Outcome>
 
+/** The human review of an ended assessment, as the client receives it. `open` also while a clinician has claimed it. */
+export const HumanReview = Type.Object({
+  status: Type.Enum(['open', 'decided', 'cancelled']),
+  decided_at: Nullable(Instant),
+  agrees_with_ai: Nullable(Type.Boolean()),
+})
+export type HumanReview = Static<typeof HumanReview>
+
 /** `sizeBytes`: the only length that the upload may have, if the request contains one. */
 const DeclaredImage = Type.Object({
   imageId: Id,
@@ -159,6 +167,19 @@ export const assessmentEvents = {
   AssessmentFailed: defineEvent(
     'AssessmentFailed',
     Type.Object({ assessmentId: Id, aiReviewId: Nullable(Id), code: FailureCode, failedAt: Instant }),
+  ),
+  /** The AI review that ended the assessment has a task of human review. These three events follow the end. */
+  AssessmentHumanReviewOpened: defineEvent(
+    'AssessmentHumanReviewOpened',
+    Type.Object({ assessmentId: Id, taskId: Id, openedAt: Instant }),
+  ),
+  AssessmentHumanReviewDecided: defineEvent(
+    'AssessmentHumanReviewDecided',
+    Type.Object({ assessmentId: Id, taskId: Id, agreesWithAi: Type.Boolean(), decidedAt: Instant }),
+  ),
+  AssessmentHumanReviewCancelled: defineEvent(
+    'AssessmentHumanReviewCancelled',
+    Type.Object({ assessmentId: Id, taskId: Id, cancelledAt: Instant }),
   ),
 } as const
 

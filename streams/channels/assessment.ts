@@ -34,6 +34,20 @@ export const assessmentChannelStream = defineChannelStream({
         ended_at: Instant,
       }),
     ),
+    /** Clinicians have decided about the AI review that ended the assessment. Status and error are those of its end. */
+    reviewed: defineEvent(
+      'assessment.reviewed',
+      publicData({
+        ...named,
+        case_id: Id,
+        product_id: Id,
+        status: Type.Enum(['completed', 'failed']),
+        error_code: Nullable(FailureCode),
+        ended_at: Instant,
+        agrees_with_ai: Type.Boolean(),
+        decided_at: Instant,
+      }),
+    ),
   },
 })
 

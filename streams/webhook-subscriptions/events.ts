@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox'
 import { defineEvent, type EventOf } from '../store/schema.ts'
 import { CausingRequest, Fingerprint, Id, Instant, Nullable, OrgId } from '../types.ts'
 
-export const WebhookEventType = Type.Enum(['assessment.completed', 'assessment.failed'])
+export const WebhookEventType = Type.Enum(['assessment.completed', 'assessment.failed', 'assessment.reviewed'])
 export type WebhookEventType = Static<typeof WebhookEventType>
 
 export const SubscriptionStatus = Type.Enum(['active', 'disabled'])

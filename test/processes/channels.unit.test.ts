@@ -280,6 +280,41 @@ describe('the assessment channel', () => {
     })
   })
 
+  it.each([undefined, 2, 4])('F17: publishes the decision of the human review (%s events cached)', async (cached) => {
+    const decided = assessmentFact('AssessmentHumanReviewDecided')
+    const reviewed = async (end: DomainEvent) =>
+      (await told([...submitted, end, assessmentFact('AssessmentHumanReviewOpened')], decided, cached)).map(
+        ({ type, data }) => ({ type, data }),
+      )
+    const { decidedAt, agreesWithAi } = decided.data
+    const data = {
+      ...ended,
+      case_id: ids.case,
+      agrees_with_ai: agreesWithAi,
+      decided_at: decidedAt,
+      ...enveloped('assessment.reviewed', ids.requestEvent, decidedAt),
+    }
+    const { completedAt } = assessmentFact('AssessmentCompleted').data
+    const type = 'assessment.reviewed'
+    expect(await reviewed(assessmentFact('AssessmentCompleted'))).toEqual([
+      {
+        type,
+        data: { ...data, event_id: expect.any(String), status: 'completed', error_code: null, ended_at: completedAt },
+      },
+    ])
+    const failed = assessmentFact('AssessmentFailed', { code: 'IMAGE_QUALITY_INSUFFICIENT' })
+    expect(await reviewed(failed)).toMatchObject([
+      { type, data: { status: 'failed', error_code: 'IMAGE_QUALITY_INSUFFICIENT', ended_at: failed.data.failedAt } },
+    ])
+  })
+
+  it.each(['AssessmentHumanReviewOpened', 'AssessmentHumanReviewCancelled'] as const)(
+    'F17: publishes nothing for %s',
+    async (type) => {
+      expect(await told([...submitted, assessmentFact('AssessmentCompleted')], assessmentFact(type))).toEqual([])
+    },
+  )
+
   it('publishes no case id for an assessment whose images were never submitted', async () => {
     const awaiting = [
       assessmentFact('AssessmentRequested', { mode: 'slot' }),

@@ -50,6 +50,7 @@ const onClinicalChannel = inStream(clinicalChannelStream.name)
 const started = instance(instanceFact('WorkflowInstanceStarted'))
 const closedCase = onClinicalChannel(clinicalPublicFact('clinical.case.closed'))
 const subscribed = subscriptions(subscriptionFact('WebhookSubscribed'))
+const openedTask = ownTask(taskFact('HumanReviewTaskOpened'))
 const completed = { ...assessment(assessmentFact('AssessmentCompleted')), id: ids.event }
 
 it.each([
@@ -109,6 +110,13 @@ it.each([
       onReviewChannel(reviewPublicFact('ai_review.failed')),
       onReviewChannel(reviewPublicFact('ai_review.completed')),
     ],
+  },
+  { process: assessmentsProcess, step: 'follow-opened-task', events: [completed, openedTask] },
+  { process: assessmentsProcess, step: 'follow-opened-task', events: [openedTask, completed] },
+  {
+    process: assessmentsProcess,
+    step: 'follow-ended-task',
+    events: [completed, openedTask, ownTask(taskFact('HumanReviewTaskDecided'))],
   },
   { process: webhooksProcess, step: 'deliver', events: [subscribed, completed] },
   {

@@ -112,6 +112,15 @@ export const assessmentPublicFact = factsOf<AssessmentChannelEvent>({
     error_code: 'UPLOAD_WINDOW_EXPIRED',
     ...envelope('assessment.failed', 19),
   },
+  'assessment.reviewed': {
+    ...endedAssessment,
+    case_id: ids.case,
+    status: 'completed',
+    error_code: null,
+    agrees_with_ai: false,
+    decided_at: at(90),
+    ...envelope('assessment.reviewed', 90),
+  },
 })
 
 const diagnosis = {

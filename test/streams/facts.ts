@@ -141,6 +141,14 @@ export const assessmentFact = factsOf<AssessmentEvent>({
     completedAt: at(30),
   },
   AssessmentFailed: { assessmentId: ids.assessment, aiReviewId: ids.review, code: 'ANALYSIS_FAILED', failedAt: at(30) },
+  AssessmentHumanReviewOpened: { assessmentId: ids.assessment, taskId: ids.task, openedAt: at(60) },
+  AssessmentHumanReviewDecided: {
+    assessmentId: ids.assessment,
+    taskId: ids.task,
+    agreesWithAi: false,
+    decidedAt: at(90),
+  },
+  AssessmentHumanReviewCancelled: { assessmentId: ids.assessment, taskId: ids.task, cancelledAt: at(100) },
 })
 
 export const caseFact = factsOf<CaseEvent>({

@@ -1,6 +1,7 @@
 import { aiReviewChannelStream } from '../../streams/channels/ai-review.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
 import { deliveryIdOf } from '../../streams/webhook-delivery/aggregate.ts'
+import type { WebhookEventType } from '../../streams/webhook-subscriptions/events.ts'
 import type { SeededRandom } from '../node-checks/seeded-random.ts'
 import { reviewPublicFact } from '../../test/streams/channel-facts.ts'
 import { assessmentFact, hash, ids } from '../../test/streams/facts.ts'
@@ -18,6 +19,8 @@ export const requestAssessment: Act = (story, random, text) => {
     caseId: story.id(random),
     imageIds,
     status: 'awaiting',
+    aiReviewId: story.id(random),
+    task: 'none',
   }
   const images = imageIds.map((imageId) => ({
     imageId,
@@ -101,16 +104,25 @@ function end(story: Story, random: SeededRandom, assessment: Assessment): void {
   const { id, patient, status } = assessment
   const isCompleted = status === 'asked' && random.oneIn(2)
   const at = story.instant(random)
-  const failure =
-    status === 'awaiting'
-      ? { code: 'UPLOAD_WINDOW_EXPIRED' as const, aiReviewId: null }
-      : { code: random.pick(['ANALYSIS_FAILED', 'CANCELLED'] as const) }
-  const fact = isCompleted
-    ? assessmentFact('AssessmentCompleted', { assessmentId: id, completedAt: at })
-    : assessmentFact('AssessmentFailed', { assessmentId: id, failedAt: at, ...failure })
+  if (status === 'awaiting') assessment.aiReviewId = null
+  const { aiReviewId } = assessment
+  const code = status === 'awaiting' ? 'UPLOAD_WINDOW_EXPIRED' : random.pick(['ANALYSIS_FAILED', 'CANCELLED'] as const)
+  const fact =
+    isCompleted && aiReviewId !== null
+      ? assessmentFact('AssessmentCompleted', { assessmentId: id, aiReviewId, completedAt: at })
+      : assessmentFact('AssessmentFailed', { assessmentId: id, aiReviewId, failedAt: at, code })
   const [eventId = ''] = story.append(patient.orgId, streamOf(assessment), fact)
   assessment.status = 'over'
-  const told = isCompleted ? 'assessment.completed' : 'assessment.failed'
+  tellReceivers(story, assessment, isCompleted ? 'assessment.completed' : 'assessment.failed', eventId)
+}
+
+/** A delivery to each active subscription of the organisation that names the type. */
+export function tellReceivers(
+  story: Story,
+  { id, patient }: Assessment,
+  told: WebhookEventType,
+  eventId: string,
+): void {
   const receivers = story.subscriptions.filter(
     ({ orgId, eventTypes, status }) => status === 'active' && orgId === patient.orgId && eventTypes.includes(told),
   )

@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { SeededRandom } from '../node-checks/seeded-random.ts'
 import { administerClient, registerScopes } from './auth-acts.ts'
 import { advanceAssessment, requestAssessment } from './assessment-acts.ts'
+import { reviewAssessment } from './assessment-review-acts.ts'
 import {
   changeConsentType,
   claimReservation,
@@ -47,6 +48,7 @@ const acts = {
   changeSubscription,
   requestAssessment,
   advanceAssessment,
+  reviewAssessment,
   advanceDelivery,
   testSubscription,
   redeliver,
@@ -101,6 +103,7 @@ const texts = [
 const weights: Partial<Record<keyof typeof acts, number>> = {
   advanceReview: 10,
   advanceAssessment: 4,
+  reviewAssessment: 3,
   advanceDelivery: 4,
   changeSubscription: 2,
   takeSlot: 2,

@@ -47,6 +47,10 @@ export interface Assessment {
   readonly caseId: string
   readonly imageIds: readonly string[]
   status: 'awaiting' | 'submitted' | 'asked' | 'over'
+  /** The review that ends it. Null if it ended without one. */
+  aiReviewId: string | null
+  /** The human review of that review: `recorded` if the assessment contains its opening, `followed` if it contains its end. */
+  task: 'none' | 'open' | 'recorded' | 'followed'
 }
 
 /** An image that was declared on its own. */

@@ -8,7 +8,12 @@ import { deliveryFact, recoveryFact, subscriptionFact } from '../../test/streams
 import type { Act } from './clinical-acts.ts'
 import type { Delivery, Story, Subscription } from './story.ts'
 
-const wishes = [['assessment.completed'], ['assessment.failed'], ['assessment.completed', 'assessment.failed']] as const
+const wishes = [
+  ['assessment.completed'],
+  ['assessment.failed'],
+  ['assessment.completed', 'assessment.failed'],
+  ['assessment.completed', 'assessment.failed', 'assessment.reviewed'],
+] as const
 
 export const subscribe: Act = (story, random, text) => {
   const orgId = random.pick(story.organisations)

@@ -7,6 +7,7 @@ import { providerAt } from '../../test/support/provider.ts'
 import { readLines, type Acknowledged, type LoadSummary } from './acknowledged.ts'
 import { checkAcknowledged, checkAnswers, checkUntold } from './checks/acknowledged.ts'
 import { checkApi } from './checks/api.ts'
+import { checkAssessmentReviews } from './checks/assessment-reviews.ts'
 import { channels, checkChannel } from './checks/channels.ts'
 import type { Checked } from './facts.ts'
 import { checkEndings, checkSlots } from './checks/endings.ts'
@@ -129,6 +130,7 @@ async function onStage(
     checkFindings(log),
     checkTasks(log),
     checkReviewedCases(log),
+    checkAssessmentReviews(log),
     checkOutcomes(log),
     checkProviderCalls(log, await providerAt(stage.providerUrl, stage.controlSecret).calls()),
     checkWebhooks(log, received),

@@ -198,6 +198,48 @@ describe('a delivery that no process has attempted', () => {
     expect(idsOf(await api.get(pathOf('/deliveries')))).toEqual([])
   })
 
+  it('F17: exists for the decision of a human review if the subscription names it, and is sent again like any other', async () => {
+    const assessmentId = randomUUID()
+    const decided = () => api.record(assessmentFact('AssessmentHumanReviewDecided', { assessmentId }))
+    await decided()
+    await api.record(
+      subscriptionFact('WebhookSubscriptionChanged', { subscriptionId, eventTypes: ['assessment.reviewed'] }),
+    )
+    const [eventId = ''] = await decided()
+    await endAssessment()
+    const id = deliveryIdOf(subscriptionId, eventId)
+    const told = await api.get(pathOf('/deliveries'))
+    expect(memberOf(told.body, 'data')).toEqual([
+      {
+        id,
+        event_type: 'assessment.reviewed',
+        assessment_id: assessmentId,
+        status: 'pending',
+        attempts: [],
+        next_attempt_at: at(90),
+        created_at: at(90),
+      },
+    ])
+    expect((await api.get(pathOf('/deliveries?event_type=assessment.reviewed'))).body).toEqual(told.body)
+    expect(idsOf(await api.get(pathOf('/deliveries?event_type=assessment.completed')))).toEqual([])
+
+    const named = { deliveryId: id, subscriptionId, eventId, eventType: 'assessment.reviewed' as const }
+    const organisationId = api.world.orgId
+    await api.record(
+      deliveryFact('WebhookDeliveryScheduled', { ...named, assessmentId, organisationId, occurredAt: at(90) }),
+      deliveryFact('WebhookDeliveryAttempted', { deliveryId: id }),
+      deliveryFact('WebhookDeliveryFailed', { deliveryId: id, subscriptionId, eventId, attempt: 1 }),
+    )
+    const recovered = await api.post(pathOf('/recover'), { body: { since: at(90), until: at(91) } })
+    expect([recovered.status, recovered.body]).toEqual([202, { deliveries: 1, has_more: false }])
+    const again = await api.post(pathOf(`/deliveries/${id}/redeliver`))
+    expect([again.status, memberOf(again.body, 'event_type'), memberOf(again.body, 'status')]).toEqual([
+      202,
+      'assessment.reviewed',
+      'pending',
+    ])
+  })
+
   it('stays pending when it is requested again, and records the key', async () => {
     const { id } = await endAssessment()
     const listed = await api.get(pathOf(`/deliveries/${id}`))

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { signingKeyOf } from '../../../platform/vault/signing-keys.ts'
 import { MissingKeyError } from '../../../platform/kit/key-vault.ts'
-import { keyed, openSubscriptionApi, url, type SubscriptionApi } from './subscription-api.ts'
+import { both, keyed, openSubscriptionApi, url, type SubscriptionApi } from './subscription-api.ts'
 
 let api: SubscriptionApi
 beforeAll(async () => {
@@ -48,6 +48,14 @@ describe('a new subscription', () => {
     await expect(api.world.vault.storedSecret('webhook', asymmetric.record.id)).rejects.toThrow(MissingKeyError)
     for (const schemes of [[], ['v2'], ['v1', 'v1']])
       expect((await api.subscribe({ signature_schemes: schemes })).code).toBe('validation-failed')
+  })
+
+  it('F17: may name the decisions of human reviews, which are not among the ends', async () => {
+    const all = [...both, 'assessment.reviewed']
+    const { status, record } = await api.subscribe({ event_types: ['assessment.reviewed', ...both] })
+    expect([status, record.event_types]).toEqual([201, all])
+    expect((await api.subscribe({ event_types: both })).record.event_types).toEqual(both)
+    expect((await api.subscribe({ event_types: [...all, 'assessment.decided'] })).code).toBe('validation-failed')
   })
 
   it('for the same address gets the existing record, without its secret', async () => {

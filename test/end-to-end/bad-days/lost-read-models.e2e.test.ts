@@ -262,6 +262,13 @@ async function tasksOfEveryStatus(patientId: string): Promise<readonly string[]>
   await expecting(200, call(`${path}/claim`, { method: 'POST' }))
   const body = { lesions, recommendation: 'no_action', note: 'Nothing to see' }
   await expecting(200, call(`${path}/decide`, { body }))
+  for (const one of tasks) {
+    const assessment = `/v1/clinical-api/assessments/${textAt(one, 'assessment_id')}`
+    const status = one === task ? 'decided' : textAt(one, 'status')
+    await waitFor(`the ${status} review of the assessment`, async () =>
+      at((await expecting(200, api.call(assessment))).body, 'review', 'status') === status ? true : undefined,
+    )
+  }
   return tasks.map((one) => `${base}/${textAt(one, 'id')}`)
 }
 

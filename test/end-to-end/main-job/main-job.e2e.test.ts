@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
+  actorContext,
   at,
   createApiClient,
   requestToken,
@@ -19,6 +20,7 @@ import {
   expecting,
   photograph,
   registerPatient,
+  requestAssessment,
   reviewOfCase,
   webhookAbout,
   webhooksAbout,
@@ -431,6 +433,52 @@ test('a finished assessment does not change', async () => {
   expect(await platform.provider.calls()).toEqual(calls)
   const { body } = await api.call(`/v1/clinical-api/assessments/${textAt(created.body, 'id')}`)
   expect(withoutSignatures(body)).toEqual(withoutSignatures(completed))
+})
+
+test('the decision of a human review changes only `review`, and goes to the subscriptions that name it', async () => {
+  const { org_id: orgId, product_id: productId } = platform.process.credentials
+  const permissions = ['human-review:admin', 'human-review:decide']
+  const headers = { 'x-actor-context': actorContext(orgId, permissions, undefined, [productId]) }
+  const policy = { rules: [{ always: true }] }
+  await expecting(200, api.call('/v1/human-review/policy', { method: 'PUT', body: policy, headers }))
+  const naming = { url: `${receiver.url}/decisions`, event_types: ['assessment.reviewed'] }
+  const { secret } = Object(
+    (await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body: naming }))).body,
+  ) as { secret: string }
+
+  const id = await requestAssessment(api, assessmentBody(patientId, [await photograph()]))
+  const read = () => expecting(200, api.call(`/v1/clinical-api/assessments/${id}`))
+  const open = await waitFor('the open review', async () => {
+    const answer = await read()
+    return at(answer.body, 'review') === undefined ? undefined : answer
+  })
+  expect(open.body).toMatchObject({
+    status: 'completed',
+    review: { status: 'open', decided_at: null, agrees_with_ai: null },
+  })
+  const tasks = await expecting(200, api.call(`/v1/human-review/tasks?assessment_id=${id}`, { headers }))
+  const path = `/v1/human-review/tasks/${textAt(tasks.body, 'data', 0, 'id')}`
+  const reviewed = await expecting(200, api.call(`/v1/ai-reviews/${textAt(tasks.body, 'data', 0, 'ai_review_id')}`))
+  await expecting(200, api.call(`${path}/claim`, { method: 'POST', headers }))
+  const lesions = Array.from(Object(at(reviewed.body, 'lesions')) as readonly unknown[], (lesion) => ({
+    lesion_number: at(lesion, 'lesionNumber'),
+    outcome: 'confirm',
+  }))
+  const body = { lesions, recommendation: 'no_action' }
+  const { body: task } = await expecting(200, api.call(`${path}/decide`, { body, headers }))
+
+  const told = await waitFor('the webhook about the decision', () =>
+    webhooksAbout(receiver, id).find((one) => one.headers['webhook-event-type'] === 'assessment.reviewed'),
+  )
+  const after = await read()
+  const review = { status: 'decided', decided_at: at(task, 'decided_at'), agrees_with_ai: true }
+  expect(withoutSignatures(after.body)).toEqual({ ...Object(withoutSignatures(open.body)), review })
+  expect(after.headers.get('etag')).not.toBe(open.headers.get('etag'))
+  const verified: unknown = new Webhook(secret).verify(told.body, { ...told.headers })
+  expect(JSON.stringify(withoutSignatures(verified))).toBe(JSON.stringify(withoutSignatures(after.body)))
+  const types = webhooksAbout(receiver, id).map((one) => one.headers['webhook-event-type'])
+  expect(types).toHaveLength(2)
+  expect(types).toEqual(expect.arrayContaining(['assessment.completed', 'assessment.reviewed']))
 })
 
 test('every answer is documented', async () => {

@@ -1,12 +1,13 @@
+import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { attemptDelivery } from '../../../commands/webhooks/deliver-webhook.ts'
 import { execute } from '../../../commands/handling/execute.ts'
 import { createWebhookSender } from '../../../processes/adapters/webhook-sender.ts'
 import { contextOf } from '../../commands/handling/decision-world.ts'
-import { ids } from '../../streams/facts.ts'
+import { at, hash, ids } from '../../streams/facts.ts'
 import { startOutsideServer, type Reply } from '../../support/process-world.ts'
 import { givenDeliveries } from './given-deliveries.ts'
-import { subscribe } from './webhook-steps.ts'
+import { reviewedAssessment, subscribe } from './webhook-steps.ts'
 
 const minuteMs = 60_000
 const given = givenDeliveries()
@@ -38,6 +39,29 @@ describe('a delivery', () => {
       { id: ids.assessment, status: 'failed' },
     ])
   })
+
+  it.each([
+    ['full', { status: 'failed', review: { status: 'decided', decided_at: at(90), agrees_with_ai: false } }],
+    ['thin', { status: 'failed' }],
+  ] as const)(
+    'F17: sends the decision of a human review in the mode %s, and once more on request',
+    async (mode, told) => {
+      const assessmentId = randomUUID()
+      const eventId = await reviewedAssessment(given.world, assessmentId)
+      const of = await subscribe(given.world, { url: given.receiver.url, payloadMode: mode })
+      const delivery = due(of, { assessmentId, eventId, eventType: 'assessment.reviewed' })
+      await delivery.work()
+      const [first] = delivery.receivedBy(given.receiver)
+      expect(first?.headers['webhook-event-type']).toBe('assessment.reviewed')
+      const body = JSON.parse(first?.body ?? '') as unknown
+      if (mode === 'thin') expect(body).toEqual({ id: assessmentId, ...told })
+      else expect(body).toMatchObject({ id: assessmentId, ...told, error: { code: 'ANALYSIS_FAILED' } })
+
+      await delivery.askAgain(of, { key: hash('c'), fingerprint: hash('f') })
+      await delivery.again().work()
+      expect(delivery.receivedBy(given.receiver).map((sent) => JSON.parse(sent.body) as unknown)).toEqual([body, body])
+    },
+  )
 
   it('waits for an open attempt of another worker, and repeats it under the same number when its lease has ended', async () => {
     const delivery = due()

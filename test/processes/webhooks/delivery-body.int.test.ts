@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { createDeliveryBodies, type DeliveryBodies } from '../../../processes/webhooks/delivery-body.ts'
+import type { DeliveredEventType } from '../../../streams/webhook-delivery/events.ts'
 import { assessments } from '../../../streams/assessment/aggregate.ts'
 import { contextOf, openDecisionWorld, type DecisionWorld } from '../../commands/handling/decision-world.ts'
 import { assessmentFact, ids } from '../../streams/facts.ts'
@@ -39,7 +40,11 @@ async function ended(): Promise<string> {
   return id
 }
 
-const told = (mode: 'full' | 'thin' = 'full', id = assessmentId) => ({ orgId: world.orgId, assessmentId: id, mode })
+const told = (
+  mode: 'full' | 'thin' = 'full',
+  id = assessmentId,
+  eventType: DeliveredEventType = 'assessment.completed',
+) => ({ orgId: world.orgId, eventType, assessmentId: id, mode })
 
 it('are made once for all subscriptions with deliveries at about the same time', async () => {
   const [first, ...others] = await Promise.all(Array.from({ length: 4 }, () => bodies.of(told())))
@@ -63,6 +68,21 @@ it('are not those of another assessment, another mode or another organisation', 
   expect(JSON.parse(await bodies.of(told('full', other)))).toMatchObject({ id: other })
   expect(JSON.parse(await bodies.of(told('thin')))).toEqual({ id: assessmentId, status: 'completed' })
   await expect(bodies.of({ ...told(), orgId: ids.otherOrg })).rejects.toThrow('has not ended')
+})
+
+it('contain the decision that they report, also if this process has read only the end, or has just told it', async () => {
+  const before = JSON.parse(await bodies.of(told())) as object
+  expect(before).not.toHaveProperty('review')
+  const reviewed = told('full', assessmentId, 'assessment.reviewed')
+  await expect(bodies.of(reviewed)).rejects.toThrow('was not reviewed')
+  const target = assessments.of(world.orgId, assessmentId)
+  const { revision } = await world.otherStore.load(target)
+  const decided = assessmentFact('AssessmentHumanReviewDecided', { assessmentId })
+  const events = [assessmentFact('AssessmentHumanReviewOpened', { assessmentId }), decided]
+  await world.otherStore.append(target, revision, events, contextOf(world))
+  const review = { status: 'decided', decided_at: decided.data.decidedAt, agrees_with_ai: false }
+  expect(JSON.parse(await bodies.of(reviewed))).toEqual({ ...before, review })
+  expect(JSON.parse(await bodies.of({ ...reviewed, mode: 'thin' }))).toEqual({ id: assessmentId, status: 'completed' })
 })
 
 it('that failed are made again', async () => {

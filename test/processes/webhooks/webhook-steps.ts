@@ -8,6 +8,7 @@ import type { StepOutcome, TodoRow } from '../../../processes/runtime/process.ts
 import type { DeliverPayload } from '../../../processes/webhooks/delivery-target.ts'
 import { webhooksProcess } from '../../../processes/webhooks/webhooks.process.ts'
 import { assessments } from '../../../streams/assessment/aggregate.ts'
+import type { AssessmentEvent } from '../../../streams/assessment/events.ts'
 import type { RecordedEvent } from '../../../streams/store/events.ts'
 import type { CausingRequest } from '../../../streams/types.ts'
 import type { WebhookDeliveryEvent } from '../../../streams/webhook-delivery/events.ts'
@@ -59,17 +60,32 @@ export async function subscribe(
 }
 
 /** An assessment that failed, for deliveries. */
-export async function failedAssessment(world: DecisionWorld, assessmentId: string = ids.assessment): Promise<string> {
+export async function failedAssessment(
+  world: DecisionWorld,
+  assessmentId: string = ids.assessment,
+  ...afterwards: readonly AssessmentEvent[]
+): Promise<string> {
   const story = [
     assessmentFact('AssessmentRequested', { assessmentId }),
     assessmentFact('AssessmentSubmitted', { assessmentId, caseId: randomUUID() }),
     assessmentFact('AssessmentFailed', { assessmentId }),
+    ...afterwards,
   ]
   const stream = assessments.of(world.orgId, assessmentId).stream
   await world.store.append({ fold: assessments, stream }, 'no_stream', story, contextOf(world))
   const last = await world.store.readLast(stream)
   if (last === undefined) throw new Error('the assessment was not recorded')
   return last.id
+}
+
+/** One that failed, and about which clinicians have decided. Returns the id of the decision. */
+export function reviewedAssessment(world: DecisionWorld, assessmentId: string): Promise<string> {
+  return failedAssessment(
+    world,
+    assessmentId,
+    assessmentFact('AssessmentHumanReviewOpened', { assessmentId }),
+    assessmentFact('AssessmentHumanReviewDecided', { assessmentId }),
+  )
 }
 
 /** Another assessment that ends now. Returns the id of its last event. */

@@ -101,6 +101,31 @@ describe('the deliveries at the end of an assessment', () => {
     expect(steps(subscribed, completed, redescribed)).toEqual([deliver(30)])
   })
 
+  it('go to the subscriptions that name the decision of the human review, once it is recorded', () => {
+    const ofAssessment = (type: Parameters<typeof assessmentFact>[0], id?: string): GivenEvent => ({
+      ...assessmentFact(type),
+      stream: assessments.of(ids.org, ids.assessment).stream,
+      ...(id === undefined ? {} : { id }),
+    })
+    const naming = ofSubscription('WebhookSubscribed', {
+      subscriptionId: ids.claim,
+      eventTypes: ['assessment.reviewed'],
+    })
+    const opened = ofAssessment('AssessmentHumanReviewOpened')
+    const decided = ofAssessment('AssessmentHumanReviewDecided', ids.event)
+    expect(steps(subscribed, naming, opened, decided)).toEqual([deliver(90, ids.claim)])
+    expect(steps(subscribed, naming, opened, ofAssessment('AssessmentHumanReviewCancelled'))).toEqual([])
+    expect(payloads(naming, decided)).toEqual([
+      {
+        cause: cause(ids.event),
+        ...told,
+        subscriptionId: ids.claim,
+        eventType: 'assessment.reviewed',
+        occurredAt: at(90),
+      },
+    ])
+  })
+
   it('contain the ids of the event and the assessment, and no result', () => {
     expect(payloads(subscribed, completed)).toEqual([{ cause: cause(ids.event), ...told, occurredAt: at(30) }])
   })

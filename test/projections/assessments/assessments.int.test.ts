@@ -17,6 +17,7 @@ const row = {
   external_reference: 'canary-reference',
   result: null,
   failure_code: null,
+  review: null,
   created_at: at(0),
   updated_at: at(0),
   stream_revision: '2',
@@ -77,6 +78,24 @@ describe('the assessments read model', () => {
     const failed = fact('AssessmentFailed', { aiReviewId: null, code: 'ANALYSIS_TIMEOUT' })
     const { assessments: over } = await rowsAfter(assessmentsProjector, recorded([requested, submitted, failed]))
     expect(over).toEqual([{ ...row, status: 'failed', failure_code: 'ANALYSIS_TIMEOUT', updated_at: at(30) }])
+  })
+
+  it('contains the human review beside the end', async () => {
+    const reviewed = async (...events: readonly ReturnType<typeof fact>[]) => {
+      const all = [requested, submitted, fact('AssessmentFailed'), fact('AssessmentHumanReviewOpened'), ...events]
+      return (await rowsAfter(assessmentsProjector, recorded(all)))['assessments']
+    }
+    const open = { status: 'open', decided_at: null, agrees_with_ai: null }
+    const failed = { ...row, status: 'failed', failure_code: 'ANALYSIS_FAILED' }
+    expect(await reviewed()).toEqual([{ ...failed, review: open, updated_at: at(60), stream_revision: '3' }])
+    const decided = { status: 'decided', decided_at: at(90), agrees_with_ai: false }
+    const ended = { ...failed, stream_revision: '4' }
+    expect(await reviewed(fact('AssessmentHumanReviewDecided'))).toEqual([
+      { ...ended, review: decided, updated_at: at(90) },
+    ])
+    expect(await reviewed(fact('AssessmentHumanReviewCancelled'))).toEqual([
+      { ...ended, review: { ...open, status: 'cancelled' }, updated_at: at(100) },
+    ])
   })
 
   it('changes only the rows of its own assessment', async () => {

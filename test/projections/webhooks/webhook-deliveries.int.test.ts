@@ -100,6 +100,7 @@ describe('a delivery', () => {
       'requestAssessment',
       'advanceAssessment',
       'advanceAssessment',
+      'reviewAssessment',
       'advanceDelivery',
       'subscribe',
       'changeSubscription',

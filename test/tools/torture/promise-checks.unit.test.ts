@@ -196,6 +196,8 @@ describe('the check of ends', () => {
         ),
       ),
     ).toEqual(['a second end'])
+    const reviewed = toldLog(...begun, ...ended, [assessment, 'AssessmentHumanReviewOpened'])
+    expect(said(checkEndings(reviewed))).toEqual([])
     expect(said(checkEndings(toldLog(...begun, ...ended, [assessment, 'AssessmentReviewRenewed'])))).toEqual([
       'an event after the end',
     ])

@@ -34,10 +34,17 @@ const ofDelivery = (type: string, cause = 1, data: object = {}): Told => [
   { deliveryId: 'w1', subscriptionId: 's1', eventId: `event-${cause}`, ...data },
 ]
 
-const line = (id: string, assessmentId = 'a1', status = 204, path = '/hook'): ReceivedLine => ({
+const line = (
+  id: string,
+  assessmentId = 'a1',
+  status = 204,
+  path = '/hook',
+  type = 'assessment.completed',
+): ReceivedLine => ({
   path,
   id,
   assessmentId,
+  type,
   status,
 })
 const said = (log: readonly Told[], received: readonly ReceivedLine[]) =>
@@ -75,7 +82,7 @@ describe('webhooks', () => {
 
   test('of two events with one id are found', () => {
     expect(said([...log, completed('a3')], [line('w1'), line('w1', 'a3')])).toEqual([
-      'one webhook id for two webhooks, the other s1 a1',
+      'one webhook id for two webhooks, the other s1 a1 assessment.completed',
     ])
   })
 
@@ -88,6 +95,25 @@ describe('webhooks', () => {
   })
 })
 
+describe('webhooks about the decision of a human review', () => {
+  const naming = ofSubscriptions('WebhookSubscribed', {
+    url: 'http://127.0.0.1:1/hook',
+    eventTypes: ['assessment.completed', 'assessment.reviewed'],
+  })
+  const decided: Told = [streamOf('assessment', 'a1'), 'AssessmentHumanReviewDecided', { assessmentId: 'a1' }]
+  const reviewed = (id: string) => line(id, 'a1', 204, '/hook', 'assessment.reviewed')
+
+  test('have an id of their own, and go to the subscriptions that name them', () => {
+    const log = [naming, completed('a1'), decided]
+    expect(said(log, [line('w1'), reviewed('w2')])).toEqual([])
+    expect(said(log, [line('w1')])).toEqual(['a webhook that never arrived'])
+    expect(said(log, [line('w1'), reviewed('w2'), reviewed('w3')])).toEqual(['a webhook under 2 ids: w2, w3'])
+    expect(said([subscribed, completed('a1'), decided], [line('w1'), reviewed('w2')])).toEqual([
+      'a webhook that no subscription requested',
+    ])
+  })
+})
+
 describe('webhooks of a subscription with a new address', () => {
   const log = [subscribed, completed('a1'), moved, completed('a2'), failed('a3')]
 
@@ -95,7 +121,11 @@ describe('webhooks of a subscription with a new address', () => {
     expect(due(...log)).toBe(3)
     for (const path of ['/hook', '/moved']) {
       expect(
-        said(log, [line('w1', 'a1', 204, path), line('w2', 'a2', 204, '/moved'), line('w3', 'a3', 204, '/moved')]),
+        said(log, [
+          line('w1', 'a1', 204, path),
+          line('w2', 'a2', 204, '/moved'),
+          line('w3', 'a3', 204, '/moved', 'assessment.failed'),
+        ]),
       ).toEqual([])
     }
     expect(due(subscribed, failed('a1'), moved)).toBe(0)

@@ -32,6 +32,7 @@ const ofRecords = (fact: Fact) => clinicalTypes[fact.type]
 const assessmentTypes: Readonly<Record<string, string>> = {
   AssessmentCompleted: 'assessment.completed',
   AssessmentFailed: 'assessment.failed',
+  AssessmentHumanReviewDecided: 'assessment.reviewed',
 }
 
 /** The organisation's stream decides that a membership ends. */

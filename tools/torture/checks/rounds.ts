@@ -21,9 +21,16 @@ export function roundsOf(facts: readonly Fact[]): readonly (readonly Fact[])[] {
   return rounds
 }
 
+/** The human review of an assessment follows its end, and does not change it. */
+const afterwards: readonly string[] = [
+  'AssessmentHumanReviewOpened',
+  'AssessmentHumanReviewDecided',
+  'AssessmentHumanReviewCancelled',
+]
+
 /** The events of a round that can change its result. */
 export function decisive(round: readonly Fact[]): readonly Fact[] {
-  const facts = round.filter(({ type }) => type !== remembered)
+  const facts = round.filter(({ type }) => type !== remembered && !afterwards.includes(type))
   const at = facts.findIndex(({ type }) => type === cancelled)
   const late = at === -1 ? undefined : facts.find(({ type }, place) => place > at && outcomes.includes(type))
   return facts.filter((fact) => fact !== late)

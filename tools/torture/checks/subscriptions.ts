@@ -25,7 +25,8 @@ interface LettingGo {
 export interface Due {
   readonly subscriptionId: string
   readonly assessmentId: string
-  /** End of an assessment, at a place where the subscription was active. */
+  readonly type: string
+  /** End or decision of an assessment, at a place where the subscription was active. */
   readonly end: Fact
   readonly place: number
 }
@@ -38,11 +39,12 @@ export interface Subscribed {
 const publicTypes: Readonly<Record<string, string>> = {
   AssessmentCompleted: 'assessment.completed',
   AssessmentFailed: 'assessment.failed',
+  AssessmentHumanReviewDecided: 'assessment.reviewed',
 }
 
 /**
- * The subscriptions and their due webhooks. The end of an assessment goes to the subscriptions that are active at its
- * place in the log.
+ * The subscriptions and their due webhooks. The end of an assessment, and the decision of its human review, go to the
+ * subscriptions that are active at that place in the log.
  */
 export function subscribedIn(log: readonly Fact[]): Subscribed {
   const subscriptions = new Map<string, Subscription>()
@@ -54,7 +56,13 @@ export function subscribedIn(log: readonly Fact[]): Subscribed {
         ({ status, eventTypes }) => status === 'active' && eventTypes.includes(told),
       )
       due.push(
-        ...asking.map(({ id }) => ({ subscriptionId: id, assessmentId: text(fact, 'assessmentId'), end: fact, place })),
+        ...asking.map(({ id: subscriptionId }) => ({
+          subscriptionId,
+          assessmentId: text(fact, 'assessmentId'),
+          type: told,
+          end: fact,
+          place,
+        })),
       )
     }
     const id = text(fact, 'subscriptionId')

@@ -10,6 +10,8 @@ export interface ReceivedLine {
   /** `webhook-id`. */
   readonly id: string
   readonly assessmentId: string
+  /** `webhook-event-type`. */
+  readonly type: string
   /** Status of the answer. */
   readonly status: number
 }
@@ -17,8 +19,8 @@ export interface ReceivedLine {
 const isTaken = ({ status }: ReceivedLine) => status < 300
 
 /**
- * Each end of an assessment reached each subscription that was active then: at least once, accepted, and always under
- * one id. It went to an address of that time or a later one. A subscription that was disabled or deleted later is
+ * Each end and each decision of an assessment reached each subscription that was active then: at least once, accepted,
+ * and always under one id. It went to an address of that time or a later one. A subscription that was disabled or deleted later is
  * excepted. A requested redelivery comes again. Nothing else arrives.
  */
 export function checkWebhooks(log: readonly Fact[], received: readonly ReceivedLine[]): Checked {
@@ -53,14 +55,14 @@ function addressesOf({ subscriptions }: Subscribed) {
   )
 }
 
-function keyOf({ subscriptionId, assessmentId }: Pick<Due, 'subscriptionId' | 'assessmentId'>): string {
-  return `${subscriptionId} ${assessmentId}`
+function keyOf({ subscriptionId, assessmentId, type }: Omit<Due, 'end' | 'place'>): string {
+  return `${subscriptionId} ${assessmentId} ${type}`
 }
 
 function missing(subscribed: Subscribed, received: readonly ReceivedLine[]): readonly Finding[] {
   const addresses = addressesOf(subscribed)
-  const about = Map.groupBy(received, ({ path, assessmentId }) =>
-    keyOf({ subscriptionId: addresses.get(path)?.id ?? path, assessmentId }),
+  const about = Map.groupBy(received, ({ path, ...line }) =>
+    keyOf({ subscriptionId: addresses.get(path)?.id ?? path, ...line }),
   )
   return subscribed.due.flatMap((due): Finding[] => {
     const lines = about.get(keyOf(due)) ?? []
@@ -81,11 +83,11 @@ function uncalledFor(subscribed: Subscribed, received: readonly ReceivedLine[]):
   const addresses = addressesOf(subscribed)
   const due = new Map(subscribed.due.map((one) => [keyOf(one), one]))
   const byId = new Map<string, string>()
-  return received.flatMap(({ path, assessmentId, id }): Finding[] => {
+  return received.flatMap(({ path, assessmentId, type, id }): Finding[] => {
     const address = addresses.get(path)
-    const asked = due.get(keyOf({ subscriptionId: address?.id ?? path, assessmentId }))
+    const asked = due.get(keyOf({ subscriptionId: address?.id ?? path, assessmentId, type }))
     const where = `${path} ${assessmentId} under ${id}`
-    const told = asked === undefined ? `${path} ${assessmentId}` : keyOf(asked)
+    const told = asked === undefined ? `${path} ${assessmentId} ${type}` : keyOf(asked)
     const other = byId.get(id) ?? told
     byId.set(id, told)
     return [

@@ -19,7 +19,8 @@ const server = createServer((request, response) => {
     const isRefused = id.charCodeAt(0) % 5 === 0 && !refused.has(id)
     refused.add(id)
     const status = isRefused ? 503 : 204
-    log.write({ path: request.url, id, assessmentId: at(JSON.parse(body), 'id'), status })
+    const type = request.headers['webhook-event-type']
+    log.write({ path: request.url, id, assessmentId: at(JSON.parse(body), 'id'), type, status })
     response.writeHead(status).end()
   })
 })

@@ -57,7 +57,8 @@ export class Subscriber {
   }
 
   #eventTypes(): readonly string[] {
-    return this.#options.random.oneIn(3) ? ['assessment.failed'] : ['assessment.completed', 'assessment.failed']
+    const ends = ['assessment.completed', 'assessment.failed']
+    return this.#options.random.oneIn(3) ? ['assessment.failed'] : [...ends, 'assessment.reviewed']
   }
 
   async #subscribe(): Promise<void> {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { reviewsUnderWay } from '../checks/assessment-reviews.ts'
 import { channels, missingOn } from '../checks/channels.ts'
 import { withoutEnd } from '../checks/endings.ts'
 import { withoutFindings } from '../checks/findings.ts'
@@ -26,6 +27,7 @@ export function underWay(log: readonly Fact[]): readonly string[] {
     ...withoutFindings(log),
     ...tasksUnderWay(log),
     ...withoutResult(log),
+    ...reviewsUnderWay(log),
     ...usersUnderWay(log),
     ...notificationsUnderWay(log),
     ...workflowsUnderWay(log),

@@ -1,0 +1,130 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { at as memberAt } from '../../../app/demo/api-client.ts'
+import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
+import { assessmentsProcess } from '../../../processes/assessments/assessments.process.ts'
+import { getAssessment } from '../../../read-api/assessments/routes.ts'
+import { assessmentChannelStream } from '../../../streams/channels/assessment.ts'
+import { humanReviewPolicies } from '../../../streams/human-review-policy/aggregate.ts'
+import { humanReviewTaskId, humanReviewTasks } from '../../../streams/human-review-task/aggregate.ts'
+import { contextOf } from '../../commands/handling/decision-world.ts'
+import { policyFact, rule, taskFact } from '../../streams/human-review-facts.ts'
+import { whenWorkedOff } from '../../support/given-process.ts'
+import { subscribe } from '../webhooks/webhook-steps.ts'
+import { assessmentEventsOf, decideConsent, reviewOf, submitAnalysis, type Analysis } from './analyses.ts'
+import { givenTimeline } from './given-timeline.ts'
+
+const given = givenTimeline()
+let naming: WebhookReceiver
+
+/** The policy selects every review. One receiver is told of decisions too, the receiver of the timeline is not. */
+beforeAll(async () => {
+  const { world } = given
+  const { orgId, store } = world
+  naming = await startWebhookReceiver()
+  await subscribe(world, { url: naming.url, eventTypes: ['assessment.completed', 'assessment.reviewed'] })
+  const set = policyFact('HumanReviewPolicySet', { organisationId: orgId, rules: [rule({ always: true })] })
+  await store.append(humanReviewPolicies.of(orgId), 'no_stream', [set], contextOf(world))
+})
+afterAll(() => naming.close())
+
+/** A clinician confirms the review of the analysis. */
+async function decide(analysis: Analysis): Promise<string> {
+  const { otherStore, orgId, now } = given.world
+  const taskId = humanReviewTaskId((await reviewOf(given, analysis)).id)
+  const target = humanReviewTasks.of(orgId, taskId)
+  const { state, revision } = await otherStore.load(target)
+  if (state.status !== 'open') throw new Error(`the task is ${state.status}`)
+  const decidedAt = now().toISOString()
+  const events = [
+    taskFact('HumanReviewOpinionGiven', { taskId, patientId: state.patientId, givenAt: decidedAt }),
+    taskFact('HumanReviewTaskDecided', { taskId, agreesWithAi: true, decidedAt }),
+  ]
+  await otherStore.append(target, revision, events, contextOf(given.world))
+  return decidedAt
+}
+
+const typesOf = async (analysis: Analysis) => (await assessmentEventsOf(given, analysis)).map(({ type }) => type)
+
+async function reviewIn({ assessmentId }: Analysis) {
+  const { review, status, streamRevision } = await getAssessment(given.timeline.pool, given.world.orgId, assessmentId)
+  return { review, status, revision: streamRevision }
+}
+
+/** Type and body of each webhook about the assessment, in the order of their types. */
+function toldTo({ received }: WebhookReceiver, { assessmentId }: Analysis) {
+  return received
+    .map(({ headers, body }) => ({ type: headers['webhook-event-type'] ?? '', body: JSON.parse(body) as unknown }))
+    .filter(({ body }) => memberAt(body, 'id') === assessmentId)
+    .toSorted((one, other) => one.type.localeCompare(other.type))
+}
+
+async function publishedAbout({ assessmentId }: Analysis): Promise<string[]> {
+  const types: string[] = []
+  for await (const { type, data } of given.world.otherStore.readStream(assessmentChannelStream.name))
+    if (memberAt(data, 'assessment_id') === assessmentId) types.push(type)
+  return types
+}
+
+/** Each message about the decision was sent once, and nothing follows. */
+async function isToldOnce(analysis: Analysis, decidedAt: string): Promise<void> {
+  await given.timeline.runFor(60)
+  const review = { status: 'decided', decided_at: decidedAt, agrees_with_ai: true }
+  expect(await reviewIn(analysis)).toEqual({ review, status: 'completed', revision: '5' })
+  const toldCompleted = { type: 'assessment.completed', body: expect.objectContaining({ status: 'completed' }) }
+  const toldReviewed = { type: 'assessment.reviewed', body: expect.objectContaining({ status: 'completed', review }) }
+  expect(toldTo(naming, analysis)).toEqual([toldCompleted, toldReviewed])
+  expect(toldTo(given.receiver, analysis)).toEqual([toldCompleted])
+  expect(await publishedAbout(analysis)).toEqual(['assessment.completed', 'assessment.reviewed'])
+}
+
+const story = ['AssessmentReviewRequested', 'AssessmentCompleted', 'AssessmentHumanReviewOpened']
+
+it('F16, F17: tells the end at once, shows the open review, and tells its decision once', async () => {
+  await given.open()
+  const analysis = await submitAnalysis(given.world)
+  await given.timeline.runFor(600)
+  expect(await typesOf(analysis)).toEqual(story)
+  const open = { status: 'open', decided_at: null, agrees_with_ai: null }
+  expect(await reviewIn(analysis)).toEqual({ review: open, status: 'completed', revision: '4' })
+  expect(toldTo(naming, analysis).map(({ type }) => type)).toEqual(['assessment.completed'])
+
+  const decidedAt = await decide(analysis)
+  await isToldOnce(analysis, decidedAt)
+  expect(await typesOf(analysis)).toEqual([...story, 'AssessmentHumanReviewDecided'])
+})
+
+it('F16, F17: the same if the task is decided before the assessment has ended', async () => {
+  await given.open({ stopped: ['assessments_todo'] })
+  const { world, timeline } = given
+  const analysis = await submitAnalysis(world)
+  const cause = { eventId: randomUUID(), correlationId: randomUUID() }
+  const asking = { key: analysis.assessmentId, step: 'request-review', orgId: world.orgId, dueAt: world.now() }
+  await whenWorkedOff(assessmentsProcess, { ...asking, payload: { cause } }, world.deps, world.now())
+  await timeline.runFor(600)
+  const decidedAt = await decide(analysis)
+  await timeline.settle()
+  expect(await typesOf(analysis)).toEqual(['AssessmentReviewRequested'])
+
+  await timeline.resume('assessments_todo')
+  await isToldOnce(analysis, decidedAt)
+  expect(await typesOf(analysis)).toEqual([...story, 'AssessmentHumanReviewDecided'])
+})
+
+it('F16, F17: shows that a task was cancelled, and tells nobody', async () => {
+  await given.open({ stopped: ['human_review_todo'] })
+  const analysis = await submitAnalysis(given.world)
+  await given.timeline.runFor(600)
+  expect(await reviewIn(analysis)).toEqual({ review: null, status: 'completed', revision: '3' })
+
+  await given.timeline.resume('human_review_todo')
+  await given.timeline.settle()
+  expect(await typesOf(analysis)).toEqual(story)
+  await decideConsent(given.world, 'withdrawn')
+  await given.timeline.runFor(60)
+  const cancelled = { status: 'cancelled', decided_at: null, agrees_with_ai: null }
+  expect(await reviewIn(analysis)).toEqual({ review: cancelled, status: 'completed', revision: '5' })
+  expect(await typesOf(analysis)).toEqual([...story, 'AssessmentHumanReviewCancelled'])
+  expect(toldTo(naming, analysis).map(({ type }) => type)).toEqual(['assessment.completed'])
+  expect(await publishedAbout(analysis)).toEqual(['assessment.completed'])
+})
