@@ -14,8 +14,8 @@ export const deadMailServer: Benchmark = {
   goals: ['22'],
   about: 'chat messages sent beside mails to a server that hangs, or that is not there, over without',
   run: async ({ quick }, { compare }) => {
-    const chats = quick ? 150 : 2_000
-    const mails = quick ? 50 : 500
+    const chats = quick ? 100 : 2_000
+    const mails = quick ? 20 : 500
     await withScope(async (scope) => {
       const world = await startMailWorld(scope)
       const { port, url } = world.smtp
