@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { createClientKeys } from '../commands/auth/client-keys.ts'
 import { followTokenEndings } from '../contracts/auth/token-endings.ts'
+import { followErasures } from '../contracts/users/erasures.ts'
 import type { IdentityProvider } from '../contracts/users/identity-provider.ts'
 import { processes } from '../processes/registry.ts'
 import { notifyWorkers } from '../processes/runtime/wake-ups.ts'
@@ -102,7 +103,9 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const esdbUrl = required(configuration.esdbUrl, 'ESDB_URL')
   const store = await openEventStore({ url: esdbUrl, catalogue, vault, now, logger })
   stop.onStop('resources', 'event store', () => store.close())
-  await clearly('ESDB_URL', () => store.head(filter))
+  const from = await clearly('ESDB_URL', () => store.head(filter))
+  const erasures = followErasures({ store, vault, from, logger })
+  stop.onStop('work', 'erasures', () => erasures.close())
   const pool = createPool({ url: databaseUrl, max: 20, logger, name: 'platform' })
   stop.onStop('resources', 'database', () => pool.end())
   await ensureRuntimeSchema(pool)

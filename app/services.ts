@@ -1,4 +1,4 @@
-import { rawResponseRoute } from '../commands/ai-review/raw-routes.ts'
+import { rawResponseRoute } from '../commands/ai-review/raw-response-route.ts'
 import { aiReviewWriteRoutes } from '../commands/ai-review/routes.ts'
 import { membershipRoutes } from '../commands/users/membership-routes.ts'
 import type { UserDependencies } from '../commands/users/register-user.ts'
@@ -13,6 +13,7 @@ import { authRoutes } from '../commands/auth/routes.ts'
 import { scopeWriteRoutes } from '../commands/auth/scope-routes.ts'
 import { clinicalWriteRoutes } from '../commands/clinical/routes.ts'
 import { consentWriteRoutes } from '../commands/consent/routes.ts'
+import { humanReviewWriteRoutes } from '../commands/human-review/routes.ts'
 import { imageWriteRoutes } from '../commands/images/routes.ts'
 import { notificationQueueRoutes, type QueueRouteDependencies } from '../commands/notifications/queue-routes.ts'
 import { recipientKeyOf } from '../commands/notifications/recipient-key.ts'
@@ -36,6 +37,7 @@ import { assessmentReadRoutes } from '../read-api/assessments/routes.ts'
 import { authReadRoutes } from '../read-api/auth/routes.ts'
 import { clinicalReadRoutes } from '../read-api/clinical/routes.ts'
 import { consentReadRoutes } from '../read-api/consent/routes.ts'
+import { humanReviewReadRoutes } from '../read-api/human-review/routes.ts'
 import { imageReadRoutes } from '../read-api/images/routes.ts'
 import { listFailuresOfClass, listStuck } from '../read-api/notifications/queries.ts'
 import { notificationReadRoutes } from '../read-api/notifications/routes.ts'
@@ -147,6 +149,16 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
         aiReviewWriteRoutes(app, deps)
         rawResponseRoute(app, deps)
         aiReviewReadRoutes(app, deps)
+      },
+    },
+    {
+      prefix: 'human-review',
+      documentedAt: 'prefixed',
+      // Bare, `/v1/policy` and `/v1/tasks` would be addresses of every service.
+      mounts: ['prefixed', 'gateway'],
+      routes: (app) => {
+        humanReviewWriteRoutes(app, deps)
+        humanReviewReadRoutes(app, deps)
       },
     },
   ]

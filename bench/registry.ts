@@ -17,6 +17,7 @@ import { rebuildOverPeer } from './projections/rebuild-peer.ts'
 import { rebuildSpeed } from './projections/rebuild-speed.ts'
 import { actorContexts } from './reads/actor-contexts.ts'
 import { readById } from './reads/by-id.ts'
+import { openTasks } from './reads/open-tasks.ts'
 import { revokedTokens } from './reads/revoked-tokens.ts'
 import { visibleAfter } from './reads/visible.ts'
 import { deadEndpoint } from './webhooks/dead-endpoint.ts'
@@ -34,6 +35,7 @@ export const benchmarks: readonly Benchmark[] = [
   onRealEventStore,
   readById,
   revokedTokens,
+  openTasks,
   actorContexts,
   visibleAfter,
   rebuildSpeed,

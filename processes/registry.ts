@@ -6,6 +6,8 @@ import { clinicalProcess } from './clinical/clinical.process.ts'
 import { clinicalChannel } from './clinical/clinical.channel.ts'
 import { consentChannel } from './consent/consent.channel.ts'
 import type { ProcessDependencies } from './dependencies.ts'
+import { humanReviewChannel, type HumanReviewChannelDependencies } from './human-review/human-review.channel.ts'
+import { humanReviewProcess } from './human-review/human-review.process.ts'
 import { notificationChannel } from './notifications/notifications.channel.ts'
 import { notificationsProcess } from './notifications/notifications.process.ts'
 import type { Channel } from './relay/channel.ts'
@@ -22,6 +24,7 @@ export const processes: readonly Process<ProcessDependencies>[] = [
   aiReviewProcess,
   assessmentsProcess,
   clinicalProcess,
+  humanReviewProcess,
   notificationsProcess,
   usersProcess,
   webhooksProcess,
@@ -29,7 +32,10 @@ export const processes: readonly Process<ProcessDependencies>[] = [
 ]
 
 /** The dependencies of the translations of all channels. */
-type ChannelDependencies = AiReviewChannelDependencies & AssessmentChannelDependencies & WorkflowChannelDependencies
+type ChannelDependencies = AiReviewChannelDependencies &
+  AssessmentChannelDependencies &
+  HumanReviewChannelDependencies &
+  WorkflowChannelDependencies
 
 /** All public channels. Each has a relay. */
 export const channels: readonly Channel<ChannelDependencies>[] = [
@@ -37,6 +43,7 @@ export const channels: readonly Channel<ChannelDependencies>[] = [
   assessmentChannel,
   clinicalChannel,
   consentChannel,
+  humanReviewChannel,
   notificationChannel,
   usersChannel,
   webhookChannel,

@@ -7,6 +7,7 @@ import { patientsProjector } from './clinical/patients.projector.ts'
 import { consentRecordsProjector } from './consent/consent-records.projector.ts'
 import { consentTypesProjector } from './consent/consent-types.projector.ts'
 import { foreignEventsProjector } from './foreign-events/foreign-events.projector.ts'
+import { humanReviewProjector } from './human-review/human-review.projector.ts'
 import { imagesProjector } from './images/images.projector.ts'
 import { notificationsProjector } from './notifications/notifications.projector.ts'
 import { notificationTemplatesProjector } from './notifications/notification-templates.projector.ts'
@@ -25,6 +26,7 @@ export const readModels: readonly Projector[] = [
   consentRecordsProjector,
   consentTypesProjector,
   foreignEventsProjector,
+  humanReviewProjector,
   imagesProjector,
   notificationsProjector,
   notificationTemplatesProjector,

@@ -6,6 +6,8 @@ import { cases } from './case/aggregate.ts'
 import { channelStreams } from './channels/channel-streams.ts'
 import { consents } from './consent/aggregate.ts'
 import { consentTypes } from './consent-type/aggregate.ts'
+import { humanReviewPolicies } from './human-review-policy/aggregate.ts'
+import { humanReviewTasks } from './human-review-task/aggregate.ts'
 import { foreignEvents } from './foreign-event/aggregate.ts'
 import { images } from './image/aggregate.ts'
 import { notifications } from './notification/aggregate.ts'
@@ -38,6 +40,8 @@ export const catalogue = createCatalogue([
   cases,
   consents,
   consentTypes,
+  humanReviewPolicies,
+  humanReviewTasks,
   foreignEvents,
   images,
   notifications,

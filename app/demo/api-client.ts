@@ -69,6 +69,7 @@ export function actorContext(
   orgId: string,
   permissions: readonly string[],
   userId = '0190b0a0-0000-7000-8000-000000000001',
+  productIds: readonly string[] = [],
 ): string {
   const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const claims = {
@@ -79,7 +80,7 @@ export function actorContext(
     org_id: orgId,
     role: 'administrator',
     permissions,
-    product_ids: [],
+    product_ids: productIds,
   }
   return `${part({ alg: 'none', typ: 'JWT' })}.${part(claims)}.`
 }

@@ -12,7 +12,7 @@ import { commandRoute } from '../handling/command-route.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { longPoll } from '../handling/long-poll.ts'
 import { CancelAiReviewReply, SupersedeAiReviewBody, SupersedeAiReviewReply } from './bodies.ts'
-import { createAiReviewRoute } from './create-routes.ts'
+import { createRoute } from './create-route.ts'
 import { completeClaim } from './claim-slot.ts'
 import { cancelReview, isSameRequest } from './cancel-review.ts'
 import { imageErrors, imageRules, toReviewImages } from './image-addresses.ts'
@@ -25,7 +25,7 @@ export function aiReviewWriteRoutes(app: ServiceApp, deps: CommandDependencies):
   const { store } = deps
   const rules = imageRules(deps)
 
-  createAiReviewRoute(app, deps)
+  createRoute(app, deps)
 
   commandRoute(app, deps, {
     method: 'POST',

@@ -13,6 +13,8 @@ const ofClients = {
   'cases:write': 'Write cases',
   'consents:read': 'Read consent decisions',
   'consents:write': 'Record consent decisions',
+  'human-review:read': 'Read the policy, tasks and agreement of human review',
+  'human-review:write': 'Claim, release and decide tasks of human review',
   'images:read': 'Read images',
   'images:write': 'Write images',
   'notifications:admin': 'Administer notifications',

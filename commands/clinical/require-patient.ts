@@ -1,4 +1,4 @@
-import { invalidMember } from '../../platform/http/problems.ts'
+import { invalidMember, problem } from '../../platform/http/problems.ts'
 import { patients } from '../../streams/patient/aggregate.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
@@ -29,4 +29,18 @@ export async function requirePatient(
   if (state.status !== 'registered')
     throw invalidMember(pointer, 'is not a patient of the organisation', 'unknown-patient', 'patient-not-found')
   return state.patientId
+}
+
+/**
+ * For a known patient of a record. An erasure empties the cache. Without the patient's key PHI could not be stored.
+ *
+ * @throws Problem `subject-erased`
+ */
+export async function requireLivingPatient(
+  { store }: Pick<CommandDependencies, 'store'>,
+  orgId: TenantId,
+  patientId: string,
+): Promise<void> {
+  const { state } = await store.loadCached(patients.of(orgId, patientId))
+  if (state.status === 'registered' && state.givenName === null) throw problem('subject-erased')
 }

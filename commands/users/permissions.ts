@@ -7,6 +7,8 @@ import { refused, type Decision } from '../handling/decision.ts'
 export const platformPermissions = [
   { permission: 'auth:admin', description: 'Administer clients and their secrets' },
   { permission: 'consents:admin', description: 'Administer consent types and their texts' },
+  { permission: 'human-review:admin', description: 'Set the policy of human review' },
+  { permission: 'human-review:decide', description: 'Claim and decide tasks of human review' },
   { permission: 'notifications:admin', description: 'Administer notifications' },
   { permission: 'users:admin', description: 'Administer users, memberships and roles' },
 ] as const

@@ -4,7 +4,6 @@ import { requireMatch } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { workflowsProjector } from '../../projections/workflows/workflows.projector.ts'
-import { patients } from '../../streams/patient/aggregate.ts'
 import { isCollecting } from '../../streams/workflow-definition/steps.ts'
 import {
   workflowInstances,
@@ -12,6 +11,7 @@ import {
   type WorkflowInstanceState,
 } from '../../streams/workflow-instance/aggregate.ts'
 import type { WorkflowInstanceEvent } from '../../streams/workflow-instance/events.ts'
+import { requireLivingPatient } from '../clinical/require-patient.ts'
 import { changed } from '../handling/command-replies.ts'
 import { commandRoute } from '../handling/command-route.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
@@ -71,7 +71,7 @@ export function advanceRoute(app: ServiceApp, deps: CommandDependencies): void {
           return { refused: decision.refused, details: { extensions: { parked_step_id: state.stepId } } }
         return answering(decision)
       }
-      await requireLivingPatient(tenant, known)
+      await requireLivingPatient(deps, tenant, known.patientId)
       const done = await execute(store, target, decide, context, (revision) => requireMatch(request, revision))
       if (done.state.status === 'absent') throw problem('internal-error')
       const isReplayed = done.events.length === 0 && isKnownAdvance(causing, done.state)
@@ -86,12 +86,6 @@ export function advanceRoute(app: ServiceApp, deps: CommandDependencies): void {
     if (state.status === 'absent') ({ state } = await store.load(target))
     if (state.status === 'absent') throw problem('not-found')
     return state
-  }
-
-  /** An erasure empties the cache. Without the patient's key the answers could not be stored. */
-  async function requireLivingPatient(tenant: TenantId, { patientId }: ExistingInstance): Promise<void> {
-    const { state } = await store.loadCached(patients.of(tenant, patientId))
-    if (state.status === 'registered' && state.givenName === null) throw problem('subject-erased')
   }
 }
 

@@ -13,14 +13,15 @@ import { TokenRejectedError, type VerifiedToken } from './tokens.ts'
  * Who may call a route:
  * - anybody;
  * - any valid access token;
- * - a token with all of the scopes (a write scope includes its read scope);
+ * - a token with all of the scopes (a write scope includes its read scope), and with an actor who has the permission, if
+ *   the route names one;
  * - a token that needs the scope only for organisations in `CONSENT_SCOPES_REQUIRED`;
  * - an actor with the permission (X-Actor-Context, or X-Admin-Api-Secret alone), or a token with the scope `orScope`.
  */
 export type Access =
   | 'public'
   | 'token'
-  | { readonly scopes: readonly [string, ...string[]] }
+  | { readonly scopes: readonly [string, ...string[]]; readonly permission?: string }
   | { readonly consentScope: 'consents:read' | 'consents:write' }
   | AdminAccess
 
@@ -88,8 +89,10 @@ export function createAuthorization({ configuration, actors, verifyToken, pseudo
     if (typeof access === 'object' && 'admin' in access) return authorizeAdmin(request, access)
     const caller = await authenticate(request)
     if (access === 'token') return caller
-    if ('scopes' in access) requireScopes(caller, access.scopes)
-    else if (organisationsOf(caller, request.query).some(needsConsentScope))
+    if ('scopes' in access) {
+      requireScopes(caller, access.scopes)
+      if (access.permission !== undefined) requirePermission(caller, access.permission)
+    } else if (organisationsOf(caller, request.query).some(needsConsentScope))
       requireScopes(caller, [access.consentScope])
     return caller
   }
@@ -121,10 +124,7 @@ export function createAuthorization({ configuration, actors, verifyToken, pseudo
       requireScopes(caller, [orScope])
       return caller
     }
-    if (caller.actor === null)
-      throw problem('actor-context-missing', { extensions: { required_permission: permission } })
-    if (!caller.actor.permissions.has(permission))
-      throw problem('permission-missing', { extensions: { required_permission: permission } })
+    requirePermission(caller, permission)
     return caller
   }
 
@@ -189,6 +189,12 @@ function requireScopes(caller: Caller, required: readonly string[]): void {
     headers: { 'www-authenticate': challenge },
     extensions: { required_scopes: required },
   })
+}
+
+function requirePermission({ actor }: Caller, permission: string): void {
+  const required = { extensions: { required_permission: permission } }
+  if (actor === null) throw problem('actor-context-missing', required)
+  if (!actor.permissions.has(permission)) throw problem('permission-missing', required)
 }
 
 function unauthorized(code: 'token-missing' | 'token-invalid' | 'token-expired'): Problem {

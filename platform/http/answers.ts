@@ -100,7 +100,11 @@ function ofAccess({ access, isRead }: RouteFacts): ProblemCode[] {
     ...(isRead ? [] : (['conflict', 'command-too-large', 'written-by-newer-version', 'record-unreadable'] as const)),
   ]
   if (access === 'token') return any
-  if ('scopes' in access || 'consentScope' in access) return [...any, 'insufficient-scope']
+  if ('consentScope' in access) return [...any, 'insufficient-scope']
+  if ('scopes' in access) {
+    const ofActor = ['actor-context-missing', 'permission-missing'] as const
+    return [...any, 'insufficient-scope', ...(access.permission === undefined ? [] : ofActor)]
+  }
   const ofPermission = ['admin-secret-invalid', 'permission-missing'] as const
   return [...any, ...ofPermission, access.orScope === undefined ? 'actor-context-missing' : 'insufficient-scope']
 }

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { readJsonText } from '../kit/json-reading.ts'
+import { requireFewMembers } from './member-limits.ts'
 import { problem } from './problems.ts'
 import { requireOneMeaning } from './repeated-members.ts'
 import { wholeBody } from './request-body.ts'
@@ -36,16 +37,17 @@ export function addBodyParsers(app: FastifyInstance, mostBytes: number): void {
 /** An empty body counts as no body: callers send a JSON content type to routes without a body too. */
 export function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined
-  const { text, value } = readJson(bytes)
+  const text = wellFormed(() => new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  requireFewMembers(text)
+  const value = wellFormed(() => readJsonText(text))
   requireStorable(value)
   requireOneMeaning(text)
   return value
 }
 
-function readJson(bytes: Buffer): { readonly text: string; readonly value: unknown } {
+function wellFormed<Value>(read: () => Value): Value {
   try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-    return { text, value: readJsonText(text) }
+    return read()
   } catch {
     throw problem('malformed-body')
   }

@@ -26,7 +26,7 @@ export const problems = {
   'malformed-body': refusal(
     400,
     'The body cannot be read',
-    'The body is not well-formed JSON (or form data), is nested too deeply, repeats a member, or contains a text or a number that cannot be stored unchanged. Send whole numbers beyond 2^53, and decimals with more digits than a double has, as text. Send 0 instead of -0. Fix the request.',
+    'The body is not well-formed JSON (or form data), is nested too deeply, has too many members, repeats a member, or contains a text or a number that cannot be stored unchanged. Send whole numbers beyond 2^53, and decimals with more digits than a double has, as text. Send 0 instead of -0. Fix the request.',
   ),
   'malformed-request': refusal(
     400,
@@ -390,6 +390,27 @@ export const problems = {
     409,
     'The workflow instance has ended',
     'It has completed, failed or been cancelled. Read it.',
+  ),
+  'task-claimed': refusal(
+    409,
+    'Another user holds the task',
+    'Wait until the holder releases it or the lease ends, or claim another task.',
+  ),
+  'task-not-claimed': refusal(
+    409,
+    'The user does not hold the task',
+    'Only the holder decides, until the lease ends. Claim the task first.',
+  ),
+  'opinion-given': refusal(
+    409,
+    'The user has given an opinion on the task',
+    'Another user must give the next opinion. Claim another task.',
+  ),
+  'task-decided': refusal(409, 'The task is decided', 'A decision never changes. Read the task.'),
+  'task-cancelled': refusal(
+    409,
+    'The task was cancelled',
+    'Its AI review was superseded, or the patient withdrew the consent. `cancel_reason` of the task names the reason.',
   ),
   'subject-erased': refusal(
     410,

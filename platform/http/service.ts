@@ -153,7 +153,10 @@ function descriptionWithScope(access: Access, description: string | undefined): 
 function securityOf(access: Access): Record<string, string[]>[] {
   if (access === 'public') return []
   if (access === 'token' || (typeof access === 'object' && 'consentScope' in access)) return [{ token: [] }]
-  if ('scopes' in access) return [{ token: [...access.scopes] }]
+  if ('scopes' in access) {
+    const { scopes, permission } = access
+    return [{ token: [...scopes], ...(permission === undefined ? {} : { actorContext: [] }) }]
+  }
   const byScope = access.orScope === undefined ? [] : [{ token: [access.orScope] }]
   return [...byScope, { token: [], actorContext: [] }, { adminSecret: [] }]
 }

@@ -3,7 +3,6 @@ import { escapePointer, withoutForeignNames } from './errors.ts'
 
 /** Far more than the interface allows (clinical_context has 16), and far less than recursion can handle. */
 const deepestNesting = 64
-const mostMembers = 200_000
 
 /** A place that cannot be stored, with the names on its path, innermost first. */
 interface Fault {
@@ -19,7 +18,7 @@ interface Fault {
  * @throws Problem `malformed-body`, with a pointer to the first such place
  */
 export function requireStorable(root: unknown): void {
-  const fault = faultIn(root, 0, { members: 0 })
+  const fault = faultIn(root, 0)
   if (fault === undefined) return
   const pointer = fault.names
     .toReversed()
@@ -32,7 +31,7 @@ export function requireStorable(root: unknown): void {
 }
 
 /** Allocates nothing for a valid value: this runs for every member of every body. */
-function faultIn(value: unknown, depth: number, seen: { members: number }): Fault | undefined {
+function faultIn(value: unknown, depth: number): Fault | undefined {
   if (typeof value === 'string') return isText(value) ? undefined : textFault()
   if (typeof value !== 'object' || value === null) return undefined
   if (depth > deepestNesting)
@@ -44,10 +43,8 @@ function faultIn(value: unknown, depth: number, seen: { members: number }): Faul
     }
   const members = Array.isArray(value) ? undefined : Object.entries(value)
   const elements: readonly unknown[] = Array.isArray(value) ? value : []
-  seen.members += members?.length ?? elements.length
-  if (seen.members > mostMembers) throw problem('malformed-body', { detail: 'The body has too many members.' })
   for (let at = 0; at < elements.length; at += 1) {
-    const fault = faultIn(elements[at], depth + 1, seen)
+    const fault = faultIn(elements[at], depth + 1)
     if (fault !== undefined) return within(at, fault)
   }
   for (const [name, member] of members ?? []) {
@@ -60,7 +57,7 @@ function faultIn(value: unknown, depth: number, seen: { members: number }): Faul
         code: 'name',
         names: [],
       }
-    const fault = faultIn(member, depth + 1, seen)
+    const fault = faultIn(member, depth + 1)
     if (fault !== undefined) return within(name, fault)
   }
   return undefined

@@ -107,11 +107,19 @@ export class Vault implements KeyVault {
     return this.#subjects.get(subjectOf(orgId, subjectId))
   }
 
-  /** Erases the subject. Its encrypted data reads as null from now on: here at once, elsewhere within 30 s. */
+  /**
+   * Erases the subject. Its encrypted data reads as null from now on: here at once, elsewhere after `forgetSubject` or
+   * within 30 s.
+   */
   async destroySubject(orgId: string, subjectId: string): Promise<void> {
     const id = subjectOf(orgId, subjectId)
     await this.#rows.destroy('subject', id)
     this.#subjects.set(id, 'destroyed')
+  }
+
+  /** Another process erases the subject: here its key counts as destroyed before the next read of the database. */
+  forgetSubject(orgId: string, subjectId: string): void {
+    this.#subjects.set(subjectOf(orgId, subjectId), 'destroyed')
   }
 
   async eventSigningKey(): Promise<Uint8Array> {
@@ -208,7 +216,9 @@ export class Vault implements KeyVault {
     return keys
   }
 
+  /** A key that was read before its erasure must not return after it. */
   #keep(id: string, stored: StoredSecret): StoredSecret {
+    if (this.#subjects.get(id) === 'destroyed') return 'destroyed'
     this.#subjects.set(id, stored)
     return stored
   }

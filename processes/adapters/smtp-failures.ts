@@ -16,6 +16,8 @@ interface Reply extends ProviderResponse {
   readonly command: string
 }
 
+/** RFC 4954: log in first, another mechanism, other credentials, TLS first. Only an operator can mend these. */
+const loginReplies = new Set([530, 534, 535, 538])
 /** Replies to RCPT TO that mean this recipient, not the sender or the message. */
 const recipientReplies = new Set([550, 551, 553, 501])
 
@@ -35,9 +37,10 @@ export function classifySmtpFailure(error: unknown, isHandedOver: boolean): Send
 }
 
 function classOf({ status, command }: Reply): SendErrorCode {
-  if (status === 530 || status === 535) return 'provider_auth_failed'
+  const isPermanent = status >= 500 && status < 600
+  if (loginReplies.has(status) || (isPermanent && command.startsWith('AUTH '))) return 'provider_auth_failed'
   if (command === 'RCPT TO' && recipientReplies.has(status)) return 'invalid_recipient'
-  return status >= 500 && status < 600 ? 'provider_4xx' : 'provider_5xx'
+  return isPermanent ? 'provider_4xx' : 'provider_5xx'
 }
 
 function unanswered(error: unknown): [SendErrorCode, string] {

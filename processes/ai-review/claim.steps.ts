@@ -42,11 +42,11 @@ export async function claim(todo: Todo<ClaimPayload>, deps: ProcessDependencies)
     requestEventId: id,
     now: todo.dueAt,
   }
-  return claimSlot(todo, command, deps)
+  return takeSlotAndOpen(todo, command, deps)
 }
 
 /** Takes the slot of a request event and opens the review, or answers the request. */
-export async function claimSlot(todo: Todo, command: TakeSlot, deps: ProcessDependencies): Promise<StepOutcome> {
+export async function takeSlotAndOpen(todo: Todo, command: TakeSlot, deps: ProcessDependencies): Promise<StepOutcome> {
   const { orgId, caseId, productId } = command
   const target = aiReviewSlots.of(orgId, caseId, productId)
   const context = todo.command('ai-review.claim')

@@ -6,7 +6,7 @@ import type { ProcessDependencies } from '../dependencies.ts'
 import type { Todo } from '../runtime/define-process.ts'
 import type { StepContext, StepOutcome } from '../runtime/process.ts'
 import { derivedV7 } from '../runtime/step-identity.ts'
-import { claimSlot } from './claim.steps.ts'
+import { takeSlotAndOpen } from './claim.steps.ts'
 import { requestIn } from './foreign-addresses.ts'
 
 /**
@@ -36,5 +36,5 @@ export async function claimForeign(todo: Todo, deps: ProcessDependencies, step: 
     requestEventId: todo.key,
     now: todo.dueAt,
   }
-  return claimSlot(todo, command, deps)
+  return takeSlotAndOpen(todo, command, deps)
 }

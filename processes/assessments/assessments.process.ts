@@ -1,5 +1,5 @@
 import { defineTable, type RowChange } from '../../projections/runtime/projector.ts'
-import { insertRow, patchRow, removeRow, upsertRow } from '../../projections/runtime/row-changes.ts'
+import { insertRow, patchRow, removeRow, removeRows, upsertRow } from '../../projections/runtime/row-changes.ts'
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
 import type { CaseEvent } from '../../streams/case/events.ts'
 import type { AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
@@ -25,7 +25,11 @@ const openAssessments = defineTable({
   indexes: [{ columns: ['case_id'] }],
 })
 
-/** Reviews that have ended and were not superseded. A client's review may end before the assessment requests one. */
+/**
+ * Reviews that have ended and hold their slot. A client's review may end before the assessment of its case requests
+ * one. A case has one assessment, so its rows go when that one requests its review. A case without an assessment keeps
+ * one row for each product, also when it is closed: an assigned assessment may request its review after that.
+ */
 const endedReviews = defineTable({
   name: 'ended_reviews',
   columns: { ai_review_id: 'text', org_id: 'text', case_id: 'text', product_id: 'text', channel_revision: 'text' },
@@ -42,6 +46,7 @@ const steps = {
 }
 
 type Todos = TodoList<typeof steps>
+type AssessmentEnded = Extract<AssessmentEvent, { type: 'AssessmentCompleted' | 'AssessmentFailed' }>['data']
 
 /**
  * The work that an assessment still needs. A case with an assigned assessment needs its creation. An assessment ends if
@@ -53,7 +58,7 @@ export const assessmentsProcess = defineProcess<
   ProcessDependencies
 >()({
   name: 'assessments',
-  version: 3,
+  version: 4,
   lookups: [openAssessments, endedReviews],
   steps,
   on: {
@@ -81,6 +86,7 @@ export const assessmentsProcess = defineProcess<
         existing: 'replace',
         payload: { channelRevision: review('channelRevision'), aiReviewId: review('aiReviewId') },
       })),
+      removeRows(endedReviews, { caseId, orgId: todo.orgId }),
     ],
     'ai_review.completed': reviewEnded,
     'ai_review.failed': reviewEnded,
@@ -90,14 +96,18 @@ export const assessmentsProcess = defineProcess<
       todo.clearWhere('conclude', { orgId: data.orgId, payload: { aiReviewId: data.oldAiReviewId } }),
       removeRow(endedReviews, { aiReviewId: data.oldAiReviewId }),
     ],
-    AssessmentCompleted: ({ data }, todo) => ended(data.assessmentId, todo),
-    AssessmentFailed: ({ data }, todo) => ended(data.assessmentId, todo),
+    AssessmentCompleted: ({ data }, todo) => ended(data, todo),
+    AssessmentFailed: ({ data }, todo) => ended(data, todo),
   },
 })
 
-/** A review that ends later finds no assessment here, so it makes no row. */
-function ended(assessmentId: string, todo: Todos): RowChange[] {
-  return [todo.clear(assessmentId), removeRow(openAssessments, { assessmentId })]
+/** A review that ends later finds no assessment here, so it schedules nothing. */
+function ended({ assessmentId, aiReviewId }: AssessmentEnded, todo: Todos): RowChange[] {
+  return [
+    todo.clear(assessmentId),
+    removeRow(openAssessments, { assessmentId }),
+    ...(aiReviewId === null ? [] : [removeRow(endedReviews, { aiReviewId })]),
+  ]
 }
 
 /** Only a review of the assessment's own product ends the assessment. */

@@ -2,6 +2,7 @@ import { aiReviewChannelStream } from './ai-review.ts'
 import { assessmentChannelStream } from './assessment.ts'
 import { clinicalChannelStream } from './clinical.ts'
 import { consentChannelStream } from './consent.ts'
+import { humanReviewChannelStream } from './human-review.ts'
 import { notificationChannelStream } from './notification.ts'
 import { usersChannelStream } from './users.ts'
 import { webhookChannelStream } from './webhook.ts'
@@ -13,6 +14,7 @@ export const channelStreams = [
   assessmentChannelStream,
   clinicalChannelStream,
   consentChannelStream,
+  humanReviewChannelStream,
   notificationChannelStream,
   usersChannelStream,
   webhookChannelStream,

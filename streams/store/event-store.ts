@@ -93,8 +93,8 @@ export class EventStore {
   readonly #codec: Codec
   readonly #catalogue: Catalogue
   readonly #connection: EventStoreConnection
-  readonly #cache: StateCache
-  readonly #loads = new SharedLoads()
+  #cache = new StateCache(mostStates)
+  #loads = new SharedLoads()
   readonly #now: () => Date
   readonly #logger: StoreLogger | undefined
   readonly #appendTiming: AppendTiming
@@ -108,7 +108,6 @@ export class EventStore {
     this.#codec = codec
     this.#catalogue = options.catalogue
     this.#connection = connection
-    this.#cache = new StateCache(mostStates)
     this.#now = options.now ?? (() => new Date())
     this.#logger = options.logger
     // A successful append does not clear the flag: the store may answer a repeat without writing a byte. Only `isFull`
@@ -128,7 +127,8 @@ export class EventStore {
   }
 
   async #load<State, Event extends DomainEvent>(target: Target<State, Event>): Promise<Loaded<State>> {
-    const cached = this.#cache.get(target)
+    const cache = this.#cache
+    const cached = cache.get(target)
     let state = cached?.state ?? target.fold.initialState
     let revision: StreamRevision = cached?.revision ?? 'no_stream'
     let position = cached?.position
@@ -136,7 +136,7 @@ export class EventStore {
       state = evolved(target.fold, state, event)
       ;({ revision, position } = event)
     }
-    if (revision !== 'no_stream') this.#cache.advance(target, { state, revision, position })
+    if (revision !== 'no_stream') cache.advance(target, { state, revision, position })
     return { state, revision, position }
   }
 
@@ -168,14 +168,15 @@ export class EventStore {
     events: readonly Event[],
     context: CommandContext,
   ): Promise<Appended> {
+    const cache = this.#cache
     const encoded = await this.#codec.encode(events, context, { stream: target.stream, expected })
-    const before = this.#cache.get(target)
+    const before = cache.get(target)
     try {
       const appended = await this.#write(encoded)
       const state = this.#stateAt(target.fold, before, expected)
       if (state !== undefined) {
         const folded = encoded.decoded.reduce((current, event) => evolved(target.fold, current, event), state.value)
-        this.#cache.advance(target, { state: folded, ...appended })
+        cache.advance(target, { state: folded, ...appended })
       }
       return appended
     } catch (error) {
@@ -184,9 +185,13 @@ export class EventStore {
     }
   }
 
-  /** Drops every cached state. After an erasure, no cache may hold data that can no longer be decrypted. */
+  /**
+   * Drops every cached state. After an erasure, no cache may hold data that can no longer be decrypted. A running load
+   * or append keeps its state in the dropped cache.
+   */
   forgetStates(): void {
-    this.#cache.clear()
+    this.#cache = new StateCache(mostStates)
+    this.#loads = new SharedLoads()
   }
 
   /** Appends events of a public channel, with the ids that they carry. Same guarantees as `append`. */

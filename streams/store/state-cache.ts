@@ -39,10 +39,6 @@ export class StateCache {
     this.#entries.set(key, { state, revision, position })
   }
 
-  clear(): void {
-    this.#entries.clear()
-  }
-
   /** Names the state of a stream for a fold. */
   keyOf({ fold, stream }: { readonly fold: object; readonly stream: string }): string {
     let id = this.#foldIds.get(fold)

@@ -54,7 +54,14 @@ it('creates one administrator of each organisation at the first start in develop
       {
         name: 'Administrator',
         isDefault: false,
-        permissions: ['auth:admin', 'consents:admin', 'notifications:admin', 'users:admin'],
+        permissions: [
+          'auth:admin',
+          'consents:admin',
+          'human-review:admin',
+          'human-review:decide',
+          'notifications:admin',
+          'users:admin',
+        ],
       },
     ])
     expect(administratorsOf(state).map(({ userId }) => userId)).toEqual([demoAdministratorOf(orgId).user_id])

@@ -49,7 +49,7 @@ export const importRules: readonly ImportRule[] = [
   {
     of: 'processes/',
     may: ['processes/', 'streams/', 'commands/', 'projections/runtime/', 'contracts/', 'platform/'],
-    not: [/^commands\/.*routes\.ts$/],
+    not: [/^commands\/.*routes?\.ts$/],
   },
   { of: 'read-api/', may: ['read-api/', /^projections\/.*projector\.ts$/, 'contracts/', 'platform/'] },
   { of: 'platform/', may: ['platform/'] },
@@ -80,7 +80,7 @@ const packageRules: readonly { readonly of: string; readonly by: readonly string
 ]
 
 const pureFiles = [
-  /^commands\/(?!handling\/).*(?<!routes)\.ts$/,
+  /^commands\/(?!handling\/).*(?<!routes?)\.ts$/,
   /\.(process|projector|channel)\.ts$/,
   /^streams\/(?!store\/).*\.ts$/,
 ]

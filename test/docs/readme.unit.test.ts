@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { configurationTable } from '../../platform/configuration/configuration.ts'
 import { missingNames, readTree } from './guides.ts'
@@ -37,4 +37,17 @@ test("the README's commands exist", () => {
   )
   expect(named).toContain('demo')
   expect(named.filter((name) => scripts[name] === undefined)).toEqual([])
+})
+
+test('each tour ends with a link to the next one, and all lead to the tour of notifications', () => {
+  const tours = readdirSync(new URL('../../docs/tour/', import.meta.url))
+  const linksOf = (tour: string) =>
+    [...(documentAt(`docs/tour/${tour}`).trimEnd().split('\n').at(-1) ?? '').matchAll(/\]\(([\w./-]+\.md)/g)].map(
+      ([, target]) => target ?? '',
+    )
+  for (const tour of tours) {
+    if (tour !== 'notifications.md') expect(linksOf(tour)).toContain('notifications.md')
+    for (const target of linksOf(tour)) expect(documentAt(`docs/tour/${target}`)).not.toBe('')
+    expect(linksOf(tour).length).toBeGreaterThan(0)
+  }
 })

@@ -6,6 +6,8 @@ import { cases } from '../../streams/case/aggregate.ts'
 import { catalogue } from '../../streams/catalogue.ts'
 import { consentTypes } from '../../streams/consent-type/aggregate.ts'
 import { consents } from '../../streams/consent/aggregate.ts'
+import { humanReviewPolicies } from '../../streams/human-review-policy/aggregate.ts'
+import { humanReviewTasks } from '../../streams/human-review-task/aggregate.ts'
 import { foreignEvents } from '../../streams/foreign-event/aggregate.ts'
 import { images } from '../../streams/image/aggregate.ts'
 import { notifications } from '../../streams/notification/aggregate.ts'
@@ -36,6 +38,7 @@ import {
   webhookPublicFact,
 } from '../streams/channel-facts.ts'
 import * as facts from '../streams/facts.ts'
+import { humanReviewPublicFact, policyFact, taskFact, taskId } from '../streams/human-review-facts.ts'
 import { foreignFact, foreignRecord } from '../streams/foreign-facts.ts'
 import { imageFact, ownImage } from '../streams/image-facts.ts'
 import {
@@ -61,6 +64,8 @@ const ownedStreams = [
   cases.of(ids.org, ids.case),
   consentTypes.of(ids.org, ids.consentType),
   consents.of(ids.org, ids.patient),
+  humanReviewPolicies.of(ids.org),
+  humanReviewTasks.of(ids.org, taskId),
   foreignEvents.of(foreignRecord),
   images.of(ids.org, ownImage),
   notifications.of(ids.org, notificationIds.notification),
@@ -98,6 +103,9 @@ const dataOfTypes = new Map<string, object>(
     facts.scopeFact,
     foreignFact,
     imageFact,
+    policyFact,
+    taskFact,
+    humanReviewPublicFact,
     notificationFact,
     notificationPublicFact,
     queueRequestFact,

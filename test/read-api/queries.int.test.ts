@@ -10,6 +10,8 @@ import * as assessmentRoutes from '../../read-api/assessments/routes.ts'
 import * as auth from '../../read-api/auth/queries.ts'
 import * as clinical from '../../read-api/clinical/queries.ts'
 import * as consent from '../../read-api/consent/queries.ts'
+import { listAgreement } from '../../read-api/human-review/agreement.ts'
+import * as humanReview from '../../read-api/human-review/queries.ts'
 import * as imageQueries from '../../read-api/images/queries.ts'
 import * as settings from '../../read-api/notifications/setting-queries.ts'
 import * as templates from '../../read-api/notifications/template-queries.ts'
@@ -20,6 +22,8 @@ import * as workflows from '../../read-api/workflows/queries.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
 import { cases } from '../../streams/case/aggregate.ts'
 import { consentTypes } from '../../streams/consent-type/aggregate.ts'
+import { humanReviewPolicies } from '../../streams/human-review-policy/aggregate.ts'
+import { humanReviewTasks } from '../../streams/human-review-task/aggregate.ts'
 import { images } from '../../streams/image/aggregate.ts'
 import { oauthClients } from '../../streams/oauth-client/aggregate.ts'
 import { patients } from '../../streams/patient/aggregate.ts'
@@ -38,6 +42,7 @@ import {
   ids,
   patientFact,
 } from '../streams/facts.ts'
+import { ownTask, policyFact, taskFact, taskId } from '../streams/human-review-facts.ts'
 import { imageFact, ownImage } from '../streams/image-facts.ts'
 import { preferencesFact, ruleFact, settingIds, suppressionFact } from '../streams/notification-settings-facts.ts'
 import { ofTemplate, ownTemplate, templateFact } from '../streams/notification-template-facts.ts'
@@ -143,6 +148,24 @@ const manyWorkflows = each((number) => {
     ...[started, ...(number === 0 ? waiting : [])].map((event) => ({ ...event, stream })),
   ]
 }).flat()
+
+/** A decided task, and open ones. */
+const manyTasks = [
+  { ...policyFact('HumanReviewPolicySet'), stream: humanReviewPolicies.of(ids.org).stream },
+  ...[
+    taskFact('HumanReviewTaskOpened'),
+    taskFact('HumanReviewTaskClaimed'),
+    taskFact('HumanReviewOpinionGiven'),
+    taskFact('HumanReviewTaskDecided'),
+  ].map(ownTask),
+  ...each((number) => {
+    const of = { taskId: numbered('a', number), openedAt: paired(number) }
+    return {
+      ...taskFact('HumanReviewTaskOpened', of),
+      stream: humanReviewTasks.of(ids.org, numbered('a', number)).stream,
+    }
+  }),
+]
 
 const readings = [
   { scheme: 'ward', value: '7|b' },
@@ -276,6 +299,7 @@ const events: GivenEvent[] = [
   ...manyRoles,
   ...manyUsers,
   ...manyWorkflows,
+  ...manyTasks,
   { ...consentFact('ConsentRecorded'), stream: 'consent' },
   ...manyDecisions,
   ownNotification(notificationFact('NotificationCreated')),
@@ -346,6 +370,10 @@ const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> 
   listWorkflowDefinitions: (tenant) => workflows.listWorkflowDefinitions(pool, tenant, first),
   getWorkflowInstance: (tenant) => workflows.getWorkflowInstance(pool, tenant, numbered('5', 0)),
   listWorkflowInstances: (tenant) => workflows.listWorkflowInstances(pool, tenant, {}, first),
+  latestPolicy: (tenant) => humanReview.latestPolicy(pool, tenant),
+  getTask: (tenant) => humanReview.getTask(pool, tenant, [ids.product], taskId),
+  listTasks: (tenant) => humanReview.listTasks(pool, tenant, null, { now: new Date(at(60)) }, first),
+  listAgreement: (tenant) => listAgreement(pool, tenant, null, { from: new Date(at(0)), to: new Date(at(120)) }),
   listReviews: (tenant) => reviews.listReviews(pool, tenant, {}, first),
   getReview: (tenant) => reviews.getReview(pool, tenant, ids.review),
   listSubscriptions: (tenant) => webhooks.listSubscriptions(pool, tenant, first),
@@ -374,7 +402,8 @@ describe('every query', () => {
     '%s finds records of the organisation, and nothing for another organisation',
     async (name, query) => {
       const own = await query(org)
-      const sizeOf = (found: unknown) => (Array.isArray(found) ? found.length : found instanceof Map ? found.size : 1)
+      const sizeOf = (found: unknown) =>
+        Array.isArray(found) ? found.length : found instanceof Map ? found.size : found === undefined ? 0 : 1
       expect(sizeOf(own)).toBeGreaterThan(0)
       if (name.startsWith('get')) expect(await problemOf(query(otherOrg))).toBe('not-found')
       else expect(sizeOf(await query(otherOrg))).toBe(0)
@@ -717,6 +746,27 @@ const lists: Readonly<Record<string, { readonly list: List; readonly size: numbe
       workflows.placeOfInstance,
     ),
     size: 3,
+  },
+  'tasks of human review': {
+    list: listOf(
+      (after, fetch) => humanReview.listTasks(pool, org, null, { now: new Date(at(60)) }, { after, fetch }),
+      humanReview.placeOfTask,
+    ),
+    size: count + 1,
+  },
+  'open tasks of products': {
+    list: listOf(
+      (after, fetch) =>
+        humanReview.listTasks(
+          pool,
+          org,
+          [ids.product],
+          { status: 'open', caseId: ids.case, now: new Date(at(60)) },
+          { after, fetch },
+        ),
+      humanReview.placeOfTask,
+    ),
+    size: count,
   },
   reviews: {
     list: listOf((after, fetch) => reviews.listReviews(pool, org, {}, { after, fetch }), reviews.placeOfReview),

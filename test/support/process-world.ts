@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text as textOf } from 'node:stream/consumers'
 import { listenOnLoopback } from '../../embedded/children/loopback-server.ts'
 import { startObjectStore } from '../../embedded/object-store/start-object-store.ts'
 import { startProvider } from '../../embedded/provider/start-provider.ts'
@@ -71,6 +72,7 @@ export interface Asked {
   /** Method and path, without the query. */
   readonly route: string
   readonly token: string
+  readonly body: string
 }
 
 export interface Reply {
@@ -107,10 +109,10 @@ export async function startOutsideServer(answer: Answering): Promise<OutsideServ
   }
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '/', closed)
-    const one = { route: `${request.method} ${pathname}`, token: request.headers.authorization ?? '' }
-    request.resume().on('end', () => {
-      reply(one, response).catch(() => response.destroy())
-    })
+    const head = { route: `${request.method} ${pathname}`, token: request.headers.authorization ?? '' }
+    textOf(request)
+      .then((body) => reply({ ...head, body }, response))
+      .catch(() => response.destroy())
   })
   const port = await listenOnLoopback(server, 'outside server', 0)
   return {

@@ -18,6 +18,7 @@ import {
 } from './clinical-acts.ts'
 import { recordFindings, supersedeDiagnoses } from './finding-acts.ts'
 import { receiveForeignEvent } from './foreign-acts.ts'
+import { reviewByHuman, setReviewPolicy } from './human-review-acts.ts'
 import { declareImage, receiveImage } from './image-acts.ts'
 import { sendNotification } from './notification-acts.ts'
 import { publishEvent } from './public-acts.ts'
@@ -68,6 +69,8 @@ const acts = {
   registerPermissions,
   receiveForeignEvent,
   runWorkflow,
+  setReviewPolicy,
+  reviewByHuman,
   publishEvent,
 } satisfies Record<string, Act>
 
@@ -99,6 +102,7 @@ const weights: Partial<Record<keyof typeof acts, number>> = {
   changeSubscription: 2,
   takeSlot: 2,
   publishEvent: 2,
+  reviewByHuman: 4,
   publishDecision: 2,
   recordFindings: 3,
   supersedeDiagnoses: 3,

@@ -1,10 +1,12 @@
 import { clinicalChannelStream } from '../../streams/channels/clinical.ts'
+import { humanReviewChannelStream } from '../../streams/channels/human-review.ts'
 import { notificationChannelStream } from '../../streams/channels/notification.ts'
 import { usersChannelStream } from '../../streams/channels/users.ts'
 import { webhookChannelStream } from '../../streams/channels/webhook.ts'
 import { workflowChannelStream } from '../../streams/channels/workflow.ts'
 import { clinicalPublicFact, webhookPublicFact } from '../../test/streams/channel-facts.ts'
 import { ids } from '../../test/streams/facts.ts'
+import { humanReviewPublicFact } from '../../test/streams/human-review-facts.ts'
 import { notificationPublicFact } from '../../test/streams/notification-facts.ts'
 import { usersPublicFact } from '../../test/streams/user-facts.ts'
 import { workflowPublicFact } from '../../test/streams/workflow-facts.ts'
@@ -12,6 +14,7 @@ import type { Act } from './clinical-acts.ts'
 
 const publicEvents = [
   { stream: clinicalChannelStream.name, facts: clinicalPublicFact.usual },
+  { stream: humanReviewChannelStream.name, facts: humanReviewPublicFact.usual },
   { stream: notificationChannelStream.name, facts: notificationPublicFact.usual },
   { stream: usersChannelStream.name, facts: usersPublicFact.usual },
   { stream: webhookChannelStream.name, facts: webhookPublicFact.usual },

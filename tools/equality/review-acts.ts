@@ -113,9 +113,22 @@ export function supersede(story: Story, random: SeededRandom, holder: Review, as
 
 /** Appends the next possible event of a review. */
 export const advanceReview: Act = (story, random) => {
-  const open = story.reviews.filter(({ status }) => status !== 'over' && status !== 'superseded')
-  if (open.length === 0) return
-  const review = random.pick(open)
+  const open = story.reviews.filter(isOpen)
+  if (open.length > 0) advance(story, random, random.pick(open))
+}
+
+/** Takes one review to its end. */
+export function endReview(story: Story, random: SeededRandom): void {
+  const review = story.reviews.find(isOpen)
+  if (review === undefined) return
+  while (isOpen(review)) advance(story, random, review)
+}
+
+function isOpen({ status }: Review): boolean {
+  return status !== 'over' && status !== 'superseded'
+}
+
+function advance(story: Story, random: SeededRandom, review: Review): void {
   if (review.status === 'claimed') {
     say(story, review, requested(story, random, review))
     review.status = 'open'

@@ -114,6 +114,8 @@ export class Story {
   readonly reviews: Review[] = []
   readonly deliveries: Delivery[] = []
   readonly analyses: Analysis[] = []
+  /** Ids of the tasks of human review, each with its review. No rule may have selected it. */
+  readonly tasks = new Map<string, Review>()
   /** Cases that were opened because their reviews led to findings. */
   readonly casesOfReviews = new Set<string>()
   /** Withdrawals and denials on the channel, newest last, with publication time and patient. */

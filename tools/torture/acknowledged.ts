@@ -25,6 +25,9 @@ export const operations = [
   'rule',
   'unrule',
   'notify',
+  'claim',
+  'release',
+  'decide',
 ] as const
 export type Operation = (typeof operations)[number]
 

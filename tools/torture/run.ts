@@ -11,6 +11,7 @@ import { channels, checkChannel } from './checks/channels.ts'
 import type { Checked } from './facts.ts'
 import { checkEndings, checkSlots } from './checks/endings.ts'
 import { checkFindings } from './checks/findings.ts'
+import { checkTasks } from './checks/human-review.ts'
 import { checkRevisions, checkSameOrder, checkSubscriber } from './checks/log.ts'
 import { checkOutcomes, outcomesOf } from './checks/outcomes.ts'
 import { checkMessages, checkUnknown, receivedMessages } from './checks/messages.ts'
@@ -124,6 +125,7 @@ async function onStage(
     checkEndings(log),
     checkSlots(log),
     checkFindings(log),
+    checkTasks(log),
     checkOutcomes(log),
     checkProviderCalls(log, await providerAt(stage.providerUrl, stage.controlSecret).calls()),
     checkWebhooks(log, received),
@@ -158,13 +160,14 @@ async function startLoad(
   log: string,
   receiverPort: number,
 ): Promise<Outside> {
-  const { base_url: baseUrl, org_id: orgId, clients } = stage.credentials
+  const { base_url: baseUrl, org_id: orgId, product_id: productId, clients } = stage.credentials
   const { client_id: clientId = '', client_secret: clientSecret = '' } = clients[0] ?? {}
   const order: LoadOrder = {
     baseUrl,
     clientId,
     clientSecret,
     orgId,
+    productId,
     adminSecret: stage.adminSecret,
     log,
     seed,

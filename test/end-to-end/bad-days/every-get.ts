@@ -7,8 +7,9 @@ export interface Asking {
   readonly baseUrl: string
   readonly orgId: string
   readonly client: ClientSecrets
-  /** The actor of every request. */
+  /** The actor of every request, and the actor's product. */
   readonly userId: string
+  readonly productId: string
 }
 
 /** The templates of all documented GET routes that answer a client of an organisation with records. */
@@ -33,15 +34,16 @@ export async function recordRoutes(baseUrl: string): Promise<readonly string[]> 
  */
 export async function answersTo(
   questions: Questions,
-  { baseUrl, orgId, client, userId }: Asking,
+  { baseUrl, orgId, client, userId, productId }: Asking,
 ): Promise<Readonly<Record<string, string>>> {
   const { body: token } = await requestToken(baseUrl, client)
   const headers = {
     authorization: `Bearer ${textAt(token, 'access_token')}`,
     'x-actor-context': actorContext(
       orgId,
-      ['auth:admin', 'consents:admin', 'notifications:admin', 'users:admin'],
+      ['auth:admin', 'consents:admin', 'human-review:decide', 'notifications:admin', 'users:admin'],
       userId,
+      [productId],
     ),
   }
   const answers = await Promise.all(

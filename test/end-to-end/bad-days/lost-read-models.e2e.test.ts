@@ -32,10 +32,10 @@ let asking: Asking
 beforeAll(async () => {
   receiver = await startWebhookReceiver()
   platform = await startTestPlatform({ ownPostgres: true })
-  const { org_id: orgId } = platform.process.credentials
+  const { org_id: orgId, product_id: productId } = platform.process.credentials
   const administrator = platform.process.credentials.administrators?.find(({ org_id }) => org_id === orgId)
   const userId = administrator?.user_id ?? ''
-  asking = { baseUrl: platform.baseUrl, orgId, client: clientOf(platform.process, 0), userId }
+  asking = { baseUrl: platform.baseUrl, orgId, client: clientOf(platform.process, 0), userId, productId }
   api = await platform.connect()
   terms = await createConsentTerms(api, orgId)
 })
@@ -80,6 +80,8 @@ test('the read models are rebuilt from the streams after their database was drop
 /** Creates records of every kind and final status. Resolves to the addresses that return them all. */
 async function aRunOfEverything(): Promise<Questions> {
   const notifications = await sentNotifications()
+  const selecting = { rules: [{ always: true }] }
+  await expecting(200, api.call('/v1/human-review/policy', { method: 'PUT', body: selecting, headers: clinician() }))
   for (const event_types of [['assessment.completed', 'assessment.failed'], ['assessment.completed']]) {
     await expecting(
       201,
@@ -111,6 +113,7 @@ async function aRunOfEverything(): Promise<Questions> {
   await platform.provider.result({ sha256: '*', image_quality: 'IMAGE_QUALITY_UNSUITABLE' })
   const poor = await ended(unsuitable ?? '')
   expect(at(poor, 'error', 'code')).toBe('IMAGE_QUALITY_INSUFFICIENT')
+  const tasks = await tasksOfEveryStatus(granted ?? '')
   await platform.provider.result({ sha256: '*', image_quality: 'IMAGE_QUALITY_SUITABLE' })
   const corrected = { given_name: 'Wanted', identifiers: [{ scheme: 'mrn', value: 'Wanted' }] }
   await expecting(200, api.call(`/v1/clinical-api/patients/${granted}`, { method: 'PATCH', body: corrected }))
@@ -187,6 +190,10 @@ async function aRunOfEverything(): Promise<Questions> {
     ),
     '/v1/clinical-api/webhook-subscriptions/{id}/deliveries/{deliveryId}': deliveries,
     '/v1/consent-records': patients.map((id) => `/v1/consent-records?patientId=${id}&consentTypeCode=ai_analysis`),
+    '/v1/human-review/agreement': [agreement()],
+    '/v1/human-review/policy': ['/v1/human-review/policy'],
+    '/v1/human-review/tasks': ['', '?limit=1', '?status=decided'].map((query) => `/v1/human-review/tasks${query}`),
+    '/v1/human-review/tasks/{id}': tasks,
     '/v1/notifications': ['', '?limit=1', '?recipientRef=WARD@example.org'].map((query) => `/v1/notifications${query}`),
     '/v1/notifications/{id}': notifications,
     '/v1/notifications/admin/inbox': ['/v1/notifications/admin/inbox'],
@@ -222,6 +229,40 @@ async function aRunOfEverything(): Promise<Questions> {
       (id) => `/v1/patients/${id}/consents/ai_analysis/status`,
     ),
   }
+}
+
+const clinician = () => ({
+  'x-actor-context': actorContext(asking.orgId, ['human-review:admin', 'human-review:decide'], asking.userId, [
+    asking.productId,
+  ]),
+})
+
+/** A day before and after now, so that every decision of the test is in it. */
+function agreement(): string {
+  const [from, to] = [-1, 1].map((days) => new Date(Date.now() + days * 86_400_000).toISOString())
+  return `/v1/human-review/agreement?from=${from}&to=${to}`
+}
+
+/** The task of this patient is decided, that of the patient who withdrew the consent is cancelled, and one is open. */
+async function tasksOfEveryStatus(patientId: string): Promise<readonly string[]> {
+  const base = '/v1/human-review/tasks'
+  const call = (path: string, request: object = {}) => api.call(path, { ...request, headers: clinician() })
+  const tasks = await waitFor('three tasks, of which one is cancelled', async () => {
+    const data = at((await expecting(200, call(base))).body, 'data')
+    const found: readonly unknown[] = Array.isArray(data) ? data : []
+    return found.length === 3 && found.some((task) => at(task, 'status') === 'cancelled') ? found : undefined
+  })
+  const task = tasks.find((one) => at(one, 'patient_id') === patientId)
+  const review = await expecting(200, api.call(`/v1/ai-reviews/${textAt(task, 'ai_review_id')}`))
+  const lesions = Array.from(Object(at(review.body, 'lesions')) as readonly unknown[], (lesion) => ({
+    lesion_number: at(lesion, 'lesionNumber'),
+    outcome: 'reject',
+  }))
+  const path = `${base}/${textAt(task, 'id')}`
+  await expecting(200, call(`${path}/claim`, { method: 'POST' }))
+  const body = { lesions, recommendation: 'no_action', note: 'Nothing to see' }
+  await expecting(200, call(`${path}/decide`, { body }))
+  return tasks.map((one) => `${base}/${textAt(one, 'id')}`)
 }
 
 /** Two notifications to an address. Their delivery ends while the other records are made. */

@@ -94,6 +94,32 @@ async function notify(): Promise<void> {
   )
 }
 
+/** A decision with a note, after refused ones. */
+async function decideTask(): Promise<void> {
+  const base = '/v1/human-review/tasks'
+  const { org_id: orgId, product_id: productId } = platform.process.credentials
+  const headers = { 'x-actor-context': actorContext(orgId, ['human-review:decide'], undefined, [productId]) }
+  const task = await waitFor('a task', async () => at((await expecting(200, api.call(base))).body, 'data', 0))
+  const review = await expecting(200, api.call(`/v1/ai-reviews/${textAt(task, 'ai_review_id')}`))
+  const lesions = Array.from(Object(at(review.body, 'lesions')) as readonly unknown[], (lesion) => ({
+    lesion_number: at(lesion, 'lesionNumber'),
+    outcome: 'confirm',
+  }))
+  const decision = { lesions, recommendation: 'refer', note: `${canary}-note` }
+  const call = (status: number, verb: string, body?: object) => {
+    const request = body === undefined ? { headers } : { headers, body }
+    return expecting(status, api.call(`${base}/${textAt(task, 'id')}/${verb}`, { method: 'POST', ...request }))
+  }
+  refusals.push(await call(409, 'decide', decision))
+  await call(200, 'claim')
+  const unknown = { lesion_number: 99, outcome: 'correct', category: canary, icd10: { code: canary, term: canary } }
+  for (const wrong of [{ lesions: [unknown] }, { recommendation: canary }])
+    refusals.push(await call(400, 'decide', { ...decision, ...wrong }))
+  records.push(await call(200, 'decide', decision))
+  // Without the permission the note is not shown.
+  refusals.push(await expecting(200, api.call(`${base}/${textAt(task, 'id')}`)))
+}
+
 async function runFullOfCanaries(): Promise<void> {
   const terms = await createConsentTerms(api, platform.process.credentials.org_id)
   await subscribeToEnds(api, receiver)
@@ -144,10 +170,14 @@ async function runFullOfCanaries(): Promise<void> {
   const finding = { finding_type: 'lesion' }
   const body = { patient: { ...patient, given_name: `${canary}-inline` }, finding, images: [image], ...freeForm }
   const headers = { 'idempotency-key': `run-1` }
+  const secret = { 'x-admin-api-secret': platform.process.credentials.admin_api_secret ?? '' }
+  const policy = `/v1/human-review/policy?org_id=${platform.process.credentials.org_id}`
+  await expecting(200, api.call(policy, { method: 'PUT', body: { rules: [{ always: true }] }, headers: secret }))
   const accepted = await expecting(202, api.call('/v1/clinical-api/assessments', { body, headers }))
   const id = textAt(accepted.body, 'id')
   expect(await endOf(api, id)).toMatchObject({ status: 'completed', external_reference: freeForm.external_reference })
   await webhookAbout(receiver, id)
+  await decideTask()
 
   await platform.provider.fault({ call: 'case', status: 400, body: `${providerCanary}-refusal` })
   const rejected = await expecting(
@@ -237,6 +267,7 @@ test('no event contains it, in stream name, data or metadata', async () => {
       'assessment.events',
       'clinical.events',
       'consent.events',
+      'human_review.events',
       'notification.events',
       'users.events',
       'workflow.events',

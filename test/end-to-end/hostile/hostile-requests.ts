@@ -14,9 +14,10 @@ export interface Load {
 
 const json = 'application/json'
 const form = 'application/x-www-form-urlencoded'
-/** Slightly below the limits: body of 1 MiB, 200,000 members, head of 16 KiB. */
+/** Slightly below the limits: body of 1 MiB, 10,000 members, 50,000 members and items, head of 16 KiB. */
 const mostBytes = 1_040_000
-const mostMembers = 199_000
+const mostMembers = 9_900
+const mostItems = 49_000
 const headRoom = 14_000
 
 /** As many pieces as fit. */
@@ -36,15 +37,16 @@ function fill(
 
 const jsonBodies = {
   'many members': {
-    'many members': `{${fill((n) => `"${n}":0`)}}`,
-    'many members with escaped names': `{${fill((n) => `"\\u0061${n}":0`)}}`,
-    'many members in both casings': `{${fill((n) => `"aB_c${n}":0`)}}`,
+    'many members': `{${fill((n) => `"m${n}":0`, { count: mostMembers })}}`,
+    'many members with escaped names': `{${fill((n) => `"\\u0061${n}":0`, { count: mostMembers })}}`,
+    'many members in both casings': `{${fill((n) => `"aB_c${n}":0`, { count: mostMembers })}}`,
+    'too many members': `{${fill((n) => `"m${n}":0`)}}`,
   },
   'repeated names': { 'a member many times': `{${fill(() => '"a":0')}}` },
   'many items': {
-    'many items': `[${fill(() => '0', { count: mostMembers })}]`,
+    'many items': `[${fill(() => '0', { count: mostItems })}]`,
     'too many items': `[${fill(() => '0')}]`,
-    'many objects': `[${fill((n) => `{"a":${n}}`, { count: mostMembers / 2 })}]`,
+    'many objects': `[${fill((n) => `{"m${n}":${n}}`, { count: mostMembers })}]`,
     'many long numbers': `[${fill((n) => `0.1234567890123${n + 1000}1`)}]`,
     'many tiny numbers': `[${fill((n) => ((n + 1) * Number.MIN_VALUE).toExponential(20))}]`,
     'many numbers of many digits': `[${fill((n) => (1.7e-300 * (n + 1)).toExponential(20))}]`,
@@ -127,7 +129,7 @@ export function loadsOfSchema(document: unknown, schema: unknown): Load[] {
       Object.entries(itemForms).map(([form, item]) => ({
         name: `/${path.join('/')} full of ${form}`,
         contentType: json,
-        body: inside(path, `[${fill(item, { count: mostMembers / 3 })}]`),
+        body: inside(path, `[${fill(item, { count: form === 'objects' ? mostMembers / 2 : mostItems })}]`),
       })),
     )
   const texts = places

@@ -12,6 +12,7 @@ import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/we
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import {
   assessmentBody,
+  consentedPatient,
   createConsentTerms,
   decideConsent,
   endOf,
@@ -59,12 +60,12 @@ beforeAll(async () => {
   watched = watchPlatform(platform.baseUrl)
   const token = textAt((await requestToken(platform.baseUrl, clientOf(platform.process, 0))).body, 'access_token')
   admin = {
-    'x-actor-context': actorContext(platform.process.credentials.org_id, [
-      'auth:admin',
-      'consents:admin',
-      'notifications:admin',
-      'users:admin',
-    ]),
+    'x-actor-context': actorContext(
+      platform.process.credentials.org_id,
+      ['auth:admin', 'consents:admin', 'human-review:admin', 'notifications:admin', 'users:admin'],
+      undefined,
+      [platform.process.credentials.product_id],
+    ),
   }
   productId = platform.process.credentials.product_id
   const plain = watched.watch(createApiClient(platform.baseUrl, token))
@@ -332,6 +333,14 @@ test('the document is OpenAPI 3.1, each operation once, every schema under its o
     'GET /v1/ai-reviews',
     'GET /v1/ai-reviews/{id}/raw',
     'GET /v1/ai-reviews/{id}',
+    'GET /v1/human-review/policy',
+    'PUT /v1/human-review/policy',
+    'GET /v1/human-review/tasks',
+    'GET /v1/human-review/tasks/{id}',
+    'POST /v1/human-review/tasks/{id}/claim',
+    'POST /v1/human-review/tasks/{id}/release',
+    'POST /v1/human-review/tasks/{id}/decide',
+    'GET /v1/human-review/agreement',
     'GET /health',
     'GET /health/live',
     'GET /health/ready',
@@ -398,7 +407,7 @@ test('every problem that the document names is explained under its code', async 
 test('the host and every service show their health without a token', async () => {
   for (const base of [
     '',
-    ...['auth', 'clinical-api', 'consent', 'ai-review', 'notifications'].flatMap((service) => [
+    ...['auth', 'clinical-api', 'consent', 'ai-review', 'human-review', 'notifications'].flatMap((service) => [
       `/v1/${service}`,
       `/v1/${service}/v1`,
     ]),
@@ -440,7 +449,6 @@ test('a read whose read model is too far behind is still answered, and indicates
   }
 })
 
-/** An address of each kind of record, by its path in the document. */
 async function workflowIds(caseId: string) {
   const base = '/v1/orchestrator'
   const workflow = { name: 'Changed lesion', start_step_id: 'intake', steps: lesionSteps }
@@ -453,6 +461,19 @@ async function workflowIds(caseId: string) {
   }
 }
 
+/** A policy, and the task that it makes for a completed review. */
+async function taskPath(): Promise<string> {
+  const base = '/v1/human-review'
+  await expecting(200, api.call(`${base}/policy`, { method: 'PUT', body: { rules: [{ always: true }] } }))
+  const patient = await consentedPatient(api, terms)
+  await endOf(api, await requestAssessment(api, assessmentBody(patient, [await photograph()])))
+  const id = await waitFor('a task', async () =>
+    at((await expecting(200, api.call(`${base}/tasks`))).body, 'data', 0, 'id'),
+  )
+  return `${base}/tasks/${String(id)}`
+}
+
+/** An address of each kind of record, by its path in the document. */
 async function recordPaths(): Promise<ReadonlyMap<string, string>> {
   const assessmentId = await requestAssessment(api, assessmentBody(await registerPatient(api), [await photograph()]), {
     prefer: 'wait=25',
@@ -490,6 +511,7 @@ async function recordPaths(): Promise<ReadonlyMap<string, string>> {
     paths.set(`${path}/{id}`, (await expecting(201, api.call(path, { body }))).headers.get('location') ?? '')
   }
   paths.set(`${settings}/{id}`, notificationPath)
+  paths.set('/v1/human-review/tasks/{id}', await taskPath())
   const preferences = `${settings}/preferences/${textAt(user, 'id')}`
   const optOut = [{ category: 'marketing', channel: 'email', optedOut: true }]
   await expecting(200, api.call(preferences, { method: 'PUT', body: optOut }))
@@ -558,17 +580,21 @@ test('the document has If-None-Match for a 304, If-Match for a 412, and Prefer f
     'changeRole',
     'changeUser',
     'changeWebhookSubscription',
+    'claimHumanReviewTask',
     'closeCase',
     'correctPatient',
     'deactivateUser',
+    'decideHumanReviewTask',
     'deleteConsentType',
     'deleteNotificationSubscription',
     'deleteOauthClient',
     'deleteRole',
     'deleteWebhookSubscription',
     'putNotificationTemplate',
+    'releaseHumanReviewTask',
     'removeOauthClientSecret',
     'removeSuppression',
+    'setHumanReviewPolicy',
     'setNotificationPreferences',
     'submitAssessment',
     'submitImage',

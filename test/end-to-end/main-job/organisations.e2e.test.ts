@@ -15,7 +15,7 @@ import {
 } from '../../support/main-job.ts'
 import { lesionSteps } from '../../streams/workflow-facts.ts'
 import { operationsOf, pathWith, type DocumentedOperation } from '../../support/operations.ts'
-import { clientOf, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 
 const unknownId = '0190b0a0-0000-7000-8000-000000000001'
 const declaredImage = { capture_type: 'other', mime_type: 'image/png' }
@@ -33,6 +33,8 @@ let owned: Readonly<Record<string, Readonly<Record<string, string>>>>
 let consent: { readonly consent_type_id: string; readonly text_version_id: string }
 let patientId: string
 let roleId: string
+/** An opinion that confirms every lesion of the owner's task. */
+let confirmation: unknown
 
 beforeAll(async () => {
   platform = await startTestPlatform()
@@ -70,6 +72,7 @@ beforeAll(async () => {
   )
   const imageId = textAt(image.body, 'id')
   const reviewId = textAt(await reviewOfCase(owner, caseId), 'id')
+  const task = { id: await newTask() }
   const [client, rotated, doomedClient] = [await newClient(), await newClient(), await newClient()]
   const secrets = `/v1/auth/clients/${rotated}/secrets`
   const secret = await expecting(201, owner.call(secrets, { method: 'POST', headers: asAdmin(orgId) }))
@@ -90,6 +93,10 @@ beforeAll(async () => {
     retryFailedNotification: sent,
     ...(await ownedUsers()),
     ...(await ownedSettings()),
+    getHumanReviewTask: task,
+    claimHumanReviewTask: task,
+    releaseHumanReviewTask: task,
+    decideHumanReviewTask: task,
     getNotificationTemplate: { code },
     previewNotificationTemplate: { code },
     getWorkflowDefinition: { id: definitionId },
@@ -143,8 +150,19 @@ beforeAll(async () => {
 afterAll(() => platform.stop())
 
 const asAdmin = (org: string) => ({
-  'x-actor-context': actorContext(org, ['auth:admin', 'consents:admin', 'notifications:admin', 'users:admin']),
+  'x-actor-context': actorContext(org, [
+    'auth:admin',
+    'consents:admin',
+    'human-review:admin',
+    'notifications:admin',
+    'users:admin',
+  ]),
 })
+/** A clinician who has the product of the task, in either organisation. */
+const asClinician = (org: string) => ({
+  'x-actor-context': actorContext(org, ['human-review:decide'], undefined, [platform.process.credentials.product_id]),
+})
+const byClinicians = ['claimHumanReviewTask', 'releaseHumanReviewTask', 'decideHumanReviewTask']
 
 const workflow = { name: 'Changed lesion', start_step_id: 'intake', steps: lesionSteps }
 
@@ -156,6 +174,22 @@ async function newClient(): Promise<string> {
   const body = { name: 'Client', scopes: ['cases:read'] }
   const { body: record } = await expecting(201, owner.call('/v1/auth/clients', { body, headers: asAdmin(orgId) }))
   return textAt(record, 'client_id')
+}
+
+/** The task of a further completed review. */
+async function newTask(): Promise<string> {
+  const [policy, tasks] = ['/v1/human-review/policy', '/v1/human-review/tasks']
+  const body = { rules: [{ always: true }] }
+  await expecting(200, owner.call(policy, { method: 'PUT', body, headers: asAdmin(orgId) }))
+  await endOf(owner, await requestAssessment(owner, assessmentBody(patientId, [await photograph()])))
+  const task = await waitFor('a task', async () => at((await owner.call(tasks)).body, 'data', 0))
+  const review = await expecting(200, owner.call(`/v1/ai-reviews/${textAt(task, 'ai_review_id')}`))
+  const lesions = Array.from(Object(at(review.body, 'lesions')) as readonly unknown[], (lesion) => ({
+    lesion_number: at(lesion, 'lesionNumber'),
+    outcome: 'confirm',
+  }))
+  confirmation = { lesions, recommendation: 'refer' }
+  return textAt(task, 'id')
 }
 
 /** Two rules and two suppressed addresses, of which one each is removed. */
@@ -261,6 +295,8 @@ const needed = (): Readonly<Record<string, Needed>> => ({
   changeNotificationSubscription: { body: {} },
   deleteNotificationSubscription: { own: 204 },
   removeSuppression: { own: 204 },
+  // Nobody holds it any more.
+  decideHumanReviewTask: { body: confirmation, own: 409 },
   setNotificationPreferences: { body: [] },
   correctPatient: { body: {} },
   deleteConsentType: { own: 409 },
@@ -292,6 +328,7 @@ function ask(
   const headers = {
     'x-request-id': 'a-request',
     ...(operation.isAdmin ? asAdmin(org) : {}),
+    ...(byClinicians.includes(operation.operationId) ? asClinician(org) : {}),
   }
   const sent = body ?? ownBody
   return client.call(`${pathWith(operation, values)}${query === undefined ? '' : `?${query}`}`, {
@@ -463,6 +500,8 @@ test('lists contain the own organisation only', async () => {
     '/v1/clinical-api/webhook-subscriptions',
     '/v1/orchestrator/workflow-instances',
     `/v1/orchestrator/workflow-instances?case_id=${owned['getCase']?.['id'] ?? ''}`,
+    '/v1/human-review/tasks',
+    '/v1/human-review/agreement',
     '/v1/clinical-api/patients?identifier=mrn|of%20the%20owner',
     '/v1/notifications/admin/subscriptions',
     '/v1/notifications/admin/suppressions',

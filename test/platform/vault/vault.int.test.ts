@@ -93,6 +93,16 @@ describe('subject keys', () => {
     const erased = (await rows()).filter(({ id }) => id === 'org/erased')
     expect(erased).toMatchObject([{ wrapped: null, destroyed_at: expect.any(Date) }])
   })
+
+  test('a key that another process erases is not used here any more, even if a read of it is under way', async () => {
+    await using eraser = await open()
+    await using other = await open()
+    await eraser.subjectKeyForWriting('org', 'leaving')
+    const reading = other.subjectKeyForReading('org', 'leaving')
+    other.forgetSubject('org', 'leaving')
+    expect(await reading).toBe('destroyed')
+    expect(other.cachedSubjectKey('org', 'leaving')).toBe('destroyed')
+  })
 })
 
 describe('secrets', () => {

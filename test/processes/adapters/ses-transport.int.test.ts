@@ -1,3 +1,4 @@
+import PostalMime from 'postal-mime'
 import { v7 } from 'uuid'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { loadConfiguration } from '../../../platform/configuration/configuration.ts'
@@ -58,6 +59,53 @@ test('a mail is one signed call, and its answer contains the message id', async 
   })
   expect(sender.providerName).toBe('ses')
   expect(asked).toEqual(['POST /v2/email/outbound-emails'])
+})
+
+test('SES gets one recipient, the mail with both parts and its headers, and the id of the notification', async () => {
+  const bodies: string[] = []
+  const tokens: string[] = []
+  const { sender } = await senderTo(({ body, token }) => {
+    bodies.push(body)
+    tokens.push(token)
+    return { status: 200, body: { MessageId: '0102-ses' } }
+  })
+  const link = `<https://clinic.test/v1/notifications/unsubscribe?token=${'x'.repeat(600)}>`
+  const headers = { 'List-Unsubscribe': link, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' }
+  const unusual = { subject: 'Ärzte 👩🏽‍⚕️', html: '<p>Für Sie</p>', text: 'Für Sie', headers }
+  await sender.send({ ...mail, ...unusual }, soon())
+
+  expect(tokens).toEqual([expect.stringMatching(/^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE\/\d{8}\/eu-west-1\/ses\//)])
+  expect(bodies).toHaveLength(1)
+  const { Content, ...call } = JSON.parse(bodies[0] ?? '')
+  expect(call).toEqual({
+    FromEmailAddress: 'The Clinic <no-reply@clinic.test>',
+    Destination: { ToAddresses: ['a@patient.test'] },
+    EmailTags: [{ Name: 'notification', Value: mail.notificationId }],
+  })
+  const raw = Buffer.from(Content.Raw.Data, 'base64')
+  const { subject, html, text, from, to, headers: received, ...others } = await PostalMime.parse(raw)
+  expect({ subject, html: html?.trim(), text: text?.trim() }).toEqual({
+    subject: unusual.subject,
+    html: unusual.html,
+    text: unusual.text,
+  })
+  expect([from, to]).toEqual([
+    { name: 'The Clinic', address: 'no-reply@clinic.test' },
+    [{ name: '', address: 'a@patient.test' }],
+  ])
+  expect([others.cc, others.bcc, others.attachments]).toEqual([undefined, undefined, []])
+  expect(Object.fromEntries(received.map(({ key, value }) => [key, value]))).toEqual({
+    from: 'The Clinic <no-reply@clinic.test>',
+    to: 'a@patient.test',
+    subject: expect.any(String),
+    'message-id': `<${mail.notificationId}@clinic.test>`,
+    date: expect.any(String),
+    'mime-version': '1.0',
+    'content-type': expect.stringMatching(/^multipart\/alternative;/),
+    'auto-submitted': 'auto-generated',
+    'list-unsubscribe': link,
+    'list-unsubscribe-post': 'List-Unsubscribe=One-Click',
+  })
 })
 
 test.each([

@@ -20,7 +20,13 @@ test.each([
   [503, 'DATA', 'provider_4xx'],
   [530, 'MAIL FROM', 'provider_auth_failed'],
   [530, 'RCPT TO', 'provider_auth_failed'],
+  [534, 'AUTH PLAIN', 'provider_auth_failed'],
   [535, 'AUTH LOGIN', 'provider_auth_failed'],
+  [538, 'AUTH PLAIN', 'provider_auth_failed'],
+  [538, 'MAIL FROM', 'provider_auth_failed'],
+  [504, 'AUTH CRAM-MD5', 'provider_auth_failed'],
+  [550, 'AUTH PLAIN', 'provider_auth_failed'],
+  [432, 'AUTH PLAIN', 'provider_5xx'],
   [554, 'CONN', 'provider_4xx'],
 ])('%i to %s is %s', (status, command, errorCode) => {
   expect(classifySmtpFailure(replied(status, command), false)).toMatchObject({

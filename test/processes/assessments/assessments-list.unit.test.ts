@@ -5,6 +5,7 @@ import { aiReviewChannelStream } from '../../../streams/channels/ai-review.ts'
 import type { AssessmentEvent } from '../../../streams/assessment/events.ts'
 import { dueAt, todosAfter } from '../../support/given-process.ts'
 import { recorded, type GivenEvent } from '../../support/given-projector.ts'
+import { rowsInMemory } from '../../support/rows-in-memory.ts'
 import { reviewPublicFact as published } from '../../streams/channel-facts.ts'
 import { assessmentFact as fact, at, ids } from '../../streams/facts.ts'
 
@@ -126,6 +127,20 @@ describe('the due steps of an assessment', () => {
     const others = [{ productId: ids.event }, { caseId: ids.event }, { orgId: ids.otherOrg }]
     for (const other of others)
       expect(steps(channel(published('ai_review.completed', other)), submitted, reviewRequested)).toEqual([expiry])
+  })
+
+  it('keep an ended review until the assessment of its case requests its review, or ends', () => {
+    const kept = (...given: GivenEvent[]) =>
+      rowsInMemory(assessmentsProcess.list, recorded([requested, ...given]))['ended_reviews']?.map(
+        ({ ai_review_id: id }) => id,
+      )
+    const early = channel(published('ai_review.completed'))
+    const ofOtherCase = channel(published('ai_review.failed', { aiReviewId: ids.newReview, caseId: ids.event }))
+    expect(kept(early, ofOtherCase, submitted)).toEqual([ids.review, ids.newReview])
+    expect(kept(early, ofOtherCase, submitted, reviewRequested)).toEqual([ids.newReview])
+    expect(kept(submitted, reviewRequested, early)).toEqual([ids.review])
+    for (const end of [fact('AssessmentCompleted'), fact('AssessmentFailed')])
+      expect(kept(submitted, reviewRequested, early, ofOtherCase, own(end))).toEqual([ids.newReview])
   })
 
   it.each([fact('AssessmentCompleted'), fact('AssessmentFailed')])('are none after $type', (end) => {

@@ -16,6 +16,8 @@ import { createMockIdentityProvider } from '../../../processes/adapters/mock-ide
 import { usersChannel } from '../../../processes/users/users.channel.ts'
 import { createRelay } from '../../../processes/relay/relay.ts'
 import { readModels } from '../../../projections/registry.ts'
+import { patientsProjector } from '../../../projections/clinical/patients.projector.ts'
+import { humanReviewProjector } from '../../../projections/human-review/human-review.projector.ts'
 import { notificationsProjector } from '../../../projections/notifications/notifications.projector.ts'
 import { usersProjector } from '../../../projections/users/users.projector.ts'
 import { createReadPositions } from '../../../projections/runtime/read-positions.ts'
@@ -78,7 +80,8 @@ export interface UsersApi {
 export const bootstrap = { 'x-admin-api-secret': adminSecret }
 export const serviceClient = { SERVICE_CLIENT_ID: randomUUID(), SERVICE_CLIENT_SECRET: 'a-service-client-secret' }
 
-const served: readonly string[] = ['user-management', 'consent', 'auth', 'notifications']
+const toldTo = [usersProjector, notificationsProjector, humanReviewProjector, patientsProjector].map(({ name }) => name)
+const served: readonly string[] = ['user-management', 'consent', 'auth', 'notifications', 'human-review']
 
 export async function openUsersApi(
   identityProvider: IdentityProvider = createMockIdentityProvider(),
@@ -158,8 +161,7 @@ export async function openUsersApi(
     world,
     async tell(target, ...events) {
       const { position } = await execute(world.store, target, () => events, contextOf(world))
-      if (position !== undefined)
-        await reads.waitFor(position, [usersProjector.name, notificationsProjector.name], 15_000)
+      if (position !== undefined) await reads.waitFor(position, toldTo, 15_000)
     },
     startProcess,
     listen: ({ t }) => t.app.listen({ host: '127.0.0.1', port: 0 }),

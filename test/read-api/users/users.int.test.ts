@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { platformPermissions } from '../../../commands/users/permissions.ts'
 import { users } from '../../../streams/user/aggregate.ts'
 import { organisationRoles } from '../../../streams/organisation-roles/aggregate.ts'
 import { permissions } from '../../../streams/permission/aggregate.ts'
@@ -295,7 +296,8 @@ describe('roles and permissions', () => {
       const { body } = await one.get(`/v1/permissions${query}`, await api.token(clinic.orgId))
       return (body as { data: { permission: string }[] }).data.map(({ permission }) => permission)
     }
-    const reserved = ['auth:admin', 'consents:admin', 'notifications:admin', 'users:admin']
+    const reserved = platformPermissions.map(({ permission }) => permission)
+    expect(reserved).toContain('human-review:decide')
     expect(await texts()).toEqual(['clinic:patients:read', ...reserved].toSorted())
     for (const name of ['service_id', 'serviceId']) {
       expect(await texts(`?${name}=platform`)).toEqual(reserved)

@@ -200,6 +200,16 @@ describe('load and append', () => {
     expect((await store.loadCached({ fold, stream: name })).state.names).toEqual([null, null])
     for await (const resolved of raw.readStream(name)) expect(JSON.stringify(resolved.event?.data)).not.toContain('Ada')
   })
+
+  test('a load that began before states are forgotten leaves nothing in the cache', async () => {
+    const name = stream()
+    await store.append({ fold, stream: name }, 'no_stream', [opened('p1', 1, 'Ada')], newContext())
+    store.forgetStates()
+    const loading = store.load({ fold, stream: name })
+    store.forgetStates()
+    expect((await loading).state.names).toEqual(['Ada'])
+    expect(store.presume({ fold, stream: name }).revision).toBe('no_stream')
+  })
 })
 
 describe('reading', () => {

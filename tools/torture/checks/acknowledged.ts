@@ -9,9 +9,9 @@ const isContinuation = ({ type, data }: Fact): boolean =>
 /** A notification that a rule made. */
 const isOfRule = ({ type, data }: Fact): boolean => type === 'NotificationCreated' && at(data, 'trigger') !== null
 
-/** The event of each write, and the member with the id in its answer. The load requests each change only once. */
+/** The event of each write, and the member with the id in its answer, or both members of it. The load requests each change only once. */
 const factOfWrite: Readonly<
-  Record<Operation, { readonly type: string; readonly or?: string; readonly member: string }>
+  Record<Operation, { readonly type: string; readonly or?: string; readonly member: string; readonly and?: string }>
 > = {
   patient: { type: 'PatientRegistered', member: 'patientId' },
   consent: { type: 'ConsentRecorded', member: 'consentId' },
@@ -35,6 +35,10 @@ const factOfWrite: Readonly<
   rule: { type: 'NotificationSubscriptionCreated', member: 'subscriptionId' },
   unrule: { type: 'NotificationSubscriptionDeleted', member: 'subscriptionId' },
   notify: { type: 'NotificationCreated', member: 'notificationId' },
+  claim: { type: 'HumanReviewTaskClaimed', member: 'taskId', and: 'userId' },
+  // The end of a lease is the release, if it comes first.
+  release: { type: 'HumanReviewTaskReleased', member: 'taskId', and: 'userId' },
+  decide: { type: 'HumanReviewOpinionGiven', member: 'taskId', and: 'userId' },
   redeliver: { type: 'WebhookRedeliveryRequested', or: 'WebhookRedeliveryUnneeded', member: 'deliveryId' },
 }
 /** Writes whose events have no other cause, unlike `join`: a new user is a member, too. An unacknowledged event of these must belong to an unanswered request. */
@@ -57,6 +61,8 @@ const ofClientsAlone: readonly Operation[] = [
   'rule',
   'unrule',
   'notify',
+  'claim',
+  'decide',
 ]
 
 /**
@@ -112,6 +118,11 @@ const expectedRefusals = [
   '409 ai-review-already-superseded',
   '404 not-found of a finished write',
   '409 last-administrator',
+  '409 task-claimed',
+  '409 task-not-claimed',
+  '409 task-decided',
+  '409 task-cancelled',
+  '409 opinion-given',
 ]
 /** No connection or a broken one, the proxy's 502, and a 503 with Retry-After. */
 const expectedOutage = /^(none|502 undefined|503 [a-z-]+)$/
@@ -134,10 +145,10 @@ export function checkAnswers({ answers, sent, unsettled }: LoadSummary): Checked
 }
 
 function factsOf(operation: Operation, log: readonly Fact[]): ReadonlyMap<string, readonly Fact[]> {
-  const { type, or, member } = factOfWrite[operation]
+  const { type, or, member, and } = factOfWrite[operation]
   return Map.groupBy(
     log.filter((fact) => (fact.type === type && !isContinuation(fact) && !isOfRule(fact)) || fact.type === or),
-    (fact) => text(fact, member),
+    (fact) => (and === undefined ? text(fact, member) : `${text(fact, member)} ${text(fact, and)}`),
   )
 }
 

@@ -67,6 +67,15 @@ const workflowTypes: Readonly<Record<string, string>> = {
   WorkflowInstanceCancelled: 'workflow.instance.cancelled',
 }
 
+const humanReviewTypes: Readonly<Record<string, string>> = {
+  HumanReviewTaskOpened: 'human_review.task.opened',
+  HumanReviewTaskClaimed: 'human_review.task.claimed',
+  HumanReviewTaskReleased: 'human_review.task.released',
+  HumanReviewOpinionGiven: 'human_review.task.opinion_given',
+  HumanReviewTaskDecided: 'human_review.task.decided',
+  HumanReviewTaskCancelled: 'human_review.task.cancelled',
+}
+
 /** A second definition, independent of the relays. The relays' own definition would hide an event that a relay omits. */
 export const channels: Readonly<Record<string, readonly Source[]>> = {
   'ai_review.events': [
@@ -84,6 +93,7 @@ export const channels: Readonly<Record<string, readonly Source[]>> = {
       publicType: (fact) => (fact.type === 'ConsentRecorded' ? `consent.${text(fact, 'decision')}` : undefined),
     },
   ],
+  'human_review.events': [{ category: 'humanreviewtask', publicType: (fact) => humanReviewTypes[fact.type] }],
   'notification.events': [{ category: 'notification', publicType: (fact) => notificationTypes[fact.type] }],
   'users.events': [
     { category: 'user', publicType: ofUsers },

@@ -5,6 +5,7 @@ import { createConsentTerms } from '../../../test/support/main-job.ts'
 import { DurableLines } from '../acknowledged.ts'
 import { createRoles } from './administrator.ts'
 import { PatientClient } from './api.ts'
+import { setPolicy } from './clinician.ts'
 import { createRules } from './messenger.ts'
 import { User } from './user.ts'
 
@@ -14,6 +15,7 @@ export interface LoadOrder {
   readonly clientId: string
   readonly clientSecret: string
   readonly orgId: string
+  readonly productId: string
   readonly adminSecret: string
   readonly receiverUrl: string
   /** File of the acknowledged writes. */
@@ -39,6 +41,7 @@ const token = textAt((await requestToken(order.baseUrl, secrets)).body, 'access_
 const api = createApiClient(order.baseUrl, token)
 const terms = await createConsentTerms(api, order.orgId)
 const administered = await createRoles(api, order.orgId, order.adminSecret)
+await setPolicy(api, order.orgId)
 const client = new PatientClient(order.baseUrl, log)
 await client.logIn(secrets)
 await createRules(client)
@@ -53,6 +56,8 @@ const users = Array.from({ length: order.users }, (_, index) => {
     random,
     terms,
     administered,
+    organisationId: order.orgId,
+    productId: order.productId,
     receiverUrl: order.receiverUrl,
     isSubscriber: index < 3,
     isOver: () => isOver,

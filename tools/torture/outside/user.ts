@@ -5,10 +5,11 @@ import { assessmentBody, photograph, type ConsentTerms, type Photograph } from '
 import type { Operation } from '../acknowledged.ts'
 import { Administrator, type Administered } from './administrator.ts'
 import type { Write } from './api.ts'
+import { Clinician, type ClinicianOptions } from './clinician.ts'
 import { Messenger } from './messenger.ts'
 import { Subscriber, type SubscriberOptions } from './subscriber.ts'
 
-export interface UserOptions extends SubscriberOptions {
+export interface UserOptions extends SubscriberOptions, ClinicianOptions {
   readonly terms: ConsentTerms
   readonly administered: Administered
   /** Whether this user has a subscription most of the time. */
@@ -37,6 +38,7 @@ export class User {
   readonly #subscriber: Subscriber | undefined
   readonly #administrator: Administrator
   readonly #messenger: Messenger
+  readonly #clinician: Clinician
   #count = 0
 
   constructor(options: UserOptions) {
@@ -44,6 +46,7 @@ export class User {
     this.#subscriber = options.isSubscriber ? new Subscriber(options, (write) => this.#send(write)) : undefined
     this.#administrator = new Administrator(options, (write) => this.#send(write))
     this.#messenger = new Messenger(options, (write) => this.#send(write))
+    this.#clinician = new Clinician(options, (write) => this.#send(write))
   }
 
   async work(): Promise<void> {
@@ -52,9 +55,13 @@ export class User {
       await this.#subscriber?.tend()
       await this.#administrator.tend()
       await this.#messenger.tend()
+      await this.#clinician.tend()
       const patientId = await this.#consentedPatient()
       if (patientId === undefined) continue
-      for (let left = 1 + random.below(3); left > 0 && !isOver(); left -= 1) await this.#assess(patientId)
+      for (let left = 1 + random.below(3); left > 0 && !isOver(); left -= 1) {
+        await this.#assess(patientId)
+        await this.#clinician.tend()
+      }
       if (random.oneIn(4)) await this.#decide(patientId, 'withdrawn')
     }
   }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { channels, missingOn } from '../checks/channels.ts'
 import { withoutEnd } from '../checks/endings.ts'
 import { withoutFindings } from '../checks/findings.ts'
+import { tasksUnderWay } from '../checks/human-review.ts'
 import { notificationsUnderWay } from '../checks/notifications.ts'
 import { usersUnderWay } from '../checks/users.ts'
 import { deliveriesWithoutOutcome } from '../checks/webhooks.ts'
@@ -21,6 +22,7 @@ export function underWay(log: readonly Fact[]): readonly string[] {
     ...(deliveries > 0 ? [`${deliveries} deliveries`] : []),
     ...unpublished,
     ...withoutFindings(log),
+    ...tasksUnderWay(log),
     ...usersUnderWay(log),
     ...notificationsUnderWay(log),
   ]

@@ -22,7 +22,7 @@ import { openSlotHolder, openingOf } from './open-slot-holder.ts'
 import { keyedOutcomeOf } from './supersede-review.ts'
 
 /** Specification 4.5: a review at the request of a client. It publishes no `ai_review.requested`. */
-export function createAiReviewRoute(app: ServiceApp, deps: CommandDependencies): void {
+export function createRoute(app: ServiceApp, deps: CommandDependencies): void {
   const { store } = deps
   const rules = imageRules(deps)
 

@@ -1,0 +1,92 @@
+import { Type, type Static } from 'typebox'
+import { HumanReviewRule } from '../../contracts/human-review/record.ts'
+import { Text } from '../../platform/http/members.ts'
+import type { MemberError } from '../../platform/http/problems.ts'
+import { Recommendation } from '../../streams/assessment/events.ts'
+import type { PolicyRule } from '../../streams/human-review-policy/events.ts'
+import { LesionOutcome, type LesionDecision } from '../../streams/human-review-task/events.ts'
+import { Count } from '../../streams/types.ts'
+
+const defaultLeaseSeconds = 1_800
+const mostLesions = 1_000
+
+export const SetPolicyBody = Type.Object(
+  {
+    rules: Type.Array(HumanReviewRule, { maxItems: 20 }),
+    lease_seconds: Type.Optional(
+      Type.Integer({ minimum: 5, maximum: 86_400, description: `Length of a claim. Default: ${defaultLeaseSeconds}` }),
+    ),
+  },
+  { $id: 'SetHumanReviewPolicyBody', additionalProperties: false },
+)
+
+const Coded = Type.Object({ code: Text(255), term: Text(255) }, { additionalProperties: false })
+const LesionDecisionBody = Type.Object(
+  {
+    lesion_number: Count,
+    outcome: LesionOutcome,
+    icd10: Type.Optional(Coded),
+    snomed: Type.Optional(Coded),
+    category: Type.Optional(Text(255)),
+  },
+  { additionalProperties: false },
+)
+type LesionDecisionBody = Static<typeof LesionDecisionBody>
+
+export const DecideTaskBody = Type.Object(
+  {
+    lesions: Type.Array(LesionDecisionBody, {
+      maxItems: mostLesions,
+      description: 'Each lesion of the AI review once. `correct` needs `icd10` and `category`, and takes `snomed`',
+    }),
+    recommendation: Recommendation,
+    note: Type.Optional(Text(4_000)),
+  },
+  { $id: 'DecideHumanReviewTaskBody', additionalProperties: false },
+)
+
+export function policyOf({ rules, lease_seconds: leaseSeconds = defaultLeaseSeconds }: Static<typeof SetPolicyBody>) {
+  return { rules: rules.map(wholeRule), leaseSeconds }
+}
+
+function wholeRule(rule: HumanReviewRule): PolicyRule {
+  return {
+    always: rule.always ?? null,
+    categories: rule.categories ?? null,
+    priorityAtMost: rule.priority_at_most ?? null,
+    referralFlags: rule.referral_flags ?? null,
+    imageQualities: rule.image_qualities ?? null,
+    share: rule.share ?? null,
+    opinions: rule.opinions ?? 1,
+  }
+}
+
+export function opinionOf({ lesions, recommendation, note }: Static<typeof DecideTaskBody>) {
+  return { lesions: lesions.map(wholeDecision), recommendation, note: note ?? null }
+}
+
+function wholeDecision({ lesion_number: lesionNumber, outcome, ...given }: LesionDecisionBody): LesionDecision {
+  const { icd10 = null, snomed = null, category = null } = given
+  return { lesionNumber, outcome, icd10, snomed, category }
+}
+
+/** What an outcome needs or does not take. */
+export function outcomeErrors(lesions: readonly LesionDecisionBody[]): MemberError[] {
+  return lesions.flatMap((lesion, index) => {
+    const pointer = `/lesions/${index}`
+    const given = (['icd10', 'snomed', 'category'] as const).filter((name) => lesion[name] !== undefined)
+    if (lesion.outcome !== 'correct')
+      return given.map((name) => ({
+        pointer: `${pointer}/${name}`,
+        detail: 'is only for the outcome correct',
+        code: 'not-corrected',
+      }))
+    return (['icd10', 'category'] as const)
+      .filter((name) => lesion[name] === undefined)
+      .map((name) => ({
+        pointer: `${pointer}/${name}`,
+        detail: 'is required with the outcome correct',
+        code: 'required',
+      }))
+  })
+}

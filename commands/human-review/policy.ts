@@ -1,0 +1,37 @@
+import type { TenantId } from '../../platform/kit/tenants.ts'
+import type { HumanReviewPolicy } from '../../streams/human-review-policy/aggregate.ts'
+import type { HumanReviewPolicyEvent, PolicyRule } from '../../streams/human-review-policy/events.ts'
+import { refused, type Decision } from '../handling/decision.ts'
+import { selectorsOf } from './selection.ts'
+
+export interface SetPolicy {
+  readonly organisationId: TenantId
+  readonly rules: readonly PolicyRule[]
+  readonly leaseSeconds: number
+  readonly updatedBy: string | null
+  readonly now: Date
+}
+
+/** Replaces the policy of an organisation. It applies to reviews that complete afterwards. */
+export function setPolicy(
+  { now, rules, ...policy }: SetPolicy,
+  state: HumanReviewPolicy,
+): Decision<HumanReviewPolicyEvent, 'rule-without-selector'> {
+  if (rules.some((rule) => selectorsOf(rule).length === 0)) return refused('rule-without-selector')
+  const isSame = state.version > 0 && contentOf({ ...policy, rules }) === contentOf(state)
+  if (isSame) return []
+  return [{ type: 'HumanReviewPolicySet', data: { ...policy, rules: [...rules], updatedAt: now.toISOString() } }]
+}
+
+function contentOf({ rules, leaseSeconds }: Pick<SetPolicy, 'rules' | 'leaseSeconds'>): string {
+  const values = rules.map((rule) => [
+    rule.always,
+    rule.categories,
+    rule.priorityAtMost,
+    rule.referralFlags,
+    rule.imageQualities,
+    rule.share,
+    rule.opinions,
+  ])
+  return JSON.stringify([values, leaseSeconds])
+}

@@ -1,0 +1,133 @@
+import type { HumanReviewTask, HumanReviewTaskState, OpenedTask } from '../../streams/human-review-task/aggregate.ts'
+import type { HumanReviewTaskEvent, TaskCancelReason } from '../../streams/human-review-task/events.ts'
+import type { CausingRequest } from '../../streams/types.ts'
+import { refused, type Decision, type Refusal } from '../handling/decision.ts'
+
+export type OpenTask = Omit<OpenedTask, 'openedAt'> & { readonly now: Date }
+
+/** The process repeats it after a crash. The task then exists. */
+export function openTask({ now, ...task }: OpenTask, state: HumanReviewTaskState): Decision<HumanReviewTaskEvent> {
+  if (state.status !== 'absent' || state.isNotSelected) return []
+  return [{ type: 'HumanReviewTaskOpened', data: { ...task, openedAt: now.toISOString() } }]
+}
+
+/** No rule selected the review. */
+export function passReview(
+  { taskId, aiReviewId, now }: Pick<OpenTask, 'taskId' | 'aiReviewId' | 'now'>,
+  state: HumanReviewTaskState,
+): Decision<HumanReviewTaskEvent> {
+  if (state.status !== 'absent' || state.isNotSelected) return []
+  return [{ type: 'HumanReviewNotSelected', data: { taskId, aiReviewId, checkedAt: now.toISOString() } }]
+}
+
+export interface ClaimTask {
+  readonly userId: string
+  readonly leaseSeconds: number
+  readonly request: CausingRequest
+  readonly now: Date
+}
+
+export type TaskRefusal = 'not-found' | 'task-decided' | 'task-cancelled' | 'idempotency-key-reused'
+
+/** The holder may claim again: the lease starts anew. */
+export function claimTask(
+  { userId, leaseSeconds, request, now }: ClaimTask,
+  state: HumanReviewTaskState,
+): Decision<HumanReviewTaskEvent, TaskRefusal | 'task-claimed' | 'opinion-given'> {
+  const earlier = earlierRequest(request, state)
+  if (earlier !== undefined) return earlier
+  const task = undecided(state)
+  if ('refused' in task) return task
+  if (task.opinions.some((opinion) => opinion.userId === userId)) return refused('opinion-given')
+  const holder = holderOf(task, now)
+  if (holder !== null && holder !== userId) return refused('task-claimed')
+  const leaseUntil = new Date(now.getTime() + leaseSeconds * 1_000).toISOString()
+  if (holder === userId && task.claim?.leaseUntil === leaseUntil) return []
+  const claimed = { taskId: task.taskId, userId, leaseUntil, request, claimedAt: now.toISOString() }
+  return [...expired(task, now), { type: 'HumanReviewTaskClaimed', data: claimed }]
+}
+
+export type ReleaseTask = Omit<ClaimTask, 'leaseSeconds'>
+
+/** Releases the holder's claim. A task that nobody holds stays as it is. */
+export function releaseTask(
+  { userId, request, now }: ReleaseTask,
+  state: HumanReviewTaskState,
+): Decision<HumanReviewTaskEvent, TaskRefusal | 'task-claimed'> {
+  const earlier = earlierRequest(request, state)
+  if (earlier !== undefined) return earlier
+  const task = undecided(state)
+  if ('refused' in task) return task
+  const holder = holderOf(task, now)
+  if (holder === null) return expired(task, now)
+  if (holder !== userId) return refused('task-claimed')
+  const data = { taskId: task.taskId, userId, reason: 'requested' as const, request, releasedAt: now.toISOString() }
+  return [{ type: 'HumanReviewTaskReleased', data }]
+}
+
+/** The process calls it at the end of a lease. A lease that was extended meanwhile stays. */
+export function endLease({ now }: { readonly now: Date }, state: HumanReviewTaskState): Decision<HumanReviewTaskEvent> {
+  return state.status === 'absent' ? [] : expired(state, now)
+}
+
+export interface CancelTask {
+  readonly reason: TaskCancelReason
+  readonly now: Date
+}
+
+/** A decided task stays. */
+export function cancelTask({ reason, now }: CancelTask, state: HumanReviewTaskState): Decision<HumanReviewTaskEvent> {
+  if (state.status !== 'open' && state.status !== 'claimed') return []
+  return [{ type: 'HumanReviewTaskCancelled', data: { taskId: state.taskId, reason, cancelledAt: now.toISOString() } }]
+}
+
+/** The consent is granted, although a refusal of it was published at `now`. */
+export function confirmConsent(
+  { now }: { readonly now: Date },
+  state: HumanReviewTaskState,
+): Decision<HumanReviewTaskEvent> {
+  if (state.status !== 'open' && state.status !== 'claimed') return []
+  const checkedAt = now.toISOString()
+  if (state.consentCheckedAt === checkedAt) return []
+  return [{ type: 'HumanReviewConsentConfirmed', data: { taskId: state.taskId, checkedAt } }]
+}
+
+/** The user who holds the task now. Null also from the end of the lease on. */
+export function holderOf({ claim }: Pick<HumanReviewTask, 'claim'>, now: Date): string | null {
+  return claim === null || Date.parse(claim.leaseUntil) <= now.getTime() ? null : claim.userId
+}
+
+/** The answer to the repeat of a keyed request. Undefined if the request is new. */
+export function earlierRequest(
+  request: CausingRequest,
+  state: HumanReviewTaskState,
+): Decision<HumanReviewTaskEvent, 'idempotency-key-reused'> | undefined {
+  if (request === null || state.status === 'absent') return undefined
+  const fingerprint = state.requests.get(request.key)
+  if (fingerprint === undefined) return undefined
+  return fingerprint === request.fingerprint ? [] : refused('idempotency-key-reused')
+}
+
+export function undecided(
+  state: HumanReviewTaskState,
+): HumanReviewTask | Refusal<'not-found' | 'task-decided' | 'task-cancelled'> {
+  switch (state.status) {
+    case 'absent':
+      return refused('not-found')
+    case 'decided':
+      return refused('task-decided')
+    case 'cancelled':
+      return refused('task-cancelled')
+    default:
+      return state
+  }
+}
+
+/** The end of a claim whose lease has ended, if there is one. */
+function expired(task: HumanReviewTask, now: Date): HumanReviewTaskEvent[] {
+  const { taskId, claim } = task
+  if (claim === null || holderOf(task, now) !== null) return []
+  const { userId } = claim
+  const data = { taskId, userId, reason: 'lease_expired' as const, request: null, releasedAt: now.toISOString() }
+  return [{ type: 'HumanReviewTaskReleased', data }]
+}

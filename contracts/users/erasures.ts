@@ -1,0 +1,51 @@
+import type { Position } from '../../platform/kit/positions.ts'
+import { noOrganisation } from '../../platform/kit/tenants.ts'
+import type { Logger } from '../../platform/observability/logging.ts'
+import type { Vault } from '../../platform/vault/vault.ts'
+import type { EventStore } from '../../streams/store/event-store.ts'
+import type { RecordedEvent } from '../../streams/store/events.ts'
+import { users } from '../../streams/user/aggregate.ts'
+import type { UserEvent } from '../../streams/user/events.ts'
+
+export interface ErasuresOptions {
+  readonly store: Pick<EventStore, 'subscribeToAll' | 'forgetStates'>
+  readonly vault: Pick<Vault, 'forgetSubject'>
+  /** Erasures after this position. At a start, nothing older is in memory. */
+  readonly from: Position
+  readonly logger?: Logger
+}
+
+/**
+ * Drops what this process keeps in memory of an erased user: the key, then every decrypted state. The process that
+ * erases destroys the key only after the event. The end of the account follows the key, so it drops again what a crash
+ * left readable in between.
+ */
+export function followErasures({ store, vault, from, logger }: ErasuresOptions): { close(): Promise<void> } {
+  const closing = new AbortController()
+  const subscription = store.subscribeToAll({
+    name: 'erasures',
+    filter: { streamPrefixes: [`${users.category}-`] },
+    from,
+    signal: closing.signal,
+    onEvent: ({ type, data }: RecordedEvent) => {
+      // The filter and the catalogue decide which types a stream of this category holds.
+      const event = { type, data } as UserEvent
+      if (!isErasure(event)) return
+      vault.forgetSubject(noOrganisation, event.data.userId)
+      store.forgetStates()
+    },
+    // It may be an erasure.
+    onUndecodable: () => store.forgetStates(),
+    onError: (error) => logger?.error({ component: 'users', err: error }, 'erasures are no longer followed'),
+  })
+  return {
+    async close() {
+      closing.abort()
+      await subscription.ended.catch(() => undefined)
+    },
+  }
+}
+
+function isErasure(event: UserEvent): boolean {
+  return event.type === 'UserErased' || (event.type === 'UserAccountAligned' && event.data.account === 'deleted')
+}

@@ -1,0 +1,132 @@
+import { defineTable, type RowChange } from '../../projections/runtime/projector.ts'
+import { insertRow, removeRow, upsertRow } from '../../projections/runtime/row-changes.ts'
+import type { AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
+import type { ConsentChannelEvent } from '../../streams/channels/consent.ts'
+import type { HumanReviewPolicyEvent } from '../../streams/human-review-policy/events.ts'
+import { humanReviewTaskId } from '../../streams/human-review-task/aggregate.ts'
+import type { HumanReviewTaskEvent } from '../../streams/human-review-task/events.ts'
+import { requiredConsentCode } from '../ai-review/start.steps.ts'
+import type { ProcessDependencies } from '../dependencies.ts'
+import type { Recorded } from '../relay/channel.ts'
+import { defineProcess, Nothing, step } from '../runtime/define-process.ts'
+import type { TodoList } from '../runtime/todo-list.ts'
+import { end, open, OpenPayload, supersede, withdraw } from './human-review.steps.ts'
+
+/** The policy in force of each organisation that has rules, by its place in its stream. */
+const policies = defineTable({
+  name: 'policies',
+  columns: { org_id: 'text', policy_revision: 'text' },
+  primaryKey: ['org_id'],
+})
+
+/** Tasks that have not ended. */
+const openTasks = defineTable({
+  name: 'open_tasks',
+  columns: { task_id: 'text', org_id: 'text', patient_id: 'text' },
+  primaryKey: ['task_id'],
+  indexes: [{ columns: ['org_id', 'patient_id'] }],
+})
+
+/** A review may be superseded before its task is opened. */
+const supersededReviews = defineTable({
+  name: 'superseded_reviews',
+  columns: { task_id: 'text', org_id: 'text' },
+  primaryKey: ['task_id'],
+})
+
+/** A consent may be refused before the task is opened. */
+const refusedConsents = defineTable({
+  name: 'refused_consents',
+  columns: { org_id: 'text', patient_id: 'text' },
+  primaryKey: ['org_id', 'patient_id'],
+})
+
+const steps = {
+  open: step(OpenPayload, open),
+  'end-lease': step(Nothing, end),
+  supersede: step(Nothing, supersede),
+  withdraw: step(Nothing, withdraw),
+}
+type Todos = TodoList<typeof steps>
+
+/**
+ * Opens a task for each completed review that the policy in force selects, ends leases, and cancels tasks whose review
+ * was superseded or whose patient no longer consents. The row key is the id of the task.
+ */
+export const humanReviewProcess = defineProcess<
+  AiReviewChannelEvent | ConsentChannelEvent | HumanReviewPolicyEvent | HumanReviewTaskEvent,
+  ProcessDependencies
+>()({
+  name: 'human_review',
+  version: 1,
+  // A skipped withdrawal of consent would leave a task open.
+  decisive: true,
+  lookups: [policies, openTasks, supersededReviews, refusedConsents],
+  steps,
+  on: {
+    HumanReviewPolicySet: ({ data: { organisationId: orgId, rules }, revision }) => [
+      rules.length === 0
+        ? removeRow(policies, { orgId })
+        : upsertRow(policies, { orgId, policyRevision: revision.toString() }),
+    ],
+    'ai_review.completed': ({ data: { aiReviewId, orgId, occurred_at: at }, revision }, todo) => [
+      todo.scheduleForEach('open', policies, { orgId }, (policy) => ({
+        key: humanReviewTaskId(aiReviewId),
+        at,
+        payload: { channelRevision: revision.toString(), policyRevision: policy('policyRevision') },
+      })),
+    ],
+    HumanReviewNotSelected: ({ data }, todo) => [todo.clear(data.taskId, 'open')],
+    HumanReviewTaskOpened: ({ data: { taskId, patientId, openedAt: at } }, todo) => {
+      const { orgId } = todo
+      return [
+        todo.clear(taskId, 'open'),
+        insertRow(openTasks, { taskId, orgId, patientId }),
+        todo.scheduleForEach('supersede', supersededReviews, { taskId, orgId }, () => ({ key: taskId, at })),
+        todo.scheduleForEach('withdraw', refusedConsents, { orgId, patientId }, () => ({ key: taskId, at })),
+      ]
+    },
+    HumanReviewTaskClaimed: ({ data }, todo) => [
+      todo.schedule('end-lease', data.taskId, { at: data.leaseUntil, existing: 'replace' }),
+    ],
+    HumanReviewTaskReleased: ({ data }, todo) => [todo.clear(data.taskId, 'end-lease')],
+    HumanReviewOpinionGiven: ({ data }, todo) => [todo.clear(data.taskId, 'end-lease')],
+    'ai_review.superseded': ({ data: { oldAiReviewId, orgId, supersededAt: at } }, todo) => {
+      const taskId = humanReviewTaskId(oldAiReviewId)
+      return [
+        upsertRow(supersededReviews, { taskId, orgId }),
+        todo.scheduleForEach('supersede', openTasks, { taskId, orgId }, () => ({
+          key: taskId,
+          at,
+          existing: 'replace',
+        })),
+      ]
+    },
+    'consent.withdrawn': consentRefused,
+    'consent.denied': consentRefused,
+    // A later refusal has its own instant, and its row stays.
+    HumanReviewConsentConfirmed: ({ data }, todo) => [
+      todo.clearWhere('withdraw', { key: data.taskId, at: data.checkedAt }),
+    ],
+    HumanReviewTaskDecided: ({ data }, todo) => ended(data.taskId, todo),
+    HumanReviewTaskCancelled: ({ data }, todo) => ended(data.taskId, todo),
+  },
+})
+
+function ended(taskId: string, todo: Todos): RowChange[] {
+  return [todo.clear(taskId), removeRow(openTasks, { taskId })]
+}
+
+function consentRefused({ data }: Recorded<ConsentChannelEvent>, todo: Todos): RowChange[] {
+  if (data.consent_type_code !== requiredConsentCode) return []
+  const ofPatient = { orgId: data.org_id, patientId: data.patient_id }
+  return [
+    upsertRow(refusedConsents, ofPatient),
+    // If a second refusal comes before the first is worked off, only the latest is due.
+    todo.scheduleForEach('withdraw', openTasks, ofPatient, (task) => ({
+      key: task('taskId'),
+      at: data.occurred_at,
+      existing: 'replace',
+    })),
+  ]
+}

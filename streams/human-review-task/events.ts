@@ -1,0 +1,116 @@
+import { Type, type Static } from 'typebox'
+import { Recommendation } from '../assessment/events.ts'
+import { defineEvent, Phi, type EventOf } from '../store/schema.ts'
+import { CausingRequest, CodedTerm, Count, Id, Instant, Nullable, OrgId } from '../types.ts'
+
+export const HumanReviewTaskStatus = Type.Enum(['open', 'claimed', 'decided', 'cancelled'])
+
+/** The selectors of a rule, as the API names them. */
+export const SelectorName = Type.Enum([
+  'always',
+  'categories',
+  'priority_at_most',
+  'referral_flags',
+  'image_qualities',
+  'share',
+])
+export type SelectorName = Static<typeof SelectorName>
+
+export const ReleaseReason = Type.Enum(['requested', 'lease_expired'])
+export const TaskCancelReason = Type.Enum(['superseded', 'consent_withdrawn'])
+export type TaskCancelReason = Static<typeof TaskCancelReason>
+
+/** The diagnosis of the AI for a lesion. It has codes only: no PHI. */
+export const ReviewedLesion = Type.Object({
+  lesionNumber: Count,
+  category: Nullable(Type.String()),
+  icd10: CodedTerm,
+  snomed: CodedTerm,
+})
+export type ReviewedLesion = Static<typeof ReviewedLesion>
+
+export const LesionOutcome = Type.Enum(['confirm', 'correct', 'reject'])
+
+/** What a clinician decided about a lesion. Codes and category only with `correct`. */
+export const LesionDecision = Type.Object({
+  lesionNumber: Count,
+  outcome: LesionOutcome,
+  icd10: Nullable(CodedTerm),
+  snomed: Nullable(CodedTerm),
+  category: Nullable(Type.String()),
+})
+export type LesionDecision = Static<typeof LesionDecision>
+
+export const humanReviewTaskEvents = {
+  /** The policy in force selected a completed AI review. A later policy does not change the task. */
+  HumanReviewTaskOpened: defineEvent(
+    'HumanReviewTaskOpened',
+    Type.Object({
+      taskId: Id,
+      organisationId: OrgId,
+      aiReviewId: Id,
+      caseId: Id,
+      patientId: Id,
+      productId: Id,
+      /** The assessment that has the case and the product of the review. */
+      assessmentId: Nullable(Id),
+      selectedBy: Type.Array(SelectorName),
+      opinionsRequired: Type.Integer({ minimum: 1, maximum: 2 }),
+      providerVersion: Nullable(Type.String()),
+      lesions: Type.Array(ReviewedLesion),
+      openedAt: Instant,
+    }),
+  ),
+  /** No rule of the policy in force selected the completed AI review. So nothing is due about it any more. */
+  HumanReviewNotSelected: defineEvent(
+    'HumanReviewNotSelected',
+    Type.Object({ taskId: Id, aiReviewId: Id, checkedAt: Instant }),
+  ),
+  /** Also recorded when the holder extends the lease. */
+  HumanReviewTaskClaimed: defineEvent(
+    'HumanReviewTaskClaimed',
+    Type.Object({ taskId: Id, userId: Id, leaseUntil: Instant, request: CausingRequest, claimedAt: Instant }),
+  ),
+  HumanReviewTaskReleased: defineEvent(
+    'HumanReviewTaskReleased',
+    Type.Object({ taskId: Id, userId: Id, reason: ReleaseReason, request: CausingRequest, releasedAt: Instant }),
+  ),
+  HumanReviewOpinionGiven: defineEvent(
+    'HumanReviewOpinionGiven',
+    Type.Object({
+      taskId: Id,
+      patientId: Id,
+      number: Type.Integer({ minimum: 1, maximum: 3 }),
+      userId: Id,
+      lesions: Type.Array(LesionDecision),
+      recommendation: Recommendation,
+      note: Phi(Nullable(Type.String())),
+      /** 3 from the second opinion on, if it differs from the first one. */
+      opinionsRequired: Type.Integer({ minimum: 1, maximum: 3 }),
+      request: CausingRequest,
+      givenAt: Instant,
+    }),
+    { subject: 'patientId' },
+  ),
+  /** In the same append as the last opinion. */
+  HumanReviewTaskDecided: defineEvent(
+    'HumanReviewTaskDecided',
+    Type.Object({
+      taskId: Id,
+      opinion: Type.Integer({ minimum: 1, maximum: 3 }),
+      agreesWithAi: Type.Boolean(),
+      decidedAt: Instant,
+    }),
+  ),
+  /** A refusal of consent was recorded with an earlier date, and a later decision overrides it. */
+  HumanReviewConsentConfirmed: defineEvent(
+    'HumanReviewConsentConfirmed',
+    Type.Object({ taskId: Id, checkedAt: Instant }),
+  ),
+  HumanReviewTaskCancelled: defineEvent(
+    'HumanReviewTaskCancelled',
+    Type.Object({ taskId: Id, reason: TaskCancelReason, cancelledAt: Instant }),
+  ),
+} as const
+
+export type HumanReviewTaskEvent = EventOf<typeof humanReviewTaskEvents>

@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { freePort } from '../../embedded/children/free-port.ts'
+import { createGracefulStop, type GracefulStop } from '../../platform/lifecycle/graceful-stop.ts'
+import { createLogger } from '../../platform/observability/logging.ts'
+import { up, type RunningPlatform } from '../../app/up.ts'
+import { catalogue } from '../../streams/catalogue.ts'
+import { users } from '../../streams/user/aggregate.ts'
+import { newContext, openTestStore } from '../streams/store/fixtures.ts'
+import { userFact } from '../streams/user-facts.ts'
+import { freshDatabase, type FreshDatabase } from '../support/postgres.ts'
+
+const logger = createLogger({ level: 'silent' })
+
+/** Whether something listens on the port now. The connection attempt starts before this returns. */
+function isAnswering(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1')
+  return new Promise((resolve) => {
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
+  }).then((answer) => {
+    socket.destroy()
+    return answer === true
+  })
+}
+
+const answers: [name: string, isAnswering: Promise<boolean>][] = []
+const graceful = createGracefulStop({ logger })
+let platform: RunningPlatform
+let dataDir: string
+let database: FreshDatabase
+
+beforeAll(async () => {
+  let port: number
+  ;[dataDir, port, database] = await Promise.all([
+    mkdtemp(join(tmpdir(), 'started-platform-')),
+    freePort(),
+    freshDatabase(),
+  ])
+  // Each part registers its own end as soon as it begins.
+  const stop: GracefulStop = {
+    ...graceful,
+    get isStopping() {
+      return graceful.isStopping
+    },
+    onStop(stage, name, close) {
+      if (name === 'workers') answers.push([name, isAnswering(port)])
+      graceful.onStop(stage, name, close)
+    },
+  }
+  const env = {
+    PLATFORM_DATA_DIR: dataDir,
+    PORT: String(port),
+    DATABASE_URL: database.url,
+    VAULT_DATABASE_URL: database.vaultUrl,
+  }
+  platform = await up({ env, logger, stop, onFatal: () => undefined })
+})
+
+afterAll(async () => {
+  const code = await graceful.stop()
+  await database.drop()
+  await rm(dataDir, { recursive: true, force: true })
+  expect(code).toBe(0)
+})
+
+it('steps begin only after the services that they call answer', async () => {
+  expect(await Promise.all(answers.map(async ([name, answer]) => [name, await answer]))).toEqual([['workers', true]])
+})
+
+it('states in memory are dropped when another process has erased a user', async () => {
+  const { store, vault, credentials } = platform
+  await using other = await openTestStore({ url: credentials.eventstore_url ?? '', catalogue, vault })
+  const userId = randomUUID()
+  const user = users.of(userId)
+  await other.append(user, 'no_stream', [userFact('UserCreated', { userId })], newContext())
+  expect((await store.load(user)).revision).toBe(0n)
+  // After `UserErased` the process `users` would drop them too.
+  const end = userFact('UserAccountAligned', { userId, account: 'deleted' })
+  await other.append(user, 0n, [end], newContext())
+  await expect.poll(() => store.presume(user).revision, { timeout: 20_000 }).toBe('no_stream')
+})

@@ -1,0 +1,169 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { humanReviewProcess } from '../../../processes/human-review/human-review.process.ts'
+import type { TodoRow } from '../../../processes/runtime/process.ts'
+import { aiReviews } from '../../../streams/ai-review/aggregate.ts'
+import { assessments } from '../../../streams/assessment/aggregate.ts'
+import { cases } from '../../../streams/case/aggregate.ts'
+import { aiReviewChannelStream } from '../../../streams/channels/ai-review.ts'
+import { humanReviewPolicies } from '../../../streams/human-review-policy/aggregate.ts'
+import type { PolicyRule } from '../../../streams/human-review-policy/events.ts'
+import { humanReviewTaskId, humanReviewTasks } from '../../../streams/human-review-task/aggregate.ts'
+import type { HumanReviewTaskEvent } from '../../../streams/human-review-task/events.ts'
+import { contextOf } from '../../commands/handling/decision-world.ts'
+import { whenWorkedOff } from '../../support/given-process.ts'
+import { openProcessWorld, type ProcessWorld } from '../../support/process-world.ts'
+import { reviewFact } from '../../streams/ai-review-facts.ts'
+import { reviewPublicFact } from '../../streams/channel-facts.ts'
+import { assessmentFact, caseFact, ids } from '../../streams/facts.ts'
+import { clinicians, policyFact, rule, taskFact } from '../../streams/human-review-facts.ts'
+import { KilledError, mortal } from '../users/mortal-process.ts'
+
+// Each row of the table of crash points in processes/README.md.
+
+let world: ProcessWorld
+beforeAll(async () => {
+  world = await openProcessWorld()
+})
+afterAll(() => world.close())
+beforeEach(() => world.reset())
+
+interface Story {
+  readonly taskId: string
+  readonly aiReviewId: string
+}
+
+function newStory(): Story {
+  const aiReviewId = randomUUID()
+  return { aiReviewId, taskId: humanReviewTaskId(aiReviewId) }
+}
+
+function todoOf({ taskId }: Story, step: string, payload: object = {}): TodoRow {
+  const cause = { eventId: randomUUID(), correlationId: randomUUID() }
+  return { key: taskId, step, orgId: world.orgId, dueAt: world.now(), payload: { cause, ...payload } }
+}
+
+/** A completed review with its case and assessment, and a policy with this rule. */
+async function completed(selecting: PolicyRule, productId: string = ids.product): Promise<[Story, TodoRow]> {
+  const { orgId, store } = world
+  const story = newStory()
+  const { aiReviewId } = story
+  const [caseId, assessmentId] = [randomUUID(), randomUUID()]
+  const of = { organisationId: orgId, caseId, assessmentId }
+  await store.append(cases.of(orgId, caseId), 'no_stream', [caseFact('CaseOpened', of)], contextOf(world))
+  const requested = assessmentFact('AssessmentRequested', { organisationId: orgId, assessmentId })
+  await store.append(assessments.of(orgId, assessmentId), 'no_stream', [requested], contextOf(world))
+  const review = [reviewFact('AiReviewRequested', { aiReviewId, orgId, caseId, productId })]
+  await store.append(aiReviews.of(orgId, aiReviewId), 'no_stream', review, contextOf(world))
+
+  const policy = humanReviewPolicies.of(orgId)
+  const set = policyFact('HumanReviewPolicySet', { organisationId: orgId, rules: [selecting] })
+  const appended = await store.append(policy, (await store.load(policy)).revision, [set], contextOf(world))
+
+  const id = randomUUID()
+  const { type, data } = reviewPublicFact('ai_review.completed', { aiReviewId, caseId, productId, orgId, event_id: id })
+  const before = await store.readLast(aiReviewChannelStream.name)
+  const metadata = { commandId: randomUUID(), $correlationId: randomUUID(), $causationId: randomUUID() }
+  const { revision } = await store.appendRaw(aiReviewChannelStream.name, before?.revision ?? 'no_stream', [
+    { id, type, data, metadata },
+  ])
+  const places = { channelRevision: revision.toString(), policyRevision: appended.revision.toString() }
+  return [story, todoOf(story, 'open', places)]
+}
+
+async function openedTask(...more: readonly HumanReviewTaskEvent[]): Promise<Story> {
+  const story = newStory()
+  const opened = taskFact('HumanReviewTaskOpened', { ...story, organisationId: world.orgId })
+  const events = [opened, ...more]
+  await world.store.append(humanReviewTasks.of(world.orgId, story.taskId), 'no_stream', events, contextOf(world))
+  return story
+}
+
+async function eventsOf({ taskId }: Story) {
+  const events: { readonly type: string; readonly data: unknown }[] = []
+  const { stream } = humanReviewTasks.of(world.orgId, taskId)
+  for await (const { type, data } of world.otherStore.readStream(stream)) events.push({ type, data })
+  return events
+}
+
+async function claimed(): Promise<Story> {
+  const of = { userId: clinicians.ada, leaseUntil: world.now().toISOString() }
+  return openedTask(taskFact('HumanReviewTaskClaimed', of))
+}
+
+const points: Readonly<
+  Record<string, { readonly given: () => Promise<[Story, TodoRow]>; readonly last: HumanReviewTaskEvent['type'] }>
+> = {
+  'opening a task': { given: () => completed(rule({ always: true })), last: 'HumanReviewTaskOpened' },
+  'passing a review': { given: () => completed(rule({ categories: ['none'] })), last: 'HumanReviewNotSelected' },
+  'ending a lease': {
+    given: async () => {
+      const story = await claimed()
+      return [story, todoOf(story, 'end-lease')]
+    },
+    last: 'HumanReviewTaskReleased',
+  },
+  'cancelling with a superseded review': {
+    given: async () => {
+      const story = await claimed()
+      return [story, todoOf(story, 'supersede')]
+    },
+    last: 'HumanReviewTaskCancelled',
+  },
+  'cancelling with a withdrawn consent': {
+    given: async () => {
+      world.services.consent = 'withdrawn'
+      const story = await openedTask()
+      return [story, todoOf(story, 'withdraw')]
+    },
+    last: 'HumanReviewTaskCancelled',
+  },
+  'confirming a consent': {
+    given: async () => {
+      const story = await openedTask()
+      return [story, todoOf(story, 'withdraw')]
+    },
+    last: 'HumanReviewConsentConfirmed',
+  },
+}
+
+test.each(Object.entries(points))('%s, killed before the append and repeated after it', async (_, point) => {
+  const [story, todo] = await point.given()
+  const before = (await eventsOf(story).catch(() => [])).length
+  const killed = mortal(world.deps, 0)
+  await expect(whenWorkedOff(humanReviewProcess, todo, killed.deps, world.now())).rejects.toBeInstanceOf(KilledError)
+  expect(killed.killedBefore()).toBe(`humanreviewtask: ${point.last}`)
+  for (let twice = 0; twice < 2; twice += 1) await whenWorkedOff(humanReviewProcess, todo, world.deps, world.now())
+  const after = await eventsOf(story)
+  expect(after.map(({ type }) => type).slice(before)).toEqual([point.last])
+})
+
+test('F5, F6: a task has what selected it, the assessment of its case and product, and the lesions of the AI', async () => {
+  const [story, todo] = await completed(rule({ always: true, share: 1, opinions: 2 }))
+  await whenWorkedOff(humanReviewProcess, todo, world.deps, world.now())
+  const [opened] = await eventsOf(story)
+  const icd10 = { code: 'D22.9', term: 'Melanocytic naevi, unspecified' }
+  expect(opened?.data).toMatchObject({
+    ...story,
+    patientId: ids.patient,
+    assessmentId: expect.any(String),
+    selectedBy: ['always', 'share'],
+    opinionsRequired: 2,
+    providerVersion: '4.2',
+    lesions: [{ lesionNumber: 1, category: 'Benign', icd10 }],
+  })
+})
+
+test('F6: a review of another product has no assessment', async () => {
+  const [story, todo] = await completed(rule({ always: true }), randomUUID())
+  await whenWorkedOff(humanReviewProcess, todo, world.deps, world.now())
+  expect((await eventsOf(story)).map(({ data }) => data)).toMatchObject([{ assessmentId: null }])
+})
+
+test('F13: a task stays while the consent is unknown', async () => {
+  world.services.consent = null
+  const story = await openedTask()
+  const outcome = await whenWorkedOff(humanReviewProcess, todoOf(story, 'withdraw'), world.deps, world.now())
+  expect(outcome).toMatchObject({ kind: 'retry', reason: 'consent_check_unavailable' })
+  expect(await eventsOf(story)).toHaveLength(1)
+})

@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest'
+import {
+  humanReviewChannel,
+  type HumanReviewChannelDependencies,
+} from '../../../processes/human-review/human-review.channel.ts'
+import type { HumanReviewTaskEvent } from '../../../streams/human-review-task/events.ts'
+import { recorded } from '../../support/given-projector.ts'
+import { at, ids } from '../../streams/facts.ts'
+import { clinicians, ownTask, taskFact, taskId } from '../../streams/human-review-facts.ts'
+
+const opened = taskFact('HumanReviewTaskOpened')
+const opinion = taskFact('HumanReviewOpinionGiven')
+const decided = taskFact('HumanReviewTaskDecided')
+
+/** The cache has an older state, or nothing. */
+function storeOf(story: readonly HumanReviewTaskEvent[], cached = 0): HumanReviewChannelDependencies['store'] {
+  const after =
+    (count: number): HumanReviewChannelDependencies['store']['load'] =>
+    async (target) => {
+      const state = recorded(story.slice(0, count).map(ownTask)).reduce(
+        (current, event) => target.fold.evolve(current, event as never),
+        target.fold.initialState,
+      )
+      return { state, revision: BigInt(count - 1), position: undefined }
+    }
+  return { loadCached: after(cached), load: after(story.length) }
+}
+
+async function published(event: HumanReviewTaskEvent, store = storeOf([opened, opinion, decided], 1)) {
+  const [stored] = recorded([ownTask(event)])
+  if (stored === undefined) throw new Error('no event')
+  return (await humanReviewChannel.translate[event.type]?.(stored, { store })) ?? []
+}
+
+const task = {
+  task_id: taskId,
+  ai_review_id: ids.review,
+  case_id: ids.case,
+  product_id: ids.product,
+  assessment_id: ids.assessment,
+}
+const { ada } = clinicians
+
+describe('F18: the human-review channel', () => {
+  it.each([
+    ['human_review.task.opened', opened, { status: 'open' }],
+    ['human_review.task.claimed', taskFact('HumanReviewTaskClaimed'), { status: 'claimed', user_id: ada }],
+    [
+      'human_review.task.released',
+      taskFact('HumanReviewTaskReleased'),
+      { status: 'open', reason: 'requested', user_id: ada },
+    ],
+    [
+      'human_review.task.released',
+      taskFact('HumanReviewTaskReleased', { reason: 'lease_expired' }),
+      { status: 'open', reason: 'lease_expired' },
+    ],
+    ['human_review.task.opinion_given', opinion, { status: 'open', user_id: ada }],
+    [
+      'human_review.task.decided',
+      decided,
+      { status: 'decided', user_id: ada, agrees_with_ai: false, decided_at: at(90) },
+    ],
+    [
+      'human_review.task.cancelled',
+      taskFact('HumanReviewTaskCancelled'),
+      { status: 'cancelled', reason: 'superseded' },
+    ],
+  ] as const)('publishes %s with ids only', async (type, event, members) => {
+    expect(await published(event)).toEqual([{ type, data: { ...task, ...members }, occurredAt: expect.any(String) }])
+  })
+
+  it.each([taskFact('HumanReviewNotSelected'), taskFact('HumanReviewConsentConfirmed')])(
+    'publishes nothing for $type',
+    async (event) => {
+      expect(await published(event)).toEqual([])
+    },
+  )
+
+  it('stops at a task that was never opened', async () => {
+    await expect(published(opinion, storeOf([]))).rejects.toThrow('never opened')
+  })
+})

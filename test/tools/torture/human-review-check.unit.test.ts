@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { checkTasks, tasksUnderWay } from '../../../tools/torture/checks/human-review.ts'
+import { streamOf, toldLog, type Told } from '../../../tools/torture/told-log.ts'
+
+const start = Date.parse('2026-11-01T10:00:00Z')
+const instant = (seconds: number) => new Date(start + seconds * 1_000).toISOString()
+const placeOf = (id: string) => createHash('sha256').update(id).digest().readUInt32BE(0) / 2 ** 32
+/** Ids of reviews for which the policy demands one opinion, and two. */
+const [single = '', double = ''] = [
+  [1, 2, 3, 4, 5, 6].find((number) => placeOf(`review ${number}`) >= 0.5),
+  [1, 2, 3, 4, 5, 6].find((number) => placeOf(`review ${number}`) < 0.5),
+].map((number) => `review ${number}`)
+
+const review = (type: string, aiReviewId = single): Told => [
+  streamOf('ai_review', aiReviewId),
+  `AiReview${type}`,
+  { aiReviewId },
+]
+const consent = (decision: string): Told => [
+  streamOf('consent', 'p1'),
+  'ConsentRecorded',
+  { patientId: 'p1', decision },
+]
+const task = (type: string, data = {}, taskId = 't1'): Told => [
+  streamOf('humanreviewtask', taskId),
+  `HumanReview${type}`,
+  { taskId, ...data },
+]
+const opened = (aiReviewId = single, taskId = 't1'): Told =>
+  task('TaskOpened', { aiReviewId, patientId: 'p1', opinionsRequired: aiReviewId === double ? 2 : 1 }, taskId)
+const claimed = (userId = 'ada', data = {}): Told => task('TaskClaimed', { userId, leaseUntil: instant(5), ...data })
+const released = (data = {}): Told => task('TaskReleased', { userId: 'ada', reason: 'requested', ...data })
+const lapsed = (seconds = 5): Told => released({ reason: 'lease_expired', releasedAt: instant(seconds) })
+const opinion = (userId = 'ada', opinionsRequired = 1, seconds = 1): Told =>
+  task('OpinionGiven', { userId, opinionsRequired, givenAt: instant(seconds) })
+const decided = task('TaskDecided')
+const cancelled = (reason: string): Told => task('TaskCancelled', { reason })
+const given = [review('Completed'), opened()]
+const policy: Told = ['humanreviewpolicy-o1', 'HumanReviewPolicySet']
+const what = (...events: readonly Told[]) =>
+  checkTasks(toldLog(policy, ...events)).findings.map((finding) => finding.what)
+
+describe('the check of tasks', () => {
+  test.each<readonly [string, readonly Told[]]>([
+    ['a decision', [...given, claimed(), claimed(), opinion(), decided]],
+    ['a lease that ends, and a release', [...given, claimed(), lapsed(), claimed('bob'), released({ userId: 'bob' })]],
+    ['a review that is superseded', [...given, review('Superseded'), cancelled('superseded')]],
+    [
+      'a consent that is withdrawn',
+      [consent('granted'), ...given, consent('withdrawn'), cancelled('consent_withdrawn')],
+    ],
+    ['a decision before the withdrawal', [...given, claimed(), opinion(), decided, consent('withdrawn')]],
+    [
+      'two opinions',
+      [
+        review('Completed', double),
+        opened(double),
+        claimed(),
+        opinion('ada', 2),
+        claimed('bob'),
+        opinion('bob', 2),
+        decided,
+      ],
+    ],
+  ])('accepts %s', (_, events) => {
+    expect(what(...events)).toEqual([])
+    expect(tasksUnderWay(toldLog(policy, ...events))).toEqual([])
+  })
+
+  test.each<readonly [string, readonly Told[], string]>([
+    ['a lost task', [review('Completed')], 'a completed review without a task'],
+    ['a doubled task', [...given, opened(single, 't2')], 'a second task of a review'],
+    ['a task too early', [opened(), review('Completed')], 'a task of a review that has not completed'],
+    [
+      'a wrong rule',
+      [review('Completed', double), task('TaskOpened', { aiReviewId: double, opinionsRequired: 1 })],
+      'another number of opinions than the policy demands',
+    ],
+    [
+      'a lost claim',
+      [...given, claimed(), claimed('bob'), released({ userId: 'bob' })],
+      'a claim of a task that another user holds',
+    ],
+    ['a release of nothing', [...given, released()], 'a release without a claim'],
+    ['a short lease', [...given, claimed(), lapsed(4)], 'a lease that ended too early'],
+    ['an endless lease', [...given, claimed()], 'a claim whose lease has not ended'],
+    ['a late opinion', [...given, claimed(), opinion('ada', 1, 5), decided], 'an opinion without a claim'],
+    ['a foreign opinion', [...given, claimed(), opinion('bob'), decided], 'an opinion without a claim'],
+    [
+      'a user who decides alone',
+      [
+        review('Completed', double),
+        opened(double),
+        claimed(),
+        opinion('ada', 2),
+        claimed(),
+        opinion('ada', 2),
+        decided,
+      ],
+      'a second opinion of a user',
+    ],
+    ['a second decision', [...given, claimed(), opinion(), decided, decided], 'an event after the end of a task'],
+    [
+      'an early decision',
+      [...given, claimed(), opinion('ada', 2), decided],
+      'a decision with another number of opinions than required',
+    ],
+    ['a task of a superseded review', [...given, review('Superseded')], 'a task of a superseded review'],
+    ['a task without consent', [...given, consent('denied')], 'a task without consent'],
+    ['an unfounded cancellation', [...given, cancelled('consent_withdrawn')], 'a cancellation without its reason'],
+    [
+      'a repeated request',
+      [...given, claimed('ada', { request: { key: 'k' } }), claimed('ada', { request: { key: 'k' } }), released()],
+      'a second event of one request',
+    ],
+  ])('finds %s', (_, events, finding) => expect(what(...events)).toEqual([finding]))
+
+  test('counts a missing task as work under way, if a policy selects the review', () => {
+    expect(tasksUnderWay(toldLog(policy, review('Completed')))).toHaveLength(1)
+    expect(tasksUnderWay(toldLog(review('Completed'), policy))).toEqual([])
+  })
+})
