@@ -19,7 +19,7 @@ export interface RecordFindings {
  * outcome of its assessment.
  */
 export function recordFindings(command: RecordFindings, state: CaseState): Decision<CaseEvent, 'not-found'> {
-  if (state.status !== 'open') return refused('not-found')
+  if (state.status === 'absent') return refused('not-found')
   const known = state.analyses.get(command.aiReviewId)
   return command.share.lesions.flatMap((lesion, index) => {
     if (known?.has(lesion.lesionNumber) === true) return []

@@ -23,7 +23,7 @@ export function supersedeDiagnoses(
   state: CaseState,
 ): Decision<CaseEvent, 'not-found' | 'conflict'> {
   const { aiReviewId, share, diagnosisCount, supersededById, now } = command
-  if (state.status !== 'open') return refused('not-found')
+  if (state.status === 'absent') return refused('not-found')
   const analysis = state.analyses.get(aiReviewId)
   const events: CaseEvent[] = []
   for (const [index, { lesionNumber }] of share.lesions.entries()) {

@@ -48,7 +48,8 @@ export function createReviewSupersession(calls: ServiceCalls, baseUrl: string): 
       if (code === 'idempotency-key-reused') return { kind: 'done-before' }
       if (code === 'ai-review-already-superseded') return { kind: 'done-by-another' }
       const isRefused = status >= 400 && status < 500 && status !== 409 && !passing.includes(status)
-      return isRefused ? { kind: 'refused', status } : { kind: 'unavailable', status }
+      // A closed case stays closed, so a later try would get the same answer.
+      return isRefused || code === 'case-closed' ? { kind: 'refused', status } : { kind: 'unavailable', status }
     },
   }
 }

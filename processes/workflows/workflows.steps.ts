@@ -68,12 +68,9 @@ export async function settle(todo: Todo, { store }: ProcessDependencies): Promis
   const { state: assessment } = await store.load(assessments.of(orgId, ofCase.assessmentId))
   const end = assessment.status === 'completed' || assessment.status === 'failed' ? assessment.status : null
   const command = { assessmentId: ofCase.assessmentId, end, now }
-  const { position } = await execute(
-    store,
-    target,
-    (state) => settleEffect(command, state),
-    todo.command('workflows.settle'),
-  )
+  // The end of one assessment is the cause of several rows, one for each instance of the case.
+  const context = todo.command('workflows.settle', key)
+  const { position } = await execute(store, target, (state) => settleEffect(command, state), context)
   return { kind: 'done', position }
 }
 

@@ -1,3 +1,4 @@
+import { isUuid } from '../../platform/http/formats.ts'
 import { clinicalChannelStream } from '../../streams/channels/clinical.ts'
 import { humanReviewChannelStream } from '../../streams/channels/human-review.ts'
 import { notificationChannelStream } from '../../streams/channels/notification.ts'
@@ -21,11 +22,17 @@ const publicEvents = [
   { stream: workflowChannelStream.name, facts: workflowPublicFact.usual },
 ].flatMap(({ stream, facts }) => Object.entries(facts).map(([type, data]) => ({ stream, type, data })))
 
+const organisationMembers: ReadonlySet<string> = new Set(['org_id', 'orgId', 'organisationId'])
+
 /** Types of the events that `publishEvent` may append. Rules of notifications name them. */
 export const publishedTypes = publicEvents.map(({ type }) => type)
 
-/** An event on a channel. Only rules of notifications react to it. */
+/** An event on a channel, about a new record: a case, for example, closes once. Only rules of notifications react to it. */
 export const publishEvent: Act = (story, random) => {
   const { stream, type, data } = random.pick(publicEvents)
-  story.append(ids.org, stream, { type, data: { ...data, event_id: story.id(random).toLowerCase() } })
+  const renewed = Object.entries(data).map(([name, value]) => {
+    const isRenewed = typeof value === 'string' && isUuid(value) && !organisationMembers.has(name)
+    return [name, isRenewed ? story.id(random).toLowerCase() : value]
+  })
+  story.append(ids.org, stream, { type, data: Object.fromEntries(renewed) })
 }

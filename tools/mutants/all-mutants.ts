@@ -3,6 +3,7 @@ import { concurrencyKeyMutants } from './concurrency-key-mutants.ts'
 import { imageMutants } from './image-mutants.ts'
 import { inlineImageMutants } from './inline-image-mutants.ts'
 import type { Mutant } from './mutant.ts'
+import { notificationMutants } from './notification-mutants.ts'
 import { processMutants } from './process-mutants.ts'
 import { processRuntimeMutants } from './process-runtime-mutants.ts'
 import { projectionMutants } from './projection-mutants.ts'
@@ -13,11 +14,13 @@ import { subscriptionMutants } from './subscription-mutants.ts'
 import { userMutants } from './user-mutants.ts'
 import { templateMutants } from './template-mutants.ts'
 import { webhookMutants } from './webhook-mutants.ts'
+import { workflowMutants } from './workflow-mutants.ts'
 
 export const allMutants: readonly Mutant[] = [
   ...commandMutants,
   ...imageMutants,
   ...inlineImageMutants,
+  ...notificationMutants,
   ...projectionMutants,
   ...processMutants,
   ...processRuntimeMutants,
@@ -29,4 +32,5 @@ export const allMutants: readonly Mutant[] = [
   ...userMutants,
   ...templateMutants,
   ...webhookMutants,
+  ...workflowMutants,
 ]

@@ -19,6 +19,7 @@ import { checkNotificationEnds, checkRules } from './checks/notifications.ts'
 import { checkProviderCalls } from './checks/provider.ts'
 import { checkUsers } from './checks/users.ts'
 import { checkWebhooks, type ReceivedLine } from './checks/webhooks.ts'
+import { checkWorkflows } from './checks/workflows.ts'
 import type { LoadOrder } from './outside/load-main.ts'
 import { describeStrike, parts, scheduleOf } from './schedule.ts'
 import { checkOwnEnds, recovered, strikeAll, type Kills } from './stage/killer.ts'
@@ -130,6 +131,7 @@ async function onStage(
     checkProviderCalls(log, await providerAt(stage.providerUrl, stage.controlSecret).calls()),
     checkWebhooks(log, received),
     checkUsers(log),
+    checkWorkflows(log),
     checkRules(log),
     checkNotificationEnds(log),
     checkMessages(log, await receivedMessages(stage.messages)),

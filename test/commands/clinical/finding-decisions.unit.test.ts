@@ -90,6 +90,12 @@ describe('the lesions of an AI review', () => {
     ])
   })
 
+  it('are recorded although the case was closed before the review ended', () => {
+    given(cases, opened, caseFact('CaseClosed'))
+      .when(recordFindings, recording([lesion]))
+      .thenEvents(pair)
+  })
+
   it('are refused for a case that does not exist', () => {
     given(cases)
       .when(recordFindings, recording([lesion]))
@@ -112,6 +118,12 @@ describe('an AI review that another one has replaced', () => {
       .when(supersedeDiagnoses, command)
       .thenEvents([superseded])
     expect(recordFindings(recording([lesion]), state)).toEqual([])
+  })
+
+  it('has its diagnoses superseded although the case is closed', () => {
+    given(cases, opened, ...pair, caseFact('CaseClosed'))
+      .when(supersedeDiagnoses, command)
+      .thenEvents([superseded])
   })
 
   it('does not change the diagnoses of its successor', () => {

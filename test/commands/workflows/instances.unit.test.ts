@@ -135,6 +135,23 @@ describe('advancing an instance', () => {
       .thenRefused('product-required')
   })
 
+  it('requests an image once that two steps collected', () => {
+    const definition = definitionOf([
+      photos('photos', to('more')),
+      photos('more', to('assessed')),
+      output('assessed', { effect: 'assessment' }),
+    ])
+    const atMore = instanceFact('WorkflowStepParked', { stepId: 'more', kind: 'collect-images', passed: [] })
+    const taken = advanced({ stepId: 'photos', output: photosTaken })
+    given(workflowInstances, begun, instanceFact('WorkflowStepParked', { ...atPhotos.data }), taken, atMore)
+      .when(advanceInstance, advancing({ definition, stepId: 'more', output: photosTaken }))
+      .thenEvents([
+        advanced({ stepId: 'more', output: photosTaken }),
+        instanceFact('WorkflowOutputProduced', { values: {}, producedAt: at(2) }),
+        instanceFact('WorkflowAssessmentRequested', { requestedAt: at(2), findingType: 'lesion' }),
+      ])
+  })
+
   it.each([
     [0, 'no-images-collected'],
     [11, 'too-many-images'],

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { derivedV7 } from '../../../processes/runtime/step-identity.ts'
 import { aiReviewSlots, type SlotHolder } from '../../../streams/ai-review-slot/aggregate.ts'
-import { foreignEventId, foreignEvents } from '../../../streams/foreign-event/aggregate.ts'
-import { foreignChannel, foreignFact, foreignRequest } from '../../streams/foreign-facts.ts'
+import { foreignEvents } from '../../../streams/foreign-event/aggregate.ts'
 import { ids } from '../../streams/facts.ts'
 import { openProcessWorld, type ProcessWorld } from '../../support/process-world.ts'
-import { recorded, recordedTypes, runReviewStep } from './review-steps.ts'
+import { KilledError, mortal } from '../users/mortal-process.ts'
+import { recorded, recordedTypes, requestOfAnotherService, runReviewStep } from './review-steps.ts'
 
 let world: ProcessWorld
 
@@ -15,30 +16,7 @@ beforeAll(async () => {
 beforeEach(() => world.reset())
 afterAll(() => world.close())
 
-const imageKey = () => `images/2026-03-01/${world.orgId}/${ids.assessment}/${ids.image}/${randomUUID()}`
-
-/** A recorded request of another service, with an image that it stored and signed. Returns the id of the record. */
-async function received(caseId: string): Promise<string> {
-  const key = imageKey()
-  await world.deps.objects.put(key, Buffer.from('bytes'), 'image/jpeg')
-  const presignedUrl = (await world.deps.objects.presignRead(key, 600)).url
-  const eventId = randomUUID()
-  const id = foreignEventId(foreignChannel, eventId)
-  const images = foreignRequest.images.map((image) => ({ ...image, presignedUrl, zoom: 2 }))
-  const request = { ...foreignRequest, orgId: world.orgId, caseId: caseId.toUpperCase(), images, urgency: 'high' }
-  const fact = foreignFact('ForeignEventReceived', {
-    foreignEventId: id,
-    eventId,
-    orgId: world.orgId,
-    organisationIds: [world.orgId],
-    phiSubject: id,
-    data: JSON.stringify(request),
-  })
-  const context = { commandId: id, correlationId: id, orgId: world.orgId }
-  await world.store.append(foreignEvents.of(id), 'no_stream', [fact], context)
-  return id
-}
-
+const received = (caseId: string) => requestOfAnotherService(world, caseId)
 const claim = (id: string, deps = world.deps) => runReviewStep(world, 'claim-foreign', id, { deps })
 
 async function holderOf(caseId: string): Promise<SlotHolder> {
@@ -98,6 +76,45 @@ it('a crash between the claim and the first event of the review loses nothing', 
   const payload = { cause: { eventId: randomUUID(), correlationId: randomUUID() }, caseId, productId: ids.product }
   await runReviewStep(world, 'open', aiReviewId, { todo: { payload } })
   expect(await recordedTypes(world, aiReviewId)).toEqual(['AiReviewRequested'])
+})
+
+/** Runs a step in a process that is killed before its append of these events. */
+async function killedBefore(append: string, step: string, key: string, effects = 0): Promise<void> {
+  const process = mortal(world.deps, effects)
+  expect(await runReviewStep(world, step, key, { deps: process.deps })).toEqual({ error: expect.any(KilledError) })
+  expect(process.killedBefore()).toBe(append)
+}
+
+it('a crash before the claim leaves nothing, and the step runs again with the same review id', async () => {
+  const caseId = randomUUID()
+  const id = await received(caseId)
+  const dueAt = world.now()
+  await killedBefore('ai_review_slot: AiReviewSlotClaimed', 'claim-foreign', id)
+  await expect(holderOf(caseId)).rejects.toThrow('nobody')
+  world.pass(30)
+  await runReviewStep(world, 'claim-foreign', id, { todo: { dueAt } })
+  const { aiReviewId } = await holderOf(caseId)
+  expect(aiReviewId).toBe(derivedV7(id, dueAt))
+  expect(await recordedTypes(world, aiReviewId)).toEqual(['AiReviewRequested'])
+})
+
+it('a crash between the lookup of the case and the start of the review repeats the lookup', async () => {
+  const caseId = randomUUID()
+  await claim(await received(caseId))
+  const { aiReviewId } = await holderOf(caseId)
+  const asked: string[] = []
+  world.services.before = (route) => void asked.push(route)
+  await killedBefore('ai_review: AiReviewStarted', 'start', aiReviewId)
+  expect(await recordedTypes(world, aiReviewId)).toEqual(['AiReviewRequested'])
+  await runReviewStep(world, 'start', aiReviewId)
+  const lookup = `GET /v1/clinical-api/cases/${caseId}`
+  expect(asked.filter((route) => route === lookup)).toHaveLength(2)
+  // The addresses are still in the foreign event.
+  expect((await recorded(world, aiReviewId))[1]).toMatchObject({
+    type: 'AiReviewStarted',
+    data: { patientId: ids.patient, addresses: [{ imageId: ids.image }] },
+  })
+  expect(await recordedTypes(world, aiReviewId)).toContain('AiReviewProviderCaseCreated')
 })
 
 it('a request that was erased before the step is rejected', async () => {

@@ -5,9 +5,11 @@ import type { TodoRow } from '../../../processes/runtime/process.ts'
 import type { StepResult } from '../../../processes/runtime/step-run.ts'
 import type { AiReviewEvent } from '../../../streams/ai-review/events.ts'
 import { aiReviews } from '../../../streams/ai-review/aggregate.ts'
+import { foreignEventId, foreignEvents } from '../../../streams/foreign-event/aggregate.ts'
 import { contextOf } from '../../commands/handling/decision-world.ts'
 import { reviewFact } from '../../streams/ai-review-facts.ts'
 import { ids } from '../../streams/facts.ts'
+import { foreignChannel, foreignFact, foreignRequest } from '../../streams/foreign-facts.ts'
 import { workOff, type ProcessWorld } from '../../support/process-world.ts'
 
 type Images = Pick<Extract<AiReviewEvent, { type: 'AiReviewRequested' }>['data'], 'images' | 'addresses'>
@@ -88,4 +90,28 @@ export async function awaitingReview(world: ProcessWorld, deps = world.deps): Pr
   const types = await recordedTypes(world, aiReviewId)
   if (types.at(-1) !== 'AiReviewProcessingAccepted') throw new Error(`the review awaits no result: ${types.join(', ')}`)
   return aiReviewId
+}
+
+/** A recorded request of another service, with an image that it stored and signed. Returns the id of the record. */
+export async function requestOfAnotherService(
+  { deps, store, orgId }: Pick<ProcessWorld, 'deps' | 'store' | 'orgId'>,
+  caseId: string,
+): Promise<string> {
+  const key = `images/2026-03-01/${orgId}/${ids.assessment}/${ids.image}/${randomUUID()}`
+  await deps.objects.put(key, Buffer.from('bytes'), 'image/jpeg')
+  const presignedUrl = (await deps.objects.presignRead(key, 600)).url
+  const eventId = randomUUID()
+  const id = foreignEventId(foreignChannel, eventId)
+  const images = foreignRequest.images.map((given) => ({ ...given, presignedUrl, zoom: 2 }))
+  const request = { ...foreignRequest, orgId, caseId: caseId.toUpperCase(), images, urgency: 'high' }
+  const fact = foreignFact('ForeignEventReceived', {
+    foreignEventId: id,
+    eventId,
+    orgId,
+    organisationIds: [orgId],
+    phiSubject: id,
+    data: JSON.stringify(request),
+  })
+  await store.append(foreignEvents.of(id), 'no_stream', [fact], { commandId: id, correlationId: id, orgId })
+  return id
 }

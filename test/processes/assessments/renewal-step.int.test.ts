@@ -78,9 +78,14 @@ it.each(['idempotency-key-reused', 'ai-review-already-superseded'])(
   },
 )
 
-it.each([400, 404, 422])('fails the assessment when the service refuses with %i', async (status) => {
+it.each([
+  [400, 'validation-failed'],
+  [404, 'not-found'],
+  [409, 'case-closed'],
+  [422, 'unknown'],
+])('fails the assessment when the service refuses with %i %s', async (status, code) => {
   const assessment = await submitted(world)
-  answers = [{ status }]
+  answers = [{ status, body: { code } }]
   expect(await work(await concludeOf(world, assessment, expired))).toMatchObject({
     kind: 'done',
     position: expect.anything(),

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
 import { assessmentChannelStream } from '../../../streams/channels/assessment.ts'
 import type { NotificationCategory } from '../../../streams/types.ts'
+import { interrupted } from '../../commands/handling/decision-world.ts'
 import { assessmentPublicFact } from '../../streams/channel-facts.ts'
 import { KilledError } from '../users/mortal-process.ts'
 import {
@@ -144,5 +145,19 @@ test('rows that run again create nothing twice, and send nothing after the end',
   await workedOff(world, deliver, world.deps)
   const { events } = await lifeOf(world, story)
   expect(events.filter(({ type }) => type === 'NotificationCreated' || type === 'NotificationSent')).toHaveLength(2)
+  expect(await world.chats()).toHaveLength(1)
+})
+
+test('a worker that another one overtakes before its attempt makes no call', async () => {
+  const story = await given('clinical')
+  const [create] = await todosOf(world, story)
+  if (create === undefined) throw new Error('the rule does not match')
+  await workedOff(world, create)
+  const [deliver] = await todosOf(world, story)
+  if (deliver === undefined) throw new Error('no delivery is due')
+  const store = interrupted(world.store, 'notification', async () => void (await workedOff(world, deliver)))
+  expect(await workedOff(world, deliver, { ...world.deps, store })).toEqual({ kind: 'done' })
+  const { events } = await lifeOf(world, story)
+  expect(events.filter(({ type }) => type === 'NotificationAttemptStarted')).toHaveLength(1)
   expect(await world.chats()).toHaveLength(1)
 })

@@ -212,8 +212,11 @@ describe('an event', () => {
     const rows = await todosOf(world, one)
     expect(new Set(rows.map(({ orgId }) => orgId))).toEqual(new Set([one.orgId, other.orgId]))
     for (const row of rows) await workedOff(world, row)
-    for (const story of [one, other])
-      expect((await lifeOf(world, story)).state).toMatchObject({ status: 'pending', organisationId: story.orgId })
+    const states = [(await lifeOf(world, one)).state, (await lifeOf(world, other)).state]
+    const made = { status: 'pending', notificationId: expect.any(String) }
+    expect(states).toEqual([one, other].map(({ orgId }) => expect.objectContaining({ ...made, organisationId: orgId })))
+    // It is the id of the message at the provider.
+    expect(new Set(states.map((state) => 'notificationId' in state && state.notificationId)).size).toBe(2)
   })
 
   test('about a user that was created in an organisation meets a mail rule of the platform once', async () => {

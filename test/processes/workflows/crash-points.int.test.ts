@@ -9,6 +9,7 @@ import {
   caseOf,
   closed,
   dueOf,
+  eventIdsOf,
   instanceEvents,
   openedCase,
   openWorkflowWorld,
@@ -188,4 +189,16 @@ test('two instances of a case, worked off at once by two processes, take one ass
   await Promise.all([workOffStory(world, story, world.deps), workOffStory(world, story)])
   const assigned = [...awaiting, 'WorkflowAssessmentAssigned']
   await expectWhole(story, [parked, assigned, assigned])
+})
+
+test('two instances that end with one assessment have events of their own', async () => {
+  const story = await awaitingAssessment(world, await underWay())
+  await workOffStory(world, story)
+  await assessed(world, story, 'AssessmentCompleted')
+  await workOffStory(world, story)
+  const completed = [...awaiting, 'WorkflowAssessmentAssigned', 'WorkflowInstanceCompleted']
+  await expectWhole(story, [parked, completed, completed])
+  // Consumers of the channel recognise a repeat by the id that follows from this one.
+  const ids = await eventIdsOf(world, story)
+  expect(new Set(ids).size).toBe(ids.length)
 })

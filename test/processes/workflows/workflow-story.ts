@@ -133,6 +133,12 @@ export async function instanceEvents(world: WorkflowWorld, { instanceIds }: Work
   return (await Promise.all(all)).map((events) => events.map(({ type }) => type))
 }
 
+/** The ids of all events of the instances. */
+export async function eventIdsOf(world: WorkflowWorld, { instanceIds }: WorkflowStory): Promise<string[]> {
+  const all = instanceIds.map((id) => eventsOf(world, workflowInstances.of(world.orgId, id).stream))
+  return (await Promise.all(all)).flatMap((events) => events.map(({ id }) => id))
+}
+
 async function eventsOf({ otherStore }: WorkflowWorld, stream: string): Promise<RecordedEvent[]> {
   const events: RecordedEvent[] = []
   for await (const event of otherStore.readStream(stream)) events.push(event)

@@ -3,16 +3,32 @@ import { comparePositions, parsePosition } from '../../../platform/kit/positions
 import { operations, type Acknowledged, type LoadSummary, type Operation } from '../acknowledged.ts'
 import { placeOf, text, type Fact, type Checked, type Finding } from '../facts.ts'
 
-/** Starts a round for a redelivery that was requested before a cancellation. Its request is in the log already. */
-const isContinuation = ({ type, data }: Fact): boolean =>
-  type === 'WebhookRedeliveryRequested' && at(data, 'request') === null
-/** A notification that a rule made. */
-const isOfRule = ({ type, data }: Fact): boolean => type === 'NotificationCreated' && at(data, 'trigger') !== null
+/** Events that have another cause than a request of the load. */
+const hasOtherCause: Readonly<Record<string, (data: unknown) => boolean>> = {
+  // Starts a round for a redelivery that was requested before a cancellation. Its request is in the log already.
+  WebhookRedeliveryRequested: (data) => at(data, 'request') === null,
+  // A rule made it.
+  NotificationCreated: (data) => at(data, 'trigger') !== null,
+  // An output step of a workflow ends in it.
+  AssessmentRequested: (data) => at(data, 'mode') === 'collected',
+  // An assessment opened it.
+  CaseOpened: (data) => at(data, 'assessmentId') !== null,
+  // It starts with its case.
+  WorkflowInstanceStarted: (data) => at(data, 'fingerprint') === null,
+  WorkflowInstanceCancelled: (data) => at(data, 'reason') === 'case_closed',
+}
 
-/** The event of each write, and the member with the id in its answer, or both members of it. The load requests each change only once. */
-const factOfWrite: Readonly<
-  Record<Operation, { readonly type: string; readonly or?: string; readonly member: string; readonly and?: string }>
-> = {
+interface FactOfWrite {
+  readonly type: string
+  readonly or?: string
+  readonly member: string
+  readonly and?: string
+  /** The load makes the same change of a record several times. The id ends with its place among them. */
+  readonly isRepeated?: boolean
+}
+
+/** The event of each write, and the member with the id in its answer, or both members of it. */
+const factOfWrite: Readonly<Record<Operation, FactOfWrite>> = {
   patient: { type: 'PatientRegistered', member: 'patientId' },
   consent: { type: 'ConsentRecorded', member: 'consentId' },
   assessment: { type: 'AssessmentRequested', member: 'assessmentId' },
@@ -35,6 +51,14 @@ const factOfWrite: Readonly<
   rule: { type: 'NotificationSubscriptionCreated', member: 'subscriptionId' },
   unrule: { type: 'NotificationSubscriptionDeleted', member: 'subscriptionId' },
   notify: { type: 'NotificationCreated', member: 'notificationId' },
+  publish: { type: 'WorkflowDefinitionPublished', member: 'workflowDefinitionId' },
+  case: { type: 'CaseOpened', member: 'caseId' },
+  close: { type: 'CaseClosed', member: 'caseId' },
+  image: { type: 'ImageDeclared', member: 'imageId' },
+  receive: { type: 'ImageReceived', member: 'imageId' },
+  start: { type: 'WorkflowInstanceStarted', member: 'workflowInstanceId' },
+  advance: { type: 'WorkflowStepAdvanced', member: 'workflowInstanceId', isRepeated: true },
+  abandon: { type: 'WorkflowInstanceCancelled', member: 'workflowInstanceId' },
   claim: { type: 'HumanReviewTaskClaimed', member: 'taskId', and: 'userId' },
   // The end of a lease is the release, if it comes first.
   release: { type: 'HumanReviewTaskReleased', member: 'taskId', and: 'userId' },
@@ -61,6 +85,14 @@ const ofClientsAlone: readonly Operation[] = [
   'rule',
   'unrule',
   'notify',
+  'publish',
+  'case',
+  'close',
+  'image',
+  'receive',
+  'start',
+  'advance',
+  'abandon',
   'claim',
   'decide',
 ]
@@ -118,6 +150,8 @@ const expectedRefusals = [
   '409 ai-review-already-superseded',
   '404 not-found of a finished write',
   '409 last-administrator',
+  '409 workflow-instance-ended',
+  '409 case-in-review',
   '409 task-claimed',
   '409 task-not-claimed',
   '409 task-decided',
@@ -145,10 +179,19 @@ export function checkAnswers({ answers, sent, unsettled }: LoadSummary): Checked
 }
 
 function factsOf(operation: Operation, log: readonly Fact[]): ReadonlyMap<string, readonly Fact[]> {
-  const { type, or, member, and } = factOfWrite[operation]
+  const { type, or, member, and, isRepeated = false } = factOfWrite[operation]
+  const places = new Map<string, number>()
+  const idOf = (fact: Fact) => {
+    const id = and === undefined ? text(fact, member) : `${text(fact, member)} ${text(fact, and)}`
+    if (!isRepeated) return id
+    const place = (places.get(id) ?? 0) + 1
+    places.set(id, place)
+    return `${id} ${place}`
+  }
+  const isOfLoad = ({ data }: Fact) => hasOtherCause[type]?.(data) !== true
   return Map.groupBy(
-    log.filter((fact) => (fact.type === type && !isContinuation(fact) && !isOfRule(fact)) || fact.type === or),
-    (fact) => (and === undefined ? text(fact, member) : `${text(fact, member)} ${text(fact, and)}`),
+    log.filter((fact) => (fact.type === type && isOfLoad(fact)) || fact.type === or),
+    idOf,
   )
 }
 

@@ -2,6 +2,7 @@ import { at, type ApiClient } from '../../../app/demo/api-client.ts'
 import type { Acknowledged, Operation } from '../acknowledged.ts'
 import { text, type Fact, type Checked, type Finding } from '../facts.ts'
 import { subscribedIn } from './subscriptions.ts'
+import { stateOf, stateOfRecord, Workflows } from './workflows.ts'
 
 /** The path of a write's record. Consents are read by patient. Subscriptions are compared with the log. */
 const pathOf: Readonly<Partial<Record<Operation, (id: string) => string>>> = {
@@ -11,12 +12,15 @@ const pathOf: Readonly<Partial<Record<Operation, (id: string) => string>>> = {
   cancel: (id) => `/v1/ai-reviews/${id}`,
   supersede: (id) => `/v1/ai-reviews/${id}`,
   notify: (id) => `/v1/notifications/${id}`,
+  publish: (id) => `/v1/orchestrator/workflow-definitions/${id}`,
+  case: (id) => `/v1/clinical-api/cases/${id}`,
+  receive: (id) => `/v1/clinical-api/images/${id}`,
 }
 const atOnce = 8
 
 /**
  * The API returns every acknowledged write. A patient's consent is the last recorded one. A subscription has its last
- * state.
+ * state, and so has a workflow instance.
  */
 export async function checkApi(
   api: Pick<ApiClient, 'call'>,
@@ -51,6 +55,8 @@ export async function checkApi(
       status === 'deleted' ? { status: 404, id: 'not-found', idOf: (body) => at(body, 'code') } : asItIs,
     )
   }
+  for (const [id, instance] of new Workflows(log).instances)
+    questions.set(`/v1/orchestrator/workflow-instances/${id}`, { id: stateOf(instance), idOf: stateOfRecord })
   const left = [...questions]
   const findings: Finding[] = []
   const ask = async () => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { at, textAt, type ApiAnswer } from '../../../app/demo/api-client.ts'
-import { assessments, declaration, uploadAll } from '../../../test/end-to-end/main-job/uploads.ts'
+import { assessments, declaration } from '../../../test/end-to-end/main-job/uploads.ts'
 import { assessmentBody, photograph, type ConsentTerms, type Photograph } from '../../../test/support/main-job.ts'
 import type { Operation } from '../acknowledged.ts'
 import { Administrator, type Administered } from './administrator.ts'
@@ -8,6 +8,8 @@ import type { Write } from './api.ts'
 import { Clinician, type ClinicianOptions } from './clinician.ts'
 import { Messenger } from './messenger.ts'
 import { Subscriber, type SubscriberOptions } from './subscriber.ts'
+import { isUploaded } from './uploads.ts'
+import { WorkflowRunner } from './workflow-runner.ts'
 
 export interface UserOptions extends SubscriberOptions, ClinicianOptions {
   readonly terms: ConsentTerms
@@ -18,19 +20,6 @@ export interface UserOptions extends SubscriberOptions, ClinicianOptions {
 }
 
 const reviewTries = 20
-const uploadTries = 20
-
-async function isUploaded(record: unknown, photographs: readonly Photograph[]): Promise<boolean> {
-  for (let left = uploadTries; left > 0; left -= 1) {
-    const isTaken = await uploadAll(record, photographs).then(
-      () => true,
-      () => false,
-    )
-    if (isTaken) return true
-    await sleep(150)
-  }
-  return false
-}
 
 /** One user of a product. The seed determines the actions and the pauses between them, not their results. */
 export class User {
@@ -38,6 +27,7 @@ export class User {
   readonly #subscriber: Subscriber | undefined
   readonly #administrator: Administrator
   readonly #messenger: Messenger
+  readonly #workflows: WorkflowRunner
   readonly #clinician: Clinician
   #count = 0
 
@@ -46,6 +36,7 @@ export class User {
     this.#subscriber = options.isSubscriber ? new Subscriber(options, (write) => this.#send(write)) : undefined
     this.#administrator = new Administrator(options, (write) => this.#send(write))
     this.#messenger = new Messenger(options, (write) => this.#send(write))
+    this.#workflows = new WorkflowRunner(options, (write) => this.#send(write))
     this.#clinician = new Clinician(options, (write) => this.#send(write))
   }
 
@@ -58,6 +49,7 @@ export class User {
       await this.#clinician.tend()
       const patientId = await this.#consentedPatient()
       if (patientId === undefined) continue
+      await this.#workflows.tend(patientId)
       for (let left = 1 + random.below(3); left > 0 && !isOver(); left -= 1) {
         await this.#assess(patientId)
         await this.#clinician.tend()
@@ -107,7 +99,6 @@ export class User {
   }
 
   async #submitted(record: unknown, photographs: readonly Photograph[]): Promise<unknown> {
-    // Nothing kills the object store. If it fails nevertheless, the report shows it and the load continues.
     if (!(await isUploaded(record, photographs))) return undefined
     return (await this.#write('submit', `${assessments}/${textAt(record, 'id')}/submit`, undefined))?.body
   }

@@ -6,6 +6,7 @@ import { tasksUnderWay } from '../checks/human-review.ts'
 import { notificationsUnderWay } from '../checks/notifications.ts'
 import { usersUnderWay } from '../checks/users.ts'
 import { deliveriesWithoutOutcome } from '../checks/webhooks.ts'
+import { workflowsUnderWay } from '../checks/workflows.ts'
 import type { Fact } from '../facts.ts'
 
 const pollMs = 300
@@ -25,6 +26,7 @@ export function underWay(log: readonly Fact[]): readonly string[] {
     ...tasksUnderWay(log),
     ...usersUnderWay(log),
     ...notificationsUnderWay(log),
+    ...workflowsUnderWay(log),
   ]
 }
 

@@ -1,0 +1,276 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { at, textAt } from '../../../app/demo/api-client.ts'
+import { aiReviewSlots } from '../../../streams/ai-review-slot/aggregate.ts'
+import { cases } from '../../../streams/case/aggregate.ts'
+import { startImageHost } from '../../end-to-end/main-job/image-host.ts'
+import { requestOfAnotherService, runReviewStep } from '../../processes/ai-review/review-steps.ts'
+import { mortal } from '../../processes/users/mortal-process.ts'
+import { caseFact, ids } from '../../streams/facts.ts'
+import { contextOf } from '../handling/decision-world.ts'
+import { openReviewApi, refusalOf, scopesOfReviews, type Answer, type ReviewApi } from './review-api.ts'
+
+/* Every row and every rule of section 4.5 of the interface specification, over HTTP. */
+
+let api: ReviewApi
+beforeAll(async () => {
+  api = await openReviewApi()
+})
+afterAll(() => api.close())
+beforeEach(() => api.world.reset())
+
+async function completed(): Promise<string> {
+  const id = await api.startedBy(3)
+  api.world.pass(5)
+  await api.run('poll', id)
+  return id
+}
+
+const idsIn = ({ body }: Answer) => (at(body, 'data') as readonly unknown[]).map((one) => at(one, 'id'))
+
+test('4.5 row 1: POST /v1/ai-reviews answers 202 for a new review, and 200 for the active one', async () => {
+  const body = {
+    caseId: await api.newCase(),
+    productId: ids.product,
+    images: [await api.image()],
+    correlationId: 'v-9',
+  }
+  const first = await api.post('', { body })
+  const id = textAt(first.body, 'aiReviewId')
+  expect([first.status, first.body]).toEqual([202, { aiReviewId: id, status: 'pending' }])
+  expect(first.headers['location']).toBe(`/v1/ai-reviews/${id}`)
+  const second = await api.post('', { body })
+  expect([second.status, second.body]).toEqual([200, { aiReviewId: id, status: 'pending' }])
+  const third = await api.post('', { body: { ...body, supersede: true } })
+  expect([third.status, at(third.body, 'aiReviewId') === id]).toEqual([202, false])
+  expect(await api.review(id)).toMatchObject({ correlationId: 'v-9', status: 'superseded' })
+})
+
+test('4.5 row 1: the images have the members of the request event', async () => {
+  const caseId = await api.newCase()
+  const image = await api.image({ deviceManufacturer: 'Acme', deviceModel: 'Scope 3' })
+  const refused = async (images: unknown) => refusalOf(await api.post('', { body: { caseId, images } }))
+  expect(await refused([])).toBe('400 validation-failed /images')
+  for (const member of ['imageId', 'imageType', 'presignedUrl', 'presignedUrlExpiresAt'])
+    expect(await refused([{ ...image, [member]: undefined }])).toBe(`400 validation-failed /images/0/${member}`)
+  expect(await refused([{ ...image, imageType: 'OTHER' }])).toBe('400 validation-failed /images/0/imageType')
+  expect(await refused([{ ...image, zoom: 2 }])).toBe('400 validation-failed /images/0/zoom')
+  const late = await api.image({ presignedUrlExpiresAt: api.world.now().toISOString() })
+  expect(await refused([late])).toBe('400 validation-failed /images/0/presignedUrlExpiresAt')
+  expect((await api.post('', { body: { caseId, images: [image] } })).status).toBe(202)
+})
+
+test('4.5 row 2: GET /v1/ai-reviews/{id} returns review, result and lesions, and nothing raw', async () => {
+  const id = await completed()
+  const answer = await api.get(`/${id}`)
+  expect([answer.status, answer.body]).toEqual([
+    200,
+    expect.objectContaining({
+      id,
+      status: 'completed',
+      images: [expect.objectContaining({ aiReviewId: id, imageType: 'DERMOSCOPIC' })],
+      result: expect.objectContaining({ aiReviewId: id, analysisResult: 'SUCCESSFUL_PROCESSING' }),
+      lesions: expect.arrayContaining([expect.objectContaining({ lesionNumber: 1, coordinates: expect.anything() })]),
+    }),
+  ])
+  const text = JSON.stringify(answer.body)
+  for (const ofProvider of ['settings', 'regulatory', 'presignedUrl', 'X-Amz']) expect(text).not.toContain(ofProvider)
+})
+
+test('4.5 row 3: GET /v1/ai-reviews filters by case, product and status, with a cursor', async () => {
+  const [caseId, productId] = [await api.newCase(), randomUUID()]
+  const first = await api.requested({ caseId, productId })
+  const second = await api.requested({ caseId, productId, supersede: true })
+  const listed = async (query: string) => idsIn(await api.get(`?${query}`))
+  expect(await listed(`caseId=${caseId}`)).toEqual([second, first])
+  expect(await listed(`productId=${productId}&status=superseded`)).toEqual([first])
+  expect(await listed(`caseId=${caseId}&status=completed`)).toEqual([])
+  const page = await api.get(`?caseId=${caseId}&limit=1`)
+  expect([idsIn(page), at(page.body, 'hasMore')]).toEqual([[second], true])
+  const rest = await api.get(`?caseId=${caseId}&limit=1&cursor=${textAt(page.body, 'nextCursor')}`)
+  expect([idsIn(rest), at(rest.body, 'hasMore'), at(rest.body, 'nextCursor')]).toEqual([[first], false, null])
+})
+
+test('4.5 row 4: GET /v1/ai-reviews/{id}/raw returns the response of the provider', async () => {
+  const id = await completed()
+  const raw = await api.get(`/${id}/raw`)
+  expect([raw.status, raw.body]).toEqual([
+    200,
+    expect.objectContaining({ status: 'STATUS_PROCESSED', settings: expect.anything(), lesions: expect.any(Array) }),
+  ])
+  expect(refusalOf(await api.get(`/${await api.requested()}/raw`))).toBe('404 ai-review-result-missing')
+})
+
+test('4.5 row 5: POST /v1/ai-reviews/{id}/supersede takes a reason and images with fresh addresses', async () => {
+  const id = await api.requested()
+  const path = `/${id}/supersede`
+  const image = await api.image()
+  expect(refusalOf(await api.post(path, { body: { reason: 'x' } }))).toBe('400 validation-failed /images')
+  expect(refusalOf(await api.post(path, { body: { images: [] } }))).toBe('400 validation-failed /images')
+  const tooLong = { reason: 'x'.repeat(501), images: [image] }
+  expect(refusalOf(await api.post(path, { body: tooLong }))).toBe('400 validation-failed /reason')
+  const late = await api.image({ presignedUrlExpiresAt: api.world.now().toISOString() })
+  expect(refusalOf(await api.post(path, { body: { images: [late] } }))).toBe(
+    '400 validation-failed /images/0/presignedUrlExpiresAt',
+  )
+  const made = await api.post(path, { body: { images: [image] } })
+  const aiReviewId = textAt(made.body, 'aiReviewId')
+  expect([made.status, made.body]).toEqual([202, { aiReviewId, status: 'pending', supersededAiReviewId: id }])
+  expect((await api.lastPublished(id)).data).toMatchObject({ oldAiReviewId: id, newAiReviewId: aiReviewId })
+})
+
+test('4.5 row 6: POST /v1/ai-reviews/{id}/cancel answers a repeat like the first request', async () => {
+  const id = await api.requested()
+  for (let time = 0; time < 2; time += 1) {
+    const answer = await api.post(`/${id}/cancel`)
+    expect([answer.status, answer.body]).toEqual([200, { aiReviewId: id, status: 'cancelled' }])
+  }
+  expect(await api.published(id)).toEqual(['ai_review.cancelled'])
+})
+
+test('4.5 row 7: GET /health is public', async () => {
+  const { app } = await api.startRoutes(api.world.store)
+  for (const url of ['/health', '/v1/ai-review/health']) expect((await app.inject({ url })).statusCode).toBe(200)
+})
+
+test.each([
+  ['1', 'POST', '', 'ai-review:create', 202],
+  ['2', 'GET', '/{id}', 'ai-review:read', 200],
+  ['3', 'GET', '', 'ai-review:read', 200],
+  ['4', 'GET', '/{id}/raw', 'ai-review:read-raw', 200],
+  ['5', 'POST', '/{id}/supersede', 'ai-review:supersede', 202],
+  ['6', 'POST', '/{id}/cancel', 'ai-review:cancel', 409],
+] as const)('4.5 row %s: %s %s needs the scope %s', async (_, method, path, scope, status) => {
+  const url = path.replace('{id}', await completed())
+  const images = [await api.image()]
+  const body = path === '' ? { caseId: await api.newCase(), images } : { images }
+  const sent = path.endsWith('cancel') ? {} : { body }
+  const ask = (scopes: readonly string[]) =>
+    method === 'GET' ? api.get(url, { scopes }) : api.post(url, { ...sent, scopes })
+  expect(refusalOf(await ask(scopesOfReviews.filter((one) => one !== scope)))).toBe('403 insufficient-scope')
+  expect((await ask([scope])).status).toBe(status)
+})
+
+test('4.5 rule 1: a request event for a taken slot is answered with its review, and enqueues nothing', async () => {
+  const caseId = await api.newCase()
+  const id = await api.requested({ caseId })
+  const event = await requestOfAnotherService(api.world, caseId)
+  await runReviewStep(api.world, 'claim-foreign', event)
+  expect(idsIn(await api.get(`?caseId=${caseId}`))).toEqual([id])
+})
+
+test('4.5 rule 1: of many requests at once one makes the review', async () => {
+  const body = { caseId: await api.newCase(), images: [await api.image()] }
+  const answers = await Promise.all(Array.from({ length: 8 }, () => api.post('', { body })))
+  expect(answers.filter(({ status }) => status === 202)).toHaveLength(1)
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(7)
+  expect(new Set(answers.map((answer) => at(answer.body, 'aiReviewId'))).size).toBe(1)
+})
+
+test('4.5: a request event makes a review with the members of the event', async () => {
+  const caseId = await api.newCase()
+  await runReviewStep(api.world, 'claim-foreign', await requestOfAnotherService(api.world, caseId))
+  const [id] = idsIn(await api.get(`?caseId=${caseId}`))
+  for (let call = 0; call < 3; call += 1) await api.run('start', String(id))
+  expect(await api.review(String(id))).toMatchObject({
+    status: 'awaiting_result',
+    productId: ids.product,
+    correlationId: 'clinic-17',
+    patientId: ids.patient,
+    images: [{ clinicalImageId: ids.image, imageType: 'DERMOSCOPIC' }],
+  })
+  expect(await api.world.provider.calls()).toContainEqual(
+    expect.objectContaining({ call: 'image', deviceManufacturer: 'Acme', deviceModel: 'Scope 3' }),
+  )
+})
+
+test('4.5 rule 2: the start job checks consent before each call, and makes the calls in their order', async () => {
+  const id = await api.requested()
+  let checks = 0
+  api.world.services.before = (route) => void (checks += route === 'GET /v1/consent-records' ? 1 : 0)
+  for (let call = 1; call <= 3; call += 1) {
+    await api.run('start', id)
+    expect(checks).toBe(call)
+  }
+  expect(await api.calls()).toEqual(['case 200', 'image 200', 'process 200'])
+  expect(await api.run('start', id)).toEqual({ kind: 'done' })
+  expect(at(await api.review(id), 'status')).toBe('awaiting_result')
+})
+
+test('4.5 rule 3: the poll job stops for a review that awaits no result', async () => {
+  for (const id of [await api.startedBy(1), await api.startedBy(3)]) {
+    await api.post(`/${id}/cancel`)
+    api.world.pass(5)
+    expect(await api.run('poll', id)).toEqual({ kind: 'done' })
+  }
+  expect((await api.calls()).filter((call) => call.startsWith('result'))).toEqual([])
+})
+
+test('4.5 rule 4: one session serves many calls until its lifetime ends', async () => {
+  const deps = api.world.rewired({ providerSessionTtlSeconds: 60 })
+  const logins = async () => (await api.world.provider.calls()).filter(({ call }) => call === 'login').length
+  const id = await api.requested()
+  await api.run('start', id, { deps })
+  await api.run('start', id, { deps })
+  expect(await logins()).toBe(1)
+  api.world.pass(61)
+  await api.run('start', id, { deps })
+  expect(await logins()).toBe(2)
+})
+
+test('4.5 rule 5: the service stores no bytes of an image', async () => {
+  const bytes = randomBytes(4_000)
+  const host = await startImageHost(bytes)
+  const { objects } = api.world.deps
+  try {
+    const id = await api.requested({ images: [await api.image({ presignedUrl: host.address() })] })
+    for (let call = 0; call < 3; call += 1) await api.run('start', id)
+    api.world.pass(5)
+    await api.run('poll', id)
+    expect(at(await api.review(id), 'status')).toBe('completed')
+    for await (const { key } of objects.list(''))
+      expect(Buffer.from(await objects.get(key)).includes(bytes.subarray(0, 64))).toBe(false)
+  } finally {
+    await host.close()
+  }
+})
+
+test('a closed case takes no new review, by POST or by supersede', async () => {
+  const caseId = await api.newCase()
+  const id = await api.requested({ caseId })
+  const { store, orgId } = api.world
+  await store.append(cases.of(orgId, caseId), 0n, [caseFact('CaseClosed', { caseId })], contextOf(api.world))
+  const images = [await api.image()]
+  for (const supersede of [false, true])
+    expect(refusalOf(await api.post('', { body: { caseId, images, supersede } }))).toBe('409 case-closed')
+  expect(refusalOf(await api.post(`/${id}/supersede`, { body: { images } }))).toBe('409 case-closed')
+  expect(await api.review(id)).toMatchObject({ status: 'pending' })
+})
+
+test('a crash between the claim of a client and its answer: `open` begins the review, and a repeat gets it', async () => {
+  const caseId = await api.newCase()
+  const body = { caseId, images: [await api.image()] }
+  const headers = { 'idempotency-key': randomUUID() }
+  const { world } = api
+  const first = 'ai_review: AiReviewRequested'
+  const alive = mortal(world.deps, Infinity)
+  await api.post('', {
+    body: { ...body, caseId: await api.newCase() },
+    headers: { 'idempotency-key': randomUUID() },
+    through: await api.startRoutes(alive.deps.store),
+  })
+  const dying = mortal(world.deps, alive.done.indexOf(first))
+  const cut = await api.post('', { body, headers, through: await api.startRoutes(dying.deps.store) })
+  expect([cut.status, dying.killedBefore()]).toEqual([500, first])
+
+  const { state } = await world.otherStore.load(aiReviewSlots.of(world.orgId, caseId, ids.product))
+  const aiReviewId = state.status === 'free' ? '' : state.holder.aiReviewId
+  expect((await api.get(`/${aiReviewId}`)).status).toBe(404)
+  const payload = { cause: { eventId: randomUUID(), correlationId: randomUUID() }, caseId, productId: ids.product }
+  await runReviewStep(world, 'open', aiReviewId, { todo: { payload } })
+  expect(at(await api.review(aiReviewId), 'status')).toBe('pending')
+  const again = await api.post('', { body, headers })
+  expect([again.status, again.body]).toEqual([202, { aiReviewId, status: 'pending' }])
+  expect(again.headers['idempotency-replayed']).toBe('true')
+  expect(idsIn(await api.get(`?caseId=${caseId}`))).toEqual([aiReviewId])
+})
