@@ -6,6 +6,8 @@ import { commandsOverPeer } from './commands/peer.ts'
 import { onRealEventStore } from './commands/real-event-store.ts'
 import type { Benchmark } from './harness/benchmark.ts'
 import { eventStoreNode } from './node/node-benchmarks.ts'
+import { deadMailServer } from './notifications/dead-mail-server.ts'
+import { eventToMail } from './notifications/event-to-mail.ts'
 import { sentMails } from './notifications/mails.ts'
 import { rebuildAll } from './projections/all-at-once.ts'
 import { readGrowth } from './projections/get-growth.ts'
@@ -47,4 +49,6 @@ export const benchmarks: readonly Benchmark[] = [
   webhookDeliveries,
   deadEndpoint,
   sentMails,
+  eventToMail,
+  deadMailServer,
 ]

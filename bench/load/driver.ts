@@ -4,7 +4,7 @@ import { runDurablePostsJob } from './durable-posts-job.ts'
 import { runEndToEndJob, runOutsideCallsJob } from './end-to-end-jobs.ts'
 import { runHttpJob } from './http-job.ts'
 import { runInlineJob } from './inline-job.ts'
-import { runMailsJob } from './mail-job.ts'
+import { runMailCallsJob, runMailedJob, runMailsJob } from './mail-jobs.ts'
 import { runBareVisibleJob, runVisibleJob } from './visible-jobs.ts'
 import { runPostsJob } from './webhook-jobs.ts'
 import { Pool } from 'pg'
@@ -32,6 +32,10 @@ async function run(job: Job): Promise<JobDone> {
       return runPostsJob(job)
     case 'mails':
       return runMailsJob(job)
+    case 'mailed':
+      return runMailedJob(job)
+    case 'mail-calls':
+      return runMailCallsJob(job)
     case 'durable-posts':
       return runDurablePostsJob(job)
     case 'end-to-end':

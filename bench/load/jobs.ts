@@ -2,7 +2,7 @@
 export interface HttpJob {
   readonly kind: 'http'
   readonly baseUrl: string
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'PATCH'
   /** Used in turn. */
   readonly paths: readonly string[]
   readonly headers: Readonly<Record<string, string>>
@@ -139,6 +139,31 @@ export interface OutsideCallsJob {
   readonly count: number
 }
 
+/**
+ * Changes of users at a steady rate, each of another user. Measures the time from the answer to a change until the mail
+ * box has the mail to that user.
+ */
+export interface MailedJob {
+  readonly kind: 'mailed'
+  /** A path for each user. */
+  readonly changes: HttpJob
+  /** The address of each user. */
+  readonly addresses: readonly string[]
+  readonly mailboxUrl: string
+  readonly perSecond: number
+}
+
+/** What a notification asks and sends outside, one call after the other and at a steady rate. */
+export interface MailCallsJob {
+  readonly kind: 'mail-calls'
+  /** Asked twice: for the locale, and for the address. */
+  readonly contact: { readonly baseUrl: string; readonly path: string; readonly headers: Webhook['headers'] }
+  readonly smtpUrl: string
+  readonly mail: MailsJob['mail']
+  readonly perSecond: number
+  readonly count: number
+}
+
 export interface Webhook {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
@@ -170,6 +195,8 @@ export type Job =
   | DurablePostsJob
   | EndToEndJob
   | OutsideCallsJob
+  | MailedJob
+  | MailCallsJob
 
 /** The result of a driver: the total, and the quantiles of one piece of work, in milliseconds. */
 export interface JobDone {

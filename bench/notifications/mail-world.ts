@@ -1,25 +1,27 @@
-import { createApiClient, at } from '../../app/demo/api-client.ts'
+import { createApiClient, at, type ApiClient } from '../../app/demo/api-client.ts'
 import { expectStatus } from '../../app/demo/steps.ts'
 import { lastingSettings } from '../../embedded/children/lasting-ports.ts'
 import { createPool } from '../../platform/database/database.ts'
 import { bearerOf } from '../commands/assessments.ts'
 import type { Scope } from '../harness/scope.ts'
 import type { HttpJob } from '../load/jobs.ts'
-import { startBenchPlatform } from '../load/platform.ts'
+import { startBenchPlatform, type BenchPlatform } from '../load/platform.ts'
 import { until } from '../webhooks/filling.ts'
 
-/** Number of mails under way on either side of a comparison. */
+/** Number of messages under way on either side of a comparison. */
 export const inFlight = 24
-/** Three quarters of the workers may serve one channel. */
-const workers = String((inFlight * 4) / 3)
 const limitMs = 120_000
 
 export const mail = { to: 'jane@example.org', subject: 'Ward 7', html: '<p>News of ward 7</p>', text: 'News of ward 7' }
 
+type Channel = 'email' | 'slack'
+
 export interface MailWorld {
-  readonly smtpUrl: string
-  /** A notification by mail for each request. */
-  readonly requests: HttpJob
+  readonly platform: BenchPlatform
+  readonly api: ApiClient
+  readonly smtp: { readonly port: number; readonly url: string }
+  /** A notification for each request, in turn to these recipients. */
+  readonly requests: (channel: Channel, refs: readonly string[], count: number) => HttpJob
   /** Empties the mail box. */
   readonly empty: () => Promise<void>
   /**
@@ -27,51 +29,63 @@ export interface MailWorld {
    * milliseconds since 1970.
    */
   readonly arrived: (count: number) => Promise<number>
-  /** Waits until so many notifications are recorded as sent since the last call, each once. */
-  readonly recorded: (count: number) => Promise<void>
+  /**
+   * Waits until so many notifications are recorded as sent since the last call, each once. Returns the time of the last
+   * one, in milliseconds since 1970.
+   */
+  readonly recorded: (channel: Channel, count: number) => Promise<number>
+  /** Number of notifications that meet a condition of SQL. */
+  readonly counted: (condition: string) => Promise<number>
 }
 
-/** The platform with its API and read models in one process and its processor in another, and the mail box. */
-export async function startMailWorld({ folder, started, atEnd }: Scope): Promise<MailWorld> {
-  const env = { NOTIFICATION_WORKERS: workers }
+/** The platform with its API and read models in one process, and both receivers. The caller runs the processor. */
+export async function startMailWorld(
+  { folder, started, atEnd }: Scope,
+  env: Readonly<Record<string, string>> = {},
+): Promise<MailWorld> {
   const platform = await started(startBenchPlatform({ folder, roles: ['api', 'projector'], env }))
-  await platform.run(['processor'])
   const { ports, secrets } = await lastingSettings(folder, { ports: ['smtp'], secrets: ['smtp'] })
+  const smtp = { port: ports.smtp, url: `smtp://platform:${secrets.smtp}@127.0.0.1:${ports.smtp}` }
   const pool = createPool({ url: platform.databaseUrl, max: 2, statementTimeoutMs: limitMs })
   atEnd(() => pool.end())
   const api = createApiClient(platform.baseUrl, bearerOf(platform))
-  const body = {
-    category: 'operational',
-    phi: false,
-    subject: 'Ward {{ward}}',
-    bodyTemplate: '<p>News of ward {{ward}}</p>',
+  const templates = { email: '<p>News of ward {{ward}}</p>', slack: 'News of ward {{ward}}' }
+  for (const [channel, bodyTemplate] of Object.entries(templates)) {
+    const subject = channel === 'email' ? { subject: 'Ward {{ward}}' } : {}
+    const body = { channel, category: 'operational', phi: false, bodyTemplate, ...subject }
+    await expectStatus(201, api.call(`/v1/notifications/admin/templates/ward-news`, { method: 'PUT', body }))
   }
-  await expectStatus(201, api.call('/v1/notifications/admin/templates/ward-news', { method: 'PUT', body }))
-  const recipient = { type: 'email', ref: mail.to }
   const { mailbox_url: mailboxUrl, control_secret: controlSecret } = platform.credentials
   const headers = { 'x-control-secret': controlSecret ?? '' }
-  const sentNow = async (): Promise<number> => {
-    const { rows } = await pool.query<{ count: number }>(
-      "select count(*)::integer as count from notifications.notifications where status = 'sent' and attempts = 1",
+  const sentBefore = { email: 0, slack: 0 }
+  const query = async (columns: string, condition: string): Promise<number> => {
+    const { rows } = await pool.query<{ value: number }>(
+      `select (${columns})::float8 as value from notifications.notifications where ${condition}`,
     )
-    return rows[0]?.count ?? NaN
+    return rows[0]?.value ?? NaN
   }
-  let before = 0
+  const counted = (condition: string) => query('count(*)', condition)
   return {
-    smtpUrl: `smtp://platform:${secrets.smtp}@127.0.0.1:${ports.smtp}`,
-    requests: {
+    platform,
+    api,
+    smtp,
+    counted,
+    requests: (channel, refs, count) => ({
       kind: 'http',
       baseUrl: platform.baseUrl,
       method: 'POST',
       paths: ['/v1/notifications'],
       headers: platform.headers,
-      bodies: [JSON.stringify({ templateCode: 'ward-news', recipient, variables: { ward: '7' } })],
+      bodies: refs.map((ref) => {
+        const recipient = { type: channel === 'email' ? 'email' : 'slackChannel', ref }
+        return JSON.stringify({ templateCode: 'ward-news', recipient, variables: { ward: '7' } })
+      }),
       isKeyed: true,
       status: 202,
       makesRecords: true,
-      count: 1,
+      count,
       inFlight,
-    },
+    }),
     empty: async () => {
       const { ok } = await fetch(`${mailboxUrl}/control`, { method: 'DELETE', headers })
       if (!ok) throw new Error('the mail box was not emptied')
@@ -89,11 +103,15 @@ export async function startMailWorld({ folder, started, atEnd }: Scope): Promise
         throw new Error(`${mails.length} mails with ${ids.size} ids arrived instead of ${count}`)
       return Math.max(...mails.map((one) => Date.parse(String(at(one, 'received_at')))))
     },
-    recorded: async (count) => {
-      await until(async () => (await sentNow()) >= before + count, 'mails were not recorded as sent')
-      const recorded = (await sentNow()) - before
-      before += recorded
+    recorded: async (channel, count) => {
+      const sent = `channel = '${channel}' and status = 'sent' and attempts = 1`
+      const wanted = sentBefore[channel] + count
+      await until(async () => (await counted(sent)) >= wanted, 'messages were not recorded as sent', 200)
+      const now = await counted(sent)
+      const recorded = now - sentBefore[channel]
+      sentBefore[channel] = now
       if (recorded !== count) throw new Error(`${recorded} of ${count} notifications were recorded as sent`)
+      return query('extract(epoch from max(sent_at)) * 1000', sent)
     },
   }
 }

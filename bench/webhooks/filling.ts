@@ -80,11 +80,11 @@ export async function startWebhookWorld({ folder, started, atEnd }: Scope): Prom
   }
 }
 
-export async function until(isSo: () => Promise<boolean>, otherwise: string): Promise<void> {
+export async function until(isSo: () => Promise<boolean>, otherwise: string, pollMs = 20): Promise<void> {
   const deadline = performance.now() + limitMs
   while (!(await isSo())) {
     if (performance.now() > deadline) throw new Error(otherwise)
-    await pause(20)
+    await pause(pollMs)
   }
 }
 

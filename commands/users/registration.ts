@@ -23,7 +23,7 @@ export function startRegistration(
   return [{ type: 'UserRegistrationStarted', data: { ...command, ...times } }]
 }
 
-export interface CreateUser extends Omit<DataOf<'UserCreated'>, 'createdAt'> {
+export interface CreateUser extends Omit<DataOf<'UserCreated'>, 'createdAt' | 'organisationIds'> {
   /** The attempt that created the account at the identity provider. */
   readonly attemptId: string
   readonly membership: Omit<DataOf<'UserMembershipAdded'>, 'userId' | 'addedAt' | 'changedBy'> | null
@@ -39,8 +39,9 @@ export function createUser(
   const { userId, changedBy } = data
   const createdAt = now.toISOString()
   const added = membership && { ...membership, userId, addedAt: createdAt, changedBy }
+  const organisationIds = membership === null ? [] : [membership.organisationId]
   return [
-    { type: 'UserCreated', data: { ...data, createdAt } },
+    { type: 'UserCreated', data: { ...data, organisationIds, createdAt } },
     ...(added === null ? [] : [{ type: 'UserMembershipAdded' as const, data: added }]),
   ]
 }

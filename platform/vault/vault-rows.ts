@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import { queryPrepared } from '../database/prepared.ts'
 import { inTransaction } from '../database/transaction.ts'
 import { unwrapSecret, wrapSecret } from './wrapping.ts'
 import type { MasterKeyRing } from './master-keys.ts'
@@ -19,6 +20,8 @@ interface Row {
   readonly created_at: Date
   readonly destroyed_at: Date | null
 }
+
+const columns = 'id, wrapped, master_key_id, created_at, destroyed_at'
 
 /** Lock for the creation of the tables. The number was chosen at random once. */
 const migrationLock = 4_127_093_311
@@ -70,8 +73,9 @@ export class VaultRows {
 
   /** By id. The result lacks ids without a row. Rejects for all if one row does not open. */
   async readMany(kind: string, ids: readonly string[]): Promise<ReadonlyMap<string, StoredSecret>> {
-    const { rows } = await this.#pool.query<Row>(
-      'select id, wrapped, master_key_id, created_at, destroyed_at from vault_secrets where kind = $1 and id = any($2)',
+    const { rows } = await queryPrepared<Row>(
+      this.#pool,
+      `select ${columns} from vault_secrets where kind = $1 and id = any($2)`,
       [kind, ids],
     )
     return new Map(rows.map((row) => [row.id, this.#opened(kind, row)]))
@@ -80,7 +84,7 @@ export class VaultRows {
   /** All secrets that are not destroyed, newest first. */
   async readAll(kind: string): Promise<readonly NamedSecret[]> {
     const { rows } = await this.#pool.query<Row>(
-      `select id, wrapped, master_key_id, created_at, destroyed_at from vault_secrets
+      `select ${columns} from vault_secrets
        where kind = $1 and destroyed_at is null order by created_at desc, id`,
       [kind],
     )
@@ -90,16 +94,25 @@ export class VaultRows {
     })
   }
 
-  /** Stores `candidate` if there is no row, then reads the row. So every process gets the same secret. */
+  /**
+   * The row, with `candidate` if there was none. So every process gets the same secret. Another process may store its
+   * own between both halves of the statement; then the statement returns nothing.
+   */
   async getOrCreate(kind: string, id: string, candidate: () => Uint8Array): Promise<StoredSecret> {
-    const present = await this.read(kind, id)
-    if (present !== undefined) return present
     const { wrapped, masterKeyId } = wrapSecret(this.#ring, kind, id, candidate())
-    await this.#pool.query(
-      'insert into vault_secrets (kind, id, wrapped, master_key_id) values ($1, $2, $3, $4) on conflict do nothing',
+    const { rows } = await queryPrepared<Row>(
+      this.#pool,
+      `with present as (select ${columns} from vault_secrets where kind = $1 and id = $2),
+         added as (
+           insert into vault_secrets (kind, id, wrapped, master_key_id)
+           select $1::text, $2::text, $3::bytea, $4::text where not exists (select from present)
+           on conflict do nothing returning ${columns}
+         )
+       select * from present union all select * from added`,
       [kind, id, wrapped, masterKeyId],
     )
-    const stored = await this.read(kind, id)
+    const [row] = rows
+    const stored = row === undefined ? await this.read(kind, id) : this.#opened(kind, row)
     if (stored === undefined) throw new Error(`the vault lost the ${kind} key it had just stored`)
     return stored
   }

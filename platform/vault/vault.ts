@@ -41,9 +41,12 @@ const cachedSubjects = 10_000
 const cacheMs = 30_000
 const theOne = 'current'
 
+/** Each statement finds its rows by an index. A plan that was made for a small table must do so too. */
+const settings = { enable_seqscan: 'off' }
+
 /** Opens the vault and creates its table if missing. Rejects if the database is away. */
 export async function openVault({ url, masterKeys, pool, now = () => new Date() }: VaultOptions): Promise<Vault> {
-  const own = pool ?? createPool({ url, max: 4, name: 'vault' })
+  const own = pool ?? createPool({ url, max: 4, name: 'vault', settings })
   try {
     const rows = new VaultRows(own, masterKeys)
     await rows.migrate()

@@ -44,10 +44,11 @@ export async function planDelivery(notification: Notification, surroundings: Sur
   const resolved = await addressOf(notification, surroundings)
   if ('outcome' in resolved) return { ...none, kind: 'end', providerName: 'user-management', outcome: resolved.outcome }
   const { address: resolvedAddress } = resolved
-  if (await isSuppressed(deps, { channel, address: resolvedAddress, orgId }))
-    return { ...none, resolvedAddress, kind: 'end', providerName: 'suppressions', outcome: suppressed }
-
-  const template = await findTemplate(deps.store, { code: templateCode, channel, locale, orgId })
+  const [isHeldBack, template] = await Promise.all([
+    isSuppressed(deps, { channel, address: resolvedAddress, orgId }),
+    findTemplate(deps.store, { code: templateCode, channel, locale, orgId }),
+  ])
+  if (isHeldBack) return { ...none, resolvedAddress, kind: 'end', providerName: 'suppressions', outcome: suppressed }
   const prepared = { template: template ?? null, resolvedAddress, request }
   const end = (outcome: AttemptOutcome): DeliveryPlan => ({
     ...prepared,
@@ -59,7 +60,8 @@ export async function planDelivery(notification: Notification, surroundings: Sur
   if (channel === 'slack' && isPhi(notification, template))
     return end(permanent('phi_policy_violation', 'chat messages must not contain personal health information'))
   const ofBoth = categoriesWith(notification, template)
-  if (await hasOptedOut(notification, ofBoth, deps)) return { ...end(optedOut), providerName: 'preferences' }
+  if (ofBoth.length > categories.length && (await hasOptedOut(notification, ofBoth, deps)))
+    return { ...end(optedOut), providerName: 'preferences' }
   const message = await messageFor(
     notification,
     { template, orgId, address: resolvedAddress, categories: ofBoth },

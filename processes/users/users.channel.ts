@@ -24,12 +24,12 @@ export const usersChannel = defineChannel({
   stream: usersChannelStream,
   sources: [users, organisationRoles],
   translate: {
-    UserCreated: ({ data: { userId, externalId, userType, changedBy, createdAt } }, publish) => [
+    UserCreated: ({ data: { userId, externalId, userType, organisationIds, changedBy, createdAt } }, publish) => [
       publish('users.created', createdAt, {
         userId,
         externalId,
         userType,
-        organisationIds: [],
+        ...ofOrganisations(organisationIds),
         changedBy,
         timestamp: createdAt,
       }),

@@ -23,7 +23,7 @@ export interface PasswordReset {
   readonly open: { readonly attemptId: string; readonly leaseUntil: string } | null
 }
 
-export interface User extends Omit<DataOf<'UserCreated'>, 'changedBy'> {
+export interface User extends Omit<DataOf<'UserCreated'>, 'changedBy' | 'organisationIds'> {
   readonly status: 'active' | 'suspended' | 'deactivated' | 'erased'
   readonly updatedAt: string
   /** By membership id. */
@@ -69,7 +69,7 @@ function evolve(state: UserState, event: UserEvent): UserState {
     case 'UserRegistrationCleared':
       return state.status === 'abandoned' ? { ...state, isCleared: true } : state
     case 'UserCreated': {
-      const { changedBy: _, ...data } = event.data
+      const { changedBy: _, organisationIds: __, ...data } = event.data
       return {
         ...data,
         status: 'active',

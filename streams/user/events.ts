@@ -50,6 +50,8 @@ const ofStatus = {
   changedAt: Instant,
   changedBy: ChangedBy,
 }
+/** Users that were created before `organisationIds` was recorded. */
+const createdUpcasters = { 1: (data: unknown) => ({ ...Object(data), organisationIds: [] }) }
 const membership = { userId: Id, membershipId: Id, organisationId: OrgId }
 const product = { ...membership, productAccessId: Id, productId: Type.String() }
 const reset = { userId: Id, requestId: Id }
@@ -87,11 +89,13 @@ export const userEvents = {
       externalId: Type.String(),
       userType: UserType,
       ...profile,
+      /** The organisation of which the user is a member from the start, if any. */
+      organisationIds: Type.Array(OrgId),
       createdAt: Instant,
       changedBy: ChangedBy,
       fingerprint: Fingerprint,
     }),
-    personal,
+    { ...personal, version: 2, upcasters: createdUpcasters },
   ),
   /** The whole profile after the change. */
   UserChanged: defineEvent(

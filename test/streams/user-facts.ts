@@ -71,6 +71,7 @@ export const userFact = factsOf<UserEvent>({
     externalId,
     userType: 'clinician',
     ...profile,
+    organisationIds: [organisationId],
     createdAt: at(1),
     changedBy,
     fingerprint: hash('f'),

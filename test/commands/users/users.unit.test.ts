@@ -64,6 +64,13 @@ describe('registration', () => {
       .thenEvents([created, member], 'registration-under-way')
   })
 
+  test('a user without a membership belongs to no organisation', () => {
+    const { createdAt: _, ...data } = created.data
+    given(users, started)
+      .when(createUser, { ...data, attemptId, membership: null, now: new Date(at(1)) })
+      .thenEvents([{ ...created, data: { ...created.data, organisationIds: [] } }], 'registration-under-way')
+  })
+
   test('an abandoned attempt cannot create the user', () => {
     const { createdAt: _, ...data } = created.data
     given(users, started, abandoned)

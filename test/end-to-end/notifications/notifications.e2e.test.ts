@@ -83,7 +83,7 @@ async function ended(id: string): Promise<unknown> {
 }
 
 test('an event on a channel becomes a mail to the user that it names', async () => {
-  const rule = { eventType: 'users.membership.added', recipientRule: { type: 'user', path: 'userId' } }
+  const rule = { eventType: 'users.created', recipientRule: { type: 'user', path: 'userId' } }
   await expecting(201, api.call(`${admin}/subscriptions`, { body: { ...rule, templateCode: 'users.created' } }))
   const { email, userId } = await member()
   await expect.poll(() => mailsTo(email), { timeout: 30_000 }).toHaveLength(1)

@@ -196,7 +196,7 @@ describe('no notification is made', () => {
   })
 })
 
-describe('an event of several organisations', () => {
+describe('an event', () => {
   const stories = async (organisationIds: readonly TenantId[], owner: TenantId): Promise<Story[]> => {
     const rule = await givenRule(world, 'chat', chat, { owner, eventType: 'users.updated' })
     const fact = usersPublicFact('users.updated')
@@ -206,7 +206,7 @@ describe('an event of several organisations', () => {
     return all.map((orgId) => ({ rules: [rule], event, orgId }))
   }
 
-  test('makes one notification of a platform rule for each', async () => {
+  test('of several organisations makes one notification of a platform rule for each', async () => {
     const [one, other] = await stories([world.orgId, newOrganisation()], noOrganisation)
     if (one === undefined || other === undefined) throw new Error('two organisations')
     const rows = await todosOf(world, one)
@@ -217,6 +217,18 @@ describe('an event of several organisations', () => {
     expect(states).toEqual([one, other].map(({ orgId }) => expect.objectContaining({ ...made, organisationId: orgId })))
     // It is the id of the message at the provider.
     expect(new Set(states.map((state) => 'notificationId' in state && state.notificationId)).size).toBe(2)
+  })
+
+  test('about a user that was created in an organisation meets a mail rule of the platform once', async () => {
+    const { userId } = givenContact(world)
+    const rule = { type: 'user', path: 'userId' } as const
+    const given = await givenRule(world, 'mail', rule, { owner: noOrganisation, eventType: 'users.created' })
+    const organisations = { orgId: world.orgId, organisationIds: [world.orgId] }
+    const { type, data } = usersPublicFact('users.created')
+    const event = await published(world, usersChannelStream.name, { type, data: { ...data, ...organisations, userId } })
+    const story = { rules: [given], event, orgId: world.orgId }
+    expect(await todosOf(world, story)).toHaveLength(1)
+    expect((await created(story)).state).toMatchObject({ status: 'pending', recipientRef: userId })
   })
 
   test('without an organisation meets chat rules of the platform', async () => {

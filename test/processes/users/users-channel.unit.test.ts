@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest'
+import { publicEvents } from '../../../processes/relay/envelope.ts'
+import { usersChannel } from '../../../processes/users/users.channel.ts'
+import { catalogue } from '../../../streams/catalogue.ts'
+import { ids } from '../../streams/facts.ts'
+import { ofUser, userFact } from '../../streams/user-facts.ts'
+import { recorded } from '../../support/given-projector.ts'
+
+async function createdIn(organisationIds: readonly (typeof ids.org)[]) {
+  const [source] = recorded([ofUser(userFact('UserCreated', { organisationIds: [...organisationIds] }))])
+  if (source === undefined) throw new Error('nothing recorded')
+  const outputs = (await usersChannel.translate['UserCreated']?.(source, {})) ?? []
+  const events = publicEvents(usersChannel, source, outputs)
+  for (const { type, data } of events) expect(catalogue.entry(type)?.refusals(data)).toEqual([])
+  return events.map(({ data }) => data)
+}
+
+it('users.created names the organisation of which the user is a member from the start', async () => {
+  expect(await createdIn([ids.org])).toMatchObject([{ orgId: ids.org, organisationIds: [ids.org] }])
+  const [without] = await createdIn([])
+  expect(without).toMatchObject({ organisationIds: [] })
+  expect(without).not.toHaveProperty('orgId')
+})
