@@ -41,7 +41,6 @@ import {
   type StreamRange,
 } from './raw-calls.ts'
 import { readRawStream, type ReadTiming } from './reading.ts'
-import { SharedLoads } from './shared-loads.ts'
 import { StateCache } from './state-cache.ts'
 import { mergeMetadata, readMetadata, type StreamMetadata } from './stream-metadata.ts'
 import { supervise } from './subscription.ts'
@@ -94,7 +93,6 @@ export class EventStore {
   readonly #catalogue: Catalogue
   readonly #connection: EventStoreConnection
   #cache = new StateCache(mostStates)
-  #loads = new SharedLoads()
   readonly #now: () => Date
   readonly #logger: StoreLogger | undefined
   readonly #appendTiming: AppendTiming
@@ -118,15 +116,10 @@ export class EventStore {
   }
 
   /**
-   * Loads the state with every event of the server: reads the events after the cached state. Many who ask at once share
-   * reads.
+   * Loads the state with every event of the server: reads the events after the cached state.
    * @throws EventStoreUnavailableError, UndecodableEventError
    */
-  load<State, Event extends DomainEvent>(target: Target<State, Event>): Promise<Loaded<State>> {
-    return this.#loads.load(this.#cache.keyOf(target), () => this.#load(target))
-  }
-
-  async #load<State, Event extends DomainEvent>(target: Target<State, Event>): Promise<Loaded<State>> {
+  async load<State, Event extends DomainEvent>(target: Target<State, Event>): Promise<Loaded<State>> {
     const cache = this.#cache
     const cached = cache.get(target)
     let state = cached?.state ?? target.fold.initialState
@@ -195,7 +188,6 @@ export class EventStore {
    */
   forgetStates(): void {
     this.#cache = new StateCache(mostStates)
-    this.#loads = new SharedLoads()
   }
 
   /** Appends events of a public channel, with the ids that they carry. Same guarantees as `append`. */

@@ -19,7 +19,7 @@ export class StateCache {
   }
 
   get<State, Event extends DomainEvent>(target: Target<State, Event>) {
-    const entry = this.#entries.get(this.keyOf(target))
+    const entry = this.#entries.get(this.#key(target))
     // `advance` wrote the entry for this fold, so the state has the fold's type.
     return entry === undefined ? undefined : { ...entry, state: entry.state as State }
   }
@@ -33,14 +33,13 @@ export class StateCache {
       position,
     }: { readonly state: State; readonly revision: bigint; readonly position: Position | undefined },
   ): void {
-    const key = this.keyOf(target)
+    const key = this.#key(target)
     const present = this.#entries.peek(key)
     if (present !== undefined && present.revision !== 'no_stream' && present.revision > revision) return
     this.#entries.set(key, { state, revision, position })
   }
 
-  /** Names the state of a stream for a fold. */
-  keyOf({ fold, stream }: { readonly fold: object; readonly stream: string }): string {
+  #key({ fold, stream }: { readonly fold: object; readonly stream: string }): string {
     let id = this.#foldIds.get(fold)
     if (id === undefined) {
       id = this.#nextFoldId++
