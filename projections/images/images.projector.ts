@@ -51,7 +51,7 @@ export const imagesTable = defineTable({
 /** Images of assessments, and single images. Callers use the same kind of id for both. */
 export const imagesProjector = defineProjector<AssessmentEvent | ImageEvent>()({
   name: 'images',
-  version: 2,
+  version: 3,
   tables: [imageOwnersTable, imagesTable],
   handlers: {
     ImageDeclared: ({ data, revision }) => [
@@ -112,6 +112,9 @@ export const imagesProjector = defineProjector<AssessmentEvent | ImageEvent>()({
       }),
     ],
     AssessmentFailed: ({ data, revision }) => [seen(data.assessmentId, revision)],
+    AssessmentHumanReviewOpened: ({ data, revision }) => [seen(data.assessmentId, revision)],
+    AssessmentHumanReviewDecided: ({ data, revision }) => [seen(data.assessmentId, revision)],
+    AssessmentHumanReviewCancelled: ({ data, revision }) => [seen(data.assessmentId, revision)],
   },
 })
 

@@ -72,11 +72,13 @@ describe('rows as one array per column', () => {
   it('accept any text and any JSON that Postgres can store', async () => {
     const text = string({ unit: 'binary' }).filter((value) => !value.includes('\0') && value.isWellFormed())
     const json = jsonValue({ stringUnit: 'grapheme', noUnicodeString: false }).filter(
-      (value) => value !== null && !JSON.stringify(value).includes('\\u0000') && !JSON.stringify(value).includes('-0'),
+      (value) => value !== null && !JSON.stringify(value).includes('\\u0000'),
     )
     await assert(
       asyncProperty(array(option(text), { minLength: 1 }), json, async (texts, value) => {
-        const rows = texts.map((a_text) => ({ a_text, a_jsonb: value }))
+        // JSON has no negative zero.
+        const a_jsonb: unknown = JSON.parse(JSON.stringify(value))
+        const rows = texts.map((a_text) => ({ a_text, a_jsonb }))
         expect(
           await readBack(
             [
