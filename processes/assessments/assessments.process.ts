@@ -1,9 +1,10 @@
-import { defineTable, type RowChange } from '../../projections/runtime/projector.ts'
+import { defineTable, insertSelect, type RowChange } from '../../projections/runtime/projector.ts'
 import { insertRow, patchRow, removeRow, removeRows, upsertRow } from '../../projections/runtime/row-changes.ts'
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
 import type { CaseEvent } from '../../streams/case/events.ts'
 import type { AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
 import { humanReviewTaskId } from '../../streams/human-review-task/aggregate.ts'
+import type { HumanReviewPolicyEvent } from '../../streams/human-review-policy/events.ts'
 import type { HumanReviewTaskEvent } from '../../streams/human-review-task/events.ts'
 import type { Recorded } from '../relay/channel.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
@@ -38,6 +39,13 @@ const endedReviews = defineTable({
   columns: { ai_review_id: 'text', org_id: 'text', case_id: 'text', product_id: 'text', channel_revision: 'text' },
   primaryKey: ['ai_review_id'],
   indexes: [{ columns: ['case_id'] }],
+})
+
+/** Organisations that have ever set a policy of human review. Reviews of the others get no task. */
+const reviewingOrganisations = defineTable({
+  name: 'reviewing_organisations',
+  columns: { org_id: 'text' },
+  primaryKey: ['org_id'],
 })
 
 /** Assessments that a review has ended, by the task that human review opens for this review if a policy selects it. */
@@ -76,12 +84,12 @@ type AssessmentEnded = Extract<AssessmentEvent, { type: 'AssessmentCompleted' | 
  * of the assessment.
  */
 export const assessmentsProcess = defineProcess<
-  AssessmentEvent | AiReviewChannelEvent | CaseEvent | HumanReviewTaskEvent,
+  AssessmentEvent | AiReviewChannelEvent | CaseEvent | HumanReviewPolicyEvent | HumanReviewTaskEvent,
   ProcessDependencies
 >()({
   name: 'assessments',
   version: 5,
-  lookups: [openAssessments, endedReviews, reviewedAssessments, reviewTasks],
+  lookups: [openAssessments, endedReviews, reviewingOrganisations, reviewedAssessments, reviewTasks],
   steps,
   on: {
     CaseAssessmentAssigned: ({ data: { assessmentId, caseId, assignedAt } }, todo) => [
@@ -121,6 +129,7 @@ export const assessmentsProcess = defineProcess<
     AssessmentCompleted: ({ data }, todo) => ended(data, data.completedAt, todo),
     AssessmentFailed: ({ data }, todo) => ended(data, data.failedAt, todo),
 
+    HumanReviewPolicySet: ({ data: { organisationId: orgId } }) => [upsertRow(reviewingOrganisations, { orgId })],
     HumanReviewNotSelected: ({ data: { taskId } }, todo) => [
       removeRows(reviewedAssessments, { taskId, orgId: todo.orgId }),
     ],
@@ -146,7 +155,15 @@ function ended({ assessmentId, aiReviewId }: AssessmentEnded, at: string, todo: 
   return [
     ...over,
     removeRow(endedReviews, { aiReviewId }),
-    insertRow(reviewedAssessments, { assessmentId, ...ofTask }),
+    insertSelect(reviewedAssessments, {
+      from: reviewingOrganisations,
+      where: { org_id: todo.orgId },
+      columns: {
+        assessment_id: { value: assessmentId },
+        org_id: { column: 'org_id' },
+        task_id: { value: ofTask.taskId },
+      },
+    }),
     todo.scheduleForEach('follow-opened-task', reviewTasks, ofTask, () => ({ key: assessmentId, at })),
   ]
 }

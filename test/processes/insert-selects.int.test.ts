@@ -27,7 +27,7 @@ import {
   reviewPublicFact,
 } from '../streams/channel-facts.ts'
 import { assessmentFact, caseFact, ids } from '../streams/facts.ts'
-import { ownTask, taskFact } from '../streams/human-review-facts.ts'
+import { ownTask, selectsAll, taskFact } from '../streams/human-review-facts.ts'
 import { ruleFact, settingIds } from '../streams/notification-settings-facts.ts'
 import { deliveryFact, recovery, recoveryFact, subscriptionFact } from '../streams/webhook-facts.ts'
 import { instanceFact } from '../streams/workflow-facts.ts'
@@ -111,12 +111,12 @@ it.each([
       onReviewChannel(reviewPublicFact('ai_review.completed')),
     ],
   },
-  { process: assessmentsProcess, step: 'follow-opened-task', events: [completed, openedTask] },
-  { process: assessmentsProcess, step: 'follow-opened-task', events: [openedTask, completed] },
+  { process: assessmentsProcess, step: 'follow-opened-task', events: [selectsAll, completed, openedTask] },
+  { process: assessmentsProcess, step: 'follow-opened-task', events: [selectsAll, openedTask, completed] },
   {
     process: assessmentsProcess,
     step: 'follow-ended-task',
-    events: [completed, openedTask, ownTask(taskFact('HumanReviewTaskDecided'))],
+    events: [selectsAll, completed, openedTask, ownTask(taskFact('HumanReviewTaskDecided'))],
   },
   { process: webhooksProcess, step: 'deliver', events: [subscribed, completed] },
   {

@@ -1,6 +1,7 @@
 import type { HumanReviewChannelEvent } from '../../streams/channels/human-review.ts'
 import { humanReviewTaskId, humanReviewTasks } from '../../streams/human-review-task/aggregate.ts'
 import type { HumanReviewTaskEvent } from '../../streams/human-review-task/events.ts'
+import { humanReviewPolicies } from '../../streams/human-review-policy/aggregate.ts'
 import type { HumanReviewPolicyEvent, PolicyRule } from '../../streams/human-review-policy/events.ts'
 import { envelope } from './channel-facts.ts'
 import { at, factsOf, hash, ids } from './facts.ts'
@@ -88,6 +89,12 @@ export const taskFact = factsOf<HumanReviewTaskEvent>({
   HumanReviewTaskDecided: { taskId, opinion: 1, agreesWithAi: false, decidedAt: at(90) },
   HumanReviewTaskCancelled: { taskId, reason: 'superseded', cancelledAt: at(100) },
 })
+
+/** A policy of the organisation that selects every review, in its stream. */
+export const selectsAll = {
+  ...policyFact('HumanReviewPolicySet', { rules: [rule({ always: true })] }),
+  stream: humanReviewPolicies.of(ids.org).stream,
+}
 
 /** A fact of the task that `taskFact` tells of, in its stream. */
 export const ownTask = (event: HumanReviewTaskEvent) => ({

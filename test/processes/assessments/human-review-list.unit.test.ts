@@ -7,7 +7,7 @@ import { todosAfter } from '../../support/given-process.ts'
 import { recorded, type GivenEvent } from '../../support/given-projector.ts'
 import { rowsInMemory } from '../../support/rows-in-memory.ts'
 import { assessmentFact as fact, at, ids } from '../../streams/facts.ts'
-import { ownTask, taskFact } from '../../streams/human-review-facts.ts'
+import { ownTask, selectsAll, taskFact } from '../../streams/human-review-facts.ts'
 
 const own = (event: AssessmentEvent) => ({ ...event, stream: assessments.of(ids.org, ids.assessment).stream })
 
@@ -20,7 +20,8 @@ const toldOpened = own(fact('AssessmentHumanReviewOpened'))
 const toldDecided = own(fact('AssessmentHumanReviewDecided'))
 const toldCancelled = own(fact('AssessmentHumanReviewCancelled'))
 
-const before = [own(fact('AssessmentRequested')), own(fact('AssessmentSubmitted'))]
+const begun = [own(fact('AssessmentRequested')), own(fact('AssessmentSubmitted'))]
+const before = [selectsAll, ...begun]
 
 /** The steps about human review. */
 function due(...given: GivenEvent[]): string[] {
@@ -79,10 +80,14 @@ describe('F16: an assessment follows the task of the review that ended it', () =
     expect(due(completed, ownTask(taskFact('HumanReviewNotSelected')))).toEqual([])
   })
 
-  it('and keeps nothing about it afterwards', () => {
-    const story = [...before, completed, opened, toldOpened, decided, toldDecided]
-    const passed = [...before, completed, ownTask(taskFact('HumanReviewNotSelected'))]
-    for (const events of [story, passed])
-      expect(Object.values(rowsInMemory(assessmentsProcess.list, recorded(events))).flat()).toEqual([])
+  it('and keeps nothing about it afterwards, nor if the organisation never had a policy', () => {
+    const kept = (...events: GivenEvent[]) =>
+      Object.entries(rowsInMemory(assessmentsProcess.list, recorded(events))).flatMap(([table, rows]) =>
+        table === 'reviewing_organisations' ? [] : rows,
+      )
+    expect(kept(...before, completed, opened, toldOpened, decided, toldDecided)).toEqual([])
+    expect(kept(...before, completed, ownTask(taskFact('HumanReviewNotSelected')))).toEqual([])
+    expect(kept(...before, completed)).toHaveLength(1)
+    expect(kept(...begun, completed)).toEqual([])
   })
 })
