@@ -30,7 +30,7 @@ interface Watched {
   readonly provider: Pick<Provider, 'server'> | undefined
   /** True if the processor runs, which brings accounts in line with the users, and makes notifications. */
   readonly runsProcessor: boolean
-  /** The limits of AI reviews, if the processor runs and an organisation has any. */
+  /** What the check of the limits of AI reviews needs. Undefined if no processor runs, or no limit is set. */
   readonly aiReviewGuards: { readonly logger: Logger; readonly now: () => Date } | undefined
 }
 

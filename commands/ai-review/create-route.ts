@@ -21,6 +21,7 @@ import { imageErrors, imageRules, toReviewImages } from './image-addresses.ts'
 import { hasEnded } from './next-call.ts'
 import { openSlotHolder, openingOf } from './open-slot-holder.ts'
 import { keyedOutcomeOf } from './supersede-review.ts'
+import { loadExisting } from '../handling/execute.ts'
 
 /** Specification 4.5: a review at the request of a client. It publishes no `ai_review.requested`. */
 export function createRoute(app: ServiceApp, deps: BudgetDependencies): void {
@@ -113,9 +114,7 @@ export function createRoute(app: ServiceApp, deps: BudgetDependencies): void {
 
 /** An opened case stays open, so cached state is enough. */
 async function patientOfCase({ store }: CommandDependencies, orgId: TenantId, caseId: string): Promise<string> {
-  const target = cases.of(orgId, caseId)
-  let { state } = store.presume(target)
-  if (state.status === 'absent') ({ state } = await store.load(target))
+  const state = await loadExisting(store, cases.of(orgId, caseId))
   if (state.status === 'absent')
     throw invalidMember('/caseId', 'is not a case of the organisation', 'unknown-case', 'case-not-found')
   return state.patientId

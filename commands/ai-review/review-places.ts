@@ -15,8 +15,7 @@ export function takePlace(
   { aiReviewId, requestedAt, ...places }: TakePlace,
   state: AiReviewPlacesState,
 ): Decision<AiReviewPlacesEvent> {
-  const isKnown = state.running.has(aiReviewId) || state.waiting.some((other) => other.aiReviewId === aiReviewId)
-  if (isKnown) return withAdmissions([], places, state)
+  if (isKnown(aiReviewId, state)) return withAdmissions([], places, state)
   const { limit = Infinity, now } = places
   if (state.waiting.length === 0 && state.running.size < limit)
     return listed([taken(aiReviewId, false, now)], now, state)
@@ -33,10 +32,13 @@ export function releasePlace(
   { aiReviewId, ...places }: ReleasePlace,
   state: AiReviewPlacesState,
 ): Decision<AiReviewPlacesEvent> {
-  const isKnown = state.running.has(aiReviewId) || state.waiting.some((other) => other.aiReviewId === aiReviewId)
-  if (!isKnown) return []
+  if (!isKnown(aiReviewId, state)) return []
   const releasedAt = places.now.toISOString()
   return withAdmissions([{ type: 'AiReviewPlaceReleased', data: { aiReviewId, releasedAt } }], places, state)
+}
+
+function isKnown(aiReviewId: string, { running, waiting }: AiReviewPlacesState): boolean {
+  return running.has(aiReviewId) || waiting.some((other) => other.aiReviewId === aiReviewId)
 }
 
 /** After a higher limit many reviews may get a place. Each of them admits more when it ends. */

@@ -2,6 +2,7 @@ import { invalidMember, problem } from '../../platform/http/problems.ts'
 import { patients } from '../../streams/patient/aggregate.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
+import { loadSufficient } from '../handling/execute.ts'
 
 /** Longer than any request takes. A registration that is not revoked by then stays. */
 const requestMs = 3_600_000
@@ -20,12 +21,13 @@ export async function requirePatient(
   patientId: string,
   pointer = '/patient_id',
 ): Promise<string> {
-  const target = patients.of(orgId, patientId.toLowerCase())
-  let { state } = store.presume(target)
-  const isCertain =
-    state.status === 'registered' &&
-    (state.identifiers?.length === 0 || now().getTime() - Date.parse(state.registeredAt) > requestMs)
-  if (!isCertain) ({ state } = await store.load(target))
+  const state = await loadSufficient(
+    store,
+    patients.of(orgId, patientId.toLowerCase()),
+    (known) =>
+      known.status === 'registered' &&
+      (known.identifiers?.length === 0 || now().getTime() - Date.parse(known.registeredAt) > requestMs),
+  )
   if (state.status !== 'registered')
     throw invalidMember(pointer, 'is not a patient of the organisation', 'unknown-patient', 'patient-not-found')
   return state.patientId

@@ -92,15 +92,23 @@ export async function execute<State, Event extends DomainEvent>(
 }
 
 /**
- * Loads the state to plan a step. Uses cached state; if it shows nothing to do, loads fresh state. Cached state may
- * lack events of other instances. The first append of the step therefore validates the plan: its decide function gets
- * the plan, and returns no event if the plan is stale.
+ * The cached state if it suffices, else the newest state. Cached state may lack events of other instances. So it
+ * suffices for facts that never change. It also suffices for the plan of a step: the first append of the step validates
+ * the plan, because its decide function gets it and returns no event if it is stale.
  */
-export async function loadForPlan<State, Event extends DomainEvent>(
-  store: Pick<EventStore, 'load' | 'loadCached'>,
+export async function loadSufficient<State, Event extends DomainEvent>(
+  store: Pick<EventStore, 'load' | 'presume'>,
   { fold, stream }: Target<State, Event>,
-  isToDo: (state: State) => boolean,
+  suffices: (state: State) => boolean,
 ): Promise<State> {
-  const { state } = await store.loadCached({ fold, stream })
-  return isToDo(state) ? state : (await store.load({ fold, stream })).state
+  const { state } = store.presume({ fold, stream })
+  return suffices(state) ? state : (await store.load({ fold, stream })).state
+}
+
+/** The state of an aggregate once it exists, for facts that never change afterwards. It may be absent. */
+export function loadExisting<State extends { readonly status: string }, Event extends DomainEvent>(
+  store: Pick<EventStore, 'load' | 'presume'>,
+  target: Target<State, Event>,
+): Promise<State> {
+  return loadSufficient(store, target, ({ status }) => status !== 'absent')
 }

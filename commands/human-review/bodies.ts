@@ -3,11 +3,12 @@ import { HumanReviewRule } from '../../contracts/human-review/record.ts'
 import { Text } from '../../platform/http/members.ts'
 import type { MemberError } from '../../platform/http/problems.ts'
 import { Recommendation } from '../../streams/assessment/events.ts'
+import { humanReviewPolicies } from '../../streams/human-review-policy/aggregate.ts'
 import type { PolicyRule } from '../../streams/human-review-policy/events.ts'
 import { LesionOutcome, type LesionDecision } from '../../streams/human-review-task/events.ts'
 import { Count } from '../../streams/types.ts'
 
-const defaultLeaseSeconds = 1_800
+const { leaseSeconds: defaultLeaseSeconds } = humanReviewPolicies.initialState
 const mostLesions = 1_000
 
 export const SetPolicyBody = Type.Object(

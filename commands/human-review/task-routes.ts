@@ -13,7 +13,7 @@ import { requireLivingPatient } from '../clinical/require-patient.ts'
 import { changed } from '../handling/command-replies.ts'
 import { commandRoute } from '../handling/command-route.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
-import type { Executed } from '../handling/execute.ts'
+import { loadExisting, type Executed } from '../handling/execute.ts'
 import { DecideTaskBody, opinionOf, outcomeErrors } from './bodies.ts'
 import { decideTask } from './opinions.ts'
 import { claimTask, releaseTask } from './tasks.ts'
@@ -93,9 +93,7 @@ export function taskRoutes(app: ServiceApp, deps: CommandDependencies): void {
 
   /** Product and patient of a task never change, so cached state is enough. */
   async function requireTask(tenant: TenantId, caller: Caller, taskId: string): Promise<void> {
-    const target = humanReviewTasks.of(tenant, taskId)
-    let { state } = store.presume(target)
-    if (state.status === 'absent') ({ state } = await store.load(target))
+    const state = await loadExisting(store, humanReviewTasks.of(tenant, taskId))
     if (state.status === 'absent') throw problem('not-found')
     if (productsSeenBy(caller)?.includes(state.productId) !== true) throw problem('not-found')
     await requireLivingPatient(deps, tenant, state.patientId)

@@ -16,7 +16,7 @@ import { changed } from '../handling/command-replies.ts'
 import { commandRoute } from '../handling/command-route.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { isRefusal } from '../handling/decision.ts'
-import { execute } from '../handling/execute.ts'
+import { execute, loadExisting } from '../handling/execute.ts'
 import type { AnsweredDecision } from '../handling/refusals.ts'
 import { advanceInstance, isKnownAdvance } from './advance-instance.ts'
 import { AdvanceInstanceBody } from './bodies.ts'
@@ -81,9 +81,7 @@ export function advanceRoute(app: ServiceApp, deps: CommandDependencies): void {
 
   /** Definition, case and patient of an instance never change, so cached state is enough. */
   async function existing(tenant: TenantId, instanceId: string): Promise<ExistingInstance> {
-    const target = workflowInstances.of(tenant, instanceId)
-    let { state } = store.presume(target)
-    if (state.status === 'absent') ({ state } = await store.load(target))
+    const state = await loadExisting(store, workflowInstances.of(tenant, instanceId))
     if (state.status === 'absent') throw problem('not-found')
     return state
   }

@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
 import { namePairsOf } from '../../platform/kit/member-names.ts'
 import { Recommendation } from '../../streams/assessment/events.ts'
-import type { HumanReviewPolicy } from '../../streams/human-review-policy/aggregate.ts'
+import { humanReviewPolicies, type HumanReviewPolicy } from '../../streams/human-review-policy/aggregate.ts'
 import type { PolicyRule } from '../../streams/human-review-policy/events.ts'
 import type { HumanReviewTask, Opinion } from '../../streams/human-review-task/aggregate.ts'
 import {
@@ -48,11 +48,12 @@ export const HumanReviewPolicyRecord = Type.Object(
 )
 export type HumanReviewPolicyRecord = Static<typeof HumanReviewPolicyRecord>
 
-type PolicyValues = Pick<HumanReviewPolicy, 'rules' | 'leaseSeconds' | 'version' | 'updatedAt' | 'updatedBy'>
-
-export function toPolicyRecord(policy: PolicyValues): HumanReviewPolicyRecord {
+export function toPolicyRecord(policy: HumanReviewPolicy): HumanReviewPolicyRecord {
   return toRecord(HumanReviewPolicyRecord, { ...policy, rules: policy.rules.map(ruleRecord) })
 }
+
+/** What an organisation has before its first PUT. */
+export const policyBeforeFirst = toPolicyRecord(humanReviewPolicies.initialState)
 
 function ruleRecord(rule: PolicyRule): HumanReviewRule {
   const given: Readonly<Record<string, unknown>> = rule

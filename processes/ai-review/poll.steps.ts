@@ -3,7 +3,7 @@ import { isAwaiting, nextCall } from '../../commands/ai-review/next-call.ts'
 import { nextPollAt, pollScheduleOf } from '../../commands/ai-review/polling.ts'
 import { recordOutcome, type CallOutcome } from '../../commands/ai-review/record-outcome.ts'
 import { successorOf } from '../../commands/ai-review/slot-holder.ts'
-import { loadForPlan } from '../../commands/handling/execute.ts'
+import { loadSufficient } from '../../commands/handling/execute.ts'
 import type { Classification, ProviderOutcome } from '../../streams/ai-review/events.ts'
 import { AppendTooLargeError, InvalidEventError } from '../../streams/store/errors.ts'
 import type { StoredObject } from '../../streams/types.ts'
@@ -21,7 +21,7 @@ export async function poll(todo: Todo, deps: ProcessDependencies, step: StepCont
   const { store } = deps
   const target = aiReviews.of(todo.orgId, todo.key)
   const isDue = (state: AiReviewState) => isAwaiting(state) && Date.parse(state.nextPollAt) <= step.now().getTime()
-  const loaded = await loadForPlan(store, target, isDue)
+  const loaded = await loadSufficient(store, target, isDue)
   if (!isAwaiting(loaded)) return { kind: 'done' }
   if (Date.parse(loaded.nextPollAt) > step.now().getTime()) return { kind: 'wait', until: new Date(loaded.nextPollAt) }
   const next = nextCall(loaded, step.now())

@@ -5,7 +5,7 @@ import { nextPollAt, pollScheduleOf } from '../../commands/ai-review/polling.ts'
 import { recordOutcome, type CallOutcome } from '../../commands/ai-review/record-outcome.ts'
 import { successorOf } from '../../commands/ai-review/slot-holder.ts'
 import { startReview } from '../../commands/ai-review/open-review.ts'
-import { execute, loadForPlan } from '../../commands/handling/execute.ts'
+import { execute, loadSufficient } from '../../commands/handling/execute.ts'
 import { aiReviews, type AiReviewState, type StartingReview } from '../../streams/ai-review/aggregate.ts'
 import type { AiReviewEvent, Classification } from '../../streams/ai-review/events.ts'
 import type { FetchedImage } from '../adapters/image-fetch.ts'
@@ -45,7 +45,7 @@ interface Run {
 export async function start(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
   const { orgId } = todo
   const target = aiReviews.of(orgId, todo.key)
-  const loaded = await loadForPlan(deps.store, target, (state) => nextCall(state, step.now()).kind === 'call')
+  const loaded = await loadSufficient(deps.store, target, (state) => nextCall(state, step.now()).kind === 'call')
   const planned = nextCall(loaded, step.now())
   // A review may get its place after its end.
   if (hasEnded(loaded)) return release(todo, deps, step)

@@ -2,7 +2,7 @@ import { closeUploads as decideClose, expireAssessment } from '../../commands/as
 import { openAssessmentCase } from '../../commands/assessments/open-assessment-case.ts'
 import { removeUploads } from '../../commands/assessments/uploads.ts'
 import { requestReview } from '../../commands/assessments/request-review.ts'
-import { execute, loadForPlan } from '../../commands/handling/execute.ts'
+import { execute, loadSufficient } from '../../commands/handling/execute.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
 import { cases } from '../../streams/case/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
@@ -12,7 +12,7 @@ import type { StepContext, StepOutcome } from '../runtime/process.ts'
 /** Opens the case unless the route has done so, then requests its review. */
 export async function askForReview(todo: Todo, deps: ProcessDependencies): Promise<StepOutcome> {
   const target = assessments.of(todo.orgId, todo.key)
-  const state = await loadForPlan(deps.store, target, ({ status }) => status === 'processing')
+  const state = await loadSufficient(deps.store, target, ({ status }) => status === 'processing')
   if (state.status !== 'processing') return { kind: 'done' }
   const { state: opened } = await deps.store.loadCached(cases.of(state.organisationId, state.caseId))
   if (opened.status === 'absent') {

@@ -1,5 +1,5 @@
 import { recordHumanReview } from '../../commands/assessments/record-human-review.ts'
-import { execute, loadForPlan } from '../../commands/handling/execute.ts'
+import { execute, loadSufficient } from '../../commands/handling/execute.ts'
 import { assessments, hasEnded } from '../../streams/assessment/aggregate.ts'
 import { humanReviewTaskId, humanReviewTasks } from '../../streams/human-review-task/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
@@ -13,7 +13,7 @@ import type { StepOutcome } from '../runtime/process.ts'
 export async function followTask(todo: Todo, { store }: ProcessDependencies): Promise<StepOutcome> {
   const { orgId, key } = todo
   const target = assessments.of(orgId, key)
-  const ended = await loadForPlan(store, target, hasEnded)
+  const ended = await loadSufficient(store, target, hasEnded)
   if (!hasEnded(ended) || ended.aiReviewId === null) throw new Error('no AI review has ended the assessment')
   // Loads fresh state, because no append validates it.
   const { state: task } = await store.load(humanReviewTasks.of(orgId, humanReviewTaskId(ended.aiReviewId)))

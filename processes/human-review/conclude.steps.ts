@@ -1,5 +1,5 @@
 import { decisionShares, endHumanReview, hasFindings } from '../../commands/clinical/human-reviews.ts'
-import { execute, loadForPlan } from '../../commands/handling/execute.ts'
+import { execute, loadSufficient } from '../../commands/handling/execute.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 import { cases, type CaseState } from '../../streams/case/aggregate.ts'
 import { humanReviewTasks } from '../../streams/human-review-task/aggregate.ts'
@@ -16,10 +16,10 @@ const findingsRetryMs = 2_000
 export async function conclude(todo: Todo, { store }: ProcessDependencies): Promise<StepOutcome> {
   const { orgId, key: taskId, dueAt: now } = todo
   const hasEnded = ({ status }: { readonly status: string }) => status === 'decided' || status === 'cancelled'
-  const task = await loadForPlan(store, humanReviewTasks.of(orgId, taskId), hasEnded)
+  const task = await loadSufficient(store, humanReviewTasks.of(orgId, taskId), hasEnded)
   if (task.status === 'absent' || !hasEnded(task)) throw new Error('a task is concluded that has not ended')
   const target = cases.of(orgId, task.caseId)
-  if (!hasFindings(task, await loadForPlan(store, target, (state) => hasFindings(task, state))))
+  if (!hasFindings(task, await loadSufficient(store, target, (state) => hasFindings(task, state))))
     return { kind: 'retry', after: findingsRetryMs, reason: 'findings_not_recorded' }
   let position: Position | undefined
   for (const [index, share] of decisionShares(task).entries()) {

@@ -3,9 +3,10 @@ import { humanReviewTasks, type HumanReviewTask } from '../../streams/human-revi
 import type { EventStore } from '../../streams/store/event-store.ts'
 import type { RecordedEvent } from '../../streams/store/events.ts'
 import { defineChannel } from '../relay/channel.ts'
+import { loadSufficient } from '../../commands/handling/execute.ts'
 
 export interface HumanReviewChannelDependencies {
-  readonly store: Pick<EventStore, 'load' | 'loadCached'>
+  readonly store: Pick<EventStore, 'load' | 'presume'>
 }
 
 /** The life of each task. Opinions and notes are on no channel. */
@@ -69,9 +70,11 @@ async function taskOf(
   { store }: HumanReviewChannelDependencies,
   suffices: (task: HumanReviewTask) => boolean = () => true,
 ): Promise<HumanReviewTask> {
-  const target = humanReviewTasks.at(stream)
-  let { state } = await store.loadCached(target)
-  if (state.status === 'absent' || !suffices(state)) ({ state } = await store.load(target))
+  const state = await loadSufficient(
+    store,
+    humanReviewTasks.at(stream),
+    (task) => task.status !== 'absent' && suffices(task),
+  )
   if (state.status === 'absent') throw new Error('an event of a task that was never opened')
   return state
 }

@@ -6,7 +6,7 @@ import {
   settleAttempt,
   type AttemptOutcome,
 } from '../../commands/notifications/record-outcome.ts'
-import { execute, loadForPlan } from '../../commands/handling/execute.ts'
+import { execute, loadSufficient } from '../../commands/handling/execute.ts'
 import { answeringRefusals } from '../../commands/handling/refusals.ts'
 import { notifications, type NotificationState } from '../../streams/notification/aggregate.ts'
 import { NotificationChannel } from '../../streams/types.ts'
@@ -35,7 +35,7 @@ export async function deliver(
   const { orgId, key } = todo
   const sender = todo.payload.channel === 'slack' ? deps.chats : deps.mails
   const target = notifications.of(orgId, key)
-  const state = await loadForPlan(deps.store, target, isDeliverable)
+  const state = await loadSufficient(deps.store, target, isDeliverable)
   if (isCutOff(state, step.now())) return settle(todo, deps, step)
   if (!isDeliverable(state) || waitsUntil(state, step.now()) !== null) return unsettled(state, step)
   const openForMs = sender.openForMs()

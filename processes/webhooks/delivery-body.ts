@@ -1,6 +1,6 @@
 import { viewOf } from '../../commands/assessments/views.ts'
 import type { CommandDependencies } from '../../commands/handling/dependencies.ts'
-import { loadForPlan } from '../../commands/handling/execute.ts'
+import { loadSufficient } from '../../commands/handling/execute.ts'
 import type { ObjectStore } from '../../platform/storage/object-store.ts'
 import { signDownloads, toAssessmentRecord } from '../../contracts/assessments/record.ts'
 import {
@@ -82,7 +82,7 @@ async function bodyOf(deps: Dependencies, told: Told): Promise<string> {
 async function endedAssessment({ store }: Dependencies, told: Told): Promise<EndedAssessment> {
   const hasHappened = (state: AssessmentState): state is EndedAssessment =>
     hasEnded(state) && (told.eventType !== 'assessment.reviewed' || state.humanReview?.status === 'decided')
-  const state = await loadForPlan(store, assessments.of(told.orgId, told.assessmentId), hasHappened)
+  const state = await loadSufficient(store, assessments.of(told.orgId, told.assessmentId), hasHappened)
   if (!hasHappened(state)) throw new Error('a webhook names an assessment that has not ended, or was not reviewed')
   return state
 }

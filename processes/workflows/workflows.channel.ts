@@ -3,9 +3,10 @@ import type { EventStore } from '../../streams/store/event-store.ts'
 import type { RecordedEvent } from '../../streams/store/events.ts'
 import { workflowInstances } from '../../streams/workflow-instance/aggregate.ts'
 import { defineChannel } from '../relay/channel.ts'
+import { loadExisting } from '../../commands/handling/execute.ts'
 
 export interface WorkflowChannelDependencies {
-  readonly store: Pick<EventStore, 'load' | 'loadCached'>
+  readonly store: Pick<EventStore, 'load' | 'presume'>
 }
 
 /** The life of each instance. Answers are on no channel. */
@@ -52,9 +53,7 @@ export const workflowChannel = defineChannel({
 
 /** The first event of the stream fixes these ids, so any cached state with it will do. */
 async function idsOf({ stream }: Pick<RecordedEvent, 'stream'>, { store }: WorkflowChannelDependencies) {
-  const target = workflowInstances.at(stream)
-  let { state } = await store.loadCached(target)
-  if (state.status === 'absent') ({ state } = await store.load(target))
+  const state = await loadExisting(store, workflowInstances.at(stream))
   if (state.status === 'absent') throw new Error('an event of a workflow instance that was never started')
   return {
     workflow_instance_id: state.workflowInstanceId,

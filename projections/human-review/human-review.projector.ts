@@ -72,7 +72,7 @@ export const humanReviewOpinionsTable = defineTable({
   primaryKey: ['task_id', 'number'],
 })
 
-/** The lesions of each task as the AI sees them, and the outcome of the decision about each. */
+/** The lesions of each task as the AI sees them. Opinions have the outcomes. */
 export const humanReviewLesionsTable = defineTable({
   name: 'lesions',
   columns: {

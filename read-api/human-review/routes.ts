@@ -3,6 +3,7 @@ import { productsSeenBy, taskReaderOf } from '../../contracts/human-review/reade
 import {
   HumanReviewPolicyRecord,
   HumanReviewTaskRecord,
+  policyBeforeFirst,
   toPolicyRecord,
   toTaskRecord,
 } from '../../contracts/human-review/record.ts'
@@ -19,8 +20,6 @@ import { getTask, latestPolicy, listTasks, placeOfTask } from './queries.ts'
 const access = { scopes: ['human-review:read'] } as const
 const ofTasks = { access, servedBy: [humanReviewProjector, patientsProjector] } as const
 
-const beforeFirst = { rules: [], leaseSeconds: 1_800, version: 0, updatedAt: null, updatedBy: null }
-
 export function humanReviewReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
   const { pool, now } = deps
   agreementRoute(app, deps)
@@ -34,7 +33,7 @@ export function humanReviewReadRoutes(app: ServiceApp, deps: ReadDependencies): 
     reply: HumanReviewPolicyRecord,
     find: async ({ tenant }) => {
       const policy = await latestPolicy(pool, tenant)
-      if (policy === undefined) return { body: toPolicyRecord(beforeFirst), revision: 'no_stream' }
+      if (policy === undefined) return { body: policyBeforeFirst, revision: 'no_stream' }
       const revision = BigInt(policy.streamRevision)
       return { body: toPolicyRecord({ ...policy, version: Number(revision) + 1 }), revision }
     },

@@ -4,8 +4,13 @@ import { defineEvent, type EventOf } from '../store/schema.ts'
 import { Count, Id, Instant, Nullable } from '../types.ts'
 import { defineChannelStream, publicData } from './channel.ts'
 
-/** Earlier events lack them: they are about diagnoses of the AI. */
 const ofDiagnosis = {
+  org_id: Id,
+  diagnosis_id: Id,
+  finding_id: Id,
+  case_id: Id,
+  ai_review_id: Id,
+  /** Earlier events lack it and the task: they are about diagnoses of the AI. */
   source: Type.Optional(DiagnosisSource),
   /** Null without a task of human review. */
   task_id: Type.Optional(Nullable(Id)),
@@ -60,26 +65,10 @@ export const clinicalChannelStream = defineChannelStream({
         recorded_at: Instant,
       }),
     ),
-    diagnosisRecorded: defineEvent(
-      'clinical.diagnosis.recorded',
-      publicData({
-        org_id: Id,
-        diagnosis_id: Id,
-        finding_id: Id,
-        case_id: Id,
-        ai_review_id: Id,
-        ...ofDiagnosis,
-        recorded_at: Instant,
-      }),
-    ),
+    diagnosisRecorded: defineEvent('clinical.diagnosis.recorded', publicData({ ...ofDiagnosis, recorded_at: Instant })),
     diagnosisSuperseded: defineEvent(
       'clinical.diagnosis.superseded',
       publicData({
-        org_id: Id,
-        diagnosis_id: Id,
-        finding_id: Id,
-        case_id: Id,
-        ai_review_id: Id,
         ...ofDiagnosis,
         /** The AI review that superseded the review of the diagnosis, or the task of human review. */
         superseded_by_id: Id,

@@ -15,15 +15,15 @@ const decided = taskFact('HumanReviewTaskDecided')
 /** The cache has an older state, or nothing. */
 function storeOf(story: readonly HumanReviewTaskEvent[], cached = 0): HumanReviewChannelDependencies['store'] {
   const after =
-    (count: number): HumanReviewChannelDependencies['store']['load'] =>
-    async (target) => {
+    (count: number): HumanReviewChannelDependencies['store']['presume'] =>
+    (target) => {
       const state = recorded(story.slice(0, count).map(ownTask)).reduce(
         (current, event) => target.fold.evolve(current, event as never),
         target.fold.initialState,
       )
       return { state, revision: BigInt(count - 1), position: undefined }
     }
-  return { loadCached: after(cached), load: after(story.length) }
+  return { presume: after(cached), load: async (target) => after(story.length)(target) }
 }
 
 async function published(event: HumanReviewTaskEvent, store = storeOf([opened, opinion, decided], 1)) {

@@ -13,7 +13,7 @@ const begun = instanceFact('WorkflowInstanceStarted')
 /** The cache has an older state, or nothing. */
 function storeOf(story: readonly WorkflowInstanceEvent[]): WorkflowChannelDependencies['store'] {
   return {
-    loadCached: async ({ fold }) => ({ state: fold.initialState, revision: 'no_stream', position: undefined }),
+    presume: ({ fold }) => ({ state: fold.initialState, revision: 'no_stream', position: undefined }),
     load: async (target) => {
       const state = recorded(story.map((event) => ({ ...event, stream }))).reduce(
         (current, event) => target.fold.evolve(current, event as never),

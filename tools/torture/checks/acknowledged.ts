@@ -65,37 +65,11 @@ const factOfWrite: Readonly<Record<Operation, FactOfWrite>> = {
   decide: { type: 'HumanReviewOpinionGiven', member: 'taskId', and: 'userId' },
   redeliver: { type: 'WebhookRedeliveryRequested', or: 'WebhookRedeliveryUnneeded', member: 'deliveryId' },
 }
-/** Writes whose events have no other cause, unlike `join`: a new user is a member, too. An unacknowledged event of these must belong to an unanswered request. */
-const ofClientsAlone: readonly Operation[] = [
-  'patient',
-  'consent',
-  'assessment',
-  'subscription',
-  'readdress',
-  'disable',
-  'enable',
-  'unsubscribe',
-  'redeliver',
-  'user',
-  'promote',
-  'suspend',
-  'deactivate',
-  'reactivate',
-  'leave',
-  'rule',
-  'unrule',
-  'notify',
-  'publish',
-  'case',
-  'close',
-  'image',
-  'receive',
-  'start',
-  'advance',
-  'abandon',
-  'claim',
-  'decide',
-]
+
+/** Writes whose events also have causes that `hasOtherCause` does not tell: a new user is a member, too. */
+const withOtherCauses: readonly Operation[] = ['submit', 'cancel', 'supersede', 'join', 'template', 'release']
+/** An unacknowledged event of these must belong to an unanswered request. */
+const ofClientsAlone = operations.filter((operation) => !withOtherCauses.includes(operation))
 
 /**
  * Every acknowledged write is in the log once, with one id for each key, and at or before the position in its answer.
