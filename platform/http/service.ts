@@ -78,6 +78,8 @@ declare module 'fastify' {
     route?: RouteIdentity
     /** Set by the platform: the mount that Location and Link headers use. */
     documentedBase?: string
+    /** Set by the platform: the route's template at its documented mount, equal for all mounts. */
+    documentedPath?: string
   }
 }
 
@@ -136,10 +138,12 @@ function prepareRoute(
   }
   const servedBy = route.config?.servedBy
   if (isRead && servedBy !== undefined) route.handler = certainOfAbsence(route.handler, servedBy)
+  const documentedBase = pathOf(service.prefix, service.documentedAt)
   route.config = {
     ...route.config,
     route: { service: service.prefix, path: route.routePath },
-    documentedBase: pathOf(service.prefix, service.documentedAt),
+    documentedBase,
+    documentedPath: route.prefix === '' ? route.url : `${documentedBase}${route.routePath}`,
   }
 }
 
