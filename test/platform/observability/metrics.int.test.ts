@@ -127,10 +127,10 @@ it('contains no value of a request, and has no more series after other requests 
   const statuses = await sendAll(first.id, first.mark)
   expect(statuses).toEqual(expect.arrayContaining([200, 201, 400, 401, 404, 405]))
   // A request counts once its answer is sent, and the client may have it earlier.
-  await expect.poll(async () => totalIn(await scrape())).toBe(statuses.length)
+  await expect.poll(async () => totalIn(await scrape()), { timeout: 30_000 }).toBe(statuses.length)
   const known = seriesIn(await scrape())
   for (const { id, mark } of others) expect(await sendAll(id, mark)).toEqual(statuses)
-  await expect.poll(async () => totalIn(await scrape())).toBe(statuses.length * marks.length)
+  await expect.poll(async () => totalIn(await scrape()), { timeout: 30_000 }).toBe(statuses.length * marks.length)
   const text = await scrape()
 
   const ofRequests = (series: readonly string[]) => series.filter((one) => one.startsWith('http_'))
