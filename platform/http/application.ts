@@ -23,13 +23,12 @@ import { awaitMinimumPosition, type ReadYourWrites } from './replies.ts'
 import { requestIdFrom, traceIdOf, traceparentFrom } from './request-context.ts'
 import { createMethodIndex } from './route-methods.ts'
 import { createSchemas, type Schemas } from './schemas.ts'
-import { canonicalRouteOf, mountService, type Service } from './service.ts'
+import { mountService, type Service } from './service.ts'
 import { createWaiting } from './waiting.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Service, path and path values, equal for all mounts; empty outside services. */
-    canonicalRoute: string
     /** The documented mount of this route's service, for Location and Link. */
     documentedBase: string
   }
@@ -103,14 +102,7 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
     'rateLimits',
     createRateLimits({ configuration, ...(options.clockMs === undefined ? {} : { now: options.clockMs }) }),
   )
-  for (const name of [
-    'caller',
-    'correlationId',
-    'traceparent',
-    'canonicalRoute',
-    'documentedBase',
-    'sentNames',
-  ] as const)
+  for (const name of ['caller', 'correlationId', 'traceparent', 'documentedBase', 'sentNames'] as const)
     app.decorateRequest(name)
   const scopes: ScopeList = {}
   app.addHook('onRoute', ({ url, method, config }) => {
@@ -179,7 +171,6 @@ function addRequestHooks(app: FastifyInstance, options: ApplicationOptions, vers
     const { config } = request.routeOptions
     request.correlationId = randomUUID()
     request.traceparent = traceparentFrom(request.headers['traceparent'])
-    request.canonicalRoute = canonicalRouteOf(config.route, request.params)
     request.documentedBase = config.documentedBase ?? ''
     reply.headers(commonHeaders({ requestId: request.id, traceparent: request.traceparent, version }))
     requireClearHead(request.raw)

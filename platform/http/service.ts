@@ -49,7 +49,7 @@ export interface Service {
 }
 
 /** Which route a request met, whatever the mount. */
-export interface RouteIdentity {
+interface RouteIdentity {
   readonly service: ServicePrefix
   /** Path below the mount, with parameter names. */
   readonly path: string
@@ -163,20 +163,4 @@ function securityOf(access: Access): Record<string, string[]>[] {
   }
   const byScope = access.orScope === undefined ? [] : [{ token: [access.orScope] }]
   return [...byScope, { token: [], actorContext: [] }, { adminSecret: [] }]
-}
-
-/** The service and path with the request's values: the same for all mounts, so that an Idempotency-Key counts once. */
-export function canonicalRouteOf(identity: RouteIdentity | undefined, params: unknown): string {
-  if (identity === undefined) return ''
-  const values = new Map<string, unknown>(Object.entries(params ?? {}))
-  const path = identity.path.replace(/:([A-Za-z0-9_]+)/g, (_, name: string) =>
-    encodeURIComponent(canonicalValue(values.get(name))),
-  )
-  return `/${identity.service}${path}`
-}
-
-/** UUIDs name the same record in either case. */
-function canonicalValue(value: unknown): string {
-  const text = typeof value === 'string' ? value : ''
-  return /^[0-9a-f-]{36}$/i.test(text) ? text.toLowerCase() : text
 }

@@ -115,7 +115,7 @@ export const thingService: Service = {
         return answerWrite(reply, {
           status: 200,
           position: undefined,
-          body: { id: request.params.id, name: request.canonicalRoute },
+          body: { id: request.params.id, name: idempotencyOf(request)?.scopeId ?? 'no key' },
           readBy: [{ name: 'things', version: 1 }],
           revision: 3n,
           isReplayed: true,
