@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { at } from '../../../app/demo/api-client.ts'
 import { startOutsideServer } from '../../support/process-world.ts'
+import { ids } from '../../streams/facts.ts'
 import { openReviewApi, type ReviewApi } from './review-api.ts'
 
 /* Every row of the table in section 7.3 of the interface specification, over HTTP. */
@@ -145,4 +146,45 @@ test('(7.3) a consent service that does not answer is consent_check_unavailable 
   }
   await expectFailed(id, 'consent_check_unavailable', true, null)
   expect(await story()).toEqual([])
+})
+
+test('(7.3, T2) a case that is not visible is case_lookup_unavailable after three retries, and no missing consent', async () => {
+  const [id, later] = [await api.requested(), await api.requestedByEvent(await api.newCase())]
+  api.world.services.patientId = null
+  await api.run('start', later)
+  for (const seconds of [2, 4, 8, 0]) {
+    await api.run('start', id)
+    api.world.pass(seconds)
+  }
+  await expectFailed(id, 'case_lookup_unavailable', true, null)
+  expect(await story()).toEqual([])
+  expect(await api.review(later)).toMatchObject({ status: 'pending', patientId: null, errorClassification: null })
+  api.world.services.patientId = ids.patient
+  await api.run('start', later)
+  expect(await api.review(later)).toMatchObject({ status: 'in_progress', patientId: ids.patient })
+})
+
+test('T27: `error` has a code and a fixed text, and nothing of the body of the provider', async () => {
+  const texts: unknown[] = []
+  for (const body of ['{"error":"canary-one"}', 'canary-two']) {
+    const id = await api.requested()
+    await api.world.provider.fault({ call: 'case', status: 400, body })
+    await api.run('start', id)
+    await expectFailed(id, 'provider_client_error', false, 400)
+    const [record, event] = [await api.review(id), await api.lastPublished(id)]
+    expect(JSON.stringify([record, event, (await api.get('?status=failed')).body])).not.toContain('canary')
+    texts.push(at(record, 'error', 'message'))
+  }
+  expect(new Set(texts).size).toBe(1)
+})
+
+test('T33: PROVIDER_SUCCESS_RESULT is the analysis result of a success; by default SUCCESSFUL_PROCESSING', async () => {
+  const deps = api.world.rewired({ providerSuccessResult: 'DONE' })
+  const [own, usual] = [await api.startedBy(3), await api.startedBy(3)]
+  await api.world.provider.result({ sha256: '*', analysis_result: 'DONE' })
+  api.world.pass(5)
+  await api.run('poll', own, { deps })
+  expect(await api.review(own)).toMatchObject({ status: 'completed', result: { analysisResult: 'DONE' } })
+  await api.run('poll', usual)
+  await expectFailed(usual, 'provider_processing_failed', false, null)
 })

@@ -1,13 +1,14 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { at, textAt } from '../../../app/demo/api-client.ts'
+import { aiReviewAccesses } from '../../../streams/ai-review-access/aggregate.ts'
 import { aiReviewSlots } from '../../../streams/ai-review-slot/aggregate.ts'
 import { cases } from '../../../streams/case/aggregate.ts'
 import { startImageHost } from '../../end-to-end/main-job/image-host.ts'
-import { requestOfAnotherService, runReviewStep } from '../../processes/ai-review/review-steps.ts'
+import { runReviewStep } from '../../processes/ai-review/review-steps.ts'
 import { mortal } from '../../processes/users/mortal-process.ts'
 import { caseFact, ids } from '../../streams/facts.ts'
-import { contextOf } from '../handling/decision-world.ts'
+import { contextOf, interrupted } from '../handling/decision-world.ts'
 import { openReviewApi, refusalOf, scopesOfReviews, type Answer, type ReviewApi } from './review-api.ts'
 
 /* Every row and every rule of section 4.5 of the interface specification, over HTTP. */
@@ -113,10 +114,14 @@ test('4.5 row 5: POST /v1/ai-reviews/{id}/supersede takes a reason and images wi
   expect(refusalOf(await api.post(path, { body: { images: [late] } }))).toBe(
     '400 validation-failed /images/0/presignedUrlExpiresAt',
   )
-  const made = await api.post(path, { body: { images: [image] } })
+  const made = await api.post(path, { body: { reason: 'new photographs', images: [image] } })
   const aiReviewId = textAt(made.body, 'aiReviewId')
   expect([made.status, made.body]).toEqual([202, { aiReviewId, status: 'pending', supersededAiReviewId: id }])
-  expect((await api.lastPublished(id)).data).toMatchObject({ oldAiReviewId: id, newAiReviewId: aiReviewId })
+  expect((await api.lastPublished(id)).data).toMatchObject({
+    oldAiReviewId: id,
+    newAiReviewId: aiReviewId,
+    reason: 'new photographs',
+  })
 })
 
 test('4.5 row 6: POST /v1/ai-reviews/{id}/cancel answers a repeat like the first request', async () => {
@@ -154,8 +159,7 @@ test.each([
 test('4.5 rule 1: a request event for a taken slot is answered with its review, and enqueues nothing', async () => {
   const caseId = await api.newCase()
   const id = await api.requested({ caseId })
-  const event = await requestOfAnotherService(api.world, caseId)
-  await runReviewStep(api.world, 'claim-foreign', event)
+  expect(await api.requestedByEvent(caseId)).toBe(id)
   expect(idsIn(await api.get(`?caseId=${caseId}`))).toEqual([id])
 })
 
@@ -168,11 +172,9 @@ test('4.5 rule 1: of many requests at once one makes the review', async () => {
 })
 
 test('4.5: a request event makes a review with the members of the event', async () => {
-  const caseId = await api.newCase()
-  await runReviewStep(api.world, 'claim-foreign', await requestOfAnotherService(api.world, caseId))
-  const [id] = idsIn(await api.get(`?caseId=${caseId}`))
-  for (let call = 0; call < 3; call += 1) await api.run('start', String(id))
-  expect(await api.review(String(id))).toMatchObject({
+  const id = await api.requestedByEvent(await api.newCase())
+  for (let call = 0; call < 3; call += 1) await api.run('start', id)
+  expect(await api.review(id)).toMatchObject({
     status: 'awaiting_result',
     productId: ids.product,
     correlationId: 'clinic-17',
@@ -233,6 +235,80 @@ test('4.5 rule 5: the service stores no bytes of an image', async () => {
   } finally {
     await host.close()
   }
+})
+
+test('E2: the raw response is sent only after its read is recorded', async () => {
+  const id = await completed()
+  const { otherStore, orgId, store } = api.world
+  const reads = async () => (await otherStore.readLast(aiReviewAccesses.of(orgId, id).stream))?.revision
+  const full = async () => {
+    throw new Error('no room')
+  }
+  const through = await api.startRoutes(interrupted(store, 'ai_review_access', full))
+  const refused = await api.get(`/${id}/raw`, { through })
+  expect([refused.status, at(refused.body, 'lesions'), await reads()]).toEqual([500, undefined, undefined])
+  expect([(await api.get(`/${id}/raw`, { through })).status, await reads()]).toEqual([200, 0n])
+})
+
+describe('E7: a budget of one review a day', () => {
+  const limits = { aiReviewDailyBudgetPerOrg: 1 }
+  /** Each test has a day of its own. */
+  beforeEach(() => api.world.pass(86_400))
+  const budgeted = () => api.world.rewired(limits)
+  const asked = async () => {
+    const body = { caseId: await api.newCase(), images: [await api.image()] }
+    return refusalOf(await api.post('', { body, through: await api.startRoutes(api.world.store, limits) }))
+  }
+
+  test.each([
+    ['cancelled', (id: string) => api.post(`/${id}/cancel`)],
+    ['superseded', async (id: string) => api.post(`/${id}/supersede`, { body: { images: [await api.image()] } })],
+  ] as const)('counts a review of an event that is %s before its start', async (status, end) => {
+    const id = await api.requestedByEvent(await api.newCase(), { deps: budgeted() })
+    await end(id)
+    expect(at(await api.review(id), 'status')).toBe(status)
+    expect(await asked()).toBe('429 budget-exceeded')
+  })
+
+  test('fails a review of an event beyond it as budget_exceeded, retriable, without a provider call', async () => {
+    expect(await asked()).toBe('202')
+    const id = await api.requestedByEvent(await api.newCase(), { deps: budgeted() })
+    expect(at(await api.review(id), 'status')).toBe('pending')
+    await api.run('start', id, { deps: budgeted() })
+    expect(await api.review(id)).toMatchObject({ status: 'failed', errorClassification: 'budget_exceeded' })
+    const data = { errorClassification: 'budget_exceeded', retriable: true }
+    expect(await api.lastPublished(id)).toMatchObject({ type: 'ai_review.failed', data })
+    expect(await api.calls()).toEqual([])
+  })
+
+  test('keeps the unit of a review that takes its slot before midnight and starts after it in the first day', async () => {
+    const tomorrow = Date.parse(`${api.world.now().toISOString().slice(0, 10)}T00:00:00.000Z`) + 86_400_000
+    api.world.pass((tomorrow - api.world.now().getTime()) / 1000 - 1)
+    const id = await api.requestedByEvent(await api.newCase(), { deps: budgeted() })
+    expect(await asked()).toBe('429 budget-exceeded')
+    api.world.pass(2)
+    await api.run('start', id, { deps: budgeted() })
+    expect(at(await api.review(id), 'status')).toBe('in_progress')
+    expect(await asked()).toBe('202')
+  })
+})
+
+test('E7: beyond AI_REVIEW_MAX_CONCURRENT_PER_ORG reviews stay pending, and the oldest starts at the end of another', async () => {
+  const deps = api.world.rewired({ aiReviewMaxConcurrentPerOrg: 1 })
+  const waiting: string[] = []
+  for (let count = 0; count < 3; count += 1) {
+    waiting.push(await api.requested())
+    api.world.pass(1)
+  }
+  const [first = '', second = '', third = ''] = waiting
+  for (const id of [first, third, second]) await api.run('start', id, { deps })
+  const statuses = async () => (await Promise.all(waiting.map((id) => api.review(id)))).map((one) => at(one, 'status'))
+  expect(await statuses()).toEqual(['in_progress', 'pending', 'pending'])
+  await api.post(`/${first}/cancel`)
+  await runReviewStep(api.world, 'release', first, { deps })
+  for (const id of [second, third]) await api.run('start', id, { deps })
+  expect(await statuses()).toEqual(['cancelled', 'in_progress', 'pending'])
+  expect(await api.calls()).toEqual(['case 200', 'case 200'])
 })
 
 test('a closed case takes no new review, by POST or by supersede', async () => {
