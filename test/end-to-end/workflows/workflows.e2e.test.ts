@@ -16,6 +16,7 @@ import {
 } from '../../support/main-job.ts'
 import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 import { lesionSteps } from '../../streams/workflow-facts.ts'
+import { startImageHost } from '../main-job/image-host.ts'
 import { eventsOf } from '../bad-days/recorded-events.ts'
 import {
   advance,
@@ -290,6 +291,31 @@ test('D3: an output ends in an assessment of the collected images, and the insta
   await expecting(200, advance(api, second, 'intake', changed))
   await expecting(200, advance(api, second, 'photos', { image_ids: [imageId] }))
   expect(at(await instanceIn(api, second, 'completed'), 'assessment_id')).toBe(assessmentId)
+})
+
+test('D3, E4: a review of the case that a client has had made before ends the assessment, for the product of the token', async () => {
+  const patient = await consentedPatient(api, terms)
+  const caseId = await openCase(api, patient)
+  const imageId = await receivedImage(api, caseId)
+  const host = await startImageHost((await photograph()).bytes)
+  const address = { presignedUrl: host.address(), presignedUrlExpiresAt: '2999-01-01T00:00:00Z' }
+  const image = { imageId, imageType: 'DERMOSCOPIC', ...address }
+  const made = await expecting(202, api.call('/v1/ai-reviews', { body: { caseId, images: [image] } }))
+  const reviewId = textAt(made.body, 'aiReviewId')
+  await waitFor('the review of the client', async () =>
+    at((await api.call(`/v1/ai-reviews/${reviewId}`)).body, 'status') === 'completed' ? true : undefined,
+  )
+  await host.close()
+  const id = await begin(api, definitionId, caseId)
+  await expecting(200, advance(api, id, 'intake', changed))
+  await expecting(200, advance(api, id, 'photos', { image_ids: [imageId] }))
+  const assessmentId = textAt(await instanceIn(api, id, 'completed'), 'assessment_id')
+  expect(await endOf(api, assessmentId)).toMatchObject({ status: 'completed', case_id: caseId })
+  const { credentials } = platform.process
+  const { body } = await expecting(200, api.call(`/v1/ai-reviews?caseId=${caseId}`))
+  expect(at(body, 'data')).toEqual([expect.objectContaining({ id: reviewId, productId: credentials.product_id })])
+  const facts = await eventsOf(credentials.eventstore_url ?? '', `assessment-${credentials.org_id}-${assessmentId}`)
+  expect(facts.at(-1)?.data).toMatchObject({ aiReviewId: reviewId })
 })
 
 test('D3: an instance fails with its assessment, and takes that of the POST that opened the case', async () => {

@@ -21,6 +21,7 @@ import { patientsProjector } from '../../../projections/clinical/patients.projec
 import { humanReviewProjector } from '../../../projections/human-review/human-review.projector.ts'
 import { notificationsProjector } from '../../../projections/notifications/notifications.projector.ts'
 import { usersProjector } from '../../../projections/users/users.projector.ts'
+import { workflowsProjector } from '../../../projections/workflows/workflows.projector.ts'
 import { createReadPositions } from '../../../projections/runtime/read-positions.ts'
 import { createProjectionRunner } from '../../../projections/runtime/runner.ts'
 import { ensureRuntimeSchema } from '../../../projections/runtime/schema.ts'
@@ -81,7 +82,14 @@ export interface UsersApi {
 export const bootstrap = { 'x-admin-api-secret': adminSecret }
 export const serviceClient = { SERVICE_CLIENT_ID: randomUUID(), SERVICE_CLIENT_SECRET: 'a-service-client-secret' }
 
-const told = [usersProjector, notificationsProjector, humanReviewProjector, patientsProjector, casesProjector]
+const told = [
+  usersProjector,
+  notificationsProjector,
+  humanReviewProjector,
+  patientsProjector,
+  casesProjector,
+  workflowsProjector,
+]
 const toldTo = told.map(({ name }) => name)
 const served: readonly string[] = [
   'user-management',
@@ -90,6 +98,7 @@ const served: readonly string[] = [
   'notifications',
   'human-review',
   'clinical-api',
+  'orchestrator',
 ]
 
 export async function openUsersApi(
