@@ -5,6 +5,7 @@ import { humanReviewChannel } from '../../../processes/human-review/human-review
 import { humanReviewTasks } from '../../../streams/human-review-task/aggregate.ts'
 import { at, ids } from '../../streams/facts.ts'
 import { taskFact } from '../../streams/human-review-facts.ts'
+import { bootstrap } from '../../read-api/users/users-api.ts'
 import { refusalOf } from '../users/write-callers.ts'
 import { confirmation, openHumanReviewApi, type Headers, type HumanReviewApi } from './human-review-api.ts'
 
@@ -101,6 +102,10 @@ describe('F2: who sees a task', () => {
       expect(refusalOf(await act('release', taskId, headers))).toBe(refusal)
       expect(refusalOf(await act('decide', taskId, headers, both))).toBe(refusal)
     }
+    // Only the policy takes the administrator secret, so the problem does not name it.
+    const { body } = await act('claim', taskId, { ...(await h.client()), ...bootstrap })
+    const detail = 'Send the X-Actor-Context header of a user with the permission.'
+    expect(body).toMatchObject({ code: 'actor-context-missing', detail, required_permission: 'human-review:decide' })
   })
 })
 
