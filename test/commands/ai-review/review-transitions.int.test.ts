@@ -183,11 +183,11 @@ test('T29: a poll that is due after the deadline is still made once', async () =
   expect(await api.review(never)).toMatchObject(failed)
 })
 
-/** Runs the start job in a process that dies after so many appends, between the answer of the provider and its record. */
-async function dies(id: string, appends: number, outcome: string): Promise<void> {
+/** Runs a job in a process that dies after so many appends, between the answer of the provider and its record. */
+async function dies(id: string, appends: number, outcome: string, job: 'start' | 'poll' = 'start'): Promise<void> {
   await api.world.provider.reset()
   const dying = mortal(api.world.deps, appends)
-  expect(await api.run('start', id, { deps: dying.deps })).toMatchObject({ error: expect.any(Error) })
+  expect(await api.run(job, id, { deps: dying.deps })).toMatchObject({ error: expect.any(Error) })
   expect(dying.killedBefore()).toBe(`ai_review: ${outcome}`)
   // The lease of the attempt.
   api.world.pass(60)
@@ -219,6 +219,17 @@ test('T29: an open attempt of process is repeated on the same provider case, wit
   expect(await api.review(id)).toMatchObject({ status: 'awaiting_result', providerCaseId: before })
   const sent = (await api.world.provider.calls()).filter(({ call }) => call === 'process')
   expect(new Set(sent.map(({ checksum }) => checksum))).toEqual(new Set([at(await api.review(id), 'providerChecksum')]))
+})
+
+test('T29: a poll whose answer was not recorded is repeated, and the review completes once', async () => {
+  const id = await reviewIn('awaiting_result')
+  api.world.pass(5)
+  await dies(id, 1, 'AiReviewCompleted', 'poll')
+  expect(await api.review(id)).toMatchObject({ status: 'awaiting_result', attemptCount: 0 })
+  await polled(id, 0)
+  expect(await api.calls()).toEqual(['result 200', 'result 200'])
+  expect(await api.review(id)).toMatchObject({ status: 'completed', attemptCount: 1 })
+  expect((await api.published(id)).filter((type) => type === 'ai_review.completed')).toHaveLength(1)
 })
 
 test.each(['pending', 'in_progress'] as const)('3.2 row 9: %s -> failed by an error of the provider', async (state) => {

@@ -22,10 +22,12 @@ let api: ApiClient
 let host: ImageHost
 let patientId: string
 const channel = 'clinic.events'
+/** Trusted for one organisation, which is not that of the test. */
+const foreignChannel = 'lab.events'
 
 beforeAll(async () => {
   running = await startInProcessPlatform({
-    FOREIGN_CHANNELS: channel,
+    FOREIGN_CHANNELS: `${channel},${foreignChannel}:${randomUUID()}`,
     PROVIDER_RESULT_MAX_ATTEMPTS: '1000',
     // No test reaches them, but every review is counted and takes a place.
     AI_REVIEW_MAX_CONCURRENT_PER_ORG: '100',
@@ -310,13 +312,15 @@ describe('GET /v1/ai-reviews/{id}/raw', () => {
   })
 })
 
-test('a request of another service becomes a review; a malformed one is skipped and shown in /health', async () => {
+test('a request of another service becomes a review; a malformed one, and one about an organisation for which its channel is not trusted, are skipped and shown in /health (E6)', async () => {
   const caseId = await newCase()
   const clinic = EventStoreDBClient.connectionString(eventStoreUrl())
   const { org_id: orgId, product_id: productId } = credentials()
   const request = { caseId, productId, orgId, correlationId: 'clinic-17', requestedAt: new Date().toISOString() }
   const good = jsonEvent({ type: 'ai_review.requested', data: { ...request, images: [imageOf()], urgency: 'high' } })
   const bad = jsonEvent({ type: 'ai_review.requested', data: { ...request, images: [] } })
+  const untrusted = { ...request, caseId: await newCase(), images: [imageOf()] }
+  await clinic.appendToStream(foreignChannel, jsonEvent({ type: 'ai_review.requested', data: untrusted }))
   await clinic.appendToStream(channel, [bad, good])
   await clinic.dispose()
   const id = await waitFor('the review of the request', async () => {
@@ -325,12 +329,14 @@ test('a request of another service becomes a review; a malformed one is skipped 
     return typeof found === 'string' ? found : undefined
   })
   expect(await reviewOnce(id, 'completed')).toMatchObject({ correlationId: 'clinic-17', patientId })
-  const health = await api.call('/health')
-  expect(at(health.body, 'checks')).toContainEqual({
-    name: 'foreign_channels',
-    status: 'warning',
-    detail: `rejected events of 7 days: ${channel} (1)`,
+  const check = await waitFor('the rejected events in /health', async () => {
+    const checks = at((await api.call('/health')).body, 'checks') as readonly unknown[]
+    const found = checks.find((one) => at(one, 'name') === 'foreign_channels')
+    return String(at(found, 'detail')).includes(foreignChannel) ? found : undefined
   })
+  const detail = `rejected events of 7 days: ${channel} (1), ${foreignChannel} (1)`
+  expect(check).toEqual({ name: 'foreign_channels', status: 'warning', detail })
+  expect(await statusesOf(untrusted.caseId)).toEqual([])
 })
 
 test('a review within the limits gives its place back, and /health shows that nothing waits', async () => {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { at, createApiClient, requestToken, textAt, type ApiClient } from '../../../app/demo/api-client.ts'
+import { startWebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import {
   assessmentBody,
@@ -258,7 +259,10 @@ test('D2: images are received ones of the case, of an allowed kind, in an allowe
   expect(refusal(await photos(many))).toBe('400 validation-failed /output')
 })
 
-test('D3: an output ends in an assessment of the collected images, and the instance ends with it', async () => {
+test('D3: an output ends in an assessment of the collected images, with its webhook, and the instance ends with it', async () => {
+  const receiver = await startWebhookReceiver()
+  const body = { url: receiver.url, event_types: ['assessment.completed'] }
+  await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body }))
   const patient = await consentedPatient(api, terms)
   const caseId = await openCase(api, patient, { external_reference: 'ward 7' })
   const id = await begin(api, definitionId, caseId)
@@ -282,6 +286,14 @@ test('D3: an output ends in an assessment of the collected images, and the insta
     external_reference: 'ward 7',
     images: [{ id: imageId, status: 'processed', download_url: expect.any(String) }],
   })
+  const { org_id: orgId, product_id: productId, eventstore_url: url } = platform.process.credentials
+  const [requested] = await eventsOf(url ?? '', `assessment-${orgId}-${assessmentId}`)
+  expect(requested?.data).toMatchObject({ productId, finding: { findingType: 'patch' } })
+  const told = await waitFor('the webhook about the assessment', () =>
+    receiver.received.find((one) => one.body.includes(assessmentId)),
+  )
+  expect(JSON.parse(told.body)).toMatchObject({ id: assessmentId, status: 'completed', case_id: caseId })
+  await receiver.close()
   const ofAssessment = await expecting(200, api.call(`${images}?assessment_id=${assessmentId}`))
   expect(at(ofAssessment.body, 'data')).toEqual([expect.objectContaining({ id: imageId, status: 'processed' })])
   const ofCase = await expecting(200, api.call(`${images}?case_id=${caseId}`))
