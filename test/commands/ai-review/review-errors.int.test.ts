@@ -32,14 +32,24 @@ async function expectFailed(id: string, classification: string, isRetriable: boo
 
 const story = async () => (await api.world.provider.calls()).map(({ call, status }) => `${call} ${status}`)
 
-test('7.3 row 1: the first 401 drops the session, and one retry follows a new login', async () => {
-  const id = await api.startedBy(1)
-  await api.world.provider.reset()
-  await api.world.provider.fault({ call: 'image', status: 401 })
-  await api.run('start', id)
-  expect(await story()).toEqual(['image 401', 'login 200', 'image 200'])
-  expect(await api.review(id)).toMatchObject({ status: 'in_progress', errorClassification: null })
-})
+test.each([
+  ['case', 0, 'in_progress'],
+  ['image', 1, 'in_progress'],
+  ['process', 2, 'awaiting_result'],
+  ['result', 3, 'completed'],
+] as const)(
+  '7.3 row 1: the first 401 of %s drops the session, and one retry follows a new login',
+  async (call, before, status) => {
+    const id = await api.startedBy(before)
+    if (before === 0) await api.startedBy(1)
+    await api.world.provider.reset()
+    await api.world.provider.fault({ call, status: 401 })
+    api.world.pass(5)
+    await api.run(call === 'result' ? 'poll' : 'start', id)
+    expect(await story()).toEqual([`${call} 401`, 'login 200', `${call} 200`])
+    expect(await api.review(id)).toMatchObject({ status, errorClassification: null })
+  },
+)
 
 test('7.3 row 2: a 401 after the new login is provider_auth_failed, and is not retried', async () => {
   const id = await api.requested()

@@ -148,7 +148,10 @@ describe('F8, F9: a claim', () => {
     expect(await idsOf(`case_id=${caseId}&status=claimed`)).toEqual([])
     expect(await idsOf(`case_id=${caseId}&claimed_by=${adaId}`)).toEqual([])
     expect(refusalOf(await act('decide', taskId, ada, both))).toBe('409 task-not-claimed')
-    expect(await act('claim', taskId, bob)).toMatchObject({ etag: '"3"', body: { claimed_by: bobId } })
+    // The ETag of the read is that of the task, although no event has ended the lease yet.
+    const current = { ...bob, 'if-match': '"1.1"' }
+    expect(refusalOf(await act('claim', taskId, { ...bob, 'if-match': '"0"' }))).toBe('412 precondition-failed')
+    expect(await act('claim', taskId, current)).toMatchObject({ etag: '"3"', body: { claimed_by: bobId } })
   })
 
   test('with a key is repeated without effect', async () => {
@@ -420,6 +423,8 @@ test('F19: the agreement counts decisions by provider version and category', asy
   expect((await agreement('category=BENIGN&provider_version=5.2.1')).body).toMatchObject({ tasks: 3, data: [benign] })
   const empty = { tasks: 0, tasks_agreed: 0, data: [] }
   expect((await agreement('provider_version=6')).body).toMatchObject(empty)
+  const otherProduct = await h.clinician(bobId, { products: [randomUUID()] })
+  expect((await agreement('', otherProduct)).body).toMatchObject(empty)
   expect((await agreement(`from=2026-01-01T00:00:00Z&to=${begin}`)).body).toMatchObject(empty)
   expect((await agreement('', await h.client(undefined, randomUUID()))).body).toMatchObject(empty)
   const days = (count: number) => inSeconds(count * 86_400)
