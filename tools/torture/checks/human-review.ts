@@ -168,9 +168,10 @@ export function tasksUnderWay(log: readonly Fact[]): readonly string[] {
  */
 export function checkTasks(log: readonly Fact[]): Checked {
   const tasks = new Tasks(log)
-  const decided = [...tasks.all.values()].filter(({ end }) => end?.type === 'HumanReviewTaskDecided').length
+  const decided = [...tasks.all.values()].filter(({ end }) => end?.type === 'HumanReviewTaskDecided')
+  const thirds = decided.filter(({ opinions }) => opinions.length === 3).length
   return {
-    check: `one task per completed review, one decision per task (${decided} decided)`,
+    check: `one task per completed review, one decision per task (${decided.length} decided, ${thirds} by a third opinion)`,
     examined: tasks.all.size,
     findings: [...tasks.findings, ...tasks.unfinished()],
   }

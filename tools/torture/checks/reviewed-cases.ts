@@ -112,5 +112,11 @@ export function checkReviewedCases(log: readonly Fact[]): Checked {
     }
     seen.add(resultOf(fact))
   }
-  return { check: 'results of human review in their cases once', examined: tasks.size, findings }
+  const outcomes = [...tasks.values()].flatMap((task) =>
+    [...(task.decisions?.keys() ?? [])].map((lesion) => outcomeOf(task, lesion)),
+  )
+  const counts = ['confirm', 'correct', 'reject'].map(
+    (name) => `${outcomes.filter((one) => one === name).length} ${name}`,
+  )
+  return { check: `results of human review in their cases once (${counts.join(', ')})`, examined: tasks.size, findings }
 }
