@@ -19,6 +19,7 @@ import { areSameDatabase, createPool, ensureDatabase } from '../platform/databas
 import { createFailpoint, createGracefulStop, type GracefulStop } from '../platform/lifecycle/graceful-stop.ts'
 import { createEgress } from '../platform/outbound/egress.ts'
 import { createHealth } from '../platform/observability/health.ts'
+import { createMetrics } from '../platform/observability/metrics.ts'
 import { createApplication } from '../platform/http/application.ts'
 import { createCursors } from '../platform/http/cursors.ts'
 import { createTokenIssuer } from '../platform/http/tokens.ts'
@@ -38,6 +39,7 @@ import { startProcessor } from './processor.ts'
 import { projectedStreams } from './projections/projected-streams.ts'
 import { skippedIn } from './projections/skip.ts'
 import type { Role } from './roles.ts'
+import { addRuntimeMetrics } from './runtime-metrics.ts'
 import { servicesOf } from './services.ts'
 import { clearly } from './start-errors.ts'
 import { translateStageError } from './stage-errors.ts'
@@ -141,6 +143,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
 
   const failpoint = createFailpoint(configuration)
   const health = createHealth({ profile: configuration.profile, roles })
+  const metrics = createMetrics({ health })
   const objects = runsApi || runsProcessor ? await openObjectStore(options, stop) : undefined
   const egress = createEgress({ configuration, logger })
   stop.onStop('resources', 'egress', () => egress.close())
@@ -175,6 +178,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     areStepsWaiting,
     aiReviewGuards: runsProcessor && hasReviewLimits(configuration) ? { logger, now } : undefined,
   })
+  addRuntimeMetrics(metrics, { runner, relays: processor?.relays ?? [] })
 
   if (processor !== undefined) for (const check of reachabilityChecks(processor.senders, now)) health.register(check)
 
@@ -215,6 +219,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     logger,
     services,
     health,
+    metrics,
     verifyToken: (token) => tokens.verify(token),
     actors: await openActorReader({
       configuration,

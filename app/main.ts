@@ -92,6 +92,7 @@ async function startUp(surroundings: Surroundings): Promise<string> {
     `  API            ${baseUrl}`,
     `  documentation  ${baseUrl}/docs`,
     `  health         ${baseUrl}/health`,
+    `  metrics        ${baseUrl}/metrics`,
     `  provider       ${providerUrl ?? 'none'}`,
     ...(mailboxUrl === null ? [] : [`  mail box       ${mailboxUrl}/`]),
     ...(chatUrl === null ? [] : [`  chat messages  ${chatUrl}/messages`]),
@@ -103,9 +104,11 @@ async function startServe(roles: readonly Role[], surroundings: Surroundings): P
   const { serve } = await import('./serve.ts')
   const { configuration, port } = await serve({ env: process.env, roles, ...surroundings })
   const { host, profile } = configuration
+  const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
   return [
     `The platform is ready (profile ${profile}): ${roles.join(', ')}.`,
-    `  health         http://${host.includes(':') ? `[${host}]` : host}:${port}/health`,
+    `  health         ${address}/health`,
+    `  metrics        ${address}/metrics`,
   ].join('\n')
 }
 

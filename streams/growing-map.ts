@@ -1,5 +1,5 @@
 /** Most entries that one addition copies. */
-const mostCopied = 256
+const mostCopied = 32
 
 /**
  * A map for the state of a fold, without removal. Each addition returns a new map, as folds need it. Its cost does not

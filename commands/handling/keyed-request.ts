@@ -8,7 +8,10 @@ import type { CausingRequest } from '../../streams/types.ts'
 /** Problems of the Idempotency-Key of any keyed POST. */
 export const keyProblems = ['idempotency-key-invalid', 'idempotency-key-reused'] as const
 
-/** The identity of a POST, and of the record that it creates. */
+/**
+ * The identity of a POST, and of the record that it creates. Each member with a cost is computed when it is read, because
+ * most routes need only some of them.
+ */
 export interface KeyedRequest {
   /** Derived from the Idempotency-Key, so that a repeat finds the record. Without a key it is new. */
   readonly id: string
@@ -42,13 +45,19 @@ export function keyedRequest(
   const reservedKey = `idempotency\0${idempotency.scopeId}\0${idempotency.key}`
   const fingerprint = fingerprintBody(body, (bytes) => vault.fingerprint(bytes))
   return {
-    id: idempotentId(idempotency),
+    get id() {
+      return idempotentId(idempotency)
+    },
     fingerprint,
     isKeyed: true,
     idOf: (part) => idempotentId(idempotency, part),
     reservedKey,
-    identity: vault.fingerprint(`${reservedKey}\0${fingerprint}`),
-    causing: { key: vault.fingerprint(reservedKey), fingerprint },
+    get identity() {
+      return vault.fingerprint(`${reservedKey}\0${fingerprint}`)
+    },
+    get causing() {
+      return { key: vault.fingerprint(reservedKey), fingerprint }
+    },
   }
 }
 

@@ -1,3 +1,4 @@
+import { createSecretKey, type KeyObject } from 'node:crypto'
 import { openBytes, sealBytes } from '../../platform/kit/sealed-bytes.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import type { NotificationCategory, NotificationChannel } from '../../streams/types.ts'
@@ -70,11 +71,11 @@ export function isStoppable(category: NotificationCategory): boolean {
   return category === 'marketing' || category === 'operational'
 }
 
-function linkKey({ vault }: LinkDependencies): Promise<Uint8Array> {
-  return vault.secret('unsubscribe', 'current')
+async function linkKey({ vault }: LinkDependencies): Promise<KeyObject> {
+  return createSecretKey(await vault.secret('unsubscribe', 'current'))
 }
 
-function claimsIn(key: Uint8Array, sealed: Buffer): OpenedLink | undefined {
+function claimsIn(key: KeyObject, sealed: Buffer): OpenedLink | undefined {
   try {
     const { issuedAtMs, ...subject } = parsed(openBytes(key, place, sealed).toString('utf8'))
     return { ...subject, issuedAt: new Date(issuedAtMs) }

@@ -144,16 +144,15 @@ export function createAuthorization({ configuration, actors, verifyToken, pseudo
 
   async function authenticate(request: FastifyRequest): Promise<Caller> {
     const token = await verifyBearer(request.headers.authorization)
-    const caller: Caller = {
+    return {
       clientId: token.clientId,
       orgId: token.orgId,
       productId: token.productId,
-      scopes: new Set(token.scopes.flatMap(withIncluded)),
+      scopes: token.grantedScopes,
       trustedActorContext: token.trustedActorContext,
-      actor: null,
+      actor: await actorOf(request, token),
       isBootstrapAdmin: false,
     }
-    return { ...caller, actor: await actorOf(request, caller) }
   }
 
   async function verifyBearer(header: string | undefined): Promise<VerifiedToken> {
@@ -169,14 +168,14 @@ export function createAuthorization({ configuration, actors, verifyToken, pseudo
   }
 
   /** A context of another organisation is refused before its user is looked up. */
-  async function actorOf(request: FastifyRequest, caller: Caller): Promise<Actor | null> {
+  async function actorOf(request: FastifyRequest, token: VerifiedToken): Promise<Actor | null> {
     const header = request.headers['x-actor-context']
     if (header === undefined) return null
-    if (!caller.trustedActorContext) throw problem('actor-context-not-accepted')
+    if (!token.trustedActorContext) throw problem('actor-context-not-accepted')
     if (typeof header !== 'string') throw problem('actor-context-invalid')
     const selected = actors.selected(header)
     const { userId, orgId } = selected
-    if (caller.orgId !== null && caller.orgId.toLowerCase() !== orgId) throw problem('org-mismatch')
+    if (token.orgId !== null && token.orgId.toLowerCase() !== orgId) throw problem('org-mismatch')
     const actor = await actors.read(header, selected)
     return { ...actor, auditId: isUuid(userId) ? userId.toLowerCase() : pseudonymOf(`actor\0${orgId}\0${userId}`) }
   }
@@ -204,12 +203,6 @@ function unauthorized(code: 'token-missing' | 'token-invalid' | 'token-expired')
     headers: { 'www-authenticate': `Bearer realm="clinical-assessment-platform"${error}` },
   }
   return problem(code, details)
-}
-
-function withIncluded(scope: string): string[] {
-  const service = scope.slice(0, scope.lastIndexOf(':'))
-  if (scope.endsWith(':*')) return [scope, `${service}:read`, `${service}:write`]
-  return scope.endsWith(':write') ? [scope, `${service}:read`] : [scope]
 }
 
 /**

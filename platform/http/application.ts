@@ -3,6 +3,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import type { Configuration } from '../configuration/configuration.ts'
 import type { Health } from '../observability/health.ts'
 import type { LogFields, Logger } from '../observability/logging.ts'
+import type { Metrics } from '../observability/metrics.ts'
 import { problem, type Problem } from './problems.ts'
 import { createAuthorization, type Access, type Caller, type VerifyToken } from './access.ts'
 import type { ActorReader } from './actor-readers.ts'
@@ -14,6 +15,7 @@ import { addDocumentation, type ScopeList } from './documentation.ts'
 import { createErrorHandler, sendProblem, type TranslateError } from './errors.ts'
 import { isUuid } from './formats.ts'
 import { addHealthRoutes } from './health-routes.ts'
+import { addMetricsRoutes } from './metrics-routes.ts'
 import type { IsCurrent } from './missing-records.ts'
 import { addProblemPages } from './problem-pages.ts'
 import { createRateLimits } from './rate-limits.ts'
@@ -21,13 +23,12 @@ import { awaitMinimumPosition, type ReadYourWrites } from './replies.ts'
 import { requestIdFrom, traceIdOf, traceparentFrom } from './request-context.ts'
 import { createMethodIndex } from './route-methods.ts'
 import { createSchemas, type Schemas } from './schemas.ts'
-import { canonicalRouteOf, mountService, type Service } from './service.ts'
+import { mountService, type Service } from './service.ts'
 import { createWaiting } from './waiting.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Service, path and path values, equal for all mounts; empty outside services. */
-    canonicalRoute: string
     /** The documented mount of this route's service, for Location and Link. */
     documentedBase: string
   }
@@ -38,6 +39,7 @@ export interface ApplicationOptions {
   readonly logger: Logger
   readonly services: readonly Service[]
   readonly health: Health
+  readonly metrics: Metrics
   readonly verifyToken: VerifyToken
   readonly actors: ActorReader
   readonly translateError: TranslateError
@@ -100,14 +102,7 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
     'rateLimits',
     createRateLimits({ configuration, ...(options.clockMs === undefined ? {} : { now: options.clockMs }) }),
   )
-  for (const name of [
-    'caller',
-    'correlationId',
-    'traceparent',
-    'canonicalRoute',
-    'documentedBase',
-    'sentNames',
-  ] as const)
+  for (const name of ['caller', 'correlationId', 'traceparent', 'documentedBase', 'sentNames'] as const)
     app.decorateRequest(name)
   const scopes: ScopeList = {}
   app.addHook('onRoute', ({ url, method, config }) => {
@@ -127,13 +122,9 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
   )
 
   await addDocumentation(app, { baseUrl: configuration.baseUrl, version, scopes })
-  addHealthRoutes(
-    app,
-    schemas,
-    options.health,
-    services.map(({ prefix }) => prefix),
-    isStopping,
-  )
+  const prefixes = services.map(({ prefix }) => prefix)
+  addHealthRoutes(app, schemas, options.health, prefixes, isStopping)
+  addMetricsRoutes(app, schemas, options.metrics, prefixes)
   addProblemPages(app, schemas)
   for (const service of services) await mountService(app, service, schemas)
   return app
@@ -180,7 +171,6 @@ function addRequestHooks(app: FastifyInstance, options: ApplicationOptions, vers
     const { config } = request.routeOptions
     request.correlationId = randomUUID()
     request.traceparent = traceparentFrom(request.headers['traceparent'])
-    request.canonicalRoute = canonicalRouteOf(config.route, request.params)
     request.documentedBase = config.documentedBase ?? ''
     reply.headers(commonHeaders({ requestId: request.id, traceparent: request.traceparent, version }))
     requireClearHead(request.raw)
@@ -205,13 +195,17 @@ function addRequestHooks(app: FastifyInstance, options: ApplicationOptions, vers
     return null
   })
   app.addHook('onResponse', async (request, reply) => {
-    const { caller, method, routeOptions } = request
+    const { caller, method } = request
+    const { url: route = 'unknown', config } = request.routeOptions
+    const { statusCode: status, elapsedTime: durationMs } = reply
+    if (config.isForMonitoring !== true)
+      options.metrics.count({ method, route: config.documentedPath ?? route, status, durationMs })
     options.logger.info(
       {
         method,
-        route: routeOptions.url ?? 'unknown',
-        status: reply.statusCode,
-        durationMs: Math.round(reply.elapsedTime),
+        route,
+        status,
+        durationMs: Math.round(durationMs),
         requestId: request.id,
         correlationId: request.correlationId,
         traceId: traceIdOf(request.traceparent),

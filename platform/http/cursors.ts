@@ -1,3 +1,4 @@
+import { createSecretKey, type KeyObject } from 'node:crypto'
 import canonicalize from 'canonicalize'
 import { Type } from 'typebox'
 import { openBytes, sealBytes } from '../kit/sealed-bytes.ts'
@@ -56,14 +57,15 @@ export function createCursors({
   readonly key: Uint8Array
   readonly now?: () => Date
 }): Cursors {
+  const secret = createSecretKey(key)
   const seconds = () => Math.floor(now().getTime() / 1000)
   return {
     seal(list, place) {
       const text = JSON.stringify({ at: seconds(), place })
-      return sealBytes(key, identityOf(list), Buffer.from(text, 'utf8')).toString('base64url')
+      return sealBytes(secret, identityOf(list), Buffer.from(text, 'utf8')).toString('base64url')
     },
     open(list, cursor) {
-      const { at, place } = parse(decrypt(key, list, cursor))
+      const { at, place } = parse(decrypt(secret, list, cursor))
       if (at + lifetimeSeconds < seconds()) throw problem('expired-cursor')
       return place
     },
@@ -74,7 +76,7 @@ function identityOf({ list, orgId, sort, filters }: ListIdentity): string {
   return canonicalize({ list, orgId, sort, filters }) ?? ''
 }
 
-function decrypt(key: Uint8Array, list: ListIdentity, cursor: string): string {
+function decrypt(key: KeyObject, list: ListIdentity, cursor: string): string {
   const bytes = Buffer.from(cursor, 'base64url')
   if (bytes.toString('base64url') !== cursor) throw problem('invalid-cursor')
   try {

@@ -25,7 +25,14 @@ const kinds = [
   { path: '/ready', kind: 'ready', summary: 'Whether requests can be served' },
 ] as const
 
-/** `/health`, `/health/live` and `/health/ready`, on the host and for each service; 200 or 503, for anybody. */
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** For machines that watch the platform. These calls would distort the figures of requests, so they do not count. */
+    isForMonitoring?: true
+  }
+}
+
+/** `/health`, `/health/live` and `/health/ready`; 200 or 503, for anybody. */
 export function addHealthRoutes(
   app: FastifyInstance,
   schemas: Schemas,
@@ -33,14 +40,7 @@ export function addHealthRoutes(
   services: readonly ServicePrefix[],
   isStopping: () => boolean,
 ): void {
-  const places = [
-    { base: '', service: undefined },
-    ...services.flatMap((service) => [
-      { base: `/v1/${service}`, service },
-      { base: `/v1/${service}/v1`, service },
-    ]),
-  ]
-  for (const { base, service } of places) {
+  for (const { base, service } of monitoredPlaces(services)) {
     for (const { path, kind, summary } of kinds) {
       const described = {
         tags: ['health'],
@@ -50,8 +50,10 @@ export function addHealthRoutes(
         response: answers({ 200: HealthReply, 503: HealthReply }, serverProblems),
       }
       const schema = { ...schemas.hoist(described), hide: service !== undefined }
-      app.get(`${base}/health${path}`, { schema, config: { access: 'public' } }, async (_, reply) =>
-        answer(reply, kind, service),
+      app.get(
+        `${base}/health${path}`,
+        { schema, config: { access: 'public', isForMonitoring: true } },
+        async (_, reply) => answer(reply, kind, service),
       )
     }
   }
@@ -67,4 +69,21 @@ export function addHealthRoutes(
       checks: [...report.checks, { name: 'server', status: 'failing', detail: 'stopping' }],
     }
   }
+}
+
+interface MonitoredPlace {
+  readonly base: string
+  /** Undefined for the host. */
+  readonly service: ServicePrefix | undefined
+}
+
+/** Where health and metrics are served: on the host, which OpenAPI shows, and for each service. */
+export function monitoredPlaces(services: readonly ServicePrefix[]): readonly MonitoredPlace[] {
+  return [
+    { base: '', service: undefined },
+    ...services.flatMap((service) => [
+      { base: `/v1/${service}`, service },
+      { base: `/v1/${service}/v1`, service },
+    ]),
+  ]
 }

@@ -1,6 +1,6 @@
 import canonicalize from 'canonicalize'
 import type { FastifyRequest } from 'fastify'
-import { v5 as uuidv5 } from 'uuid'
+import { parse, v5 as uuidv5 } from 'uuid'
 import { problem } from './problems.ts'
 import type { TenantId } from '../kit/tenants.ts'
 
@@ -10,7 +10,7 @@ export interface Idempotency {
   readonly scopeId: string
 }
 
-const namespace = '6c2f2c1e-7c5b-5f0e-9a51-5d6f1d0a9b37'
+const namespace = parse('6c2f2c1e-7c5b-5f0e-9a51-5d6f1d0a9b37')
 const acceptableKey = /^[\x21-\x7e]{1,255}$/
 
 /**
@@ -22,13 +22,14 @@ export function idempotencyOf(request: FastifyRequest, orgId?: TenantId | null):
   if (header === undefined) return null
   const key = typeof header === 'string' ? withoutQuotes(header) : ''
   if (!acceptableKey.test(key)) throw problem('idempotency-key-invalid')
-  const { caller, method, canonicalRoute } = request
-  return { key, scopeId: JSON.stringify([orgId ?? caller.orgId, caller.clientId, method, canonicalRoute]) }
+  const { caller, method } = request
+  return { key, scopeId: JSON.stringify([orgId ?? caller.orgId, caller.clientId, method, canonicalRouteOf(request)]) }
 }
 
 /** The id that a key fixes: the same for every repeat. `part` tells apart several ids of one request. */
 export function idempotentId({ scopeId, key }: Idempotency, part?: string): string {
-  return uuidv5(JSON.stringify(part === undefined ? [scopeId, key] : [scopeId, key, part]), namespace)
+  const name = JSON.stringify(part === undefined ? [scopeId, key] : [scopeId, key, part])
+  return uuidv5(Buffer.from(name), namespace)
 }
 
 /**
@@ -37,6 +38,22 @@ export function idempotentId({ scopeId, key }: Idempotency, part?: string): stri
  */
 export function fingerprintBody(body: unknown, hmac: (bytes: Uint8Array) => string): string {
   return hmac(new TextEncoder().encode(canonicalize(body ?? null)))
+}
+
+/** The service and path with the request's values: the same for all mounts, so that an Idempotency-Key counts once. */
+function canonicalRouteOf({ routeOptions: { config }, params }: FastifyRequest): string {
+  if (config.route === undefined) return ''
+  const values = new Map<string, unknown>(Object.entries(params ?? {}))
+  const path = config.route.path.replace(/:([A-Za-z0-9_]+)/g, (_, name: string) =>
+    encodeURIComponent(canonicalValue(values.get(name))),
+  )
+  return `/${config.route.service}${path}`
+}
+
+/** UUIDs name the same record in either case. */
+function canonicalValue(value: unknown): string {
+  const text = typeof value === 'string' ? value : ''
+  return /^[0-9a-f-]{36}$/i.test(text) ? text.toLowerCase() : text
 }
 
 function withoutQuotes(text: string): string {

@@ -37,11 +37,16 @@ export async function readBody(
     requirePlainEncoding(request.headers['content-encoding'])
     if (announced > mostBytes) throw problem('body-too-large')
   })
-  for await (const chunk of chunksOf(payload)) {
-    received += chunk.length
-    if (received > 2 * mostBytes) throw problem('body-too-large')
-    if (received > mostBytes) refusal ??= problem('body-too-large')
-    refusal ??= await refusalOf(() => reader.take(chunk))
+  try {
+    // Leaving the loop must not destroy the connection: the answer still has to be sent.
+    for await (const chunk of payload.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      received += chunk.length
+      if (received > mostBytes) refusal ??= problem('body-too-large')
+      if (received > 2 * mostBytes) break
+      refusal ??= await refusalOf(() => reader.take(chunk))
+    }
+  } catch (error) {
+    throw problem('malformed-body', { cause: error })
   }
   if (refusal !== undefined) throw refusal
 }
@@ -57,14 +62,5 @@ async function refusalOf(work: () => Promise<void> | void): Promise<unknown> {
     return undefined
   } catch (error) {
     return error
-  }
-}
-
-async function* chunksOf(payload: Readable): AsyncGenerator<Buffer> {
-  try {
-    // Leaving the loop must not destroy the connection: the answer still has to be sent.
-    yield* payload.iterator({ destroyOnReturn: false })
-  } catch (error) {
-    throw problem('malformed-body', { cause: error })
   }
 }

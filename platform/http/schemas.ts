@@ -137,11 +137,12 @@ function createAjv(options: { readonly allErrors: boolean; readonly coerceTypes:
   return ajv
 }
 
+/** Compiles at the first use: a process uses a part of its routes, and most validators never refuse anything. */
 function createValidate(validators: { readonly first: Ajv; readonly all: Ajv }, schema: TSchema): Validate {
-  const findFirst = validators.first.compile(schema)
-  /** Compiled on first use: most validators never refuse anything. */
+  let findFirst: ValidateFunction | undefined
   let findAll: ValidateFunction | undefined
   const validate: Validate = (value) => {
+    findFirst ??= validators.first.compile(schema)
     if (findFirst(value)) return true
     if (membersOf(value, mostMembersListed) > mostMembersListed) {
       validate.errors = findFirst.errors ?? []

@@ -49,7 +49,7 @@ export interface Service {
 }
 
 /** Which route a request met, whatever the mount. */
-export interface RouteIdentity {
+interface RouteIdentity {
   readonly service: ServicePrefix
   /** Path below the mount, with parameter names. */
   readonly path: string
@@ -78,6 +78,8 @@ declare module 'fastify' {
     route?: RouteIdentity
     /** Set by the platform: the mount that Location and Link headers use. */
     documentedBase?: string
+    /** Set by the platform: the route's template at its documented mount, equal for all mounts. */
+    documentedPath?: string
   }
 }
 
@@ -136,10 +138,12 @@ function prepareRoute(
   }
   const servedBy = route.config?.servedBy
   if (isRead && servedBy !== undefined) route.handler = certainOfAbsence(route.handler, servedBy)
+  const documentedBase = pathOf(service.prefix, service.documentedAt)
   route.config = {
     ...route.config,
     route: { service: service.prefix, path: route.routePath },
-    documentedBase: pathOf(service.prefix, service.documentedAt),
+    documentedBase,
+    documentedPath: route.prefix === '' ? route.url : `${documentedBase}${route.routePath}`,
   }
 }
 
@@ -159,20 +163,4 @@ function securityOf(access: Access): Record<string, string[]>[] {
   }
   const byScope = access.orScope === undefined ? [] : [{ token: [access.orScope] }]
   return [...byScope, { token: [], actorContext: [] }, { adminSecret: [] }]
-}
-
-/** The service and path with the request's values: the same for all mounts, so that an Idempotency-Key counts once. */
-export function canonicalRouteOf(identity: RouteIdentity | undefined, params: unknown): string {
-  if (identity === undefined) return ''
-  const values = new Map<string, unknown>(Object.entries(params ?? {}))
-  const path = identity.path.replace(/:([A-Za-z0-9_]+)/g, (_, name: string) =>
-    encodeURIComponent(canonicalValue(values.get(name))),
-  )
-  return `/${identity.service}${path}`
-}
-
-/** UUIDs name the same record in either case. */
-function canonicalValue(value: unknown): string {
-  const text = typeof value === 'string' ? value : ''
-  return /^[0-9a-f-]{36}$/i.test(text) ? text.toLowerCase() : text
 }

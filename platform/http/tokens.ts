@@ -37,6 +37,8 @@ export interface TokenClaims {
 }
 
 export interface VerifiedToken extends TokenClaims {
+  /** The scopes, and those that they include. */
+  readonly grantedScopes: ReadonlySet<string>
   readonly tokenId: string
   /** Seconds since 1970. */
   readonly issuedAt: number
@@ -215,11 +217,13 @@ function readClaims(payload: JWTPayload): VerifiedToken {
   const isComplete = typeof clientId === 'string' && typeof scope === 'string' && typeof jti === 'string'
   const isOurs = sub === clientId && typeof aud === 'string'
   if (!isComplete || !isOurs || iat === undefined || exp === undefined) throw new TokenRejectedError('invalid')
+  const scopes = scope.split(' ').filter((one) => one !== '')
   return {
     clientId,
     orgId: textOrNull(payload['org_id']),
     productId: textOrNull(payload['product_id']),
-    scopes: scope.split(' ').filter((one) => one !== ''),
+    scopes,
+    grantedScopes: new Set(scopes.flatMap(withIncluded)),
     trustedActorContext: payload['trusted_actor_context'] === true,
     secretId: textOrNull(payload['secret_id']),
     // A token from before this claim is older than any event that ends tokens.
@@ -228,6 +232,12 @@ function readClaims(payload: JWTPayload): VerifiedToken {
     issuedAt: iat,
     expiresAt: exp,
   }
+}
+
+function withIncluded(scope: string): string[] {
+  const service = scope.slice(0, scope.lastIndexOf(':'))
+  if (scope.endsWith(':*')) return [scope, `${service}:read`, `${service}:write`]
+  return scope.endsWith(':write') ? [scope, `${service}:read`] : [scope]
 }
 
 /**

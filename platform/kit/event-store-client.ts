@@ -34,11 +34,10 @@ export function openStreamsCall<Call extends Readable | Duplex>(
   begin: (service: StreamsClient, metadata: Metadata, options: CallOptions) => Call,
   calls?: WeakMap<object, Call | Promise<Call>>,
 ): Promise<Call> {
-  const [metadata, options] = client['callArguments'](given, { deadline: Infinity })
   const open = client['GRPCStreamCreator']<StreamsClient, Call>(
     StreamsClient,
     name,
-    (service) => begin(service, metadata, options),
+    (service) => begin(service, ...client['callArguments'](given, { deadline: Infinity })),
     calls,
   )
   return open()

@@ -1,16 +1,18 @@
+import type { KeyObject } from 'node:crypto'
+
+/** The data key of a subject (32 bytes), or `'destroyed'` after its erasure. */
+export type SubjectKey = KeyObject | 'destroyed'
+
 /** The codec's view of the vault; `platform/vault/` implements it. The event store never contains keys. */
 export interface KeyVault {
-  /**
-   * The subject's data key (32 bytes). A missing key is created and durable before this resolves. `'destroyed'` if the
-   * subject was erased.
-   */
-  subjectKeyForWriting(orgId: string, subjectId: string): Promise<Uint8Array | 'destroyed'>
-  /** The subject's data key, `'destroyed'` if erased. Rejects with `MissingKeyError` if a required key is missing. */
-  subjectKeyForReading(orgId: string, subjectId: string): Promise<Uint8Array | 'destroyed'>
+  /** The subject's data key. A missing key is created and durable before this resolves. */
+  subjectKeyForWriting(orgId: string, subjectId: string): Promise<SubjectKey>
+  /** The subject's data key. Rejects with `MissingKeyError` if a required key is missing. */
+  subjectKeyForReading(orgId: string, subjectId: string): Promise<SubjectKey>
   /** The result of `subjectKeyForReading` if it is known without the database. Keeps decoding synchronous. */
-  cachedSubjectKey?(orgId: string, subjectId: string): Uint8Array | 'destroyed' | undefined
+  cachedSubjectKey?(orgId: string, subjectId: string): SubjectKey | undefined
   /** Key of the HMAC that signs each event's metadata (32 bytes). */
-  eventSigningKey(): Promise<Uint8Array>
+  eventSigningKey(): Promise<KeyObject>
 }
 
 /** A required key is not in the vault. This never counts as an erasure: only a destroyed key does. */

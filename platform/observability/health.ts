@@ -1,6 +1,7 @@
 import type { Profile } from '../configuration/profile-rules.ts'
 
-type CheckStatus = 'ok' | 'warning' | 'failing'
+export const checkStates = ['ok', 'warning', 'failing'] as const
+type CheckStatus = (typeof checkStates)[number]
 
 interface CheckResult {
   readonly status: CheckStatus

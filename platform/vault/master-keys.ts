@@ -1,11 +1,11 @@
-import { randomBytes } from 'node:crypto'
+import { createSecretKey, randomBytes, type KeyObject } from 'node:crypto'
 import { chmod, link, open, readFile, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 interface MasterKey {
   readonly id: string
   /** 32 bytes. */
-  readonly key: Uint8Array
+  readonly key: KeyObject
 }
 
 /** The keys that wrap everything in the vault. The first one wraps. The others only unwrap older secrets. */
@@ -45,7 +45,7 @@ function parseMasterKey(entry: string, index: number): MasterKey {
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(encoded)) throw new MasterKeyError(`${place} (${id}) is not base64`)
   const key = Buffer.from(encoded, 'base64')
   if (key.length !== 32) throw new MasterKeyError(`${place} (${id}) has ${key.length} bytes instead of 32`)
-  return { id, key: new Uint8Array(key) }
+  return { id, key: createSecretKey(key) }
 }
 
 /**

@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, randomBytes, type KeyObject } from 'node:crypto'
 import type { JWK } from 'jose'
 import { LRUCache } from 'lru-cache'
-import { MissingKeyError, type KeyVault, type SigningPurpose } from '../kit/key-vault.ts'
+import { MissingKeyError, type KeyVault, type SigningPurpose, type SubjectKey } from '../kit/key-vault.ts'
 import { createPool, type Pool } from '../database/database.ts'
 import type { MasterKeyRing } from './master-keys.ts'
 import {
@@ -70,7 +70,7 @@ export class Vault implements KeyVault {
   readonly #pepper: KeyObject
   readonly #end: () => Promise<void>
   readonly #now: () => Date
-  readonly #subjects = new LRUCache<string, StoredSecret>({ max: cachedSubjects, ttl: cacheMs })
+  readonly #subjects = new LRUCache<string, SubjectKey>({ max: cachedSubjects, ttl: cacheMs })
   // Secrets that another process destroyed are not used again, so only the autopurge removes them.
   readonly #secrets = new LRUCache<string, Uint8Array>({ max: cachedSubjects, ttl: cacheMs, ttlAutopurge: true })
   readonly #signing = new LRUCache<SigningPurpose, readonly KeptSigningKey[]>({ max: 10, ttl: cacheMs })
@@ -87,14 +87,14 @@ export class Vault implements KeyVault {
     this.#now = now
   }
 
-  async subjectKeyForWriting(orgId: string, subjectId: string): Promise<StoredSecret> {
+  async subjectKeyForWriting(orgId: string, subjectId: string): Promise<SubjectKey> {
     const id = subjectOf(orgId, subjectId)
     const cached = this.#subjects.get(id)
     if (cached !== undefined) return cached
     return this.#keep(id, await this.#rows.getOrCreate('subject', id, () => randomBytes(32)))
   }
 
-  async subjectKeyForReading(orgId: string, subjectId: string): Promise<StoredSecret> {
+  async subjectKeyForReading(orgId: string, subjectId: string): Promise<SubjectKey> {
     const id = subjectOf(orgId, subjectId)
     const cached = this.#subjects.get(id)
     if (cached !== undefined) return cached
@@ -103,7 +103,7 @@ export class Vault implements KeyVault {
     return this.#keep(id, stored)
   }
 
-  cachedSubjectKey(orgId: string, subjectId: string): StoredSecret | undefined {
+  cachedSubjectKey(orgId: string, subjectId: string): SubjectKey | undefined {
     return this.#subjects.get(subjectOf(orgId, subjectId))
   }
 
@@ -122,8 +122,8 @@ export class Vault implements KeyVault {
     this.#subjects.set(subjectOf(orgId, subjectId), 'destroyed')
   }
 
-  async eventSigningKey(): Promise<Uint8Array> {
-    return this.secret('event-signature', theOne)
+  async eventSigningKey(): Promise<KeyObject> {
+    return createSecretKey(await this.secret('event-signature', theOne))
   }
 
   /** The secret of that name, created if missing. */
@@ -217,10 +217,11 @@ export class Vault implements KeyVault {
   }
 
   /** A key that was read before its erasure must not return after it. */
-  #keep(id: string, stored: StoredSecret): StoredSecret {
+  #keep(id: string, stored: StoredSecret): SubjectKey {
     if (this.#subjects.get(id) === 'destroyed') return 'destroyed'
-    this.#subjects.set(id, stored)
-    return stored
+    const key = stored === 'destroyed' ? stored : createSecretKey(stored)
+    this.#subjects.set(id, key)
+    return key
   }
 }
 

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { createSecretKey, randomBytes } from 'node:crypto'
 import { sealBytes } from '../../platform/kit/sealed-bytes.ts'
 import type { StoredObject } from '../../streams/types.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
@@ -21,7 +21,7 @@ export async function storeRawResponse(
 ): Promise<StoredObject> {
   const objectKey = `raw-responses/${orgId}/${aiReviewId}/${randomBytes(12).toString('hex')}`
   const subjectKey = await vault.subjectKeyForWriting(orgId, patientId)
-  const key = subjectKey === 'destroyed' ? randomBytes(32) : subjectKey
+  const key = subjectKey === 'destroyed' ? createSecretKey(randomBytes(32)) : subjectKey
   const {
     key: stored,
     sha256,

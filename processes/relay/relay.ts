@@ -31,12 +31,12 @@ export interface RelayOptions<Deps> {
   readonly standbyMs?: number
 }
 
+/** `blocked`: an event cannot be translated, read or published. It is tried again, and holds back the events after it. */
+export const relayStates = ['standby', 'running', 'blocked', 'closed'] as const
+
 export interface RelayStatus {
   readonly channel: string
-  /**
-   * `blocked`: an event cannot be translated, read or published. It is tried again, and holds back the events after it.
-   */
-  readonly state: 'standby' | 'running' | 'blocked' | 'closed'
+  readonly state: (typeof relayStates)[number]
   /** The channel contains everything of the sources up to here. */
   readonly position: Position | undefined
   /** Public events appended by this instance. */

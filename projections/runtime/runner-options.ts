@@ -28,7 +28,8 @@ export interface ProjectionRunnerOptions {
  * `standby`: another instance runs it, this one is about to, or a newer version serves. `catching-up` includes filling
  * a copy of this version while an older one serves.
  */
-export type ProjectorState = 'standby' | 'catching-up' | 'live' | 'failed' | 'stopped'
+export const projectorStates = ['standby', 'catching-up', 'live', 'failed', 'stopped'] as const
+export type ProjectorState = (typeof projectorStates)[number]
 
 export interface ProjectorStatus {
   readonly name: string

@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import { categoryOf, type Catalogue, type CatalogueEntry } from './catalogue.ts'
 import { decodeWith, type StoredEvent } from './decoding.ts'
 import { InvalidEventError } from './errors.ts'
@@ -73,7 +74,7 @@ interface MarkPlace {
 }
 
 /** `signingKey` is the vault's `eventSigningKey()`. */
-export function createCodec(catalogue: Catalogue, vault: KeyVault, signingKey: Uint8Array): Codec {
+export function createCodec(catalogue: Catalogue, vault: KeyVault, signingKey: KeyObject): Codec {
   const signer = createSigner(signingKey)
   return {
     async encode(events, context, place) {

@@ -1,13 +1,11 @@
 import type { Catalogue, CatalogueEntry } from './catalogue.ts'
 import { UndecodableEventError, UnknownEventTypeError, type EventHead } from './errors.ts'
-import { MissingKeyError, type KeyVault } from '../../platform/kit/key-vault.ts'
+import { MissingKeyError, type KeyVault, type SubjectKey } from '../../platform/kit/key-vault.ts'
 import { isJsonObject, type EventMetadata, type JsonObject, type RecordedEvent } from './events.ts'
 import { keyOrganisationOf } from './schema.ts'
 import { isSealed, memberPlace, openMember } from './phi-encryption.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 import type { Signer } from './signature.ts'
-
-type SubjectKey = Uint8Array | 'destroyed'
 
 /** A stored event with its content in bytes and parsed. */
 export interface StoredEvent {

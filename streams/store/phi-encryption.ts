@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import { readJsonText } from '../../platform/kit/json-reading.ts'
 import { openBytes, sealBytes } from '../../platform/kit/sealed-bytes.ts'
 
@@ -12,13 +13,13 @@ export function memberPlace(stream: string, type: string, member: string): strin
 }
 
 /** Encrypts one JSON value. */
-export function sealMember(key: Uint8Array, place: string, value: unknown): SealedMember {
+export function sealMember(key: KeyObject, place: string, value: unknown): SealedMember {
   const sealed = sealBytes(key, place, Buffer.from(JSON.stringify(value), 'utf8'))
   return { $phi: sealed.toString('base64url') }
 }
 
 /** Reverses `sealMember`. Throws if the key differs, or if the ciphertext was changed or moved. */
-export function openMember(key: Uint8Array, place: string, sealed: SealedMember): unknown {
+export function openMember(key: KeyObject, place: string, sealed: SealedMember): unknown {
   return readJsonText(openBytes(key, place, Buffer.from(sealed.$phi, 'base64url')).toString('utf8'))
 }
 

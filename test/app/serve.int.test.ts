@@ -298,6 +298,10 @@ test('a processor without its services logs that steps wait, is not ready, and s
     status: 'failing',
     detail: 'the services that steps call do not answer yet',
   })
+  const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+  expect(metrics).toContain('health_check_status{check="steps",state="failing"} 1')
+  expect(metrics).toContain('projector_state{projector="assessments_todo",')
+  expect(metrics).not.toContain('projector="patients"')
   processor.kill()
   expect([await processor.exited, processor.told.stderr]).toEqual([0, ''])
 })

@@ -71,6 +71,14 @@ it('steps begin only after the services that they call answer', async () => {
   expect(await Promise.all(answers.map(async ([name, answer]) => [name, await answer]))).toEqual([['workers', true]])
 })
 
+it('its metrics contain its read models, to-do lists and channels', async () => {
+  const metrics = await (await fetch(`${platform.credentials.base_url}/metrics`)).text()
+  for (const name of ['patients', 'assessments_todo'])
+    expect(metrics).toMatch(new RegExp(`^projector_position\\{projector="${name}"\\} [1-9]\\d*$`, 'm'))
+  expect(metrics).toContain('projector_state{projector="patients",state="live"} 1')
+  expect(metrics).toContain('relay_state{channel="consent.events",state="blocked"} 0')
+})
+
 it('states in memory are dropped when another process has erased a user', async () => {
   const { store, vault, credentials } = platform
   await using other = await openTestStore({ url: credentials.eventstore_url ?? '', catalogue, vault })

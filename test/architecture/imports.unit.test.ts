@@ -141,6 +141,7 @@ describe('a planted violation', () => {
       '@eventstore/db-client/generated/shared_pb.js',
       'importers of @eventstore/db-client/generated/: @eventstore/db-client/generated/shared_pb.js',
     ],
+    ['processes/runtime/process-worker.ts', 'prom-client', 'importers of prom-client: prom-client'],
     [
       'platform/configuration/event-store-address.ts',
       '@eventstore/db-client/dist/Client/parseConnectionString.js',

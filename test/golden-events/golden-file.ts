@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, createSecretKey, type KeyObject } from 'node:crypto'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { catalogue } from '../../streams/catalogue.ts'
 import { categoryOf } from '../../streams/store/catalogue.ts'
@@ -22,8 +22,8 @@ export interface GoldenFile {
 const folder = new URL('./', import.meta.url)
 const orgId = '00000000-0000-4000-8000-0000000000a1'
 
-function fixedKey(name: string): Uint8Array {
-  return new Uint8Array(createHash('sha256').update(`golden events: ${name}`).digest())
+function fixedKey(name: string): KeyObject {
+  return createSecretKey(createHash('sha256').update(`golden events: ${name}`).digest())
 }
 
 /** Keys derived from their names, so a golden file opens for ever. Never used outside these tests. */

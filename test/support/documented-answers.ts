@@ -168,7 +168,7 @@ function faultsOfHeaders({ headers }: NotedAnswer, response: unknown): readonly 
 function documentedFormsOf(path: string): readonly string[] {
   const prefix = new RegExp(`^/v1/(${services.join('|')})(/v1)?/`)
   const bare = path.replace(prefix, '/v1/')
-  if (/^\/v1\/health(\/|$)/.test(bare)) return [bare.slice('/v1'.length)]
+  if (/^\/v1\/(health|metrics)(\/|$)/.test(bare)) return [bare.slice('/v1'.length)]
   const own = prefix.exec(path)?.[1]
   const owners = own === undefined ? services.filter((service) => !withoutBareMount.includes(service)) : [own]
   return [path, bare, ...owners.map((service) => bare.replace(/^\/v1\//, `/v1/${service}/`))]

@@ -133,9 +133,11 @@ test('4.5 row 6: POST /v1/ai-reviews/{id}/cancel answers a repeat like the first
   expect(await api.published(id)).toEqual(['ai_review.cancelled'])
 })
 
-test('4.5 row 7: GET /health is public', async () => {
+test('4.5 row 7: GET /health and /metrics are public', async () => {
   const { app } = await api.startRoutes(api.world.store)
-  for (const url of ['/health', '/v1/ai-review/health']) expect((await app.inject({ url })).statusCode).toBe(200)
+  for (const base of ['', '/v1/ai-review', '/v1/ai-review/v1'])
+    for (const path of ['/health', '/metrics'])
+      expect([base, path, (await app.inject({ url: `${base}${path}` })).statusCode]).toEqual([base, path, 200])
 })
 
 test.each([

@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { createSecretKey, randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   unsubscribeHeaders,
@@ -163,7 +163,7 @@ describe('POST /v1/notifications/unsubscribe', () => {
       issuedAtMs: 1,
     }
     const bytes = Buffer.from(JSON.stringify(claims))
-    const sealed = (by: Uint8Array, place: string) => sealBytes(by, place, bytes).toString('base64url')
+    const sealed = (by: Uint8Array, place: string) => sealBytes(createSecretKey(by), place, bytes).toString('base64url')
     const token = (await linkOf()).split('=').at(-1) ?? ''
     const list = { list: 'unsubscribe link', orgId: s.clinic.orgId, sort: '', filters: {} }
     const bearer = s.clinicAdmin['authorization']?.split(' ').at(-1) ?? ''

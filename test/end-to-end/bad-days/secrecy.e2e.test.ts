@@ -289,9 +289,12 @@ test('raw responses of the provider are kept encrypted', async () => {
   for (const text of texts) expect(text).not.toMatch(/analysisResult|SUCCESSFUL_PROCESSING|lesion|caseId/)
 })
 
-test('no health answer, log line, crash output or file of the data folder contains it, except the image itself', async () => {
+test('no health answer, metric, log line, crash output or file of the data folder contains it, except the image itself', async () => {
   const health = await (await fetch(`${platform.baseUrl}/health`)).text()
   expect(whatLeaks(health)).toEqual([])
+  const metrics = await (await fetch(`${platform.baseUrl}/metrics`)).text()
+  expect(metrics).toContain('http_requests_total{')
+  expect(whatLeaks(metrics)).toEqual([])
   process.kill(platform.process.pid, 'SIGUSR2')
   expect(await platform.process.exited).toBe(1)
   const output = platform.process.output()

@@ -344,6 +344,7 @@ test('the document is OpenAPI 3.1, each operation once, every schema under its o
     'GET /health',
     'GET /health/live',
     'GET /health/ready',
+    'GET /metrics',
   ])
     expect(paths).toContain(expected)
 })
@@ -404,7 +405,7 @@ test('every problem that the document names is explained under its code', async 
   expect(refusalOf(await watched.send('/problems/nothing'))).toEqual([404, 'not-found'])
 })
 
-test('the host and every service show their health without a token', async () => {
+test('the host and every service show their health and metrics without a token', async () => {
   for (const base of [
     '',
     ...['auth', 'clinical-api', 'consent', 'ai-review', 'human-review', 'notifications'].flatMap((service) => [
@@ -416,6 +417,10 @@ test('the host and every service show their health without a token', async () =>
       const { status, body } = await watched.send(`${base}/health${kind}`)
       expect([base, kind, status, at(body, 'status')]).toEqual([base, kind, 200, 'ok'])
     }
+    const { status, headers, body } = await watched.send(`${base}/metrics`)
+    const contentType = 'text/plain; version=0.0.4; charset=utf-8'
+    expect([base, status, headers.get('content-type')]).toEqual([base, 200, contentType])
+    expect(body).toMatch(/^health_check_status\{check="database",state="ok"\} 1$/m)
   }
 })
 

@@ -25,6 +25,7 @@ import { createApplication } from '../../../platform/http/application.ts'
 import type { Service } from '../../../platform/http/service.ts'
 import { createTokenIssuer, type TokenClaims, type TokenIssuer } from '../../../platform/http/tokens.ts'
 import { createLogger } from '../../../platform/observability/logging.ts'
+import { createMetrics } from '../../../platform/observability/metrics.ts'
 import { connectObjectStore } from '../../../platform/storage/object-store.ts'
 import { bodySites } from '../../../contracts/clinical/body-sites.ts'
 import { openDecisionWorld, type DecisionWorld } from '../../commands/handling/decision-world.ts'
@@ -104,6 +105,7 @@ async function assemble(profile: Profile): Promise<Profiled> {
     configuration,
     services,
     health,
+    metrics: createMetrics({ health }),
     logger: createLogger({ level: 'silent' }),
     verifyToken: (token) => tokens.verify(token),
     actors: createActorReader({

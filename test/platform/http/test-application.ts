@@ -16,6 +16,7 @@ import type { Service } from '../../../platform/http/service.ts'
 import type { IsCurrent } from '../../../platform/http/missing-records.ts'
 import { createTokenIssuer, type TokenClaims, type TokenIssuer, type TokenKeys } from '../../../platform/http/tokens.ts'
 import { createLogger } from '../../../platform/observability/logging.ts'
+import { createMetrics, type Metrics } from '../../../platform/observability/metrics.ts'
 import { translateStageError } from '../../../app/stage-errors.ts'
 
 export const orgA = '018f0000-0000-7000-8000-00000000000a'
@@ -114,7 +115,7 @@ export const thingService: Service = {
         return answerWrite(reply, {
           status: 200,
           position: undefined,
-          body: { id: request.params.id, name: request.canonicalRoute },
+          body: { id: request.params.id, name: idempotencyOf(request)?.scopeId ?? 'no key' },
           readBy: [{ name: 'things', version: 1 }],
           revision: 3n,
           isReplayed: true,
@@ -211,6 +212,7 @@ export interface TestApplication {
   readonly app: FastifyInstance
   readonly issuer: TokenIssuer
   readonly health: Health
+  readonly metrics: Metrics
   readonly waits: { readonly position: unknown; readonly projectors: readonly string[]; readonly timeoutMs: number }[]
   readonly log: () => string
   token(claims?: Partial<TokenClaims>): Promise<{ authorization: string }>
@@ -241,11 +243,13 @@ export async function startApplication(
   const logger = createLogger({ level: 'debug', destination })
   const issuer = options.issuer ?? newTokenIssuer()
   const health = createHealth({ profile: configuration.profile })
+  const metrics = createMetrics({ health, ...(options.clockMs === undefined ? {} : { now: options.clockMs }) })
   const waits: TestApplication['waits'] = []
   const app = await createApplication({
     configuration,
     logger,
     health,
+    metrics,
     services: options.services ?? [thingService],
     verifyToken: (token) => issuer.verify(token),
     actors:
@@ -273,6 +277,7 @@ export async function startApplication(
     app,
     issuer,
     health,
+    metrics,
     waits,
     log: () => lines.join(''),
     token: async (claims = {}) => ({

@@ -1,8 +1,8 @@
-import { randomBytes } from 'node:crypto'
+import { createSecretKey, randomBytes } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { openBytes, sealBytes } from '../../../platform/kit/sealed-bytes.ts'
 
-const key = randomBytes(32)
+const key = createSecretKey(randomBytes(32))
 const place = 'raw-responses/org/review/1'
 const text = Buffer.from('what the provider said', 'utf8')
 
@@ -10,7 +10,7 @@ it('opens with the same key at the same place only', () => {
   const sealed = sealBytes(key, place, text)
   expect(openBytes(key, place, sealed)).toEqual(text)
   expect(sealed.includes(text)).toBe(false)
-  expect(() => openBytes(randomBytes(32), place, sealed)).toThrow()
+  expect(() => openBytes(createSecretKey(randomBytes(32)), place, sealed)).toThrow()
   expect(() => openBytes(key, `${place}0`, sealed)).toThrow()
 })
 

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { createSecretKey, randomUUID } from 'node:crypto'
 import { Type } from 'typebox'
 import type { Pool } from '../../../platform/database/database.ts'
 import { defineProjector, defineTable, insertSelect } from '../../../projections/runtime/projector.ts'
@@ -131,7 +131,7 @@ export const ticketCounts = defineProjector<TicketEvent>()({
 const noSubjects: KeyVault = {
   subjectKeyForWriting: () => Promise.reject(new Error('no event of these tests contains PHI')),
   subjectKeyForReading: () => Promise.reject(new Error('no event of these tests contains PHI')),
-  eventSigningKey: () => Promise.resolve(new Uint8Array(32).fill(7)),
+  eventSigningKey: () => Promise.resolve(createSecretKey(new Uint8Array(32).fill(7))),
 }
 
 /** `newer` lists event types of a later version of the program. */

@@ -1,3 +1,5 @@
+import { createSecretKey } from 'node:crypto'
+import type { SubjectKey } from '../../../platform/kit/key-vault.ts'
 import { Type } from 'typebox'
 import { describe, expect, test } from 'vitest'
 import { noOrganisation } from '../../../platform/kit/tenants.ts'
@@ -221,7 +223,7 @@ describe('decoding', () => {
   })
 
   test('the signature separates data from metadata, and the names of the place from each other', async () => {
-    const signer = createSigner(new Uint8Array(32))
+    const signer = createSigner(createSecretKey(new Uint8Array(32)))
     const place = { stream: 'a', revision: 1n, id: 'b', type: 'c' }
     const signatureOf = (text: string): string => text.slice(-45)
     const inputs = [
@@ -272,7 +274,7 @@ describe('decoding', () => {
 
   test('events without PHI decode synchronously, and so do events with a cached key', async () => {
     class AtHand extends MemoryKeys {
-      key: Uint8Array | 'destroyed' | undefined
+      key: SubjectKey | undefined
       cachedSubjectKey() {
         return this.key
       }

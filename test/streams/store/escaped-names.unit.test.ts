@@ -1,3 +1,4 @@
+import { createSecretKey } from 'node:crypto'
 import { Type } from 'typebox'
 import { describe, expect, test } from 'vitest'
 import { createCatalogue } from '../../../streams/store/catalogue.ts'
@@ -41,7 +42,7 @@ describe('names with an escape', () => {
   })
 
   test('stay unchanged in sealed members', () => {
-    const key = new Uint8Array(32).fill(7)
+    const key = createSecretKey(new Uint8Array(32).fill(7))
     const place = memberPlace('visit-org-1', 'VisitOpened', 'name')
     expect(reading((value) => openMember(key, place, sealMember(key, place, value)))).toEqual(untouched)
   })

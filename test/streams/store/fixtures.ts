@@ -1,7 +1,7 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { createSecretKey, randomBytes, randomUUID, type KeyObject } from 'node:crypto'
 import { Type } from 'typebox'
 import { createCatalogue } from '../../../streams/store/catalogue.ts'
-import { MissingKeyError, type KeyVault } from '../../../platform/kit/key-vault.ts'
+import { MissingKeyError, type KeyVault, type SubjectKey } from '../../../platform/kit/key-vault.ts'
 import { openEventStore, type EventStore, type EventStoreOptions } from '../../../streams/store/event-store.ts'
 import type { Fold } from '../../../streams/store/events.ts'
 import type { CommandContext } from '../../../platform/kit/tenants.ts'
@@ -70,25 +70,25 @@ export function newContext(): CommandContext {
 
 /** Keys in memory, with the vault's rules. `destroy` erases a subject; `lose` drops a key that should exist. */
 export class MemoryKeys implements KeyVault {
-  readonly #keys = new Map<string, Uint8Array | 'destroyed'>()
-  readonly #signing = new Uint8Array(randomBytes(32))
+  readonly #keys = new Map<string, SubjectKey>()
+  readonly #signing = createSecretKey(randomBytes(32))
   reads = 0
 
-  async subjectKeyForWriting(orgId: string, subjectId: string): Promise<Uint8Array | 'destroyed'> {
+  async subjectKeyForWriting(orgId: string, subjectId: string): Promise<SubjectKey> {
     const id = `${orgId}/${subjectId}`
-    const key = this.#keys.get(id) ?? new Uint8Array(randomBytes(32))
+    const key = this.#keys.get(id) ?? createSecretKey(randomBytes(32))
     this.#keys.set(id, key)
     return key
   }
 
-  async subjectKeyForReading(orgId: string, subjectId: string): Promise<Uint8Array | 'destroyed'> {
+  async subjectKeyForReading(orgId: string, subjectId: string): Promise<SubjectKey> {
     this.reads += 1
     const key = this.#keys.get(`${orgId}/${subjectId}`)
     if (key === undefined) throw new MissingKeyError('subject', subjectId)
     return key
   }
 
-  async eventSigningKey(): Promise<Uint8Array> {
+  async eventSigningKey(): Promise<KeyObject> {
     return this.#signing
   }
 

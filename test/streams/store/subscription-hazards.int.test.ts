@@ -1,3 +1,5 @@
+import type { KeyObject } from 'node:crypto'
+import type { SubjectKey } from '../../../platform/kit/key-vault.ts'
 import { describe, expect, test } from 'vitest'
 import { EventStoreRefusedError, UndecodableEventError } from '../../../streams/store/errors.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'
@@ -391,11 +393,11 @@ class AwayOnce extends MemoryKeys {
     this.#real = real
   }
 
-  override eventSigningKey(): Promise<Uint8Array> {
+  override eventSigningKey(): Promise<KeyObject> {
     return this.#real.eventSigningKey()
   }
 
-  override async subjectKeyForReading(): Promise<Uint8Array | 'destroyed'> {
+  override async subjectKeyForReading(): Promise<SubjectKey> {
     this.#asked += 1
     if (this.#asked === 1) throw new Error('connection refused')
     return 'destroyed'
