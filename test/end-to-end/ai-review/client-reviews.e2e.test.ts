@@ -22,6 +22,8 @@ let api: ApiClient
 let host: ImageHost
 let patientId: string
 const channel = 'clinic.events'
+/** Reviews of the organisation at the same time. */
+const places = 3
 /** Trusted for one organisation, which is not that of the test. */
 const foreignChannel = 'lab.events'
 
@@ -29,8 +31,8 @@ beforeAll(async () => {
   running = await startInProcessPlatform({
     FOREIGN_CHANNELS: `${channel},${foreignChannel}:${randomUUID()}`,
     PROVIDER_RESULT_MAX_ATTEMPTS: '1000',
-    // No test reaches them, but every review is counted and takes a place.
-    AI_REVIEW_MAX_CONCURRENT_PER_ORG: '100',
+    // Every review is counted and takes a place. No test reaches the budget.
+    AI_REVIEW_MAX_CONCURRENT_PER_ORG: String(places),
     AI_REVIEW_DAILY_BUDGET_PER_ORG: '1000',
   })
   watched = watchPlatform(running.platform.credentials.base_url)
@@ -351,6 +353,33 @@ test('a review within the limits gives its place back, and /health shows that no
   expect(ofReview).toEqual(['AiReviewPlaceTaken', 'AiReviewPlaceReleased'])
   const { body } = await api.call('/health')
   expect(at(body, 'checks')).toContainEqual({ name: 'ai_review_guards', status: 'ok' })
+})
+
+test('E7: beyond the number of places a review stays pending, and /health warns until it gets a place', async () => {
+  const guards = () =>
+    waitFor('the check of the limits', async () => {
+      const checks = at((await api.call('/health')).body, 'checks') as readonly unknown[]
+      return checks.find((one) => at(one, 'name') === 'ai_review_guards')
+    })
+  await running.provider.result({ sha256: '*', not_ready_polls: 1_000 })
+  const reviews: string[] = []
+  for (let place = 0; place < places; place += 1) {
+    reviews.push(await created(await newCase()))
+    await reviewOnce(reviews.at(-1) ?? '', 'awaiting_result')
+  }
+  const last = await created(await newCase())
+  const warning = await waitFor('the warning', async () => {
+    const check = await guards()
+    return at(check, 'status') === 'warning' ? check : undefined
+  })
+  const detail = 'of at least one organisation: reviews wait for a place'
+  expect(warning).toEqual({ name: 'ai_review_guards', status: 'warning', detail })
+  expect(at((await api.call(`/v1/ai-reviews/${last}`)).body, 'status')).toBe('pending')
+  await expecting(200, api.call(`/v1/ai-reviews/${reviews[0]}/cancel`, { method: 'POST' }))
+  await reviewOnce(last, 'awaiting_result')
+  await running.provider.reset()
+  for (const id of [...reviews.slice(1), last]) await reviewOnce(id, 'completed')
+  expect(await guards()).toEqual({ name: 'ai_review_guards', status: 'ok' })
 })
 
 test('every answer has its documented form', async () => {
