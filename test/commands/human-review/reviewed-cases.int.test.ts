@@ -22,6 +22,7 @@ import { caseFact } from '../../streams/facts.ts'
 import { taskFact } from '../../streams/human-review-facts.ts'
 import { whenWorkedOff } from '../../support/given-process.ts'
 import { processDependencies, startOutsideServer } from '../../support/process-world.ts'
+import type { WriteAnswer } from '../../read-api/users/users-api.ts'
 import { refusalOf } from '../users/write-callers.ts'
 import { confirmation, openHumanReviewApi, type Headers, type HumanReviewApi } from './human-review-api.ts'
 
@@ -142,7 +143,10 @@ async function completes(found: Partial<Completed> = {}): Promise<Story> {
   return { caseId, aiReviewId, taskId }
 }
 
-const taskOf = (story: Story) => h.call('GET', `/tasks/${story.taskId}`, { ...ada, 'cache-control': 'no-cache' })
+async function taskOf(story: Story): Promise<WriteAnswer> {
+  await h.api.caughtUp()
+  return h.call('GET', `/tasks/${story.taskId}`, ada)
+}
 
 async function givenPolicy(...rules: readonly object[]): Promise<void> {
   const admin = await h.clinician(randomUUID(), { permissions: ['human-review:admin'] })

@@ -165,6 +165,23 @@ describe('F8, F9: a claim', () => {
   })
 })
 
+test('F7: a key that another user has sent is refused, so no opinion is taken for a repeat', async () => {
+  const taskId = await h.givenTask({ opinionsRequired: 2 })
+  // Both users act through one client.
+  const ofBob = { ...ada, 'x-actor-context': bob['x-actor-context'] ?? '' }
+  const key = { 'idempotency-key': randomUUID() }
+  for (const [verb, body] of [
+    ['claim', undefined],
+    ['decide', both],
+  ] as const) {
+    expect((await act(verb, taskId, { ...ada, ...key }, body)).status).toBe(200)
+    if (verb === 'decide') await act('claim', taskId, bob)
+    expect(refusalOf(await act(verb, taskId, { ...ofBob, ...key }, body))).toBe('409 idempotency-key-reused')
+    expect((await act(verb, taskId, { ...ada, ...key }, body)).headers['idempotency-replayed']).toBe('true')
+  }
+  expect((await act('decide', taskId, bob, both)).body).toMatchObject({ status: 'decided' })
+})
+
 describe('F10, F11: a decision', () => {
   test('confirms, corrects and rejects lesions, and is given once', async () => {
     const taskId = await h.givenTask()

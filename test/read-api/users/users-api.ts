@@ -69,6 +69,8 @@ export interface UsersApi {
     target: CommandTarget<State, Event>,
     ...events: readonly Event[]
   ) => Promise<void>
+  /** Waits until the read model contains everything recorded before, also by a step of a process. */
+  caughtUp(): Promise<void>
   startProcess(env?: Environment): Promise<UsersProcess>
   /** The address of a process that listens. */
   listen(process: UsersProcess): Promise<string>
@@ -180,6 +182,11 @@ export async function openUsersApi(
     async tell(target, ...events) {
       const { position } = await execute(world.store, target, () => events, contextOf(world))
       if (position !== undefined) await reads.waitFor(position, toldTo, 15_000)
+    },
+    async caughtUp() {
+      const head: Parameters<typeof reads.requireHead>[0] = (asked) => world.store.head(filter, asked)
+      for (const name of toldTo)
+        if (!(await reads.requireHead(head, name, 15_000))) throw new Error(`${name} does not catch up`)
     },
     startProcess,
     listen: ({ t }) => t.app.listen({ host: '127.0.0.1', port: 0 }),
