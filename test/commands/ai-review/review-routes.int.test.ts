@@ -102,6 +102,71 @@ test('4.5 row 4: GET /v1/ai-reviews/{id}/raw returns the response of the provide
   expect(refusalOf(await api.get(`/${await api.requested()}/raw`))).toBe('404 ai-review-result-missing')
 })
 
+const codesOfLesion = [
+  'suspectedDiagnosisIcd10Code',
+  'suspectedDiagnosisIcd10Term',
+  'suspectedDiagnosisSnomedCode',
+  'suspectedDiagnosisSnomedTerm',
+  'referralFlag',
+  'referralRecommendation',
+  'referralRecommendationGuidance',
+  'interpretationGuidance',
+]
+const listOf = (list: unknown) => list as readonly unknown[]
+const picked = (from: unknown, names: readonly string[]) => names.map((name) => at(from, name) ?? null)
+
+test('2.6: a review has the members of the specification, with the values of the response of the provider', async () => {
+  const id = await completed()
+  const [{ body: review }, { body: raw }] = [await api.get(`/${id}`), await api.get(`/${id}/raw`)]
+  const ofResult = ['analysisResult', 'analysisStatus', 'lesionCount', 'processingType', 'sensitivitySet']
+  expect(picked(at(review, 'result'), ofResult)).toEqual(picked(raw, ofResult))
+  const reportDate = new Date(Number(at(raw, 'reportDate'))).toISOString()
+  expect(at(review, 'result')).toMatchObject({ aiReviewId: id, reportDate, createdAt: expect.any(String) })
+  expect(at(review, 'providerVersion')).toBe(at(raw, 'assessedByProviderVersion'))
+
+  const ofLesion = ['lesionNumber', 'coordinates', 'classification', 'category', 'priority', ...codesOfLesion]
+  const [lesions, given] = [listOf(at(review, 'lesions')), listOf(at(raw, 'lesions'))]
+  expect(given.length).toBeGreaterThan(0)
+  expect(lesions.map((lesion) => picked(lesion, ofLesion))).toEqual(given.map((lesion) => picked(lesion, ofLesion)))
+  expect(lesions.map((lesion) => at(lesion, 'providerLesionId'))).toEqual(given.map((lesion) => at(lesion, 'lesionId')))
+  const images = listOf(at(raw, 'images')).map((image) => ({
+    aiReviewId: id,
+    providerImageId: at(image, 'imageId'),
+    providerImageHash: at(image, 'imageHash'),
+    imageType: at(image, 'imageType'),
+    imageQuality: at(image, 'imageQuality'),
+  }))
+  expect(at(review, 'images')).toEqual(images.map((image) => expect.objectContaining(image)))
+})
+
+test('6: the events of a review have the members of the specification', async () => {
+  const ids = ['aiReviewId', 'caseId', 'productId', 'correlationId']
+  const membersOf = async (id: string) => {
+    const { type, data } = await api.lastPublished(id)
+    return [type, Object.keys(data as object)]
+  }
+  const id = await api.startedBy(1)
+  expect(await membersOf(id)).toEqual(['ai_review.started', expect.arrayContaining([...ids, 'startedAt'])])
+  for (let call = 0; call < 2; call += 1) await api.run('start', id)
+  api.world.pass(5)
+  await api.run('poll', id)
+  const ofResult = ['assessedByProviderVersion', 'reportDate', 'analysisResult', 'imageQuality', 'lesions']
+  expect(await membersOf(id)).toEqual(['ai_review.completed', expect.arrayContaining([...ids, ...ofResult])])
+  const { data } = await api.lastPublished(id)
+  const ofLesion = ['lesionNumber', 'providerLesionId', 'coordinates', 'classification', 'category', 'priority']
+  expect(Object.keys(Object(at(data, 'lesions', 0)))).toEqual(expect.arrayContaining([...ofLesion, ...codesOfLesion]))
+  expect(at(data, 'imageQuality', 0)).toEqual({ imageId: expect.any(String), quality: 'IMAGE_QUALITY_SUITABLE' })
+
+  await api.post(`/${id}/supersede`, { body: { reason: 'again', images: [await api.image()] } })
+  const ofBoth = ['oldAiReviewId', 'newAiReviewId', 'caseId', 'productId', 'supersededAt', 'reason']
+  expect(await membersOf(id)).toEqual(['ai_review.superseded', expect.arrayContaining(ofBoth)])
+  const failed = await api.requested()
+  api.world.services.consent = 'denied'
+  await api.run('start', failed)
+  const ofError = ['errorCode', 'errorClassification', 'errorMessage', 'retriable']
+  expect(await membersOf(failed)).toEqual(['ai_review.failed', expect.arrayContaining([...ids, ...ofError])])
+})
+
 test('4.5 row 5: POST /v1/ai-reviews/{id}/supersede takes a reason and images with fresh addresses', async () => {
   const id = await api.requested()
   const path = `/${id}/supersede`
