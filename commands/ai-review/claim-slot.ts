@@ -39,7 +39,7 @@ export function claimSlot(
  * left the review without its first event. That event must not follow the end of the review.
  */
 export async function completeClaim(
-  deps: Pick<CommandDependencies, 'store'>,
+  deps: Pick<CommandDependencies, 'store' | 'configuration'>,
   { orgId, caseId, productId }: Pick<SlotHolder, 'orgId' | 'caseId' | 'productId'>,
   context: CommandContext,
 ): Promise<void> {

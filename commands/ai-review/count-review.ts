@@ -118,6 +118,29 @@ export async function claimWithinBudget<
   }
 }
 
+/**
+ * Counts a review that holds its slot, in the day of its claim. Without a budget this does nothing.
+ *
+ * @returns false if the budget of that day is used up
+ */
+export async function countClaimed(
+  { store, configuration }: Pick<CommandDependencies, 'store' | 'configuration'>,
+  { orgId, aiReviewId, caseId, productId, claimedAt }: Omit<Claim, 'now'> & { readonly claimedAt: string },
+  context: CommandContext,
+): Promise<boolean> {
+  const { aiReviewDailyBudgetPerOrg: budget } = configuration
+  if (budget === undefined) return true
+  const now = new Date(claimedAt)
+  const count = { aiReviewId, caseId, productId, isClaimed: true, budget, now }
+  try {
+    await execute(store, aiReviewBudgets.of(orgId, budgetDay(now)), (state) => countReview(count, state), context)
+    return true
+  } catch (error) {
+    if (isOverBudget(error)) return false
+    throw error
+  }
+}
+
 /** Whether a review was ever claimed. A review that no longer holds its slot was opened before. */
 export async function wasClaimed(
   store: Pick<EventStore, 'load'>,
@@ -132,7 +155,7 @@ function isClaim(events: readonly AiReviewSlotEvent[]): boolean {
   return events.some(({ type }) => type === 'AiReviewSlotClaimed')
 }
 
-export function isOverBudget(error: unknown): boolean {
+function isOverBudget(error: unknown): boolean {
   return error instanceof Problem && error.code === 'budget-exceeded'
 }
 

@@ -49,6 +49,8 @@ export function createRoute(app: ServiceApp, deps: BudgetDependencies): void {
       const { caseId, productId = caller.productId } = body
       if (productId === null) throw problem('product-required')
       const patientId = await patientOfCase(deps, tenant, caseId)
+      if (patientId === null)
+        throw invalidMember('/caseId', 'is not a case of the organisation', 'unknown-case', 'case-not-found')
       if (body.patientId !== undefined && body.patientId !== patientId)
         throw invalidMember('/patientId', 'is not the patient of the case', 'other-patient')
       const command = {
@@ -112,10 +114,12 @@ export function createRoute(app: ServiceApp, deps: BudgetDependencies): void {
   })
 }
 
-/** An opened case stays open, so cached state is enough. */
-async function patientOfCase({ store }: CommandDependencies, orgId: TenantId, caseId: string): Promise<string> {
+/** Null for an unknown case. An opened case keeps its patient, so cached state is enough. */
+export async function patientOfCase(
+  { store }: Pick<CommandDependencies, 'store'>,
+  orgId: TenantId,
+  caseId: string,
+): Promise<string | null> {
   const state = await loadExisting(store, cases.of(orgId, caseId))
-  if (state.status === 'absent')
-    throw invalidMember('/caseId', 'is not a case of the organisation', 'unknown-case', 'case-not-found')
-  return state.patientId
+  return state.status === 'absent' ? null : state.patientId
 }

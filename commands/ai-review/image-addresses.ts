@@ -1,4 +1,4 @@
-import { checkOutboundUrl, type OutboundRules, type UrlRefusal } from '../../platform/outbound/addresses.ts'
+import { checkOutboundUrl, urlRules, type OutboundRules, type UrlRefusal } from '../../platform/outbound/addresses.ts'
 import { outboundRules } from '../../platform/outbound/own-servers.ts'
 import type { MemberError } from '../../platform/http/problems.ts'
 import type { GivenAddress, ReviewImage } from '../../streams/ai-review/review-image.ts'
@@ -30,7 +30,7 @@ export function imageErrors(images: readonly RequestedImage[], rules: AddressRul
     if (seen.has(imageId)) refuse('imageId', 'occurs twice', 'duplicate')
     seen.add(imageId)
     const refused = addressRefusal(image.presignedUrl, rules)
-    if (refused !== null) refuse('presignedUrl', `is not allowed: ${refused.replaceAll('_', ' ')}`, refused)
+    if (refused !== null) refuse('presignedUrl', urlRules[refused], refused)
     if (Date.parse(image.presignedUrlExpiresAt) <= rules.now.getTime())
       refuse('presignedUrlExpiresAt', 'has passed', 'expired')
     return errors

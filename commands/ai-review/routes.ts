@@ -13,7 +13,7 @@ import { createKeyedLock } from '../handling/keyed-lock.ts'
 import { longPoll } from '../handling/long-poll.ts'
 import { CancelAiReviewReply, SupersedeAiReviewBody, SupersedeAiReviewReply } from './bodies.ts'
 import { claimWithinBudget } from './count-review.ts'
-import { createRoute } from './create-route.ts'
+import { createRoute, patientOfCase } from './create-route.ts'
 import { completeClaim } from './claim-slot.ts'
 import { cancelReview, isSameRequest } from './cancel-review.ts'
 import { imageErrors, imageRules, toReviewImages } from './image-addresses.ts'
@@ -82,8 +82,9 @@ export function aiReviewWriteRoutes(app: ServiceApp, given: CommandDependencies)
       const target = aiReviews.of(tenant, supersededAiReviewId)
       const { state: old } = await store.load(target)
       if (old.status === 'absent') throw problem('not-found')
-      const { caseId, productId, patientId, correlationId } = old
-      // The patient's key seals the addresses. A review without a patient gets one when it starts.
+      const { caseId, productId, correlationId } = old
+      // The patient's key seals the addresses. A review of another service gets its patient when it starts.
+      const patientId = old.patientId ?? (await patientOfCase(deps, tenant, caseId))
       if (patientId === null) throw problem('conflict')
       const command: SupersedeSlot = {
         aiReviewId: keyed.idOf(`review after ${supersededAiReviewId}`),

@@ -4,7 +4,7 @@ import type { Configuration } from '../../platform/configuration/configuration.t
 import { DistinctList } from '../../platform/http/distinct-items.ts'
 import { Instant, Nullable, Text, Uuid } from '../../platform/http/members.ts'
 import { invalidMember } from '../../platform/http/problems.ts'
-import { checkOutboundUrl } from '../../platform/outbound/addresses.ts'
+import { checkOutboundUrl, urlRules } from '../../platform/outbound/addresses.ts'
 import { outboundRules } from '../../platform/outbound/own-servers.ts'
 import type { ClientKey } from '../../streams/oauth-client/events.ts'
 
@@ -75,8 +75,7 @@ export function keyCheck(configuration: Configuration) {
     if (jwks !== undefined && jwksUri !== undefined) throw invalidMember('/jwks_uri', 'excludes jwks', 'ambiguous')
     if (jwksUri !== undefined) {
       const checked = checkOutboundUrl(jwksUri, outbound)
-      if ('refused' in checked)
-        throw invalidMember('/jwks_uri', `is not allowed: ${checked.refused.replaceAll('_', ' ')}`, checked.refused)
+      if ('refused' in checked) throw invalidMember('/jwks_uri', urlRules[checked.refused], checked.refused)
     }
     return { jwks: jwks?.keys.map(publicKey), jwksUri }
   }

@@ -5,8 +5,9 @@ import type { MemberError } from '../../platform/http/problems.ts'
 import { Recommendation } from '../../streams/assessment/events.ts'
 import { humanReviewPolicies } from '../../streams/human-review-policy/aggregate.ts'
 import type { PolicyRule } from '../../streams/human-review-policy/events.ts'
-import { LesionOutcome, type LesionDecision } from '../../streams/human-review-task/events.ts'
+import { LesionOutcome, SelectorName, type LesionDecision } from '../../streams/human-review-task/events.ts'
 import { Count } from '../../streams/types.ts'
+import { selectorsOf } from './selection.ts'
 
 const { leaseSeconds: defaultLeaseSeconds } = humanReviewPolicies.initialState
 const mostLesions = 1_000
@@ -48,6 +49,21 @@ export const DecideTaskBody = Type.Object(
 
 export function policyOf({ rules, lease_seconds: leaseSeconds = defaultLeaseSeconds }: Static<typeof SetPolicyBody>) {
   return { rules: rules.map(wholeRule), leaseSeconds }
+}
+
+/** A rule without a selector would select every review or none. */
+export function ruleErrors(rules: readonly PolicyRule[]): MemberError[] {
+  return rules.flatMap((rule, index) =>
+    selectorsOf(rule).length > 0
+      ? []
+      : [
+          {
+            pointer: `/rules/${index}`,
+            detail: `must have one of ${SelectorName.enum.join(', ')}`,
+            code: 'selector-missing',
+          },
+        ],
+  )
 }
 
 function wholeRule(rule: HumanReviewRule): PolicyRule {

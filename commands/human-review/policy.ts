@@ -1,8 +1,7 @@
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import type { HumanReviewPolicy } from '../../streams/human-review-policy/aggregate.ts'
 import type { HumanReviewPolicyEvent, PolicyRule } from '../../streams/human-review-policy/events.ts'
-import { refused, type Decision } from '../handling/decision.ts'
-import { selectorsOf } from './selection.ts'
+import type { Decision } from '../handling/decision.ts'
 
 export interface SetPolicy {
   readonly organisationId: TenantId
@@ -16,8 +15,7 @@ export interface SetPolicy {
 export function setPolicy(
   { now, rules, ...policy }: SetPolicy,
   state: HumanReviewPolicy,
-): Decision<HumanReviewPolicyEvent, 'rule-without-selector'> {
-  if (rules.some((rule) => selectorsOf(rule).length === 0)) return refused('rule-without-selector')
+): Decision<HumanReviewPolicyEvent> {
   const isSame = state.version > 0 && contentOf({ ...policy, rules }) === contentOf(state)
   if (isSame) return []
   return [{ type: 'HumanReviewPolicySet', data: { ...policy, rules: [...rules], updatedAt: now.toISOString() } }]

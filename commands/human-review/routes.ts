@@ -1,12 +1,13 @@
 import { requireUserId } from '../../contracts/human-review/reader.ts'
 import { HumanReviewPolicyRecord, toPolicyRecord } from '../../contracts/human-review/record.ts'
+import { requireValid } from '../../platform/http/problems.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { humanReviewProjector } from '../../projections/human-review/human-review.projector.ts'
 import { humanReviewPolicies } from '../../streams/human-review-policy/aggregate.ts'
 import { changed } from '../handling/command-replies.ts'
 import { commandRoute } from '../handling/command-route.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
-import { policyOf, SetPolicyBody } from './bodies.ts'
+import { policyOf, ruleErrors, SetPolicyBody } from './bodies.ts'
 import { setPolicy } from './policy.ts'
 import { taskRoutes } from './task-routes.ts'
 
@@ -26,17 +27,11 @@ export function humanReviewWriteRoutes(app: ServiceApp, deps: CommandDependencie
     ifMatch: 'stream',
     reply: changed(HumanReviewPolicyRecord),
     readBy: [humanReviewProjector],
-    refusals: {
-      'rule-without-selector': {
-        code: 'validation-failed',
-        member: 'rules',
-        detail: 'must have a selector in each rule',
-        rule: 'selector-missing',
-      },
-    },
     handle: async ({ tenant, caller, body, now, run }) => {
       const updatedBy = caller.isBootstrapAdmin ? null : requireUserId(caller)
-      const command = { ...policyOf(body), organisationId: tenant, updatedBy, now }
+      const policy = policyOf(body)
+      requireValid(ruleErrors(policy.rules))
+      const command = { ...policy, organisationId: tenant, updatedBy, now }
       const done = await run(humanReviewPolicies.of(tenant), (state) => setPolicy(command, state))
       return { ...done, record: toPolicyRecord(done.state) }
     },

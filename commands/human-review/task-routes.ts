@@ -14,6 +14,7 @@ import { changed } from '../handling/command-replies.ts'
 import { commandRoute } from '../handling/command-route.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { loadExisting, type Executed } from '../handling/execute.ts'
+import type { KeyedRequest } from '../handling/keyed-request.ts'
 import { DecideTaskBody, opinionOf, outcomeErrors } from './bodies.ts'
 import { decideTask } from './opinions.ts'
 import { claimTask, releaseTask } from './tasks.ts'
@@ -31,7 +32,7 @@ const refusals = ['subject-erased', 'task-decided', 'task-cancelled'] as const
 
 /** Tasks of clinicians. A task of a product that the actor does not have is missing for the actor. */
 export function taskRoutes(app: ServiceApp, deps: CommandDependencies): void {
-  const { store } = deps
+  const { store, vault } = deps
 
   commandRoute(app, deps, {
     ...usual,
@@ -40,8 +41,9 @@ export function taskRoutes(app: ServiceApp, deps: CommandDependencies): void {
     summary: 'Claim a task for the user of the actor context, or extend the claim',
     description: 'The claim ends with its lease, which has the length that the policy now sets.',
     problems: [...refusals, 'task-claimed', 'opinion-given'],
-    handle: async ({ tenant, caller, params, keyed: { causing: request }, now, run }) => {
+    handle: async ({ tenant, caller, params, keyed, now, run }) => {
       const userId = requireUserId(caller)
+      const request = requestOf(userId, keyed)
       await requireTask(tenant, caller, params.id)
       const { leaseSeconds } = (await store.load(humanReviewPolicies.of(tenant))).state
       const command = { userId, leaseSeconds, request, now }
@@ -57,8 +59,10 @@ export function taskRoutes(app: ServiceApp, deps: CommandDependencies): void {
     summary: 'Release the claim of a task',
     description: 'A task that nobody holds stays as it is.',
     problems: [...refusals, 'task-claimed'],
-    handle: async ({ tenant, caller, params, keyed: { causing: request }, now, run }) => {
-      const command = { userId: requireUserId(caller), request, now }
+    handle: async ({ tenant, caller, params, keyed, now, run }) => {
+      const userId = requireUserId(caller)
+      const request = requestOf(userId, keyed)
+      const command = { userId, request, now }
       await requireTask(tenant, caller, params.id)
       const done = await run(humanReviewTasks.of(tenant, params.id), (state) => releaseTask(command, state))
       return answerOf(done, request, caller, now)
@@ -82,14 +86,21 @@ export function taskRoutes(app: ServiceApp, deps: CommandDependencies): void {
         rule: 'lesions-incomplete',
       },
     },
-    handle: async ({ tenant, caller, params, body, keyed: { causing: request }, now, run }) => {
-      const command = { ...opinionOf(body), userId: requireUserId(caller), request, now }
+    handle: async ({ tenant, caller, params, body, keyed, now, run }) => {
+      const userId = requireUserId(caller)
+      const request = requestOf(userId, keyed)
+      const command = { ...opinionOf(body), userId, request, now }
       requireValid(outcomeErrors(body.lesions))
       await requireTask(tenant, caller, params.id)
       const done = await run(humanReviewTasks.of(tenant, params.id), (state) => decideTask(command, state))
       return answerOf(done, request, caller, now)
     },
   })
+
+  /** One client sends the requests of many users. A key of another user is no repeat, or that user's opinion was lost. */
+  function requestOf(userId: string, { causing }: KeyedRequest): CausingRequest {
+    return causing && { ...causing, fingerprint: vault.fingerprint(`${userId}\0${causing.fingerprint}`) }
+  }
 
   /** Product and patient of a task never change, so cached state is enough. */
   async function requireTask(tenant: TenantId, caller: Caller, taskId: string): Promise<void> {

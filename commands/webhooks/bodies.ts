@@ -3,7 +3,7 @@ import { DistinctList } from '../../platform/http/distinct-items.ts'
 import type { Configuration } from '../../platform/configuration/configuration.ts'
 import { Instant, Nullable } from '../../platform/http/members.ts'
 import { invalidMember } from '../../platform/http/problems.ts'
-import { checkOutboundUrl } from '../../platform/outbound/addresses.ts'
+import { checkOutboundUrl, urlRules } from '../../platform/outbound/addresses.ts'
 import { outboundRules } from '../../platform/outbound/own-servers.ts'
 import { mostRecovered } from '../../streams/webhook-recovery/events.ts'
 import {
@@ -79,7 +79,6 @@ export function receiverUrlCheck(configuration: Configuration): (url: string) =>
   return (url) => {
     const checked = checkOutboundUrl(url, outbound)
     if ('url' in checked) return
-    const detail = `is not allowed: ${checked.refused.replaceAll('_', ' ')}`
-    throw invalidMember('/url', detail, checked.refused, 'webhook-url-forbidden')
+    throw invalidMember('/url', urlRules[checked.refused], checked.refused, 'webhook-url-forbidden')
   }
 }

@@ -91,7 +91,7 @@ export function createAuthorization({ configuration, actors, verifyToken, pseudo
     if (access === 'token') return caller
     if ('scopes' in access) {
       requireScopes(caller, access.scopes)
-      if (access.permission !== undefined) requirePermission(caller, access.permission)
+      if (access.permission !== undefined) requirePermission(caller, access.permission, false)
     } else if (organisationsOf(caller, request.query).some(needsConsentScope))
       requireScopes(caller, [access.consentScope])
     return caller
@@ -124,7 +124,7 @@ export function createAuthorization({ configuration, actors, verifyToken, pseudo
       requireScopes(caller, [orScope])
       return caller
     }
-    requirePermission(caller, permission)
+    requirePermission(caller, permission, true)
     return caller
   }
 
@@ -190,9 +190,10 @@ function requireScopes(caller: Caller, required: readonly string[]): void {
   })
 }
 
-function requirePermission({ actor }: Caller, permission: string): void {
+function requirePermission({ actor }: Caller, permission: string, takesSecret: boolean): void {
   const required = { extensions: { required_permission: permission } }
-  if (actor === null) throw problem('actor-context-missing', required)
+  const actorOnly = { detail: 'Send the X-Actor-Context header of a user with the permission.' }
+  if (actor === null) throw problem('actor-context-missing', { ...required, ...(takesSecret ? {} : actorOnly) })
   if (!actor.permissions.has(permission)) throw problem('permission-missing', required)
 }
 

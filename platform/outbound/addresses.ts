@@ -156,6 +156,17 @@ export function isAddressAllowed(
 
 export type UrlRefusal = 'malformed' | 'too_long' | 'scheme' | 'credentials' | 'fragment' | 'port' | 'address'
 
+/** The rule that a refused address breaks, as the detail of an error. It repeats nothing of the address. */
+export const urlRules: Readonly<Record<UrlRefusal, string>> = {
+  malformed: 'must be an absolute URL of visible ASCII characters',
+  too_long: 'is too long',
+  scheme: 'must begin with https:// (in development http:// too)',
+  credentials: 'must not contain a user name or a password',
+  fragment: 'must not contain a fragment',
+  port: 'must not have this port',
+  address: 'must not lead to a private, local or reserved network address',
+}
+
 /** Limit of a webhook's address. Presigned addresses contain signatures and are longer. */
 const longestWebhookUrl = 2048
 

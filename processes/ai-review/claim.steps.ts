@@ -74,7 +74,11 @@ async function openHolder(
   deps: ProcessDependencies,
   opening: { readonly isNew?: boolean } = {},
 ): Promise<StepOutcome> {
-  const contexts = { supersede: todo.command('ai-review.supersede'), open: todo.command('ai-review.open') }
+  const contexts = {
+    count: todo.attempt(),
+    supersede: todo.command('ai-review.supersede'),
+    open: todo.command('ai-review.open'),
+  }
   return { kind: 'done', position: await openSlotHolder(deps, holder, contexts, opening) }
 }
 

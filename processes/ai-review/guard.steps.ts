@@ -1,8 +1,8 @@
 import { Type, type Static } from 'typebox'
-import { countReview, isOverBudget, returnCount, wasClaimed } from '../../commands/ai-review/count-review.ts'
+import { countClaimed, returnCount, wasClaimed } from '../../commands/ai-review/count-review.ts'
 import { releasePlace, takePlace } from '../../commands/ai-review/review-places.ts'
 import { execute } from '../../commands/handling/execute.ts'
-import { aiReviewBudgets, budgetDay } from '../../streams/ai-review-budget/aggregate.ts'
+import { aiReviewBudgets } from '../../streams/ai-review-budget/aggregate.ts'
 import { aiReviewPlaces } from '../../streams/ai-review-places/aggregate.ts'
 import type { StartingReview } from '../../streams/ai-review/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
@@ -17,8 +17,8 @@ export type ReturnCountPayload = Static<typeof ReturnCountPayload>
 const lookAgainMs = 60_000
 
 /**
- * Admits a review to its start, within the limits of its organisation. A client's request has counted its review
- * already. Without limits this appends and reads nothing.
+ * Admits a review to its start, within the limits of its organisation. Usually the review counts already. Otherwise the
+ * budget of its day was used up, or not set, when it was opened. Without limits this appends and reads nothing.
  *
  * @returns an outcome if the review waits for a place
  */
@@ -28,19 +28,10 @@ export async function admission(
   step: StepContext,
   { orgId, aiReviewId, caseId, productId, requestedAt }: StartingReview,
 ): Promise<'admitted' | 'over-budget' | StepOutcome> {
-  const { aiReviewDailyBudgetPerOrg: budget, aiReviewMaxConcurrentPerOrg: limit } = configuration
+  const { aiReviewMaxConcurrentPerOrg: limit } = configuration
   const now = step.now()
-  if (budget !== undefined) {
-    const claimedAt = new Date(requestedAt)
-    const count = { aiReviewId, caseId, productId, isClaimed: true, budget, now: claimedAt }
-    const day = aiReviewBudgets.of(orgId, budgetDay(claimedAt))
-    try {
-      await execute(store, day, (state) => countReview(count, state), todo.attempt())
-    } catch (error) {
-      if (isOverBudget(error)) return 'over-budget'
-      throw error
-    }
-  }
+  const claim = { orgId, aiReviewId, caseId, productId, claimedAt: requestedAt }
+  if (!(await countClaimed({ store, configuration }, claim, todo.attempt()))) return 'over-budget'
   if (limit === undefined) return 'admitted'
   const command = { aiReviewId, requestedAt, limit, now }
   const places = aiReviewPlaces.of(orgId)

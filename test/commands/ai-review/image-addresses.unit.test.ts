@@ -32,3 +32,13 @@ it('refuses a longer address and names the member', () => {
     { pointer: '/images/0/presignedUrl', code: 'too_long' },
   ])
 })
+
+it.each([
+  ['nowhere', 'must be an absolute URL of visible ASCII characters'],
+  ['http://images.test/a', 'must begin with https:// (in development http:// too)'],
+  ['https://ada@images.test/a', 'must not contain a user name or a password'],
+  ['https://images.test/a#b', 'must not contain a fragment'],
+  ['https://10.0.0.1/a', 'must not lead to a private, local or reserved network address'],
+])('the detail about %s names the rule, and repeats nothing of the address', (address, detail) => {
+  expect(errorsAt(address)).toMatchObject([{ pointer: '/images/0/presignedUrl', detail }])
+})

@@ -3,6 +3,7 @@ import { at, textAt } from '../../../app/demo/api-client.ts'
 import { projectedStreams } from '../../../app/projections/projected-streams.ts'
 import { rawResponseRoute } from '../../../commands/ai-review/raw-response-route.ts'
 import { aiReviewWriteRoutes } from '../../../commands/ai-review/routes.ts'
+import type { Configuration } from '../../../platform/configuration/configuration.ts'
 import { createPool } from '../../../platform/database/database.ts'
 import { createCursors } from '../../../platform/http/cursors.ts'
 import { aiReviewChannel } from '../../../processes/ai-review/ai-review.channel.ts'
@@ -17,7 +18,7 @@ import { cases } from '../../../streams/case/aggregate.ts'
 import type { EventStore } from '../../../streams/store/event-store.ts'
 import { silentLogger } from '../../../tools/equality/contents.ts'
 import { startApplication, type TestApplication } from '../../platform/http/test-application.ts'
-import { runReviewStep, type Running } from '../../processes/ai-review/review-steps.ts'
+import { requestOfAnotherService, runReviewStep, type Running } from '../../processes/ai-review/review-steps.ts'
 import { caseFact, ids } from '../../streams/facts.ts'
 import { freshDatabase } from '../../support/postgres.ts'
 import { openProcessWorld, type ProcessWorld } from '../../support/process-world.ts'
@@ -58,8 +59,8 @@ export interface ReviewApi {
   post(path: string, request?: Request): Promise<Answer>
   /** Waits until the read model contains everything recorded before. */
   get(path: string, request?: Request): Promise<Answer>
-  /** The write routes of another process. */
-  startRoutes(store: EventStore): Promise<TestApplication>
+  /** The routes of another process, maybe with other settings. */
+  startRoutes(store: EventStore, changes?: Partial<Configuration>): Promise<TestApplication>
   /** A new case of the patient. */
   newCase(): Promise<string>
   /** An image in the object store, with an address that it accepts for ten minutes. */
@@ -71,6 +72,8 @@ export interface ReviewApi {
   review(id: string): Promise<unknown>
   /** Runs a step as if it were due now. */
   run(step: 'start' | 'poll', id: string, running?: Running): Promise<StepResult>
+  /** The review that a request event of another service makes. Its id. */
+  requestedByEvent(caseId: string, running?: Running): Promise<string>
   /** The types of the public events of a review, by the translation of its channel. */
   published(id: string): Promise<readonly string[]>
   /** The last one. */
@@ -96,8 +99,9 @@ export async function openReviewApi(): Promise<ReviewApi> {
   const cursors = createCursors({ key: randomBytes(32) })
   const opened: TestApplication[] = []
 
-  async function startRoutes(through: EventStore): Promise<TestApplication> {
-    const deps = { ...world.deps, store: through, pool, cursors, isCurrent, positionOf }
+  async function startRoutes(through: EventStore, changes: Partial<Configuration> = {}): Promise<TestApplication> {
+    const configuration = { ...world.deps.configuration, ...changes }
+    const deps = { ...world.deps, configuration, store: through, pool, cursors, isCurrent, positionOf }
     const t = await startApplication({
       services: [
         {
@@ -169,6 +173,10 @@ export async function openReviewApi(): Promise<ReviewApi> {
     },
     review: async (id) => (await api.get(`/${id}`)).body,
     run: (step, id, running) => runReviewStep(world, step, id, running),
+    async requestedByEvent(caseId, running) {
+      await runReviewStep(world, 'claim-foreign', await requestOfAnotherService(world, caseId), running)
+      return textAt((await api.get(`?caseId=${caseId}`)).body, 'data', 0, 'id')
+    },
     published: async (id) => (await publicEvents(id)).map(({ type }) => type),
     async lastPublished(id) {
       const last = (await publicEvents(id)).at(-1)

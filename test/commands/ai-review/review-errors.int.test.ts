@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { at } from '../../../app/demo/api-client.ts'
 import { startOutsideServer } from '../../support/process-world.ts'
+import { ids } from '../../streams/facts.ts'
 import { openReviewApi, type ReviewApi } from './review-api.ts'
 
 /* Every row of the table in section 7.3 of the interface specification, over HTTP. */
@@ -31,14 +32,24 @@ async function expectFailed(id: string, classification: string, isRetriable: boo
 
 const story = async () => (await api.world.provider.calls()).map(({ call, status }) => `${call} ${status}`)
 
-test('7.3 row 1: the first 401 drops the session, and one retry follows a new login', async () => {
-  const id = await api.startedBy(1)
-  await api.world.provider.reset()
-  await api.world.provider.fault({ call: 'image', status: 401 })
-  await api.run('start', id)
-  expect(await story()).toEqual(['image 401', 'login 200', 'image 200'])
-  expect(await api.review(id)).toMatchObject({ status: 'in_progress', errorClassification: null })
-})
+test.each([
+  ['case', 0, 'in_progress'],
+  ['image', 1, 'in_progress'],
+  ['process', 2, 'awaiting_result'],
+  ['result', 3, 'completed'],
+] as const)(
+  '7.3 row 1: the first 401 of %s drops the session, and one retry follows a new login',
+  async (call, before, status) => {
+    const id = await api.startedBy(before)
+    if (before === 0) await api.startedBy(1)
+    await api.world.provider.reset()
+    await api.world.provider.fault({ call, status: 401 })
+    api.world.pass(5)
+    await api.run(call === 'result' ? 'poll' : 'start', id)
+    expect(await story()).toEqual([`${call} 401`, 'login 200', `${call} 200`])
+    expect(await api.review(id)).toMatchObject({ status, errorClassification: null })
+  },
+)
 
 test('7.3 row 2: a 401 after the new login is provider_auth_failed, and is not retried', async () => {
   const id = await api.requested()
@@ -145,4 +156,45 @@ test('(7.3) a consent service that does not answer is consent_check_unavailable 
   }
   await expectFailed(id, 'consent_check_unavailable', true, null)
   expect(await story()).toEqual([])
+})
+
+test('(7.3, T2) a case that is not visible is case_lookup_unavailable after three retries, and no missing consent', async () => {
+  const [id, later] = [await api.requested(), await api.requestedByEvent(await api.newCase())]
+  api.world.services.patientId = null
+  await api.run('start', later)
+  for (const seconds of [2, 4, 8, 0]) {
+    await api.run('start', id)
+    api.world.pass(seconds)
+  }
+  await expectFailed(id, 'case_lookup_unavailable', true, null)
+  expect(await story()).toEqual([])
+  expect(await api.review(later)).toMatchObject({ status: 'pending', patientId: null, errorClassification: null })
+  api.world.services.patientId = ids.patient
+  await api.run('start', later)
+  expect(await api.review(later)).toMatchObject({ status: 'in_progress', patientId: ids.patient })
+})
+
+test('T27: `error` has a code and a fixed text, and nothing of the body of the provider', async () => {
+  const texts: unknown[] = []
+  for (const body of ['{"error":"canary-one"}', 'canary-two']) {
+    const id = await api.requested()
+    await api.world.provider.fault({ call: 'case', status: 400, body })
+    await api.run('start', id)
+    await expectFailed(id, 'provider_client_error', false, 400)
+    const [record, event] = [await api.review(id), await api.lastPublished(id)]
+    expect(JSON.stringify([record, event, (await api.get('?status=failed')).body])).not.toContain('canary')
+    texts.push(at(record, 'error', 'message'))
+  }
+  expect(new Set(texts).size).toBe(1)
+})
+
+test('T33: PROVIDER_SUCCESS_RESULT is the analysis result of a success; by default SUCCESSFUL_PROCESSING', async () => {
+  const deps = api.world.rewired({ providerSuccessResult: 'DONE' })
+  const [own, usual] = [await api.startedBy(3), await api.startedBy(3)]
+  await api.world.provider.result({ sha256: '*', analysis_result: 'DONE' })
+  api.world.pass(5)
+  await api.run('poll', own, { deps })
+  expect(await api.review(own)).toMatchObject({ status: 'completed', result: { analysisResult: 'DONE' } })
+  await api.run('poll', usual)
+  await expectFailed(usual, 'provider_processing_failed', false, null)
 })

@@ -1,13 +1,14 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { at, textAt } from '../../../app/demo/api-client.ts'
+import { aiReviewAccesses } from '../../../streams/ai-review-access/aggregate.ts'
 import { aiReviewSlots } from '../../../streams/ai-review-slot/aggregate.ts'
 import { cases } from '../../../streams/case/aggregate.ts'
 import { startImageHost } from '../../end-to-end/main-job/image-host.ts'
-import { requestOfAnotherService, runReviewStep } from '../../processes/ai-review/review-steps.ts'
+import { runReviewStep } from '../../processes/ai-review/review-steps.ts'
 import { mortal } from '../../processes/users/mortal-process.ts'
 import { caseFact, ids } from '../../streams/facts.ts'
-import { contextOf } from '../handling/decision-world.ts'
+import { contextOf, interrupted } from '../handling/decision-world.ts'
 import { openReviewApi, refusalOf, scopesOfReviews, type Answer, type ReviewApi } from './review-api.ts'
 
 /* Every row and every rule of section 4.5 of the interface specification, over HTTP. */
@@ -101,6 +102,71 @@ test('4.5 row 4: GET /v1/ai-reviews/{id}/raw returns the response of the provide
   expect(refusalOf(await api.get(`/${await api.requested()}/raw`))).toBe('404 ai-review-result-missing')
 })
 
+const codesOfLesion = [
+  'suspectedDiagnosisIcd10Code',
+  'suspectedDiagnosisIcd10Term',
+  'suspectedDiagnosisSnomedCode',
+  'suspectedDiagnosisSnomedTerm',
+  'referralFlag',
+  'referralRecommendation',
+  'referralRecommendationGuidance',
+  'interpretationGuidance',
+]
+const listOf = (list: unknown) => list as readonly unknown[]
+const picked = (from: unknown, names: readonly string[]) => names.map((name) => at(from, name) ?? null)
+
+test('2.6: a review has the members of the specification, with the values of the response of the provider', async () => {
+  const id = await completed()
+  const [{ body: review }, { body: raw }] = [await api.get(`/${id}`), await api.get(`/${id}/raw`)]
+  const ofResult = ['analysisResult', 'analysisStatus', 'lesionCount', 'processingType', 'sensitivitySet']
+  expect(picked(at(review, 'result'), ofResult)).toEqual(picked(raw, ofResult))
+  const reportDate = new Date(Number(at(raw, 'reportDate'))).toISOString()
+  expect(at(review, 'result')).toMatchObject({ aiReviewId: id, reportDate, createdAt: expect.any(String) })
+  expect(at(review, 'providerVersion')).toBe(at(raw, 'assessedByProviderVersion'))
+
+  const ofLesion = ['lesionNumber', 'coordinates', 'classification', 'category', 'priority', ...codesOfLesion]
+  const [lesions, given] = [listOf(at(review, 'lesions')), listOf(at(raw, 'lesions'))]
+  expect(given.length).toBeGreaterThan(0)
+  expect(lesions.map((lesion) => picked(lesion, ofLesion))).toEqual(given.map((lesion) => picked(lesion, ofLesion)))
+  expect(lesions.map((lesion) => at(lesion, 'providerLesionId'))).toEqual(given.map((lesion) => at(lesion, 'lesionId')))
+  const images = listOf(at(raw, 'images')).map((image) => ({
+    aiReviewId: id,
+    providerImageId: at(image, 'imageId'),
+    providerImageHash: at(image, 'imageHash'),
+    imageType: at(image, 'imageType'),
+    imageQuality: at(image, 'imageQuality'),
+  }))
+  expect(at(review, 'images')).toEqual(images.map((image) => expect.objectContaining(image)))
+})
+
+test('6: the events of a review have the members of the specification', async () => {
+  const ids = ['aiReviewId', 'caseId', 'productId', 'correlationId']
+  const membersOf = async (id: string) => {
+    const { type, data } = await api.lastPublished(id)
+    return [type, Object.keys(data as object)]
+  }
+  const id = await api.startedBy(1)
+  expect(await membersOf(id)).toEqual(['ai_review.started', expect.arrayContaining([...ids, 'startedAt'])])
+  for (let call = 0; call < 2; call += 1) await api.run('start', id)
+  api.world.pass(5)
+  await api.run('poll', id)
+  const ofResult = ['assessedByProviderVersion', 'reportDate', 'analysisResult', 'imageQuality', 'lesions']
+  expect(await membersOf(id)).toEqual(['ai_review.completed', expect.arrayContaining([...ids, ...ofResult])])
+  const { data } = await api.lastPublished(id)
+  const ofLesion = ['lesionNumber', 'providerLesionId', 'coordinates', 'classification', 'category', 'priority']
+  expect(Object.keys(Object(at(data, 'lesions', 0)))).toEqual(expect.arrayContaining([...ofLesion, ...codesOfLesion]))
+  expect(at(data, 'imageQuality', 0)).toEqual({ imageId: expect.any(String), quality: 'IMAGE_QUALITY_SUITABLE' })
+
+  await api.post(`/${id}/supersede`, { body: { reason: 'again', images: [await api.image()] } })
+  const ofBoth = ['oldAiReviewId', 'newAiReviewId', 'caseId', 'productId', 'supersededAt', 'reason']
+  expect(await membersOf(id)).toEqual(['ai_review.superseded', expect.arrayContaining(ofBoth)])
+  const failed = await api.requested()
+  api.world.services.consent = 'denied'
+  await api.run('start', failed)
+  const ofError = ['errorCode', 'errorClassification', 'errorMessage', 'retriable']
+  expect(await membersOf(failed)).toEqual(['ai_review.failed', expect.arrayContaining([...ids, ...ofError])])
+})
+
 test('4.5 row 5: POST /v1/ai-reviews/{id}/supersede takes a reason and images with fresh addresses', async () => {
   const id = await api.requested()
   const path = `/${id}/supersede`
@@ -113,10 +179,14 @@ test('4.5 row 5: POST /v1/ai-reviews/{id}/supersede takes a reason and images wi
   expect(refusalOf(await api.post(path, { body: { images: [late] } }))).toBe(
     '400 validation-failed /images/0/presignedUrlExpiresAt',
   )
-  const made = await api.post(path, { body: { images: [image] } })
+  const made = await api.post(path, { body: { reason: 'new photographs', images: [image] } })
   const aiReviewId = textAt(made.body, 'aiReviewId')
   expect([made.status, made.body]).toEqual([202, { aiReviewId, status: 'pending', supersededAiReviewId: id }])
-  expect((await api.lastPublished(id)).data).toMatchObject({ oldAiReviewId: id, newAiReviewId: aiReviewId })
+  expect((await api.lastPublished(id)).data).toMatchObject({
+    oldAiReviewId: id,
+    newAiReviewId: aiReviewId,
+    reason: 'new photographs',
+  })
 })
 
 test('4.5 row 6: POST /v1/ai-reviews/{id}/cancel answers a repeat like the first request', async () => {
@@ -156,8 +226,7 @@ test.each([
 test('4.5 rule 1: a request event for a taken slot is answered with its review, and enqueues nothing', async () => {
   const caseId = await api.newCase()
   const id = await api.requested({ caseId })
-  const event = await requestOfAnotherService(api.world, caseId)
-  await runReviewStep(api.world, 'claim-foreign', event)
+  expect(await api.requestedByEvent(caseId)).toBe(id)
   expect(idsIn(await api.get(`?caseId=${caseId}`))).toEqual([id])
 })
 
@@ -170,11 +239,9 @@ test('4.5 rule 1: of many requests at once one makes the review', async () => {
 })
 
 test('4.5: a request event makes a review with the members of the event', async () => {
-  const caseId = await api.newCase()
-  await runReviewStep(api.world, 'claim-foreign', await requestOfAnotherService(api.world, caseId))
-  const [id] = idsIn(await api.get(`?caseId=${caseId}`))
-  for (let call = 0; call < 3; call += 1) await api.run('start', String(id))
-  expect(await api.review(String(id))).toMatchObject({
+  const id = await api.requestedByEvent(await api.newCase())
+  for (let call = 0; call < 3; call += 1) await api.run('start', id)
+  expect(await api.review(id)).toMatchObject({
     status: 'awaiting_result',
     productId: ids.product,
     correlationId: 'clinic-17',
@@ -235,6 +302,80 @@ test('4.5 rule 5: the service stores no bytes of an image', async () => {
   } finally {
     await host.close()
   }
+})
+
+test('E2: the raw response is sent only after its read is recorded', async () => {
+  const id = await completed()
+  const { otherStore, orgId, store } = api.world
+  const reads = async () => (await otherStore.readLast(aiReviewAccesses.of(orgId, id).stream))?.revision
+  const full = async () => {
+    throw new Error('no room')
+  }
+  const through = await api.startRoutes(interrupted(store, 'ai_review_access', full))
+  const refused = await api.get(`/${id}/raw`, { through })
+  expect([refused.status, at(refused.body, 'lesions'), await reads()]).toEqual([500, undefined, undefined])
+  expect([(await api.get(`/${id}/raw`, { through })).status, await reads()]).toEqual([200, 0n])
+})
+
+describe('E7: a budget of one review a day', () => {
+  const limits = { aiReviewDailyBudgetPerOrg: 1 }
+  /** Each test has a day of its own. */
+  beforeEach(() => api.world.pass(86_400))
+  const budgeted = () => api.world.rewired(limits)
+  const asked = async () => {
+    const body = { caseId: await api.newCase(), images: [await api.image()] }
+    return refusalOf(await api.post('', { body, through: await api.startRoutes(api.world.store, limits) }))
+  }
+
+  test.each([
+    ['cancelled', (id: string) => api.post(`/${id}/cancel`)],
+    ['superseded', async (id: string) => api.post(`/${id}/supersede`, { body: { images: [await api.image()] } })],
+  ] as const)('counts a review of an event that is %s before its start', async (status, end) => {
+    const id = await api.requestedByEvent(await api.newCase(), { deps: budgeted() })
+    await end(id)
+    expect(at(await api.review(id), 'status')).toBe(status)
+    expect(await asked()).toBe('429 budget-exceeded')
+  })
+
+  test('fails a review of an event beyond it as budget_exceeded, retriable, without a provider call', async () => {
+    expect(await asked()).toBe('202')
+    const id = await api.requestedByEvent(await api.newCase(), { deps: budgeted() })
+    expect(at(await api.review(id), 'status')).toBe('pending')
+    await api.run('start', id, { deps: budgeted() })
+    expect(await api.review(id)).toMatchObject({ status: 'failed', errorClassification: 'budget_exceeded' })
+    const data = { errorClassification: 'budget_exceeded', retriable: true }
+    expect(await api.lastPublished(id)).toMatchObject({ type: 'ai_review.failed', data })
+    expect(await api.calls()).toEqual([])
+  })
+
+  test('keeps the unit of a review that takes its slot before midnight and starts after it in the first day', async () => {
+    const tomorrow = Date.parse(`${api.world.now().toISOString().slice(0, 10)}T00:00:00.000Z`) + 86_400_000
+    api.world.pass((tomorrow - api.world.now().getTime()) / 1000 - 1)
+    const id = await api.requestedByEvent(await api.newCase(), { deps: budgeted() })
+    expect(await asked()).toBe('429 budget-exceeded')
+    api.world.pass(2)
+    await api.run('start', id, { deps: budgeted() })
+    expect(at(await api.review(id), 'status')).toBe('in_progress')
+    expect(await asked()).toBe('202')
+  })
+})
+
+test('E7: beyond AI_REVIEW_MAX_CONCURRENT_PER_ORG reviews stay pending, and the oldest starts at the end of another', async () => {
+  const deps = api.world.rewired({ aiReviewMaxConcurrentPerOrg: 1 })
+  const waiting: string[] = []
+  for (let count = 0; count < 3; count += 1) {
+    waiting.push(await api.requested())
+    api.world.pass(1)
+  }
+  const [first = '', second = '', third = ''] = waiting
+  for (const id of [first, third, second]) await api.run('start', id, { deps })
+  const statuses = async () => (await Promise.all(waiting.map((id) => api.review(id)))).map((one) => at(one, 'status'))
+  expect(await statuses()).toEqual(['in_progress', 'pending', 'pending'])
+  await api.post(`/${first}/cancel`)
+  await runReviewStep(api.world, 'release', first, { deps })
+  for (const id of [second, third]) await api.run('start', id, { deps })
+  expect(await statuses()).toEqual(['cancelled', 'in_progress', 'pending'])
+  expect(await api.calls()).toEqual(['case 200', 'case 200'])
 })
 
 test('a closed case takes no new review, by POST or by supersede', async () => {

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { at, textAt } from '../../../app/demo/api-client.ts'
+import { ids } from '../../streams/facts.ts'
+import { mortal } from '../../processes/users/mortal-process.ts'
 import { openReviewApi, refusalOf, type ReviewApi } from './review-api.ts'
 
 /* Every row of the table in section 3.2 of the interface specification, over HTTP. */
@@ -56,6 +58,15 @@ test('3.2 row 1: (none) -> pending, by POST /v1/ai-reviews if no review holds th
   expect(await api.review(id)).toMatchObject({ status: 'pending', caseId: body.caseId, providerCaseId: null })
   const again = await api.post('', { body })
   expect([again.status, at(again.body, 'aiReviewId')]).toEqual([200, id])
+  await api.run('start', id)
+  expect(await api.calls()).toEqual(['case 200'])
+})
+
+test('3.2 row 1: (none) -> pending, by a request event if no review holds the slot', async () => {
+  const caseId = await api.newCase()
+  const id = await api.requestedByEvent(caseId)
+  expect(await api.review(id)).toMatchObject({ status: 'pending', caseId, providerCaseId: null, attemptCount: 0 })
+  expect(await api.requestedByEvent(caseId)).toBe(id)
   await api.run('start', id)
   expect(await api.calls()).toEqual(['case 200'])
 })
@@ -144,6 +155,83 @@ test.each([
   expect((await api.published(id)).at(-1)).toBe('ai_review.failed')
 })
 
+test('3.2 row 8, T3: by default the polls come after 5, 10, 25, 55, 115, 235, 535 and exactly 600 s', async () => {
+  const id = await reviewIn('awaiting_result')
+  const begin = api.world.now().getTime()
+  await api.world.provider.result({ sha256: '*', not_ready_polls: 100 })
+  const polls: number[] = []
+  for (let result = await api.run('poll', id); 'kind' in result && result.kind === 'wait';) {
+    const seconds = (result.until.getTime() - begin) / 1000
+    polls.push(seconds)
+    api.world.pass(seconds - (api.world.now().getTime() - begin) / 1000)
+    await api.run('poll', id)
+    result = await api.run('poll', id)
+  }
+  expect(polls).toEqual([5, 10, 25, 55, 115, 235, 535, 600])
+  const failed = { status: 'failed', errorClassification: 'provider_result_timeout', attemptCount: 8 }
+  expect(await api.review(id)).toMatchObject(failed)
+})
+
+test('T29: a poll that is due after the deadline is still made once', async () => {
+  const [ready, never] = [await reviewIn('awaiting_result'), await reviewIn('awaiting_result')]
+  api.world.pass(3_600)
+  await polled(ready, 0)
+  expect(await api.review(ready)).toMatchObject({ status: 'completed', attemptCount: 1 })
+  await api.world.provider.result({ sha256: '*', not_ready_polls: 100 })
+  await polled(never, 0)
+  const failed = { status: 'failed', errorClassification: 'provider_result_timeout', attemptCount: 1 }
+  expect(await api.review(never)).toMatchObject(failed)
+})
+
+/** Runs a job in a process that dies after so many appends, between the answer of the provider and its record. */
+async function dies(id: string, appends: number, outcome: string, job: 'start' | 'poll' = 'start'): Promise<void> {
+  await api.world.provider.reset()
+  const dying = mortal(api.world.deps, appends)
+  expect(await api.run(job, id, { deps: dying.deps })).toMatchObject({ error: expect.any(Error) })
+  expect(dying.killedBefore()).toBe(`ai_review: ${outcome}`)
+  // The lease of the attempt.
+  api.world.pass(60)
+}
+
+test.each([
+  ['case', 'pending', 2, 'AiReviewProviderCaseCreated', ['case 200', 'case 200']],
+  ['image', 'in_progress', 1, 'AiReviewImageSent', ['image 200', 'case 200']],
+] as const)('T29: an open attempt of %s abandons its provider case', async (_, state, appends, outcome, calls) => {
+  const id = await reviewIn(state)
+  const before = at(await api.review(id), 'providerCaseId')
+  await dies(id, appends, outcome)
+  expect(at(await api.review(id), 'providerCaseId')).toBe(before)
+  await api.run('start', id)
+  expect(await api.calls()).toEqual(calls)
+  const replaced = at(await api.review(id), 'providerCaseId')
+  expect([typeof replaced, replaced === before]).toEqual(['number', false])
+  for (let call = 0; call < 2; call += 1) await api.run('start', id)
+  expect(at(await api.review(await polled(id)), 'status')).toBe('completed')
+})
+
+test('T29: an open attempt of process is repeated on the same provider case, with the same checksum', async () => {
+  const id = await reviewIn('in_progress')
+  await api.run('start', id)
+  const before = at(await api.review(id), 'providerCaseId')
+  await dies(id, 1, 'AiReviewProcessingAccepted')
+  await api.run('start', id)
+  expect(await api.calls()).toEqual(['process 200', 'process 200'])
+  expect(await api.review(id)).toMatchObject({ status: 'awaiting_result', providerCaseId: before })
+  const sent = (await api.world.provider.calls()).filter(({ call }) => call === 'process')
+  expect(new Set(sent.map(({ checksum }) => checksum))).toEqual(new Set([at(await api.review(id), 'providerChecksum')]))
+})
+
+test('T29: a poll whose answer was not recorded is repeated, and the review completes once', async () => {
+  const id = await reviewIn('awaiting_result')
+  api.world.pass(5)
+  await dies(id, 1, 'AiReviewCompleted', 'poll')
+  expect(await api.review(id)).toMatchObject({ status: 'awaiting_result', attemptCount: 0 })
+  await polled(id, 0)
+  expect(await api.calls()).toEqual(['result 200', 'result 200'])
+  expect(await api.review(id)).toMatchObject({ status: 'completed', attemptCount: 1 })
+  expect((await api.published(id)).filter((type) => type === 'ai_review.completed')).toHaveLength(1)
+})
+
 test.each(['pending', 'in_progress'] as const)('3.2 row 9: %s -> failed by an error of the provider', async (state) => {
   const id = await reviewIn(state)
   await api.world.provider.fault({ call: state === 'pending' ? 'case' : 'image', status: 422 })
@@ -195,6 +283,17 @@ test.each(everyState)(
     expect(at(await api.review(supersededById), 'status')).toBe('completed')
   },
 )
+
+test('3.2 row 11: a review of another service is superseded before its start, and its successor completes', async () => {
+  const id = await api.requestedByEvent(await api.newCase())
+  expect(await api.review(id)).toMatchObject({ status: 'pending', patientId: null })
+  const answer = await api.post(`/${id}/supersede`, { body: { images: [await api.image()] } })
+  const newId = textAt(answer.body, 'aiReviewId')
+  expect([answer.status, await api.run('start', id)]).toEqual([202, { kind: 'done' }])
+  expect(await api.review(id)).toMatchObject({ status: 'superseded', supersededById: newId })
+  for (let call = 0; call < 3; call += 1) await api.run('start', newId)
+  expect(await api.review(await polled(newId))).toMatchObject({ status: 'completed', patientId: ids.patient })
+})
 
 test.each(everyState)('3.2 row 11: %s -> superseded by POST with supersede: true', async (state) => {
   const id = await reviewIn(state)

@@ -61,8 +61,8 @@ describe('F1, F3: the policy', () => {
 
 test.each([
   [{}, '/rules'],
-  [{ rules: [{}] }, '/rules'],
-  [{ rules: [{ opinions: 2 }] }, '/rules'],
+  [{ rules: [{}] }, '/rules/0'],
+  [{ rules: [{ always: true }, { opinions: 2 }] }, '/rules/1'],
   [{ rules: [{ always: false }] }, '/rules/0/always'],
   [{ rules: [{ share: 0 }] }, '/rules/0/share'],
   [{ rules: [{ share: 1.01 }] }, '/rules/0/share'],

@@ -1,22 +1,28 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { v5 } from 'uuid'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { at, textAt } from '../../../app/demo/api-client.ts'
 import { startHumanReview } from '../../../commands/clinical/human-reviews.ts'
 import { supersedeDiagnoses } from '../../../commands/clinical/supersede-diagnoses.ts'
 import { execute } from '../../../commands/handling/execute.ts'
+import { loadConfiguration } from '../../../platform/configuration/configuration.ts'
 import { createEgress, type Egress } from '../../../platform/outbound/egress.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
 import { humanReviewProcess } from '../../../processes/human-review/human-review.process.ts'
+import { aiReviews } from '../../../streams/ai-review/aggregate.ts'
 import { cases, type CaseState } from '../../../streams/case/aggregate.ts'
 import type { CaseEvent } from '../../../streams/case/events.ts'
+import { aiReviewChannelStream, type AiReviewChannelEvent } from '../../../streams/channels/ai-review.ts'
+import { humanReviewPolicies } from '../../../streams/human-review-policy/aggregate.ts'
 import { humanReviewTaskId } from '../../../streams/human-review-task/aggregate.ts'
 import { contextOf, interrupted } from '../handling/decision-world.ts'
-import { lesion } from '../../streams/ai-review-facts.ts'
+import { lesion, reviewFact } from '../../streams/ai-review-facts.ts'
+import { reviewPublicFact } from '../../streams/channel-facts.ts'
 import { caseFact } from '../../streams/facts.ts'
 import { taskFact } from '../../streams/human-review-facts.ts'
 import { whenWorkedOff } from '../../support/given-process.ts'
-import { processDependencies } from '../../support/process-world.ts'
+import { processDependencies, startOutsideServer } from '../../support/process-world.ts'
+import type { WriteAnswer } from '../../read-api/users/users-api.ts'
 import { refusalOf } from '../users/write-callers.ts'
 import { confirmation, openHumanReviewApi, type Headers, type HumanReviewApi } from './human-review-api.ts'
 
@@ -39,6 +45,8 @@ afterAll(async () => {
   await egress.close()
   await h.close()
 })
+
+type Completed = Extract<AiReviewChannelEvent, { type: 'ai_review.completed' }>['data']
 
 interface Story {
   readonly caseId: string
@@ -106,6 +114,155 @@ async function diagnosesOf(story: Story): Promise<readonly unknown[]> {
   await read(story)
   return Array.from(at((await h.call('GET', urlOf(story, '/diagnoses'), client)).body, 'data') as readonly unknown[])
 }
+
+/** An AI review of a new case completes. The process opens its task, as the policy in force selects it. */
+async function completes(found: Partial<Completed> = {}): Promise<Story> {
+  const { world } = h.api
+  const patientId = randomUUID()
+  const story = await givenCase(patientId)
+  const aiReviewId = found.aiReviewId ?? story.aiReviewId
+  const { caseId } = story
+  const { orgId, store } = world
+  const requested = reviewFact('AiReviewRequested', { aiReviewId, orgId, caseId, patientId })
+  await store.append(aiReviews.of(orgId, aiReviewId), 'no_stream', [requested], contextOf(world))
+  const { type, data } = reviewPublicFact('ai_review.completed', { orgId, caseId, ...found, aiReviewId })
+  const before = await store.readLast(aiReviewChannelStream.name)
+  const { commandId, correlationId } = contextOf(world)
+  const metadata = { commandId, $correlationId: correlationId, $causationId: commandId }
+  const event = { id: randomUUID(), type, data, metadata }
+  const published = await store.appendRaw(aiReviewChannelStream.name, before?.revision ?? 'no_stream', [event])
+  const { revision } = await store.load(humanReviewPolicies.of(orgId))
+  const taskId = humanReviewTaskId(aiReviewId)
+  const payload = {
+    cause: { eventId: event.id, correlationId },
+    channelRevision: published.revision.toString(),
+    policyRevision: revision.toString(),
+  }
+  const todo = { key: taskId, step: 'open', orgId, dueAt: world.now(), payload }
+  expect(await whenWorkedOff(humanReviewProcess, todo, deps, world.now())).toMatchObject({ kind: 'done' })
+  return { caseId, aiReviewId, taskId }
+}
+
+async function taskOf(story: Story): Promise<WriteAnswer> {
+  await h.api.caughtUp()
+  return h.call('GET', `/tasks/${story.taskId}`, ada)
+}
+
+async function givenPolicy(...rules: readonly object[]): Promise<void> {
+  const admin = await h.clinician(randomUUID(), { permissions: ['human-review:admin'] })
+  expect((await h.call('PUT', '/policy', admin, { rules })).status).toBe(200)
+}
+
+describe('F4, F5: a completed review gets a task', () => {
+  const mild = { ...lesion, category: 'Benign', priority: 4, referralFlag: 'NO' }
+  const grave = { ...lesion, lesionNumber: 2, category: 'Malignant', priority: 1, referralFlag: 'YES' }
+  const both = { lesions: [mild, grave] }
+  const one = { ...mild, category: 'Malignant' }
+  const unsuitable = { imageQuality: [{ imageId: randomUUID(), quality: 'IMAGE_QUALITY_UNSUITABLE' }] }
+
+  test.each<readonly [string, object, Partial<Completed>, readonly string[] | null]>([
+    ['always', { always: true }, {}, ['always']],
+    ['by a category', { categories: ['Malignant', 'Other'] }, both, ['categories']],
+    ['not by a category of no lesion', { categories: ['malignant'] }, both, null],
+    ['by a priority', { priority_at_most: 1 }, both, ['priority_at_most']],
+    ['not by a priority that is too large', { priority_at_most: 0 }, both, null],
+    ['by a referral flag', { referral_flags: ['YES'] }, both, ['referral_flags']],
+    ['not by a referral flag of no lesion', { referral_flags: ['MAYBE'] }, both, null],
+    [
+      'by one lesion with all',
+      { categories: ['Malignant'], priority_at_most: 1 },
+      both,
+      ['categories', 'priority_at_most'],
+    ],
+    [
+      'not by two lesions',
+      { categories: ['Malignant'], priority_at_most: 1 },
+      { lesions: [{ ...grave, category: 'X' }, one] },
+      null,
+    ],
+    ['by the quality of an image', { image_qualities: ['IMAGE_QUALITY_UNSUITABLE'] }, unsuitable, ['image_qualities']],
+    ['not by another quality', { image_qualities: ['IMAGE_QUALITY_UNSUITABLE'] }, {}, null],
+    ['not without lesions', { priority_at_most: 9 }, { lesions: [] }, null],
+  ])('%s', async (_, rule, found, selected_by) => {
+    await givenPolicy(rule)
+    const task = await taskOf(await completes(found))
+    if (selected_by === null) return expect(refusalOf(task)).toBe('404 not-found')
+    return expect(task).toMatchObject({ status: 200, etag: '"0"', body: { status: 'open', selected_by } })
+  })
+
+  test('by a share: the first 4 bytes of the hash of its id, divided by 2^32, are below it', async () => {
+    const placeOf = (id: string) => createHash('sha256').update(id).digest().readUInt32BE(0) / 2 ** 32
+    const places = Array.from({ length: 4 }, () => randomUUID()).map((id) => ({ id, place: placeOf(id) }))
+    const [, limit = { id: '', place: 0 }] = places.toSorted((a, b) => a.place - b.place)
+    await givenPolicy({ share: limit.place })
+    for (const { id, place } of places)
+      expect((await taskOf(await completes({ aiReviewId: id }))).status).toBe(place < limit.place ? 200 : 404)
+  })
+
+  test('by the first or a later rule, with all their selectors and the largest number of opinions', async () => {
+    await givenPolicy({ categories: ['none'] }, { always: true }, { share: 1, opinions: 2 })
+    const story = await completes(both)
+    expect((await taskOf(story)).body).toMatchObject({ selected_by: ['always', 'share'], opinions_required: 2 })
+    expect(await statusOf(story)).toBe('in_review')
+  })
+
+  test('that a later policy does not change, and that is decided about the lesions of the AI', async () => {
+    await givenPolicy({ always: true })
+    const story = await completes(both)
+    const before = await taskOf(story)
+    await givenPolicy()
+    expect(await taskOf(story)).toEqual({ ...before, headers: expect.anything() })
+    await decide(story, confirmation(1, 2))
+    expect((await taskOf(story)).body).toMatchObject({ status: 'decided', opinions_required: 1 })
+  })
+})
+
+describe('F13: an end that comes from elsewhere', () => {
+  async function ends(story: Story, step: 'supersede' | 'withdraw', from = deps): Promise<unknown> {
+    const { orgId, now } = h.api.world
+    const payload = { cause: { eventId: randomUUID(), correlationId: randomUUID() } }
+    const todo = { key: story.taskId, step, orgId, dueAt: now(), payload }
+    expect(await whenWorkedOff(humanReviewProcess, todo, from, now())).toMatchObject({ kind: 'done' })
+    return (await taskOf(story)).body
+  }
+
+  test('cancels an open or a claimed task with its superseded review, and leaves a decided one', async () => {
+    const [open, claimed, decided] = [await givenReview(), await givenReview(), await givenReview()]
+    await h.call('POST', `/tasks/${claimed.taskId}/claim`, ada)
+    await decide(decided, confirmation(1, 2))
+    for (const story of [open, claimed]) {
+      const cancelled = { status: 'cancelled', cancel_reason: 'superseded', claimed_by: null, decided_at: null }
+      expect(await ends(story, 'supersede')).toMatchObject(cancelled)
+    }
+    expect(await ends(decided, 'supersede')).toMatchObject({ status: 'decided', cancel_reason: null })
+  })
+
+  test('cancels it if the latest decision of the patient is no longer granted', async () => {
+    let consent = 'granted'
+    const server = await startOutsideServer(({ route }) =>
+      route === 'POST /v1/auth/oauth/token'
+        ? { status: 200, body: { access_token: 'token', expires_in: 3600 } }
+        : { status: 200, body: { status: consent } },
+    )
+    const asking = loadConfiguration({ BASE_URL: server.url })
+    const others = createEgress({ configuration: asking })
+    const from = processDependencies({ ...h.api.world, configuration: asking }, others)
+    try {
+      const story = await givenReview()
+      // A backdated refusal does not override a later decision.
+      expect(await ends(story, 'withdraw', from)).toMatchObject({ status: 'open', cancel_reason: null })
+      consent = 'withdrawn'
+      h.api.world.pass(1)
+      expect(await ends(story, 'withdraw', from)).toMatchObject({
+        status: 'cancelled',
+        cancel_reason: 'consent_withdrawn',
+      })
+    } finally {
+      await others.close()
+      await server.close()
+    }
+  })
+})
 
 describe('F14: the diagnoses of a decided task', () => {
   const ofAi = (story: Story, lesionNumber: number, status: string) => {

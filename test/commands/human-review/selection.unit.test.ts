@@ -91,10 +91,4 @@ describe('a policy', () => {
         .when(setPolicy, { ...command, ...changes })
         .thenEvents([policyFact('HumanReviewPolicySet', changes)])
   })
-
-  it('refuses a rule without a selector', () => {
-    given(humanReviewPolicies)
-      .when(setPolicy, { ...command, rules: [rule()] })
-      .thenRefused('rule-without-selector')
-  })
 })

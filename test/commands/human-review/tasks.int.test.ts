@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { at as memberAt } from '../../../app/demo/api-client.ts'
+import { humanReviewChannel } from '../../../processes/human-review/human-review.channel.ts'
+import { humanReviewTasks } from '../../../streams/human-review-task/aggregate.ts'
 import { at, ids } from '../../streams/facts.ts'
 import { taskFact } from '../../streams/human-review-facts.ts'
+import { bootstrap } from '../../read-api/users/users-api.ts'
 import { refusalOf } from '../users/write-callers.ts'
 import { confirmation, openHumanReviewApi, type Headers, type HumanReviewApi } from './human-review-api.ts'
 
@@ -19,6 +23,7 @@ afterAll(() => h.close())
 
 const [adaId, bobId] = [randomUUID(), randomUUID()]
 const both = confirmation(1, 2)
+const coded = { code: 'D22.9', term: 'Melanocytic naevi' }
 const act = (verb: 'claim' | 'release' | 'decide', taskId: string, headers: Headers, body?: object) =>
   h.call('POST', `/tasks/${taskId}/${verb}`, headers, body)
 const get = (taskId: string, headers = reader) => h.call('GET', `/tasks/${taskId}`, headers)
@@ -97,6 +102,10 @@ describe('F2: who sees a task', () => {
       expect(refusalOf(await act('release', taskId, headers))).toBe(refusal)
       expect(refusalOf(await act('decide', taskId, headers, both))).toBe(refusal)
     }
+    // Only the policy takes the administrator secret, so the problem does not name it.
+    const { body } = await act('claim', taskId, { ...(await h.client()), ...bootstrap })
+    const detail = 'Send the X-Actor-Context header of a user with the permission.'
+    expect(body).toMatchObject({ code: 'actor-context-missing', detail, required_permission: 'human-review:decide' })
   })
 })
 
@@ -139,7 +148,10 @@ describe('F8, F9: a claim', () => {
     expect(await idsOf(`case_id=${caseId}&status=claimed`)).toEqual([])
     expect(await idsOf(`case_id=${caseId}&claimed_by=${adaId}`)).toEqual([])
     expect(refusalOf(await act('decide', taskId, ada, both))).toBe('409 task-not-claimed')
-    expect(await act('claim', taskId, bob)).toMatchObject({ etag: '"3"', body: { claimed_by: bobId } })
+    // The ETag of the read is that of the task, although no event has ended the lease yet.
+    const current = { ...bob, 'if-match': '"1.1"' }
+    expect(refusalOf(await act('claim', taskId, { ...bob, 'if-match': '"0"' }))).toBe('412 precondition-failed')
+    expect(await act('claim', taskId, current)).toMatchObject({ etag: '"3"', body: { claimed_by: bobId } })
   })
 
   test('with a key is repeated without effect', async () => {
@@ -151,6 +163,23 @@ describe('F8, F9: a claim', () => {
     expect(again).toMatchObject({ status: 200, etag: '"2"', body: { status: 'open' } })
     expect(again.headers['idempotency-replayed']).toBe('true')
   })
+})
+
+test('F7: a key that another user has sent is refused, so no opinion is taken for a repeat', async () => {
+  const taskId = await h.givenTask({ opinionsRequired: 2 })
+  // Both users act through one client.
+  const ofBob = { ...ada, 'x-actor-context': bob['x-actor-context'] ?? '' }
+  const key = { 'idempotency-key': randomUUID() }
+  for (const [verb, body] of [
+    ['claim', undefined],
+    ['decide', both],
+  ] as const) {
+    expect((await act(verb, taskId, { ...ada, ...key }, body)).status).toBe(200)
+    if (verb === 'decide') await act('claim', taskId, bob)
+    expect(refusalOf(await act(verb, taskId, { ...ofBob, ...key }, body))).toBe('409 idempotency-key-reused')
+    expect((await act(verb, taskId, { ...ada, ...key }, body)).headers['idempotency-replayed']).toBe('true')
+  }
+  expect((await act('decide', taskId, bob, both)).body).toMatchObject({ status: 'decided' })
 })
 
 describe('F10, F11: a decision', () => {
@@ -187,6 +216,36 @@ describe('F10, F11: a decision', () => {
     expect(refusalOf(await act('claim', taskId, bob))).toBe('409 task-decided')
   })
 
+  test('of a corrected lesion takes a SNOMED code too', async () => {
+    const taskId = await h.givenTask()
+    await act('claim', taskId, ada)
+    const codes = { icd10: { code: 'C44.9', term: 'C' }, snomed: { code: '254701007', term: 'B' }, category: 'X' }
+    const lesions = [...confirmation(2).lesions, { lesion_number: 1, outcome: 'correct', ...codes }]
+    const { body } = await act('decide', taskId, ada, { lesions, recommendation: 'inconclusive' })
+    expect(body).toMatchObject({ decision: { lesions: [{ lesion_number: 1, ...codes }, { lesion_number: 2 }] } })
+  })
+
+  test('is for the holder alone, within the lease', async () => {
+    const taskId = await h.givenTask()
+    expect(refusalOf(await act('decide', taskId, ada, both))).toBe('409 task-not-claimed')
+    await act('claim', taskId, ada)
+    expect(refusalOf(await act('decide', taskId, bob, both))).toBe('409 task-not-claimed')
+    expect((await get(taskId)).body).toMatchObject({ status: 'claimed', claimed_by: adaId })
+    expect((await act('decide', taskId, ada, both)).body).toMatchObject({ status: 'decided', agrees_with_ai: true })
+  })
+
+  test('with a key is repeated without effect, and the key takes no other body', async () => {
+    const taskId = await h.givenTask()
+    await act('claim', taskId, ada)
+    const keyed = { ...ada, 'idempotency-key': randomUUID() }
+    const first = await act('decide', taskId, keyed, both)
+    const again = await act('decide', taskId, keyed, both)
+    expect([again.status, again.body, again.etag]).toEqual([200, first.body, first.etag])
+    expect(again.headers['idempotency-replayed']).toBe('true')
+    const other = { ...both, recommendation: 'no_action' }
+    expect(refusalOf(await act('decide', taskId, keyed, other))).toBe('409 idempotency-key-reused')
+  })
+
   test.each([
     [{ ...both, recommendation: 'maybe' }, '/recommendation'],
     [{ ...both, note: 'x'.repeat(4_001) }, '/note'],
@@ -196,6 +255,10 @@ describe('F10, F11: a decision', () => {
       '/lesions/0/category',
     ],
     [{ ...both, lesions: [{ lesion_number: 1, outcome: 'confirm', category: 'X' }] }, '/lesions/0/category'],
+    [{ ...both, lesions: [{ lesion_number: 1, outcome: 'confirm', icd10: coded }] }, '/lesions/0/icd10'],
+    [{ ...both, lesions: [{ lesion_number: 1, outcome: 'reject', snomed: coded }] }, '/lesions/0/snomed'],
+    [{ ...both, lesions: [{ lesion_number: 1, outcome: 'maybe' }] }, '/lesions/0/outcome'],
+    [{ lesions: both.lesions }, '/recommendation'],
     [confirmation(1), '/lesions'],
     [confirmation(1, 1), '/lesions'],
     [confirmation(1, 2, 3), '/lesions'],
@@ -203,6 +266,38 @@ describe('F10, F11: a decision', () => {
     const taskId = await h.givenTask()
     expect(refusalOf(await act('decide', taskId, ada, body))).toBe(`400 validation-failed ${pointer}`)
   })
+})
+
+test('F12: of two opinions that agree the first one is the decision; notes, SNOMED codes and terms may differ', async () => {
+  const taskId = await h.givenTask({ opinionsRequired: 2 })
+  const corrected = (changes: object) => ({
+    ...both,
+    lesions: [
+      ...confirmation(2).lesions,
+      { lesion_number: 1, outcome: 'correct', icd10: coded, category: 'BENIGN', ...changes },
+    ],
+  })
+  await act('claim', taskId, ada)
+  await act('decide', taskId, ada, { ...corrected({}), note: 'mine' })
+  await act('claim', taskId, bob)
+  const second = corrected({ icd10: { ...coded, term: 'Naevus' }, snomed: { code: '1', term: 'N' } })
+  const { body } = await act('decide', taskId, bob, { ...second, note: 'other' })
+  const decision = { number: 1, user_id: adaId, note: 'mine' }
+  expect(body).toMatchObject({ status: 'decided', opinions_required: 2, decision, agrees_with_ai: false })
+})
+
+test.each([
+  ['the outcome', { outcome: 'confirm' }],
+  ['the ICD-10 code', { outcome: 'correct', icd10: { ...coded, code: 'C44.9' }, category: 'BENIGN' }],
+  ['the category', { outcome: 'correct', icd10: coded, category: 'MALIGNANT' }],
+])('F12: two opinions that differ in %s of a lesion need a third one', async (_, lesion) => {
+  const taskId = await h.givenTask({ opinionsRequired: 2 })
+  const withLesion = (one: object) => ({ ...both, lesions: [...confirmation(2).lesions, { lesion_number: 1, ...one }] })
+  await act('claim', taskId, ada)
+  await act('decide', taskId, ada, withLesion({ outcome: 'correct', icd10: coded, category: 'BENIGN' }))
+  await act('claim', taskId, bob)
+  const { body } = await act('decide', taskId, bob, withLesion(lesion))
+  expect(body).toMatchObject({ status: 'open', opinions_required: 3, decision: null })
 })
 
 test('F12: a second opinion is blind, and a third one decides if the two differ', async () => {
@@ -231,6 +326,67 @@ test('F13: a cancelled task refuses every act', async () => {
   for (const verb of ['claim', 'release'] as const)
     expect(refusalOf(await act(verb, taskId, ada))).toBe('409 task-cancelled')
   expect(refusalOf(await act('decide', taskId, ada, both))).toBe('409 task-cancelled')
+})
+
+test('F18: each act is published once with ids, and without codes and notes', async () => {
+  const taskId = await h.givenTask({ opinionsRequired: 2 })
+  const corrected = { lesion_number: 1, outcome: 'correct', icd10: { ...coded, term: 'canary' }, category: 'canary' }
+  const body = { ...both, lesions: [corrected, ...confirmation(2).lesions], note: 'canary' }
+  await act('claim', taskId, ada)
+  await act('release', taskId, ada)
+  await act('claim', taskId, ada)
+  await act('decide', taskId, ada, body)
+  h.api.world.pass(1)
+  await act('claim', taskId, bob)
+  h.api.world.pass(86_400)
+  await act('claim', taskId, bob)
+  await act('decide', taskId, bob, body)
+  const { store, otherStore, orgId } = h.api.world
+  const published: { readonly type: string; readonly data: unknown }[] = []
+  for await (const event of otherStore.readStream(humanReviewTasks.of(orgId, taskId).stream))
+    published.push(...((await humanReviewChannel.translate[event.type]?.(event, { store })) ?? []))
+  const { ai_review_id, case_id, product_id, assessment_id, decided_at } = Object((await get(taskId)).body) as Headers
+  const members = published.map(({ type, data }) => [
+    type,
+    ...['status', 'user_id', 'reason'].map((member) => memberAt(data, member)),
+  ])
+  const event = (name: string, ...rest: readonly unknown[]) => {
+    const [status, userId, reason] = rest
+    return [`human_review.task.${name}`, status, userId, reason]
+  }
+  expect(members).toEqual([
+    event('opened', 'open'),
+    event('claimed', 'claimed', adaId),
+    event('released', 'open', adaId, 'requested'),
+    event('claimed', 'claimed', adaId),
+    event('opinion_given', 'open', adaId),
+    event('claimed', 'claimed', bobId),
+    event('released', 'open', undefined, 'lease_expired'),
+    event('claimed', 'claimed', bobId),
+    event('opinion_given', 'open', bobId),
+    event('decided', 'decided', bobId),
+  ])
+  const ids = { task_id: taskId, ai_review_id, case_id, product_id, assessment_id }
+  for (const { data } of published) expect(data).toMatchObject(ids)
+  expect(published.at(-1)?.data).toMatchObject({ agrees_with_ai: false, decided_at })
+  expect(JSON.stringify(published)).not.toContain('canary')
+})
+
+test('F20: the note is for actors with the permission to decide', async () => {
+  const taskId = await h.givenTask()
+  await act('claim', taskId, ada)
+  await act('decide', taskId, ada, { ...both, note: 'canary-note' })
+  const viewer = await h.clinician(randomUUID(), { permissions: [] })
+  for (const [headers, note] of [
+    [viewer, null],
+    [reader, null],
+    [bob, 'canary-note'],
+  ] as const) {
+    const caseId = memberAt((await get(taskId)).body, 'case_id')
+    expect((await get(taskId, headers)).body).toMatchObject({ decision: { note }, opinions: [{ note }] })
+    const { body } = await h.call('GET', `/tasks?case_id=${String(caseId)}`, headers)
+    expect(body).toMatchObject({ data: [{ decision: { note } }] })
+  }
 })
 
 test('F20: refusals come in their order', async () => {
@@ -284,8 +440,14 @@ test('F19: the agreement counts decisions by provider version and category', asy
   expect((await agreement('category=BENIGN&provider_version=5.2.1')).body).toMatchObject({ tasks: 3, data: [benign] })
   const empty = { tasks: 0, tasks_agreed: 0, data: [] }
   expect((await agreement('provider_version=6')).body).toMatchObject(empty)
+  const otherProduct = await h.clinician(bobId, { products: [randomUUID()] })
+  expect((await agreement('', otherProduct)).body).toMatchObject(empty)
   expect((await agreement(`from=2026-01-01T00:00:00Z&to=${begin}`)).body).toMatchObject(empty)
   expect((await agreement('', await h.client(undefined, randomUUID()))).body).toMatchObject(empty)
+  const days = (count: number) => inSeconds(count * 86_400)
+  expect((await agreement()).body).toMatchObject({ from: days(-30), to: inSeconds(0), tasks: 4 })
+  expect((await agreement(`from=${days(-366)}`)).status).toBe(200)
+  expect((await agreement(`from=${days(-367)}`)).status).toBe(400)
   expect(refusalOf(await agreement(`from=${inSeconds(1)}`))).toBe('400 validation-failed /from')
   expect(refusalOf(await agreement('from=2025-02-27T00:00:00Z&to=2026-03-01T00:00:00Z'))).toBe(
     '400 validation-failed /from',

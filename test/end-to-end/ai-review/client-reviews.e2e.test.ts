@@ -22,13 +22,17 @@ let api: ApiClient
 let host: ImageHost
 let patientId: string
 const channel = 'clinic.events'
+/** Reviews of the organisation at the same time. */
+const places = 3
+/** Trusted for one organisation, which is not that of the test. */
+const foreignChannel = 'lab.events'
 
 beforeAll(async () => {
   running = await startInProcessPlatform({
-    FOREIGN_CHANNELS: channel,
+    FOREIGN_CHANNELS: `${channel},${foreignChannel}:${randomUUID()}`,
     PROVIDER_RESULT_MAX_ATTEMPTS: '1000',
-    // No test reaches them, but every review is counted and takes a place.
-    AI_REVIEW_MAX_CONCURRENT_PER_ORG: '100',
+    // Every review is counted and takes a place. No test reaches the budget.
+    AI_REVIEW_MAX_CONCURRENT_PER_ORG: String(places),
     AI_REVIEW_DAILY_BUDGET_PER_ORG: '1000',
   })
   watched = watchPlatform(running.platform.credentials.base_url)
@@ -310,13 +314,15 @@ describe('GET /v1/ai-reviews/{id}/raw', () => {
   })
 })
 
-test('a request of another service becomes a review; a malformed one is skipped and shown in /health', async () => {
+test('a request of another service becomes a review; a malformed one, and one about an organisation for which its channel is not trusted, are skipped and shown in /health (E6)', async () => {
   const caseId = await newCase()
   const clinic = EventStoreDBClient.connectionString(eventStoreUrl())
   const { org_id: orgId, product_id: productId } = credentials()
   const request = { caseId, productId, orgId, correlationId: 'clinic-17', requestedAt: new Date().toISOString() }
   const good = jsonEvent({ type: 'ai_review.requested', data: { ...request, images: [imageOf()], urgency: 'high' } })
   const bad = jsonEvent({ type: 'ai_review.requested', data: { ...request, images: [] } })
+  const untrusted = { ...request, caseId: await newCase(), images: [imageOf()] }
+  await clinic.appendToStream(foreignChannel, jsonEvent({ type: 'ai_review.requested', data: untrusted }))
   await clinic.appendToStream(channel, [bad, good])
   await clinic.dispose()
   const id = await waitFor('the review of the request', async () => {
@@ -325,12 +331,14 @@ test('a request of another service becomes a review; a malformed one is skipped 
     return typeof found === 'string' ? found : undefined
   })
   expect(await reviewOnce(id, 'completed')).toMatchObject({ correlationId: 'clinic-17', patientId })
-  const health = await api.call('/health')
-  expect(at(health.body, 'checks')).toContainEqual({
-    name: 'foreign_channels',
-    status: 'warning',
-    detail: `rejected events of 7 days: ${channel} (1)`,
+  const check = await waitFor('the rejected events in /health', async () => {
+    const checks = at((await api.call('/health')).body, 'checks') as readonly unknown[]
+    const found = checks.find((one) => at(one, 'name') === 'foreign_channels')
+    return String(at(found, 'detail')).includes(foreignChannel) ? found : undefined
   })
+  const detail = `rejected events of 7 days: ${channel} (1), ${foreignChannel} (1)`
+  expect(check).toEqual({ name: 'foreign_channels', status: 'warning', detail })
+  expect(await statusesOf(untrusted.caseId)).toEqual([])
 })
 
 test('a review within the limits gives its place back, and /health shows that nothing waits', async () => {
@@ -345,6 +353,33 @@ test('a review within the limits gives its place back, and /health shows that no
   expect(ofReview).toEqual(['AiReviewPlaceTaken', 'AiReviewPlaceReleased'])
   const { body } = await api.call('/health')
   expect(at(body, 'checks')).toContainEqual({ name: 'ai_review_guards', status: 'ok' })
+})
+
+test('E7: beyond the number of places a review stays pending, and /health warns until it gets a place', async () => {
+  const guards = () =>
+    waitFor('the check of the limits', async () => {
+      const checks = at((await api.call('/health')).body, 'checks') as readonly unknown[]
+      return checks.find((one) => at(one, 'name') === 'ai_review_guards')
+    })
+  await running.provider.result({ sha256: '*', not_ready_polls: 1_000 })
+  const reviews: string[] = []
+  for (let place = 0; place < places; place += 1) {
+    reviews.push(await created(await newCase()))
+    await reviewOnce(reviews.at(-1) ?? '', 'awaiting_result')
+  }
+  const last = await created(await newCase())
+  const warning = await waitFor('the warning', async () => {
+    const check = await guards()
+    return at(check, 'status') === 'warning' ? check : undefined
+  })
+  const detail = 'of at least one organisation: reviews wait for a place'
+  expect(warning).toEqual({ name: 'ai_review_guards', status: 'warning', detail })
+  expect(at((await api.call(`/v1/ai-reviews/${last}`)).body, 'status')).toBe('pending')
+  await expecting(200, api.call(`/v1/ai-reviews/${reviews[0]}/cancel`, { method: 'POST' }))
+  await reviewOnce(last, 'awaiting_result')
+  await running.provider.reset()
+  for (const id of [...reviews.slice(1), last]) await reviewOnce(id, 'completed')
+  expect(await guards()).toEqual({ name: 'ai_review_guards', status: 'ok' })
 })
 
 test('every answer has its documented form', async () => {

@@ -435,6 +435,13 @@ test('a finished assessment does not change', async () => {
   expect(withoutSignatures(body)).toEqual(withoutSignatures(completed))
 })
 
+test('F1: without a policy no completed review has a task; the service has two mounts and no bare one', async () => {
+  for (const mount of ['/v1/human-review', '/v1/human-review/v1'])
+    expect(at((await expecting(200, api.call(`${mount}/tasks`))).body, 'data')).toEqual([])
+  expect((await api.call('/v1/tasks')).status).toBe(404)
+  expect(at(completed, 'review')).toBe(undefined)
+})
+
 test('the decision of a human review changes only `review`, and goes to the subscriptions that name it', async () => {
   const { org_id: orgId, product_id: productId } = platform.process.credentials
   const permissions = ['human-review:admin', 'human-review:decide']

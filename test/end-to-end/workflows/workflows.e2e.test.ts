@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { at, createApiClient, requestToken, textAt, type ApiClient } from '../../../app/demo/api-client.ts'
+import { startWebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import {
   assessmentBody,
@@ -16,6 +17,7 @@ import {
 } from '../../support/main-job.ts'
 import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 import { lesionSteps } from '../../streams/workflow-facts.ts'
+import { startImageHost } from '../main-job/image-host.ts'
 import { eventsOf } from '../bad-days/recorded-events.ts'
 import {
   advance,
@@ -257,7 +259,10 @@ test('D2: images are received ones of the case, of an allowed kind, in an allowe
   expect(refusal(await photos(many))).toBe('400 validation-failed /output')
 })
 
-test('D3: an output ends in an assessment of the collected images, and the instance ends with it', async () => {
+test('D3: an output ends in an assessment of the collected images, with its webhook, and the instance ends with it', async () => {
+  const receiver = await startWebhookReceiver()
+  const body = { url: receiver.url, event_types: ['assessment.completed'] }
+  await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body }))
   const patient = await consentedPatient(api, terms)
   const caseId = await openCase(api, patient, { external_reference: 'ward 7' })
   const id = await begin(api, definitionId, caseId)
@@ -281,6 +286,14 @@ test('D3: an output ends in an assessment of the collected images, and the insta
     external_reference: 'ward 7',
     images: [{ id: imageId, status: 'processed', download_url: expect.any(String) }],
   })
+  const { org_id: orgId, product_id: productId, eventstore_url: url } = platform.process.credentials
+  const [requested] = await eventsOf(url ?? '', `assessment-${orgId}-${assessmentId}`)
+  expect(requested?.data).toMatchObject({ productId, finding: { findingType: 'patch' } })
+  const told = await waitFor('the webhook about the assessment', () =>
+    receiver.received.find((one) => one.body.includes(assessmentId)),
+  )
+  expect(JSON.parse(told.body)).toMatchObject({ id: assessmentId, status: 'completed', case_id: caseId })
+  await receiver.close()
   const ofAssessment = await expecting(200, api.call(`${images}?assessment_id=${assessmentId}`))
   expect(at(ofAssessment.body, 'data')).toEqual([expect.objectContaining({ id: imageId, status: 'processed' })])
   const ofCase = await expecting(200, api.call(`${images}?case_id=${caseId}`))
@@ -290,6 +303,31 @@ test('D3: an output ends in an assessment of the collected images, and the insta
   await expecting(200, advance(api, second, 'intake', changed))
   await expecting(200, advance(api, second, 'photos', { image_ids: [imageId] }))
   expect(at(await instanceIn(api, second, 'completed'), 'assessment_id')).toBe(assessmentId)
+})
+
+test('D3, E4: a review of the case that a client has had made before ends the assessment, for the product of the token', async () => {
+  const patient = await consentedPatient(api, terms)
+  const caseId = await openCase(api, patient)
+  const imageId = await receivedImage(api, caseId)
+  const host = await startImageHost((await photograph()).bytes)
+  const address = { presignedUrl: host.address(), presignedUrlExpiresAt: '2999-01-01T00:00:00Z' }
+  const image = { imageId, imageType: 'DERMOSCOPIC', ...address }
+  const made = await expecting(202, api.call('/v1/ai-reviews', { body: { caseId, images: [image] } }))
+  const reviewId = textAt(made.body, 'aiReviewId')
+  await waitFor('the review of the client', async () =>
+    at((await api.call(`/v1/ai-reviews/${reviewId}`)).body, 'status') === 'completed' ? true : undefined,
+  )
+  await host.close()
+  const id = await begin(api, definitionId, caseId)
+  await expecting(200, advance(api, id, 'intake', changed))
+  await expecting(200, advance(api, id, 'photos', { image_ids: [imageId] }))
+  const assessmentId = textAt(await instanceIn(api, id, 'completed'), 'assessment_id')
+  expect(await endOf(api, assessmentId)).toMatchObject({ status: 'completed', case_id: caseId })
+  const { credentials } = platform.process
+  const { body } = await expecting(200, api.call(`/v1/ai-reviews?caseId=${caseId}`))
+  expect(at(body, 'data')).toEqual([expect.objectContaining({ id: reviewId, productId: credentials.product_id })])
+  const facts = await eventsOf(credentials.eventstore_url ?? '', `assessment-${credentials.org_id}-${assessmentId}`)
+  expect(facts.at(-1)?.data).toMatchObject({ aiReviewId: reviewId })
 })
 
 test('D3: an instance fails with its assessment, and takes that of the POST that opened the case', async () => {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, test } from 'vitest'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
+import { completeClaim } from '../../../commands/ai-review/claim-slot.ts'
 import { cancelReview } from '../../../commands/ai-review/cancel-review.ts'
 import { execute } from '../../../commands/handling/execute.ts'
 import { aiReviewBudgets } from '../../../streams/ai-review-budget/aggregate.ts'
@@ -13,7 +14,15 @@ import { budgetFact, reviewFact, slotFact } from '../../streams/ai-review-facts.
 import { ids } from '../../streams/facts.ts'
 import { openProcessWorld, type ProcessWorld } from '../../support/process-world.ts'
 import { tenantOfFact } from '../../../platform/kit/tenants.ts'
-import { recorded, recordedTypes, runReviewStep, seedReview, storedImages } from './review-steps.ts'
+import { mortal } from '../users/mortal-process.ts'
+import {
+  recorded,
+  recordedTypes,
+  requestOfAnotherService,
+  runReviewStep,
+  seedReview,
+  storedImages,
+} from './review-steps.ts'
 
 let shared: ProcessWorld
 /** Each test has an organisation of its own. */
@@ -206,6 +215,42 @@ describe('the process dies', () => {
     await start(first, deps)
     expect([await usedOn(today), await statusOf(first)]).toEqual([1, 'in_progress'])
   })
+})
+
+describe('the process dies while it opens a review of an event', () => {
+  const deps = () => budgeted(2)
+  const budget = 'ai_review_budget: AiReviewCounted'
+
+  test.each([
+    ['before its count', 1, budget, 0],
+    ['between its count and its first event', 2, 'ai_review: AiReviewRequested', 1],
+  ] as const)('%s: `open` or the next request completes it, and it counts once', async (_, appends, append, before) => {
+    const today = world.now().toISOString().slice(0, 10)
+    for (const [count, next] of [opens, supersedes].entries()) {
+      const caseId = randomUUID()
+      const dying = mortal(deps(), appends)
+      const event = await requestOfAnotherService(world, caseId)
+      expect(await runReviewStep(world, 'claim-foreign', event, { deps: dying.deps })).toMatchObject({
+        error: expect.any(Error),
+      })
+      expect(dying.killedBefore()).toBe(append)
+      expect(await usedOn(today)).toBe(count + before)
+      const { state } = await world.otherStore.load(aiReviewSlots.of(world.orgId, caseId, ids.product))
+      const review = state.status === 'free' ? '' : state.holder.aiReviewId
+      for (let twice = 0; twice < 2; twice += 1) await next(caseId, review)
+      expect([await usedOn(today), await recordedTypes(world, review)]).toEqual([count + 1, ['AiReviewRequested']])
+    }
+  })
+
+  async function opens(caseId: string, review: string): Promise<void> {
+    const payload = { cause: { eventId: review, correlationId: ids.event }, caseId, productId: ids.product }
+    await runReviewStep(world, 'open', review, { deps: deps(), todo: { payload } })
+  }
+
+  /** The part of a superseding request that comes before its own claim. */
+  async function supersedes(caseId: string): Promise<void> {
+    await completeClaim(deps(), { orgId: world.orgId, caseId, productId: ids.product }, contextOf(world))
+  }
 })
 
 describe('the budget of a day', () => {

@@ -21,6 +21,7 @@ import { patientsProjector } from '../../../projections/clinical/patients.projec
 import { humanReviewProjector } from '../../../projections/human-review/human-review.projector.ts'
 import { notificationsProjector } from '../../../projections/notifications/notifications.projector.ts'
 import { usersProjector } from '../../../projections/users/users.projector.ts'
+import { workflowsProjector } from '../../../projections/workflows/workflows.projector.ts'
 import { createReadPositions } from '../../../projections/runtime/read-positions.ts'
 import { createProjectionRunner } from '../../../projections/runtime/runner.ts'
 import { ensureRuntimeSchema } from '../../../projections/runtime/schema.ts'
@@ -68,6 +69,8 @@ export interface UsersApi {
     target: CommandTarget<State, Event>,
     ...events: readonly Event[]
   ) => Promise<void>
+  /** Waits until the read model contains everything recorded before, also by a step of a process. */
+  caughtUp(): Promise<void>
   startProcess(env?: Environment): Promise<UsersProcess>
   /** The address of a process that listens. */
   listen(process: UsersProcess): Promise<string>
@@ -81,7 +84,14 @@ export interface UsersApi {
 export const bootstrap = { 'x-admin-api-secret': adminSecret }
 export const serviceClient = { SERVICE_CLIENT_ID: randomUUID(), SERVICE_CLIENT_SECRET: 'a-service-client-secret' }
 
-const told = [usersProjector, notificationsProjector, humanReviewProjector, patientsProjector, casesProjector]
+const told = [
+  usersProjector,
+  notificationsProjector,
+  humanReviewProjector,
+  patientsProjector,
+  casesProjector,
+  workflowsProjector,
+]
 const toldTo = told.map(({ name }) => name)
 const served: readonly string[] = [
   'user-management',
@@ -90,6 +100,7 @@ const served: readonly string[] = [
   'notifications',
   'human-review',
   'clinical-api',
+  'orchestrator',
 ]
 
 export async function openUsersApi(
@@ -171,6 +182,11 @@ export async function openUsersApi(
     async tell(target, ...events) {
       const { position } = await execute(world.store, target, () => events, contextOf(world))
       if (position !== undefined) await reads.waitFor(position, toldTo, 15_000)
+    },
+    async caughtUp() {
+      const head: Parameters<typeof reads.requireHead>[0] = (asked) => world.store.head(filter, asked)
+      for (const name of toldTo)
+        if (!(await reads.requireHead(head, name, 15_000))) throw new Error(`${name} does not catch up`)
     },
     startProcess,
     listen: ({ t }) => t.app.listen({ host: '127.0.0.1', port: 0 }),

@@ -32,9 +32,25 @@ const opened = (aiReviewId = single, taskId = 't1'): Told =>
 const claimed = (userId = 'ada', data = {}): Told => task('TaskClaimed', { userId, leaseUntil: instant(5), ...data })
 const released = (data = {}): Told => task('TaskReleased', { userId: 'ada', reason: 'requested', ...data })
 const lapsed = (seconds = 5): Told => released({ reason: 'lease_expired', releasedAt: instant(seconds) })
-const opinion = (userId = 'ada', opinionsRequired = 1, seconds = 1): Told =>
-  task('OpinionGiven', { userId, opinionsRequired, givenAt: instant(seconds) })
-const decided = task('TaskDecided')
+const lesionOf = (outcome: string, data = {}) => [{ lesionNumber: 1, outcome, ...data }]
+const opinion = (userId = 'ada', opinionsRequired = 1, seconds = 1, lesions = lesionOf('confirm')): Told =>
+  task('OpinionGiven', { userId, opinionsRequired, lesions, givenAt: instant(seconds) })
+const decided = task('TaskDecided', { opinion: 1, agreesWithAi: true })
+const twice = (required: number, ...opinions: readonly (readonly object[])[]): readonly Told[] => [
+  review('Completed', double),
+  opened(double),
+  ...opinions.flatMap((lesions, index): Told[] => {
+    const userId = ['ada', 'bob', 'eve'][index] ?? ''
+    const one = task('OpinionGiven', {
+      userId,
+      opinionsRequired: index === 0 ? 2 : required,
+      lesions,
+      givenAt: instant(1),
+    })
+    return [claimed(userId), one]
+  }),
+]
+const coded = (code: string, term: string) => lesionOf('correct', { icd10: { code, term }, category: 'Benign' })
 const cancelled = (reason: string): Told => task('TaskCancelled', { reason })
 const given = [review('Completed'), opened()]
 const policy: Told = ['humanreviewpolicy-o1', 'HumanReviewPolicySet']
@@ -61,6 +77,17 @@ describe('the check of tasks', () => {
         claimed('bob'),
         opinion('bob', 2),
         decided,
+      ],
+    ],
+    [
+      'two opinions with other terms',
+      [...twice(2, coded('D22', 'A'), coded('D22', 'B')), task('TaskDecided', { opinion: 1, agreesWithAi: false })],
+    ],
+    [
+      'a third opinion',
+      [
+        ...twice(3, coded('D22', 'A'), coded('C44', 'A'), lesionOf('confirm')),
+        task('TaskDecided', { opinion: 3, agreesWithAi: true }),
       ],
     ],
   ])('accepts %s', (_, events) => {
@@ -105,6 +132,29 @@ describe('the check of tasks', () => {
       'an early decision',
       [...given, claimed(), opinion('ada', 2), decided],
       'a decision with another number of opinions than required',
+    ],
+    [
+      'a needless third opinion',
+      twice(3, lesionOf('confirm'), lesionOf('confirm')),
+      'a third opinion, although two agree, or none, although they differ',
+    ],
+    [
+      'a missing third opinion',
+      [...twice(2, lesionOf('confirm'), lesionOf('reject')), decided],
+      'a third opinion, although two agree, or none, although they differ',
+    ],
+    [
+      'a wrong decision',
+      [
+        ...twice(3, lesionOf('confirm'), lesionOf('reject'), lesionOf('confirm')),
+        task('TaskDecided', { opinion: 1, agreesWithAi: true }),
+      ],
+      'another opinion than the deciding one',
+    ],
+    [
+      'a wrong agreement',
+      [...given, claimed(), opinion('ada', 1, 1, lesionOf('reject')), decided],
+      'another agreement with the AI than decided',
     ],
     ['a task of a superseded review', [...given, review('Superseded')], 'a task of a superseded review'],
     ['a task without consent', [...given, consent('denied')], 'a task without consent'],

@@ -7,11 +7,20 @@ const ofCase = (type: string, data = {}): Told => [streamOf('case', 'c1'), type,
 
 const started = ofCase('CaseHumanReviewStarted')
 const ended = ofCase('CaseHumanReviewEnded')
-const opened = task('HumanReviewTaskOpened')
-const lesions = ['confirm', 'correct', 'reject'].map((outcome, index) => ({ lesionNumber: index + 1, outcome }))
+const coded = (code: string) => ({ icd10: { code, term: `Term of ${code}` }, category: 'Benign' })
+const ofAi = [1, 2, 3].map((lesionNumber) => ({ lesionNumber, ...coded('D22') }))
+const opened = task('HumanReviewTaskOpened', { aiReviewId: 'r1', lesions: ofAi })
+const lesions = ['confirm', 'correct', 'reject'].map((outcome, index) => ({
+  lesionNumber: index + 1,
+  outcome,
+  ...(outcome === 'correct' ? coded('C44') : {}),
+}))
 const decided = [task('HumanReviewOpinionGiven', { lesions }), task('HumanReviewTaskDecided', { opinion: 1 })]
-const added = (lesionNumber: number) => ofCase('CaseDiagnosisRecorded', { lesionNumber, source: 'clinician' })
-const replaced = (lesionNumber: number) => ofCase('CaseDiagnosisSuperseded', { lesionNumber })
+const added = (lesionNumber: number, codes = coded(lesionNumber === 1 ? 'D22' : 'C44')) =>
+  ofCase('CaseDiagnosisRecorded', { lesionNumber, source: 'clinician', ...codes })
+const replaced = (lesionNumber: number, data = {}) =>
+  ofCase('CaseDiagnosisSuperseded', { aiReviewId: 'r1', lesionNumber, ...data })
+const byLaterReview = [2, 3].map((lesionNumber) => replaced(lesionNumber, { taskId: null }))
 const results = [replaced(2), replaced(3), added(1), added(2)]
 
 const what = (...log: readonly Told[]) => checkReviewedCases(toldLog(...log)).findings.map((finding) => finding.what)
@@ -21,23 +30,33 @@ test('accepts the results of decided and cancelled tasks', () => {
   expect(what(started, opened, task('HumanReviewTaskCancelled'), ended)).toEqual([])
   expect(what(started, opened)).toEqual([])
   // Another AI review superseded the diagnoses first.
-  expect(what(started, opened, ...decided, added(1), added(2), ended)).toEqual([])
+  expect(what(started, opened, ...decided, ...byLaterReview, added(1), added(2), ended)).toEqual([])
 })
 
 test('finds a missing result, a second one, a wrong one, and a task that its case does not know', () => {
   const missing = 'no result of a task in its case'
-  expect(what(started, opened, ...decided, added(1), ended)).toEqual([missing])
+  expect(what(started, opened, ...decided, ...byLaterReview, added(1), ended)).toEqual([missing])
+  expect(what(started, opened, ...decided, replaced(2), added(1), added(2), ended)).toEqual([missing])
   expect(what(started, opened, ...decided, ...results)).toEqual([missing])
   expect(what(started, opened, ...decided, ...results, added(1), ended)).toEqual([
     'a second CaseDiagnosisRecorded of a task',
   ])
-  expect(what(started, opened, ...decided, added(1), ended, added(2))).toEqual(['a result after the end of a review'])
+  expect(what(started, opened, ...decided, ...byLaterReview, added(1), ended, added(2))).toEqual([
+    'a result after the end of a review',
+  ])
   expect(what(started, opened, ...decided, ...results, added(3), ended)).toEqual([
     'CaseDiagnosisRecorded that nobody decided',
   ])
   expect(what(started, opened, ...decided, ...results, replaced(1), ended)).toEqual([
     'CaseDiagnosisSuperseded that nobody decided',
   ])
+  for (const wrong of [
+    [added(1, coded('C44')), added(2)],
+    [added(1), added(2, coded('D22'))],
+  ])
+    expect(what(started, opened, ...decided, ...byLaterReview, ...wrong, ended)).toEqual([
+      'a diagnosis with other codes than decided',
+    ])
   expect(what(opened, started)).toEqual(['a task that its case does not know'])
 })
 
@@ -45,5 +64,7 @@ test('a run with missing results is not finished', () => {
   expect(withoutResult(toldLog(started, opened, ...decided, added(1)))).toEqual([
     't1 CaseHumanReviewEnded',
     't1 CaseDiagnosisRecorded 2',
+    'r1 AI 2',
+    'r1 AI 3',
   ])
 })

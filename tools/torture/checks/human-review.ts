@@ -109,11 +109,18 @@ class Tasks {
           this.#find('a second opinion of a user', fact)
         task.claim = undefined
         opinions.push(fact)
+        if (opinions.length === 2 && (at(fact.data, 'opinionsRequired') === 3) !== differ(opinions))
+          this.#find('a third opinion, although two agree, or none, although they differ', fact)
         return
-      case 'HumanReviewTaskDecided':
+      case 'HumanReviewTaskDecided': {
         if (opinions.length === 0 || at(opinions.at(-1)?.data, 'opinionsRequired') !== opinions.length)
           this.#find('a decision with another number of opinions than required', fact)
+        const number = opinions.length === 3 ? 3 : 1
+        if (at(fact.data, 'opinion') !== number) this.#find('another opinion than the deciding one', fact)
+        const agrees = lesionsOf(opinions[number - 1]).every((lesion) => at(lesion, 'outcome') === 'confirm')
+        if (at(fact.data, 'agreesWithAi') !== agrees) this.#find('another agreement with the AI than decided', fact)
         return
+      }
       case 'HumanReviewTaskCancelled': {
         const isFounded =
           text(fact, 'reason') === 'superseded'
@@ -129,20 +136,42 @@ class Tasks {
   }
 }
 
+/** The lesions of a task or of an opinion. */
+export function lesionsOf(fact: Fact | undefined): readonly unknown[] {
+  const lesions: unknown = at(fact?.data, 'lesions')
+  return Array.isArray(lesions) ? lesions : []
+}
+
+/** Two opinions differ in the recommendation, or in the outcome, the ICD-10 code or the category of a lesion. */
+function differ(opinions: readonly Fact[]): boolean {
+  const contents = opinions.map((opinion) =>
+    JSON.stringify([
+      at(opinion.data, 'recommendation'),
+      lesionsOf(opinion).map((lesion) => [
+        ...['lesionNumber', 'outcome', 'category'].map((member) => at(lesion, member)),
+        at(lesion, 'icd10', 'code'),
+      ]),
+    ]),
+  )
+  return new Set(contents).size > 1
+}
+
 /** Work on tasks that is not finished at the end of the log. */
 export function tasksUnderWay(log: readonly Fact[]): readonly string[] {
   return new Tasks(log).unfinished().map(({ what, where }) => `${what}: ${where}`)
 }
 
 /**
- * Each completed review has one task. A task has one holder at a time, one opinion per user and at most one decision. A request has
- * at most one event. Superseded reviews and refused consents leave no open task.
+ * Each completed review has one task. A task has one holder at a time, one opinion per user and at most one decision: the
+ * first of two opinions that agree, otherwise the third. A request has at most one event. Superseded reviews and refused
+ * consents leave no open task.
  */
 export function checkTasks(log: readonly Fact[]): Checked {
   const tasks = new Tasks(log)
-  const decided = [...tasks.all.values()].filter(({ end }) => end?.type === 'HumanReviewTaskDecided').length
+  const decided = [...tasks.all.values()].filter(({ end }) => end?.type === 'HumanReviewTaskDecided')
+  const thirds = decided.filter(({ opinions }) => opinions.length === 3).length
   return {
-    check: `one task per completed review, one decision per task (${decided} decided)`,
+    check: `one task per completed review, one decision per task (${decided.length} decided, ${thirds} by a third opinion)`,
     examined: tasks.all.size,
     findings: [...tasks.findings, ...tasks.unfinished()],
   }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { v5 } from 'uuid'
 import { actorContext, at, textAt, type ApiAnswer, type ApiClient } from '../../../app/demo/api-client.ts'
 import { expecting } from '../../../test/support/main-job.ts'
@@ -16,6 +17,35 @@ export async function setPolicy(api: ApiClient, organisationId: string): Promise
   const headers = { 'x-actor-context': actorContext(organisationId, ['human-review:admin']) }
   const body = { rules: [{ always: true }, { share: selecting.share, opinions: 2 }], lease_seconds: leaseSeconds }
   await expecting(200, api.call(`${base}/policy`, { method: 'PUT', body, headers }))
+}
+
+/** A number from 0 to 3 that only the texts determine. */
+function oneOfFour(...texts: readonly unknown[]): number {
+  return createHash('sha256').update(texts.join(' ')).digest().readUInt8(0) % 4
+}
+
+const corrections = [
+  { icd10: { code: 'D22.9', term: 'Melanocytic naevi, unspecified' }, category: 'Benign' },
+  {
+    icd10: { code: 'C44.9', term: 'Malignant neoplasm of skin, unspecified' },
+    snomed: { code: '254701007', term: 'Basal cell carcinoma of skin' },
+    category: 'Malignant',
+  },
+]
+
+/**
+ * Half of the lesions are confirmed, a quarter corrected, a quarter rejected. The hash of the task decides, so a repeat
+ * has the same body. One user in four has an opinion of their own, so that some tasks need a third one.
+ */
+function opinionOf(taskId: string, userId: string, lesions: readonly unknown[]): object {
+  const view = oneOfFour(taskId, userId) === 0 ? `${taskId} ${userId}` : taskId
+  const outcomes = lesions.map((lesion_number) => {
+    const outcome = ['confirm', 'confirm', 'correct', 'reject'][oneOfFour(view, lesion_number)]
+    const codes = outcome === 'correct' ? corrections[oneOfFour(view, lesion_number, 'codes') % 2] : {}
+    return { lesion_number, outcome, ...codes }
+  })
+  const recommendation = ['refer', 'urgent_referral', 'no_action', 'inconclusive'][oneOfFour(view)]
+  return { lesions: outcomes, recommendation, note: 'Seen' }
 }
 
 export interface ClinicianOptions {
@@ -61,10 +91,7 @@ export class Clinician {
     if (claimed === undefined || next === 0) return
     if (next < 3) return void (await this.#act('release', taskId))
     const lesions = await this.#lesionsOf(textAt(claimed.body, 'ai_review_id'))
-    if (lesions === undefined) return
-    const recommendation = random.oneIn(3) ? 'urgent_referral' : 'refer'
-    const outcomes = lesions.map((number) => ({ lesion_number: number, outcome: 'confirm' }))
-    await this.#act('decide', taskId, { lesions: outcomes, recommendation, note: 'Seen' })
+    if (lesions !== undefined) await this.#act('decide', taskId, opinionOf(taskId, this.#userId, lesions))
   }
 
   async #openTasks(): Promise<readonly string[]> {

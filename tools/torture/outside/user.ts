@@ -113,12 +113,12 @@ export class User {
       presignedUrl,
       presignedUrlExpiresAt: new Date(Date.now() + 600_000).toISOString(),
     }
-    await this.#write(
-      'supersede',
-      `/v1/ai-reviews/${review}/supersede`,
-      { reason: 'once more', images: [image] },
-      'aiReviewId',
-    )
+    // By the review or by the slot: both routes replace the review that holds the slot.
+    const images = [image]
+    const [path, body] = this.#options.random.oneIn(2)
+      ? [`/v1/ai-reviews/${review}/supersede`, { reason: 'once more', images }]
+      : ['/v1/ai-reviews', { caseId: textAt(record.body, 'case_id'), supersede: true, images }]
+    await this.#write('supersede', path, body, 'aiReviewId')
   }
 
   /** Waits for the review in the read models. Undefined when it does not appear during a long outage. */
