@@ -9,7 +9,7 @@ import {
 
 const ivBytes = 12
 const tagBytes = 16
-/** A draw of 12 bytes from the system takes as long as one of 256 times that many. */
+/** A draw of 12 random bytes takes as long as one of 256 times that many. Each thread has its own. */
 const drawn = Buffer.alloc(256 * ivBytes)
 let used = drawn.length
 

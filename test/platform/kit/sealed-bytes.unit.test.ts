@@ -24,6 +24,12 @@ it('does not open if any byte was changed or is missing', () => {
   }
 })
 
-it('seals the same bytes differently each time', () => {
-  expect(sealBytes(key, place, text)).not.toEqual(sealBytes(key, place, text))
+it('seals the same bytes under another iv each time, also after a failure', () => {
+  const ivs = new Set<string>()
+  // More than twice as many as one draw of random bytes serves.
+  for (let count = 0; count < 600; count += 1) {
+    ivs.add(sealBytes(key, place, text).toString('hex', 0, 12))
+    if (count % 100 === 0) expect(() => sealBytes(createSecretKey(randomBytes(16)), place, text)).toThrow()
+  }
+  expect(ivs.size).toBe(600)
 })
