@@ -91,6 +91,14 @@ describe('a JSON body', () => {
     expect(await answerOn(socket)).toEqual({ status: 413, code: 'body-too-large' })
   })
 
+  it('is a 413 that reaches its sender, who has sent more than twice the limit and continues', async () => {
+    const socket = open(['Transfer-Encoding: chunked'])
+    const part = 'x'.repeat(64 * KiB)
+    for (let sent = 0; sent < 2 * limit; sent += part.length) socket.write(`${part.length.toString(16)}\r\n${part}\r\n`)
+    socket.write('1\r\nx\r\n')
+    expect(await answerOn(socket)).toEqual({ status: 413, code: 'body-too-large' })
+  })
+
   it('that its sender cuts off is no failure of ours', async () => {
     const logged = t.log().length
     const socket = open(['Content-Length: 100'])
