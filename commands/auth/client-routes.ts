@@ -150,7 +150,7 @@ export function authAdminRoutes(app: ServiceApp, deps: CommandDependencies): voi
       const command = { tenant, isPlatformWide, admitted: undefined, ...ids, expiresAt, now }
       const done = await run(oauthClients.of(params.id), (state) => addSecret(command, state))
       const secrets = isRegistered(done.state) ? done.state.secrets : []
-      const own = secrets.find(({ secretId }) => secretId === keyed.id)
+      const own = secrets.find(({ secretId }) => secretId === ids.secretId)
       if (own === undefined) throw problem('internal-error')
       const isNew = done.events.length > 0
       return { ...done, record: toOauthClientSecretRecord(own, isNew ? clientSecret : undefined) }

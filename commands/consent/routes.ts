@@ -117,7 +117,9 @@ export function consentWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
       const effectiveFrom = body.effectiveFrom === undefined ? null : new Date(body.effectiveFrom)
       const command = { ...ids, ...body, locale: canonicalLocale(body.locale), contentHash, effectiveFrom, now }
       const done = await run(consentTypes.of(tenant, params.typeId), (state) => publishTextVersion(command, state))
-      const version = existingType(done.state).textVersions.find(({ textVersionId }) => textVersionId === keyed.id)
+      const version = existingType(done.state).textVersions.find(
+        ({ textVersionId }) => textVersionId === ids.textVersionId,
+      )
       if (version === undefined) throw problem('internal-error')
       const record = { ...version, id: version.textVersionId, consentTypeId: params.typeId }
       return { ...done, record: toRecord(ConsentTextVersionRecord, record) }

@@ -9,8 +9,8 @@ import type { CausingRequest } from '../../streams/types.ts'
 export const keyProblems = ['idempotency-key-invalid', 'idempotency-key-reused'] as const
 
 /**
- * The identity of a POST, and of the record that it creates. Each member with a cost is computed when it is read, because
- * most routes need only some of them.
+ * The identity of a POST, and of the record that it creates. With a key, `id`, `identity` and `causing` are computed at
+ * each read, because most routes need only some of them.
  */
 export interface KeyedRequest {
   /** Derived from the Idempotency-Key, so that a repeat finds the record. Without a key it is new. */
