@@ -2,8 +2,8 @@
 const mostCopied = 32
 
 /**
- * A map for the state of a fold, without removal. Each addition returns a new map, as folds need it. Its cost does not
- * depend on the number of entries. Whole copies would make the load of a stream quadratic in its length.
+ * A map for the state of a fold, without removal. Each addition returns a new map, as folds need it. It copies one part
+ * and the list of parts. Copies of all entries would make the load of a long stream slow.
  */
 export class GrowingMap<Value> {
   /** Only the last part may still be copied. */

@@ -97,7 +97,7 @@ export function taskRoutes(app: ServiceApp, deps: CommandDependencies): void {
     },
   })
 
-  /** One client sends the requests of many users. A key of another user is no repeat, or that user's opinion was lost. */
+  /** One client sends the requests of many users. So a key belongs to a user: no opinion is taken for another user's. */
   function requestOf(userId: string, { causing }: KeyedRequest): CausingRequest {
     return causing && { ...causing, fingerprint: vault.fingerprint(`${userId}\0${causing.fingerprint}`) }
   }

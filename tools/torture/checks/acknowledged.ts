@@ -66,7 +66,7 @@ const factOfWrite: Readonly<Record<Operation, FactOfWrite>> = {
   redeliver: { type: 'WebhookRedeliveryRequested', or: 'WebhookRedeliveryUnneeded', member: 'deliveryId' },
 }
 
-/** Writes whose events also have causes that `hasOtherCause` does not tell: a new user is a member, too. */
+/** Writes whose events also have causes that `hasOtherCause` does not find: a new user is a member, too. */
 const withOtherCauses: readonly Operation[] = ['submit', 'cancel', 'supersede', 'join', 'template', 'release']
 /** An unacknowledged event of these must belong to an unanswered request. */
 const ofClientsAlone = operations.filter((operation) => !withOtherCauses.includes(operation))
