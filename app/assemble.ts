@@ -2,7 +2,6 @@ import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { createClientKeys } from '../commands/auth/client-keys.ts'
 import { followTokenEndings } from '../contracts/auth/token-endings.ts'
-import { followErasures } from '../contracts/users/erasures.ts'
 import type { IdentityProvider } from '../contracts/users/identity-provider.ts'
 import { hasReviewLimits } from '../processes/ai-review/held-back.ts'
 import { processes } from '../processes/registry.ts'
@@ -11,11 +10,8 @@ import { readModels } from '../projections/registry.ts'
 import { createWritePool } from '../projections/runtime/batch-writer.ts'
 import { createReadPositions } from '../projections/runtime/read-positions.ts'
 import { createProjectionRunner, type ProjectionRunner } from '../projections/runtime/runner.ts'
-import { ensureRuntimeSchema } from '../projections/runtime/schema.ts'
-import { catalogue } from '../streams/catalogue.ts'
-import { openEventStore, type EventStore } from '../streams/store/event-store.ts'
+import type { EventStore } from '../streams/store/event-store.ts'
 import type { Configuration } from '../platform/configuration/configuration.ts'
-import { areSameDatabase, createPool, ensureDatabase } from '../platform/database/database.ts'
 import { createFailpoint, createGracefulStop, type GracefulStop } from '../platform/lifecycle/graceful-stop.ts'
 import { createEgress } from '../platform/outbound/egress.ts'
 import { createHealth } from '../platform/observability/health.ts'
@@ -24,12 +20,9 @@ import { createApplication } from '../platform/http/application.ts'
 import { createCursors } from '../platform/http/cursors.ts'
 import { createTokenIssuer } from '../platform/http/tokens.ts'
 import type { Logger } from '../platform/observability/logging.ts'
-import { connectObjectStore, type ObjectStore } from '../platform/storage/object-store.ts'
-import { ConfigurationError } from '../platform/configuration/profile-rules.ts'
-import { openVault, type Vault } from '../platform/vault/vault.ts'
+import type { Vault } from '../platform/vault/vault.ts'
 import type { MasterKeyRing } from '../platform/vault/master-keys.ts'
 import { errorCode } from '../platform/kit/error-codes.ts'
-import { requireBucket } from './bucket-check.ts'
 import { openActorReader } from './actor-contexts.ts'
 import { addHealthChecks } from './health-checks.ts'
 import { requireForeignChannels } from './foreign-events.ts'
@@ -38,6 +31,7 @@ import { reachabilityChecks, requireMailServer } from './notification-senders.ts
 import { startProcessor } from './processor.ts'
 import { projectedStreams } from './projections/projected-streams.ts'
 import { skippedIn } from './projections/skip.ts'
+import { openObjectStore, openResources } from './resources.ts'
 import type { Role } from './roles.ts'
 import { addRuntimeMetrics } from './runtime-metrics.ts'
 import { servicesOf } from './services.ts'
@@ -89,29 +83,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   if (runsApi || runsProcessor) requireIdentityProvider(configuration)
   if (runsProcessor) requireMailServer(configuration)
   requireForeignChannels(configuration)
-  const databaseUrl = required(configuration.databaseUrl, 'DATABASE_URL')
-  const vaultUrl = required(configuration.vaultDatabaseUrl, 'VAULT_DATABASE_URL')
-
-  await Promise.all([
-    clearly('DATABASE_URL', () => ensureDatabase(databaseUrl)),
-    clearly('VAULT_DATABASE_URL', () => ensureDatabase(vaultUrl)),
-  ])
-  if (await clearly('VAULT_DATABASE_URL', () => areSameDatabase(databaseUrl, vaultUrl))) {
-    throw new ConfigurationError(
-      'VAULT_DATABASE_URL must be another database than DATABASE_URL: both lead to the same one',
-    )
-  }
-  const vault = await clearly('VAULT_DATABASE_URL', () => openVault({ url: vaultUrl, masterKeys: options.masterKeys }))
-  stop.onStop('resources', 'vault', () => vault.close())
-  const esdbUrl = required(configuration.esdbUrl, 'ESDB_URL')
-  const store = await openEventStore({ url: esdbUrl, catalogue, vault, now, logger })
-  stop.onStop('resources', 'event store', () => store.close())
-  const from = await clearly('ESDB_URL', () => store.head(filter))
-  const erasures = followErasures({ store, vault, from, logger })
-  stop.onStop('work', 'erasures', () => erasures.close())
-  const pool = createPool({ url: databaseUrl, max: 20, logger, name: 'platform' })
-  stop.onStop('resources', 'database', () => pool.end())
-  await ensureRuntimeSchema(pool)
+  const { databaseUrl, vault, store, pool } = await openResources({ ...options, stop, now, filter })
 
   const projectors = [
     ...(runsProjector ? readModels : []),
@@ -144,7 +116,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const failpoint = createFailpoint(configuration)
   const health = createHealth({ profile: configuration.profile, roles })
   const metrics = createMetrics({ health })
-  const objects = runsApi || runsProcessor ? await openObjectStore(options, stop) : undefined
+  const objects = runsApi || runsProcessor ? await openObjectStore({ configuration, stop, now }) : undefined
   const egress = createEgress({ configuration, logger })
   stop.onStop('resources', 'egress', () => egress.close())
   const identityProvider = objects === undefined ? undefined : createIdentityProvider(configuration, egress, now)
@@ -252,24 +224,6 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   return { app, store, vault, roles, identityProvider, runner, port, stop, caughtUp: async () => runner?.caughtUp() }
 }
 
-async function openObjectStore(
-  { configuration, now = () => new Date() }: PlatformOptions,
-  stop: GracefulStop,
-): Promise<ObjectStore> {
-  const objects = connectObjectStore({
-    endpoint: required(configuration.s3Endpoint, 'S3_ENDPOINT'),
-    publicEndpoint: configuration.s3PublicEndpoint,
-    region: configuration.s3Region,
-    bucket: configuration.s3Bucket,
-    accessKeyId: required(configuration.s3AccessKeyId, 'S3_ACCESS_KEY_ID'),
-    secretAccessKey: required(configuration.s3SecretAccessKey, 'S3_SECRET_ACCESS_KEY'),
-    now,
-  })
-  stop.onStop('resources', 'object store', () => objects.close())
-  await requireBucket(configuration)
-  return objects
-}
-
 async function listen(app: FastifyInstance, { host, port }: Configuration): Promise<void> {
   try {
     await app.listen({ host, port })
@@ -281,10 +235,4 @@ async function listen(app: FastifyInstance, { host, port }: Configuration): Prom
       throw new Error(`port ${port} of ${host} needs more rights: set PORT to 1024 or above`, { cause: error })
     throw error
   }
-}
-
-/** The embedded default sets it if the environment does not. Without it there is no address to connect to. */
-function required(value: string | undefined, name: string): string {
-  if (value === undefined) throw new Error(`${name} must be set`)
-  return value
 }

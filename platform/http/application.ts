@@ -28,7 +28,6 @@ import { createWaiting } from './waiting.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Service, path and path values, equal for all mounts; empty outside services. */
     /** The documented mount of this route's service, for Location and Link. */
     documentedBase: string
   }
