@@ -24,6 +24,7 @@ import { lesion } from '../../streams/ai-review-facts.ts'
 import { reviewPublicFact } from '../../streams/channel-facts.ts'
 import { assessmentFact, at as instant, caseFact, ids } from '../../streams/facts.ts'
 import { processDependencies, workOff } from '../../support/process-world.ts'
+import { KilledError, mortal } from '../users/mortal-process.ts'
 
 let world: DecisionWorld
 let egress: Egress
@@ -252,6 +253,43 @@ it('records 250 lesions in three appends, and continues after a crash between th
   expect(new Set(events.map(({ metadata }) => metadata.commandId)).size).toBe(3)
   await work(review.supersede)
   expect(await typesOf(review)).toHaveLength(750)
+})
+
+it.each([
+  ['record', pairs],
+  ['supersede', replaced],
+] as const)('killed before the append of %s, and repeated after it', async (row, appended) => {
+  const review = await analysed()
+  if (row === 'supersede') await work(review.record)
+  const before = await typesOf(review)
+  const killed = mortal(deps, 0)
+  expect(await work(review[row], killed.deps)).toEqual({ error: expect.any(KilledError) })
+  expect(killed.killedBefore()).toBe(`case: ${appended.join(', ')}`)
+  expect(await typesOf(review)).toEqual(before)
+  for (const by of [deps, otherDeps]) await work(review[row], by)
+  expect(await typesOf(review)).toEqual([...before, ...appended])
+})
+
+it('killed between a decision of a clinician and the successor of the review, supersedes the other diagnoses once', async () => {
+  const review = await analysed()
+  await work(review.record)
+  const { caseId, aiReviewId } = review
+  const [of, taskId] = [{ caseId, aiReviewId }, randomUUID()]
+  const findingId = v5('1', aiReviewId)
+  const byTask = { findingId, diagnosisId: v5('diagnosis', findingId), taskId, supersededById: taskId }
+  const target = cases.of(world.orgId, caseId)
+  const fact = caseFact('CaseDiagnosisSuperseded', { ...of, ...byTask, ordinal: 1, diagnosisCount: 2 })
+  await world.otherStore.append(target, (await world.otherStore.load(target)).revision, [fact], contextOf(world))
+  const killed = mortal(deps, 0)
+  expect(await work(review.supersede, killed.deps)).toEqual({ error: expect.any(KilledError) })
+  expect(killed.killedBefore()).toBe('case: CaseDiagnosisSuperseded')
+  for (const by of [deps, otherDeps]) await work(review.supersede, by)
+  const superseded = (await eventsOf(review)).filter(({ type }) => type === 'CaseDiagnosisSuperseded')
+  const members = superseded.map(({ data }) => ['lesionNumber', 'taskId', 'ordinal'].map((name) => at(data, name)))
+  expect(members).toEqual([
+    [1, taskId, 1],
+    [2, null, 2],
+  ])
 })
 
 it('throws, and is tried again, while the case does not exist', async () => {
