@@ -51,7 +51,7 @@ export function policyOf({ rules, lease_seconds: leaseSeconds = defaultLeaseSeco
   return { rules: rules.map(wholeRule), leaseSeconds }
 }
 
-/** A rule without a selector would select every review or none. */
+/** A rule without a selector would select no review. */
 export function ruleErrors(rules: readonly PolicyRule[]): MemberError[] {
   return rules.flatMap((rule, index) =>
     selectorsOf(rule).length > 0
@@ -59,7 +59,7 @@ export function ruleErrors(rules: readonly PolicyRule[]): MemberError[] {
       : [
           {
             pointer: `/rules/${index}`,
-            detail: `must have one of ${SelectorName.enum.join(', ')}`,
+            detail: `must have at least one of ${SelectorName.enum.join(', ')}`,
             code: 'selector-missing',
           },
         ],
