@@ -91,7 +91,7 @@ describe('a JSON body', () => {
     expect(await answerOn(socket)).toEqual({ status: 413, code: 'body-too-large' })
   })
 
-  it('is a 413 that reaches its sender, who has sent more than twice the limit and continues', async () => {
+  it('is a 413 that reaches its sender, who has sent twice the limit and has not finished', async () => {
     const socket = open(['Transfer-Encoding: chunked'])
     const part = 'x'.repeat(64 * KiB)
     for (let sent = 0; sent < 2 * limit; sent += part.length) socket.write(`${part.length.toString(16)}\r\n${part}\r\n`)
