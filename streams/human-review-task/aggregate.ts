@@ -1,5 +1,6 @@
 import { v5 } from 'uuid'
 import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
+import { GrowingMap } from '../growing-map.ts'
 import type { CausingRequest } from '../types.ts'
 import { humanReviewTaskEvents, type HumanReviewTaskEvent, type TaskCancelReason } from './events.ts'
 
@@ -26,7 +27,7 @@ export interface HumanReviewTask extends Omit<OpenedTask, 'opinionsRequired'> {
   /** When the latest refusal that a later decision overrides was published. */
   readonly consentCheckedAt: string | null
   /** Fingerprints of the keyed requests that changed the task, by key. */
-  readonly requests: ReadonlyMap<string, string | null>
+  readonly requests: GrowingMap<string | null>
 }
 
 export type HumanReviewTaskState = { readonly status: 'absent'; readonly isNotSelected: boolean } | HumanReviewTask
@@ -44,7 +45,7 @@ function evolve(state: HumanReviewTaskState, event: HumanReviewTaskEvent): Human
       updatedAt: event.data.openedAt,
       decidedAt: null,
       consentCheckedAt: null,
-      requests: new Map(),
+      requests: new GrowingMap(),
     }
   }
   if (event.type === 'HumanReviewNotSelected') return { status: 'absent', isNotSelected: true }
@@ -85,9 +86,7 @@ function evolve(state: HumanReviewTaskState, event: HumanReviewTaskEvent): Human
 }
 
 function withRequest(state: HumanReviewTask, request: CausingRequest): HumanReviewTask {
-  return request === null
-    ? state
-    : { ...state, requests: new Map(state.requests).set(request.key, request.fingerprint) }
+  return request === null ? state : { ...state, requests: state.requests.with(request.key, request.fingerprint) }
 }
 
 /** One stream per task. A review has at most one task, because the id derives from the review. */
