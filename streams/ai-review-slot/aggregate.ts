@@ -1,5 +1,7 @@
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
+import { GrowingMap } from '../growing-map.ts'
+import type { CausingRequest } from '../types.ts'
 import { aiReviewSlotEvents, type AiReviewSlotEvent } from './events.ts'
 
 export type SlotHolder = Extract<AiReviewSlotEvent, { type: 'AiReviewSlotClaimed' }>['data']
@@ -21,7 +23,7 @@ export type AiReviewSlotState =
       /** Request events that got the slot, or an answer with its holder. */
       readonly answeredRequests: readonly string[]
       /** By the HMAC of their key. Includes reviews that were superseded later. */
-      readonly keyedOutcomes: ReadonlyMap<string, KeyedOutcome>
+      readonly keyedOutcomes: GrowingMap<KeyedOutcome>
     }
 
 function evolve(state: AiReviewSlotState, event: AiReviewSlotEvent): AiReviewSlotState {
@@ -30,16 +32,10 @@ function evolve(state: AiReviewSlotState, event: AiReviewSlotEvent): AiReviewSlo
       const holder = event.data
       const { requestEventId, request } = holder
       const before =
-        state.status === 'free' ? { answeredRequests: [], keyedOutcomes: new Map<string, KeyedOutcome>() } : state
+        state.status === 'free' ? { answeredRequests: [], keyedOutcomes: new GrowingMap<KeyedOutcome>() } : state
       const answeredRequests =
         requestEventId === null ? before.answeredRequests : [...before.answeredRequests, requestEventId]
-      const keyedOutcomes = new Map(before.keyedOutcomes)
-      if (request !== null)
-        keyedOutcomes.set(request.key, {
-          fingerprint: request.fingerprint,
-          aiReviewId: holder.aiReviewId,
-          isNew: true,
-        })
+      const keyedOutcomes = withOutcome(before.keyedOutcomes, request, { aiReviewId: holder.aiReviewId, isNew: true })
       return { status: 'taken', holder, answeredRequests, keyedOutcomes }
     }
     case 'AiReviewRequestAnswered': {
@@ -47,12 +43,18 @@ function evolve(state: AiReviewSlotState, event: AiReviewSlotEvent): AiReviewSlo
       const { aiReviewId, requestEventId, request } = event.data
       const answeredRequests =
         requestEventId === null ? state.answeredRequests : [...state.answeredRequests, requestEventId]
-      const keyedOutcomes = new Map(state.keyedOutcomes)
-      if (request !== null)
-        keyedOutcomes.set(request.key, { fingerprint: request.fingerprint, aiReviewId, isNew: false })
+      const keyedOutcomes = withOutcome(state.keyedOutcomes, request, { aiReviewId, isNew: false })
       return { ...state, answeredRequests, keyedOutcomes }
     }
   }
+}
+
+function withOutcome(
+  outcomes: GrowingMap<KeyedOutcome>,
+  request: CausingRequest,
+  outcome: Omit<KeyedOutcome, 'fingerprint'>,
+): GrowingMap<KeyedOutcome> {
+  return request === null ? outcomes : outcomes.with(request.key, { ...outcome, fingerprint: request.fingerprint })
 }
 
 /** At most one non-superseded review holds the slot of a case and a product (invariant 3). */
