@@ -59,7 +59,7 @@ export default defineConfig({
     pool: 'forks',
     // A worker loads the sources once for all its files. Vitest restores mocks and settings after each file.
     isolate: false,
-    maxWorkers: 2,
+    maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     // One event store holds one installation, so its test files run one after another.
     fileParallelism: !isOneEventStore,
