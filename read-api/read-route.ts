@@ -26,7 +26,7 @@ export interface ReadDependencies {
   readonly now: () => Date
   /** Signs consent receipts and actor contexts. */
   readonly vault: ReceiptKeys & ContextKeys
-  /** Waits some seconds until a read model contains everything recorded before the call. False if it does not (T24). */
+  /** Waits some seconds until a read model contains everything recorded before the call. False if it does not. */
   readonly isCurrent: (projector: string) => Promise<boolean>
   /** The place up to which a read model contains the log. Undefined for one that this program cannot judge. */
   readonly positionOf: (projector: string) => Promise<Position | undefined>

@@ -35,7 +35,7 @@ export function isAwaiting(state: AiReviewState): state is AwaitingReview {
 
 /**
  * The provider call that the review needs now. After a crash during an attempt, the state at the provider is unknown.
- * An open `case` or `image` abandons the provider case; `process` and `result` are repeated (T29).
+ * An open `case` or `image` abandons the provider case; `process` and `result` are repeated.
  */
 export function nextCall(state: AiReviewState, now: Date): NextCall {
   if (!isStarting(state) && !isAwaiting(state)) return { kind: 'nothing' }

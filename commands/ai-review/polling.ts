@@ -22,7 +22,7 @@ export function pollScheduleOf(configuration: PollSettings): PollSchedule {
 
 /**
  * The time of the next poll after `attemptCount` polls, or null when the budget is used up. The last poll is exactly at
- * the deadline (T3). A poll that was due earlier still runs after the deadline (T29).
+ * the deadline. A poll that was due earlier still runs after the deadline.
  */
 export function nextPollAt(
   schedule: PollSchedule,

@@ -3,7 +3,7 @@ import type { AiReviewState } from '../../streams/ai-review/aggregate.ts'
 import type { Decision } from '../handling/decision.ts'
 import { isAwaiting, isStarting } from './next-call.ts'
 
-/** T24: the review fails if the provider does not have all images yet. It is cancelled if it waits for the result. */
+/** The review fails if the provider does not have all images yet. It is cancelled if it waits for the result. */
 export function withdrawConsent(command: { now: Date }, state: AiReviewState): Decision<AiReviewEvent> {
   const at = command.now.toISOString()
   if (isStarting(state)) {

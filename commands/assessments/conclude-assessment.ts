@@ -21,7 +21,7 @@ export interface ConcludeAssessment {
   readonly now: Date
 }
 
-/** Contract section 3, line 493. */
+/** The code of the assessment for each classification of its review (specification 7.2 and 7.3). */
 const failureCodes: Readonly<Record<Classification, FailureCode>> = {
   consent_missing: 'CONSENT_MISSING',
   provider_result_timeout: 'ANALYSIS_TIMEOUT',
@@ -35,7 +35,7 @@ const failureCodes: Readonly<Record<Classification, FailureCode>> = {
   image_fetch_failed: 'IMAGE_FETCH_FAILED',
 }
 
-/** With this quality a review completes, but its assessment fails (T6). */
+/** With this quality a review completes, but its assessment fails. */
 export const unsuitableQuality = 'IMAGE_QUALITY_UNSUITABLE'
 
 export function concludeAssessment(command: ConcludeAssessment, state: AssessmentState): Decision<AssessmentEvent> {

@@ -45,7 +45,7 @@ const copyAttempts = 3
 
 /**
  * Copies every upload to a key that nothing overwrites. Then checks the copy (type, pixels, SHA-256) in one pass over
- * its bytes, one image at a time. The kept bytes are thus the checked bytes, and a later PUT changes nothing (T31).
+ * its bytes, one image at a time. The kept bytes are thus the checked bytes, and a later PUT changes nothing.
  *
  * @throws Problem `uploads-incomplete`, `image-invalid`, `image-too-large`; `conflict` when an upload changed in every
  * attempt; `object-store-unavailable`. No copy remains then.

@@ -7,8 +7,7 @@ import type { CommandDependencies } from '../handling/dependencies.ts'
 import { execute } from '../handling/execute.ts'
 
 /**
- * Opens the case under the id in the assessment. The route calls this before it answers; after a crash, the process
- * (T10).
+ * Opens the case under the id in the assessment. The route calls this before it answers; after a crash, the process.
  */
 export async function openAssessmentCase(
   { store }: Pick<CommandDependencies, 'store'>,

@@ -5,7 +5,7 @@ import type { ImageQuality, Lesion } from '../../streams/ai-review/events.ts'
 export const scoringVersion = '1'
 
 interface Grade {
-  /** A rank, not a probability (T7). */
+  /** A rank, not a probability. */
   readonly score: number
   readonly recommendation: Recommendation
   readonly basis: string

@@ -4,7 +4,7 @@ import type { Decision } from '../handling/decision.ts'
 
 type ReviewRequested = Extract<AssessmentEvent, { type: 'AssessmentReviewRequested' }>['data']
 
-/** The frozen images in the terms of the AI review. `other` is sent as MACROSCOPIC (T32). */
+/** The frozen images in the terms of the AI review. `other` is sent as MACROSCOPIC. */
 export function reviewImagesOf({ images }: ProcessingAssessment): ReviewRequested['images'] {
   return images.map(({ imageId, captureType, object }) => ({
     imageId,
@@ -38,9 +38,7 @@ export interface RenewReview {
   readonly now: Date
 }
 
-/**
- * Records the only renewal of an assessment (T30) before the new review is requested. So a crash causes no second one.
- */
+/** Records the only renewal of an assessment before the new review is requested. So a crash causes no second one. */
 export function renewReview({ aiReviewId, now }: RenewReview, state: AssessmentState): Decision<AssessmentEvent> {
   if (state.status !== 'processing' || state.renewedReviewId !== null) return []
   const { assessmentId } = state

@@ -39,8 +39,7 @@ interface UploadUrlRoute {
 }
 
 /**
- * Returns a new address for an image after the first one has expired (T9). It changes nothing, so a key is only
- * validated.
+ * Returns a new address for an image after the first one has expired. It changes nothing, so a key is only validated.
  */
 export function uploadUrlRoute(app: ServiceApp, deps: AssessmentDependencies, route: UploadUrlRoute): void {
   app.post(

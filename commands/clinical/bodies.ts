@@ -70,7 +70,7 @@ export function birthErrors(dob: string, pointer: string, now: Date): MemberErro
 const freeFormBytes = 64 * 1024
 const freeFormDepth = 16
 
-/** Size and depth of `clinical_context` (contract section 3, line 534). */
+/** Size and depth of `clinical_context` (specification 8). */
 export function freeFormErrors(body: {
   readonly clinical_context?: Record<string, unknown> | undefined
 }): MemberError[] {

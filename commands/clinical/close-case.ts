@@ -30,7 +30,7 @@ export interface AssignAssessment extends Omit<Assigned, 'assignedAt'> {
   readonly now: Date
 }
 
-/** A case has one assessment. The first request decides; a later one takes that assessment (contract-2 D3). */
+/** A case has one assessment. The first request decides; a later one takes that assessment. */
 export function assignAssessment(
   { now, ...assigned }: AssignAssessment,
   state: CaseState,

@@ -21,7 +21,7 @@ export type ConsentRefusal =
 
 /**
  * Any decision may be recorded at any time: a withdrawal is never refused, and decisions on paper may arrive late. Only
- * `granted` needs a text that was in effect (contract section 3, line 261).
+ * `granted` needs a text that was in effect (specification 3.5).
  */
 export function recordConsent(command: RecordConsent, state: ConsentState): Decision<ConsentEvent, ConsentRefusal> {
   const { consentType, recordedAt, now, ...given } = command

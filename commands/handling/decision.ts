@@ -17,8 +17,8 @@ export function isRefusal<Given extends Refusal>(decision: readonly DomainEvent[
 }
 
 /**
- * The rule of a keyed create (contract section 1, Idempotency). The key determines the id. A record with this id comes
- * from the same request, which is a repeat, or from another one, which is refused.
+ * The rule of a keyed create. The key determines the id. A record with this id comes from the same request, which is a
+ * repeat, or from another one, which is refused.
  */
 export function repeated(
   command: { fingerprint: string | null },

@@ -63,12 +63,12 @@ export function startAttempt(command: StartAttempt, state: NotificationState): D
   return state.status === 'pending' ? [queued, started] : [started]
 }
 
-/** The stricter policy counts (contract-2, C16). Without a template at creation, `phi` was only assumed. */
+/** The stricter policy counts. Without a template at creation, `phi` was only assumed. */
 function isPhiWith({ phi, category }: Notification, template: RenderedTemplate | null): boolean {
   return template === null ? phi : template.phi || (phi && category !== null)
 }
 
-/** An opt-out of any of them suppresses the notification: the stricter category counts (contract-2, C16). */
+/** An opt-out of any of them suppresses the notification: the stricter category counts. */
 export function categoriesWith(
   { categories }: Pick<Notification, 'categories'>,
   template: RenderedTemplate | null,

@@ -6,7 +6,7 @@ import { repeated, type Decision } from '../handling/decision.ts'
 type Discarded = Extract<NotificationEvent, { type: 'NotificationDiscarded' }>['data']
 
 export interface CreateNotification extends Omit<CreatedNotification, 'createdAt'> {
-  /** Ends the notification at once: its event names no recipient (contract-2, C8a), or no template exists. */
+  /** Ends the notification at once: its event names no recipient, or no template exists. */
   readonly failure: { readonly errorCode: NotificationErrorCode; readonly errorDetail: string } | null
   readonly now: Date
 }
@@ -33,7 +33,7 @@ export interface DiscardNotification extends Omit<Discarded, 'discardedAt'> {
   readonly now: Date
 }
 
-/** Records that a rule matched an event that must not be notified (contract-2, C9a and C10). */
+/** Records that a rule matched an event that must not be notified. */
 export function discardNotification(
   { now, ...data }: DiscardNotification,
   state: NotificationState,

@@ -83,8 +83,8 @@ export interface SettleAttempt extends RetryRules {
 }
 
 /**
- * Ends an open attempt whose lease has ended (T5, contract-2 C3 and C3a). A crash fell between the call and its record,
- * so the outcome is unknown. The duration is the lease, because nobody knows when the call ended.
+ * Ends an open attempt whose lease has ended. A crash fell between the call and its record, so the outcome is unknown.
+ * The duration is the lease, because nobody knows when the call ended.
  */
 export function settleAttempt(command: SettleAttempt, state: NotificationState): Decision<NotificationEvent> {
   if (!isCutOff(state, command.now)) return []

@@ -4,7 +4,7 @@ import type { CausingRequest } from '../../streams/types.ts'
 import { refused, type Decision } from '../handling/decision.ts'
 import { settleAttempt, type SettleAttempt } from './record-outcome.ts'
 
-/** The job is durable (contract section 3, line 249). An attempt does the same, if it comes first. */
+/** The job is durable (specification 3.3). An attempt does the same, if it comes first. */
 export function queueNotification(
   { now }: { readonly now: Date },
   state: NotificationState,
@@ -18,7 +18,7 @@ export interface RetryNotification {
   readonly now: Date
 }
 
-/** Gives a failed notification another round of tries (contract-2, C25a). A repeat of the request changes nothing. */
+/** Gives a failed notification another round of tries. A repeat of the request changes nothing. */
 export function retryNotification(
   { request, now }: RetryNotification,
   state: NotificationState,
@@ -36,8 +36,8 @@ export interface ReEnqueueNotification extends SettleAttempt {
 }
 
 /**
- * Makes a stuck notification due now, in the same round. An attempt whose lease has ended is settled (contract-2, C25).
- * Changes nothing if the notification is not stuck any more.
+ * Makes a stuck notification due now, in the same round. An attempt whose lease has ended is settled. Changes nothing
+ * if the notification is not stuck any more.
  */
 export function reEnqueueNotification(
   command: ReEnqueueNotification,

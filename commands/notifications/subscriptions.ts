@@ -54,7 +54,7 @@ export function deleteSubscription(
   return [{ type: 'NotificationSubscriptionDeleted', data }]
 }
 
-/** A message to a person about a message to a person would cause the next one (contract-2, C9a). */
+/** A message to a person about a message to a person would cause the next one. */
 function isLoop({ eventType, recipientRule }: Pick<Created, 'eventType' | 'recipientRule'>): boolean {
   return eventType.startsWith('notification.') && recipientRule.type !== 'slackChannel'
 }

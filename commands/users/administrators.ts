@@ -1,6 +1,6 @@
 import type { OrganisationRolesState, Role, RoleAssignment } from '../../streams/organisation-roles/aggregate.ts'
 
-/** The permission whose last active holder in an organisation stays (contract section 3, line 258). */
+/** The permission whose last active holder in an organisation stays (specification 3.4). */
 export const administratorPermission = 'users:admin'
 
 export function administers(role: Pick<Role, 'permissions'> | undefined): boolean {

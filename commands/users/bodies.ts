@@ -6,7 +6,7 @@ import { UserType } from '../../streams/user/events.ts'
 
 const optionalText = Type.Optional(Nullable(Text(255)))
 
-/** One `@`, no spaces or control characters (contract-2, B20). */
+/** One `@`, no spaces or control characters. */
 export const emailPattern = '^[^@\\s\\u0000-\\u001f\\u007f-\\u009f]+@[^@\\s\\u0000-\\u001f\\u007f-\\u009f]+$'
 
 export const Email = Type.String({
@@ -106,7 +106,7 @@ export const ChangeRoleBody = Type.Object(
   { $id: 'ChangeRoleBody', additionalProperties: false },
 )
 
-/** Contract section 3, line 331. `users:admin` and the like have two segments, so they cannot be registered (T12). */
+/** Specification 4.3. `users:admin` and the like have two segments, so they cannot be registered. */
 const permissionPattern = '^[a-z][a-z0-9_-]*:[a-z][a-z0-9_-]*:(?:\\*|[a-z][a-z0-9_-]*)$'
 
 export const RegisterPermissionsBody = Type.Object(

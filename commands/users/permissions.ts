@@ -3,7 +3,7 @@ import { firstSegmentOf, type PermissionsState } from '../../streams/permission/
 import type { PermissionEvent } from '../../streams/permission/events.ts'
 import { refused, type Decision } from '../handling/decision.ts'
 
-/** Permissions of the platform itself (T12). They have two segments, so no service can register them. */
+/** Permissions of the platform itself. They have two segments, so no service can register them. */
 export const platformPermissions = [
   { permission: 'auth:admin', description: 'Administer clients and their secrets' },
   { permission: 'consents:admin', description: 'Administer consent types and their texts' },

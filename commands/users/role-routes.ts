@@ -151,8 +151,8 @@ export function roleWriteRoutes(app: ServiceApp, deps: RoleDependencies): void {
   }
 
   /**
-   * `auth:admin` reaches beyond an organisation's users, so only platform callers put it in a role (contract-2, A5). A role
-   * may keep the permissions that it has.
+   * `auth:admin` reaches beyond an organisation's users, so only platform callers put it in a role. A role may keep the
+   * permissions that it has.
    */
   async function requireGrantable(
     wanted: readonly string[],

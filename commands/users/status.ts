@@ -14,7 +14,7 @@ export interface ChangeStatus {
 
 const eventOf = { active: 'UserReactivated', suspended: 'UserSuspended', deactivated: 'UserDeactivated' } as const
 
-/** The moves of contract section 3, line 258. The same status again is no event. */
+/** The moves that specification 3.4 leaves open. The same status again is no event. */
 export function changeStatus(
   { to, holdId, changedBy, now }: ChangeStatus,
   state: UserState,

@@ -29,7 +29,7 @@ const ErasedReply = Type.Object(
 
 const ResetReply = Type.Object({ status: Type.Literal('requested') }, { $id: 'PasswordResetReply' })
 
-/** User id of the acting person, else the client id, else `bootstrap` (contract-2, B16a). */
+/** User id of the acting person, else the client id, else `bootstrap`. */
 export function changedByOf({ actor, clientId }: Caller): string {
   return actor?.auditId ?? clientId
 }

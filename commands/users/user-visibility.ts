@@ -2,7 +2,7 @@ import type { TenantId } from '../../platform/kit/tenants.ts'
 import { isUser, type User, type UserState } from '../../streams/user/aggregate.ts'
 import { refused, type Refusal } from '../handling/decision.ts'
 
-/** Who administers a user (contract-2, B3). */
+/** Who administers a user. */
 export interface UserAdministration {
   /** Null: a platform caller that names no organisation. */
   readonly tenant: TenantId | null

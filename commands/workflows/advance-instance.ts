@@ -28,7 +28,7 @@ type AdvanceRefusal =
 
 /**
  * Supplies the output of the parked step and moves on. A parked step takes any output, whatever was sent for it before.
- * For another step, the same output again is a repeat (contract-2 D10).
+ * For another step, the same output again is a repeat.
  */
 export function advanceInstance(
   command: AdvanceInstance,

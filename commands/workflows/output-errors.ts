@@ -19,8 +19,8 @@ export type ImagesOfCase = ReadonlyMap<string, { readonly captureType: Static<ty
 const mostText = 10_000
 
 /**
- * Errors of an output, by the schema that follows from the step's `config` (contract-2 D2). A pointer contains only
- * names of the definition, because other names are words of the caller.
+ * Errors of an output, by the schema that follows from the step's `config`. A pointer contains only names of the
+ * definition, because other names are words of the caller.
  */
 export function outputErrors(step: CollectingStep, output: Output, images: ImagesOfCase): MemberError[] {
   const tooLarge = sizeErrors(output, '/output')

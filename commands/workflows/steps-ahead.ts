@@ -5,9 +5,9 @@ import { refused, type Decision } from '../handling/decision.ts'
 import { holds, valueAt } from './conditions.ts'
 import type { WorkflowDefinition } from './definitions.ts'
 
-/** Steps that an instance may enter (contract-2 D4). */
+/** Steps that an instance may enter. */
 export const mostMoves = 1000
-/** Images of one assessment (contract section 3, line 534). */
+/** Images of one assessment (specification 8). */
 const mostImages = 10
 
 /** An instance that moves, with the answers that it has so far. */

@@ -19,7 +19,9 @@ const review = {
   caseId: Uuid,
   productId: Uuid,
   orgId: Uuid,
-  patientId: Nullable(Uuid, { description: 'Additive (T24).' }),
+  patientId: Nullable(Uuid, {
+    description: 'The patient of the case. Null until the review of another service starts.',
+  }),
   status: AiReviewStatus,
   attemptCount: Type.Integer({ description: 'Result polls.' }),
   correlationId: text,
@@ -32,7 +34,7 @@ const review = {
     description: 'Additive: the verdict of the provider on a processed case, also if the review failed.',
   }),
   cancelReason: Nullable(CancellationReason, {
-    description: 'Additive (T28): why the review was cancelled. It stays after the review is superseded.',
+    description: 'Why the review was cancelled. It stays after the review is superseded.',
   }),
   supersededById: Nullable(Uuid),
   supersededAt: instant,
@@ -54,7 +56,7 @@ const review = {
 export const AiReviewRecord = Type.Object(review, { $id: 'AiReviewRecord' })
 export type AiReviewRecord = Static<typeof AiReviewRecord>
 
-/** Contract section 3, line (4.5). */
+/** The same for GET by id (specification 4.5), with lesions and addresses. */
 export const AiReviewDetails = Type.Object(
   {
     ...review,
@@ -112,7 +114,7 @@ export type AiReviewDetails = Static<typeof AiReviewDetails>
 /** Seconds until a caller should poll a new review. */
 export const pollAfterSeconds = 2
 
-/** Fixed texts: no error contains text of the provider (T27). */
+/** Fixed texts: no error contains text of the provider. */
 export const aiReviewFailures = {
   provider_auth_failed: { message: 'The provider refused the session after a new login.', retriable: false },
   provider_upstream_transient: { message: 'The provider kept failing or timing out.', retriable: true },

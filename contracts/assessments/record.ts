@@ -20,7 +20,7 @@ const AssessmentImage = Type.Object({
   download_url: optionalText,
 })
 
-/** Specification 2.2, with the additive members of contract section 3, line 97. */
+/** Specification 2.2, with members that it leaves open. */
 export const AssessmentRecord = Type.Object(
   {
     id: Uuid,
@@ -71,7 +71,7 @@ export const AssessmentRecord = Type.Object(
 )
 export type AssessmentRecord = Static<typeof AssessmentRecord>
 
-/** Fixed messages (contract section 3, line 493): no error contains text from outside. */
+/** Fixed messages (specification 7.2): no error contains text from outside. */
 const assessmentFailures = {
   IMAGE_QUALITY_INSUFFICIENT: { message: 'At least one image is below the quality threshold.', retriable: true },
   IMAGE_UNREADABLE: { message: 'At least one image could not be read.', retriable: true },

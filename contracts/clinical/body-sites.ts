@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox'
 import { v5 } from 'uuid'
 import { Nullable, Uuid } from '../../platform/http/members.ts'
 
-/** Contract section 3, line 279. */
+/** Specification 4.1. */
 export const BodySiteRecord = Type.Object(
   {
     id: Uuid,

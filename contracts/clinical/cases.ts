@@ -3,7 +3,7 @@ import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
 import { CaseStatus } from '../../streams/case/events.ts'
 import { toRecord, type ValuesOf } from '../records.ts'
 
-/** Contract section 3, line 104. A case is `in_review` while one of its tasks of human review is open or claimed. */
+/** Specification 2.3. A case is `in_review` while one of its tasks of human review is open or claimed. */
 export const CaseRecord = Type.Object(
   {
     id: Uuid,

@@ -8,7 +8,7 @@ import { toRecord, type ValuesOf } from '../records.ts'
 /** `clinician` follows with services in which clinicians record findings. */
 const findingSource = Type.Enum([...FindingSource.enum, 'clinician'])
 
-/** Contract section 3, line 472. */
+/** Specification 6. */
 export const FindingRecord = Type.Object(
   {
     id: Uuid,
@@ -30,7 +30,7 @@ export function toFindingRecord(
   return toRecord(FindingRecord, { ...finding, id: finding.findingId })
 }
 
-/** Contract section 3, line 472. */
+/** Specification 6. */
 export const DiagnosisRecord = Type.Object(
   {
     id: Uuid,

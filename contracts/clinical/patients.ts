@@ -6,7 +6,7 @@ const nullableText = Nullable(Type.String())
 
 const PatientIdentifierRecord = Type.Object({ scheme: Type.String(), value: Type.String() })
 
-/** Contract section 3, line 104. Members are null after the patient's erasure. */
+/** Specification 2.3. Members are null after the patient's erasure. */
 export const PatientRecord = Type.Object(
   {
     id: Uuid,

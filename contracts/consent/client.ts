@@ -31,8 +31,7 @@ export interface ConsentClient {
 /**
  * Caches answers for at most five minutes, and only while it receives every decision. A decision on `consent.events`
  * removes the cached answers of its patient. Without a live subscription it caches nothing and queries for every check.
- * Only for callers that may act on a consent withdrawn a moment ago. An AI review never decides on cached consent
- * (T24).
+ * Only for callers that may act on a consent withdrawn a moment ago. An AI review never decides on cached consent.
  *
  * Rejects if the event store cannot be read.
  */

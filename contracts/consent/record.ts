@@ -35,7 +35,7 @@ export const ConsentTextVersionRecord = Type.Object(
 )
 export type ConsentTextVersionRecord = Static<typeof ConsentTextVersionRecord>
 
-/** Contract section 3, line 341. */
+/** Specification 4.4. */
 export const ConsentDecisionRecord = Type.Object(
   {
     id: Uuid,

@@ -43,7 +43,7 @@ const members = {
   updatedAt: Instant,
 }
 
-/** Contract section 3, line 398: without the variables, with masked addresses. */
+/** Specification 4.6: without the variables, with masked addresses. */
 export const NotificationRecord = Type.Object(members, { $id: 'NotificationRecord' })
 export type NotificationRecord = Static<typeof NotificationRecord>
 
@@ -90,7 +90,7 @@ export const NotificationFailure = Type.Object(
 )
 export type NotificationFailure = Static<typeof NotificationFailure>
 
-/** An event that a rule matched (specification 2.7, contract-2 C24). */
+/** An event that a rule matched (specification 2.7). */
 export const EventInboxEntry = Type.Object(
   {
     eventId: Uuid,

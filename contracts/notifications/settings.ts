@@ -143,7 +143,7 @@ export function toPreferencesRecord(
 const permission = 'notifications:admin'
 
 /**
- * The user itself, or an administrator of notifications by scope or permission (contract-2, C22).
+ * The user itself, or an administrator of notifications by scope or permission.
  * @throws Problem `permission-missing`
  */
 export function requireOwnOrAdministrator({ actor, scopes }: Caller, userId: string): void {

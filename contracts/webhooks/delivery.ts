@@ -10,7 +10,7 @@ const Attempt = Type.Object({
   error_class: Nullable(DeliveryErrorClass),
 })
 
-/** Contract section 3, line 102: the outcome of each attempt that has ended, without the receiver's answer. */
+/** Specification 2.3: the outcome of each attempt that has ended, without the receiver's answer. */
 export const WebhookDeliveryRecord = Type.Object(
   {
     id: Uuid,

@@ -12,7 +12,7 @@ import { toRecord, type ValuesOf } from '../records.ts'
 
 const nullableText = Nullable(Type.String())
 
-/** Contract section 3, line 102. Only the answers that created the subscription or its secret contain `secret`. */
+/** Specification 2.3. Only the answers that created the subscription or its secret contain `secret`. */
 export const WebhookSubscriptionRecord = Type.Object(
   {
     id: Uuid,

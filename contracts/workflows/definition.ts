@@ -65,7 +65,7 @@ const summary = {
   created_at: Instant,
 }
 
-/** Contract section 3, line 104. All versions share the id; `created_at` is the instant of the version. */
+/** Specification 2.3. All versions share the id; `created_at` is the instant of the version. */
 export const WorkflowDefinitionRecord = Type.Object(
   {
     id: summary.id,

@@ -33,7 +33,7 @@ const tail = {
   updated_at: Instant,
 }
 
-/** Contract section 3, lines 104 and 262; `error` and `assessment_id` are additive. */
+/** Specification 2.3 and 3.5. `error` and `assessment_id` are additions. */
 export const WorkflowInstanceRecord = Type.Object(
   {
     ...head,

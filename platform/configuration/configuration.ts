@@ -375,7 +375,7 @@ export type Configuration = Readonly<
     Parsed,
     'appEnv' | 'baseUrl' | 'actorContextMode' | 'authBaseUrl' | 'clinicalBaseUrl' | 'consentBaseUrl' | 'aiReviewBaseUrl'
   > & {
-    /** The active profile (contract section 4). */
+    /** The active profile. */
     profile: Profile
     actorContextMode: ActorContextMode
     baseUrl: string

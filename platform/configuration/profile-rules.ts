@@ -57,9 +57,7 @@ export interface CheckedSettings {
   readonly stepLeaseMs: number
 }
 
-/**
- * Rules between settings, and rules of the profile (contract section 4). Returns warnings; throws `ConfigurationError`.
- */
+/** Rules between settings, and rules of the profile. Returns warnings; throws `ConfigurationError`. */
 export function checkProfile(settings: CheckedSettings): readonly string[] {
   checkCombinations(settings)
   const { profile } = settings

@@ -3,7 +3,7 @@ import type { Configuration } from '../configuration/configuration.ts'
 import { readActorContext, readSelectedActor, type ActorContext, type SelectedActor } from './actor-context.ts'
 import { createSignedActorContexts } from './signed-actor-context.ts'
 
-/** Reads X-Actor-Context in the active mode (T23). */
+/** Reads X-Actor-Context in the active mode. */
 export interface ActorReader {
   /** What the header selects. Throws Problem `actor-context-invalid`. */
   selected(header: string): SelectedActor

@@ -15,8 +15,8 @@ const toSnake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.
 const toCamel = (name: string) => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
 /**
- * Reads a body in both casings (contract section 1, Casing). Before validation, members are renamed to the casing of the
- * schema. The same member in both casings is refused.
+ * Reads a body in both casings. Before validation, members are renamed to the casing of the schema. The same member in
+ * both casings is refused.
  */
 export function readsBothCasings(casing: Casing) {
   const rename = casing === 'snake' ? toSnake : toCamel

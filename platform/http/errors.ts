@@ -18,7 +18,7 @@ import { TokenEndpointError, tokenEndpointError, tokenMediaTypeError } from './t
 /** Members that one answer points at. */
 export const mostReported = 20
 
-/** Members that hold what the caller likes (contract section 4). */
+/** Members that hold what the caller likes. */
 const freeForm: ReadonlySet<string> = new Set([
   'clinical_context',
   'custom_fields',

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { invalidMember } from './problems.ts'
 import { Uuid } from './members.ts'
 
-/** The organisation in a request of a platform client, whose token has none (contract section 1). Either casing. */
+/** The organisation in a request of a platform client, whose token has none. Either casing. */
 export const orgQuery = { org_id: Type.Optional(Uuid), orgId: Type.Optional(Uuid) }
 
 /** Further names of the organisation, for routes that declare them. */

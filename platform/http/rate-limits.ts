@@ -31,8 +31,8 @@ export interface RateLimitOptions {
 }
 
 /**
- * Rate limits of callers (contract section 1), counted in the memory of this instance. Production enforces them;
- * development only reports them. The platform's own client has no limit: tenants have already caused its calls.
+ * Rate limits of callers, counted in the memory of this instance. Production enforces them; development only reports
+ * them. The platform's own client has no limit: tenants have already caused its calls.
  */
 export interface RateLimits {
   /**

@@ -36,7 +36,7 @@ export type ServicePrefix =
 
 type Mount = 'prefixed' | 'gateway' | 'bare'
 
-/** One service: one route table, served at up to three mounts (T19). */
+/** One service: one route table, served at up to three mounts. */
 export interface Service {
   readonly prefix: ServicePrefix
   /** The mount whose paths the specification writes: `/v1/<prefix>/…` or bare `/v1/…`. Location and OpenAPI use it. */

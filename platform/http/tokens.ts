@@ -28,7 +28,7 @@ export interface TokenClaims {
   readonly orgId: string | null
   readonly productId: string | null
   readonly scopes: readonly string[]
-  /** The client is a source of actor contexts (T23). */
+  /** The client is a source of actor contexts. */
   readonly trustedActorContext: boolean
   /** The secret that the client showed; null with `private_key_jwt`. */
   readonly secretId: string | null

@@ -2,7 +2,7 @@ import { memberOf } from './outside-answers.ts'
 import { getFromService, type ServiceCalls } from './service-call.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 
-/** The patient of a case (T2). Null if the case is unknown or not visible yet: it may appear later. */
+/** The patient of a case. Null if the case is unknown or not visible yet: it may appear later. */
 export interface CaseLookup {
   patientOf(question: { orgId: TenantId; caseId: string }, signal: AbortSignal): Promise<string | null>
 }

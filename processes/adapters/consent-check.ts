@@ -3,7 +3,7 @@ import { memberOf } from './outside-answers.ts'
 import { getFromService, type ServiceCalls } from './service-call.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 
-/** Reads the consent service each time, never a cache (T24). No answer is no permission. */
+/** Reads the consent service each time, never a cache. No answer is no permission. */
 export interface ConsentCheck {
   check(question: { orgId: TenantId; patientId: string; code: string }, signal: AbortSignal): Promise<ConsentAnswer>
 }

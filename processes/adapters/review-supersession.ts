@@ -22,7 +22,7 @@ type Supersession =
   /** The service was not reached, or cannot answer now. */
   | { readonly kind: 'unavailable'; readonly status: number | null }
 
-/** Requests a new review from the AI-review service, in place of an existing one (T30). */
+/** Requests a new review from the AI-review service, in place of an existing one. */
 export interface ReviewSupersession {
   supersede(request: SupersessionRequest, signal: AbortSignal): Promise<Supersession>
 }

@@ -24,7 +24,7 @@ export interface ServiceReply {
 
 /**
  * GET between services. With `no-cache` the answer is current, or there is none: no decision uses a read model that is
- * behind (T24).
+ * behind.
  */
 export async function getFromService(calls: ServiceCalls, url: URL, signal: AbortSignal): Promise<ServiceAnswer> {
   const reply = await callService(calls, url, { headers: { 'cache-control': 'no-cache' } }, signal)

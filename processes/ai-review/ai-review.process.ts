@@ -25,7 +25,7 @@ import { requiredConsentCode, start } from './start.steps.ts'
  */
 const openGraceMs = 2_000
 
-/** The open reviews of each patient. A withdrawn consent ends them (T24). */
+/** The open reviews of each patient. A withdrawn consent ends them. */
 const openReviews = defineTable({
   name: 'open_reviews',
   columns: { ai_review_id: 'text', org_id: 'text', patient_id: { type: 'text', nullable: true } },

@@ -83,10 +83,9 @@ async function openHolder(
 }
 
 /**
- * Ends a review whose consent was withdrawn or denied (T24), unless a later decision overrides this. A backdated
- * withdrawal never overrides. If the consent service does not answer, the review ends. A running call finds this when
- * it records its outcome. A review without its slot has no end of its own. One decision may end several reviews of its
- * patient.
+ * Ends a review whose consent was withdrawn or denied, unless a later decision overrides this. A backdated withdrawal
+ * never overrides. If the consent service does not answer, the review ends. A running call finds this when it records
+ * its outcome. A review without its slot has no end of its own. One decision may end several reviews of its patient.
  */
 export async function withdraw(
   todo: Todo,

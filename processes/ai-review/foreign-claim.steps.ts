@@ -10,8 +10,8 @@ import { takeSlotAndOpen } from './claim.steps.ts'
 import { requestIn } from './foreign-addresses.ts'
 
 /**
- * Takes the slot for a request of another service. Such a request names no patient (T2), so no key can seal its
- * addresses yet. The start job takes them over from the foreign event when the case has supplied the patient.
+ * Takes the slot for a request of another service. Such a request names no patient, so no key can seal its addresses
+ * yet. The start job takes them over from the foreign event when the case has supplied the patient.
  */
 export async function claimForeign(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
   const target = foreignEvents.of(todo.key)

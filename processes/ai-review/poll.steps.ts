@@ -16,7 +16,7 @@ import type { StepContext, StepOutcome } from '../runtime/process.ts'
 import { readProviderResult } from './provider-result.ts'
 import { storeRawResponse } from './raw-response.ts'
 
-/** One poll for the result. A poll that was due during an outage is made once, also after the deadline (T29). */
+/** One poll for the result. A poll that was due during an outage is made once, also after the deadline. */
 export async function poll(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
   const { store } = deps
   const target = aiReviews.of(todo.orgId, todo.key)
@@ -67,7 +67,7 @@ function isUnrecordable(error: unknown): boolean {
   return error instanceof AppendTooLargeError || error instanceof InvalidEventError
 }
 
-/** Removes a result that came after the end of its review (T24). */
+/** Removes a result that came after the end of its review. */
 async function dropUnnamed(outcome: CallOutcome, { objects }: ProcessDependencies): Promise<void> {
   if ((outcome.kind === 'completed' || outcome.kind === 'failed') && outcome.rawResponse !== null) {
     await objects.remove(outcome.rawResponse.key)
@@ -104,7 +104,7 @@ async function outcomeOf(
   })
 }
 
-/** A result that is not ready or not available counts as a poll (T4). The last poll is at the deadline (T3). */
+/** A result that is not ready or not available counts as a poll. The last poll is at the deadline. */
 function again(
   review: AwaitingReview,
   { configuration }: ProcessDependencies,

@@ -121,7 +121,7 @@ export const assessmentsProcess = defineProcess<
     'ai_review.completed': reviewEnded,
     'ai_review.failed': reviewEnded,
     'ai_review.cancelled': reviewEnded,
-    // The outcome of a superseded review no longer counts. The end of its successor concludes (T28).
+    // The outcome of a superseded review no longer counts. The end of its successor concludes.
     'ai_review.superseded': ({ data }, todo) => [
       todo.clearWhere('conclude', { orgId: data.orgId, payload: { aiReviewId: data.oldAiReviewId } }),
       removeRow(endedReviews, { aiReviewId: data.oldAiReviewId }),

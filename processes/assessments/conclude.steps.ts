@@ -22,7 +22,7 @@ export type ReviewEnded = Extract<AiReviewChannelEvent, { type: (typeof ends)[nu
 
 /**
  * Ends the assessment when the review of its case ends. If the review no longer holds its slot, its successor ends the
- * assessment (T28), and `ai_review.superseded` removes the row.
+ * assessment, and `ai_review.superseded` removes the row.
  */
 export async function conclude(
   todo: Todo<ConcludePayload>,
@@ -50,7 +50,7 @@ function hasExpired(ended: Recorded<ReviewEnded>): boolean {
 
 /**
  * A review failed because the addresses from its caller had expired. Replaces it once per assessment by a review that
- * reads the images of the assessment (T30). Otherwise the failure stands, or that of the budget. `ai_review.superseded`
+ * reads the images of the assessment. Otherwise the failure stands, or that of the budget. `ai_review.superseded`
  * removes the row, even if the answer was lost.
  */
 async function renew(

@@ -62,7 +62,7 @@ function unsettled(state: NotificationState, step: StepContext): StepOutcome {
   return until === null ? { kind: 'done' } : { kind: 'wait', until }
 }
 
-/** A crash cut the attempt off during the call (T5). */
+/** A crash cut the attempt off during the call. */
 async function settle(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
   const command = { ...retryRules(deps), now: step.now() }
   const target = notifications.of(todo.orgId, todo.key)

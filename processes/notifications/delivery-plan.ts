@@ -82,7 +82,7 @@ function permanent(
   return { kind: 'permanent', errorCode, errorDetail }
 }
 
-/** The stricter of creation and now counts (contract-2, C16). Without a template at creation, only now does. */
+/** The stricter of creation and now counts. Without a template at creation, only now does. */
 function isPhi({ phi, category }: Notification, template: NotificationTemplate): boolean {
   return template.phi || (phi && category !== null)
 }

@@ -15,8 +15,8 @@ function payloadOf({
 }
 
 /**
- * The ends of notifications, without recipients and variables. The hop of a notification counts the public events before
- * it, so a rule about notifications cannot notify about itself for ever (T13, contract-2 C9a).
+ * The ends of notifications, without recipients and variables. The hop of a notification counts the public events
+ * before it, so a rule about notifications cannot notify about itself for ever.
  */
 export const notificationChannel = defineChannel({
   stream: notificationChannelStream,

@@ -55,7 +55,7 @@ function publicForm(event: RecordedEvent<ForeignReceived> | undefined): Recorded
   return { ...event, type: eventType, data: { ...data, ...envelope } }
 }
 
-/** The variables of a template: the members of the payload (contract-2, C7). Addresses of images are credentials. */
+/** The variables of a template: the members of the payload. Addresses of images are credentials. */
 export function variablesOf({ data: { images: _, ...members } }: Pick<RecordedEvent<PublicEvent>, 'data'>): string {
   return JSON.stringify(members)
 }

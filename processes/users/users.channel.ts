@@ -6,7 +6,7 @@ import { defineChannel } from '../relay/channel.ts'
 
 type StatusData = Extract<UserEvent, { type: 'UserSuspended' }>['data']
 
-/** The envelope names the organisation where there is exactly one (contract-2, B16). */
+/** The envelope names the organisation where there is exactly one. */
 function ofOrganisations(organisationIds: readonly string[]) {
   const [only, ...others] = organisationIds
   return { ...(only === undefined || others.length > 0 ? {} : { orgId: only }), organisationIds: [...organisationIds] }

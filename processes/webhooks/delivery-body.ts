@@ -24,8 +24,8 @@ interface ToldAssessment {
 /** The bodies of deliveries. */
 export interface DeliveryBodies {
   /**
-   * The record of an ended assessment, with addresses signed within the last second (T21). A thin body contains only id
-   * and status. A test has no assessment.
+   * The record of an ended assessment, with addresses signed within the last second. A thin body contains only id and
+   * status. A test has no assessment.
    */
   of(told: ToldAssessment): Promise<string>
 }

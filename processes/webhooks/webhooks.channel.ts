@@ -2,7 +2,7 @@ import { webhookChannelStream } from '../../streams/channels/webhook.ts'
 import { webhookSubscriptions } from '../../streams/webhook-subscriptions/aggregate.ts'
 import { defineChannel } from '../relay/channel.ts'
 
-/** Endpoints that fail, and subscriptions that are disabled for this or on request (contract, line 474). */
+/** Endpoints that fail, and subscriptions that are disabled for this or on request. */
 export const webhookChannel = defineChannel({
   stream: webhookChannelStream,
   sources: [webhookSubscriptions],

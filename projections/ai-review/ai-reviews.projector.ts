@@ -40,7 +40,7 @@ export const aiReviewsTable = defineTable({
   indexes: [{ columns: ['org_id', 'created_at', 'ai_review_id'] }, { columns: ['case_id'] }],
 })
 
-/** Contains no addresses of images, because an address gives access (T30). */
+/** Contains no addresses of images, because an address gives access. */
 const aiReviewImagesTable = defineTable({
   name: 'ai_review_images',
   columns: {
@@ -110,7 +110,7 @@ export const aiReviewsProjector = defineProjector<AiReviewEvent>()({
     AiReviewCallAttempted: (event) => [changed(event, event.data.attemptedAt)],
     AiReviewProviderCaseCreated: (event) => [
       changed(event, event.data.createdAt, { status: 'in_progress', providerCaseId: event.data.providerCaseId }),
-      // Images that were sent to an abandoned provider case no longer count (T29).
+      // Images that were sent to an abandoned provider case no longer count.
       patchRows(
         aiReviewImagesTable,
         { aiReviewId: event.data.aiReviewId },

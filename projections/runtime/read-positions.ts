@@ -40,7 +40,7 @@ export interface ReadPositions {
    */
   waitFor(position: Position, projectors: readonly string[], timeoutMs: number): Promise<ReadOutcome>
   /**
-   * Whether a projector contains all its events that the log had at the time of the call (T24). `head` returns the
+   * Whether a projector contains all its events that the log had at the time of the call. `head` returns the
    * newest event that the projector listens to. It need not read below the projector's checkpoint. False for a read
    * model that is unknown, of another version, or with other tables, because this program cannot judge it.
    * @throws the errors of `head` and the database

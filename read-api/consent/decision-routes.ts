@@ -24,7 +24,6 @@ const ConsentReceiptReply = Type.Object(
   { $id: 'ConsentReceiptReply' },
 )
 
-/** T1. */
 const ConsentRecordsReply = Type.Object(
   {
     status: Type.Enum([...ConsentDecisionRecord.properties.decision.enum, 'none']),
@@ -95,7 +94,7 @@ export function decisionReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     },
   })
 
-  // Other services decide on this answer. So it is current, or there is none (T24).
+  // Other services decide on this answer. So it is current, or there is none.
   readRoute(app, {
     path: '/consent-records',
     operationId: 'getConsentRecords',

@@ -120,7 +120,7 @@ export interface StuckBefore {
   readonly now: Date
 }
 
-/** The stuck notifications, oldest first, each with the number of all (contract-2, C25). */
+/** The stuck notifications, oldest first, each with the number of all. */
 export async function listStuck(pool: Pool, tenant: TenantId, { dueBefore, now }: StuckBefore, limit: number) {
   const rows = notificationsOf(tenant).whereRaw(`((?? = 'queued' and ?? <= ?) or (?? = 'sending' and ?? <= ?))`, [
     n.status,

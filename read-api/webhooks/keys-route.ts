@@ -45,8 +45,8 @@ export async function publishedKeys(
 }
 
 /**
- * Contract section 3, line 449. Public keys are public for all tenants. The answer does not name their subscriptions. The route
- * has no tenant, so `readRoute` does not fit.
+ * Specification 5. Public keys are public for all tenants. The answer does not name their subscriptions. The route has
+ * no tenant, so `readRoute` does not fit.
  */
 export function webhookKeysRoute(app: ServiceApp, { pool, now }: Pick<ReadDependencies, 'pool' | 'now'>): void {
   app.get(

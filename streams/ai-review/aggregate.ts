@@ -19,7 +19,7 @@ interface SentImage {
 interface Review extends Requested {
   readonly isStarted: boolean
   readonly providerCaseId: number | null
-  /** The provider's case may contain unknown changes, so the next run starts a new case (T29). */
+  /** The provider's case may contain unknown changes, so the next run starts a new case. */
   readonly isProviderCaseAbandoned: boolean
   readonly providerChecksum: string | null
   readonly sentImages: ReadonlyMap<string, SentImage>
@@ -144,7 +144,7 @@ function evolve(state: AiReviewState, event: AiReviewEvent): AiReviewState {
   }
 }
 
-/** Whether the provider may have acted on an attempt without a record here. Then its case cannot be continued (T29). */
+/** Whether the provider may have acted on an attempt without a record here. Then its case cannot be continued. */
 export function leavesUnknown(attempt: OpenAttempt | null): boolean {
   return attempt?.call === 'case' || attempt?.call === 'image'
 }

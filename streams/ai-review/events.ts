@@ -136,7 +136,7 @@ export const aiReviewEvents = {
       retry: Type.Integer({ minimum: 1 }),
       classification: Classification,
       upstreamStatus: Nullable(Int32),
-      /** It is unknown what the provider stored of the last call, so the next run starts a new provider case (T29). */
+      /** It is unknown what the provider stored of the last call, so the next run starts a new provider case. */
       abandonsProviderCase: Type.Boolean(),
       deferredAt: Instant,
       retryAt: Instant,

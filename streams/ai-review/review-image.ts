@@ -25,8 +25,8 @@ export const GivenAddress = Type.Object({ imageId: Id, presignedUrl: Type.String
 export type GivenAddress = Static<typeof GivenAddress>
 
 /**
- * An address gives access to the image until it expires, so every event seals it (T30). Null if no caller sent one, and
- * after the patient's erasure.
+ * An address gives access to the image until it expires, so every event seals it. Null if no caller sent one, and after
+ * the patient's erasure.
  */
 export const GivenAddresses = Phi(Nullable(Type.Array(GivenAddress)))
 

@@ -19,7 +19,7 @@ interface Submission extends Request {
   readonly submittedAt: string
   readonly deadlineAt: string
   readonly isReviewRequested: boolean
-  /** The review to supersede because its addresses had expired; null if the one renewal is unused (T30). */
+  /** The review to supersede because its addresses had expired; null if the one renewal is unused. */
   readonly renewedReviewId: string | null
   /** The request that submitted the uploads; null in inline mode. */
   readonly submittedBy: CausingRequest

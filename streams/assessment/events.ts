@@ -44,7 +44,7 @@ export type FailureCode = Static<typeof FailureCode>
 export const Recommendation = Type.Enum(['no_action', 'routine_follow_up', 'refer', 'urgent_referral', 'inconclusive'])
 export type Recommendation = Static<typeof Recommendation>
 
-/** The result as the client receives it (contract section 3, line 97). The score is ordinal, not a probability (T7). */
+/** The result as the client receives it (specification 2.2). The score is ordinal, not a probability. */
 export const Outcome = Type.Object({
   malignancy_score: Type.Number({ minimum: 0, maximum: 1 }),
   recommendation: Recommendation,
@@ -120,7 +120,7 @@ export const assessmentEvents = {
     'AssessmentUploadsAwaited',
     Type.Object({ assessmentId: Id, closesAt: Instant }),
   ),
-  /** Every image is in the object store. The event fixes the case id; the case opens afterwards (T10). */
+  /** Every image is in the object store. The event fixes the case id; the case opens afterwards. */
   AssessmentSubmitted: defineEvent(
     'AssessmentSubmitted',
     Type.Object({
@@ -147,8 +147,7 @@ export const assessmentEvents = {
     }),
   ),
   /**
-   * The one renewal of an assessment. It asks AI review to supersede this review, because its addresses had expired
-   * (T30).
+   * The one renewal of an assessment. It asks AI review to supersede this review, because its addresses had expired.
    */
   AssessmentReviewRenewed: defineEvent(
     'AssessmentReviewRenewed',

@@ -21,7 +21,7 @@ export const aiReviewChannelStream = defineChannelStream({
         correlationId: Nullable(Type.String()),
         requestedAt: Instant,
         images: Type.Array(RequestedImage),
-        /** Additive (T2). */
+        /** Beyond the specification. Requests of other services lack it. */
         patientId: Type.Optional(Id),
       }),
     ),
@@ -47,11 +47,11 @@ export const aiReviewChannelStream = defineChannelStream({
         errorClassification: Classification,
         errorMessage: Type.String(),
         retriable: Type.Boolean(),
-        /** Additive (T30). True if an image could not be fetched and an address of the review had expired. */
+        /** Beyond the specification. True if an image could not be fetched and an address of the review had expired. */
         addressesExpired: Type.Optional(Type.Boolean()),
       }),
     ),
-    /** Additive (T28). */
+    /** Beyond the specification. */
     cancelled: defineEvent(
       'ai_review.cancelled',
       publicData({

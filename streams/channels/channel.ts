@@ -3,8 +3,8 @@ import type { CategoryDefinition } from '../store/catalogue.ts'
 import { Id, Instant, Nullable } from '../types.ts'
 
 /**
- * The additive members of every public event, next to its payload (contract section 1, 'Event envelope'). `event_id` is
- * the id of the stored event. Consumers de-duplicate by it and ignore unknown members.
+ * The additive members of every public event, next to its payload. `event_id` is the id of the stored event. Consumers
+ * de-duplicate by it and ignore unknown members.
  */
 export const envelope = {
   event_id: Id,

@@ -13,7 +13,7 @@ const task = {
   assessment_id: Nullable(Id),
 }
 
-/** Stream of the public human-review events (contract-2 F18). They contain ids, and no code and no note. */
+/** Stream of the public human-review events. They contain ids, and no code and no note. */
 export const humanReviewChannelStream = defineChannelStream({
   name: 'human_review.events',
   organisationMember: 'org_id',

@@ -12,7 +12,7 @@ const payload = {
   correlationId: Nullable(Type.String()),
 }
 
-/** Stream of the public notification events (specification section 6, contract section 3, line 468). */
+/** Stream of the public notification events (specification 6). */
 export const notificationChannelStream = defineChannelStream({
   name: 'notification.events',
   organisationMember: 'orgId',

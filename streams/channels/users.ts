@@ -14,7 +14,7 @@ const product = { orgId: Id, userId: Id, organisationId: Id, membershipId: Id, p
 const created = { userId: Id, externalId: Type.String(), userType: UserType, ...organisations, ...cause }
 const updated = { userId: Id, members: Type.Array(Type.String()), ...organisations, ...cause }
 
-/** Stream of the public user events (specification section 6, contract section 3, line 474). Ids only. */
+/** Stream of the public user events (specification 6). Ids only. */
 export const usersChannelStream = defineChannelStream({
   name: 'users.events',
   organisationMember: null,

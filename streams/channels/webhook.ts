@@ -5,7 +5,7 @@ import { defineChannelStream, publicData } from './channel.ts'
 
 const endpoint = { org_id: Id, subscription_id: Id }
 
-/** Stream of the public webhook events (contract section 3, line 474). No addresses, because they may contain tokens. */
+/** Stream of the public webhook events (specification 6). No addresses, because they may contain tokens. */
 export const webhookChannelStream = defineChannelStream({
   name: 'webhook.events',
   organisationMember: 'org_id',

@@ -13,7 +13,7 @@ const instance = {
   case_id: Id,
 }
 
-/** Stream of the public workflow events (contract-2 D6). They contain ids of the definition, and no answers. */
+/** Stream of the public workflow events. They contain ids of the definition, and no answers. */
 export const workflowChannelStream = defineChannelStream({
   name: 'workflow.events',
   organisationMember: 'org_id',

@@ -118,7 +118,7 @@ interface Concerned {
   readonly userId: string | null
 }
 
-/** For variables and the recipient: the patient, else the user, else a key for this notification (contract-2, C21). */
+/** For variables and the recipient: the patient, else the user, else a key for this notification. */
 export function subjectOfContent({ notificationId, patientId, userId }: Concerned): PhiSubject {
   if (patientId !== null) return { phiSubject: patientId, phiKeyOwner: 'organisation' }
   return subjectOfUser(userId) ?? { phiSubject: notificationId, phiKeyOwner: 'organisation' }

@@ -19,7 +19,7 @@ export type RecipientType = Static<typeof RecipientType>
 export const SuppressionReason = Type.Enum(['preference_opt_out', 'suppression_list'])
 export type SuppressionReason = Static<typeof SuppressionReason>
 
-/** Why an attempt or a notification failed (specification 7.4, contract section 3, contract-2 C3 to C8b). */
+/** Why an attempt or a notification failed (specification 7.4). */
 export const NotificationErrorCode = Type.Enum([
   'phi_policy_violation',
   'invalid_recipient',

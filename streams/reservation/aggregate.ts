@@ -19,7 +19,7 @@ function evolve(state: ReservationState, event: ReservationEvent): ReservationSt
   }
 }
 
-/** The id is an HMAC of the reserved key (contract section 1). So the stream name contains no personal data. */
+/** The id is an HMAC of the reserved key. So the stream name contains no personal data. */
 export const reservations = defineAggregate({
   category: 'reservation',
   id: idOfOrganisation,

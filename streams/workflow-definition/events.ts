@@ -3,7 +3,7 @@ import { defineEvent, type EventOf } from '../store/schema.ts'
 import { CausingRequest, Id, Instant, OrgId } from '../types.ts'
 import { WorkflowName, WorkflowStep } from './steps.ts'
 
-/** A definition is free of PHI (contract-2 D7). */
+/** A definition is free of PHI. */
 export const workflowDefinitionEvents = {
   /** One version. Version n is revision n - 1 of the stream, and never changes. */
   WorkflowDefinitionPublished: defineEvent(

@@ -12,7 +12,7 @@ import * as facts from '../../streams/facts.ts'
 import { imageFact } from '../../streams/image-facts.ts'
 import { decision, either, output, photos, questions, questionsOfEachType, to } from './graphs.ts'
 
-/* The rules of definitions and outputs, over HTTP: lines 104/262 and 276 of the contract, D2, D2a, D4, D6, D7. */
+/* The rules of definitions, outputs, steps and events of workflows, over HTTP. */
 
 type Headers = Readonly<Record<string, string>>
 

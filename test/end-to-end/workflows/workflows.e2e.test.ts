@@ -35,7 +35,7 @@ import {
   refusal,
 } from './workflow-world.ts'
 
-// The contract's rows of workflows: lines 104/262 and 276 of contract.md, D1 to D11 and E8 of contract-2.md.
+// The rules of workflows in the order of a case: definitions, instances, outputs, effects, ends.
 
 let platform: TestPlatform
 let watched: WatchedPlatform

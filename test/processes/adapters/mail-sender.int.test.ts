@@ -120,7 +120,7 @@ describe.each([
 const transient = ['failed', true] as const
 const permanent = ['failed', false] as const
 
-/** Each stage with each fault (contract-2 C5 and C3a), and the number of mails that the server keeps. */
+/** Each stage with each fault, and the number of mails that the server keeps. */
 test.each([
   ['greeting', { reply: 421 }, [...transient, 'provider_5xx'], 0],
   ['greeting', { reply: 554 }, [...permanent, 'provider_4xx'], 0],

@@ -6,8 +6,8 @@ const effects = ['case', 'image', 'process', 'result'] as const
 
 /**
  * Every call to the provider is recorded before it, and no effect that is known to be done is requested again. A step
- * that a crash cut off is repeated as documented (contract T29). An unknown `case` or `image` begins a new provider
- * case. `process` and `result` are requested again.
+ * that a crash cut off is repeated as documented. An unknown `case` or `image` begins a new provider case. `process`
+ * and `result` are requested again.
  */
 export function checkProviderCalls(log: readonly Fact[], calls: readonly ProviderCall[]): Checked {
   const findings: Finding[] = []
