@@ -56,6 +56,7 @@ process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules', 
 export default defineConfig({
   test: {
     globalSetup: ['test/support/postgres.ts'],
+    setupFiles: ['test/support/after-each-file.ts'],
     pool: 'forks',
     // A worker loads the sources once for all its files. Vitest restores mocks and settings after each file.
     isolate: false,

@@ -1,5 +1,4 @@
 import { v5 } from 'uuid'
-import { afterAll } from 'vitest'
 import { createPool, type Pool } from '../../platform/database/database.ts'
 import { partOf, writeBatch } from '../../projections/runtime/batch-writer.ts'
 import type { Projector, Row } from '../../projections/runtime/projector.ts'
@@ -73,11 +72,14 @@ async function openOwn(): Promise<OwnDatabase> {
   return { pool, drop: () => database.drop() }
 }
 
-afterAll(async () => {
-  const opened = await own
+/** Closes and drops that database. `after-each-file.ts` calls it. */
+export async function closeOwn(): Promise<void> {
+  const opening = own
+  own = undefined
+  const opened = await opening
   await opened?.pool.end()
   await opened?.drop()
-})
+}
 
 /**
  * Projects the events twice onto a real Postgres, in one batch and one by one, each into a new schema. Throws unless
