@@ -7,6 +7,7 @@ import { supersedeDiagnoses } from '../../../commands/clinical/supersede-diagnos
 import { execute } from '../../../commands/handling/execute.ts'
 import { loadConfiguration } from '../../../platform/configuration/configuration.ts'
 import { createEgress, type Egress } from '../../../platform/outbound/egress.ts'
+import { clinicalChannel } from '../../../processes/clinical/clinical.channel.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
 import { humanReviewProcess } from '../../../processes/human-review/human-review.process.ts'
 import { aiReviews } from '../../../streams/ai-review/aggregate.ts'
@@ -328,6 +329,36 @@ describe('F14: the diagnoses of a decided task', () => {
     const { events } = await execute(world.store, cases.of(world.orgId, story.caseId), decideAgain, contextOf(world))
     expect(events).toEqual([])
     expect(await diagnosesOf(story)).toEqual(expected)
+  })
+
+  test('are published with their source and task, and without codes', async () => {
+    const story = await givenReview()
+    const codes = { icd10: { code: 'C44.9', term: 'Canary' }, category: 'MALIGNANT' }
+    const lesions = [
+      { lesion_number: 1, outcome: 'correct', ...codes },
+      { lesion_number: 2, outcome: 'confirm' },
+    ]
+    await decide(story, { lesions, recommendation: 'urgent_referral' })
+    await conclude(story)
+    const { orgId, store } = h.api.world
+    const published: { readonly type: string; readonly data: unknown }[] = []
+    for await (const event of store.readStream(cases.of(orgId, story.caseId).stream))
+      published.push(...((await clinicalChannel.translate[event.type]?.(event, { store })) ?? []))
+    const members = ['diagnosis_id', 'source', 'task_id', 'superseded_by_id']
+    const { aiReviewId, taskId } = story
+    const [one, two] = ['1', '2'].map((number) => v5('diagnosis', v5(number, aiReviewId)))
+    expect(
+      published
+        .filter(({ type }) => type.startsWith('clinical.diagnosis.'))
+        .map(({ type, data }) => [type.split('.').at(-1), ...members.map((name) => at(data, name))]),
+    ).toEqual([
+      ['recorded', one, 'ai', null, undefined],
+      ['recorded', two, 'ai', null, undefined],
+      ['superseded', one, 'ai', taskId, taskId],
+      ['recorded', v5('1', taskId), 'clinician', taskId, undefined],
+      ['recorded', v5('2', taskId), 'clinician', taskId, undefined],
+    ])
+    expect(JSON.stringify(published)).not.toMatch(/C44|Canary|MALIGNANT/)
   })
 
   test('are recorded although the patient was erased after the decision', async () => {

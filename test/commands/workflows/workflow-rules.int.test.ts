@@ -18,7 +18,7 @@ type Headers = Readonly<Record<string, string>>
 
 let api: UsersApi
 let client: Headers
-let inject: (method: 'GET' | 'POST', path: string, body?: object) => Promise<WriteAnswer>
+let inject: (method: 'GET' | 'POST', path: string, body?: object, headers?: Headers) => Promise<WriteAnswer>
 const [caseId, patientId] = [randomUUID(), randomUUID()]
 
 beforeAll(async () => {
@@ -26,8 +26,8 @@ beforeAll(async () => {
   const { orgId } = api.world
   client = await api.token(orgId, ['orchestrator:*'])
   const { t } = await api.startProcess()
-  inject = async (method, path, payload) => {
-    const options = { method, url: `/v1/orchestrator${path}`, headers: client }
+  inject = async (method, path, payload, given = client) => {
+    const options = { method, url: `/v1/orchestrator${path}`, headers: given }
     const answer = await t.app.inject(payload === undefined ? options : { ...options, payload })
     const { statusCode: status, headers } = answer
     return { status, etag: headers['etag'], headers, body: JSON.parse(answer.body) as unknown }
@@ -197,6 +197,26 @@ describe('D2: images', () => {
     expect(faultsOf(await advance(id, 'p', { image_ids: [one, one] }))).toBe(`400 ${place} unique-items`)
     expect(faultsOf(await advance(id, 'p', {}))).toBe(`400 ${place} required`)
     expect((await advance(id, 'p', { image_ids: [one, two] })).body).toMatchObject({ state: 'completed' })
+  })
+
+  test.each([
+    ['the default', {}, 'lesion'],
+    ['the one of the step', { finding_type: 'patch' as const }, 'patch'],
+  ])('D3: end in an assessment of a finding type: %s', async (_, config, findingType) => {
+    const { orgId, otherStore } = api.world
+    const productId = randomUUID()
+    const ofProduct = await api.token(orgId, ['orchestrator:*'], productId)
+    const steps = [photos('p', to('end')), output('end', { effect: 'assessment', ...config })]
+    const id = await begin(steps)
+    const imageId = await receivedImage()
+    const collected = { step_id: 'p', output: { image_ids: [imageId] } }
+    const advanced = await inject('POST', `/workflow-instances/${id}/advance`, collected, ofProduct)
+    expect(advanced.body).toMatchObject({ state: 'running' })
+    const last = await otherStore.readLast(workflowInstances.of(orgId, id).stream)
+    expect(last).toMatchObject({
+      type: 'WorkflowAssessmentRequested',
+      data: { productId, findingType, imageIds: [imageId] },
+    })
   })
 })
 

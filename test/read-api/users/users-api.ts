@@ -74,8 +74,8 @@ export interface UsersApi {
   startProcess(env?: Environment): Promise<UsersProcess>
   /** The address of a process that listens. */
   listen(process: UsersProcess): Promise<string>
-  /** Headers of a client: of an organisation, or of the platform for null. */
-  token(orgId: string | null, scopes?: readonly string[]): Promise<Headers>
+  /** Headers of a client: of an organisation, or of the platform for null. Without a product, unless one is given. */
+  token(orgId: string | null, scopes?: readonly string[], productId?: string): Promise<Headers>
   /** Headers of a trusted client of the organisation with an actor context. */
   actor(context: string, orgId?: string | null, scopes?: readonly string[]): Promise<Headers>
   close(): Promise<void>
@@ -173,8 +173,13 @@ export async function openUsersApi(
     }
   }
 
-  const headersOf = async (orgId: string | null, scopes: readonly string[], trustedActorContext: boolean) => {
-    const claims = { ...client, clientId: randomUUID(), orgId, scopes, trustedActorContext }
+  const headersOf = async (
+    orgId: string | null,
+    scopes: readonly string[],
+    trustedActorContext: boolean,
+    productId = client.productId,
+  ) => {
+    const claims = { ...client, clientId: randomUUID(), orgId, productId, scopes, trustedActorContext }
     return { authorization: `Bearer ${(await issuer.issue(claims)).access_token}` }
   }
   return {
@@ -190,7 +195,7 @@ export async function openUsersApi(
     },
     startProcess,
     listen: ({ t }) => t.app.listen({ host: '127.0.0.1', port: 0 }),
-    token: (orgId, scopes = []) => headersOf(orgId, scopes, false),
+    token: (orgId, scopes = [], productId) => headersOf(orgId, scopes, false, productId),
     actor: async (context, orgId = world.orgId, scopes = []) => ({
       ...(await headersOf(orgId, scopes, true)),
       'x-actor-context': context,
