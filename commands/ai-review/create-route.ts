@@ -12,6 +12,7 @@ import { refuseClosedCase } from '../clinical/require-open-case.ts'
 import { acceptedOrFound } from '../handling/command-replies.ts'
 import { commandRoute } from '../handling/command-route.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
+import { loadExisting } from '../handling/execute.ts'
 import { longPoll } from '../handling/long-poll.ts'
 import { onceByKey } from '../handling/once-by-key.ts'
 import { CreateAiReviewBody, CreateAiReviewReply } from './bodies.ts'
@@ -21,7 +22,6 @@ import { imageErrors, imageRules, toReviewImages } from './image-addresses.ts'
 import { hasEnded } from './next-call.ts'
 import { openSlotHolder, openingOf } from './open-slot-holder.ts'
 import { keyedOutcomeOf } from './supersede-review.ts'
-import { loadExisting } from '../handling/execute.ts'
 
 /** Specification 4.5: a review at the request of a client. It publishes no `ai_review.requested`. */
 export function createRoute(app: ServiceApp, deps: BudgetDependencies): void {

@@ -38,7 +38,7 @@ export async function readBody(
     if (announced > mostBytes) throw problem('body-too-large')
   })
   try {
-    // Leaving the loop must not destroy the connection: the answer still has to be sent.
+    // Leaving the loop must not destroy the request: it would lose its socket, and with it the caller's address.
     for await (const chunk of payload.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       received += chunk.length
       if (received > mostBytes) refusal ??= problem('body-too-large')
