@@ -5,10 +5,10 @@ import { createImageHead } from './image-head.ts'
 const MiB = 1024 * 1024
 export const limits = { imageBytes: 20 * MiB, totalBytes: 45 * MiB, pixels: 64_000_000 }
 
-/** By media type: its name in `image-size`, and the first bytes of such a file. */
-const accepted: ReadonlyMap<string, { readonly type: string; readonly magic: Buffer }> = new Map([
-  ['image/jpeg', { type: 'jpg', magic: Buffer.from([0xff, 0xd8, 0xff]) }],
-  ['image/png', { type: 'png', magic: Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]) }],
+/** By media type: the first bytes of such a file. */
+const accepted: ReadonlyMap<string, Buffer> = new Map([
+  ['image/jpeg', Buffer.from([0xff, 0xd8, 0xff])],
+  ['image/png', Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])],
 ])
 const longestMagic = 8
 
@@ -16,7 +16,7 @@ const longestMagic = 8
  * Media types are case-insensitive (RFC 9110, 8.3.1). The declared spelling is kept: an upload address is signed for
  * it.
  */
-function acceptedType(mimeType: string) {
+function acceptedMagic(mimeType: string) {
   return accepted.get(mimeType.toLowerCase())
 }
 
@@ -51,10 +51,9 @@ export function inspectImage(): ImageInspection {
       if (first.length < longestMagic) first = Buffer.concat([first, chunk.subarray(0, longestMagic)])
     },
     end(mimeType) {
-      const expected = acceptedType(mimeType)
-      const isOfType = expected?.magic.equals(first.subarray(0, expected.magic.length)) === true
-      // The header parser only gets files that begin with the bytes of the type.
-      const size = expected !== undefined && isOfType ? head.measure(expected.type) : null
+      const expected = acceptedMagic(mimeType)
+      const isOfType = expected?.equals(first.subarray(0, expected.length)) === true
+      const size = isOfType ? head.dimensions() : null
       return { sha256: hash.digest('hex'), bytes, isOfType, width: size?.width ?? null, height: size?.height ?? null }
     },
   }
@@ -62,7 +61,7 @@ export function inspectImage(): ImageInspection {
 
 /** The error of a declared type other than JPEG and PNG. The pointer is that of the declaration. */
 export function declaredTypeErrors({ mime_type }: { readonly mime_type: string }, pointer: string): MemberError[] {
-  if (acceptedType(mime_type) !== undefined) return []
+  if (acceptedMagic(mime_type) !== undefined) return []
   return [{ pointer: `${pointer}/mime_type`, detail: 'must be image/jpeg or image/png', code: 'enum' }]
 }
 

@@ -295,7 +295,12 @@ const rules: readonly Rule[] = [
     '404 patient-not-found unknown-patient',
     '400 image-invalid image-dimensions',
   ],
-
+  [
+    'an image that ends inside its header',
+    create(Buffer.from('89504e470d0a1a0a0000000d494844520000000100', 'hex'), {}, {}, 'image/png'),
+    '404 patient-not-found unknown-patient',
+    '400 image-invalid image-dimensions',
+  ],
   [
     'a PNG without pixels',
     create(emptyPng, {}, {}, 'image/png'),
