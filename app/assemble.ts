@@ -29,6 +29,7 @@ import { requireForeignChannels } from './foreign-events.ts'
 import { createIdentityProvider, requireIdentityProvider } from './identity-provider.ts'
 import { reachabilityChecks, requireMailServer } from './notification-senders.ts'
 import { startProcessor } from './processor.ts'
+import { readAttendance } from './projections/attendance.ts'
 import { projectedStreams } from './projections/projected-streams.ts'
 import { skippedIn } from './projections/skip.ts'
 import { openObjectStore, openResources } from './resources.ts'
@@ -137,11 +138,13 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const areStepsWaiting = () => processor?.areStepsWaiting() ?? false
   const endings = runsApi ? followTokenEndings({ store, now, logger }) : undefined
   if (endings !== undefined) stop.onStop('work', 'ended tokens', () => endings.close())
+  const attendance = () => readAttendance(pool)
   addHealthChecks(health, {
     endings,
     pool,
     store,
     runner,
+    attendance,
     served,
     relays: processor?.relays ?? [],
     foreignChannels: processor?.foreignChannels ?? [],
@@ -150,7 +153,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     areStepsWaiting,
     aiReviewGuards: runsProcessor && hasReviewLimits(configuration) ? { logger, now } : undefined,
   })
-  addRuntimeMetrics(metrics, { runner, relays: processor?.relays ?? [] })
+  addRuntimeMetrics(metrics, { attendance, runner, relays: processor?.relays ?? [] })
 
   if (processor !== undefined) for (const check of reachabilityChecks(processor.senders, now)) health.register(check)
 

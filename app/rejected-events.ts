@@ -9,14 +9,13 @@ const table = `${foreignEventsProjector.name}.${rejectedForeignEventsTable.name}
 /** How long the health report counts a rejected event. */
 export const retainedDays = 7
 
-/** The number of rejected events of each channel in the last days. */
-export async function recentRejections(pool: Pool) {
-  const { rows } = await pool.query<{ channel: string; number: number }>(
-    `select channel, count(*)::integer as number from ${table}
-      where published_at > now() - make_interval(days => $1) group by channel order by channel`,
+/** The number of rejected events in the last days. */
+export async function recentRejections(pool: Pool): Promise<number> {
+  const { rows } = await pool.query<{ number: number }>(
+    `select count(*)::integer as number from ${table} where published_at > now() - make_interval(days => $1)`,
     [retainedDays],
   )
-  return rows
+  return rows[0]?.number ?? 0
 }
 
 export interface RejectedEvent {

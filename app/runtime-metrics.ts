@@ -1,15 +1,33 @@
 import { relayStates, type RelayStatus } from '../processes/relay/relay.ts'
 import { projectorStates, type ProjectorStatus } from '../projections/runtime/runner-options.ts'
+import { limited } from '../platform/kit/time-limits.ts'
 import { stateSamples, type Metrics } from '../platform/observability/metrics.ts'
+import type { Attendance } from './projections/attendance.ts'
 
 interface Watched {
+  /** Of the database. The figures of a process that has died vanish, so every other process shows that it is missing. */
+  readonly attendance: () => Promise<readonly Attendance[]>
   /** Undefined if neither projector nor processor runs. */
   readonly runner: { status(): readonly ProjectorStatus[] } | undefined
   readonly relays: readonly { status(): RelayStatus }[]
 }
 
-/** Figures that this process has in memory. A scrape makes no query for them. */
-export function addRuntimeMetrics(metrics: Metrics, { runner, relays }: Watched): void {
+/** In milliseconds. A scrape must not wait for a database that is away. */
+const attendanceLimitMs = 2_000
+
+/** All figures but the attendance are in memory. */
+export function addRuntimeMetrics(metrics: Metrics, { attendance, runner, relays }: Watched): void {
+  metrics.register({
+    name: 'projector_has_process',
+    help: 'Read models and to-do lists in the database. 1 if any process runs one, 0 if none does.',
+    labels: ['projector'],
+    read: () =>
+      limited(attendanceLimitMs, attendance()).then(
+        (attended) =>
+          attended.map(({ name, hasProcess }) => ({ labels: { projector: name }, value: Number(hasProcess) })),
+        () => [],
+      ),
+  })
   if (runner !== undefined) {
     metrics.register({
       name: 'projector_state',

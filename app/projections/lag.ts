@@ -9,7 +9,7 @@ import {
 } from '../../platform/kit/positions.ts'
 import { projectedStreams } from './projected-streams.ts'
 import { readProjectors, type ShownProjector } from './known-projectors.ts'
-import { tableText } from './list.ts'
+import { hasProcess, statusText, tableText } from './list.ts'
 
 /** Counting reads the log backwards, so it needs a limit. */
 const mostCounted = 10_000
@@ -43,7 +43,7 @@ export async function projectionLag(
     )
   const rows = lags.map((lag) => [
     lag.projector.name,
-    lag.projector.status,
+    statusText(lag.projector),
     lag.projector.position ?? '-',
     behindText(lag),
     movedText(lag.projector),
@@ -84,6 +84,7 @@ function jsonOf({ projector, behind, isMore }: Lag) {
   return {
     name,
     status,
+    has_process: hasProcess(projector),
     position,
     at_head: behind === 0,
     events_behind: behind,

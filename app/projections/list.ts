@@ -1,8 +1,6 @@
 import type { Pool } from 'pg'
+import { isAttended } from './attendance.ts'
 import { knownProjectors, readProjectors, type ShownFailure, type ShownProjector } from './known-projectors.ts'
-
-/** An instance without a heartbeat for this long counts as gone, in seconds. */
-const silenceLimitSeconds = 10
 
 export async function listProjectors(pool: Pool, isJson: boolean): Promise<string> {
   const projectors = await readProjectors(pool)
@@ -28,12 +26,16 @@ function versionText({ version, programVersion }: ShownProjector): string {
 }
 
 /** A running status has no meaning without a running instance. */
-function statusText({ status, silenceSeconds }: ShownProjector): string {
-  if (status !== 'running' && status !== 'catching-up') return status
-  if (silenceSeconds === undefined) return `${status}, but nobody has run it yet`
-  return silenceSeconds < silenceLimitSeconds
-    ? status
+export function statusText(projector: ShownProjector): string {
+  const { status, silenceSeconds } = projector
+  if ((status !== 'running' && status !== 'catching-up') || hasProcess(projector)) return status
+  return silenceSeconds === undefined
+    ? `${status}, but nobody has run it yet`
     : `${status}, but nobody runs it since ${Math.round(silenceSeconds)} s`
+}
+
+export function hasProcess({ silenceSeconds }: ShownProjector): boolean {
+  return isAttended(silenceSeconds === undefined ? undefined : silenceSeconds * 1_000)
 }
 
 function copiesText({ copies }: ShownProjector): string {
@@ -77,22 +79,14 @@ function hintText(name: string, position: string, canSkip: boolean): string {
   return `  projections retry ${name}${canSkip ? `, or projections skip ${name} ${position} --reason TEXT` : ''}`
 }
 
-function jsonOf({
-  name,
-  version,
-  programVersion,
-  status,
-  position,
-  idleSeconds,
-  silenceSeconds,
-  copies,
-  failure,
-}: ShownProjector) {
+function jsonOf(projector: ShownProjector) {
+  const { name, version, programVersion, status, position, idleSeconds, silenceSeconds, copies, failure } = projector
   return {
     name,
     version: version ?? null,
     program_version: programVersion ?? null,
     status,
+    has_process: hasProcess(projector),
     position: position ?? null,
     seconds_since_move: rounded(idleSeconds),
     seconds_since_heartbeat: rounded(silenceSeconds),

@@ -181,5 +181,7 @@ function processFigures(): Registry {
   collectDefaultMetrics({ register: ofProcess })
   // An attacker could look up what is wrong with this version.
   ofProcess.removeSingleMetric('nodejs_version_info')
+  // Only counters may end with `_total`, and these are gauges. Sums of the series by type show the same.
+  for (const kind of ['handles', 'requests', 'resources']) ofProcess.removeSingleMetric(`nodejs_active_${kind}_total`)
   return ofProcess
 }

@@ -209,6 +209,9 @@ export class Relay<Deps> {
   }
 
   #log(message: string, error: unknown, attempt: number): void {
-    this.#options.logger.warn({ channel: this.#options.channel.stream, attempt, err: error }, message)
+    this.#options.logger.warn(
+      { channel: this.#options.channel.stream, attempt, ...this.#blockedBy, err: error },
+      message,
+    )
   }
 }

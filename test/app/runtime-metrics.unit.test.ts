@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { addRuntimeMetrics } from '../../app/runtime-metrics.ts'
 import { createHealth } from '../../platform/observability/health.ts'
 import { createMetrics } from '../../platform/observability/metrics.ts'
-import { linesOf } from '../platform/observability/figures.ts'
+import { linesOf, seriesIn } from '../platform/observability/figures.ts'
 
 const at = (commit: bigint) => ({ commit, prepare: commit })
 const projector = { version: 1, failure: undefined }
@@ -15,6 +15,10 @@ it('shows the state of each projector and relay, and the position of each projec
     { ...relay, channel: 'consent.events', state: 'standby', position: at(20n) } as const,
   ]
   addRuntimeMetrics(metrics, {
+    attendance: async () => [
+      { name: 'patients', hasProcess: true, hasFailed: false },
+      { name: 'cases', hasProcess: false, hasFailed: true },
+    ],
     runner: {
       status: () => [
         { ...projector, name: 'patients', state: 'live', position: at(90n) },
@@ -26,6 +30,10 @@ it('shows the state of each projector and relay, and the position of each projec
     relays: relays.map((status) => ({ status: () => status })),
   })
   const text = await metrics.text()
+  expect(linesOf(text, 'projector_has_process')).toEqual([
+    'projector_has_process{projector="patients"} 1',
+    'projector_has_process{projector="cases"} 0',
+  ])
   expect(linesOf(text, 'projector_position')).toEqual([
     'projector_position{projector="patients"} 90',
     'projector_position{projector="cases"} 10',
@@ -44,8 +52,9 @@ it('shows the state of each projector and relay, and the position of each projec
   ])
 })
 
-it('shows neither where none runs', async () => {
+it('shows neither where none runs, and no attendance while the database is away', async () => {
   const metrics = createMetrics({ health: createHealth({ profile: 'development' }) })
-  addRuntimeMetrics(metrics, { runner: undefined, relays: [] })
-  expect(await metrics.text()).not.toMatch(/projector|relay/)
+  const attendance = () => Promise.reject(new Error('connect ECONNREFUSED'))
+  addRuntimeMetrics(metrics, { attendance, runner: undefined, relays: [] })
+  expect(seriesIn(await metrics.text()).filter((series) => /projector|relay/.test(series))).toEqual([])
 })

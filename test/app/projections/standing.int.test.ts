@@ -123,6 +123,7 @@ test('the list contains versions, copies, missing instances, and the event of a 
     version: 97,
     program_version: versionOf('patients'),
     status: 'failed',
+    has_process: true,
     copies: [],
     failure: {
       event_id: ids.client,
@@ -137,7 +138,7 @@ test('the list contains versions, copies, missing instances, and the event of a 
 test('lag counts the projected events after each checkpoint, up to a limit', async () => {
   const lag = await projectionLag(pool, store, false)
   expect(lineOf(lag, 'consent_types')).toMatch(/ at the head +\d+ s ago$/)
-  expect(lineOf(lag, 'cases')).toMatch(/ 1 event +\d+ s ago$/)
+  expect(lineOf(lag, 'cases')).toMatch(/ running, but nobody runs it since 36\d\d s +\d+\/\d+ +1 event +\d+ s ago$/)
   expect(lineOf(lag, 'patients')).toMatch(/ failed +\d+\/\d+ +3 events /)
   const limited = await projectionLag(pool, store, false, 2)
   expect(lineOf(limited, 'consent_types')).toContain('at the head')
@@ -153,7 +154,9 @@ test('lag counts the projected events after each checkpoint, up to a limit', asy
     events_behind: 2,
     is_more: true,
   })
+  expect(projectors.find(({ name }) => name === 'cases')).toMatchObject({ status: 'running', has_process: false })
   expect(projectors.find(({ name }) => name === 'consent_types')).toMatchObject({
+    has_process: true,
     at_head: true,
     events_behind: 0,
     is_more: false,

@@ -6,6 +6,7 @@ import { freePort } from '../../../embedded/children/free-port.ts'
 import { at, createApiClient, requestToken, textAt, type ApiClient } from '../../../app/demo/api-client.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
 import { allRoles, type Role } from '../../../app/roles.ts'
+import { readModels } from '../../../projections/registry.ts'
 import { startPlatformApart, type PlatformApart, type RoleProcess } from '../../support/apart.ts'
 import {
   assessmentBody,
@@ -134,8 +135,50 @@ test('assessments complete once each although one process of each role is killed
   }
 })
 
+test('after all projectors were killed, the API and the processor show each read model that no process runs', async () => {
+  const alive = await Promise.all(
+    platform.instances.map(async (instance) => {
+      const answers = await fetch(`http://127.0.0.1:${instance.port}/health/live`).catch(() => undefined)
+      return answers === undefined ? [] : [instance]
+    }),
+  ).then((found) => found.flat())
+  const watched = alive.filter(({ role }) => role !== 'projector')
+  expect(new Set(watched.map(({ role }) => role))).toEqual(new Set(['api', 'processor']))
+  const stateOf = async ({ port }: RoleProcess) => {
+    const health = await fetch(`http://127.0.0.1:${port}/health`)
+    const checks = at(await health.json(), 'checks') as readonly unknown[]
+    const check = checks.find((one) => at(one, 'name') === 'projections')
+    const figures = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+    const unattended = figures.match(/(?<=^projector_has_process\{projector=")\w+(?="\} 0$)/gm) ?? []
+    return { status: health.status, check, unattended }
+  }
+  for (const instance of watched)
+    expect(await stateOf(instance)).toMatchObject({ check: { status: 'ok' }, unattended: [] })
+
+  await Promise.all(alive.filter(({ role }) => role === 'projector').map((instance) => instance.kill()))
+  const names = readModels.map(({ name }) => name).toSorted()
+  for (const instance of watched) {
+    const shown = await waitFor(`the ${instance.role} to show it`, async () => {
+      const state = await stateOf(instance)
+      return state.unattended.length === names.length ? state : undefined
+    })
+    const detail = `no process runs ${names.join(', ')}`
+    expect(shown).toEqual({
+      status: 503,
+      check: { name: 'projections', status: 'failing', detail },
+      unattended: names,
+    })
+  }
+  await platform.another('projector')
+  for (const instance of watched)
+    await waitFor(`the ${instance.role} to see the new projector`, async () =>
+      at((await stateOf(instance)).check, 'status') === 'ok' ? true : undefined,
+    )
+})
+
 test('SIGTERM ends a process of each role cleanly', async () => {
   const ended = await Promise.all(platform.instances.map(async (instance) => [instance.role, await instance.stop()]))
-  expect(ended.filter(([, code]) => code === 0).length).toBe(6)
+  // Both APIs and processors, and the projector that replaced the killed ones.
+  expect(ended.filter(([, code]) => code === 0).length).toBe(5)
   expect(ended.filter(([, code]) => code !== null && code !== 0)).toEqual([])
 })

@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { addHealthChecks } from '../../app/health-checks.ts'
+import { readAttendance } from '../../app/projections/attendance.ts'
+import { knownProjectors } from '../../app/projections/known-projectors.ts'
+import { createPool, type Pool } from '../../platform/database/database.ts'
+import { createHealth } from '../../platform/observability/health.ts'
+import { ensureRuntimeSchema } from '../../projections/runtime/schema.ts'
+import { catalogue } from '../../streams/catalogue.ts'
+import { openEventStore, type EventStore } from '../../streams/store/event-store.ts'
+import { fixedKeys } from '../golden-events/golden-file.ts'
+import { embeddedEventStore, type TestEventStore } from '../support/event-store.ts'
+import { freshDatabase, type FreshDatabase } from '../support/postgres.ts'
+
+let node: TestEventStore
+let store: EventStore
+let database: FreshDatabase
+let pool: Pool
+beforeAll(async () => {
+  ;[node, database] = await Promise.all([embeddedEventStore(), freshDatabase()])
+  store = await openEventStore({ url: node.url, catalogue, vault: fixedKeys })
+  pool = createPool({ url: database.url, max: 4 })
+  await ensureRuntimeSchema(pool)
+})
+afterAll(async () => {
+  await pool.end()
+  await Promise.all([database.drop(), store.close()])
+  await node.stop()
+})
+
+beforeEach(async () => {
+  await pool.query('delete from runtime.projectors')
+  for (const { name, version } of knownProjectors)
+    await pool.query(
+      `insert into runtime.projectors (name, version, shape, commit_position, prepare_position, status, heartbeat_at, updated_at)
+       values ($1, $2, '[]', 0, 0, 'running', clock_timestamp(), clock_timestamp() - interval '1 day')`,
+      [name, version],
+    )
+})
+
+const inState = (channel: string, state: string) => ({ status: () => ({ channel, state }) })
+
+/** The report of a process that runs no projector. */
+async function report(changed: Partial<Parameters<typeof addHealthChecks>[1]> = {}) {
+  const health = createHealth({ profile: 'development' })
+  addHealthChecks(health, {
+    endings: undefined,
+    pool,
+    store,
+    runner: undefined,
+    attendance: () => readAttendance(pool),
+    served: [],
+    areStepsWaiting: () => false,
+    relays: [],
+    foreignChannels: [],
+    provider: undefined,
+    runsProcessor: false,
+    aiReviewGuards: undefined,
+    ...changed,
+  })
+  return health.report('full')
+}
+
+function change(name: string, assignments: string): Promise<unknown> {
+  return pool.query(`update runtime.projectors set ${assignments} where name = $1`, [name])
+}
+
+test('is ok while other processes run every read model and to-do list', async () => {
+  expect(await report()).toMatchObject({ status: 'ok' })
+})
+
+test('names what no process runs, and what stopped at an event, although this process runs none of them', async () => {
+  await change('patients', `heartbeat_at = clock_timestamp() - interval '11 s'`)
+  await change('webhooks_todo', 'heartbeat_at = null')
+  await change('cases', `status = 'failed', failed_event_id = gen_random_uuid()`)
+  await pool.query(`delete from runtime.projectors where name = 'images'`)
+  const { status, checks } = await report()
+  expect(status).toBe('failing')
+  expect(checks).toContainEqual({
+    name: 'projections',
+    status: 'failing',
+    detail: 'cases stopped at an event; no process runs images, patients, webhooks_todo',
+  })
+})
+
+test('a copy that has just replaced another one counts as run before its first heartbeat', async () => {
+  await change('patients', 'heartbeat_at = null, updated_at = clock_timestamp()')
+  expect(await report()).toMatchObject({ status: 'ok' })
+})
+
+test('contains no name of a channel', async () => {
+  const relays = [inState('consent.events', 'blocked'), inState('users.events', 'running')]
+  const foreignChannels = [inState('clinic-of-doctor-north', 'blocked'), inState('other', 'running')]
+  const { checks } = await report({ relays, foreignChannels })
+  expect(checks).toContainEqual({
+    name: 'channels',
+    status: 'failing',
+    detail: 'blocked: 1. The log and relay_state of /metrics name them',
+  })
+  expect(checks).toContainEqual({
+    name: 'foreign_channels',
+    status: 'failing',
+    detail: 'blocked: 1. The log names them',
+  })
+  expect(JSON.stringify(checks)).not.toMatch(/consent\.events|doctor/)
+})
