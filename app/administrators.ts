@@ -4,6 +4,7 @@ import { platformPermissions } from '../commands/users/permissions.ts'
 import { registerUser, type UserDependencies } from '../commands/users/register-user.ts'
 import { abandonRegistration, clearRegistration } from '../commands/users/registration.ts'
 import { assignmentOf } from '../commands/users/role-assignments.ts'
+import { restrictedAnswer } from '../commands/users/restricted-permission.ts'
 import { createRole } from '../commands/users/roles.ts'
 import { addressKey } from '../commands/users/user-reservations.ts'
 import { execute } from '../commands/handling/execute.ts'
@@ -24,7 +25,7 @@ const administratorIds = '6f1d3c1e-2b5a-5b0c-9a57-3c9c0e7a5d42'
 const roleName = 'Administrator'
 const changedBy = 'platform'
 const providerTimeoutMs = 10_000
-const answering = answeringRefusals({ 'role-deleted': { code: 'conflict' } })
+const answering = answeringRefusals({ 'role-deleted': { code: 'conflict' }, ...restrictedAnswer })
 
 export interface NewAdministrator {
   readonly userId: string
@@ -82,6 +83,7 @@ export async function createAdministrator(deps: UserDependencies, ordered: NewAd
     // A repeat has the same one, so it meets its own membership.
     fingerprint: deps.vault.fingerprint(`administrator ${organisationId} ${userId}`),
     changedBy,
+    grantor: 'platform',
   } as const
   await registerUser(deps, command, context)
 }
@@ -96,8 +98,9 @@ async function administratorRole({ store, now }: UserDependencies, organisationI
     permissions: platformPermissions.map(({ permission }) => permission),
     fingerprint: null,
     changedBy,
+    grantor: 'platform',
     now: now(),
-  }
+  } as const
   const { state } = await execute(
     store,
     organisationRoles.of(organisationId),

@@ -4,7 +4,7 @@ import { isRefusal, type Decision } from './decision.ts'
 
 /** The problem for a refusal. With `member`, the detail is about that member of the body. */
 export type RefusalAnswer<Member extends string = string> =
-  | { readonly code: ProblemCode; readonly detail?: string }
+  | ({ readonly code: ProblemCode } & Pick<ProblemDetails, 'detail' | 'extensions'>)
   | {
       readonly code: ProblemCode
       readonly member: Member
@@ -36,8 +36,10 @@ export function answeringRefusals<Name extends string>(answers: Readonly<Record<
 }
 
 function answered(answer: RefusalAnswer): AnsweredRefusal {
-  const { code, detail } = answer
-  if (!('member' in answer)) return { refused: code, details: detail === undefined ? {} : { detail } }
-  const { member, rule = code } = answer
-  return { refused: code, details: { errors: [{ pointer: `/${member}`, detail: answer.detail, code: rule }] } }
+  if (!('member' in answer)) {
+    const { code, ...details } = answer
+    return { refused: code, details }
+  }
+  const { code, detail, member, rule = code } = answer
+  return { refused: code, details: { errors: [{ pointer: `/${member}`, detail, code: rule }] } }
 }

@@ -12,7 +12,7 @@ import { endHolds, holdMemberships } from './organisation-membership.ts'
 import { changeProfile, type ChangeProfile } from './profile.ts'
 import { changeStatus, type ChangeStatus } from './status.ts'
 import { addressKey, reserveForUser } from './user-reservations.ts'
-import { mayAdminister, type UserAdministration, type UserRefusal } from './user-visibility.ts'
+import { mayAdminister, requireAuthorityOver, type UserAdministration, type UserRefusal } from './user-visibility.ts'
 
 const answeringWith = (accountMember: string) =>
   answeringRefusals({
@@ -50,7 +50,8 @@ type Changed = Omit<Executed<UserState, UserEvent>, 'state'> & { readonly state:
  * administrator. A membership that was added meanwhile needs its hold first, so the decision is made again. After a crash
  * the process `users` ends the hold.
  *
- * @throws Problem `last-administrator`, `invalid-status-transition`, `email-in-use`, `user-shared`, `not-found`, `conflict`
+ * @throws Problem `last-administrator`, `invalid-status-transition`, `email-in-use`, `user-shared`, `permission-missing`,
+ * `not-found`, `conflict`
  */
 export async function changeUser(
   deps: CommandDependencies,
@@ -62,6 +63,7 @@ export async function changeUser(
   const answering = answeringWith(command.accountMember ?? 'patientAccount')
   const target = users.of(userId)
   const held = new Map<string, Parameters<typeof holdMemberships>[1][number]>()
+  await requireAuthority(deps, userId, command)
   const address = await reserveNewAddress(deps, userId, command, context)
   try {
     for (let attempt = 1; attempt <= attempts; attempt++) {
@@ -140,6 +142,20 @@ function decide({ profile, status, administration }: ChangeUser, state: UserStat
   const after = profiled.reduce(users.of('').fold.evolve, state)
   const changed = status === null ? [] : changeStatus(status, after)
   return isRefusal(changed) ? changed : [...profiled, ...changed]
+}
+
+/** The address and the status decide who signs in as the user. The rest of the profile is free. */
+async function requireAuthority(
+  { store }: CommandDependencies,
+  userId: string,
+  { profile, status, administration }: ChangeUser,
+): Promise<void> {
+  if (status === null && profile?.email === undefined) return
+  const { state } = await store.load(users.of(userId))
+  if (!isUser(state)) return
+  const changesAddress = profile?.email !== undefined && profile.email !== state.email
+  if (changesAddress || (status !== null && status.to !== state.status))
+    await requireAuthorityOver({ store }, administration, state)
 }
 
 /** Null if the address stays the same. */

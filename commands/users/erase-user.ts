@@ -7,7 +7,7 @@ import { execute, type Executed } from '../handling/execute.ts'
 import { answeringRefusals } from '../handling/refusals.ts'
 import { endOrganisationMembership } from './organisation-membership.ts'
 import { eraseUser } from './status.ts'
-import { mayAdminister, type UserAdministration } from './user-visibility.ts'
+import { mayAdminister, requireAuthorityOver, type UserAdministration } from './user-visibility.ts'
 
 const answering = answeringRefusals({})
 
@@ -15,7 +15,7 @@ const answering = answeringRefusals({})
  * Erases a deactivated user. The event comes first, so that a crash leaves work and never a user without a key. The process
  * `users` repeats what follows, and deletes the account at the identity provider.
  *
- * @throws Problem `user-not-deactivated`, `user-shared`, `not-found`
+ * @throws Problem `user-not-deactivated`, `user-shared`, `permission-missing`, `not-found`
  */
 export async function eraseUserEverywhere(
   deps: CommandDependencies,
@@ -24,6 +24,8 @@ export async function eraseUserEverywhere(
   context: CommandContext,
 ): Promise<Executed<UserState, UserEvent>> {
   const now = deps.now()
+  const { state: before } = await deps.store.load(users.of(userId))
+  await requireAuthorityOver(deps, administration, before)
   const done = await execute(
     deps.store,
     users.of(userId),
@@ -51,5 +53,11 @@ export async function completeErasure(
   await deps.vault.destroySubject(noOrganisation, userId)
   deps.store.forgetStates()
   for (const { membershipId, organisationId } of user.memberships.values())
-    await endOrganisationMembership(deps, { membershipId, userId, organisationId }, changedBy, context)
+    await endOrganisationMembership(
+      deps,
+      { membershipId, userId, organisationId },
+      // Whoever may erase the user may do what follows from it.
+      { changedBy, grantor: 'platform' },
+      context,
+    )
 }

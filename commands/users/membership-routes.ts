@@ -12,6 +12,7 @@ import { AddMembershipBody, ChangeMembershipBody, GrantProductBody } from './bod
 import { userOf } from './change-user.ts'
 import { grantProduct, revokeProduct } from './memberships.ts'
 import { addOrganisationMembership, endOrganisationMembership } from './organisation-membership.ts'
+import { grantorOf, restrictedAnswer } from './restricted-permission.ts'
 import { changeMembershipRole } from './role-assignments.ts'
 import { membershipRecordOf } from './user-records.ts'
 import { changedByOf } from './user-routes.ts'
@@ -50,7 +51,8 @@ export function membershipRoutes(app: ServiceApp, deps: CommandDependencies): vo
     path: '/admin/users/:id/memberships',
     operationId: 'addMembership',
     summary: 'Add a user to an organisation with a role',
-    description: 'Only platform callers add a user to an organisation that does not see the user yet.',
+    description:
+      'Only platform callers add a user to an organisation that does not see the user yet. A role that holds `auth:admin` needs a caller who holds it.',
     body: AddMembershipBody,
     reply: created(MembershipRecord, (_, { id }: { readonly id: string }) => `/admin/users/${id}`),
     problems: ['membership-exists', 'no-default-role', 'role-organisation-mismatch', 'user-erased'],
@@ -59,7 +61,8 @@ export function membershipRoutes(app: ServiceApp, deps: CommandDependencies): vo
       // The user may not be a member of the named organisation yet, so the caller's own organisation counts.
       await visible(params.id, isPlatformWide ? null : organisationId)
       const ids = { membershipId: keyed.id, userId: params.id, organisationId, roleId: body.roleId }
-      const command = { ...ids, fingerprint: keyed.fingerprint, changedBy: changedByOf(caller), now }
+      const by = { changedBy: changedByOf(caller), grantor: grantorOf({ isPlatformWide, caller }) }
+      const command = { ...ids, ...by, fingerprint: keyed.fingerprint, now }
       const done = await addOrganisationMembership(deps, command, context)
       const membership = userOf(done.state).memberships.get(keyed.id)
       if (membership === undefined) throw problem('not-found')
@@ -73,14 +76,16 @@ export function membershipRoutes(app: ServiceApp, deps: CommandDependencies): vo
     path: '/admin/users/:id/memberships/:membershipId',
     operationId: 'changeMembership',
     summary: 'Change the role of a membership',
+    description: 'If the role before or after holds `auth:admin`, the caller must hold it, too.',
     body: ChangeMembershipBody,
     reply: changed(MembershipRecord),
     problems: ['last-administrator', 'role-organisation-mismatch', 'user-erased'],
-    refusals: { 'role-organisation-mismatch': mismatch },
-    handle: async ({ tenant, caller, params, body, now, run }) => {
+    refusals: { 'role-organisation-mismatch': mismatch, ...restrictedAnswer },
+    handle: async ({ tenant, isPlatformWide, caller, params, body, now, run }) => {
       const { membership } = await found(params.id, params.membershipId, tenant)
       const { membershipId, organisationId } = membership
-      const command = { membershipId, organisationId, roleId: body.roleId, changedBy: changedByOf(caller), now }
+      const by = { changedBy: changedByOf(caller), grantor: grantorOf({ isPlatformWide, caller }) }
+      const command = { membershipId, organisationId, roleId: body.roleId, ...by, now }
       const done = await run(organisationRoles.of(organisationId), (state) => changeMembershipRole(command, state))
       return { ...done, record: await membershipRecordOf(deps, params.id, membership) }
     },
@@ -92,13 +97,15 @@ export function membershipRoutes(app: ServiceApp, deps: CommandDependencies): vo
     path: '/admin/users/:id/memberships/:membershipId',
     operationId: 'removeMembership',
     summary: 'Remove a user from an organisation',
+    description: 'If the role of the user holds `auth:admin`, the caller must hold it, too.',
     reply: deleted,
     problems: ['last-administrator', 'user-erased'],
-    handle: async ({ tenant, caller, params, context }) => {
+    handle: async ({ tenant, isPlatformWide, caller, params, context }) => {
       const { membership } = await found(params.id, params.membershipId, tenant)
       const { membershipId, organisationId } = membership
       const ids = { membershipId, organisationId, userId: params.id }
-      const done = await endOrganisationMembership(deps, ids, changedByOf(caller), context)
+      const by = { changedBy: changedByOf(caller), grantor: grantorOf({ isPlatformWide, caller }) }
+      const done = await endOrganisationMembership(deps, ids, by, context)
       return { ...done, record: null }
     },
   })

@@ -8,6 +8,7 @@ import type { CommandDependencies } from '../handling/dependencies.ts'
 import { execute, type Executed } from '../handling/execute.ts'
 import { answeringRefusals } from '../handling/refusals.ts'
 import { addMembership, removeMembership } from './memberships.ts'
+import { restrictedAnswer, type Grantor } from './restricted-permission.ts'
 import {
   assignRole,
   confirmMembership,
@@ -38,6 +39,7 @@ const answering = answeringRefusals({
     member: 'roleId',
     detail: 'is no role of the organisation',
   },
+  ...restrictedAnswer,
 })
 
 /** One request makes several appends; each has a command id of its own. */
@@ -49,7 +51,7 @@ function named(context: CommandContext, name: string, { organisationId, membersh
   }
 }
 
-/** @throws Problem `membership-exists`, `no-default-role`, `role-organisation-mismatch` */
+/** @throws Problem `membership-exists`, `no-default-role`, `role-organisation-mismatch`, `permission-missing` */
 export async function assignRoleFirst(
   { store }: CommandDependencies,
   command: AssignRole,
@@ -119,14 +121,14 @@ export async function addOrganisationMembership(
   }
 }
 
-/** Ends a membership; repeated, it completes what is left. @throws Problem `last-administrator` */
+/** Ends a membership; repeated, it completes what is left. @throws Problem `last-administrator`, `permission-missing` */
 export async function endOrganisationMembership(
   { store, now }: CommandDependencies,
   { userId, ...membership }: MembershipOf,
-  changedBy: string,
+  { changedBy, grantor }: { readonly changedBy: string; readonly grantor: Grantor },
   context: CommandContext,
 ) {
-  const command = { ...membership, changedBy, now: now() }
+  const command = { ...membership, changedBy, grantor, now: now() }
   await execute(
     store,
     organisationRoles.of(membership.organisationId),

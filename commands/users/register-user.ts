@@ -14,6 +14,7 @@ import { answeringRefusals } from '../handling/refusals.ts'
 import type { ReservationResult } from '../handling/reservations.ts'
 import { assignRoleFirst, settleMembership } from './organisation-membership.ts'
 import { abandonRegistration, createUser, startRegistration, type CreateUser } from './registration.ts'
+import type { Grantor } from './restricted-permission.ts'
 import { addressKey, reserveForUser, subjectKey } from './user-reservations.ts'
 
 export interface UserDependencies extends CommandDependencies {
@@ -28,6 +29,7 @@ export interface RegisterUser extends Omit<CreateUser, 'externalId' | 'membershi
     readonly organisationId: TenantId
     readonly roleId: string | undefined
   } | null
+  readonly grantor: Grantor
 }
 
 /** Longer than the provider's time limit, and shorter than the grace of an unconfirmed reservation. */
@@ -52,7 +54,7 @@ export async function registerUser(
   context: CommandContext,
 ): Promise<Registered> {
   const { store, now } = deps
-  const { userId, attemptId, fingerprint, changedBy, membership } = command
+  const { userId, attemptId, fingerprint, changedBy, membership, grantor, ...profile } = command
   const target = users.of(userId)
   const named = (name: string) => ({ ...context, commandId: v5(name, context.commandId) })
 
@@ -63,7 +65,7 @@ export async function registerUser(
   const assigned =
     membership === null
       ? null
-      : await assignRoleFirst(deps, { ...membership, userId, fingerprint, changedBy, now: now() }, context)
+      : await assignRoleFirst(deps, { ...membership, userId, fingerprint, changedBy, grantor, now: now() }, context)
   try {
     const address = await reserve(addressKey(command.email), 'address')
     const leaseUntil = new Date(now().getTime() + leaseMs)
@@ -86,7 +88,8 @@ export async function registerUser(
       membership === null || roleId === undefined
         ? null
         : { membershipId: membership.membershipId, organisationId: membership.organisationId, roleId }
-    const create = { ...command, externalId, membership: added, now: now() }
+    const by = { userId, attemptId, fingerprint, changedBy }
+    const create = { ...profile, ...by, externalId, membership: added, now: now() }
     const done = await execute(store, target, (state) => answering(createUser(create, state)), named('create'))
     return { ...done, state: createdUser(done.state) }
   }

@@ -3,6 +3,7 @@ import type { OrganisationRolesState, RoleAssignment } from '../../streams/organ
 import type { OrganisationRolesEvent } from '../../streams/organisation-roles/events.ts'
 import { refused, repeated, type Decision } from '../handling/decision.ts'
 import { administers, isLastAdministrator } from './administrators.ts'
+import { isRestricted, type Grantor } from './restricted-permission.ts'
 import { defaultRoleOf } from './roles.ts'
 
 export interface AssignRole {
@@ -13,16 +14,22 @@ export interface AssignRole {
   readonly roleId: string | undefined
   readonly fingerprint: string | null
   readonly changedBy: string
+  readonly grantor: Grantor
   readonly now: Date
 }
 
 /** Comes before the user's own append, so that the organisation's stream decides on the role and on the one membership. */
 export function assignRole(
-  { now, ...command }: AssignRole,
+  { now, grantor, ...command }: AssignRole,
   state: OrganisationRolesState,
 ): Decision<
   OrganisationRolesEvent,
-  'membership-exists' | 'membership-ended' | 'no-default-role' | 'role-organisation-mismatch' | 'idempotency-key-reused'
+  | 'membership-exists'
+  | 'membership-ended'
+  | 'no-default-role'
+  | 'role-organisation-mismatch'
+  | 'restricted-permission'
+  | 'idempotency-key-reused'
 > {
   const existing = state.assignments.get(command.membershipId)
   if (existing !== undefined) return repeated(command, existing)
@@ -30,7 +37,9 @@ export function assignRole(
   if (assignmentOf(state, command.userId) !== undefined) return refused('membership-exists')
   const roleId = command.roleId ?? defaultRoleOf(state)?.roleId
   if (roleId === undefined) return refused('no-default-role')
-  if (!state.roles.has(roleId)) return refused('role-organisation-mismatch')
+  const role = state.roles.get(roleId)
+  if (role === undefined) return refused('role-organisation-mismatch')
+  if (grantor === 'other' && isRestricted(role)) return refused('restricted-permission')
   return [{ type: 'MembershipRoleAssigned', data: { ...command, roleId, assignedAt: now.toISOString() } }]
 }
 
@@ -63,17 +72,24 @@ export function releaseMembership(
 export interface ChangeMembershipRole extends MembershipCommand {
   readonly roleId: string
   readonly changedBy: string
+  readonly grantor: Grantor
 }
 
+/** Taking a role away needs the same as giving it. Otherwise it would be the way around the rule for the holder's status. */
 export function changeMembershipRole(
-  { now, roleId, changedBy, ...command }: ChangeMembershipRole,
+  { now, roleId, changedBy, grantor, ...command }: ChangeMembershipRole,
   state: OrganisationRolesState,
-): Decision<OrganisationRolesEvent, 'not-found' | 'role-organisation-mismatch' | 'last-administrator'> {
+): Decision<
+  OrganisationRolesEvent,
+  'not-found' | 'role-organisation-mismatch' | 'restricted-permission' | 'last-administrator'
+> {
   const before = state.assignments.get(command.membershipId)
   if (before === undefined || !before.isConfirmed) return refused('not-found')
   const role = state.roles.get(roleId)
   if (role === undefined) return refused('role-organisation-mismatch')
   if (before.roleId === roleId) return []
+  const roles = [role, state.roles.get(before.roleId)]
+  if (grantor === 'other' && roles.some(isRestricted)) return refused('restricted-permission')
   if (!administers(role) && isLastAdministrator(state, before.membershipId)) return refused('last-administrator')
   const data = { ...ofUser(command, before), previousRoleId: before.roleId, roleId, changedBy }
   return [{ type: 'MembershipRoleChanged', data: { ...data, changedAt: now.toISOString() } }]
@@ -84,11 +100,12 @@ export function changeMembershipRole(
  * deactivated before, so it does not count as one.
  */
 export function revokeMembership(
-  { now, changedBy, ...command }: MembershipCommand & { readonly changedBy: string },
+  { now, changedBy, grantor, ...command }: MembershipCommand & Pick<ChangeMembershipRole, 'changedBy' | 'grantor'>,
   state: OrganisationRolesState,
-): Decision<OrganisationRolesEvent, 'last-administrator'> {
+): Decision<OrganisationRolesEvent, 'restricted-permission' | 'last-administrator'> {
   const before = state.assignments.get(command.membershipId)
   if (before === undefined) return []
+  if (grantor === 'other' && isRestricted(state.roles.get(before.roleId))) return refused('restricted-permission')
   if (isLastAdministrator(state, before.membershipId)) return refused('last-administrator')
   const data = { ...ofUser(command, before), roleId: before.roleId, revokedAt: now.toISOString(), changedBy }
   return [{ type: 'MembershipRevoked', data }]

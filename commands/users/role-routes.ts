@@ -12,6 +12,7 @@ import { commandRoute } from '../handling/command-route.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { ChangeRoleBody, CreateRoleBody, RegisterPermissionsBody } from './bodies.ts'
 import { registerPermissions } from './permissions.ts'
+import { grantorOf, restrictedAnswer } from './restricted-permission.ts'
 import { changeRole, createRole, deleteRole } from './roles.ts'
 import { changedByOf } from './user-routes.ts'
 
@@ -38,22 +39,24 @@ export function roleWriteRoutes(app: ServiceApp, deps: RoleDependencies): void {
     path: '/admin/roles',
     operationId: 'createRole',
     summary: 'Create a role for an organisation',
-    description: 'A new default role replaces the previous one.',
+    description: 'A new default role replaces the previous one. Only platform callers put `auth:admin` in a role.',
     body: CreateRoleBody,
     hasEtag: true,
     reply: created(RoleRecord, ({ id }) => `/admin/roles/${id}`),
-    problems: ['role-name-in-use', 'unknown-permission', 'permission-missing'],
+    problems: ['role-name-in-use', 'unknown-permission'],
     refusals: {
       'role-deleted': { code: 'idempotency-key-reused', detail: 'What this key created was removed. Use a fresh key.' },
+      ...restrictedAnswer,
     },
     handle: async ({ isPlatformWide, caller, body, keyed, now, run }) => {
       const organisationId = tenantOfFact(body.organisationId)
       const { name, description = null, isDefault = false } = body
-      await requireGrantable(body.permissions ?? [], [], isPlatformWide)
+      await requireRegistered(body.permissions ?? [], [])
       const details = { name, description, isDefault, permissions: [...(body.permissions ?? [])] }
       const ids = { roleId: keyed.id, organisationId, fingerprint: keyed.fingerprint, changedBy: changedByOf(caller) }
+      const grantor = grantorOf({ isPlatformWide, caller })
       const done = await run(organisationRoles.of(organisationId), (state) =>
-        createRole({ ...details, ...ids, now }, state),
+        createRole({ ...details, ...ids, grantor, now }, state),
       )
       return { ...done, ...roleOf(done.state, keyed.id) }
     },
@@ -65,19 +68,22 @@ export function roleWriteRoutes(app: ServiceApp, deps: RoleDependencies): void {
     path: '/admin/roles/:id',
     operationId: 'changeRole',
     summary: 'Change the name, the description or the permissions of a role',
-    description: '`permissions` replaces all of them. Members that are left out stay as they are.',
+    description:
+      '`permissions` replaces all of them. Members that are left out stay as they are. Only platform callers put `auth:admin` in a role; whoever lacks it neither takes it away nor makes such a role the default.',
     body: ChangeRoleBody,
     hasEtag: true,
     ifMatch: 'record',
     reply: changed(RoleRecord),
-    problems: ['role-name-in-use', 'unknown-permission', 'permission-missing', 'last-administrator'],
+    problems: ['role-name-in-use', 'unknown-permission', 'last-administrator'],
+    refusals: restrictedAnswer,
     handle: async ({ tenant, isPlatformWide, caller, params, body, now, run, request }) => {
       const organisationId = await organisationOf(params.id, tenant)
       const target = organisationRoles.of(organisationId)
       const { state: before } = await store.load(target)
       const known = before.roles.get(params.id)?.permissions ?? []
-      await requireGrantable(body.permissions ?? [], known, isPlatformWide)
-      const command = { ...body, roleId: params.id, changedBy: changedByOf(caller), now }
+      await requireRegistered(body.permissions ?? [], known)
+      const grantor = grantorOf({ isPlatformWide, caller })
+      const command = { ...body, roleId: params.id, grantor, changedBy: changedByOf(caller), now }
       const done = await run(target, (state) => {
         requireMatch(request, revisionOf(state, params.id))
         return changeRole(command, state)
@@ -150,18 +156,9 @@ export function roleWriteRoutes(app: ServiceApp, deps: RoleDependencies): void {
     return tenant ?? (await deps.organisationOfRole(roleId))
   }
 
-  /**
-   * `auth:admin` reaches beyond an organisation's users, so only platform callers put it in a role. A role may keep the
-   * permissions that it has.
-   */
-  async function requireGrantable(
-    wanted: readonly string[],
-    kept: readonly string[],
-    isPlatformWide: boolean,
-  ): Promise<void> {
+  /** A role may keep the permissions that it has. */
+  async function requireRegistered(wanted: readonly string[], kept: readonly string[]): Promise<void> {
     const isKept = new Set(kept)
-    if (wanted.includes('auth:admin') && !isKept.has('auth:admin') && !isPlatformWide)
-      throw problem('permission-missing', { extensions: { required_permission: 'auth:admin' } })
     const { state } = await store.load(permissions.of())
     const errors = wanted.flatMap((permission, place): MemberError[] =>
       isKept.has(permission) || state.permissions.has(permission)

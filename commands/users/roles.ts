@@ -2,21 +2,27 @@ import type { OrganisationRolesState, Role } from '../../streams/organisation-ro
 import type { OrganisationRolesEvent } from '../../streams/organisation-roles/events.ts'
 import { refused, repeated, type Decision } from '../handling/decision.ts'
 import { administers, administratorsOf } from './administrators.ts'
+import { isRestricted, restrictedPermission, type Grantor } from './restricted-permission.ts'
 
 type DataOf<Type extends OrganisationRolesEvent['type']> = Extract<OrganisationRolesEvent, { type: Type }>['data']
 
 export interface CreateRole extends Omit<DataOf<'RoleCreated'>, 'previousDefaultRoleId' | 'createdAt'> {
+  readonly grantor: Grantor
   readonly now: Date
 }
 
 /** The organisation's one stream decides names and the default role. */
 export function createRole(
-  { now, ...role }: CreateRole,
+  { now, grantor, ...role }: CreateRole,
   state: OrganisationRolesState,
-): Decision<OrganisationRolesEvent, 'role-name-in-use' | 'role-deleted' | 'idempotency-key-reused'> {
+): Decision<
+  OrganisationRolesEvent,
+  'role-name-in-use' | 'role-deleted' | 'restricted-permission' | 'idempotency-key-reused'
+> {
   const existing = state.roles.get(role.roleId)
   if (existing !== undefined) return repeated(role, existing)
   if (state.deletedRoles.has(role.roleId)) return refused('role-deleted')
+  if (grantor !== 'platform' && isRestricted(role)) return refused('restricted-permission')
   if (isNameTaken(role.name, state)) return refused('role-name-in-use')
   const previousDefaultRoleId = role.isDefault ? (defaultRoleOf(state)?.roleId ?? null) : null
   const permissions = sortedOnce(role.permissions)
@@ -30,15 +36,19 @@ export interface ChangeRole {
   readonly description?: string | null | undefined
   readonly isDefault?: boolean | undefined
   readonly permissions?: readonly string[] | undefined
+  readonly grantor: Grantor
   readonly changedBy: string
   readonly now: Date
 }
 
-/** Taking `users:admin` from a role is refused while only its holders administer the organisation. */
+/**
+ * Taking `users:admin` from a role is refused while only its holders administer the organisation. A default role is
+ * assigned by everybody who names none, so making a role the default is granting what it holds.
+ */
 export function changeRole(
   command: ChangeRole,
   state: OrganisationRolesState,
-): Decision<OrganisationRolesEvent, 'not-found' | 'role-name-in-use' | 'last-administrator'> {
+): Decision<OrganisationRolesEvent, 'not-found' | 'role-name-in-use' | 'restricted-permission' | 'last-administrator'> {
   const before = state.roles.get(command.roleId)
   if (before === undefined) return refused('not-found')
   const { name = before.name, description = before.description, isDefault = before.isDefault } = command
@@ -51,6 +61,11 @@ export function changeRole(
     isDefault === before.isDefault &&
     addedPermissions.length + removedPermissions.length === 0
   if (isSame) return []
+  const { grantor } = command
+  const isGranting = isDefault && !before.isDefault && isRestricted({ permissions })
+  if (grantor !== 'platform' && addedPermissions.includes(restrictedPermission)) return refused('restricted-permission')
+  if (grantor === 'other' && (isGranting || removedPermissions.includes(restrictedPermission)))
+    return refused('restricted-permission')
   if (name !== before.name && isNameTaken(name, state)) return refused('role-name-in-use')
   if (administers(before) && !permissions.includes('users:admin')) {
     const isHeld = administratorsOf(state).some((one) => one.roleId === before.roleId)

@@ -6,7 +6,7 @@ import { Uuid, Instant } from '../../platform/http/members.ts'
 import { problem } from '../../platform/http/problems.ts'
 import { requireMatch } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
-import { tenantOfFact } from '../../platform/kit/tenants.ts'
+import { tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
 import { users } from '../../streams/user/aggregate.ts'
 import { usersProjector } from '../../projections/users/users.projector.ts'
 import { accepted, changed, created } from '../handling/command-replies.ts'
@@ -17,7 +17,8 @@ import { eraseUserEverywhere } from './erase-user.ts'
 import { newProfiles } from './profile.ts'
 import { registerUser, type UserDependencies } from './register-user.ts'
 import { requestPasswordReset } from './reset-password.ts'
-import { maySee } from './user-visibility.ts'
+import { grantorOf } from './restricted-permission.ts'
+import { maySee, requireAuthorityOver, type UserAdministration } from './user-visibility.ts'
 import { userDetailOf, userRecordOf } from './user-records.ts'
 
 const usual = { access: { admin: 'users:admin' }, tenancy: 'optional', readBy: [usersProjector] } as const
@@ -34,6 +35,14 @@ export function changedByOf({ actor, clientId }: Caller): string {
   return actor?.auditId ?? clientId
 }
 
+function administrationOf(by: {
+  tenant: TenantId | null
+  isPlatformWide: boolean
+  caller: Caller
+}): UserAdministration {
+  return { tenant: by.tenant, mayChangeShared: by.isPlatformWide, grantor: grantorOf(by) }
+}
+
 /** Users, for administrators and for themselves. */
 export function userWriteRoutes(app: ServiceApp, deps: UserDependencies): void {
   commandRoute(app, deps, {
@@ -43,7 +52,7 @@ export function userWriteRoutes(app: ServiceApp, deps: UserDependencies): void {
     operationId: 'createUser',
     summary: 'Create a user with an account at the identity provider',
     description:
-      'Without `roleId` the user gets the default role of the organisation. A platform caller may create a user without an organisation.',
+      'Without `roleId` the user gets the default role of the organisation. A role that holds `auth:admin` needs a caller who holds it. A platform caller may create a user without an organisation.',
     body: CreateUserBody,
     hasEtag: true,
     reply: created(UserDetailRecord, ({ id }) => `/admin/users/${id}`),
@@ -57,7 +66,7 @@ export function userWriteRoutes(app: ServiceApp, deps: UserDependencies): void {
       'identity-provider-unavailable',
       'identity-provider-rejected',
     ],
-    handle: async ({ tenant, caller, body, keyed, now, context }) => {
+    handle: async ({ tenant, isPlatformWide, caller, body, keyed, now, context }) => {
       const { email, displayName, userType, locale = null, roleId } = body
       if (roleId !== undefined && tenant === null) throw problem('org-required')
       const profiles = profilesOf(body, now)
@@ -72,6 +81,7 @@ export function userWriteRoutes(app: ServiceApp, deps: UserDependencies): void {
         membership: tenant === null ? null : { membershipId: keyed.idOf('membership'), organisationId: tenant, roleId },
         fingerprint: keyed.fingerprint,
         changedBy: changedByOf(caller),
+        grantor: grantorOf({ isPlatformWide, caller }),
       }
       const done = await registerUser(deps, command, context)
       return { ...done, record: await userDetailOf(deps, done.state, tenant) }
@@ -84,7 +94,8 @@ export function userWriteRoutes(app: ServiceApp, deps: UserDependencies): void {
     path: '/admin/users/:id',
     operationId: 'changeUser',
     summary: 'Change the status or the profile of a user',
-    description: 'Members that are left out stay as they are.',
+    description:
+      'Members that are left out stay as they are. Only callers who hold `auth:admin` change the address or the status of a user whose role holds it.',
     body: ChangeUserBody,
     hasEtag: true,
     ifMatch: 'record',
@@ -98,7 +109,7 @@ export function userWriteRoutes(app: ServiceApp, deps: UserDependencies): void {
       const command = {
         profile: hasProfile ? { ...profile, ...trimmed, newProfileId: v7(), changedBy, now } : null,
         status: status === undefined ? null : { to: status, holdId: v7(), changedBy, now },
-        administration: { tenant, mayChangeShared: isPlatformWide },
+        administration: administrationOf({ tenant, isPlatformWide, caller }),
         requireMatch: (revision: bigint | 'no_stream') => requireMatch(request, revision),
       }
       const done = await changeUser(deps, params.id, command, context)
@@ -112,14 +123,15 @@ export function userWriteRoutes(app: ServiceApp, deps: UserDependencies): void {
     path: '/admin/users/:id',
     operationId: 'deactivateUser',
     summary: 'Deactivate a user and disable its account',
-    description: 'The user stays. Deactivated again, nothing changes.',
+    description:
+      'The user stays. Deactivated again, nothing changes. A user whose role holds `auth:admin` needs a caller who holds it.',
     hasEtag: true,
     ifMatch: 'record',
     reply: changed(UserRecord),
     problems: ['last-administrator', 'user-shared', 'user-erased'],
     handle: async ({ tenant, isPlatformWide, caller, params, now, context, request }) => {
       const status = { to: 'deactivated', holdId: v7(), changedBy: changedByOf(caller), now } as const
-      const administration = { tenant, mayChangeShared: isPlatformWide }
+      const administration = administrationOf({ tenant, isPlatformWide, caller })
       const matching = (revision: bigint | 'no_stream') => requireMatch(request, revision)
       const command = { profile: null, status, administration, requireMatch: matching }
       const done = await changeUser(deps, params.id, command, context)
@@ -136,7 +148,7 @@ export function userWriteRoutes(app: ServiceApp, deps: UserDependencies): void {
     reply: changed(ErasedReply),
     problems: ['user-shared', 'user-not-deactivated'],
     handle: async ({ tenant, isPlatformWide, caller, params, context }) => {
-      const administration = { tenant, mayChangeShared: isPlatformWide }
+      const administration = administrationOf({ tenant, isPlatformWide, caller })
       const done = await eraseUserEverywhere(
         deps,
         params.id,
@@ -154,11 +166,15 @@ export function userWriteRoutes(app: ServiceApp, deps: UserDependencies): void {
     path: '/admin/users/:id/reset-password',
     operationId: 'resetPassword',
     summary: 'Let the identity provider send the user a message to choose a new password',
-    description: 'The message follows later. A request while one is under way sends no second message.',
+    description:
+      'The message follows later. A request while one is under way sends no second message. A user whose role holds `auth:admin` needs a caller who holds it.',
     reply: accepted(ResetReply, (_, { id }: { readonly id: string }) => `/admin/users/${id}`),
-    problems: ['user-erased'],
-    handle: async ({ tenant, caller, params, keyed, now, run }) => {
+    problems: ['user-erased', 'user-shared'],
+    handle: async ({ tenant, isPlatformWide, caller, params, keyed, now, run }) => {
       const command = { requestId: keyed.id, changedBy: changedByOf(caller), now }
+      const { state: before } = await deps.store.load(users.of(params.id))
+      const administration = administrationOf({ tenant, isPlatformWide, caller })
+      await requireAuthorityOver(deps, { ...administration, mayChangeShared: true }, before)
       const done = await run(
         users.of(params.id),
         (state) => maySee(tenant, state) ?? requestPasswordReset(command, state),
@@ -190,7 +206,7 @@ export function userWriteRoutes(app: ServiceApp, deps: UserDependencies): void {
         profile: { ...names, ...patientAccount, newProfileId: v7(), changedBy: actor.auditId, now },
         status: null,
         accountMember: 'contactPreferences',
-        administration: { tenant: own, mayChangeShared: true },
+        administration: { tenant: own, mayChangeShared: true, grantor: 'other' as const },
         requireMatch: (revision: bigint | 'no_stream') => requireMatch(request, revision),
       }
       const done = await changeUser(deps, actor.userId.toLowerCase(), command, context)

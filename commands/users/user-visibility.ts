@@ -1,6 +1,10 @@
+import { problem } from '../../platform/http/problems.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
+import { organisationRoles } from '../../streams/organisation-roles/aggregate.ts'
 import { isUser, type User, type UserState } from '../../streams/user/aggregate.ts'
 import { refused, type Refusal } from '../handling/decision.ts'
+import type { CommandDependencies } from '../handling/dependencies.ts'
+import { isRestricted, restrictedProblem, type Grantor } from './restricted-permission.ts'
 
 /** Who administers a user. */
 export interface UserAdministration {
@@ -8,6 +12,7 @@ export interface UserAdministration {
   readonly tenant: TenantId | null
   /** A platform caller, or the user itself: may change a user that other organisations share. */
   readonly mayChangeShared: boolean
+  readonly grantor: Grantor
 }
 
 /** Null if the caller sees the user. */
@@ -28,6 +33,28 @@ export function mayAdminister(
   const unseen = maySee(tenant, state)
   if (unseen !== null || mayChangeShared || !isUser(state)) return unseen
   return organisationsOf(state).some((one) => one !== tenant) ? refused('user-shared') : null
+}
+
+/**
+ * Address, password and status of a user decide who acts with the user's permissions. So the caller must hold the
+ * restricted permission of each of the user's roles, whatever the user's status is.
+ *
+ * @throws Problem `permission-missing`; `user-shared` for a role of an organisation that the caller does not see
+ */
+export async function requireAuthorityOver(
+  { store }: Pick<CommandDependencies, 'store'>,
+  administration: UserAdministration,
+  state: UserState,
+): Promise<void> {
+  const { tenant, grantor } = administration
+  // The decision refuses for other reasons first: these must not depend on roles that the caller does not see.
+  if (grantor === 'platform' || !isUser(state) || mayAdminister(administration, state) !== null) return
+  for (const { membershipId, organisationId } of state.memberships.values()) {
+    const { state: organisation } = await store.load(organisationRoles.of(organisationId))
+    if (!isRestricted(organisation.roles.get(organisation.assignments.get(membershipId)?.roleId ?? ''))) continue
+    if (organisationId !== tenant) throw problem('user-shared')
+    if (grantor === 'other') throw restrictedProblem()
+  }
 }
 
 function organisationsOf({ memberships }: User): readonly TenantId[] {

@@ -15,7 +15,8 @@ import { roleFact, userIds } from '../../streams/user-facts.ts'
 import { given } from '../../support/given-decider.ts'
 
 const now = new Date(at(60))
-const changedBy = ids.client
+const by = { changedBy: ids.client, grantor: 'platform' } as const
+const { changedBy } = by
 const organisationId = ids.org
 const { role: roleId, adminRole, membership: membershipId, user: userId, otherUser } = userIds
 const otherMembership = '00000000-0000-4000-8000-000000000091'
@@ -40,7 +41,7 @@ const membership = { membershipId, organisationId, now }
 
 describe('roles', () => {
   const { createdAt: _, previousDefaultRoleId: __, ...data } = roleFact('RoleCreated').data
-  const create = { ...data, now }
+  const create = { ...data, grantor: by.grantor, now }
 
   test('a role is created with sorted permissions, each once', () => {
     given(organisationRoles)
@@ -70,7 +71,7 @@ describe('roles', () => {
       .when(createRole, { ...create, roleId: adminRole, fingerprint: null })
       .thenRefused('role-name-in-use')
     given(organisationRoles, roleFact('RoleCreated'), administrators)
-      .when(changeRole, { roleId: adminRole, name: 'Clinician', changedBy, now })
+      .when(changeRole, { roleId: adminRole, name: 'Clinician', ...by, now })
       .thenRefused('role-name-in-use')
   })
 
@@ -85,7 +86,7 @@ describe('roles', () => {
 
   test('a change names the added and the removed permissions', () => {
     given(organisationRoles, roleFact('RoleCreated'))
-      .when(changeRole, { roleId, permissions: ['users:admin'], changedBy, now })
+      .when(changeRole, { roleId, permissions: ['users:admin'], ...by, now })
       .thenEvents([
         roleFact('RoleChanged', {
           permissions: ['users:admin'],
@@ -107,7 +108,7 @@ describe('roles', () => {
 })
 
 describe('memberships', () => {
-  const assign = { membershipId, userId, organisationId, roleId: undefined, fingerprint: hash('f'), changedBy, now }
+  const assign = { membershipId, userId, organisationId, roleId: undefined, fingerprint: hash('f'), ...by, now }
 
   test('without a named role, the default role is assigned', () => {
     given(organisationRoles, roleFact('RoleCreated'))
@@ -142,7 +143,7 @@ describe('memberships', () => {
 })
 
 describe('the last administrator', () => {
-  const toClinician = { ...membership, roleId, changedBy }
+  const toClinician = { ...membership, roleId, ...by }
   const hold = { ...membership, holdId: userIds.hold }
 
   test('keeps its role, its membership and its status', () => {
@@ -150,7 +151,7 @@ describe('the last administrator', () => {
       .when(changeMembershipRole, toClinician)
       .thenRefused('last-administrator')
     given(organisationRoles, ...oneAdministrator)
-      .when(revokeMembership, { ...membership, changedBy })
+      .when(revokeMembership, { ...membership, ...by })
       .thenRefused('last-administrator')
     given(organisationRoles, ...oneAdministrator)
       .when(holdMembership, hold)
@@ -159,7 +160,7 @@ describe('the last administrator', () => {
 
   test('keeps `users:admin` in its role', () => {
     given(organisationRoles, ...oneAdministrator)
-      .when(changeRole, { roleId: adminRole, permissions: [], changedBy, now })
+      .when(changeRole, { roleId: adminRole, permissions: [], ...by, now })
       .thenRefused('last-administrator')
   })
 
@@ -176,6 +177,71 @@ describe('the last administrator', () => {
     given(organisationRoles, ...twoAdministrators, roleFact('MembershipHeld', other))
       .when(changeMembershipRole, toClinician)
       .thenRefused('last-administrator')
+  })
+})
+
+describe('a role with auth:admin', () => {
+  const restricted = roleFact('RoleCreated', {
+    roleId: adminRole,
+    name: 'Administrator',
+    isDefault: false,
+    permissions: ['auth:admin', 'users:admin'],
+  })
+  const roles = [roleFact('RoleCreated'), restricted]
+  const holder = [...roles, asAdministrator, confirmed, assigned({ ...other, roleId: adminRole })]
+  const twoHolders = [...holder, roleFact('MembershipConfirmed', other)]
+  const lacking = { changedBy, grantor: 'other' } as const
+  const holding = { changedBy, grantor: 'holder' } as const
+  const assign = { membershipId, userId, organisationId, fingerprint: hash('f'), now }
+
+  test('is made by platform callers only, and changed by a holder as long as it gets no auth:admin', () => {
+    const { createdAt: _, previousDefaultRoleId: __, ...data } = restricted.data
+    for (const grantor of ['holder', 'other'] as const) {
+      given(organisationRoles)
+        .when(createRole, { ...data, grantor, now })
+        .thenRefused('restricted-permission')
+      given(organisationRoles, roleFact('RoleCreated'))
+        .when(changeRole, { roleId, permissions: ['auth:admin'], changedBy, grantor, now })
+        .thenRefused('restricted-permission')
+    }
+    for (const changes of [{ permissions: ['users:admin'] }, { isDefault: true }])
+      given(organisationRoles, ...roles)
+        .when(changeRole, { roleId: adminRole, ...changes, ...lacking, now })
+        .thenRefused('restricted-permission')
+    const after = { roleId: adminRole, isDefault: false, addedPermissions: [], changedAt: at(60) }
+    const kept = { name: 'Head', permissions: ['auth:admin', 'users:admin'] }
+    given(organisationRoles, ...roles)
+      .when(changeRole, { roleId: adminRole, ...kept, ...lacking, now })
+      .thenEvents([roleFact('RoleChanged', { ...after, ...kept })])
+    const fewer = { name: 'Administrator', permissions: ['users:admin'], removedPermissions: ['auth:admin'] }
+    given(organisationRoles, ...roles)
+      .when(changeRole, { roleId: adminRole, permissions: ['users:admin'], ...holding, now })
+      .thenEvents([roleFact('RoleChanged', { ...after, ...fewer })])
+  })
+
+  test('is assigned and taken away by its holders only, also where it is the default role', () => {
+    const isDefault = roleFact('RoleCreated', { ...restricted.data, isDefault: true })
+    given(organisationRoles, ...roles)
+      .when(assignRole, { ...assign, roleId: adminRole, ...lacking })
+      .thenRefused('restricted-permission')
+    given(organisationRoles, isDefault)
+      .when(assignRole, { ...assign, roleId: undefined, ...lacking })
+      .thenRefused('restricted-permission')
+    given(organisationRoles, ...roles)
+      .when(assignRole, { ...assign, roleId: adminRole, ...holding })
+      .thenEvents([assigned({ roleId: adminRole, assignedAt: at(60) })])
+    given(organisationRoles, ...roles, assigned(), confirmed)
+      .when(changeMembershipRole, { ...membership, roleId: adminRole, ...lacking })
+      .thenRefused('restricted-permission')
+    given(organisationRoles, ...twoHolders)
+      .when(changeMembershipRole, { ...membership, roleId, ...lacking })
+      .thenRefused('restricted-permission')
+    given(organisationRoles, ...twoHolders)
+      .when(revokeMembership, { ...membership, ...lacking })
+      .thenRefused('restricted-permission')
+    given(organisationRoles, ...twoHolders)
+      .when(changeMembershipRole, { ...membership, roleId, ...holding })
+      .thenEvents([roleFact('MembershipRoleChanged', { previousRoleId: adminRole, roleId, changedAt: at(60) })])
   })
 })
 

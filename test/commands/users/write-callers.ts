@@ -4,9 +4,10 @@ import { unsigned, type Answer, type UsersApi, type WriteAnswer } from '../../re
 
 type Headers = Readonly<Record<string, string>>
 
-/** Headers of an administrator of the organisation. */
+/** Headers of an administrator of the organisation, who may assign the role `Administrator`. */
 export function administratorOf(api: UsersApi, { orgId }: Pick<GivenOrganisation, 'orgId'>): Promise<Headers> {
-  return api.actor(unsigned({ user_id: randomUUID(), org_id: orgId, permissions: ['users:admin'] }), orgId)
+  const permissions = ['auth:admin', 'users:admin']
+  return api.actor(unsigned({ user_id: randomUUID(), org_id: orgId, permissions }), orgId)
 }
 
 /** Status, problem code and the first pointer. */

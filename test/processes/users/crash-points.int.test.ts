@@ -26,7 +26,8 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-const administration = { tenant: null, mayChangeShared: true }
+const by = { changedBy: randomUUID(), grantor: 'platform' } as const
+const administration = { tenant: null, mayChangeShared: true, grantor: by.grantor }
 const unconditional = { profile: null, administration, requireMatch: () => undefined }
 
 interface Story {
@@ -47,7 +48,7 @@ function membershipIn(userId: string, organisation: Organisation | undefined) {
   if (organisation === undefined) throw new Error('the story has no such organisation')
   const { organisationId, roleId } = organisation
   const ids = { userId, membershipId: randomUUID(), organisationId, roleId }
-  return { ...ids, fingerprint: null, changedBy: randomUUID(), now: world.now() }
+  return { ...ids, fingerprint: null, ...by, now: world.now() }
 }
 
 function status(user: Story['user'], to: 'active' | 'suspended' | 'deactivated') {
@@ -96,7 +97,7 @@ const stories: Readonly<Record<string, { readonly effects: readonly string[]; re
         const { membershipId, organisationId } = user.membership
         const removed = { userId: user.userId, membershipId, organisationId }
         const context = contextOf(world)
-        return { user, orgs, request: (deps) => endOrganisationMembership(deps, removed, randomUUID(), context) }
+        return { user, orgs, request: (deps) => endOrganisationMembership(deps, removed, by, context) }
       },
     },
     'suspending a user': {

@@ -24,7 +24,8 @@ afterAll(async () => {
 
 const rounds = 200
 const atOnce = 20
-const changedBy = randomUUID()
+const by = { changedBy: randomUUID(), grantor: 'platform' } as const
+const { changedBy } = by
 
 /** Many rounds, of which some run at the same time. Each has streams of its own. */
 async function eachRound(round: () => Promise<void>): Promise<void> {
@@ -108,7 +109,7 @@ test('a user has one membership in an organisation', async () => {
     const { organisationId, roleId } = organisation
     const add = () => {
       const ids = { userId, membershipId: randomUUID(), organisationId, roleId }
-      return { name: 'addMembership', input: { ...ids, fingerprint: null, changedBy, now: world.now() } } as const
+      return { name: 'addMembership', input: { ...ids, fingerprint: null, ...by, now: world.now() } } as const
     }
     expect(await both(add(), add())).toEqual(answersOfOne('membership-exists'))
     expect((await rolesOf(organisation)).assignments.size).toBe(1)
@@ -143,7 +144,7 @@ test('a role is not both deleted and assigned', async () => {
     const now = world.now()
     const answers = await both(
       { name: 'deleteRole', input: { roleId, organisationId, changedBy, now } },
-      { name: 'assignRole', input: { ...ids, fingerprint: null, changedBy, now } },
+      { name: 'assignRole', input: { ...ids, fingerprint: null, ...by, now } },
     )
     expect(answers.filter((answer) => answer === null)).toHaveLength(1)
     const { roles, assignments } = await rolesOf(organisation)
@@ -181,8 +182,8 @@ test('one administrator does not lose the role while the other role loses its pe
     const now = world.now()
     const { membershipId } = first
     const answers = await both(
-      { name: 'changeMembershipRole', input: { membershipId, organisationId, roleId, changedBy, now } },
-      { name: 'changeRole', input: { roleId: secondRoleId, organisationId, permissions: [], changedBy, now } },
+      { name: 'changeMembershipRole', input: { membershipId, organisationId, roleId, ...by, now } },
+      { name: 'changeRole', input: { roleId: secondRoleId, organisationId, permissions: [], ...by, now } },
     )
     await expectAdministrator(organisation, answers)
   })

@@ -9,6 +9,7 @@ import {
 } from '../../../commands/users/organisation-membership.ts'
 import { registerUser, type RegisterUser, type UserDependencies } from '../../../commands/users/register-user.ts'
 import { changeMembershipRole } from '../../../commands/users/role-assignments.ts'
+import { restrictedAnswer } from '../../../commands/users/restricted-permission.ts'
 import { changeRole, createRole, deleteRole } from '../../../commands/users/roles.ts'
 import { createMockIdentityProvider } from '../../../processes/adapters/mock-identity-provider.ts'
 import { noOrganisation } from '../../../platform/kit/tenants.ts'
@@ -40,8 +41,9 @@ interface CommandOf<Name extends keyof Inputs> {
   readonly input: Inputs[Name]
 }
 
-const answering = answeringRefusals({ 'role-deleted': { code: 'role-in-use' } })
-const administration = { tenant: null, mayChangeShared: true }
+const answering = answeringRefusals({ 'role-deleted': { code: 'role-in-use' }, ...restrictedAnswer })
+const grantor = 'platform'
+const administration = { tenant: null, mayChangeShared: true, grantor } as const
 const unconditional = { profile: null, administration, requireMatch: () => undefined }
 const newContext = () => contextOf({ orgId: noOrganisation })
 const mock = createMockIdentityProvider()
@@ -70,7 +72,7 @@ const handlers: {
   addMembership: (deps, input) => addOrganisationMembership(deps, input, newContext()),
   assignRole: (deps, input) => assignRoleFirst(deps, input, newContext()),
   endMembership: (deps, { membership, changedBy }) =>
-    endOrganisationMembership(deps, membership, changedBy, newContext()),
+    endOrganisationMembership(deps, membership, { changedBy, grantor }, newContext()),
   changeUser: (deps, { userId, status }) => changeUser(deps, userId, { ...unconditional, status }, newContext()),
   createRole: (deps, input) => decide(deps, input.organisationId, (state) => createRole(input, state)),
   changeRole: (deps, input) => decide(deps, input.organisationId, (state) => changeRole(input, state)),
@@ -90,5 +92,5 @@ export const newRole = ({ organisationId }: Organisation, now: Date) => {
   const roleId = randomUUID()
   const texts = { name: roleId, description: null }
   const role = { roleId, organisationId, ...texts, isDefault: false, permissions: [], fingerprint: null }
-  return { ...role, changedBy: randomUUID(), now }
+  return { ...role, changedBy: randomUUID(), grantor, now } as const
 }

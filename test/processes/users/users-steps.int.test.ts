@@ -43,7 +43,7 @@ beforeEach(async () => {
   user = newUser(organisation)
 })
 
-const administration = { tenant: null, mayChangeShared: true }
+const administration = { tenant: null, mayChangeShared: true, grantor: 'platform' } as const
 const unconditional = { profile: null, administration, requireMatch: () => undefined }
 
 function setStatus(to: 'active' | 'suspended' | 'deactivated', routes = world.routes) {
@@ -179,7 +179,8 @@ describe('a processor that is killed at each of its effects', () => {
         if (user.membership === null) throw new Error('the user is no member')
         const removed = { ...user.membership, userId: user.userId }
         const route = mortal(world.routes, 1)
-        const removal = endOrganisationMembership(route.deps, removed, randomUUID(), contextOf(world))
+        const by = { changedBy: randomUUID(), grantor: 'platform' } as const
+        const removal = endOrganisationMembership(route.deps, removed, by, contextOf(world))
         await expect(removal).rejects.toBeInstanceOf(KilledError)
       },
     ],

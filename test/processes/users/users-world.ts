@@ -84,6 +84,7 @@ export function newUser(organisation: Organisation | null, roleId = organisation
     patientAccount: null,
     fingerprint: userId.replaceAll('-', '').repeat(2),
     changedBy: randomUUID(),
+    grantor: 'platform',
     membership: organisation && { membershipId: randomUUID(), organisationId: organisation.organisationId, roleId },
   }
 }
