@@ -43,6 +43,13 @@ const settings = {
     meaning: 'Address that the HTTP server binds to',
   }),
   port: setting('PORT', integer(0, 65_535), '8080', { meaning: 'Port of the HTTP server; 0 takes a free one' }),
+  maxConnections: setting('MAX_CONNECTIONS', integer(1, 1_000_000), '4000', {
+    meaning: 'Connections to the HTTP server at the same time. Further ones are closed',
+  }),
+  maxConnectionsPerAddress: setting('MAX_CONNECTIONS_PER_ADDRESS', integer(1, 1_000_000), '1000', {
+    meaning:
+      'Connections of one address, or of one IPv6 network (/64), at the same time. Those of TRUSTED_PROXIES do not count',
+  }),
   baseUrl: optional('BASE_URL', address(http), {
     meaning: 'Public address of the platform, and the issuer of its tokens',
     shownDefault: 'http://HOST:PORT',

@@ -56,6 +56,7 @@ export const serverProblems = [
   'request-timeout',
   'expectation-failed',
   'headers-too-large',
+  'transfer-coding-unsupported',
 ] as const satisfies readonly ProblemCode[]
 
 /** The route's schema with the answers that follow from its access, parameters, query and body, and from what it stands on. */

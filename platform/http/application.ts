@@ -11,7 +11,9 @@ import { addBodyParsers } from './body-parsers.ts'
 import { createClientErrorHandler, createExpectationHandler } from './client-errors.ts'
 import { requireClearHead } from './clear-head.ts'
 import { commonHeaders } from './common-headers.ts'
+import { limitConnections } from './connection-limits.ts'
 import { addDocumentation, type ScopeList } from './documentation.ts'
+import { closeGently, hasArrived } from './early-answers.ts'
 import { createErrorHandler, sendProblem, type TranslateError } from './errors.ts'
 import { isUuid } from './formats.ts'
 import { addHealthRoutes } from './health-routes.ts'
@@ -57,6 +59,8 @@ export interface ApplicationOptions {
   readonly version?: string
 }
 
+/** Bytes of a form, and of any body at a route without access control. */
+export const strangersBodyLimit = 16 * 1024
 /** Bytes of a JSON body. */
 export const defaultBodyLimit = 1024 * 1024
 /** Limit of a JSON body with the images of an assessment. The images are extracted while the body arrives. */
@@ -78,7 +82,7 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
     forceCloseConnections: 'idle',
     requestTimeout: 120_000,
     // Node.js answers a request without Host itself and without a body. `requireClearHead` refuses it instead.
-    http: { headersTimeout: 20_000, requireHostHeader: false },
+    http: { headersTimeout: 20_000, connectionsCheckingInterval: 5_000, requireHostHeader: false },
     clientErrorHandler: createClientErrorHandler(version),
     // An undecodable address is refused before the hooks that set the common headers.
     frameworkErrors: (error, request, reply) => {
@@ -90,6 +94,7 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
     schemaController: { bucket: () => schemas.bucket },
   })
   app.server.on('checkExpectation', createExpectationHandler(version))
+  limitConnections(app.server, configuration, logger)
   app.setValidatorCompiler(schemas.compileValidator)
   app.setSerializerCompiler(() => JSON.stringify)
   app.setErrorHandler(onError)
@@ -109,7 +114,9 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
     const access = config?.access
     for (const scope of scopesOf(access)) scopes[scope] = scope
   })
-  addBodyParsers(app, defaultBodyLimit)
+  addBodyParsers(app, ({ access, form }) =>
+    access === 'public' || form !== undefined ? strangersBodyLimit : defaultBodyLimit,
+  )
   addRequestHooks(app, options, version)
   if (options.checkReplies === true) addReplyCheck(app, schemas)
   // Runs before the body is read: for an unknown address, the type and form of the body do not matter.
@@ -186,9 +193,13 @@ function addRequestHooks(app: FastifyInstance, options: ApplicationOptions, vers
     const { servedBy } = request.routeOptions.config
     if (servedBy !== undefined) await awaitMinimumPosition(reply, servedBy)
   })
-  app.addHook('onSend', async (_, reply, payload) => {
+  app.addHook('onSend', async (request, reply, payload) => {
     // A connection that stays open for more requests would delay the stop.
     if (options.isStopping?.() === true) reply.header('connection', 'close')
+    if (!hasArrived(request.raw)) {
+      reply.header('connection', 'close')
+      closeGently(request.raw)
+    }
     if (reply.statusCode !== 304) return payload
     reply.removeHeader('content-type')
     return null

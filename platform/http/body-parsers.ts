@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify'
 import { readJsonText } from '../kit/json-reading.ts'
 import { requireFewMembers } from './member-limits.ts'
 import { problem } from './problems.ts'
@@ -12,24 +12,25 @@ const mostParameters = 100
 
 /**
  * Parses JSON for every route; form data only if the route's configuration contains `form`.
- * @param mostBytes limit of a body
+ * @param mostBytesOf limit of the bodies of a route
  */
-export function addBodyParsers(app: FastifyInstance, mostBytes: number): void {
+export function addBodyParsers(app: FastifyInstance, mostBytesOf: (config: FastifyContextConfig) => number): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: Readable) => {
-    const body = await wholeBody(request, payload, mostBytes)
-    if (request.routeOptions.config.form !== undefined) throw problem('unsupported-media-type')
-    return parseJson(body)
+    const { config } = request.routeOptions
+    if (config.form !== undefined) throw problem('unsupported-media-type')
+    return parseJson(await wholeBody(request, payload, mostBytesOf(config)))
   })
   app.addContentTypeParser('application/x-www-form-urlencoded', async (request: FastifyRequest, payload: Readable) => {
-    const body = await wholeBody(request, payload, mostBytes)
-    const { form } = request.routeOptions.config
-    if (form === undefined) throw problem('unsupported-media-type')
-    return form === 'ignored' ? undefined : parseForm(body)
+    const { config } = request.routeOptions
+    if (config.form === undefined) throw problem('unsupported-media-type')
+    const body = await wholeBody(request, payload, mostBytesOf(config))
+    return config.form === 'ignored' ? undefined : parseForm(body)
   })
   app.addContentTypeParser('multipart/form-data', async (request: FastifyRequest, payload: Readable) => {
-    await wholeBody(request, payload, mostBytes)
-    if (request.routeOptions.config.form !== 'ignored') throw problem('unsupported-media-type')
+    const { config } = request.routeOptions
+    if (config.form !== 'ignored') throw problem('unsupported-media-type')
+    await wholeBody(request, payload, mostBytesOf(config))
     return undefined
   })
 }

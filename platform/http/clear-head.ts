@@ -7,8 +7,9 @@ import { problem } from './problems.ts'
 const singleHeaders: ReadonlySet<string> = new Set(['host', 'authorization', 'content-type'])
 
 /**
- * Refuses an ambiguous head: a repeated header that must be single, or HTTP/1.1 without Host (RFC 9112, 3.2).
- * @throws Problem `malformed-request`
+ * Refuses an ambiguous head: a repeated header that must be single, HTTP/1.1 without Host (RFC 9112, 3.2), or a body in
+ * another transfer coding than `chunked`. Node.js would pass on a body that is still compressed (RFC 9112, 6.1).
+ * @throws Problem `malformed-request`, `transfer-coding-unsupported`
  */
 export function requireClearHead({
   rawHeaders,
@@ -17,6 +18,8 @@ export function requireClearHead({
 }: Pick<IncomingMessage, 'rawHeaders' | 'httpVersion' | 'headers'>): void {
   if (httpVersion === '1.1' && headers.host === undefined)
     throw problem('malformed-request', { detail: 'The header Host is missing.' })
+  if ((headers['transfer-encoding'] ?? 'chunked').toLowerCase() !== 'chunked')
+    throw problem('transfer-coding-unsupported')
   const seen = new Set<string>()
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = (rawHeaders[at] ?? '').toLowerCase()

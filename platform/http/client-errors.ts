@@ -29,6 +29,7 @@ export function createExpectationHandler(version: string) {
 
 function codeOf({ code }: { readonly code?: string }): ProblemCode {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'request-timeout'
+  if (code === 'HPE_INVALID_TRANSFER_ENCODING') return 'transfer-coding-unsupported'
   return code === 'HPE_HEADER_OVERFLOW' ? 'headers-too-large' : 'malformed-request'
 }
 

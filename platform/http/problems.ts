@@ -221,7 +221,7 @@ export const problems = {
   'request-timeout': passing(
     408,
     'The request took too long',
-    'The head of a request must arrive within 20 seconds, the whole request within 120. Send the request again.',
+    'The head of a request must arrive within 20 seconds, and so must a body of up to 16 KiB. The whole request must arrive within 120 seconds. Send the request again.',
   ),
   conflict: passing(409, 'The resource was changed at the same time', 'Read the resource and try again.'),
   'idempotency-key-reused': refusal(
@@ -431,7 +431,7 @@ export const problems = {
   'body-too-large': refusal(
     413,
     'The body is too large',
-    'A JSON body may have at most 1 MiB. The body of an assessment may have 64 MiB, and at most 1 MiB without the data of its images.',
+    'A form, and a body at a route that needs no token, may have at most 16 KiB. A JSON body may have at most 1 MiB. The body of an assessment may have 64 MiB, and at most 1 MiB without the data of its images.',
   ),
   'command-too-large': refusal(
     413,
@@ -468,6 +468,11 @@ export const problems = {
     500,
     'The record cannot be read',
     'A stored event of the record was not written there by the platform, or cannot be decrypted. Nothing was recorded. The log contains the event under the request_id. An operator must examine the event store and the vault.',
+  ),
+  'transfer-coding-unsupported': refusal(
+    501,
+    'The transfer coding is not supported',
+    'The header Transfer-Encoding may only contain chunked. Send the body as it is.',
   ),
   'identity-provider-rejected': refusal(
     502,

@@ -127,7 +127,7 @@ function levelField({ name }: Limit, { remaining, fullInMs }: BucketLevel): stri
 }
 
 /** The owner of one IPv6 address has all 2^64 addresses of its network. */
-function networkOf(ip: string): string {
+export function networkOf(ip: string): string {
   if (!isIPv6(ip)) return ip
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1]
   if (mapped !== undefined) return mapped

@@ -3,15 +3,19 @@ import type { FastifyRequest } from 'fastify'
 import { problem } from './problems.ts'
 import { createGrowingBytes } from './growing-bytes.ts'
 
-/** Reads a body while it arrives. Its error becomes the answer after the sender has finished. */
+/** After this time a body has ended, or more than `smallBytes` of it have arrived. */
+export const smallBodyMs = 20_000
+const smallBytes = 16 * 1024
+
+/** Reads a body while it arrives. Its error ends the reading. */
 export interface BodyReader {
-  /** Called before the first chunk, unless the announced length alone is refused. */
+  /** Called before the first chunk, unless the head alone is refused. */
   begin?(): void
   /** Takes a chunk. The next one waits for the result. */
   take(chunk: Buffer): Promise<void> | void
 }
 
-/** @throws Problem `body-too-large`, `malformed-body`, `unsupported-media-type` */
+/** @throws Problem `body-too-large`, `malformed-body`, `request-timeout`, `unsupported-media-type` */
 export async function wholeBody(request: FastifyRequest, payload: Readable, mostBytes: number): Promise<Buffer> {
   const body = createGrowingBytes(mostBytes)
   await readBody(request, payload, mostBytes, { take: (chunk) => body.add(chunk) })
@@ -19,9 +23,9 @@ export async function wholeBody(request: FastifyRequest, payload: Readable, most
 }
 
 /**
- * Reads a body to its end, even after a refusal, because a client that still sends does not read the answer. Stops at
- * twice the limit.
- * @throws Problem `body-too-large`, `malformed-body`, `unsupported-media-type`, and the reader's errors
+ * Reads a body to its end. A refusal waits for no more of it: a sender may never send the rest. `closeGently` sees to
+ * it that a sender that still sends can read the answer.
+ * @throws Problem `body-too-large`, `malformed-body`, `request-timeout`, `unsupported-media-type`, the reader's errors
  */
 export async function readBody(
   request: FastifyRequest,
@@ -29,38 +33,39 @@ export async function readBody(
   mostBytes: number,
   reader: BodyReader,
 ): Promise<void> {
-  const announced = Number(request.headers['content-length'] ?? 0)
-  if (announced > 2 * mostBytes) throw problem('body-too-large')
+  requirePlainEncoding(request.headers['content-encoding'])
+  if (Number(request.headers['content-length'] ?? 0) > mostBytes) throw problem('body-too-large')
+  reader.begin?.()
   let received = 0
-  let refusal = await refusalOf(() => {
-    reader.begin?.()
-    requirePlainEncoding(request.headers['content-encoding'])
-    if (announced > mostBytes) throw problem('body-too-large')
-  })
-  try {
-    // Leaving the loop must not destroy the request: it would lose its socket, and with it the caller's address.
-    for await (const chunk of payload.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      received += chunk.length
-      if (received > mostBytes) refusal ??= problem('body-too-large')
-      if (received > 2 * mostBytes) break
-      refusal ??= await refusalOf(() => reader.take(chunk))
-    }
-  } catch (error) {
-    throw problem('malformed-body', { cause: error })
+  const ended = Promise.withResolvers<void>()
+  // A paused body waits for its reader, not for its sender.
+  const timer = setTimeout(() => {
+    if (received <= smallBytes && !payload.isPaused()) ended.reject(problem('request-timeout'))
+  }, smallBodyMs)
+  const onError = (cause: Error): void => ended.reject(problem('malformed-body', { cause }))
+  const onData = (chunk: Buffer): void => {
+    received += chunk.length
+    if (received > mostBytes) ended.reject(problem('body-too-large'))
+    else void takeChunk(chunk).catch(ended.reject)
   }
-  if (refusal !== undefined) throw refusal
+  const takeChunk = async (chunk: Buffer): Promise<void> => {
+    const taken = reader.take(chunk)
+    if (taken === undefined) return
+    payload.pause()
+    await taken
+    payload.resume()
+  }
+  payload.on('data', onData).once('end', ended.resolve).once('error', onError)
+  try {
+    await ended.promise
+  } finally {
+    clearTimeout(timer)
+    // Without its listeners the payload must not be destroyed: it would lose its socket, and with it the caller's address.
+    payload.off('data', onData).off('end', ended.resolve).off('error', onError)
+  }
 }
 
 /** Bodies are never decompressed: a small one could expand to an enormous one. */
 function requirePlainEncoding(encoding: string | undefined): void {
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') throw problem('unsupported-media-type')
-}
-
-async function refusalOf(work: () => Promise<void> | void): Promise<unknown> {
-  try {
-    await work()
-    return undefined
-  } catch (error) {
-    return error
-  }
 }

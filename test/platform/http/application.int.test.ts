@@ -238,6 +238,26 @@ describe('refusals', () => {
     expect(known).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 201 Created\r\n/)
   })
 
+  it.each(['gzip', 'gzip, chunked', 'chunked, gzip', 'identity', 'deflate,chunked'])(
+    'answers 501 for the transfer coding %s, and reads no body of it',
+    async (coding) => {
+      const answer = await raw(
+        `POST /v1/things HTTP/1.1\r\nhost: x\r\nauthorization: ${auth.authorization}\r\ncontent-type: application/json\r\ntransfer-encoding: ${coding}\r\nconnection: close\r\n\r\nc\r\n{"name":"x"}\r\n0\r\n\r\n`,
+      )
+      expect(answer).toMatch(
+        /^HTTP\/1\.1 501 Not Implemented\r\n[^]*application\/problem\+json[^]*"code":"transfer-coding-unsupported"[^]*"retriable":false/,
+      )
+    },
+  )
+
+  it('takes the transfer coding chunked in any case', async () => {
+    expect(
+      await raw(
+        `POST /v1/things HTTP/1.1\r\nhost: x\r\nauthorization: ${auth.authorization}\r\ncontent-type: application/json\r\ntransfer-encoding: Chunked\r\nconnection: close\r\n\r\nc\r\n{"name":"x"}\r\n0\r\n\r\n`,
+      ),
+    ).toMatch(/^HTTP\/1\.1 201 Created\r\n/)
+  })
+
   it('answers HTTP/1.1 without Host with a problem', async () => {
     const answer = await raw('GET /health/live HTTP/1.1\r\nconnection: close\r\n\r\n')
     expect(answer).toMatch(
@@ -301,7 +321,13 @@ describe('refusals', () => {
     }>()
     const lacking = Object.entries(paths).flatMap(([path, operations]) =>
       Object.entries(operations).flatMap(([method, { responses }]) =>
-        ['400 malformed-request', '408 request-timeout', '417 expectation-failed', '431 headers-too-large']
+        [
+          '400 malformed-request',
+          '408 request-timeout',
+          '417 expectation-failed',
+          '431 headers-too-large',
+          '501 transfer-coding-unsupported',
+        ]
           .filter((refusal) => {
             const [status = '', code = ''] = refusal.split(' ')
             const documented = responses[status]
@@ -516,6 +542,7 @@ describe('documentation', () => {
       '429',
       '431',
       '500',
+      '501',
       '503',
     ])
     expect(create).toMatchObject({
@@ -639,6 +666,7 @@ describe('documentation', () => {
       '429',
       '431',
       '500',
+      '501',
       '503',
     ])
   })

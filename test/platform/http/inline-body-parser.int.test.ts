@@ -189,7 +189,7 @@ describe('a body with inline data', () => {
     })
   })
 
-  it('is a 413 if it is large without its data, and is read to its end first', async () => {
+  it('is a 413 if it is large without its data', async () => {
     const body = JSON.stringify({ name: 'x'.repeat(mostRest), images: [{ data: 'A'.repeat(800_000) }] })
     expect(await send(body)).toMatchObject({ status: 413, code: 'body-too-large' })
     expect(sinks.map(({ discards }) => discards)).toEqual([1])
@@ -200,7 +200,7 @@ describe('a body with inline data', () => {
       status: 415,
       code: 'unsupported-media-type',
     })
-    expect(sinks.map(({ texts }) => texts)).toEqual([[]])
+    expect(sinks).toEqual([])
   })
 
   it.each([
