@@ -40,6 +40,12 @@ export const StoredObject = Type.Object({
 })
 export type StoredObject = Static<typeof StoredObject>
 
+/**
+ * Place of the `ai_review.completed` of a review on its channel. The reviews of one case and product complete in the order
+ * in which they got the slot, so the larger number is that of the newer review.
+ */
+export const ReviewOrdinal = Type.Integer({ minimum: 0 })
+
 /** How an image was taken, as the AI review and its provider name it. */
 export const ImageType = Type.Enum(['DERMOSCOPIC', 'MACROSCOPIC'])
 export type ImageType = Static<typeof ImageType>

@@ -99,6 +99,7 @@ async function openTask(store: EventStore, organisationId: TenantId): Promise<Po
       taskId,
       organisationId,
       aiReviewId,
+      reviewOrdinal: 0,
       caseId: randomUUID(),
       patientId: randomUUID(),
       productId,

@@ -10,6 +10,7 @@ import { supersessionsOf } from './supersede-diagnoses.ts'
 export interface StartHumanReview {
   readonly taskId: string
   readonly aiReviewId: string
+  readonly productId: string
   readonly now: Date
 }
 
@@ -17,11 +18,19 @@ export interface StartHumanReview {
  * The case is in review until the task ends. A closed case stays closed, and its task goes on. A case without a stream is
  * one of another service.
  */
-export function startHumanReview({ taskId, aiReviewId, now }: StartHumanReview, state: CaseState): Decision<CaseEvent> {
+export function startHumanReview(command: StartHumanReview, state: CaseState): Decision<CaseEvent> {
+  const { now, ...named } = command
+  const { taskId } = named
   if (state.status === 'absent' || state.humanReviews.has(taskId)) return []
   const caseStatus = state.status === 'closed' ? 'closed' : 'in_review'
-  const data = { caseId: state.caseId, taskId, aiReviewId, caseStatus, startedAt: now.toISOString() } as const
+  const assessmentId = assessmentOf(named.productId, state)
+  const data = { ...named, caseId: state.caseId, assessmentId, caseStatus, startedAt: now.toISOString() } as const
   return [{ type: 'CaseHumanReviewStarted', data }]
+}
+
+/** It opened the case, or was assigned to it. */
+function assessmentOf(productId: string, { assigned, assessmentId, ...opened }: ExistingCase): string | null {
+  return (assigned ?? opened).productId === productId ? assessmentId : null
 }
 
 interface ConcludedTask extends Pick<HumanReviewTask, 'taskId' | 'aiReviewId' | 'lesions'> {
@@ -67,7 +76,7 @@ export function endHumanReview(
 ): Decision<CaseEvent, 'not-found' | 'conflict'> {
   if (state.status === 'absent') return refused('not-found')
   const { taskId, aiReviewId, lesions } = task
-  if (state.humanReviews.get(taskId) !== 'open') return []
+  if (state.humanReviews.get(taskId)?.status !== 'open') return []
   const refuted = share.lesions.filter(({ outcome }) => outcome !== 'confirm').map(({ lesionNumber }) => lesionNumber)
   const by = { aiReviewId, diagnosisCount: lesions.length, supersededById: taskId, taskId, now }
   const superseded = supersessionsOf(by, refuted, state)
@@ -105,7 +114,7 @@ function diagnosisOf(
 }
 
 function endOf({ taskId, aiReviewId }: ConcludedTask, state: ExistingCase, now: Date): CaseEvent {
-  const isWaiting = [...state.humanReviews].some(([other, review]) => other !== taskId && review === 'open')
+  const isWaiting = [...state.humanReviews].some(([other, { status }]) => other !== taskId && status === 'open')
   const caseStatus = state.status === 'closed' ? 'closed' : isWaiting ? 'in_review' : 'open'
   const data = { caseId: state.caseId, taskId, aiReviewId, caseStatus, endedAt: now.toISOString() } as const
   return { type: 'CaseHumanReviewEnded', data }

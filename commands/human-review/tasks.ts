@@ -20,6 +20,21 @@ export function passReview(
   return [{ type: 'HumanReviewNotSelected', data: { taskId, aiReviewId, checkedAt: now.toISOString() } }]
 }
 
+export interface AssignAssessment {
+  readonly assessmentId: string
+  readonly now: Date
+}
+
+/** The case got its assessment after the task. The task may have ended, because its decision belongs to the assessment too. */
+export function assignAssessment(
+  { assessmentId, now }: AssignAssessment,
+  state: HumanReviewTaskState,
+): Decision<HumanReviewTaskEvent> {
+  if (state.status === 'absent' || state.assessmentId !== null) return []
+  const data = { taskId: state.taskId, assessmentId, assignedAt: now.toISOString() }
+  return [{ type: 'HumanReviewAssessmentAssigned', data }]
+}
+
 export interface ClaimTask {
   readonly userId: string
   readonly leaseSeconds: number

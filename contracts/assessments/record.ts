@@ -63,7 +63,7 @@ export const AssessmentRecord = Type.Object(
     review: Type.Optional(
       Type.Object(HumanReview.properties, {
         description:
-          'Human review of the AI review that ended the assessment, if there is one. It changes neither status nor result nor error.',
+          'Human review of the newest AI review of the assessment that has one. It changes neither status nor result nor error.',
       }),
     ),
   },

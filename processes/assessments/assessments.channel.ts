@@ -8,7 +8,7 @@ export interface AssessmentChannelDependencies {
   readonly store: Pick<EventStore, 'load' | 'loadCached'>
 }
 
-/** The end of every assessment, and the decision of its human review. Only webhooks contain the record. */
+/** The end of every assessment, and each decision of its human reviews. Only webhooks contain the record. */
 export const assessmentChannel = defineChannel({
   stream: assessmentChannelStream,
   sources: [assessments],
@@ -30,13 +30,13 @@ export const assessmentChannel = defineChannel({
     AssessmentHumanReviewDecided: async (event, publish, deps) => {
       const state = await stateAt(event, deps)
       if (!hasEnded(state) || state.caseId === null) throw new Error('an assessment was reviewed before its end')
-      const { agreesWithAi: agrees_with_ai, decidedAt: decided_at } = event.data
+      const { taskId: task_id, aiReviewId: ai_review_id, agreesWithAi: agrees_with_ai, decidedAt } = event.data
       const end =
         state.status === 'completed'
           ? { error_code: null, ended_at: state.completedAt }
           : { error_code: state.code, ended_at: state.failedAt }
-      const data = { ...namesIn(state), case_id: state.caseId, status: state.status, ...end }
-      return [publish('assessment.reviewed', decided_at, { ...data, agrees_with_ai, decided_at })]
+      const of = { ...namesIn(state), case_id: state.caseId, status: state.status, ...end, task_id, ai_review_id }
+      return [publish('assessment.reviewed', decidedAt, { ...of, agrees_with_ai, decided_at: decidedAt })]
     },
   },
 })

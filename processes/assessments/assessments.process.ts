@@ -1,10 +1,8 @@
-import { defineTable, insertSelect, type RowChange } from '../../projections/runtime/projector.ts'
+import { defineTable, type RowChange } from '../../projections/runtime/projector.ts'
 import { insertRow, patchRow, removeRow, removeRows, upsertRow } from '../../projections/runtime/row-changes.ts'
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
 import type { CaseEvent } from '../../streams/case/events.ts'
 import type { AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
-import { humanReviewTaskId } from '../../streams/human-review-task/aggregate.ts'
-import type { HumanReviewPolicyEvent } from '../../streams/human-review-policy/events.ts'
 import type { HumanReviewTaskEvent } from '../../streams/human-review-task/events.ts'
 import type { Recorded } from '../relay/channel.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
@@ -13,7 +11,7 @@ import type { TodoList } from '../runtime/todo-list.ts'
 import { askForReview, closeUploads, expire } from './assessments.steps.ts'
 import { CollectedPayload, createCollected } from './create-collected.steps.ts'
 import { conclude, ConcludePayload, type ReviewEnded } from './conclude.steps.ts'
-import { followTask } from './human-review.steps.ts'
+import { FollowPayload, followTask } from './human-review.steps.ts'
 
 /** The assessments that have not ended. Reviews on the channel name only case and product. */
 const openAssessments = defineTable({
@@ -41,25 +39,10 @@ const endedReviews = defineTable({
   indexes: [{ columns: ['case_id'] }],
 })
 
-/** Organisations that have ever set a policy of human review. Reviews of the others get no task. */
-const reviewingOrganisations = defineTable({
-  name: 'reviewing_organisations',
-  columns: { org_id: 'text' },
-  primaryKey: ['org_id'],
-})
-
-/** Assessments that a review has ended, by the task that human review opens for this review if a policy selects it. */
-const reviewedAssessments = defineTable({
-  name: 'reviewed_assessments',
-  columns: { assessment_id: 'text', org_id: 'text', task_id: 'text' },
-  primaryKey: ['assessment_id'],
-  indexes: [{ columns: ['task_id'] }],
-})
-
-/** A task may be opened, and even decided, before its review ends the assessment. */
+/** The tasks of human review of assessments, until the assessment contains their end. */
 const reviewTasks = defineTable({
   name: 'review_tasks',
-  columns: { task_id: 'text', org_id: 'text' },
+  columns: { task_id: 'text', org_id: 'text', assessment_id: 'text' },
   primaryKey: ['task_id'],
 })
 
@@ -70,8 +53,8 @@ const steps = {
   conclude: step(ConcludePayload, conclude),
   expire: step(Nothing, expire),
   // Two rows, because the end of a task may come before the event that removes the row of its opening.
-  'follow-opened-task': step(Nothing, followTask),
-  'follow-ended-task': step(Nothing, followTask),
+  'follow-opened-task': step(FollowPayload, followTask),
+  'follow-ended-task': step(FollowPayload, followTask),
 }
 
 type Todos = TodoList<typeof steps>
@@ -80,16 +63,16 @@ type AssessmentEnded = Extract<AssessmentEvent, { type: 'AssessmentCompleted' | 
 /**
  * The work that an assessment still needs. A case with an assigned assessment needs its creation. An assessment ends if
  * its uploads are not submitted in time. After the submission it needs a review, the result of the review, and an end
- * when the deadline passes. After its end it follows the human review of the review that ended it. The row key is the id
- * of the assessment.
+ * when the deadline passes. The row key is the id of the assessment. It follows each task of human review of one of its
+ * reviews, whichever of them ended it. The row key is then the id of the task.
  */
 export const assessmentsProcess = defineProcess<
-  AssessmentEvent | AiReviewChannelEvent | CaseEvent | HumanReviewPolicyEvent | HumanReviewTaskEvent,
+  AssessmentEvent | AiReviewChannelEvent | CaseEvent | HumanReviewTaskEvent,
   ProcessDependencies
 >()({
   name: 'assessments',
-  version: 5,
-  lookups: [openAssessments, endedReviews, reviewingOrganisations, reviewedAssessments, reviewTasks],
+  version: 6,
+  lookups: [openAssessments, endedReviews, reviewTasks],
   steps,
   on: {
     CaseAssessmentAssigned: ({ data: { assessmentId, caseId, assignedAt } }, todo) => [
@@ -126,65 +109,49 @@ export const assessmentsProcess = defineProcess<
       todo.clearWhere('conclude', { orgId: data.orgId, payload: { aiReviewId: data.oldAiReviewId } }),
       removeRow(endedReviews, { aiReviewId: data.oldAiReviewId }),
     ],
-    AssessmentCompleted: ({ data }, todo) => ended(data, data.completedAt, todo),
-    AssessmentFailed: ({ data }, todo) => ended(data, data.failedAt, todo),
+    AssessmentCompleted: ({ data }, todo) => ended(data, todo),
+    AssessmentFailed: ({ data }, todo) => ended(data, todo),
 
-    HumanReviewPolicySet: ({ data: { organisationId: orgId } }) => [upsertRow(reviewingOrganisations, { orgId })],
-    HumanReviewNotSelected: ({ data: { taskId } }, todo) => [
-      removeRows(reviewedAssessments, { taskId, orgId: todo.orgId }),
-    ],
-    HumanReviewTaskOpened: ({ data: { taskId, openedAt } }, todo) => [
-      insertRow(reviewTasks, { taskId, orgId: todo.orgId }),
-      followLater('follow-opened-task', taskId, openedAt, todo),
-    ],
-    HumanReviewTaskDecided: ({ data }, todo) => [followLater('follow-ended-task', data.taskId, data.decidedAt, todo)],
-    HumanReviewTaskCancelled: ({ data }, todo) => [
-      followLater('follow-ended-task', data.taskId, data.cancelledAt, todo),
-    ],
-    AssessmentHumanReviewOpened: ({ data }, todo) => [todo.clear(data.assessmentId, 'follow-opened-task')],
-    AssessmentHumanReviewDecided: ({ data }, todo) => followed(data, todo),
-    AssessmentHumanReviewCancelled: ({ data }, todo) => followed(data, todo),
+    HumanReviewTaskOpened: ({ data: { taskId, assessmentId, openedAt } }, todo) =>
+      assessmentId === null ? [] : follow({ taskId, assessmentId }, openedAt, todo),
+    HumanReviewAssessmentAssigned: ({ data }, todo) => follow(data, data.assignedAt, todo),
+    HumanReviewTaskDecided: ({ data }, todo) => [followEnd(data.taskId, data.decidedAt, todo)],
+    HumanReviewTaskCancelled: ({ data }, todo) => [followEnd(data.taskId, data.cancelledAt, todo)],
+    AssessmentHumanReviewOpened: ({ data }, todo) => [todo.clear(data.taskId, 'follow-opened-task')],
+    AssessmentHumanReviewDecided: ({ data }, todo) => followed(data.taskId, todo),
+    AssessmentHumanReviewCancelled: ({ data }, todo) => followed(data.taskId, todo),
   },
 })
 
 /** A review that ends later finds no assessment here, so it schedules nothing. */
-function ended({ assessmentId, aiReviewId }: AssessmentEnded, at: string, todo: Todos): RowChange[] {
+function ended({ assessmentId, aiReviewId }: AssessmentEnded, todo: Todos): RowChange[] {
   const over = [todo.clear(assessmentId), removeRow(openAssessments, { assessmentId })]
-  if (aiReviewId === null) return over
-  const ofTask = { taskId: humanReviewTaskId(aiReviewId), orgId: todo.orgId }
+  return aiReviewId === null ? over : [...over, removeRow(endedReviews, { aiReviewId })]
+}
+
+function follow(
+  { taskId, assessmentId }: { readonly taskId: string; readonly assessmentId: string },
+  at: string,
+  todo: Todos,
+): RowChange[] {
   return [
-    ...over,
-    removeRow(endedReviews, { aiReviewId }),
-    insertSelect(reviewedAssessments, {
-      from: reviewingOrganisations,
-      where: { org_id: todo.orgId },
-      columns: {
-        assessment_id: { value: assessmentId },
-        org_id: { column: 'org_id' },
-        task_id: { value: ofTask.taskId },
-      },
-    }),
-    todo.scheduleForEach('follow-opened-task', reviewTasks, ofTask, () => ({ key: assessmentId, at })),
+    insertRow(reviewTasks, { taskId, orgId: todo.orgId, assessmentId }),
+    todo.schedule('follow-opened-task', taskId, { at, payload: { assessmentId } }),
   ]
 }
 
-function followLater(
-  step: 'follow-opened-task' | 'follow-ended-task',
-  taskId: string,
-  at: string,
-  todo: Todos,
-): RowChange {
-  const ofTask = { taskId, orgId: todo.orgId }
-  return todo.scheduleForEach(step, reviewedAssessments, ofTask, (one) => ({ key: one('assessmentId'), at }))
+/** A task without an assessment has no row. If it gets one after its end, the row of its opening brings both. */
+function followEnd(taskId: string, at: string, todo: Todos): RowChange {
+  return todo.scheduleForEach('follow-ended-task', reviewTasks, { taskId, orgId: todo.orgId }, (task) => ({
+    key: taskId,
+    at,
+    payload: { assessmentId: task('assessmentId') },
+  }))
 }
 
 /** A task that has ended never changes. */
-function followed({ assessmentId, taskId }: { assessmentId: string; taskId: string }, todo: Todos): RowChange[] {
-  return [
-    todo.clear(assessmentId),
-    removeRow(reviewedAssessments, { assessmentId }),
-    removeRow(reviewTasks, { taskId }),
-  ]
+function followed(taskId: string, todo: Todos): RowChange[] {
+  return [todo.clear(taskId), removeRow(reviewTasks, { taskId })]
 }
 
 /** Only a review of the assessment's own product ends the assessment. */

@@ -1,30 +1,40 @@
+import { Type, type Static } from 'typebox'
 import { recordHumanReview } from '../../commands/assessments/record-human-review.ts'
 import { execute, loadSufficient } from '../../commands/handling/execute.ts'
 import { assessments, hasEnded } from '../../streams/assessment/aggregate.ts'
-import { humanReviewTaskId, humanReviewTasks } from '../../streams/human-review-task/aggregate.ts'
+import { humanReviewTasks } from '../../streams/human-review-task/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import type { Todo } from '../runtime/define-process.ts'
 import type { StepOutcome } from '../runtime/process.ts'
 
+/** The assessment of the task. */
+export const FollowPayload = Type.Object({ assessmentId: Type.String() })
+
+const endRetryMs = 500
+
 /**
- * Brings the task of the AI review that ended the assessment to the assessment. The step reads the task as it is now, so
- * it does not matter which event of the task came first, or before the end of the assessment.
+ * Brings a task to its assessment, once the assessment has ended. Until then another review may still end it, at the
+ * latest its deadline does. The step reads the task as it is now, so it does not matter which event of the task came
+ * first, or before the end of the assessment.
  */
-export async function followTask(todo: Todo, { store }: ProcessDependencies): Promise<StepOutcome> {
-  const { orgId, key } = todo
-  const target = assessments.of(orgId, key)
-  const ended = await loadSufficient(store, target, hasEnded)
-  if (!hasEnded(ended) || ended.aiReviewId === null) throw new Error('no AI review has ended the assessment')
+export async function followTask(
+  todo: Todo<Static<typeof FollowPayload>>,
+  { store }: ProcessDependencies,
+): Promise<StepOutcome> {
+  const { orgId, key: taskId, payload } = todo
+  const target = assessments.of(orgId, payload.assessmentId)
+  if (!hasEnded(await loadSufficient(store, target, hasEnded)))
+    return { kind: 'retry', after: endRetryMs, reason: 'assessment_not_ended' }
   // Loads fresh state, because no append validates it.
-  const { state: task } = await store.load(humanReviewTasks.of(orgId, humanReviewTaskId(ended.aiReviewId)))
-  if (task.status === 'absent') throw new Error('the AI review of the assessment has no task')
+  const { state: task } = await store.load(humanReviewTasks.of(orgId, taskId))
+  if (task.status === 'absent') throw new Error('an assessment follows a task that was never opened')
   // A repeat may find the task in a later state, and then appends other events. So they need another id.
   const reached = task.status === 'claimed' ? 'open' : task.status
   const { position } = await execute(
     store,
     target,
     (state) => recordHumanReview({ task }, state),
-    todo.command(`assessments.follow-task.${reached}`, key),
+    todo.command(`assessments.follow-task.${reached}`, taskId),
   )
   return { kind: 'done', position }
 }

@@ -1,5 +1,5 @@
 import { defineTable, type RowChange } from '../../projections/runtime/projector.ts'
-import { insertRow, removeRow, upsertRow } from '../../projections/runtime/row-changes.ts'
+import { insertRow, removeRow, removeRows, upsertRow } from '../../projections/runtime/row-changes.ts'
 import type { CaseEvent } from '../../streams/case/events.ts'
 import type { AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
 import type { ConsentChannelEvent } from '../../streams/channels/consent.ts'
@@ -12,7 +12,7 @@ import type { Recorded } from '../relay/channel.ts'
 import { defineProcess, Nothing, step } from '../runtime/define-process.ts'
 import type { TodoList } from '../runtime/todo-list.ts'
 import { conclude } from './conclude.steps.ts'
-import { end, open, OpenPayload, supersede, withdraw } from './human-review.steps.ts'
+import { assign, AssignPayload, end, open, OpenPayload, supersede, withdraw } from './human-review.steps.ts'
 
 /** The policy in force of each organisation that has rules, by its place in its stream. */
 const policies = defineTable({
@@ -50,29 +50,38 @@ const tasksOfCases = defineTable({
   primaryKey: ['task_id'],
 })
 
+/** Tasks of cases that had no assessment for their product. Such a case may get one later. */
+const unassignedTasks = defineTable({
+  name: 'unassigned_tasks',
+  columns: { task_id: 'text', org_id: 'text', case_id: 'text', product_id: 'text' },
+  primaryKey: ['task_id'],
+  indexes: [{ columns: ['case_id'] }],
+})
+
 const steps = {
   open: step(OpenPayload, open),
   'end-lease': step(Nothing, end),
   supersede: step(Nothing, supersede),
   withdraw: step(Nothing, withdraw),
+  assign: step(AssignPayload, assign),
   conclude: step(Nothing, conclude),
 }
 type Todos = TodoList<typeof steps>
 
 /**
  * Opens a task for each completed review that the policy in force selects, ends leases, and cancels tasks whose review
- * was superseded or whose patient no longer consents. Records the result of an ended task in its case. The row key is the
- * id of the task.
+ * was superseded or whose patient no longer consents. Records the result of an ended task in its case, and in a task the
+ * assessment that its case gets later. The row key is the id of the task.
  */
 export const humanReviewProcess = defineProcess<
   AiReviewChannelEvent | CaseEvent | ConsentChannelEvent | HumanReviewPolicyEvent | HumanReviewTaskEvent,
   ProcessDependencies
 >()({
   name: 'human_review',
-  version: 1,
+  version: 2,
   // A skipped withdrawal of consent would leave a task open.
   decisive: true,
-  lookups: [policies, openTasks, supersededReviews, refusedConsents, tasksOfCases],
+  lookups: [policies, openTasks, supersededReviews, refusedConsents, tasksOfCases, unassignedTasks],
   steps,
   on: {
     HumanReviewPolicySet: ({ data: { organisationId: orgId, rules }, revision }) => [
@@ -121,7 +130,25 @@ export const humanReviewProcess = defineProcess<
     ],
     HumanReviewTaskDecided: ({ data }, todo) => ended(data.taskId, data.decidedAt, todo),
     HumanReviewTaskCancelled: ({ data }, todo) => ended(data.taskId, data.cancelledAt, todo),
-    CaseHumanReviewStarted: ({ data: { taskId } }, todo) => [insertRow(tasksOfCases, { taskId, orgId: todo.orgId })],
+    CaseHumanReviewStarted: ({ data: { taskId, caseId, productId, assessmentId } }, todo) => {
+      const { orgId } = todo
+      return [
+        insertRow(tasksOfCases, { taskId, orgId }),
+        ...(assessmentId !== null ? [] : [insertRow(unassignedTasks, { taskId, orgId, caseId, productId })]),
+      ]
+    },
+    CaseAssessmentAssigned: ({ data: { caseId, productId, assessmentId, assignedAt: at } }, todo) => {
+      const { orgId } = todo
+      return [
+        todo.scheduleForEach('assign', unassignedTasks, { caseId, productId, orgId }, (task) => ({
+          key: task('taskId'),
+          at,
+          payload: { assessmentId },
+        })),
+        removeRows(unassignedTasks, { caseId, orgId }),
+      ]
+    },
+    HumanReviewAssessmentAssigned: ({ data }, todo) => [todo.clear(data.taskId, 'assign')],
     CaseHumanReviewEnded: ({ data: { taskId } }, todo) => [
       todo.clear(taskId, 'conclude'),
       removeRow(tasksOfCases, { taskId }),
@@ -129,9 +156,10 @@ export const humanReviewProcess = defineProcess<
   },
 })
 
+/** `assign` stays: the assessment of a task that has ended gets its decision too. */
 function ended(taskId: string, at: string, todo: Todos): RowChange[] {
   return [
-    todo.clear(taskId),
+    ...(['end-lease', 'supersede', 'withdraw'] as const).map((step) => todo.clear(taskId, step)),
     removeRow(openTasks, { taskId }),
     todo.scheduleForEach('conclude', tasksOfCases, { taskId, orgId: todo.orgId }, () => ({ key: taskId, at })),
   ]

@@ -2,10 +2,16 @@ import { Type, type Static } from 'typebox'
 import { startHumanReview } from '../../commands/clinical/human-reviews.ts'
 import { execute } from '../../commands/handling/execute.ts'
 import { selectionOf } from '../../commands/human-review/selection.ts'
-import { cancelTask, confirmConsent, endLease, openTask, passReview } from '../../commands/human-review/tasks.ts'
+import {
+  assignAssessment,
+  cancelTask,
+  confirmConsent,
+  endLease,
+  openTask,
+  passReview,
+} from '../../commands/human-review/tasks.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { aiReviews } from '../../streams/ai-review/aggregate.ts'
-import { assessments } from '../../streams/assessment/aggregate.ts'
 import { cases } from '../../streams/case/aggregate.ts'
 import { aiReviewChannelStream, type AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
 import { humanReviewPolicies } from '../../streams/human-review-policy/aggregate.ts'
@@ -23,13 +29,18 @@ import type { StepContext, StepOutcome } from '../runtime/process.ts'
 /** Places of the completed review on its channel, and of the policy in force at that event in its stream. */
 export const OpenPayload = Type.Object({ channelRevision: Type.String(), policyRevision: Type.String() })
 
+/** The assessment that the case of the task got. */
+export const AssignPayload = Type.Object({ assessmentId: Type.String() })
+
 const consentRetryMs = 5_000
+const openingRetryMs = 500
 
 type Completed = Extract<AiReviewChannelEvent, { type: 'ai_review.completed' }>['data']
 
 /**
  * Opens the task, or records that no rule selected the review. Both have the same id of the append. The case comes
- * first, so that it is in review as soon as the task is visible.
+ * first, so that it is in review as soon as the task is visible. Its event also has the assessment of the task, so that
+ * each repeat opens the same task. An assessment that the case gets later makes `assign` due.
  */
 export async function open(todo: Todo<Static<typeof OpenPayload>>, deps: ProcessDependencies): Promise<StepOutcome> {
   const { store } = deps
@@ -41,28 +52,34 @@ export async function open(todo: Todo<Static<typeof OpenPayload>>, deps: Process
   const { aiReviewId, caseId, productId, assessedByProviderVersion: providerVersion } = data
   const selection = selectionOf(rules, data)
   const ids = { taskId, aiReviewId, now }
-  const task = selection && {
+  const target = { ...humanReviewTasks.of(orgId, taskId), isNew: true }
+  const context = todo.command('human-review.open')
+  if (selection === undefined) {
+    const { position } = await execute(store, target, (state) => passReview(ids, state), context)
+    return { kind: 'done', position }
+  }
+  const patientId = await patientOf(store, orgId, aiReviewId)
+  const start = { ...ids, productId }
+  const { state: ofCase } = await execute(
+    store,
+    cases.of(orgId, caseId),
+    (state) => startHumanReview(start, state),
+    todo.command('human-review.start-in-case'),
+  )
+  const task = {
     ...ids,
     ...selection,
     selectedBy: [...selection.selectedBy],
+    reviewOrdinal: Number(payload.channelRevision),
     organisationId: orgId,
     caseId,
     productId,
     providerVersion,
-    patientId: await patientOf(store, orgId, aiReviewId),
-    assessmentId: await assessmentOf(store, orgId, data),
+    patientId,
+    assessmentId: ofCase.status === 'absent' ? null : (ofCase.humanReviews.get(taskId)?.assessmentId ?? null),
     lesions: data.lesions.map(diagnosisOf),
   }
-  if (task !== undefined) {
-    const start = todo.command('human-review.start-in-case')
-    await execute(store, cases.of(orgId, caseId), (state) => startHumanReview(ids, state), start)
-  }
-  const { position } = await execute(
-    store,
-    { ...humanReviewTasks.of(orgId, taskId), isNew: true },
-    (state) => (task === undefined ? passReview(ids, state) : openTask(task, state)),
-    todo.command('human-review.open'),
-  )
+  const { position } = await execute(store, target, (state) => openTask(task, state), context)
   return { kind: 'done', position }
 }
 
@@ -80,16 +97,20 @@ async function patientOf(store: EventStore, orgId: TenantId, aiReviewId: string)
   return state.patientId
 }
 
-/** The assessment that has the case and the product of the review. Loads fresh state, because no append validates it. */
-async function assessmentOf(
-  store: EventStore,
-  orgId: TenantId,
-  { caseId, productId }: Pick<Completed, 'caseId' | 'productId'>,
-): Promise<string | null> {
-  const { state: opened } = await store.load(cases.of(orgId, caseId))
-  if (opened.status === 'absent' || opened.assessmentId === null) return null
-  const { state: assessment } = await store.load(assessments.of(orgId, opened.assessmentId))
-  return assessment.status !== 'absent' && assessment.productId === productId ? opened.assessmentId : null
+/** Records the assessment in the task. The task is opened soon after its start in the case. */
+export async function assign(
+  todo: Todo<Static<typeof AssignPayload>>,
+  { store }: ProcessDependencies,
+): Promise<StepOutcome> {
+  const command = { assessmentId: todo.payload.assessmentId, now: todo.dueAt }
+  const { state, position } = await execute(
+    store,
+    taskOf(todo),
+    (current) => assignAssessment(command, current),
+    todo.command('human-review.assign', todo.key),
+  )
+  if (state.status === 'absent') return { kind: 'retry', after: openingRetryMs, reason: 'task_not_opened' }
+  return { kind: 'done', position }
 }
 
 function diagnosisOf(lesion: Completed['lesions'][number]): ReviewedLesion {

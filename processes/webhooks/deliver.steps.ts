@@ -38,6 +38,7 @@ export async function deliver(
   const [body, sign] = await Promise.all([
     deps.bodies.of({
       orgId,
+      eventId: payload.eventId,
       eventType: payload.eventType,
       assessmentId: payload.assessmentId,
       mode: subscription.payloadMode,

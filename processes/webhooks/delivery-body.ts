@@ -3,18 +3,15 @@ import type { CommandDependencies } from '../../commands/handling/dependencies.t
 import { loadSufficient } from '../../commands/handling/execute.ts'
 import type { ObjectStore } from '../../platform/storage/object-store.ts'
 import { signDownloads, toAssessmentRecord } from '../../contracts/assessments/record.ts'
-import {
-  assessments,
-  hasEnded,
-  type AssessmentState,
-  type EndedAssessment,
-} from '../../streams/assessment/aggregate.ts'
+import { assessments, hasEnded, humanReviewAfter, type EndedAssessment } from '../../streams/assessment/aggregate.ts'
+import type { AssessmentEvent } from '../../streams/assessment/events.ts'
 import type { DeliveredEventType } from '../../streams/webhook-delivery/events.ts'
 import type { PayloadMode } from '../../streams/webhook-subscriptions/events.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 
 interface ToldAssessment {
   readonly orgId: TenantId
+  readonly eventId: string
   readonly eventType: DeliveredEventType
   /** Null for a test. */
   readonly assessmentId: string | null
@@ -25,7 +22,8 @@ interface ToldAssessment {
 export interface DeliveryBodies {
   /**
    * The record of an ended assessment, with addresses signed within the last second. A thin body contains only id and
-   * status. A test has no assessment.
+   * status. That of a decision also contains its task and AI review, and its record shows this decision, although a
+   * newer review may have another task by now. A test has no assessment.
    */
   of(told: ToldAssessment): Promise<string>
 }
@@ -61,7 +59,7 @@ export function createDeliveryBodies(deps: Dependencies): DeliveryBodies {
     async of({ assessmentId, ...about }) {
       if (assessmentId === null) return JSON.stringify({ test: true })
       const told = { ...about, assessmentId }
-      const key = `${told.orgId} ${assessmentId} ${told.mode} ${told.eventType}`
+      const key = `${told.orgId} ${assessmentId} ${told.mode} ${told.eventId}`
       const known = shared.get(key)
       const age = known === undefined ? Infinity : deps.now().getTime() - known.at
       return known !== undefined && age >= 0 && age < sharedMs ? known.body : make(key, told)
@@ -72,17 +70,27 @@ export function createDeliveryBodies(deps: Dependencies): DeliveryBodies {
 type Told = ToldAssessment & { readonly assessmentId: string }
 
 async function bodyOf(deps: Dependencies, told: Told): Promise<string> {
-  const view = viewOf(await endedAssessment(deps, told))
-  if (told.mode === 'thin') return JSON.stringify({ id: view.id, status: view.status })
+  const state = await endedAssessment(deps, told)
+  const decision = told.eventType === 'assessment.reviewed' ? await decisionOf(deps, told) : undefined
+  const view = { ...viewOf(state), ...decision?.shown }
+  if (told.mode === 'thin') return JSON.stringify({ id: view.id, status: view.status, ...decision?.named })
   const urls = await signDownloads(deps.objects, view, deps.configuration.downloadUrlTtlSeconds)
-  return JSON.stringify(toAssessmentRecord(view, urls))
+  return JSON.stringify({ ...toAssessmentRecord(view, urls), ...decision?.named })
 }
 
-/** End and decision do not change any more, so a cached state that contains the event is enough. */
+/** The end does not change any more, so a cached state that contains it is enough. */
 async function endedAssessment({ store }: Dependencies, told: Told): Promise<EndedAssessment> {
-  const hasHappened = (state: AssessmentState): state is EndedAssessment =>
-    hasEnded(state) && (told.eventType !== 'assessment.reviewed' || state.humanReview?.status === 'decided')
-  const state = await loadSufficient(store, assessments.of(told.orgId, told.assessmentId), hasHappened)
-  if (!hasHappened(state)) throw new Error('a webhook names an assessment that has not ended, or was not reviewed')
+  const state = await loadSufficient(store, assessments.of(told.orgId, told.assessmentId), hasEnded)
+  if (!hasEnded(state)) throw new Error('a webhook names an assessment that has not ended')
   return state
+}
+
+/** The event of the delivery is one of several decisions that the assessment may have. */
+async function decisionOf({ store }: Dependencies, { orgId, assessmentId, eventId }: Told) {
+  for await (const { id, data } of store.readStream<AssessmentEvent>(assessments.of(orgId, assessmentId).stream)) {
+    if (id !== eventId || !('agreesWithAi' in data)) continue
+    const { humanReview: review } = humanReviewAfter({ type: 'AssessmentHumanReviewDecided', data })
+    return { named: { task_id: data.taskId, ai_review_id: data.aiReviewId }, shown: { review } }
+  }
+  throw new Error('a webhook names a decision that the assessment does not have')
 }

@@ -25,7 +25,7 @@ export const assessmentsTable = defineTable({
     external_reference: { type: 'text', nullable: true },
     result: { type: 'jsonb', schema: Result, nullable: true },
     failure_code: { type: 'text', values: FailureCode.enum, nullable: true },
-    /** Null without a task of human review. */
+    /** Of the newest AI review with a task. Null without a task. */
     review: { type: 'jsonb', schema: HumanReview, nullable: true },
     created_at: 'timestamptz',
     updated_at: 'timestamptz',
@@ -49,7 +49,7 @@ const assessmentImagesTable = defineTable({
 
 export const assessmentsProjector = defineProjector<AssessmentEvent>()({
   name: 'assessments',
-  version: 3,
+  version: 4,
   tables: [assessmentsTable, assessmentImagesTable],
   handlers: {
     AssessmentRequested: ({ data, revision }) => [
@@ -112,7 +112,9 @@ export const assessmentsProjector = defineProjector<AssessmentEvent>()({
 })
 
 function reviewed(event: HumanReviewEvent & Pick<RecordedEvent, 'revision'>): RowChange {
+  const { assessmentId, isNewest } = event.data
+  const seen = { assessmentId, streamRevision: event.revision }
+  if (!isNewest) return patchRow(assessmentsTable, seen)
   const { humanReview: review, updatedAt } = humanReviewAfter(event)
-  const { assessmentId } = event.data
-  return patchRow(assessmentsTable, { assessmentId, review, updatedAt, streamRevision: event.revision })
+  return patchRow(assessmentsTable, { ...seen, review, updatedAt })
 }

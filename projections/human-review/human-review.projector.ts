@@ -87,7 +87,7 @@ export const humanReviewLesionsTable = defineTable({
 /** Policies and tasks of human review. Agreement figures are counted from tasks, their lesions and opinions. */
 export const humanReviewProjector = defineProjector<HumanReviewPolicyEvent | HumanReviewTaskEvent>()({
   name: 'human_review',
-  version: 1,
+  version: 2,
   tables: [humanReviewPoliciesTable, humanReviewTasksTable, humanReviewOpinionsTable, humanReviewLesionsTable],
   handlers: {
     HumanReviewPolicySet: ({ data, revision }) => [
@@ -129,6 +129,9 @@ export const humanReviewProjector = defineProjector<HumanReviewPolicyEvent | Hum
       const { opinion: decisionNumber, agreesWithAi, decidedAt } = event.data
       return [changed(event, decidedAt, { ...unclaimed, status: 'decided', decisionNumber, agreesWithAi, decidedAt })]
     },
+    HumanReviewAssessmentAssigned: ({ data: { taskId, assessmentId }, revision }) => [
+      patchRow(humanReviewTasksTable, { taskId, assessmentId, streamRevision: revision }),
+    ],
     // Only the version of the record changes.
     HumanReviewConsentConfirmed: ({ data: { taskId }, revision }) => [
       patchRow(humanReviewTasksTable, { taskId, streamRevision: revision }),

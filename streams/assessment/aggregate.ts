@@ -1,5 +1,6 @@
 import type { CausingRequest, StoredObject } from '../types.ts'
 import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
+import { GrowingMap } from '../growing-map.ts'
 import { assessmentEvents, type AssessmentEvent, type FailureCode, type HumanReview, type Outcome } from './events.ts'
 
 type Requested = Extract<AssessmentEvent, { type: 'AssessmentRequested' }>['data']
@@ -28,9 +29,14 @@ interface Submission extends Request {
 interface End {
   /** The AI review that ended the assessment. Null if none did. */
   readonly aiReviewId: string | null
-  /** Null if that review has no task. */
+  /** Of the newest review that has a task. Null without a task. */
   readonly humanReview: HumanReview | null
+  readonly newestOrdinal: number | null
+  /** The tasks of all reviews of the assessment. */
+  readonly tasks: GrowingMap<'open' | 'ended'>
 }
+
+const unreviewed = { humanReview: null, newestOrdinal: null, tasks: new GrowingMap<'open' | 'ended'>() }
 
 export type AssessmentState =
   | { readonly status: 'absent' }
@@ -97,12 +103,12 @@ function evolve(state: AssessmentState, event: AssessmentEvent): AssessmentState
     case 'AssessmentCompleted': {
       if (state.status !== 'processing') return state
       const { aiReviewId, aiProvider, outcome, completedAt } = event.data
-      const completed = { aiReviewId, humanReview: null, aiProvider, outcome, completedAt, updatedAt: completedAt }
+      const completed = { aiReviewId, ...unreviewed, aiProvider, outcome, completedAt, updatedAt: completedAt }
       return { ...state, status: 'completed', ...completed }
     }
     case 'AssessmentFailed': {
       const { aiReviewId, code, failedAt } = event.data
-      const failed = { status: 'failed' as const, aiReviewId, humanReview: null, code, failedAt, updatedAt: failedAt }
+      const failed = { status: 'failed' as const, aiReviewId, ...unreviewed, code, failedAt, updatedAt: failedAt }
       if (state.status === 'processing') return { ...state, ...failed }
       return state.status === 'awaiting_images' ? { ...state, ...failed, caseId: null, submittedBy: null } : state
     }
@@ -110,8 +116,16 @@ function evolve(state: AssessmentState, event: AssessmentEvent): AssessmentState
     case 'AssessmentHumanReviewDecided':
     case 'AssessmentHumanReviewCancelled':
       // Status, result and error of the assessment never change with it.
-      return hasEnded(state) ? { ...state, ...humanReviewAfter(event) } : state
+      return hasEnded(state) ? withTask(state, event) : state
   }
+}
+
+function withTask(state: EndedAssessment, event: HumanReviewEvent): EndedAssessment {
+  const isOpened = event.type === 'AssessmentHumanReviewOpened'
+  const tasks = state.tasks.with(event.data.taskId, isOpened ? 'open' : 'ended')
+  if (!event.data.isNewest) return { ...state, tasks }
+  const newestOrdinal = isOpened ? event.data.reviewOrdinal : state.newestOrdinal
+  return { ...state, tasks, newestOrdinal, ...humanReviewAfter(event) }
 }
 
 export type HumanReviewEvent = Extract<AssessmentEvent, { type: `AssessmentHumanReview${string}` }>

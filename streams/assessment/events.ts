@@ -10,8 +10,9 @@ import {
   Instant,
   Int32,
   Nullable,
-  StoredObject,
   OrgId,
+  ReviewOrdinal,
+  StoredObject,
 } from '../types.ts'
 
 export const CaptureType = Type.Enum(['dermoscopic', 'macroscopic', 'other'])
@@ -67,7 +68,7 @@ export const Outcome = Type.Object({
 })
 export type Outcome = Static<typeof Outcome>
 
-/** The human review of an ended assessment, as the client receives it. `open` also while a clinician has claimed it. */
+/** A human review of the assessment, as the client receives it. `open` also while a clinician has claimed it. */
 export const HumanReview = Type.Object({
   status: Type.Enum(['open', 'decided', 'cancelled']),
   decided_at: Nullable(Instant),
@@ -92,6 +93,13 @@ export const ReceivedImage = Type.Object({
   height: Nullable(Int32),
 })
 export type ReceivedImage = Static<typeof ReceivedImage>
+
+const ofTask = {
+  assessmentId: Id,
+  taskId: Id,
+  /** No newer review of the assessment has a task. Only then the record shows this one. */
+  isNewest: Type.Boolean(),
+}
 
 /** Version 1 of `AssessmentSubmitted` covered submissions within the request only. */
 const submittedUpcasters = { 1: (data: unknown) => ({ ...Object(data), request: null }) }
@@ -167,18 +175,19 @@ export const assessmentEvents = {
     'AssessmentFailed',
     Type.Object({ assessmentId: Id, aiReviewId: Nullable(Id), code: FailureCode, failedAt: Instant }),
   ),
-  /** The AI review that ended the assessment has a task of human review. These three events follow the end. */
+  /** An AI review of the assessment has a task of human review. These three events follow the end of the assessment. */
   AssessmentHumanReviewOpened: defineEvent(
     'AssessmentHumanReviewOpened',
-    Type.Object({ assessmentId: Id, taskId: Id, openedAt: Instant }),
+    Type.Object({ ...ofTask, reviewOrdinal: ReviewOrdinal, openedAt: Instant }),
   ),
+  /** Each decision reaches the product, also one about a review that was superseded, or that came after the deadline. */
   AssessmentHumanReviewDecided: defineEvent(
     'AssessmentHumanReviewDecided',
-    Type.Object({ assessmentId: Id, taskId: Id, agreesWithAi: Type.Boolean(), decidedAt: Instant }),
+    Type.Object({ ...ofTask, aiReviewId: Id, agreesWithAi: Type.Boolean(), decidedAt: Instant }),
   ),
   AssessmentHumanReviewCancelled: defineEvent(
     'AssessmentHumanReviewCancelled',
-    Type.Object({ assessmentId: Id, taskId: Id, cancelledAt: Instant }),
+    Type.Object({ ...ofTask, cancelledAt: Instant }),
   ),
 } as const
 

@@ -12,6 +12,12 @@ interface Diagnosis {
 /** The diagnoses of the AI from one review, by lesion number. */
 type Analysis = ReadonlyMap<number, Diagnosis>
 
+interface HumanReviewOfCase {
+  readonly status: 'open' | 'ended'
+  /** The assessment that the case had for the product of the task when the review started. */
+  readonly assessmentId: string | null
+}
+
 type Assignment = Extract<CaseEvent, { type: 'CaseAssessmentAssigned' }>['data']
 
 export type CaseState =
@@ -24,7 +30,7 @@ export type CaseState =
       /** By AI review. */
       readonly analyses: ReadonlyMap<string, Analysis>
       /** By task. The case is in review while one of them is open. */
-      readonly humanReviews: ReadonlyMap<string, 'open' | 'ended'>
+      readonly humanReviews: ReadonlyMap<string, HumanReviewOfCase>
       /** The ids of the clinicians' diagnoses. AI reviews never change them. */
       readonly clinicianDiagnoses: ReadonlySet<string>
     } & Opened)
@@ -63,10 +69,14 @@ function evolve(state: CaseState, event: CaseEvent): CaseState {
     }
     case 'CaseDiagnosisSuperseded':
       return withDiagnosis(state, event.data, 'superseded', event.data.supersededAt)
-    case 'CaseHumanReviewStarted':
-      return withHumanReview(state, event.data, 'open', event.data.startedAt)
-    case 'CaseHumanReviewEnded':
-      return withHumanReview(state, event.data, 'ended', event.data.endedAt)
+    case 'CaseHumanReviewStarted': {
+      const { assessmentId, startedAt } = event.data
+      return withHumanReview(state, event.data, { status: 'open', assessmentId }, startedAt)
+    }
+    case 'CaseHumanReviewEnded': {
+      const { assessmentId = null } = state.humanReviews.get(event.data.taskId) ?? {}
+      return withHumanReview(state, event.data, { status: 'ended', assessmentId }, event.data.endedAt)
+    }
   }
 }
 
@@ -84,7 +94,7 @@ function withDiagnosis(
 function withHumanReview(
   state: ExistingCase,
   { taskId, caseStatus }: { readonly taskId: string; readonly caseStatus: CaseStatus },
-  review: 'open' | 'ended',
+  review: HumanReviewOfCase,
   updatedAt: string,
 ): ExistingCase {
   return { ...state, status: caseStatus, updatedAt, humanReviews: new Map(state.humanReviews).set(taskId, review) }

@@ -124,7 +124,17 @@ export const caseEvents = {
     { version: 2, upcasters: diagnosisUpcasters },
   ),
   /** Comes before the first event of the task. So each open task is known here, and a close is decided in this stream. */
-  CaseHumanReviewStarted: defineEvent('CaseHumanReviewStarted', Type.Object({ ...ofHumanReview, startedAt: Instant })),
+  CaseHumanReviewStarted: defineEvent(
+    'CaseHumanReviewStarted',
+    Type.Object({
+      ...ofHumanReview,
+      /** Of the review. */
+      productId: Id,
+      /** The assessment that the case has for this product. If there is none, the case may get one later. */
+      assessmentId: Nullable(Id),
+      startedAt: Instant,
+    }),
+  ),
   /** The task was decided or cancelled, and its diagnoses are recorded. */
   CaseHumanReviewEnded: defineEvent('CaseHumanReviewEnded', Type.Object({ ...ofHumanReview, endedAt: Instant })),
 } as const

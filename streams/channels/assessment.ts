@@ -34,7 +34,7 @@ export const assessmentChannelStream = defineChannelStream({
         ended_at: Instant,
       }),
     ),
-    /** Clinicians have decided about the AI review that ended the assessment. Status and error are those of its end. */
+    /** Clinicians have decided about an AI review of the assessment. Status and error are those of its end. */
     reviewed: defineEvent(
       'assessment.reviewed',
       publicData({
@@ -44,6 +44,8 @@ export const assessmentChannelStream = defineChannelStream({
         status: Type.Enum(['completed', 'failed']),
         error_code: Nullable(FailureCode),
         ended_at: Instant,
+        task_id: Id,
+        ai_review_id: Id,
         agrees_with_ai: Type.Boolean(),
         decided_at: Instant,
       }),

@@ -51,6 +51,8 @@ function evolve(state: HumanReviewTaskState, event: HumanReviewTaskEvent): Human
   if (event.type === 'HumanReviewNotSelected') return { status: 'absent', isNotSelected: true }
   if (state.status === 'absent') return state
   switch (event.type) {
+    case 'HumanReviewAssessmentAssigned':
+      return { ...state, assessmentId: event.data.assessmentId }
     case 'HumanReviewConsentConfirmed':
       return { ...state, consentCheckedAt: event.data.checkedAt }
     case 'HumanReviewTaskClaimed': {

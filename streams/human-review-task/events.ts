@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { Recommendation } from '../assessment/events.ts'
 import { defineEvent, Phi, type EventOf } from '../store/schema.ts'
-import { CausingRequest, CodedTerm, Count, Id, Instant, Nullable, OrgId } from '../types.ts'
+import { CausingRequest, CodedTerm, Count, Id, Instant, Nullable, OrgId, ReviewOrdinal } from '../types.ts'
 
 export const HumanReviewTaskStatus = Type.Enum(['open', 'claimed', 'decided', 'cancelled'])
 
@@ -49,10 +49,11 @@ export const humanReviewTaskEvents = {
       taskId: Id,
       organisationId: OrgId,
       aiReviewId: Id,
+      reviewOrdinal: ReviewOrdinal,
       caseId: Id,
       patientId: Id,
       productId: Id,
-      /** The assessment that has the case and the product of the review. */
+      /** The assessment that has the case and the product of the review. Null if there was none. */
       assessmentId: Nullable(Id),
       selectedBy: Type.Array(SelectorName),
       opinionsRequired: Type.Integer({ minimum: 1, maximum: 2 }),
@@ -65,6 +66,11 @@ export const humanReviewTaskEvents = {
   HumanReviewNotSelected: defineEvent(
     'HumanReviewNotSelected',
     Type.Object({ taskId: Id, aiReviewId: Id, checkedAt: Instant }),
+  ),
+  /** The case of the task got its assessment after the task. Also recorded after the end of the task. */
+  HumanReviewAssessmentAssigned: defineEvent(
+    'HumanReviewAssessmentAssigned',
+    Type.Object({ taskId: Id, assessmentId: Id, assignedAt: Instant }),
   ),
   /** Also recorded when the holder extends the lease. */
   HumanReviewTaskClaimed: defineEvent(

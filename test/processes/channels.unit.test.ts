@@ -290,6 +290,8 @@ describe('the assessment channel', () => {
     const data = {
       ...ended,
       case_id: ids.case,
+      task_id: ids.task,
+      ai_review_id: ids.review,
       agrees_with_ai: agreesWithAi,
       decided_at: decidedAt,
       ...enveloped('assessment.reviewed', ids.requestEvent, decidedAt),

@@ -27,7 +27,7 @@ import {
   reviewPublicFact,
 } from '../streams/channel-facts.ts'
 import { assessmentFact, caseFact, ids } from '../streams/facts.ts'
-import { ownTask, selectsAll, taskFact } from '../streams/human-review-facts.ts'
+import { ownTask, taskFact } from '../streams/human-review-facts.ts'
 import { ruleFact, settingIds } from '../streams/notification-settings-facts.ts'
 import { deliveryFact, recovery, recoveryFact, subscriptionFact } from '../streams/webhook-facts.ts'
 import { instanceFact } from '../streams/workflow-facts.ts'
@@ -50,6 +50,7 @@ const onClinicalChannel = inStream(clinicalChannelStream.name)
 const started = instance(instanceFact('WorkflowInstanceStarted'))
 const closedCase = onClinicalChannel(clinicalPublicFact('clinical.case.closed'))
 const subscribed = subscriptions(subscriptionFact('WebhookSubscribed'))
+const ofCase = inStream(cases.of(ids.org, ids.case).stream)
 const openedTask = ownTask(taskFact('HumanReviewTaskOpened'))
 const completed = { ...assessment(assessmentFact('AssessmentCompleted')), id: ids.event }
 
@@ -95,9 +96,17 @@ it.each([
     process: humanReviewProcess,
     step: 'conclude',
     events: [
-      inStream(cases.of(ids.org, ids.case).stream)(caseFact('CaseHumanReviewStarted')),
+      ofCase(caseFact('CaseHumanReviewStarted')),
       ownTask(taskFact('HumanReviewTaskOpened')),
       ownTask(taskFact('HumanReviewTaskDecided')),
+    ],
+  },
+  {
+    process: humanReviewProcess,
+    step: 'assign',
+    events: [
+      ofCase(caseFact('CaseHumanReviewStarted', { assessmentId: null })),
+      ofCase(caseFact('CaseAssessmentAssigned')),
     ],
   },
   {
@@ -111,12 +120,10 @@ it.each([
       onReviewChannel(reviewPublicFact('ai_review.completed')),
     ],
   },
-  { process: assessmentsProcess, step: 'follow-opened-task', events: [selectsAll, completed, openedTask] },
-  { process: assessmentsProcess, step: 'follow-opened-task', events: [selectsAll, openedTask, completed] },
   {
     process: assessmentsProcess,
     step: 'follow-ended-task',
-    events: [selectsAll, completed, openedTask, ownTask(taskFact('HumanReviewTaskDecided'))],
+    events: [openedTask, ownTask(taskFact('HumanReviewTaskDecided'))],
   },
   { process: webhooksProcess, step: 'deliver', events: [subscribed, completed] },
   {

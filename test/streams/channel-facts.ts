@@ -117,6 +117,8 @@ export const assessmentPublicFact = factsOf<AssessmentChannelEvent>({
     case_id: ids.case,
     status: 'completed',
     error_code: null,
+    task_id: ids.task,
+    ai_review_id: ids.review,
     agrees_with_ai: false,
     decided_at: at(90),
     ...envelope('assessment.reviewed', 90),

@@ -141,14 +141,27 @@ export const assessmentFact = factsOf<AssessmentEvent>({
     completedAt: at(30),
   },
   AssessmentFailed: { assessmentId: ids.assessment, aiReviewId: ids.review, code: 'ANALYSIS_FAILED', failedAt: at(30) },
-  AssessmentHumanReviewOpened: { assessmentId: ids.assessment, taskId: ids.task, openedAt: at(60) },
+  AssessmentHumanReviewOpened: {
+    assessmentId: ids.assessment,
+    taskId: ids.task,
+    isNewest: true,
+    reviewOrdinal: 4,
+    openedAt: at(60),
+  },
   AssessmentHumanReviewDecided: {
     assessmentId: ids.assessment,
     taskId: ids.task,
+    isNewest: true,
+    aiReviewId: ids.review,
     agreesWithAi: false,
     decidedAt: at(90),
   },
-  AssessmentHumanReviewCancelled: { assessmentId: ids.assessment, taskId: ids.task, cancelledAt: at(100) },
+  AssessmentHumanReviewCancelled: {
+    assessmentId: ids.assessment,
+    taskId: ids.task,
+    isNewest: true,
+    cancelledAt: at(100),
+  },
 })
 
 export const caseFact = factsOf<CaseEvent>({
@@ -216,6 +229,8 @@ export const caseFact = factsOf<CaseEvent>({
     caseId: ids.case,
     taskId: ids.task,
     aiReviewId: ids.review,
+    productId: ids.product,
+    assessmentId: ids.assessment,
     caseStatus: 'in_review',
     startedAt: at(60),
   },

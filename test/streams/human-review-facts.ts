@@ -1,7 +1,6 @@
 import type { HumanReviewChannelEvent } from '../../streams/channels/human-review.ts'
 import { humanReviewTaskId, humanReviewTasks } from '../../streams/human-review-task/aggregate.ts'
 import type { HumanReviewTaskEvent } from '../../streams/human-review-task/events.ts'
-import { humanReviewPolicies } from '../../streams/human-review-policy/aggregate.ts'
 import type { HumanReviewPolicyEvent, PolicyRule } from '../../streams/human-review-policy/events.ts'
 import { envelope } from './channel-facts.ts'
 import { at, factsOf, hash, ids } from './facts.ts'
@@ -48,6 +47,7 @@ export const taskFact = factsOf<HumanReviewTaskEvent>({
     taskId,
     organisationId: ids.org,
     aiReviewId: ids.review,
+    reviewOrdinal: 4,
     caseId: ids.case,
     patientId: ids.patient,
     productId: ids.product,
@@ -62,6 +62,7 @@ export const taskFact = factsOf<HumanReviewTaskEvent>({
     openedAt: at(60),
   },
   HumanReviewNotSelected: { taskId, aiReviewId: ids.review, checkedAt: at(60) },
+  HumanReviewAssessmentAssigned: { taskId, assessmentId: ids.assessment, assignedAt: at(62) },
   HumanReviewConsentConfirmed: { taskId, checkedAt: at(65) },
   HumanReviewTaskClaimed: { taskId, userId: clinicians.ada, leaseUntil: at(970), request: null, claimedAt: at(70) },
   HumanReviewTaskReleased: {
@@ -89,12 +90,6 @@ export const taskFact = factsOf<HumanReviewTaskEvent>({
   HumanReviewTaskDecided: { taskId, opinion: 1, agreesWithAi: false, decidedAt: at(90) },
   HumanReviewTaskCancelled: { taskId, reason: 'superseded', cancelledAt: at(100) },
 })
-
-/** A policy of the organisation that selects every review, in its stream. */
-export const selectsAll = {
-  ...policyFact('HumanReviewPolicySet', { rules: [rule({ always: true })] }),
-  stream: humanReviewPolicies.of(ids.org).stream,
-}
 
 /** A fact of the task that `taskFact` tells of, in its stream. */
 export const ownTask = (event: HumanReviewTaskEvent) => ({

@@ -9,7 +9,7 @@ import { tellReceivers } from './assessment-acts.ts'
 import type { Act } from './clinical-acts.ts'
 import type { Assessment, Story } from './story.ts'
 
-/** A task of the review that ended an assessment, or will end it, goes a step further. The assessment follows. */
+/** A task of a review of an assessment goes a step further. The assessment follows. */
 export const reviewAssessment: Act = (story, random) => {
   const reviewed = story.assessments.filter(
     ({ aiReviewId, status, task }) =>

@@ -47,7 +47,7 @@ export const reviewFindings: Act = (story, random, text) => {
   const { review, lesionNumbers } = analysis
   const ids = { taskId: humanReviewTaskId(review.id), aiReviewId: review.id }
   const now = new Date(story.instant(random))
-  append(story, analysis, startHumanReview({ ...ids, now }, stateOf(story, analysis)))
+  append(story, analysis, startHumanReview({ ...ids, productId: review.productId, now }, stateOf(story, analysis)))
   if (random.oneIn(3)) return
   const codes = { icd10: { code: text, term: text }, snomed: { code: null, term: null }, category: text }
   const lesions = lesionNumbers.map((lesionNumber) => ({ lesionNumber, ...codes }))

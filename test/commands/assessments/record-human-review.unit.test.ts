@@ -4,10 +4,10 @@ import { recordHumanReview } from '../../../commands/assessments/record-human-re
 import { toAssessmentRecord } from '../../../contracts/assessments/record.ts'
 import { assessments } from '../../../streams/assessment/aggregate.ts'
 import type { AssessmentEvent } from '../../../streams/assessment/events.ts'
-import { humanReviewTasks } from '../../../streams/human-review-task/aggregate.ts'
+import { humanReviewTasks, type OpenedTask } from '../../../streams/human-review-task/aggregate.ts'
 import type { HumanReviewTaskEvent } from '../../../streams/human-review-task/events.ts'
 import { given } from '../../support/given-decider.ts'
-import { assessmentFact as fact } from '../../streams/facts.ts'
+import { assessmentFact as fact, ids } from '../../streams/facts.ts'
 import { taskFact } from '../../streams/human-review-facts.ts'
 
 const submitted = [fact('AssessmentRequested'), fact('AssessmentSubmitted')] as const
@@ -20,7 +20,11 @@ const decision = [taskFact('HumanReviewOpinionGiven'), taskFact('HumanReviewTask
 
 /** The command after these events of the task, which follow its opening. */
 function following(...events: readonly HumanReviewTaskEvent[]) {
-  const task = [taskFact('HumanReviewTaskOpened'), ...events].reduce(
+  return followingTask({}, ...events)
+}
+
+function followingTask(opening: Partial<OpenedTask>, ...events: readonly HumanReviewTaskEvent[]) {
+  const task = [taskFact('HumanReviewTaskOpened', opening), ...events].reduce(
     humanReviewTasks.evolve,
     humanReviewTasks.initialState,
   )
@@ -69,12 +73,43 @@ describe.each(ends)('F16: the human review of an assessment after $type', (end) 
           .thenEvents([])
   })
 
+  function recordAfter(...events: readonly AssessmentEvent[]) {
+    const state = [...submitted, end, ...events].reduce(assessments.evolve, assessments.initialState)
+    if (state.status === 'absent') throw new Error('the assessment was not requested')
+    return toAssessmentRecord(viewOf(state), new Map())
+  }
+
+  it('is that of the newest review with a task, in whatever order the tasks come', () => {
+    const newer = { taskId: '00000000-0000-5000-8000-00000000000b', aiReviewId: ids.newReview, reviewOrdinal: 9 }
+    const { taskId, aiReviewId, reviewOrdinal } = newer
+    const openedNewer = fact('AssessmentHumanReviewOpened', { taskId, reviewOrdinal })
+    const decidedNewer = fact('AssessmentHumanReviewDecided', { taskId, aiReviewId })
+    given(assessments, ...submitted, end, opened, decided)
+      .when(recordHumanReview, followingTask(newer))
+      .thenEvents([openedNewer])
+    given(assessments, ...submitted, end, opened, decided, openedNewer)
+      .when(recordHumanReview, followingTask(newer, ...decision))
+      .thenEvents([decidedNewer])
+    expect(recordAfter(opened, decided, openedNewer).review).toMatchObject({ status: 'open' })
+
+    // The decision about the older review comes last. It is recorded, and the record stays.
+    const late = [
+      fact('AssessmentHumanReviewOpened', { isNewest: false }),
+      fact('AssessmentHumanReviewDecided', { isNewest: false }),
+    ]
+    given(assessments, ...submitted, end, openedNewer)
+      .when(recordHumanReview, following(...decision))
+      .thenEvents(late)
+    expect(recordAfter(openedNewer, ...late).review).toEqual(recordAfter(openedNewer).review)
+    given(assessments, ...submitted, end, opened, openedNewer)
+      .when(recordHumanReview, following(...decision))
+      .thenEvents([fact('AssessmentHumanReviewDecided', { isNewest: false })])
+    given(assessments, ...submitted, end, openedNewer, ...late)
+      .when(recordHumanReview, following(...decision))
+      .thenNothing()
+  })
+
   it('is the only change of the record', () => {
-    const recordAfter = (...events: readonly AssessmentEvent[]) => {
-      const state = [...submitted, end, ...events].reduce(assessments.evolve, assessments.initialState)
-      if (state.status === 'absent') throw new Error('the assessment was not requested')
-      return toAssessmentRecord(viewOf(state), new Map())
-    }
     const before = recordAfter()
     expect(before).not.toHaveProperty('review')
     const open = { status: 'open', decided_at: null, agrees_with_ai: null }

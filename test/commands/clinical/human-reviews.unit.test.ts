@@ -17,6 +17,7 @@ import { taskFact } from '../../streams/human-review-facts.ts'
 
 const opened = caseFact('CaseOpened')
 const started = caseFact('CaseHumanReviewStarted')
+const otherProduct = '00000000-0000-4000-8000-0000000000a7'
 const ended = caseFact('CaseHumanReviewEnded')
 const closed = caseFact('CaseClosed')
 const [icd10, snomed] = [
@@ -98,7 +99,7 @@ function replaced(lesionNumber: number, ordinal: number): CaseEvent {
 }
 
 describe('F15: a case with a new task', () => {
-  const command = { taskId: ids.task, aiReviewId: ids.review, now: new Date(at(60)) }
+  const command = { taskId: ids.task, aiReviewId: ids.review, productId: ids.product, now: new Date(at(60)) }
 
   it('is in review, once', () => {
     const state = given(cases, opened).when(startHumanReview, command).thenEvents([started])
@@ -111,6 +112,21 @@ describe('F15: a case with a new task', () => {
       .when(startHumanReview, command)
       .thenEvents([caseFact('CaseHumanReviewStarted', { caseStatus: 'closed' })])
     expect(state).toMatchObject({ status: 'closed' })
+  })
+
+  it('records the assessment that it has for the product of the review by then', () => {
+    const ofClient = caseFact('CaseOpened', { assessmentId: null, productId: null })
+    const assigned = caseFact('CaseAssessmentAssigned')
+    const alone = caseFact('CaseHumanReviewStarted', { assessmentId: null })
+    given(cases, ofClient).when(startHumanReview, command).thenEvents([alone])
+    given(cases, ofClient, assigned).when(startHumanReview, command).thenEvents([started])
+    given(cases, ofClient, alone, assigned).when(startHumanReview, command).thenNothing()
+    const other = { ...command, productId: otherProduct }
+    const ofOther = caseFact('CaseHumanReviewStarted', { assessmentId: null, productId: otherProduct })
+    for (const before of [[opened], [ofClient, assigned]])
+      given(cases, ...before)
+        .when(startHumanReview, other)
+        .thenEvents([ofOther])
   })
 
   it('of another service has no stream, and gets none', () => {

@@ -19,7 +19,7 @@ import { humanReviewTaskId } from '../../../streams/human-review-task/aggregate.
 import { contextOf, interrupted } from '../handling/decision-world.ts'
 import { lesion, reviewFact } from '../../streams/ai-review-facts.ts'
 import { reviewPublicFact } from '../../streams/channel-facts.ts'
-import { caseFact } from '../../streams/facts.ts'
+import { caseFact, ids } from '../../streams/facts.ts'
 import { taskFact } from '../../streams/human-review-facts.ts'
 import { whenWorkedOff } from '../../support/given-process.ts'
 import { processDependencies, startOutsideServer } from '../../support/process-world.ts'
@@ -84,7 +84,7 @@ async function givenReview(patient: 'living' | 'erased' = 'living'): Promise<Sto
 
 async function start({ caseId, aiReviewId, taskId }: Story, store = h.api.world.store): Promise<void> {
   const { world } = h.api
-  const command = { taskId, aiReviewId, now: world.now() }
+  const command = { taskId, aiReviewId, productId: ids.product, now: world.now() }
   const decide = (state: CaseState) => startHumanReview(command, state)
   await execute(store, cases.of(world.orgId, caseId), decide, contextOf(world))
 }

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest'
 import { assessmentsProcess } from '../../../processes/assessments/assessments.process.ts'
 import { assessments } from '../../../streams/assessment/aggregate.ts'
 import type { AssessmentEvent } from '../../../streams/assessment/events.ts'
-import { humanReviewTasks } from '../../../streams/human-review-task/aggregate.ts'
+import { humanReviewTaskId, humanReviewTasks } from '../../../streams/human-review-task/aggregate.ts'
 import { todosAfter } from '../../support/given-process.ts'
 import { recorded, type GivenEvent } from '../../support/given-projector.ts'
 import { rowsInMemory } from '../../support/rows-in-memory.ts'
 import { assessmentFact as fact, at, ids } from '../../streams/facts.ts'
-import { ownTask, selectsAll, taskFact } from '../../streams/human-review-facts.ts'
+import { ownTask, taskFact, taskId } from '../../streams/human-review-facts.ts'
 
 const own = (event: AssessmentEvent) => ({ ...event, stream: assessments.of(ids.org, ids.assessment).stream })
 
@@ -20,26 +20,30 @@ const toldOpened = own(fact('AssessmentHumanReviewOpened'))
 const toldDecided = own(fact('AssessmentHumanReviewDecided'))
 const toldCancelled = own(fact('AssessmentHumanReviewCancelled'))
 
+const assigned = ownTask(taskFact('HumanReviewAssessmentAssigned'))
+const alone = ownTask(taskFact('HumanReviewTaskOpened', { assessmentId: null }))
+
 const begun = [own(fact('AssessmentRequested')), own(fact('AssessmentSubmitted'))]
-const before = [selectsAll, ...begun]
+const expired = own(fact('AssessmentFailed', { aiReviewId: null, code: 'ANALYSIS_TIMEOUT' }))
+const endedByNewer = own(fact('AssessmentCompleted', { aiReviewId: ids.newReview }))
 
 /** The steps about human review. */
 function due(...given: GivenEvent[]): string[] {
-  return todosAfter(assessmentsProcess, recorded([...before, ...given]))
+  return todosAfter(assessmentsProcess, recorded([...begun, ...given]))
     .filter(({ step }) => step.startsWith('follow-'))
-    .map(({ key, step, orgId, dueAt }) => {
-      expect([key, orgId]).toEqual([ids.assessment, ids.org])
+    .map(({ key, step, orgId, dueAt, payload }) => {
+      expect([key, orgId, payload]).toMatchObject([taskId, ids.org, { assessmentId: ids.assessment }])
       return `${step} ${dueAt.toISOString()}`
     })
 }
 
-describe('F16: an assessment follows the task of the review that ended it', () => {
-  it.each([completed, failed])('from its opening on, in either order with $type', (end) => {
+describe('F16, F17: an assessment follows each task of its reviews', () => {
+  it.each([completed, failed, expired, endedByNewer])('from its opening on, in either order with $type', (end) => {
     expect(due(end)).toEqual([])
-    expect(due(opened)).toEqual([])
+    expect(due(opened)).toEqual([`follow-opened-task ${at(60)}`])
     expect(due(end, opened)).toEqual([`follow-opened-task ${at(60)}`])
-    expect(due(opened, end)).toEqual([`follow-opened-task ${at(30)}`])
-    expect(due(opened, decided, end)).toEqual([`follow-opened-task ${at(30)}`])
+    expect(due(opened, end)).toEqual([`follow-opened-task ${at(60)}`])
+    expect(due(opened, decided, end)).toEqual([`follow-ended-task ${at(90)}`, `follow-opened-task ${at(60)}`])
     expect(due(end, opened, toldOpened)).toEqual([])
   })
 
@@ -59,18 +63,31 @@ describe('F16: an assessment follows the task of the review that ended it', () =
     expect(due(opened, cancelled, completed, toldOpened, toldCancelled)).toEqual([])
   })
 
-  it('and no other task: of a later review, of another organisation, or after an end without a review', () => {
-    const later = own(fact('AssessmentCompleted', { aiReviewId: ids.newReview }))
-    expect(due(later, opened, decided)).toEqual([])
-    expect(due(opened, later, decided)).toEqual([])
-    const foreign = { ...opened, stream: humanReviewTasks.of(ids.otherOrg, ids.task).stream }
-    expect(due(foreign, completed)).toEqual([])
-    const expired = own(fact('AssessmentFailed', { aiReviewId: null, code: 'ANALYSIS_TIMEOUT' }))
-    expect(due(expired, opened, decided)).toEqual([])
-    expect(due(opened, expired, decided)).toEqual([])
+  it('from the assignment on if the case got the assessment after the task, also after its decision', () => {
+    expect(due(alone, completed)).toEqual([])
+    expect(due(alone, completed, decided)).toEqual([])
+    expect(due(alone, assigned)).toEqual([`follow-opened-task ${at(62)}`])
+    expect(due(alone, assigned, decided)).toEqual([`follow-ended-task ${at(90)}`, `follow-opened-task ${at(62)}`])
+    expect(due(alone, decided, assigned)).toEqual([`follow-opened-task ${at(62)}`])
+    expect(due(alone, decided, assigned, toldOpened, toldDecided)).toEqual([])
   })
 
-  it('nor a claim, a release, an opinion or a review without a task', () => {
+  it('and the tasks of two reviews apart', () => {
+    const newer = { taskId: humanReviewTaskId(ids.newReview), aiReviewId: ids.newReview }
+    const [openedNewer, decidedNewer] = [
+      taskFact('HumanReviewTaskOpened', newer),
+      taskFact('HumanReviewTaskDecided', newer),
+    ].map((event) => ({ ...event, stream: humanReviewTasks.of(ids.org, newer.taskId).stream }))
+    if (openedNewer === undefined || decidedNewer === undefined) throw new Error('two events')
+    const story = [...begun, completed, opened, openedNewer, decidedNewer, decided, toldOpened, toldDecided]
+    const left = todosAfter(assessmentsProcess, recorded(story)).map(({ key, step }) => [key, step])
+    expect(left).toEqual([
+      [newer.taskId, 'follow-ended-task'],
+      [newer.taskId, 'follow-opened-task'],
+    ])
+  })
+
+  it('but no claim, release, opinion or review without a task', () => {
     for (const event of [
       taskFact('HumanReviewTaskClaimed'),
       taskFact('HumanReviewTaskReleased'),
@@ -80,14 +97,11 @@ describe('F16: an assessment follows the task of the review that ended it', () =
     expect(due(completed, ownTask(taskFact('HumanReviewNotSelected')))).toEqual([])
   })
 
-  it('and keeps nothing about it afterwards, nor if the organisation never had a policy', () => {
+  it('and keeps nothing about it afterwards', () => {
     const kept = (...events: GivenEvent[]) =>
-      Object.entries(rowsInMemory(assessmentsProcess.list, recorded(events))).flatMap(([table, rows]) =>
-        table === 'reviewing_organisations' ? [] : rows,
-      )
-    expect(kept(...before, completed, opened, toldOpened, decided, toldDecided)).toEqual([])
-    expect(kept(...before, completed, ownTask(taskFact('HumanReviewNotSelected')))).toEqual([])
-    expect(kept(...before, completed)).toHaveLength(1)
-    expect(kept(...begun, completed)).toEqual([])
+      Object.values(rowsInMemory(assessmentsProcess.list, recorded([...begun, ...events]))).flat()
+    expect(kept(completed, opened, toldOpened, decided, toldDecided)).toEqual([])
+    expect(kept(completed, alone, decided)).toEqual([])
+    expect(kept(completed)).toEqual([])
   })
 })

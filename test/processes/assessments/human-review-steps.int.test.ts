@@ -12,7 +12,7 @@ import { openProcessWorld, type ProcessWorld } from '../../support/process-world
 import { assessmentFact } from '../../streams/facts.ts'
 import { taskFact } from '../../streams/human-review-facts.ts'
 import { KilledError, mortal } from '../users/mortal-process.ts'
-import { sinceSubmitted, submitted, todoOf, type Submitted } from './submitted.ts'
+import { sinceSubmitted, submitted, type Submitted } from './submitted.ts'
 
 let world: ProcessWorld
 beforeAll(async () => {
@@ -22,6 +22,7 @@ afterAll(() => world.close())
 
 interface Reviewed extends Submitted {
   readonly taskId: string
+  readonly aiReviewId: string
 }
 
 const opened = 'AssessmentHumanReviewOpened'
@@ -43,18 +44,33 @@ async function tell({ taskId }: Reviewed, ...events: readonly HumanReviewTaskEve
 /** An assessment that a review has ended, with a task of this review. */
 async function reviewed(...events: readonly HumanReviewTaskEvent[]): Promise<Reviewed> {
   const assessment = await submitted(world)
+  const story = await withTask(assessment, 1, ...events)
+  await complete(story)
+  return story
+}
+
+async function complete({ assessmentId, aiReviewId }: Reviewed): Promise<void> {
+  await appendTo(assessmentId, assessmentFact('AssessmentCompleted', { assessmentId, aiReviewId }))
+}
+
+/** A task of a review of the assessment. A newer review has a larger number. */
+async function withTask(
+  assessment: Submitted,
+  reviewOrdinal: number,
+  ...events: readonly HumanReviewTaskEvent[]
+): Promise<Reviewed> {
   const aiReviewId = randomUUID()
-  await appendTo(
-    assessment.assessmentId,
-    assessmentFact('AssessmentCompleted', { assessmentId: assessment.assessmentId, aiReviewId }),
-  )
-  const story = { ...assessment, taskId: humanReviewTaskId(aiReviewId) }
+  const story = { ...assessment, aiReviewId, taskId: humanReviewTaskId(aiReviewId) }
   const { taskId, assessmentId } = story
-  const of = { taskId, aiReviewId, assessmentId, organisationId: world.orgId }
+  const of = { taskId, aiReviewId, reviewOrdinal, assessmentId, organisationId: world.orgId }
   await tell(story, taskFact('HumanReviewTaskOpened', of), ...events)
   return story
 }
 
+const todoOf = (step: string, { taskId, assessmentId }: Reviewed): TodoRow => {
+  const cause = { eventId: randomUUID(), correlationId: randomUUID() }
+  return { key: taskId, step, orgId: world.orgId, dueAt: world.now(), payload: { cause, assessmentId } }
+}
 const follow = (todo: TodoRow, deps = world.deps) => whenWorkedOff(assessmentsProcess, todo, deps, world.now())
 const typesOf = async (story: Submitted) => (await sinceSubmitted(world, story)).slice(1).map(({ type }) => type)
 
@@ -72,7 +88,7 @@ const points: readonly (readonly [string, string, readonly HumanReviewTaskEvent[
 
 test.each(points)('recording %s, killed before the append and repeated after it', async (_, step, events, types) => {
   const story = await reviewed(...events)
-  const todo = todoOf(world, step, story)
+  const todo = todoOf(step, story)
   const killed = mortal(world.deps, 0)
   await expect(follow(todo, killed.deps)).rejects.toBeInstanceOf(KilledError)
   expect(killed.killedBefore()).toBe(`assessment: ${types.join(', ')}`)
@@ -86,9 +102,9 @@ test.each([
   ['cancellation', [taskFact('HumanReviewTaskCancelled')], cancelled],
 ] as const)('recording the %s of a review that is open, killed and repeated', async (_, events, type) => {
   const story = await reviewed()
-  await follow(todoOf(world, 'follow-opened-task', story))
+  await follow(todoOf('follow-opened-task', story))
   await tell(story, ...events)
-  const todo = todoOf(world, 'follow-ended-task', story)
+  const todo = todoOf('follow-ended-task', story)
   const killed = mortal(world.deps, 0)
   await expect(follow(todo, killed.deps)).rejects.toBeInstanceOf(KilledError)
   expect(killed.killedBefore()).toBe(`assessment: ${type}`)
@@ -98,14 +114,14 @@ test.each([
 
 test('F16: two workers and both rows record each change once, whichever row comes first', async () => {
   const story = await reviewed(...decision)
-  const rows = [todoOf(world, 'follow-ended-task', story), todoOf(world, 'follow-opened-task', story)]
+  const rows = [todoOf('follow-ended-task', story), todoOf('follow-opened-task', story)]
   await Promise.all([...rows, ...rows].map((todo) => follow(todo)))
   expect(await typesOf(story)).toEqual([opened, decided])
 })
 
 test('F16: a repeat of the opening that finds the task decided appends events of other ids', async () => {
   const story = await reviewed()
-  const todo = todoOf(world, 'follow-opened-task', story)
+  const todo = todoOf('follow-opened-task', story)
   await follow(todo)
   await tell(story, ...decision)
   await follow(todo)
@@ -118,14 +134,53 @@ test('F16: a repeat of the opening that finds the task decided appends events of
 
 test('F16: the changes have the instants of the task', async () => {
   const story = await reviewed(...decision)
-  await follow(todoOf(world, 'follow-ended-task', story))
-  const { assessmentId, taskId } = story
-  const named = { assessmentId, taskId }
+  await follow(todoOf('follow-ended-task', story))
+  const { assessmentId, taskId, aiReviewId } = story
+  const named = { assessmentId, taskId, isNewest: true }
+  const { openedAt } = taskFact('HumanReviewTaskOpened').data
+  const { decidedAt } = taskFact('HumanReviewTaskDecided').data
   expect((await sinceSubmitted(world, story)).slice(1)).toEqual([
-    { type: opened, data: { ...named, openedAt: taskFact('HumanReviewTaskOpened').data.openedAt } },
-    {
-      type: decided,
-      data: { ...named, agreesWithAi: false, decidedAt: taskFact('HumanReviewTaskDecided').data.decidedAt },
-    },
+    { type: opened, data: { ...named, reviewOrdinal: 1, openedAt } },
+    { type: decided, data: { ...named, aiReviewId, agreesWithAi: false, decidedAt } },
   ])
+})
+
+/** What the assessment contains about decisions. */
+async function decisionsOf(story: Submitted) {
+  return (await sinceSubmitted(world, story)).filter(({ type }) => type === decided).map(({ data }) => data)
+}
+
+test('F17: a task that was decided before the end of the assessment waits for it', async () => {
+  const story = await withTask(await submitted(world), 1, ...decision)
+  const rows = [todoOf('follow-opened-task', story), todoOf('follow-ended-task', story)]
+  for (const todo of rows) expect(await follow(todo)).toMatchObject({ kind: 'retry', reason: 'assessment_not_ended' })
+  await complete(story)
+  for (const todo of rows) await follow(todo)
+  expect(await typesOf(story)).toEqual([opened, decided])
+})
+
+test('F17: a decision after the deadline of the assessment is recorded', async () => {
+  const assessment = await submitted(world)
+  const { assessmentId } = assessment
+  const expired = { assessmentId, aiReviewId: null, code: 'ANALYSIS_TIMEOUT' as const }
+  await appendTo(assessmentId, assessmentFact('AssessmentFailed', expired))
+  const story = await withTask(assessment, 1, ...decision)
+  await follow(todoOf('follow-ended-task', story))
+  expect(await decisionsOf(story)).toMatchObject([
+    { taskId: story.taskId, aiReviewId: story.aiReviewId, isNewest: true },
+  ])
+})
+
+test('F17: the decisions of a superseded review and of its successor are both recorded, in either order', async () => {
+  for (const isLate of [false, true]) {
+    const assessment = await submitted(world)
+    const older = await withTask(assessment, 1, ...decision)
+    await complete(older)
+    const newer = await withTask(assessment, 2, ...decision)
+    for (const story of isLate ? [newer, older] : [older, newer])
+      for (let twice = 0; twice < 2; twice += 1) await follow(todoOf('follow-ended-task', story))
+    const told = await decisionsOf(assessment)
+    const of = ({ taskId, aiReviewId }: Reviewed, isNewest: boolean) => ({ taskId, aiReviewId, isNewest })
+    expect(told).toMatchObject(isLate ? [of(newer, true), of(older, false)] : [of(older, true), of(newer, true)])
+  }
 })

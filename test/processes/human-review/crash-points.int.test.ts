@@ -4,7 +4,6 @@ import { textAt } from '../../../app/demo/api-client.ts'
 import { humanReviewProcess } from '../../../processes/human-review/human-review.process.ts'
 import type { TodoRow } from '../../../processes/runtime/process.ts'
 import { aiReviews } from '../../../streams/ai-review/aggregate.ts'
-import { assessments } from '../../../streams/assessment/aggregate.ts'
 import { cases } from '../../../streams/case/aggregate.ts'
 import { aiReviewChannelStream } from '../../../streams/channels/ai-review.ts'
 import { humanReviewPolicies } from '../../../streams/human-review-policy/aggregate.ts'
@@ -16,7 +15,7 @@ import { whenWorkedOff } from '../../support/given-process.ts'
 import { openProcessWorld, type ProcessWorld } from '../../support/process-world.ts'
 import { reviewFact } from '../../streams/ai-review-facts.ts'
 import { reviewPublicFact } from '../../streams/channel-facts.ts'
-import { assessmentFact, caseFact, ids } from '../../streams/facts.ts'
+import { caseFact, ids } from '../../streams/facts.ts'
 import { clinicians, policyFact, rule, taskFact } from '../../streams/human-review-facts.ts'
 import { KilledError, mortal } from '../users/mortal-process.ts'
 
@@ -45,15 +44,17 @@ function todoOf({ taskId }: Story, step: string, payload: object = {}): TodoRow 
 }
 
 /** A completed review with its case and assessment, and a policy with this rule. */
-async function completed(selecting: PolicyRule, productId: string = ids.product): Promise<[Story, TodoRow]> {
+async function completed(
+  selecting: PolicyRule,
+  productId: string = ids.product,
+  assessmentId: string | null = randomUUID(),
+): Promise<[Story & { readonly caseId: string }, TodoRow]> {
   const { orgId, store } = world
-  const story = newStory()
+  const caseId = randomUUID()
+  const story = { ...newStory(), caseId }
   const { aiReviewId } = story
-  const [caseId, assessmentId] = [randomUUID(), randomUUID()]
   const of = { organisationId: orgId, caseId, assessmentId }
   await store.append(cases.of(orgId, caseId), 'no_stream', [caseFact('CaseOpened', of)], contextOf(world))
-  const requested = assessmentFact('AssessmentRequested', { organisationId: orgId, assessmentId })
-  await store.append(assessments.of(orgId, assessmentId), 'no_stream', [requested], contextOf(world))
   const review = [reviewFact('AiReviewRequested', { aiReviewId, orgId, caseId, productId })]
   await store.append(aiReviews.of(orgId, aiReviewId), 'no_stream', review, contextOf(world))
 
@@ -127,6 +128,16 @@ const points: Readonly<
     },
     last: 'HumanReviewTaskCancelled',
   },
+  'recording the assessment of a task': {
+    given: async () => {
+      const story = newStory()
+      const alone = taskFact('HumanReviewTaskOpened', { ...story, organisationId: world.orgId, assessmentId: null })
+      const events = [alone, taskFact('HumanReviewTaskDecided', { taskId: story.taskId })]
+      await world.store.append(humanReviewTasks.of(world.orgId, story.taskId), 'no_stream', events, contextOf(world))
+      return [story, todoOf(story, 'assign', { assessmentId: ids.assessment })]
+    },
+    last: 'HumanReviewAssessmentAssigned',
+  },
   'confirming a consent': {
     given: async () => {
       const story = await openedTask()
@@ -184,6 +195,7 @@ test('F5, F6: a task has what selected it, the assessment of its case and produc
     ...story,
     patientId: ids.patient,
     assessmentId: expect.any(String),
+    reviewOrdinal: expect.any(Number),
     selectedBy: ['always', 'share'],
     opinionsRequired: 2,
     providerVersion: '4.2',
@@ -195,6 +207,38 @@ test('F6: a review of another product has no assessment', async () => {
   const [story, todo] = await completed(rule({ always: true }), randomUUID())
   await whenWorkedOff(humanReviewProcess, todo, world.deps, world.now())
   expect((await eventsOf(story)).map(({ data }) => data)).toMatchObject([{ assessmentId: null }])
+})
+
+test('F6: a task has the assessment that its case had at its start, also if its opening is repeated after another', async () => {
+  const [story, todo] = await completed(rule({ always: true }), ids.product, null)
+  const killed = mortal(world.deps, 1)
+  await expect(whenWorkedOff(humanReviewProcess, todo, killed.deps, world.now())).rejects.toBeInstanceOf(KilledError)
+  expect(killed.killedBefore()).toBe('humanreviewtask: HumanReviewTaskOpened')
+
+  // The case gets its assessment now. Its list makes `assign` due, which comes first.
+  const { caseId } = story
+  const ofCase = cases.of(world.orgId, caseId)
+  const assigned = caseFact('CaseAssessmentAssigned', { caseId })
+  await world.otherStore.append(ofCase, (await world.otherStore.load(ofCase)).revision, [assigned], contextOf(world))
+  const assign = todoOf(story, 'assign', { assessmentId: ids.assessment })
+  const early = await whenWorkedOff(humanReviewProcess, assign, world.deps, world.now())
+  expect(early).toMatchObject({ kind: 'retry', reason: 'task_not_opened' })
+
+  for (let twice = 0; twice < 2; twice += 1) await whenWorkedOff(humanReviewProcess, todo, world.deps, world.now())
+  for (let twice = 0; twice < 2; twice += 1) await whenWorkedOff(humanReviewProcess, assign, world.deps, world.now())
+  expect(await eventsOf(story)).toMatchObject([
+    { type: 'HumanReviewTaskOpened', data: { assessmentId: null } },
+    { type: 'HumanReviewAssessmentAssigned', data: { assessmentId: ids.assessment } },
+  ])
+})
+
+test('F6: a task of a case with an assigned assessment has it before the first event of the assessment', async () => {
+  const [story, todo] = await completed(rule({ always: true }), ids.product, null)
+  const ofCase = cases.of(world.orgId, story.caseId)
+  const assigned = caseFact('CaseAssessmentAssigned', { caseId: story.caseId })
+  await world.otherStore.append(ofCase, (await world.otherStore.load(ofCase)).revision, [assigned], contextOf(world))
+  await whenWorkedOff(humanReviewProcess, todo, world.deps, world.now())
+  expect((await eventsOf(story)).map(({ data }) => data)).toMatchObject([{ assessmentId: ids.assessment }])
 })
 
 test('F13: a task stays while the consent is unknown', async () => {

@@ -121,3 +121,25 @@ describe('F14, F15: the result of a task in its case', () => {
     expect(rows(started, opened, decided, concluded)).toEqual([])
   })
 })
+
+describe('F6: the assessment that a case gets after its task', () => {
+  const alone = { ...caseFact('CaseHumanReviewStarted', { assessmentId: null }), ...ofCase }
+  const assigned = { ...caseFact('CaseAssessmentAssigned'), ...ofCase }
+  const recordedInTask = ownTask(taskFact('HumanReviewAssessmentAssigned'))
+
+  it('is due until the task contains it, also before the task is opened and after its end', () => {
+    expect(due(alone, opened)).toEqual([])
+    expect(due(alone, assigned)).toEqual([`assign ${at(2)}`])
+    expect(due(alone, opened, assigned)).toEqual([`assign ${at(2)}`])
+    expect(due(alone, assigned, opened, decided, concluded)).toEqual([`assign ${at(2)}`])
+    expect(due(alone, opened, decided, concluded, assigned)).toEqual([`assign ${at(2)}`])
+    expect(due(alone, opened, assigned, recordedInTask)).toEqual([])
+    const [todo] = todosAfter(humanReviewProcess, recorded([alone, assigned]))
+    expect(todo?.payload).toMatchObject({ assessmentId: ids.assessment })
+  })
+
+  it('is not due for a task of another product, or that has its assessment', () => {
+    expect(due({ ...alone, data: { ...alone.data, productId: ids.newReview } }, assigned)).toEqual([])
+    expect(due(started, assigned)).toEqual([])
+  })
+})

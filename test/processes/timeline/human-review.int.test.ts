@@ -2,12 +2,16 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { at as memberAt } from '../../../app/demo/api-client.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
+import { supersedeSlot } from '../../../commands/ai-review/supersede-review.ts'
+import { execute } from '../../../commands/handling/execute.ts'
 import { assessmentsProcess } from '../../../processes/assessments/assessments.process.ts'
 import { getAssessment } from '../../../read-api/assessments/routes.ts'
+import { aiReviewSlots } from '../../../streams/ai-review-slot/aggregate.ts'
 import { assessmentChannelStream } from '../../../streams/channels/assessment.ts'
 import { humanReviewPolicies } from '../../../streams/human-review-policy/aggregate.ts'
 import { humanReviewTaskId, humanReviewTasks } from '../../../streams/human-review-task/aggregate.ts'
 import { contextOf } from '../../commands/handling/decision-world.ts'
+import { ids } from '../../streams/facts.ts'
 import { policyFact, rule, taskFact } from '../../streams/human-review-facts.ts'
 import { whenWorkedOff } from '../../support/given-process.ts'
 import { subscribe } from '../webhooks/webhook-steps.ts'
@@ -30,14 +34,19 @@ afterAll(() => naming.close())
 
 /** A clinician confirms the review of the analysis. */
 async function decide(analysis: Analysis): Promise<string> {
+  return decideTask(humanReviewTaskId((await reviewOf(given, analysis)).id))
+}
+
+async function decideTask(taskId: string): Promise<string> {
   const { otherStore, orgId, now } = given.world
-  const taskId = humanReviewTaskId((await reviewOf(given, analysis)).id)
   const target = humanReviewTasks.of(orgId, taskId)
   const { state, revision } = await otherStore.load(target)
   if (state.status !== 'open') throw new Error(`the task is ${state.status}`)
   const decidedAt = now().toISOString()
+  const confirmed = { outcome: 'confirm' as const, icd10: null, snomed: null, category: null }
+  const lesions = state.lesions.map(({ lesionNumber }) => ({ lesionNumber, ...confirmed }))
   const events = [
-    taskFact('HumanReviewOpinionGiven', { taskId, patientId: state.patientId, givenAt: decidedAt }),
+    taskFact('HumanReviewOpinionGiven', { taskId, patientId: state.patientId, lesions, givenAt: decidedAt }),
     taskFact('HumanReviewTaskDecided', { taskId, agreesWithAi: true, decidedAt }),
   ]
   await otherStore.append(target, revision, events, contextOf(given.world))
@@ -66,13 +75,20 @@ async function publishedAbout({ assessmentId }: Analysis): Promise<string[]> {
   return types
 }
 
+/** The members that name a review of the assessment and its task. */
+const namesOf = (aiReviewId: string) => ({ task_id: humanReviewTaskId(aiReviewId), ai_review_id: aiReviewId })
+
 /** Each message about the decision was sent once, and nothing follows. */
 async function isToldOnce(analysis: Analysis, decidedAt: string): Promise<void> {
   await given.timeline.runFor(60)
+  const named = namesOf((await reviewOf(given, analysis)).id)
   const review = { status: 'decided', decided_at: decidedAt, agrees_with_ai: true }
   expect(await reviewIn(analysis)).toEqual({ review, status: 'completed', revision: '5' })
   const toldCompleted = { type: 'assessment.completed', body: expect.objectContaining({ status: 'completed' }) }
-  const toldReviewed = { type: 'assessment.reviewed', body: expect.objectContaining({ status: 'completed', review }) }
+  const toldReviewed = {
+    type: 'assessment.reviewed',
+    body: expect.objectContaining({ status: 'completed', review, ...named }),
+  }
   expect(toldTo(naming, analysis)).toEqual([toldCompleted, toldReviewed])
   expect(toldTo(given.receiver, analysis)).toEqual([toldCompleted])
   expect(await publishedAbout(analysis)).toEqual(['assessment.completed', 'assessment.reviewed'])
@@ -127,4 +143,69 @@ it('F16, F17: shows that a task was cancelled, and tells nobody', async () => {
   expect(await typesOf(analysis)).toEqual([...story, 'AssessmentHumanReviewCancelled'])
   expect(toldTo(naming, analysis).map(({ type }) => type)).toEqual(['assessment.completed'])
   expect(await publishedAbout(analysis)).toEqual(['assessment.completed'])
+})
+
+/** Another request supersedes the review that holds the slot. The process completes the claim. */
+async function supersede({ caseId }: Analysis): Promise<void> {
+  const { store, orgId, now } = given.world
+  const slot = aiReviewSlots.of(orgId, caseId, ids.product)
+  const { state } = await store.load(slot)
+  if (state.status !== 'taken') throw new Error('the slot is free')
+  const { claimedAt: _, requestEventId: __, aiReviewId, ...holder } = state.holder
+  const supersedes = { aiReviewId, reason: null }
+  const command = { ...holder, aiReviewId: randomUUID(), supersedes, request: null, now: now() }
+  await execute(store, slot, (current) => supersedeSlot(command, current), contextOf(given.world))
+}
+
+const decisionsTold = (analysis: Analysis) =>
+  toldTo(naming, analysis).flatMap(({ type, body }) => (type === 'assessment.reviewed' ? [body] : []))
+
+it('F17: tells a decision about a review that completed after the deadline of the assessment', async () => {
+  await given.world.provider.result({ sha256: '*', not_ready_polls: 18 })
+  await given.open({ deps: given.world.rewired({ providerResultTimeoutMs: 3 * 3600_000 }) })
+  const analysis = await submitAnalysis(given.world)
+  await given.timeline.runFor(4 * 3600)
+  expect(await typesOf(analysis)).toEqual([
+    'AssessmentReviewRequested',
+    'AssessmentFailed',
+    'AssessmentHumanReviewOpened',
+  ])
+  const decidedAt = await decide(analysis)
+  await given.timeline.runFor(60)
+  const review = { status: 'decided', decided_at: decidedAt, agrees_with_ai: true }
+  const named = namesOf((await reviewOf(given, analysis)).id)
+  const told = { status: 'failed', error: { code: 'ANALYSIS_TIMEOUT' }, result: null, review, ...named }
+  expect(await reviewIn(analysis)).toMatchObject({ review, status: 'failed' })
+  expect(decisionsTold(analysis)).toMatchObject([told])
+  expect(await publishedAbout(analysis)).toEqual(['assessment.failed', 'assessment.reviewed'])
+})
+
+it('F16, F17: tells the decisions about a superseded review and its successor, and shows that of the successor', async () => {
+  await given.open()
+  const analysis = await submitAnalysis(given.world)
+  await given.timeline.runFor(600)
+  const first = namesOf((await reviewOf(given, analysis)).id)
+  const { store, orgId } = given.world
+  const decidedFirst = await decide(analysis)
+  // The review is superseded before anything follows the decision.
+  await supersede(analysis)
+  await given.timeline.runFor(600)
+  const { state } = await store.load(aiReviewSlots.of(orgId, analysis.caseId, ids.product))
+  if (state.status !== 'taken') throw new Error('the slot is free')
+  const second = namesOf(state.holder.aiReviewId)
+  const open = { status: 'open', decided_at: null, agrees_with_ai: null }
+  expect(await reviewIn(analysis)).toMatchObject({ review: open, status: 'completed' })
+  const reviewFirst = { status: 'decided', decided_at: decidedFirst, agrees_with_ai: true }
+  expect(decisionsTold(analysis)).toMatchObject([{ ...first, review: reviewFirst }])
+
+  const decidedSecond = await decideTask(second.task_id)
+  await given.timeline.runFor(60)
+  const review = { ...reviewFirst, decided_at: decidedSecond }
+  expect(await reviewIn(analysis)).toMatchObject({ review, status: 'completed' })
+  expect(decisionsTold(analysis)).toHaveLength(2)
+  expect(decisionsTold(analysis)).toMatchObject([
+    { ...first, review: reviewFirst },
+    { ...second, review },
+  ])
+  expect(await publishedAbout(analysis)).toEqual(['assessment.completed', 'assessment.reviewed', 'assessment.reviewed'])
 })

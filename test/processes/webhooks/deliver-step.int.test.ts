@@ -41,8 +41,16 @@ describe('a delivery', () => {
   })
 
   it.each([
-    ['full', { status: 'failed', review: { status: 'decided', decided_at: at(90), agrees_with_ai: false } }],
-    ['thin', { status: 'failed' }],
+    [
+      'full',
+      {
+        status: 'failed',
+        task_id: ids.task,
+        ai_review_id: ids.review,
+        review: { status: 'decided', decided_at: at(90), agrees_with_ai: false },
+      },
+    ],
+    ['thin', { status: 'failed', task_id: ids.task, ai_review_id: ids.review }],
   ] as const)(
     'F17: sends the decision of a human review in the mode %s, and once more on request',
     async (mode, told) => {

@@ -44,7 +44,8 @@ const told = (
   mode: 'full' | 'thin' = 'full',
   id = assessmentId,
   eventType: DeliveredEventType = 'assessment.completed',
-) => ({ orgId: world.orgId, eventType, assessmentId: id, mode })
+  eventId: string = id,
+) => ({ orgId: world.orgId, eventId, eventType, assessmentId: id, mode })
 
 it('are made once for all subscriptions with deliveries at about the same time', async () => {
   const [first, ...others] = await Promise.all(Array.from({ length: 4 }, () => bodies.of(told())))
@@ -70,19 +71,33 @@ it('are not those of another assessment, another mode or another organisation', 
   await expect(bodies.of({ ...told(), orgId: ids.otherOrg })).rejects.toThrow('has not ended')
 })
 
-it('contain the decision that they report, also if this process has read only the end, or has just told it', async () => {
+it('contain the decision that they report, also if this process has read only the end, or a newer review has a task', async () => {
   const before = JSON.parse(await bodies.of(told())) as object
   expect(before).not.toHaveProperty('review')
-  const reviewed = told('full', assessmentId, 'assessment.reviewed')
-  await expect(bodies.of(reviewed)).rejects.toThrow('was not reviewed')
+  const none = told('full', assessmentId, 'assessment.reviewed', randomUUID())
+  await expect(bodies.of(none)).rejects.toThrow('a decision that the assessment does not have')
   const target = assessments.of(world.orgId, assessmentId)
   const { revision } = await world.otherStore.load(target)
-  const decided = assessmentFact('AssessmentHumanReviewDecided', { assessmentId })
-  const events = [assessmentFact('AssessmentHumanReviewOpened', { assessmentId }), decided]
+  const [of, newer] = [{ assessmentId }, { assessmentId, taskId: randomUUID() }]
+  const decided = assessmentFact('AssessmentHumanReviewDecided', of)
+  const events = [
+    assessmentFact('AssessmentHumanReviewOpened', of),
+    decided,
+    assessmentFact('AssessmentHumanReviewOpened', { ...newer, reviewOrdinal: 5 }),
+    assessmentFact('AssessmentHumanReviewDecided', { ...newer, aiReviewId: ids.newReview, agreesWithAi: true }),
+  ]
   await world.otherStore.append(target, revision, events, contextOf(world))
+  const eventIds: string[] = []
+  for await (const { id } of world.otherStore.readStream(target.stream)) eventIds.push(id)
+  const reviewed = told('full', assessmentId, 'assessment.reviewed', eventIds.at(-3))
+  const named = { task_id: ids.task, ai_review_id: ids.review }
   const review = { status: 'decided', decided_at: decided.data.decidedAt, agrees_with_ai: false }
-  expect(JSON.parse(await bodies.of(reviewed))).toEqual({ ...before, review })
-  expect(JSON.parse(await bodies.of({ ...reviewed, mode: 'thin' }))).toEqual({ id: assessmentId, status: 'completed' })
+  expect(JSON.parse(await bodies.of(reviewed))).toEqual({ ...before, ...named, review })
+  const thin = { id: assessmentId, status: 'completed', ...named }
+  expect(JSON.parse(await bodies.of({ ...reviewed, mode: 'thin' }))).toEqual(thin)
+  const ofNewer = { task_id: newer.taskId, ai_review_id: ids.newReview, review: { ...review, agrees_with_ai: true } }
+  const toldOfNewer = { ...reviewed, eventId: eventIds.at(-1) ?? '' }
+  expect(JSON.parse(await bodies.of(toldOfNewer))).toEqual({ ...before, ...ofNewer })
 })
 
 it('that failed are made again', async () => {

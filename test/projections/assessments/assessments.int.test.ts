@@ -96,6 +96,10 @@ describe('the assessments read model', () => {
     expect(await reviewed(fact('AssessmentHumanReviewCancelled'))).toEqual([
       { ...ended, review: { ...open, status: 'cancelled' }, updated_at: at(100) },
     ])
+    // The task of an older review changes only the revision.
+    expect(await reviewed(fact('AssessmentHumanReviewDecided', { isNewest: false }))).toEqual([
+      { ...ended, review: open, updated_at: at(60) },
+    ])
   })
 
   it('changes only the rows of its own assessment', async () => {

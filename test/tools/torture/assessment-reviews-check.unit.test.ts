@@ -10,32 +10,48 @@ const assessment = (type: string, data = {}): Told => [
 ]
 const task = (type: string, taskId = 't1', data = {}): Told => [
   streamOf('humanreviewtask', taskId),
-  `HumanReviewTask${type}`,
+  `HumanReview${type}`,
   { taskId, ...data },
 ]
 const completed = assessment('Completed', { aiReviewId: 'r1' })
-const opened = task('Opened', 't1', { aiReviewId: 'r1' })
+const opened = task('TaskOpened', 't1', { assessmentId: 'a1' })
+const [ended, withdrawn] = [task('TaskDecided'), task('TaskCancelled')]
 const what = (...log: readonly Told[]) =>
   checkAssessmentReviews(toldLog(...log)).findings.map((finding) => finding.what)
 const [toldOpened, toldDecided, toldCancelled] = ['Opened', 'Decided', 'Cancelled'].map((type) =>
-  assessment(`HumanReview${type}`),
+  assessment(`HumanReview${type}`, { taskId: 't1' }),
 ) as [Told, Told, Told]
-const decided = [opened, completed, task('Decided'), toldOpened, toldDecided] as const
+const decided = [opened, completed, ended, toldOpened, toldDecided] as const
+const alone = task('TaskOpened', 't2')
+const second = { taskId: 't2' }
 
 describe('the check of the human reviews of assessments', () => {
   test.each<readonly [string, readonly Told[]]>([
     ['a decision', decided],
-    ['a cancellation', [completed, opened, toldOpened, task('Cancelled'), toldCancelled]],
+    ['a cancellation', [completed, opened, toldOpened, withdrawn, toldCancelled]],
     ['an open review', [completed, opened, toldOpened]],
     ['no task', [completed]],
-    ['an end without a review', [assessment('Failed', { aiReviewId: null }), opened, task('Decided')]],
-    ['a task of another review', [completed, task('Opened', 't2', { aiReviewId: 'r2' }), task('Decided', 't2')]],
+    ['a task without an assessment', [completed, alone, task('TaskDecided', 't2')]],
+    [
+      'the tasks of two reviews, one of which got its assessment after its decision',
+      [
+        ...decided,
+        alone,
+        task('TaskDecided', 't2'),
+        task('AssessmentAssigned', 't2', { assessmentId: 'a1' }),
+        ...['Opened', 'Decided'].map((type) => assessment(`HumanReview${type}`, second)),
+      ],
+    ],
   ])('accepts %s', (_, log) => {
     expect(what(...log)).toEqual([])
     expect(reviewsUnderWay(toldLog(...log))).toEqual([])
   })
 
   test('finds what is missing, and waits for it', () => {
+    const late = [assessment('Failed', { aiReviewId: null }), opened, ended]
+    expect(what(...late)).toEqual(
+      ['Opened', 'Decided'].map((type) => `an assessment without AssessmentHumanReview${type}`),
+    )
     const log = decided.slice(0, -1)
     expect(what(...log)).toEqual(['an assessment without AssessmentHumanReviewDecided'])
     expect(underWay(toldLog(...log))).toEqual(expect.arrayContaining([expect.stringContaining('lacks Assessment')]))
@@ -44,7 +60,7 @@ describe('the check of the human reviews of assessments', () => {
   test('finds what is there twice, or is not so in the task', () => {
     const uncalled = 'a human review that its task does not have'
     expect(what(...decided, toldDecided)).toEqual([uncalled])
-    expect(what(completed, opened, toldOpened, task('Decided'), toldCancelled)).toEqual([uncalled])
-    expect(what(assessment('Failed', { aiReviewId: null }), opened, toldOpened)).toEqual([uncalled])
+    expect(what(completed, opened, toldOpened, ended, toldCancelled)).toEqual([uncalled])
+    expect(what(completed, alone, assessment('HumanReviewOpened', second))).toEqual([uncalled])
   })
 })

@@ -1,7 +1,6 @@
-import { at } from '../../../app/demo/api-client.ts'
 import { placeOf, text, type Checked, type Fact, type Finding } from '../facts.ts'
 
-/** What an assessment records of the task of the review that ended it. */
+/** What an assessment records of each task of its reviews. */
 const followed: Readonly<Record<string, string>> = {
   HumanReviewTaskOpened: 'AssessmentHumanReviewOpened',
   HumanReviewTaskDecided: 'AssessmentHumanReviewDecided',
@@ -9,48 +8,59 @@ const followed: Readonly<Record<string, string>> = {
 }
 const recorded = Object.values(followed)
 
-/** An ended assessment with the events that its task demands, and those that it has. */
-interface ReviewedAssessment {
-  readonly end: Fact
+/** A task that has an assessment, with the events that its assessment needs, and those that it has. */
+interface FollowedTask {
+  readonly of: Fact
   readonly wanted: readonly string[]
   readonly found: readonly Fact[]
 }
 
-function reviewedIn(log: readonly Fact[]): readonly ReviewedAssessment[] {
-  const opened = log.filter(({ type }) => type === 'HumanReviewTaskOpened')
-  const tasks = new Map(opened.map((fact) => [text(fact, 'aiReviewId'), text(fact, 'taskId')]))
+/** Names a task of an assessment. */
+const named = (fact: Fact) => `${text(fact, 'assessmentId')} ${text(fact, 'taskId')}`
+
+function followedIn(log: readonly Fact[]): readonly FollowedTask[] {
+  const given = log.filter(
+    (fact) =>
+      ['HumanReviewTaskOpened', 'HumanReviewAssessmentAssigned'].includes(fact.type) &&
+      text(fact, 'assessmentId') !== '',
+  )
   const changes = Map.groupBy(
     log.filter(({ type }) => type in followed),
     (fact) => text(fact, 'taskId'),
   )
   const found = Map.groupBy(
     log.filter(({ type }) => recorded.includes(type)),
-    ({ stream }) => stream,
+    named,
   )
-  const ends = log.filter(({ type }) => type === 'AssessmentCompleted' || type === 'AssessmentFailed')
-  return ends.map((end) => {
-    const taskId = tasks.get(String(at(end.data, 'aiReviewId'))) ?? ''
-    const wanted = (changes.get(taskId) ?? []).map(({ type }) => followed[type] ?? '')
-    return { end, wanted, found: found.get(end.stream) ?? [] }
-  })
+  return given.map((of) => ({
+    of,
+    wanted: (changes.get(text(of, 'taskId')) ?? []).map(({ type }) => followed[type] ?? ''),
+    found: found.get(named(of)) ?? [],
+  }))
 }
 
-/** Assessments that do not contain yet what has happened to their task. */
+/** Assessments that do not contain yet what has happened to one of their tasks. */
 export function reviewsUnderWay(log: readonly Fact[]): readonly string[] {
-  return reviewedIn(log).flatMap(({ end, wanted, found }) =>
-    wanted.slice(found.length).map((type) => `${end.stream} lacks ${type}`),
+  return followedIn(log).flatMap(({ of, wanted, found }) =>
+    wanted.slice(found.length).map((type) => `${text(of, 'assessmentId')} lacks ${type}`),
   )
 }
 
-/** Each assessment records each change of the task of the review that ended it once, in order, and no other. */
+/** Each assessment records each change of each of its tasks once, in order, and no other. */
 export function checkAssessmentReviews(log: readonly Fact[]): Checked {
-  const reviewed = reviewedIn(log)
-  const findings = reviewed.flatMap(({ end, wanted, found }): Finding[] => [
-    ...wanted.slice(found.length).map((type) => ({ what: `an assessment without ${type}`, where: placeOf(end) })),
-    ...found.flatMap((fact, place) =>
-      fact.type === wanted[place] ? [] : [{ what: 'a human review that its task does not have', where: placeOf(fact) }],
-    ),
-  ])
-  const examined = reviewed.filter(({ wanted }) => wanted.length > 0).length
-  return { check: 'assessments follow the human review of the review that ended them', examined, findings }
+  const tasks = followedIn(log)
+  const known = new Set(tasks.map(({ of }) => named(of)))
+  const foreign = log.filter((fact) => recorded.includes(fact.type) && !known.has(named(fact)))
+  const findings = [
+    ...tasks.flatMap(({ of, wanted, found }): Finding[] => [
+      ...wanted.slice(found.length).map((type) => ({ what: `an assessment without ${type}`, where: placeOf(of) })),
+      ...found.flatMap((fact, place) => (fact.type === wanted[place] ? [] : [unwanted(fact)])),
+    ]),
+    ...foreign.map(unwanted),
+  ]
+  return { check: 'assessments follow each task of their AI reviews', examined: tasks.length, findings }
+}
+
+function unwanted(fact: Fact): Finding {
+  return { what: 'a human review that its task does not have', where: placeOf(fact) }
 }
