@@ -7,6 +7,7 @@ import { invalidMember } from '../../platform/http/problems.ts'
 import { checkOutboundUrl, urlRules } from '../../platform/outbound/addresses.ts'
 import { outboundRules } from '../../platform/outbound/own-servers.ts'
 import type { ClientKey } from '../../streams/oauth-client/events.ts'
+import { isUsableKey } from './key-strength.ts'
 
 const Scopes = DistinctList(Type.String({ maxLength: 255 }), { maxItems: 200 })
 
@@ -84,7 +85,6 @@ export function keyCheck(configuration: Configuration) {
 type GivenKey = Static<typeof Jwks>['keys'][number]
 
 const secretMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
-const base64url = /^[A-Za-z0-9_-]+$/
 
 function publicKey(key: GivenKey, place: number, all: readonly GivenKey[]): ClientKey {
   const { kid, kty, n, e, crv, x, y } = key
@@ -92,12 +92,12 @@ function publicKey(key: GivenKey, place: number, all: readonly GivenKey[]): Clie
   if (secretMembers.some((name) => name in key)) throw invalidMember(pointer, 'must be a public key', 'private-key')
   if (all.findIndex((other) => other.kid === kid) !== place)
     throw invalidMember(`${pointer}/kid`, 'repeats the kid of another key', 'duplicate')
-  // RS384 with at least 2048 bits: 342 characters without padding.
-  if (kty === 'RSA' && isNumber(n, 342, 1366) && isNumber(e, 2, 8)) return { kid, kty, n, e }
-  if (kty === 'EC' && crv === 'P-384' && isNumber(x, 64, 64) && isNumber(y, 64, 64)) return { kid, kty, crv, x, y }
-  throw invalidMember(pointer, 'must be an RSA key of 2048 to 8192 bits, or a P-384 key', 'unsupported-key')
-}
-
-function isNumber(text: string | undefined, least: number, most: number): text is string {
-  return text !== undefined && text.length >= least && text.length <= most && base64url.test(text)
+  const given = kty === 'RSA' ? { kid, kty, n, e } : { kid, kty, crv, x, y }
+  if (!isUsableKey(given))
+    throw invalidMember(
+      pointer,
+      'must be an RSA key of 2048 to 8192 bits with an exponent of 65537 or more, or a P-384 key',
+      'unsupported-key',
+    )
+  return given
 }

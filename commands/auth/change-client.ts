@@ -2,7 +2,7 @@ import type { OauthClientState, RegisteredOauthClient } from '../../streams/oaut
 import type { ClientKey, OauthClientEvent } from '../../streams/oauth-client/events.ts'
 import { refused, type Decision } from '../handling/decision.ts'
 import { administered, isRefused, needsPlatform, type Administration } from './client-rules.ts'
-import { isCovered } from './scopes.ts'
+import { exceedsOrganisation, isCovered } from './scopes.ts'
 
 export interface ChangeClient extends Administration {
   /** Undefined members stay as they are. */
@@ -25,12 +25,16 @@ type ClientRefusal = 'not-found' | 'client-read-only' | 'precondition-failed'
 export function changeClient(
   command: ChangeClient,
   state: OauthClientState,
-): Decision<OauthClientEvent, ClientRefusal | 'grant-not-permitted' | 'unknown-scope' | 'authentication-method-fixed'> {
+): Decision<
+  OauthClientEvent,
+  ClientRefusal | 'grant-not-permitted' | 'unknown-scope' | 'scope-of-platform-clients' | 'authentication-method-fixed'
+> {
   const own = administered(command, state)
   if (isRefused(own)) return own
   const after = afterwards(command, own)
   if (!command.isPlatformWide && needsPlatform({ ...after, orgId: own.orgId })) return refused('grant-not-permitted')
   if (command.unknownScopes.some((scope) => !own.scopes.includes(scope))) return refused('unknown-scope')
+  if (exceedsOrganisation(own.orgId, after.scopes)) return refused('scope-of-platform-clients')
   const changesKeys = command.jwks !== undefined || command.jwksUri !== undefined
   if (changesKeys && own.authMethod !== 'private_key_jwt') return refused('authentication-method-fixed')
   return [...described(command, own, after), ...switched(command, own)]

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { LRUCache } from 'lru-cache'
 import { isUuid } from '../../platform/http/formats.ts'
 import { TokenEndpointError, tokenEndpointError } from '../../platform/http/token-endpoint-errors.ts'
 import type { TokenIssuer } from '../../platform/http/tokens.ts'
@@ -31,17 +32,39 @@ export function tokenEndpointOf({ baseUrl }: { readonly baseUrl: string }): stri
   return `${baseUrl}/v1/auth/oauth/token`
 }
 
+/**
+ * Credentials that were refused a moment ago, by their keyed hash. From an address that has to wait, they are refused
+ * again without a read. They are forgotten soon, because a client that is enabled again has right credentials.
+ */
+const mostRefused = 10_000
+const refusedMs = 30_000
+
 export function createClientAuthentication(deps: Omit<AuthDependencies, 'tokens'>): AuthenticateClient {
   const { store, vault, configuration, clientKeys, now } = deps
   const audience = tokenEndpointOf(configuration)
+  const refused = new LRUCache<string, true>({ max: mostRefused, ttl: refusedMs })
 
   return async (request) => {
+    const { rateLimits } = request.server
     try {
-      return await authenticate(readCredentials(request.headers.authorization, request.body))
+      const credentials = readCredentials(request.headers.authorization, request.body)
+      const digest = digestOf(credentials)
+      if (refused.has(digest)) rateLimits.requireNoDelay(request)
+      try {
+        return await authenticate(credentials)
+      } catch (error) {
+        if (error instanceof TokenEndpointError) refused.set(digest, true)
+        throw error
+      }
     } catch (error) {
-      if (error instanceof TokenEndpointError) request.server.rateLimits.credentialsRefused(request)
+      if (error instanceof TokenEndpointError) rateLimits.credentialsRefused(request)
       throw error
     }
+  }
+
+  function digestOf({ clientId, ...proof }: ClientCredentials): string {
+    const text = 'assertion' in proof ? proof.assertion : proof.clientSecret
+    return vault.fingerprint(`credentials\0${clientId}\0${text}`)
   }
 
   async function authenticate(credentials: ClientCredentials): Promise<AuthenticatedClient> {

@@ -7,7 +7,8 @@ import { EgressError } from '../../platform/outbound/egress-error.ts'
 import type { Egress } from '../../platform/outbound/egress.ts'
 import { outboundRules } from '../../platform/outbound/own-servers.ts'
 import type { RegisteredOauthClient } from '../../streams/oauth-client/aggregate.ts'
-import { ClientKey } from '../../streams/oauth-client/events.ts'
+import type { ClientKey } from '../../streams/oauth-client/events.ts'
+import { isUsableKey } from './key-strength.ts'
 
 export interface ClientKeys {
   /** The client's key with this id; undefined if it has none, or if its keys cannot be fetched. */
@@ -96,14 +97,9 @@ export function createClientKeys({ egress, configuration, now }: ClientKeysOptio
   }
 }
 
-/** Keys of other kinds stand beside ours in many sets. They are passed over. */
+/** Keys of other kinds stand beside ours in many sets. They are passed over, and so are weak ones. */
 function usableKeys(set: unknown): ReadonlyMap<string, ClientKey> | undefined {
   if (!Check(KeySet, set)) return undefined
-  const usable = set.keys.filter((key) => Check(ClientKey, key) && Check(Use, key) && hasUsualSize(key))
-  return new Map(usable.filter((key) => Check(ClientKey, key)).map((key) => [key.kid, key]))
-}
-
-/** A modulus of 8192 bits at most: a larger one would make each verification slow. */
-function hasUsualSize(key: ClientKey): boolean {
-  return key.kty === 'EC' || (key.n.length <= 1366 && key.e.length <= 8)
+  const usable = set.keys.filter(isUsableKey).filter((key) => Check(Use, key))
+  return new Map(usable.map((key) => [key.kid, key]))
 }

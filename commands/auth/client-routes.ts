@@ -28,10 +28,14 @@ const usual = {
   readBy: [oauthClientsProjector],
 } as const
 
-const unknownScope = {
-  code: 'unknown-scope',
-  member: 'scopes',
-  detail: 'names a scope that is not registered',
+const wrongScopes = {
+  'unknown-scope': { code: 'unknown-scope', member: 'scopes', detail: 'names a scope that is not registered' },
+  'scope-of-platform-clients': {
+    code: 'validation-failed',
+    member: 'scopes',
+    detail: 'names a scope that only clients without an organisation have',
+    rule: 'platform-client-scope',
+  },
 } as const
 const goneForKey = {
   code: 'idempotency-key-reused',
@@ -50,12 +54,12 @@ export function authAdminRoutes(app: ServiceApp, deps: CommandDependencies): voi
     operationId: 'registerOauthClient',
     summary: 'Register a client',
     description:
-      'Without `jwks` and `jwks_uri` the client gets a secret, which only this answer contains. Without `org_id` the client is of the caller’s organisation; a platform caller then registers a platform client.',
+      'Without `jwks` and `jwks_uri` the client gets a secret, which only this answer contains. Without `org_id` the client is of the caller’s organisation; a platform caller then registers a platform client. Only platform clients have `users:admin` and `users:permissions`.',
     body: RegisterClientBody,
     hasEtag: true,
     reply: created(OauthClientRecord, (record) => `/clients/${record.client_id}`),
     problems: ['grant-not-permitted'],
-    refusals: { 'client-deleted': goneForKey, 'unknown-scope': unknownScope },
+    refusals: { 'client-deleted': goneForKey, ...wrongScopes },
     handle: async ({ tenant, isPlatformWide, body, keyed, now, run }) => {
       const { jwks = null, jwksUri = null } = keysOf(body)
       if (body.org_id === null && tenant !== null && isPlatformWide)
@@ -94,7 +98,7 @@ export function authAdminRoutes(app: ServiceApp, deps: CommandDependencies): voi
     ifMatch: 'record',
     reply: changed(OauthClientRecord),
     problems: ['client-read-only', 'grant-not-permitted', 'authentication-method-fixed'],
-    refusals: { 'unknown-scope': unknownScope },
+    refusals: wrongScopes,
     handle: async ({ tenant, isPlatformWide, params, body, now, run, request }) => {
       const { name, scopes, product_id: productId, status, trusted_actor_context: trustedActorContext } = body
       const { jwks, jwksUri } = keysOf(body)

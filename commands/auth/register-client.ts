@@ -2,6 +2,7 @@ import { isRegistered, type OauthClientState } from '../../streams/oauth-client/
 import type { OauthClientEvent } from '../../streams/oauth-client/events.ts'
 import { refused, repeated, type Decision } from '../handling/decision.ts'
 import { descriptionOf } from './change-client.ts'
+import { exceedsOrganisation } from './scopes.ts'
 
 type Registered = Extract<OauthClientEvent, { type: 'OauthClientRegistered' }>['data']
 
@@ -14,9 +15,11 @@ export interface RegisterClient extends Omit<Registered, 'registeredAt' | 'scope
 export function registerClient(
   command: RegisterClient,
   state: OauthClientState,
-): Decision<OauthClientEvent, 'client-deleted' | 'idempotency-key-reused'> {
+): Decision<OauthClientEvent, 'client-deleted' | 'scope-of-platform-clients' | 'idempotency-key-reused'> {
   if (state.status === 'deleted') return refused('client-deleted')
-  return state.status === 'absent' ? [registration(command)] : repeated(command, state)
+  if (state.status !== 'absent') return repeated(command, state)
+  if (exceedsOrganisation(command.orgId, command.scopes)) return refused('scope-of-platform-clients')
+  return [registration(command)]
 }
 
 /** The start of a platform registers its first clients. At a later start they exist, whatever state they are in. */

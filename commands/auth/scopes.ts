@@ -1,6 +1,6 @@
 /**
- * Scopes that a client of an organisation may have: those of specification section 5 and the additive ones, except
- * `ai-review:read-raw` and `auth:admin`, which are only for administrative clients.
+ * Scopes that every client may have: those of specification section 5 and the additive ones, except those for
+ * administrative clients.
  */
 const ofClients = {
   'ai-review:cancel': 'Cancel AI reviews',
@@ -31,11 +31,18 @@ const ofClients = {
   'webhooks:write': 'Create webhook subscriptions',
 } as const
 
+/** Only clients without an organisation have these, because they reach every organisation. */
+const ofPlatformClients = {
+  'users:admin': 'Administer users, memberships and roles of all organisations',
+  'users:permissions': 'Register the permissions of a service',
+} as const
+
 /** Only platform callers grant these. */
 const ofPlatform = {
   'ai-review:read-raw': 'Read the raw responses of the provider',
   'auth:admin': 'Administer clients',
   'users:contact': 'Look up the address of a user',
+  ...ofPlatformClients,
 } as const
 
 type NameOf<Scopes> = Extract<keyof Scopes, string>
@@ -50,11 +57,18 @@ export const builtInScopes: ReadonlyMap<string, string> = new Map(Object.entries
 
 const platformScopes: ReadonlySet<string> = new Set(Object.keys(ofPlatform))
 
+const platformClientScopes: ReadonlySet<string> = new Set(Object.keys(ofPlatformClients))
+
 /** The service under which the built-in scopes are listed. */
 export const builtInService = 'platform'
 
 export function isPlatformScope(scope: string): boolean {
   return platformScopes.has(scope)
+}
+
+/** Whether a client of this organisation (null: none) would have a scope that only platform clients have. */
+export function exceedsOrganisation(orgId: string | null, scopes: readonly string[]): boolean {
+  return orgId !== null && scopes.some((scope) => platformClientScopes.has(scope))
 }
 
 /** `orchestrator:*` covers itself, `orchestrator:read` and `orchestrator:write`. */

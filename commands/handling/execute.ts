@@ -35,7 +35,8 @@ const pauseMs = 10
 /**
  * Loads the state, decides, and appends at exactly the revision of that state. Only an append proves that cached state
  * is current. So a refusal, an empty result or an unexpected revision is decided again after a read of the stream's
- * tail. After a lost race it decides again, a limited number of times. The same happens if a stream that should be new
+ * tail. State that was just read is decided on once: an unknown id then costs one read, as a known one does. After a
+ * lost race it decides again, a limited number of times. The same happens if a stream that should be new
  * exists.
  *
  * @param beforeAppend appends that another stream needs first (a claim, a mark), or the check of the expected revision.
@@ -52,13 +53,10 @@ export async function execute<State, Event extends DomainEvent>(
 ): Promise<Executed<State, Event>> {
   let isFresh = false
   for (let attempt = 1; attempt <= attempts; attempt++) {
-    let { state, revision, position } = isFresh
-      ? await store.load(target)
-      : target.isNew === true
-        ? store.presume(target)
-        : await store.loadCached(target)
+    const known = isFresh ? undefined : target.isNew === true ? store.presume(target) : store.cached(target)
+    let { state, revision, position } = known ?? (await store.load(target))
     let decision = decide(state)
-    if (!isFresh && (isRefusal(decision) || decision.length === 0)) {
+    if (known !== undefined && (isRefusal(decision) || decision.length === 0)) {
       ;({ state, revision, position } = await store.load(target))
       decision = decide(state)
     }
@@ -68,7 +66,7 @@ export async function execute<State, Event extends DomainEvent>(
       await beforeAppend?.(revision)
     } catch (error) {
       // The caller may expect a revision that another process wrote and this process has not read yet.
-      const isAhead = !isFresh && error instanceof Problem && error.code === 'precondition-failed'
+      const isAhead = known !== undefined && error instanceof Problem && error.code === 'precondition-failed'
       if (!isAhead) throw error
       isFresh = true
       continue

@@ -1,3 +1,4 @@
+import { usersAdmin } from '../../contracts/users/access.ts'
 import { MembershipRecord, ProductAccessRecord } from '../../contracts/users/record.ts'
 import { problem } from '../../platform/http/problems.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
@@ -18,7 +19,7 @@ import { membershipRecordOf } from './user-records.ts'
 import { changedByOf } from './user-routes.ts'
 import { maySee } from './user-visibility.ts'
 
-const usual = { access: { admin: 'users:admin' }, tenancy: 'optional', readBy: [usersProjector] } as const
+const usual = { access: usersAdmin, tenancy: 'optional', readBy: [usersProjector] } as const
 const mismatch = {
   code: 'role-organisation-mismatch',
   member: 'roleId',

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { usersAdmin } from '../../contracts/users/access.ts'
 import { RoleRecord, toRoleRecord } from '../../contracts/users/record.ts'
 import { invalidMember, problem, type MemberError } from '../../platform/http/problems.ts'
 import { requireMatch } from '../../platform/http/replies.ts'
@@ -16,7 +17,7 @@ import { grantorOf, restrictedAnswer } from './restricted-permission.ts'
 import { changeRole, createRole, deleteRole } from './roles.ts'
 import { changedByOf } from './user-routes.ts'
 
-const usual = { access: { admin: 'users:admin' }, tenancy: 'optional', readBy: [usersProjector] } as const
+const usual = { access: usersAdmin, tenancy: 'optional', readBy: [usersProjector] } as const
 const names = Type.Array(Type.String())
 
 const RegisterPermissionsReply = Type.Object(
@@ -113,7 +114,7 @@ export function roleWriteRoutes(app: ServiceApp, deps: RoleDependencies): void {
   })
 
   commandRoute(app, deps, {
-    access: 'token',
+    access: { scopes: ['users:permissions'] },
     tenancy: 'optional',
     readBy: [usersProjector],
     method: 'POST',
@@ -121,7 +122,7 @@ export function roleWriteRoutes(app: ServiceApp, deps: RoleDependencies): void {
     operationId: 'registerPermissions',
     summary: 'Register the permissions of a service',
     description:
-      'Platform clients only. The first registration binds the service to the client, and the first segment of each permission to the service.',
+      'For platform clients with the scope `users:permissions`. The first registration binds the service to the client, and the first segment of each permission to the service.',
     casing: 'camel',
     body: RegisterPermissionsBody,
     reply: changed(RegisterPermissionsReply),

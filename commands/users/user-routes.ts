@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { v7 } from 'uuid'
+import { usersAdmin } from '../../contracts/users/access.ts'
 import { UserDetailRecord, UserRecord } from '../../contracts/users/record.ts'
 import type { Caller } from '../../platform/http/access.ts'
 import { Uuid, Instant } from '../../platform/http/members.ts'
@@ -21,7 +22,7 @@ import { grantorOf } from './restricted-permission.ts'
 import { maySee, requireAuthorityOver, type UserAdministration } from './user-visibility.ts'
 import { userDetailOf, userRecordOf } from './user-records.ts'
 
-const usual = { access: { admin: 'users:admin' }, tenancy: 'optional', readBy: [usersProjector] } as const
+const usual = { access: usersAdmin, tenancy: 'optional', readBy: [usersProjector] } as const
 
 const ErasedReply = Type.Object(
   { id: Uuid, status: Type.Literal('erased'), erasedAt: Instant },

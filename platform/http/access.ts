@@ -16,7 +16,8 @@ import { TokenRejectedError, type VerifiedToken } from './tokens.ts'
  * - a token with all of the scopes (a write scope includes its read scope), and with an actor who has the permission, if
  *   the route names one;
  * - a token that needs the scope only for organisations in `CONSENT_SCOPES_REQUIRED`;
- * - an actor with the permission (X-Actor-Context, or X-Admin-Api-Secret alone), or a token with the scope `orScope`.
+ * - an actor with the permission (X-Actor-Context, or X-Admin-Api-Secret alone), or a token with the scope `orScope`, or
+ *   a token without organisation with the scope `orPlatformScope`.
  */
 export type Access =
   | 'public'
@@ -29,6 +30,8 @@ export interface AdminAccess {
   readonly admin: string
   /** A token with this scope is enough, too. */
   readonly orScope?: string
+  /** So is a token of a platform client with this scope. */
+  readonly orPlatformScope?: string
 }
 
 export interface Caller {
@@ -102,7 +105,8 @@ export function createAuthorization({ configuration, actors, verifyToken, pseudo
     return required === 'all' || required.includes(orgId.toLowerCase())
   }
 
-  async function authorizeAdmin(request: FastifyRequest, { admin: permission, orScope }: AdminAccess): Promise<Caller> {
+  async function authorizeAdmin(request: FastifyRequest, access: AdminAccess): Promise<Caller> {
+    const { admin: permission, orScope } = access
     const secret = request.headers['x-admin-api-secret']
     if (secret !== undefined) {
       const caller = await admitBySecret(request, secret)
@@ -120,10 +124,8 @@ export function createAuthorization({ configuration, actors, verifyToken, pseudo
       return caller
     }
     const caller = await authenticate(request)
-    if (orScope !== undefined && (caller.scopes.has(orScope) || caller.actor === null)) {
-      requireScopes(caller, [orScope])
-      return caller
-    }
+    if (administersByScope(caller, access)) return caller
+    if (orScope !== undefined && caller.actor === null) requireScopes(caller, [orScope])
     requirePermission(caller, permission, true)
     return caller
   }
@@ -179,6 +181,12 @@ export function createAuthorization({ configuration, actors, verifyToken, pseudo
     const actor = await actors.read(header, selected)
     return { ...actor, auditId: isUuid(userId) ? userId.toLowerCase() : pseudonymOf(`actor\0${orgId}\0${userId}`) }
   }
+}
+
+/** Whether the scope of the token opens the route, whatever its actor. */
+export function administersByScope({ scopes, orgId }: Caller, { orScope, orPlatformScope }: AdminAccess): boolean {
+  const isHeld = (scope: string | undefined) => scope !== undefined && scopes.has(scope)
+  return isHeld(orScope) || (orgId === null && isHeld(orPlatformScope))
 }
 
 function requireScopes(caller: Caller, required: readonly string[]): void {

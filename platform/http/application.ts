@@ -145,7 +145,7 @@ function absent(allow: readonly string[], method: string): Problem {
 
 function scopesOf(access: Access | undefined): readonly string[] {
   if (typeof access !== 'object') return []
-  if ('admin' in access) return access.orScope === undefined ? [] : [access.orScope]
+  if ('admin' in access) return [access.orScope, access.orPlatformScope].filter((scope) => scope !== undefined)
   return 'scopes' in access ? access.scopes : [access.consentScope]
 }
 

@@ -45,6 +45,8 @@ export interface RateLimits {
    * address must wait. Correct credentials always pass: a whole clinic or a proxy may share one address.
    */
   credentialsRefused(request: FastifyRequest): void
+  /** Throws `quota-exceeded` while the address must wait. For credentials that are known to be wrong. */
+  requireNoDelay(request: FastifyRequest): void
   /** Counts a token for an authenticated client. So nobody else can use up its quota. */
   admitToken(reply: LimitedReply, clientId: string): void
 }
@@ -76,14 +78,19 @@ export function createRateLimits({ configuration, now = () => performance.now() 
         ...(routeOptions.config.rateLimit === 'creates' ? [[limits.creates, caller.clientId] as const] : []),
       ])
     },
-    credentialsRefused({ ip }) {
-      const waitMs = failures.waitMs(networkOf(ip))
-      if (isEnforced && waitMs > 0) throw exceeded(waitMs)
-      failures.note(networkOf(ip))
+    credentialsRefused(request) {
+      requireNoDelay(request)
+      failures.note(networkOf(request.ip))
     },
+    requireNoDelay,
     admitToken(reply, clientId) {
       if (!isOurs(clientId)) count(reply, [[limits.tokens, clientId]])
     },
+  }
+
+  function requireNoDelay({ ip }: FastifyRequest): void {
+    const waitMs = failures.waitMs(networkOf(ip))
+    if (isEnforced && waitMs > 0) throw exceeded(waitMs)
   }
 
   function isOurs(clientId: string): boolean {

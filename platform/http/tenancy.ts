@@ -1,5 +1,5 @@
 import type { TenantId } from '../kit/tenants.ts'
-import { tenantOf, type Access, type Caller } from './access.ts'
+import { administersByScope, tenantOf, type Access, type Caller } from './access.ts'
 
 /** Whether each request of a route must have an organisation. */
 export type Tenancy = 'required' | 'optional'
@@ -16,7 +16,7 @@ export function isPlatformWide(caller: Caller, access: Access): boolean {
   if (caller.isBootstrapAdmin) return true
   if (caller.orgId !== null) return false
   if (typeof access !== 'object' || !('admin' in access)) return true
-  return access.orScope !== undefined && caller.scopes.has(access.orScope)
+  return administersByScope(caller, access)
 }
 
 /** The organisation of a request whose route does not need one: as `tenantOf`, or null if a platform caller names none. */

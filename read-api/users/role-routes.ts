@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { toRecord } from '../../contracts/records.ts'
+import { usersAdmin } from '../../contracts/users/access.ts'
 import { PermissionRecord, RoleRecord, toRoleRecord } from '../../contracts/users/record.ts'
 import { Uuid } from '../../platform/http/members.ts'
 import { orgAliases } from '../../platform/http/parameters.ts'
@@ -19,7 +20,7 @@ export function roleReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
 
   listRoute(app, deps, {
     ...usual,
-    access: { admin: 'users:admin' },
+    access: usersAdmin,
     path: '/admin/roles',
     operationId: 'listRoles',
     summary: 'Roles of the organisation, the oldest first',
@@ -37,7 +38,7 @@ export function roleReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
 
   readRoute(app, {
     ...usual,
-    access: { admin: 'users:admin' },
+    access: usersAdmin,
     path: '/admin/roles/:id',
     operationId: 'getRole',
     summary: 'A role with its permissions',

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { usersAdmin } from '../../contracts/users/access.ts'
 import {
   toUserRecord,
   UserContactRecord,
@@ -35,7 +36,7 @@ export function userReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
 
   listRoute(app, deps, {
     ...usual,
-    access: { admin: 'users:admin' },
+    access: usersAdmin,
     path: '/admin/users',
     operationId: 'listUsers',
     summary: 'Users, the oldest first',
@@ -67,7 +68,7 @@ export function userReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
 
   readRoute(app, {
     ...usual,
-    access: { admin: 'users:admin' },
+    access: usersAdmin,
     path: '/admin/users/:id',
     operationId: 'getUser',
     summary: 'A user with memberships',
@@ -87,13 +88,17 @@ export function userReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     path: '/users/by-external-id/:externalId',
     operationId: 'getUserByExternalId',
     summary: 'The user with a subject of the identity provider',
-    description: visibility,
+    description: `${visibility} \`email\` is null for clients without the scope \`users:contact\`.`,
     params: { externalId: Type.String({ minLength: 1, maxLength: 255 }) },
     reply: UserDetailRecord,
     problems: ['user-erased'],
-    find: async ({ tenant, params }) => {
+    find: async ({ tenant, params, caller }) => {
       const user = await getUserByExternalId(pool, tenant, params.externalId)
-      return versioned(user, toDetail(user))
+      const showsAddress = caller.scopes.has('users:contact')
+      const detail = toDetail(user)
+      const { variant, ...found } = versioned(user, { ...detail, email: showsAddress ? detail.email : null })
+      // A client that gets the scope later must not receive a 304 for the version without the address.
+      return { ...found, variant: 2 * variant + Number(showsAddress) }
     },
   })
 

@@ -137,13 +137,18 @@ export class EventStore {
     return { state, revision, position }
   }
 
+  /** The cached state, if there is one. It may lack the newest events. Only an append at the revision validates it. */
+  cached<State, Event extends DomainEvent>(target: Target<State, Event>): Loaded<State> | undefined {
+    return this.#cache.get(target)
+  }
+
   /**
-   * Returns the cached state. It may lack the newest events. Loads the state if nothing is cached. The caller must
-   * append at the revision, because the append validates it.
+   * Returns the cached state. Loads the state if nothing is cached. The caller must append at the revision, because the
+   * append validates it.
    * @throws EventStoreUnavailableError, UndecodableEventError
    */
   async loadCached<State, Event extends DomainEvent>(target: Target<State, Event>): Promise<Loaded<State>> {
-    return this.#cache.get(target) ?? this.load(target)
+    return this.cached(target) ?? this.load(target)
   }
 
   /**
@@ -151,7 +156,7 @@ export class EventStore {
    * revision shows whether the state is right.
    */
   presume<State, Event extends DomainEvent>(target: Target<State, Event>): Loaded<State> {
-    return this.#cache.get(target) ?? { state: target.fold.initialState, revision: 'no_stream', position: undefined }
+    return this.cached(target) ?? { state: target.fold.initialState, revision: 'no_stream', position: undefined }
   }
 
   /**

@@ -4,6 +4,7 @@ import { authRoutes } from '../../../commands/auth/routes.ts'
 import { createClientKeys } from '../../../commands/auth/client-keys.ts'
 import { wellKnownMetadataRoute } from '../../../commands/auth/metadata-routes.ts'
 import { followTokenEndings, type FollowedTokenEndings } from '../../../contracts/auth/token-endings.ts'
+import type { Environment } from '../../../platform/configuration/configuration.ts'
 import { createTokenIssuer, type TokenIssuer } from '../../../platform/http/tokens.ts'
 import { createEgress } from '../../../platform/outbound/egress.ts'
 import { oauthClients, type RegisteredOauthClient } from '../../../streams/oauth-client/aggregate.ts'
@@ -37,7 +38,11 @@ export interface TestClient {
 
 export const baseUrl = 'https://platform.test'
 
-export async function startAuthApi(world: DecisionWorld, store: EventStore = world.store): Promise<AuthApi> {
+export async function startAuthApi(
+  world: DecisionWorld,
+  store: EventStore = world.store,
+  env: Environment = {},
+): Promise<AuthApi> {
   const configuration = { ...world.configuration, baseUrl }
   const endings = followTokenEndings({ store, now: world.now })
   const issuer = createTokenIssuer({
@@ -52,6 +57,7 @@ export async function startAuthApi(world: DecisionWorld, store: EventStore = wor
   const clientKeys = createClientKeys({ egress, configuration, now: world.now })
   const deps = { ...world, store, configuration, tokens: issuer, clientKeys }
   const t = await startApplication({
+    env,
     issuer,
     services: [
       thingService,

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createClientKeys, type ClientKeys } from '../../../commands/auth/client-keys.ts'
 import { loadConfiguration, type Environment } from '../../../platform/configuration/configuration.ts'
 import { createEgress, type Egress } from '../../../platform/outbound/egress.ts'
+import { strongKeys, weakKeys } from './weak-keys.ts'
 
 let server: Server
 let egress: Egress
@@ -104,6 +105,16 @@ test.each<[string, () => RequestListener]>([
 test('keys of other kinds in the set are passed over', async () => {
   answer = serve({ keys: [{ kid: 'x', kty: 'OKP', crv: 'Ed25519', x: 'AA' }, 7, await ellipticKey('one')] })
   expect(await kidAt('one')).toBe('one')
+})
+
+test.each(Object.entries(weakKeys))('a weak key in the set is passed over: %s', async (_, key) => {
+  answer = serve({
+    keys: [
+      { ...key, kid: 'weak' },
+      { ...strongKeys['RSA, 2048 bits'], kid: 'one' },
+    ],
+  })
+  expect([await kidAt('weak'), await kidAt('one')]).toEqual([undefined, 'one'])
 })
 
 test('production asks https addresses only, and none inside the site', async () => {

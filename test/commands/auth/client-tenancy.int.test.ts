@@ -65,6 +65,8 @@ describe('an administrator of an organisation', () => {
       { scopes: ['auth:admin'] },
       { scopes: ['ai-review:read-raw'] },
       { scopes: ['users:contact'] },
+      { scopes: ['users:admin'] },
+      { scopes: ['users:permissions'] },
       { trusted_actor_context: true },
     ]
     for (const more of [...beyond, { org_id: null }])
@@ -123,6 +125,26 @@ describe('a platform caller', () => {
       const granted = { scopes: ['auth:admin', 'ai-review:read-raw'], trusted_actor_context: true }
       expect((await api.call('PATCH', `/clients/${own.client_id}`, granted, headers)).status).toBe(200)
       expect((await api.call('PATCH', `/clients/${own.client_id}`, { scopes: [] }, headers)).status).toBe(200)
+    }
+  })
+
+  it('gives users:admin and users:permissions to platform clients, and to no client of an organisation', async () => {
+    const orgId = randomUUID()
+    const scopes = ['cases:read', 'users:admin']
+    for (const headers of [bootstrap, await api.admin(null)]) {
+      for (const scope of ['users:admin', 'users:permissions']) {
+        const created = await api.call('POST', '/clients', { ...described, org_id: orgId, scopes: [scope] }, headers)
+        expect(refusalOf(created)).toBe('400 validation-failed /scopes')
+        const { client_id: id } = await register({ org_id: orgId }, headers)
+        for (const path of [`/clients/${id}`, `/clients/${id}?org_id=${orgId}`])
+          expect(refusalOf(await api.call('PATCH', path, { scopes: [scope] }, headers))).toBe(
+            '400 validation-failed /scopes',
+          )
+      }
+      const named = await api.call('POST', `/clients?org_id=${orgId}`, { ...described, scopes }, headers)
+      expect(refusalOf(named)).toBe('400 validation-failed /scopes')
+      const platform = await register({ scopes }, headers)
+      expect(await api.tokenStatus(platform.client_id, platform.client_secret, 'users:admin')).toBe(200)
     }
   })
 

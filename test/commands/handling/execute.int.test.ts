@@ -138,6 +138,27 @@ describe('executing a command', () => {
     expect(tries).toBeLessThan(100)
   })
 
+  it('reads once to refuse: an unknown stream costs what a known one does', async () => {
+    await create(definition('costly'))
+    const reads: string[] = []
+    const counting = new Proxy(world.store, {
+      get(store, name) {
+        const member: unknown = Reflect.get(store, name, store)
+        if (typeof member !== 'function') return member
+        return (...parameters: readonly unknown[]): unknown => {
+          if (name === 'load' || name === 'loadCached') reads.push(streamOfCall(parameters))
+          return Reflect.apply(member, store, parameters)
+        }
+      },
+    })
+    const refusing = async (code: string) => {
+      const work = execute(counting, targetOf(code), () => ({ refused: 'not-found' }) as const, contextOf(world))
+      expect(await problemOf(work)).toBe('not-found')
+      return reads.splice(0).length
+    }
+    expect([await refusing('costly'), await refusing('unknown')]).toEqual([1, 1])
+  })
+
   it('creates a new stream without reading it, and decides again if it exists', async () => {
     const reads: unknown[] = []
     const counting = new Proxy(world.store, {

@@ -86,7 +86,7 @@ test('without an actor it is the client, and `bootstrap` for the administrator s
     'POST',
     '/permissions/register',
     { serviceId: 'recalls', permissions: [permission] },
-    await api.token(null),
+    await api.token(null, ['users:permissions']),
   )
   expect((await authorsIn(permissions.of().stream)).at(-1)).toEqual({
     type: 'PermissionsRegistered',

@@ -132,10 +132,11 @@ test('roles of another organisation answer as unknown ones', async () => {
 
 describe('POST /permissions/register', () => {
   const register = (body: object, headers: Headers) => one.call('POST', '/permissions/register', body, headers)
+  const registrar = (orgId: string | null = null) => api.token(orgId, ['users:permissions'])
   const permission = (name: string, description: string | null = null) => ({ permission: name, description })
 
   test('binds the service to its client and the first segment to the service', async () => {
-    const [first, second] = [await api.token(null), await api.token(null)]
+    const [first, second] = [await registrar(), await registrar()]
     const list = [permission('derm:images:read', 'Sees images'), permission('derm:images:*')]
     const body = { serviceId: 'derm', permissions: list }
     expect(await register(body, first)).toMatchObject({
@@ -167,16 +168,17 @@ describe('POST /permissions/register', () => {
     'refuses the permission %j',
     async (name) => {
       const body = { serviceId: 'grammar', permissions: [permission('a:b:c'), permission(name)] }
-      expect(refusalOf(await register(body, await api.token(null)))).toBe(
-        '400 validation-failed /permissions/1/permission',
-      )
+      expect(refusalOf(await register(body, await registrar()))).toBe('400 validation-failed /permissions/1/permission')
     },
   )
 
-  test('is for platform clients, takes 1 to 500 distinct permissions and no others', async () => {
-    const headers = await api.token(null)
+  test('is for platform clients with users:permissions, takes 1 to 500 distinct permissions and no others', async () => {
+    const headers = await registrar()
     const body = { serviceId: 'many', permissions: [permission('many:a:b')] }
-    expect(refusalOf(await register(body, await api.token(clinic.orgId)))).toBe('403 platform-client-required')
+    for (const scopes of [[], ['users:admin', 'auth:admin']])
+      expect(refusalOf(await register(body, await api.token(null, scopes)))).toBe('403 insufficient-scope')
+    expect(refusalOf(await register(body, clinicAdmin))).toBe('403 insufficient-scope')
+    expect(refusalOf(await register(body, await registrar(clinic.orgId)))).toBe('403 platform-client-required')
     const listed = (count: number) => Array.from({ length: count }, (_, place) => permission(`many:a:b${place}`))
     for (const permissions of [[], listed(501)])
       expect(refusalOf(await register({ ...body, permissions }, headers))).toBe('400 validation-failed /permissions')

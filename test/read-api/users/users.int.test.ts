@@ -209,6 +209,19 @@ describe('look-ups', () => {
     expect(outcomeOf(await one.get(unseen, await api.token(clinic.orgId)))).toBe('404 not-found')
   })
 
+  test('by the subject of the identity provider show the address to clients with users:contact only', async () => {
+    const url = `/v1/users/by-external-id/${encodeURIComponent(shared.externalId)}`
+    for (const orgId of [null, clinic.orgId]) {
+      const without = await one.get(url, await api.token(orgId, ['users:admin']))
+      expect(without).toMatchObject({ status: 200, body: { id: shared.userId, email: null } })
+      const known = { 'if-none-match': String(without.etag) }
+      const withIt = await one.get(url, { ...(await api.token(orgId, ['users:contact'])), ...known })
+      expect(withIt).toMatchObject({ status: 200, body: { email: 'canary-address@example.org' } })
+    }
+    // The header of an actor adds no scope.
+    expect((await one.get(url, clinicAdmin)).body).toMatchObject({ email: null })
+  })
+
   test('of a contact need the scope users:contact and a platform client', async () => {
     const url = `/v1/users/${foreign.userId}/contact`
     expect(await one.get(url, await api.token(null, ['users:contact']))).toMatchObject({
