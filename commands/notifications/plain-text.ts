@@ -1,133 +1,165 @@
+import { setImmediate } from 'node:timers/promises'
+import { Tokenizer } from 'htmlparser2'
+
+const setOf = (names: string): ReadonlySet<string> => new Set(names.split(' '))
+
 /** Elements that stand on lines of their own, and elements with a blank line around them. */
-const lines: ReadonlySet<string> = new Set(['dd', 'div', 'dt', 'footer', 'header', 'section', 'table', 'tr'])
-const paragraphs: ReadonlySet<string> = new Set([
-  'blockquote',
-  'h1',
-  'h2',
-  'h3',
-  'h4',
-  'h5',
-  'h6',
-  'hr',
-  'ol',
-  'p',
-  'pre',
-  'ul',
-])
-const hidden: ReadonlySet<string> = new Set(['head', 'script', 'style', 'template', 'title'])
-
-/** What mails need. Other names stay as they are written. */
-const entities: ReadonlyMap<string, string> = new Map(
-  Object.entries({ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ', ndash: '–', mdash: '—', hellip: '…' }),
+const lines = setOf(
+  'address article aside body caption center dd details dialog div dt fieldset figcaption footer form header hgroup html legend li main nav optgroup option search section summary table tbody tfoot thead tr',
 )
+const paragraphs = setOf('blockquote dir dl figure h1 h2 h3 h4 h5 h6 hr listing menu ol p plaintext pre ul xmp')
+/** Elements that no reader of a mail sees. */
+const hidden = setOf('datalist iframe noembed noframes script style template title')
 
-interface Tag {
-  /** In lower case; empty for a comment or a declaration. */
-  readonly name: string
-  readonly isClosing: boolean
-  readonly attributes: string
-  /** Place behind the tag. */
-  readonly end: number
+/** Characters between two turns of other work: some milliseconds. */
+const slice = 16_384
+
+interface Link {
+  readonly address: string
+  shown: string
 }
 
 /**
- * The text of an HTML mail, for its plain part: lines, list items and the addresses of links. It reads each character
- * once, so its time depends on the length only, also for hostile HTML.
+ * The text of an HTML mail, for its plain part: lines, list items, the addresses of links and the texts of images. The
+ * library reads the grammar, each character once. So the time depends on the length only, also for hostile HTML.
  */
-export function plainTextOf(html: string): string {
-  const parts: string[] = []
-  let link: { readonly address: string; readonly begin: number } | undefined
-  let at = 0
-  // Any other `<` is a text.
-  const opening = /<(?=[a-z/!])/gi
-  for (;;) {
-    opening.lastIndex = at
-    const opened = opening.exec(html)?.index
-    parts.push(spaced(html.slice(at, opened)))
-    if (opened === undefined) break
-    const tag = tagAt(html, opened)
-    if (tag === undefined) {
-      parts.push(spaced(html.slice(opened)))
-      break
-    }
-    at = hidden.has(tag.name) && !tag.isClosing ? behindElement(html, tag) : tag.end
-    if (tag.name === 'a') {
-      const shown = link === undefined ? '' : parts.slice(link.begin).join('').trim()
-      if (link !== undefined && link.address !== '' && link.address !== shown) parts.push(` (${link.address})`)
-      link = tag.isClosing ? undefined : { address: addressOf(tag), begin: parts.length }
-    } else parts.push(breakOf(tag))
+export async function plainTextOf(html: string): Promise<string> {
+  const written = createWriter()
+  let name = ''
+  let attribute = ''
+  const values = new Map<string, string>()
+  let link: Link | undefined
+  /** The hidden element that is open, and how often it is open in itself. */
+  let unseen = { name: '', depth: 0 }
+  let pauseAt = slice
+
+  const tokenizer = new Tokenizer(
+    {},
+    {
+      ontext: (from, to) => show(html.slice(from, to), to),
+      ontextentity: (codePoint, to) => show(String.fromCodePoint(codePoint), to),
+      onopentagname(from, to) {
+        name = html.slice(from, to).toLowerCase()
+        values.clear()
+      },
+      onattribname(from, to) {
+        const given = html.slice(from, to).toLowerCase()
+        // Of two attributes with one name, the first counts.
+        attribute = (given === 'href' || given === 'alt') && !values.has(given) ? given : ''
+        pauseBehind(to)
+      },
+      onattribdata: (from, to) => addValue(html.slice(from, to)),
+      onattribentity: (codePoint) => addValue(String.fromCodePoint(codePoint)),
+      onattribend() {},
+      onopentagend: open,
+      onselfclosingtag: open,
+      onclosetag: (from, to) => close(html.slice(from, to).toLowerCase(), to),
+      oncomment: (_, to) => pauseBehind(to),
+      oncdata() {},
+      ondeclaration() {},
+      onprocessinginstruction() {},
+      onend: endLink,
+    },
+  )
+  await setImmediate()
+  tokenizer.write(html)
+  while (!tokenizer.running) {
+    await setImmediate()
+    tokenizer.resume()
   }
-  return tidied(parts.join(''))
+  tokenizer.end()
+  return written.all()
+
+  function pauseBehind(end: number): void {
+    if (end < pauseAt) return
+    pauseAt = end + slice
+    tokenizer.pause()
+  }
+
+  function addValue(part: string): void {
+    if (attribute !== '') values.set(attribute, (values.get(attribute) ?? '') + part)
+  }
+
+  function show(text: string, end: number): void {
+    pauseBehind(end)
+    if (unseen.depth > 0) return
+    if (link !== undefined) link.shown += text
+    written.text(text)
+  }
+
+  function open(end: number): void {
+    pauseBehind(end)
+    if (unseen.depth > 0) {
+      if (name === unseen.name) unseen.depth += 1
+    } else if (hidden.has(name)) unseen = { name, depth: 1 }
+    else if (name === 'img') show(values.get('alt') ?? '', end)
+    else if (name === 'br') written.lineFeed()
+    else breakAt(name)
+    if (name === 'a') link = { address: addressIn(values.get('href') ?? ''), shown: '' }
+    if (name === 'li') written.item('- ')
+  }
+
+  function close(closed: string, end: number): void {
+    pauseBehind(end)
+    if (closed === 'li') written.item('')
+    if (unseen.depth === 0) breakAt(closed)
+    else if (closed === unseen.name) unseen.depth -= 1
+  }
+
+  function breakAt(element: string): void {
+    if (element === 'a') endLink()
+    else if (element === 'td' || element === 'th') written.text(' ')
+    else if (paragraphs.has(element)) written.lineBreaks(2)
+    else if (lines.has(element)) written.lineBreaks(1)
+  }
+
+  function endLink(): void {
+    const { address = '', shown = '' } = link ?? {}
+    link = undefined
+    const text = spaced(shown).trim()
+    if (address !== '' && address !== text) written.text(text === '' ? address : ` (${address})`)
+  }
 }
 
-/** A carriage return ends a line that has text; a line feed ends any. */
-function breakOf({ name, isClosing }: Tag): string {
-  if (name === 'br') return '\n'
-  if (name === 'li') return isClosing ? '\r' : '\r- '
-  if (name === 'td' || name === 'th') return ' '
-  return paragraphs.has(name) ? '\n\n' : lines.has(name) ? '\r' : ''
-}
-
-/** Undefined if the tag does not end. */
-function tagAt(html: string, begin: number): Tag | undefined {
-  if (html.startsWith('<!--', begin)) {
-    const end = html.indexOf('-->', begin + 4)
-    return end === -1 ? undefined : { name: '', isClosing: false, attributes: '', end: end + 3 }
-  }
-  let quote = ''
-  for (let at = begin + 1; at < html.length; at++) {
-    const character = html.charAt(at)
-    if (quote !== '') quote = character === quote ? '' : quote
-    else if (character === '"' || character === "'") quote = character
-    else if (character === '>') {
-      const text = html.slice(begin + 1, at)
-      const [name = ''] = /^\/?[a-z][a-z0-9]*/i.exec(text) ?? []
-      const isClosing = text.startsWith('/')
-      return { name: name.replace('/', '').toLowerCase(), isClosing, attributes: text.slice(name.length), end: at + 1 }
-    }
-  }
-  return undefined
-}
-
-/** Without its end, the element reaches to the end of the text. */
-function behindElement(html: string, { name, end }: Tag): number {
-  for (let at = html.indexOf('</', end); at !== -1; at = html.indexOf('</', at + 2)) {
-    if (html.slice(at + 2, at + 2 + name.length).toLowerCase() === name) return at
-  }
-  return html.length
-}
-
-function addressOf({ attributes }: Tag): string {
-  const [, value = ''] = /\bhref\s*=\s*("[^"]*"|'[^']*')/i.exec(attributes) ?? []
-  const address = spaced(value.slice(1, -1)).trim()
+/** Addresses of other schemes are of no use in a text. */
+function addressIn(href: string): string {
+  const address = spaced(href).trim()
   return /^(?:https?|mailto):/i.test(address) ? address : ''
 }
 
 function spaced(text: string): string {
-  return decoded(text).replace(/\s+/g, ' ')
+  return text.replace(/\s+/g, ' ')
 }
 
-function decoded(text: string): string {
-  return text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{1,31}));/gi, (all, decimal, hex, name) => {
-    if (typeof name === 'string') return entities.get(name) ?? all
-    const code = typeof hex === 'string' ? Number.parseInt(hex, 16) : Number(decimal)
-    return code > 0 && code <= 0x10_ff_ff ? String.fromCodePoint(code) : all
-  })
-}
+/** Writes words with single spaces, and at most one blank line between them. */
+function createWriter() {
+  const parts: string[] = []
+  /** What stands before the next word. */
+  let lineFeeds = 0
+  let isSpaced = false
+  let marker = ''
 
-/** Without spaces at the ends of lines, and with one blank line at most. */
-function tidied(text: string): string {
-  const trimmed = text.split('\n').map((line) => line.split('\r').map(withoutSpaces).filter(hasText).join('\n'))
-  return trimmed
-    .filter((line, place) => hasText(line) || hasText(trimmed[place - 1] ?? ''))
-    .join('\n')
-    .trim()
-}
-
-function withoutSpaces(line: string): string {
-  return line.split(' ').filter(hasText).join(' ')
-}
-
-function hasText(text: string): boolean {
-  return text !== ''
+  return {
+    text(given: string): void {
+      const text = spaced(given)
+      const words = text.trim()
+      isSpaced ||= text.startsWith(' ')
+      if (words === '') return
+      const gap = lineFeeds > 0 ? '\n'.repeat(lineFeeds) : isSpaced ? ' ' : ''
+      parts.push(parts.length === 0 ? '' : gap, marker, words)
+      lineFeeds = 0
+      isSpaced = text.endsWith(' ')
+      marker = ''
+    },
+    lineFeed(): void {
+      lineFeeds = Math.min(lineFeeds + 1, 2)
+    },
+    lineBreaks(wanted: 1 | 2): void {
+      lineFeeds = Math.max(lineFeeds, wanted)
+    },
+    item(mark: string): void {
+      marker = mark
+    },
+    all: () => parts.join(''),
+  }
 }

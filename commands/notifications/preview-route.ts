@@ -61,8 +61,9 @@ export function previewRoute(app: ServiceApp, { store }: Pick<CommandDependencie
           ? await findTemplate(store, { ...variantOf(query, '/locale'), code: params.code, orgId })
           : { ...draft, ...variantOf(draft, '/template/locale'), subject: draft.subject ?? null }
       if (template === undefined) throw problem('not-found')
-      const compiled = compiledOrRefused(template, draft === undefined ? '' : '/template')
-      const { rendered, missing } = renderedOrMissing(compiled, variables)
+      const compiled = await compiledOrRefused(template, draft === undefined ? '' : '/template')
+      const { rendered, missing } = await renderedOrMissing(compiled, variables)
+      const used = new Set(compiled.variables)
       const violations = phiViolations(template, compiled, variables)
       return {
         subject: rendered?.subject ?? null,
@@ -70,7 +71,7 @@ export function previewRoute(app: ServiceApp, { store }: Pick<CommandDependencie
         text: rendered?.html ? rendered.text : null,
         phiValidation: { ok: violations.length === 0, violations: [...violations] },
         missingVariables: [...missing],
-        unusedVariables: Object.keys(variables).filter((name) => !compiled.variables.includes(name)),
+        unusedVariables: Object.keys(variables).filter((name) => !used.has(name)),
       }
     },
   )

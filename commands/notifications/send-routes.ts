@@ -45,7 +45,7 @@ export function sendNotificationRoutes(app: ServiceApp, deps: CommandDependencie
       const locale = userId === null ? null : await localeOf(tenant, userId)
       const template = await findTemplate(store, { code, channel, locale, orgId: tenant })
       if (template === undefined) throw problem('template-not-found')
-      requireVariables(template, variables, recipientType)
+      await requireVariables(template, variables, recipientType)
       const notificationId = keyed.id
       const command = {
         notificationId,
@@ -90,10 +90,15 @@ export function sendNotificationRoutes(app: ServiceApp, deps: CommandDependencie
 const ofDelivery = 'unsubscribeUrl'
 
 /** The names of variables are those of the template, so they are not personal data. */
-function requireVariables(template: NotificationTemplate, variables: Variables, recipientType: RecipientType): void {
+async function requireVariables(
+  template: NotificationTemplate,
+  variables: Variables,
+  recipientType: RecipientType,
+): Promise<void> {
   const hasLink = recipientType === 'user' && isStoppable(template.category)
   const given = hasLink ? { ...variables, [ofDelivery]: '' } : variables
-  const missingVariables = compileTemplate(template).missingFrom(given)
+  const { missingFrom } = await compileTemplate(template)
+  const missingVariables = missingFrom(given)
   if (missingVariables.length === 0) return
   const errors = missingVariables.map((name) => ({
     pointer: `/variables/${name.split('.').map(escapePointer).join('/')}`,

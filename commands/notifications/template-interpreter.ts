@@ -1,9 +1,11 @@
 import { RenderFault } from './template-fault.ts'
-import type { Body, Expression, LoopVariable, Statement } from './template-tree.ts'
+import type { BlockParameter, Body, Expression, LoopVariable, Statement } from './template-tree.ts'
 
 /** Caps on one rendering. Steps bound its time without a clock, so a busy machine never fails a small template. */
 const mostSteps = 20_000
 const longestOutput = 262_144
+/** Comparing long texts takes time: a step for each of so many characters. */
+const charactersOfStep = 256
 
 /** What the renderings of one template may still use. */
 export interface Budget {
@@ -15,16 +17,18 @@ export function fullBudget(): Budget {
   return { steps: mostSteps, bytes: longestOutput }
 }
 
-type Frame = Readonly<Record<LoopVariable, unknown>> & { readonly parent: Frame | undefined }
+/** A level of the blocks around a statement. Each block adds one, and never copies those outside. */
+type Level<Members> = Readonly<Members> & { readonly outer: Level<Members> | undefined }
 
 interface Scope {
-  /** The innermost first. */
-  readonly values: readonly unknown[]
-  /** Of block parameters. */
-  readonly named: ReadonlyMap<string, unknown>
+  readonly current: Level<{ value: unknown }>
+  readonly parameters: Level<Record<BlockParameter, unknown>> | undefined
   /** The place in the innermost list. */
-  readonly frame: Frame | undefined
+  readonly place: Level<Record<LoopVariable, unknown>> | undefined
 }
+
+type Loop = Extract<Statement, { kind: 'each' | 'with' }>
+type Path = Extract<Expression, { kind: 'path' }>
 
 /**
  * Runs a template, as Handlebars does. It reads own members of JSON values only, and calls nothing.
@@ -34,7 +38,7 @@ interface Scope {
  */
 export function interpret(body: Body, variables: object, escape: (text: string) => string, budget: Budget): string {
   const output: string[] = []
-  runAll(body, { values: [variables], named: new Map(), frame: undefined })
+  runAll(body, { current: { value: variables, outer: undefined }, parameters: undefined, place: undefined })
   return output.join('')
 
   function runAll(statements: Body, scope: Scope): void {
@@ -58,25 +62,28 @@ export function interpret(body: Body, variables: object, escape: (text: string) 
       case 'with': {
         const value = valueOf(statement.of, scope)
         if (isEmpty(value)) return runAll(statement.otherwise, scope)
-        return runAll(statement.body, inside(scope, value, statement.names))
+        spendOn(value)
+        return runAll(statement.body, inside(scope, value, statement.hasParameters))
       }
       case 'each':
         return runEach(statement, scope)
     }
   }
 
-  function runEach({ of, names, body, otherwise }: Extract<Statement, { kind: 'each' | 'with' }>, scope: Scope): void {
+  function runEach({ of, hasParameters, body, otherwise }: Loop, scope: Scope): void {
     const list = valueOf(of, scope)
     if (typeof list !== 'object' || list === null) return runAll(otherwise, scope)
     const keys = Array.isArray(list) ? undefined : Object.keys(list)
     const length = keys?.length ?? (Array.isArray(list) ? list.length : 0)
+    spend(length)
     if (length === 0) return runAll(otherwise, scope)
     for (let index = 0; index < length; index++) {
-      spend(1)
       const key = keys?.[index] ?? index
-      const value: unknown = Reflect.get(list, key)
-      const frame = { index, key, first: index === 0, last: index === length - 1, parent: scope.frame }
-      runAll(body, { ...inside(scope, value, names, key), frame })
+      const item: unknown = Reflect.get(list, key)
+      spendOn(item)
+      const { current, parameters } = inside(scope, item, hasParameters, key)
+      const place = { index, key, first: index === 0, last: index === length - 1, outer: scope.place }
+      runAll(body, { current, parameters, place })
     }
   }
 
@@ -87,22 +94,28 @@ export function interpret(body: Body, variables: object, escape: (text: string) 
       case 'lookup': {
         spend(1)
         const key = valueOf(expression.key, scope)
+        spendOn(key)
         return isText(key) ? member(valueOf(expression.of, scope), String(key)) : undefined
       }
       case 'path': {
-        const { from, up, parts, isScoped } = expression
+        const { from, up, parts } = expression
         spend(parts.length + up)
-        const [name = '', ...rest] = parts
-        if (from === 'here' && up === 0 && !isScoped && scope.named.has(name))
-          return rest.reduce(member, scope.named.get(name))
-        return parts.reduce(member, from === 'here' ? scope.values[up] : from === 'root' ? variables : place(from, up))
+        return parts.reduce(member, beginOf(from, up, scope))
       }
     }
+  }
 
-    function place(variable: LoopVariable, up: number): unknown {
-      let { frame } = scope
-      for (let climbed = 0; climbed < up; climbed++) frame = frame?.parent
-      return frame?.[variable]
+  function beginOf(from: Path['from'], up: number, scope: Scope): unknown {
+    switch (from) {
+      case 'root':
+        return variables
+      case 'here':
+        return outside(scope.current, up)?.value
+      case 'item':
+      case 'place':
+        return outside(scope.parameters, up)?.[from]
+      default:
+        return outside(scope.place, up)?.[from]
     }
   }
 
@@ -115,6 +128,10 @@ export function interpret(body: Body, variables: object, escape: (text: string) 
   function spend(steps: number): void {
     budget.steps -= steps
     if (budget.steps < 0) throw new RenderFault('too-many-steps', 'the rendering takes too many steps')
+  }
+
+  function spendOn(value: unknown): void {
+    if (typeof value === 'string') spend(Math.floor(value.length / charactersOfStep))
   }
 }
 
@@ -145,12 +162,18 @@ function isEmpty(value: unknown): boolean {
   return value !== 0 && !isTruthy(value)
 }
 
+/** The level so many levels outside. */
+function outside<Members>(level: Level<Members> | undefined, up: number): Level<Members> | undefined {
+  let found = level
+  for (let climbed = 0; climbed < up; climbed++) found = found?.outer
+  return found
+}
+
 /** The scope within a block of another value. `../` passes over blocks of the same value. */
-function inside(scope: Scope, value: unknown, names: readonly string[], key?: string | number): Scope {
-  const named = names.map((name, place) => [name, place === 0 ? value : key] as const)
+function inside({ current, parameters, place }: Scope, item: unknown, hasParameters: boolean, key?: unknown): Scope {
   return {
-    ...scope,
-    values: value === scope.values[0] ? scope.values : [value, ...scope.values],
-    named: names.length === 0 ? scope.named : new Map([...scope.named, ...named]),
+    current: item === current.value ? current : { value: item, outer: current },
+    parameters: hasParameters ? { item, place: key, outer: parameters } : parameters,
+    place,
   }
 }

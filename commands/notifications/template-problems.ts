@@ -12,9 +12,9 @@ import {
  * @param place pointer of the template in the body
  * @throws Problem `validation-failed` with the place in the template
  */
-export function compiledOrRefused(source: TemplateSource, place = ''): CompiledTemplate {
+export async function compiledOrRefused(source: TemplateSource, place = ''): Promise<CompiledTemplate> {
   try {
-    return compileTemplate(source)
+    return await compileTemplate(source)
   } catch (error) {
     if (!(error instanceof TemplateFault)) throw error
     const { pointer, message: detail, code, line, column } = error
@@ -26,14 +26,14 @@ export function compiledOrRefused(source: TemplateSource, place = ''): CompiledT
  * A trial: the result, or the paths without a value.
  * @throws Problem `template-render-failed`
  */
-export function renderedOrMissing(
+export async function renderedOrMissing(
   compiled: CompiledTemplate,
   variables: Variables,
-): { readonly rendered: Rendered | null; readonly missing: readonly string[] } {
+): Promise<{ readonly rendered: Rendered | null; readonly missing: readonly string[] }> {
   const missing = compiled.missingFrom(variables)
   if (missing.length > 0) return { rendered: null, missing }
   try {
-    return { rendered: compiled.render(variables), missing }
+    return { rendered: await compiled.render(variables), missing }
   } catch (error) {
     if (!(error instanceof RenderFault)) throw error
     if (error.missing !== null) return { rendered: null, missing: [error.missing] }

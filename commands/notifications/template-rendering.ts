@@ -1,4 +1,6 @@
+import { setImmediate } from 'node:timers/promises'
 import Handlebars from 'handlebars'
+import { LRUCache } from 'lru-cache'
 import { plainTextOf } from './plain-text.ts'
 import { RenderFault, TemplateFault } from './template-fault.ts'
 import { fullBudget, interpret, member } from './template-interpreter.ts'
@@ -31,7 +33,7 @@ export interface CompiledTemplate {
   /** The required paths that have no value. */
   readonly missingFrom: (variables: Variables) => readonly string[]
   /** @throws RenderFault */
-  readonly render: (variables: Variables) => Rendered
+  readonly render: (variables: Variables) => Promise<Rendered>
 }
 
 /** A header line has at most 998 characters. */
@@ -47,18 +49,34 @@ function plain(text: string): string {
   return text
 }
 
+/** Characters of all kept templates. */
+const mostKept = 2 * 1024 * 1024
+
+/** By their content, so what was compiled stays right. A template in use is compiled once for each of its versions. */
+const kept = new LRUCache<string, CompiledTemplate, TemplateSource>({
+  maxSize: mostKept,
+  sizeCalculation: (_, key) => key.length,
+  fetchMethod: (_key, _stale, { context }) => compile(context),
+})
+
 /**
  * Checks a template, and makes it ready to be rendered. Bodies of mails are HTML, and variables in them are escaped.
+ * Both compiling and rendering let other work of the process have its turn after some milliseconds of CPU time.
  *
  * @throws TemplateFault
  */
-export function compileTemplate({ channel, subject, bodyTemplate }: TemplateSource): CompiledTemplate {
+export function compileTemplate({ channel, subject, bodyTemplate }: TemplateSource): Promise<CompiledTemplate> {
+  const source = { channel, subject, bodyTemplate }
+  return kept.forceFetch(JSON.stringify(source), { context: source })
+}
+
+async function compile({ channel, subject, bodyTemplate }: TemplateSource): Promise<CompiledTemplate> {
   if (channel === 'slack' && subject !== null)
     throw new TemplateFault('/subject', 'subject-on-chat', 'must not be given: a chat message has no subject')
   if (subject !== null && controls.test(subject))
     throw new TemplateFault('/subject', 'control-character', 'must not contain control characters')
-  const body = templateTree(bodyTemplate, '/bodyTemplate')
-  const subjectBody = subject === null ? null : templateTree(subject, '/subject')
+  const body = await templateTree(bodyTemplate, '/bodyTemplate')
+  const subjectBody = subject === null ? null : await templateTree(subject, '/subject')
   const used = usedVariables(body, subjectBody ?? [])
 
   return {
@@ -69,7 +87,8 @@ export function compileTemplate({ channel, subject, bodyTemplate }: TemplateSour
       [...used.required].flatMap(([text, path]) =>
         path.reduce(member, variables as unknown) === undefined ? [text] : [],
       ),
-    render(variables) {
+    async render(variables) {
+      await setImmediate()
       const budget = fullBudget()
       const rendered = subjectBody === null ? null : interpret(subjectBody, variables, plain, budget)
       if (rendered !== null && controls.test(rendered))
@@ -79,7 +98,7 @@ export function compileTemplate({ channel, subject, bodyTemplate }: TemplateSour
       if (channel === 'slack')
         return { subject: null, html: null, text: interpret(body, variables, escapeForChat, budget) }
       const html = interpret(body, variables, Handlebars.escapeExpression, budget)
-      return { subject: rendered, html, text: plainTextOf(html) }
+      return { subject: rendered, html, text: await plainTextOf(html) }
     },
   }
 }

@@ -42,7 +42,7 @@ export function templateWriteRoutes(app: ServiceApp, deps: CommandDependencies):
         code: requireCode(params.code),
         orgId: ownerOf(caller, body.orgId),
       }
-      compiledOrRefused({ channel: variant.channel, subject, bodyTemplate })
+      await compiledOrRefused({ channel: variant.channel, subject, bodyTemplate })
       const command = { ...variant, category, phi, subject, bodyTemplate, isSeed: false, now }
       const done = await run(templateOf(variant), (state) => saveTemplate(command, state))
       if (!isDefined(done.state)) throw problem('internal-error')

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import Handlebars from 'handlebars'
 import { TemplateFault, type TemplateMember } from './template-fault.ts'
 
@@ -18,9 +19,10 @@ declare global {
 }
 
 const longestSource = 65_536
-const mostTokens = 10_000
+/** The parser takes about 5 microseconds for each, and cannot be interrupted. */
+const mostTokens = 1_500
 /** The lexer copies the source for each comment. */
-const mostComments = 500
+const mostComments = 250
 /** Blocks within blocks; an `else if` is one within its block. Parentheses within parentheses count alike. */
 const deepest = 20
 
@@ -34,17 +36,18 @@ const closing: ReadonlySet<string | undefined> = new Set(['OPEN_ENDBLOCK', 'END_
 
 /**
  * Parses a source. Its tokens are counted first: the time of the parser grows with depth and length together, up to 45
- * seconds for 64 KiB. The lexer alone needs some milliseconds.
+ * seconds for 64 KiB. The lexer alone needs some milliseconds. Between both, other work of the process has its turn.
  *
  * @throws TemplateFault
  */
-export function parseSource(source: string, pointer: TemplateMember): hbs.AST.Program {
+export async function parseSource(source: string, pointer: TemplateMember): Promise<hbs.AST.Program> {
   // An object would be taken as a tree that somebody else parsed. JSON can contain such an object.
   if (typeof source !== 'string') throw new TemplateFault(pointer, 'not-a-text', 'must be a text')
   if (Buffer.byteLength(source) > longestSource)
     throw new TemplateFault(pointer, 'too-large', 'has more than 64 KiB of source')
   try {
     requireParsable(source, pointer)
+    await setImmediate()
     return Handlebars.parse(source)
   } catch (error) {
     if (error instanceof TemplateFault) throw error

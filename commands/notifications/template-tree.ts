@@ -6,18 +6,19 @@ export type Expression = { readonly text: string } & (
   | { readonly kind: 'literal'; readonly value: string | number | boolean }
   | {
       readonly kind: 'path'
-      /** Where the path begins: the current value, all variables, or the place in a list. */
-      readonly from: 'here' | 'root' | LoopVariable
-      /** The number of `../`. */
+      /** Where the path begins: the current value, all variables, the place in a list, or a block parameter. */
+      readonly from: 'here' | 'root' | LoopVariable | BlockParameter
+      /** The number of `../`; of a block parameter, the number of blocks with parameters between. */
       readonly up: number
       readonly parts: readonly string[]
-      /** Begins with `this` or `.`: never the name of a block parameter. */
-      readonly isScoped: boolean
     }
   | { readonly kind: 'lookup'; readonly of: Expression; readonly key: Expression }
 )
 
 export type LoopVariable = 'index' | 'key' | 'first' | 'last'
+
+/** The first and the second name of `as |item place|`. */
+export type BlockParameter = 'item' | 'place'
 
 export type Statement =
   | { readonly kind: 'text'; readonly text: string }
@@ -32,8 +33,7 @@ export type Statement =
   | {
       readonly kind: 'each' | 'with'
       readonly of: Expression
-      /** Block parameters, `as |item index|`. */
-      readonly names: readonly string[]
+      readonly hasParameters: boolean
       readonly body: Body
       readonly otherwise: Body
     }
@@ -57,6 +57,8 @@ type ExpressionNode =
   | hbs.AST.NullLiteral
   | hbs.AST.UndefinedLiteral
 
+const longestName = 200
+
 const dataVariables: ReadonlyMap<string | undefined, 'root' | LoopVariable> = new Map([
   ['root', 'root'],
   ['index', 'index'],
@@ -71,8 +73,10 @@ const dataVariables: ReadonlyMap<string | undefined, 'root' | LoopVariable> = ne
  *
  * @throws TemplateFault
  */
-export function templateTree(source: string, pointer: TemplateMember): Body {
-  return bodyOf(parseSource(source, pointer))
+export async function templateTree(source: string, pointer: TemplateMember): Promise<Body> {
+  /** Names of the surrounding blocks with parameters, the innermost first. */
+  let named: readonly (readonly string[])[] = []
+  return bodyOf(await parseSource(source, pointer))
 
   function bodyOf(program: hbs.AST.Program | undefined): Body {
     // The library's types leave out which statements and expressions there are.
@@ -113,11 +117,18 @@ export function templateTree(source: string, pointer: TemplateMember): Body {
     const [operand] = params
     if (operand === undefined || params.length > 1 || node.hash !== undefined)
       throw fault(node, 'arguments', 'must give this block one value')
-    const names = program?.blockParams ?? []
+    const names = (program?.blockParams ?? []).map(nameIn(node))
+    const isLoop = kind === 'each' || kind === 'with'
+    if (names.length > (isLoop ? 2 : 0))
+      throw fault(node, 'arguments', isLoop ? 'must name at most two parameters' : 'must not name parameters here')
     const value = expressionOf(operand as ExpressionNode)
-    const branches = { body: bodyOf(program), otherwise: bodyOf(inverse) }
-    if (kind === 'each' || kind === 'with') return { kind, of: value, names: names.map(nameIn(node)), ...branches }
-    if (names.length > 0) throw fault(node, 'arguments', 'must not name parameters here')
+    const hasParameters = names.length > 0
+    const outer = named
+    if (hasParameters) named = [names, ...outer]
+    const body = bodyOf(program)
+    named = outer
+    const branches = { body, otherwise: bodyOf(inverse) }
+    if (isLoop) return { kind, of: value, hasParameters, ...branches }
     return { kind: 'if', isNegated: kind === 'unless', condition: value, ...branches }
   }
 
@@ -148,17 +159,24 @@ export function templateTree(source: string, pointer: TemplateMember): Body {
 
   function pathOf(node: hbs.AST.PathExpression): Expression {
     const parts = node.parts.map(nameIn(node))
+    const [first = '', ...rest] = parts
     const path = { kind: 'path', up: node.depth, text: node.original } as const
-    if (!node.data) return { ...path, from: 'here', parts, isScoped: /^(?:\.|this\b)/.test(node.original) }
-    const from = dataVariables.get(parts[0])
-    if (from === undefined) throw fault(node, 'path-not-allowed', 'may only use @root, @index, @key, @first and @last')
-    return { ...path, from, parts: parts.slice(1), isScoped: true }
+    if (node.data) {
+      const from = dataVariables.get(first)
+      if (from === undefined)
+        throw fault(node, 'path-not-allowed', 'may only use @root, @index, @key, @first and @last')
+      return { ...path, from, parts: rest }
+    }
+    // A path that begins with `this`, `.` or `../` is never the name of a block parameter.
+    const up = /^(?:\.|this\b)/.test(node.original) ? -1 : named.findIndex((names) => names.includes(first))
+    if (up === -1) return { ...path, from: 'here', parts }
+    return { ...path, from: named[up]?.[0] === first ? 'item' : 'place', up, parts: rest }
   }
 
   /** Names of prototypes have no meaning here, so their only use is an attack. */
   function nameIn(node: hbs.AST.Node) {
     return (name: unknown) => {
-      if (typeof name !== 'string' || name in Object.prototype || name === 'prototype')
+      if (typeof name !== 'string' || name in Object.prototype || name === 'prototype' || name.length > longestName)
         throw fault(node, 'path-not-allowed', 'must not use this name')
       return name
     }

@@ -11,8 +11,6 @@ export interface UsedVariables {
 interface Scope {
   /** Whether each surrounding value is the set of all variables, the innermost last. */
   readonly areRoots: readonly boolean[]
-  /** Block parameters. */
-  readonly names: ReadonlySet<string>
   /** Paths that have a value here, because an `if` asks for them. */
   readonly given: ReadonlySet<string>
 }
@@ -21,7 +19,7 @@ interface Scope {
 export function usedVariables(...bodies: readonly Body[]): UsedVariables {
   const names = new Set<string>()
   const required = new Map<string, readonly string[]>()
-  for (const body of bodies) visitAll(body, { areRoots: [true], names: new Set(), given: new Set() })
+  for (const body of bodies) visitAll(body, { areRoots: [true], given: new Set() })
   return { names, required }
 
   function visitAll(body: Body, scope: Scope): void {
@@ -49,8 +47,7 @@ export function usedVariables(...bodies: readonly Body[]): UsedVariables {
       case 'each':
       case 'with': {
         pathsIn(statement.of, scope)
-        const inner = { areRoots: [...scope.areRoots, false], names: new Set([...scope.names, ...statement.names]) }
-        visitAll(statement.body, { ...scope, ...inner })
+        visitAll(statement.body, { ...scope, areRoots: [...scope.areRoots, false] })
         visitAll(statement.otherwise, scope)
       }
     }
@@ -60,10 +57,9 @@ export function usedVariables(...bodies: readonly Body[]): UsedVariables {
   function pathsIn(expression: Expression, scope: Scope): readonly (readonly string[])[] {
     if (expression.kind === 'literal') return []
     if (expression.kind === 'lookup') return [...pathsIn(expression.of, scope), ...pathsIn(expression.key, scope)]
-    const { from, up, parts, isScoped } = expression
+    const { from, up, parts } = expression
     const [name] = parts
-    const isParameter = !isScoped && up === 0 && name !== undefined && scope.names.has(name)
-    const isOfRoot = from === 'root' || (from === 'here' && !isParameter && scope.areRoots.at(-1 - up) === true)
+    const isOfRoot = from === 'root' || (from === 'here' && scope.areRoots.at(-1 - up) === true)
     if (name === undefined || !isOfRoot) return []
     names.add(name)
     return [parts]

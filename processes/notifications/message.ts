@@ -1,5 +1,5 @@
 import { RenderFault, TemplateFault } from '../../commands/notifications/template-fault.ts'
-import { compileTemplate, type Rendered } from '../../commands/notifications/template-rendering.ts'
+import { compileTemplate, type Rendered, type Variables } from '../../commands/notifications/template-rendering.ts'
 import { unsubscribeHeaders, unsubscribeUrl } from '../../commands/notifications/unsubscribe-links.ts'
 import { readJsonText } from '../../platform/kit/json-reading.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
@@ -34,7 +34,8 @@ export async function messageFor(
       ? { userId: recipientRef, orgId, category, channel }
       : null
   const url = stoppable && (await unsubscribeUrl(deps, stoppable))
-  const rendered = render(template, { ...variablesIn(variables), ...(url === null ? {} : { unsubscribeUrl: url }) })
+  const given = variablesIn(variables)
+  const rendered = await render(template, url === null ? given : Object.assign(given, { unsubscribeUrl: url }))
   if ('errorDetail' in rendered) return rendered
   const { subject, html, text } = rendered
   if (channel === 'slack') {
@@ -46,15 +47,19 @@ export async function messageFor(
   return { providerName: deps.mails.providerName, send: (signal) => deps.mails.send(mail, signal) }
 }
 
-function variablesIn(text: string): object {
+function variablesIn(text: string): Variables {
   const variables: unknown = readJsonText(text)
-  return typeof variables === 'object' && variables !== null ? variables : {}
+  return typeof variables === 'object' && variables !== null ? { ...variables } : {}
 }
 
 /** Other errors are ours: the step fails, and is tried again. */
-function render(template: NotificationTemplate, variables: object): Rendered | { readonly errorDetail: string } {
+async function render(
+  template: NotificationTemplate,
+  variables: Variables,
+): Promise<Rendered | { readonly errorDetail: string }> {
   try {
-    return compileTemplate(template).render({ ...variables })
+    const compiled = await compileTemplate(template)
+    return await compiled.render(variables)
   } catch (error) {
     if (error instanceof RenderFault) return { errorDetail: error.errorDetail }
     if (error instanceof TemplateFault) return { errorDetail: error.message }

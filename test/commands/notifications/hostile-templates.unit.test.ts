@@ -3,10 +3,10 @@ import { RenderFault, TemplateFault } from '../../../commands/notifications/temp
 import { compileTemplate } from '../../../commands/notifications/template-rendering.ts'
 import { hostileTemplates, type Fate, type HostileTemplate } from './hostile-templates.ts'
 
-function fateOf({ channel = 'email', subject, body, variables = {} }: HostileTemplate): Fate {
+async function fateOf({ channel = 'email', subject, body, variables = {} }: HostileTemplate): Promise<Fate> {
   try {
-    const template = compileTemplate({ channel, subject: subject ?? null, bodyTemplate: body })
-    const { subject: title, html, text } = template.render(variables)
+    const template = await compileTemplate({ channel, subject: subject ?? null, bodyTemplate: body })
+    const { subject: title, html, text } = await template.render(variables)
     return { prints: title ?? html ?? text }
   } catch (error) {
     if (error instanceof TemplateFault) return { refused: error.code }
@@ -16,8 +16,8 @@ function fateOf({ channel = 'email', subject, body, variables = {} }: HostileTem
 }
 
 describe('hostile templates', () => {
-  it.each(hostileTemplates)('$title', (template) => {
-    expect(fateOf(template)).toEqual(template.fate)
+  it.each(hostileTemplates)('$title', async (template) => {
+    expect(await fateOf(template)).toEqual(template.fate)
   })
 
   it('are at least 80, each with a title of its own', () => {
@@ -26,8 +26,8 @@ describe('hostile templates', () => {
     expect(titles.size).toBeGreaterThanOrEqual(80)
   })
 
-  it('change no prototype', () => {
-    for (const template of hostileTemplates) fateOf(template)
+  it('change no prototype', async () => {
+    for (const template of hostileTemplates) await fateOf(template)
     expect(Reflect.ownKeys({})).toEqual([])
     expect('evil' in {}).toBe(false)
   })
@@ -36,8 +36,8 @@ describe('hostile templates', () => {
     ['a tree in place of the source', { type: 'Program', body: [] }],
     ['a list', ['{{a}}']],
     ['a number', 1],
-  ])('%s is refused, whatever the types say', (_, source) => {
+  ])('%s is refused, whatever the types say', async (_, source) => {
     const bodyTemplate: string = JSON.parse(JSON.stringify(source))
-    expect(() => compileTemplate({ channel: 'email', subject: null, bodyTemplate })).toThrow('must be a text')
+    await expect(compileTemplate({ channel: 'email', subject: null, bodyTemplate })).rejects.toThrow('must be a text')
   })
 })

@@ -69,17 +69,20 @@ describe('the seeded templates', () => {
     expect(seededTemplates.filter(({ channel }) => channel === 'slack')).toHaveLength(6)
   })
 
-  it.each(seededTemplates)('$code for $channel in $locale renders from the members of its event alone', (template) => {
-    const event = publicEvents.get(template.code)
-    expect(event).toBeDefined()
-    const compiled = compileTemplate(template)
-    const { subject, text } = compiled.render({ ...event })
-    expect(text.length).toBeGreaterThan(20)
-    expect(text).not.toMatch(/[<>{}]/)
-    expect(compiled.variables.filter((name) => name !== 'unsubscribeUrl' && !Object.hasOwn(event ?? {}, name))).toEqual(
-      [],
-    )
-    if (template.phi) expect(compiled.subjectVariables).toEqual([])
-    expect(subject === null).toBe(template.channel === 'slack')
-  })
+  it.each(seededTemplates)(
+    '$code for $channel in $locale renders from the members of its event alone',
+    async (template) => {
+      const event = publicEvents.get(template.code)
+      expect(event).toBeDefined()
+      const compiled = await compileTemplate(template)
+      const { subject, text } = await compiled.render({ ...event })
+      expect(text.length).toBeGreaterThan(20)
+      expect(text).not.toMatch(/[<>{}]/)
+      expect(
+        compiled.variables.filter((name) => name !== 'unsubscribeUrl' && !Object.hasOwn(event ?? {}, name)),
+      ).toEqual([])
+      if (template.phi) expect(compiled.subjectVariables).toEqual([])
+      expect(subject === null).toBe(template.channel === 'slack')
+    },
+  )
 })
