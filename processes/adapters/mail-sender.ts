@@ -1,4 +1,5 @@
 import type { SendMailOptions } from 'nodemailer'
+import { encodeWord } from 'nodemailer/lib/mime-funcs'
 import type { Configuration } from '../../platform/configuration/configuration.ts'
 import { readSmtpAddress } from '../../platform/configuration/smtp-address.ts'
 import {
@@ -67,12 +68,29 @@ const additionalHeader = /^(?:List|X)-[A-Za-z-]{1,60}$/
 function refusalOf({ to, subject, headers }: OutgoingMail): SendFailure | undefined {
   if (!isMailAddress(to)) return sendFailure('invalid_recipient', 'the recipient is not one e-mail address')
   if (hasControlCharacter(subject)) return sendFailure('provider_4xx', 'the subject contains a control character')
-  const isSafe = Object.entries(headers).every(([name, value]) => additionalHeader.test(name) && isVisibleAscii(value))
+  const isSafe = Object.entries(headers).every(([name, value]) => additionalHeader.test(name) && isOneLine(name, value))
   return isSafe ? undefined : sendFailure('provider_4xx', 'a header has a name or a value that is not allowed')
 }
 
-function isVisibleAscii(text: string): boolean {
-  return text.length <= 2_000 && /^[\x20-\x7e]+$/.test(text)
+/** RFC 5322 (2.1.1). A line can be folded only where the text has a blank. */
+const longestLine = 998
+
+function isOneLine(name: string, value: string): boolean {
+  return `${name}: ${value}`.length <= longestLine && /^[\x20-\x7e]+$/.test(value)
+}
+
+/** Words that fit a line and have one blank between them. A reader shows them as they are, unless they contain `=?`. */
+const plainWords = /^[!-~]{1,60}(?: [!-~]{1,60})*$/
+/** Of an encoded word, so that two fit a line. */
+const longestWord = 52
+
+/**
+ * A reader decodes whatever has the form of an encoded word (RFC 2047), whoever wrote it. So a subject that contains
+ * the mark of one is encoded itself, as a whole.
+ */
+function headerOfSubject(subject: string) {
+  const isPlain = subject === '' || (plainWords.test(subject) && !subject.includes('=?'))
+  return { prepared: true, foldLines: true, value: isPlain ? subject : encodeWord(subject, 'B', longestWord) }
 }
 
 function compose(
@@ -83,11 +101,10 @@ function compose(
     from,
     to: { name: '', address: to },
     envelope: { from: from.address, to: [to] },
-    subject,
     html,
     text,
     messageId: `<${notificationId}@${domainOf(from.address)}>`,
-    headers: { ...headers, 'Auto-Submitted': 'auto-generated' },
+    headers: { ...headers, Subject: headerOfSubject(subject), 'Auto-Submitted': 'auto-generated' },
     xMailer: false,
     disableFileAccess: true,
     disableUrlAccess: true,

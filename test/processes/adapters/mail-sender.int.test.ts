@@ -1,5 +1,6 @@
 import { v7 } from 'uuid'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { compileTemplate } from '../../../commands/notifications/template-rendering.ts'
 import { loadConfiguration, type Environment } from '../../../platform/configuration/configuration.ts'
 import { createEgress } from '../../../platform/outbound/egress.ts'
 import { createMailSender } from '../../../processes/adapters/mail-sender.ts'
@@ -231,6 +232,40 @@ test('a mail has one recipient, its headers, and both parts', async () => {
   expect(Object.keys(received?.headers ?? {})).not.toContain('x-mailer')
 })
 
+/** `=?utf-8?Q?…?=`, which a reader decodes, with a line feed and a header in it. */
+const encoded = '=?utf-8?Q?Hello=0D=0ABcc:_b@patient.test?='
+
+test.each([
+  ['an encoded word', encoded],
+  ['an encoded word in base64', '=?UTF-8?B?SGVsbG8NCkJjYzogYg==?='],
+  ['an encoded word between others', `Your result ${encoded} is ready`],
+  ['an encoded word behind a letter', `x${encoded}`],
+  ['an encoded word with a blank', '=?utf-8?Q?a b?='],
+  ['an encoded word beside another script', `${encoded} Ärzte`],
+  ['an encoded word in an unknown character set', '=?x-none?Q?a?='],
+  ['the beginning of an encoded word', 'is 1 =? 2'],
+  ['two encoded words', `${encoded} ${encoded}`],
+  ['a word of 998 characters', 'x'.repeat(998)],
+  ['a word of 998 characters that looks encoded', `=?utf-8?Q?${'x'.repeat(986)}?=`],
+  ['998 characters of another script', '字'.repeat(998)],
+  ['many words', 'word '.repeat(199).trim()],
+  ['blanks', `  a   b ${' '.repeat(200)} c  `],
+  ['quotation marks', 'A "quoted" <subject>, (with) \\ marks; a@b.example'],
+])('a subject with %s arrives as it was given', async (_case, subject) => {
+  await senderTo(receivers.env).send(mailTo('a@patient.test', { subject }), soon())
+  expect((await receivers.mails()).map((mail) => mail.subject)).toEqual([subject])
+})
+
+test('an encoded word that several variables form arrives as a text', async () => {
+  const template = { channel: 'email', subject: '{{a}}{{b}} {{c}}?=', bodyTemplate: 'x' } as const
+  const { render } = await compileTemplate(template)
+  const { subject } = await render({ a: '=', b: '?utf-8?Q?Hello=0D=0ABcc:', c: '=20b@patient.test' })
+  await senderTo(receivers.env).send(mailTo('a@patient.test', { subject: subject ?? '' }), soon())
+  const received = await receivers.mails()
+  expect(received.map((mail) => mail.subject)).toEqual(['=?utf-8?Q?Hello=0D=0ABcc: =20b@patient.test?='])
+  expect(Object.keys(received[0]?.headers ?? {})).not.toContain('bcc')
+})
+
 test.each([
   ['two recipients', { to: 'a@patient.test, b@patient.test' }, 'invalid_recipient'],
   ['a display name', { to: 'Somebody <a@patient.test>' }, 'invalid_recipient'],
@@ -243,6 +278,11 @@ test.each([
   ['a null in the subject', { subject: 'Hello\0' }, 'provider_4xx'],
   ['a second recipient by a header', { headers: { Bcc: 'b@patient.test' } }, 'provider_4xx'],
   ['another sender by a header', { headers: { From: 'b@patient.test' } }, 'provider_4xx'],
+  [
+    'a header above the length of a line',
+    { headers: { 'List-Unsubscribe': `<https://x/${'x'.repeat(998)}>` } },
+    'provider_4xx',
+  ],
   ['a header in a header', { headers: { 'List-Unsubscribe': '<https://x>\r\nBcc: b@patient.test' } }, 'provider_4xx'],
   ['a header in the name of one', { headers: { 'X-A: b\r\nBcc': 'b@patient.test' } }, 'provider_4xx'],
 ])('%s is refused before a connection is opened', async (_case, changes, errorCode) => {

@@ -108,6 +108,33 @@ test('SES gets one recipient, the mail with both parts and its headers, and the 
   })
 })
 
+test('no line of a mail has more than 998 octets, and its head has printable ASCII only', async () => {
+  const bodies: string[] = []
+  const { sender } = await senderTo(({ body }) => {
+    bodies.push(body)
+    return { status: 200, body: { MessageId: '0102-ses' } }
+  })
+  const long = 'x'.repeat(998)
+  const headers = { 'List-Unsubscribe': `<https://clinic.test/${'x'.repeat(950)}>` }
+  const texts = { html: `<p>${'ü'.repeat(20_000)}</p>`, text: 'x'.repeat(20_000), headers }
+  for (const subject of [
+    long,
+    `=?utf-8?Q?${long.slice(12)}?=`,
+    '字'.repeat(998),
+    `a ${long.slice(2)}`,
+    '😀'.repeat(499),
+  ])
+    await sender.send({ ...mail, ...texts, subject }, soon())
+
+  expect(bodies).toHaveLength(5)
+  for (const body of bodies) {
+    const raw = Buffer.from(JSON.parse(body).Content.Raw.Data, 'base64').toString('latin1')
+    expect(Math.max(...raw.split('\r\n').map((line) => line.length))).toBeLessThanOrEqual(998)
+    expect(raw.slice(0, raw.indexOf('\r\n\r\n'))).toMatch(/^[\x20-\x7e\r\n]+$/)
+    expect(raw.match(/^subject:/gim)).toHaveLength(1)
+  }
+})
+
 test.each([
   [400, 'MessageRejected', 'provider_4xx', false],
   [400, 'MailFromDomainNotVerifiedException', 'provider_4xx', false],
