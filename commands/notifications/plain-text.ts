@@ -146,7 +146,7 @@ function createWriter() {
       isSpaced ||= text.startsWith(' ')
       if (words === '') return
       const gap = lineFeeds > 0 ? '\n'.repeat(lineFeeds) : isSpaced ? ' ' : ''
-      parts.push(parts.length === 0 ? '' : gap, marker, words)
+      parts.push(`${parts.length === 0 ? '' : gap}${marker}${words}`)
       lineFeeds = 0
       isSpaced = text.endsWith(' ')
       marker = ''

@@ -17,7 +17,7 @@ const content = {
   subject: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 998 }), { description: 'Mails only' })),
   bodyTemplate: Type.String({
     minLength: 1,
-    description: 'Handlebars source, at most 64 KiB: HTML for mails, plain text for chat',
+    description: 'Handlebars source, at most 64 KiB and 1,500 tokens: HTML for mails, plain text for chat',
   }),
 }
 

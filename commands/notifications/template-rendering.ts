@@ -49,8 +49,8 @@ function plain(text: string): string {
   return text
 }
 
-/** Characters of all kept templates. */
-const mostKept = 2 * 1024 * 1024
+/** Characters of all kept templates, which take up to 40 MB. */
+const mostKept = 1024 * 1024
 
 /** By their content, so what was compiled stays right. A template in use is compiled once for each of its versions. */
 const kept = new LRUCache<string, CompiledTemplate, TemplateSource>({

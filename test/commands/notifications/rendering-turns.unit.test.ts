@@ -96,6 +96,7 @@ const heaviest: readonly Heavy[] = [
   ['elements', '{{#each a}}<p>{{/each}}', { a: count(9_900) }],
   ['elements in a text', '<p>a'.repeat(16_000), {}],
   ['brackets', '<'.repeat(65_000), {}],
+  ['brackets in a list', `{{#each a}}${'<'.repeat(26)}{{/each}}`, { a: count(9_900) }],
   ['entities', '{{a}}', { a: '<'.repeat(60_000) }],
   ['links', '<a href=http:b>c</a>'.repeat(3_000), {}],
 ]
