@@ -91,7 +91,9 @@ export async function plainTextOf(html: string): Promise<string> {
     pauseBehind(end)
     if (unseen.depth > 0) {
       if (name === unseen.name) unseen.depth += 1
-    } else if (hidden.has(name)) unseen = { name, depth: 1 }
+      return
+    }
+    if (hidden.has(name)) unseen = { name, depth: 1 }
     else if (name === 'img') show(values.get('alt') ?? '', end)
     else if (name === 'br') written.lineFeed()
     else breakAt(name)
@@ -101,9 +103,12 @@ export async function plainTextOf(html: string): Promise<string> {
 
   function close(closed: string, end: number): void {
     pauseBehind(end)
+    if (unseen.depth > 0) {
+      if (closed === unseen.name) unseen.depth -= 1
+      return
+    }
     if (closed === 'li') written.item('')
-    if (unseen.depth === 0) breakAt(closed)
-    else if (closed === unseen.name) unseen.depth -= 1
+    breakAt(closed)
   }
 
   function breakAt(element: string): void {

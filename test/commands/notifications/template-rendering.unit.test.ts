@@ -214,6 +214,7 @@ describe('the text of an HTML mail', () => {
     ['<div>a</div><div><br></div><div>b</div>', 'a\n\nb'],
     ['<head><meta charset="utf-8"><title>a &lt;/title&gt;</title><body>b', 'b'],
     ['<template><p>a</p><template>b</template>c</template>d', 'd'],
+    ['<template><li><a href="https://a.example">a</template>b', 'b'],
     ['<script>"<p>a</p>"</script>b<!-- c --!>d<!---->e</ f>g', 'bdeg'],
     ['a <b open', 'a'],
     ['<style>never closed', ''],
