@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { readEventStoreAddress } from './event-store-address.ts'
+import { readEventStoreAddress } from '../kit/event-store-address.ts'
 import { readDatabaseAddress, type DatabaseAddress } from '../database/database.ts'
 
 /** An environment variable is wrong. The message contains its name and its rule, never a secret's value. */

@@ -1,6 +1,6 @@
 import { Type, type TSchema, type Static } from 'typebox'
 import { Check } from 'typebox/value'
-import { readEventStoreAddress } from './event-store-address.ts'
+import { readEventStoreAddress } from '../kit/event-store-address.ts'
 import { isUuid } from '../http/formats.ts'
 import { readSenderAddress } from '../kit/mail-address.ts'
 import { readSmtpAddress } from './smtp-address.ts'
@@ -260,7 +260,7 @@ export function eventStoreAddress() {
   return {
     schema: Type.String({ minLength: 1 }),
     mustBe:
-      'a connection string with esdb:// or esdb+discover://, whose options the client applies (tlsVerifyCert=false is none of them)',
+      'a connection string with esdb://, kurrentdb:// or kdb://, each also with +discover, whose options the platform applies (not tlsVerifyCert=false; gossipTimeout is in seconds, at most 60)',
     unit: '',
     read: (given: string) => (readEventStoreAddress(given) === undefined ? undefined : given),
   }

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import { readEventStoreAddress } from '../configuration/event-store-address.ts'
+import { readEventStoreAddress } from '../kit/event-store-address.ts'
 import type { Configuration } from '../configuration/configuration.ts'
 import { readSmtpAddress } from '../configuration/smtp-address.ts'
 import { readDatabaseAddress } from '../database/database.ts'

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { convertToCommandError, type EventStoreDBClient } from '@eventstore/db-client'
+import { convertToCommandError } from '@eventstore/db-client'
 import type { ClientDuplexStream } from '@grpc/grpc-js'
-import { openStreamsCall } from '../../platform/kit/event-store-client.ts'
 import { appendMessage, readAppendReply, type AppendReply, type AppendRequest } from './append-messages.ts'
 import type { StoreLogger } from './errors.ts'
+import type { NodeConnection } from './node-connection.ts'
 
 type AppendCall = ClientDuplexStream<Buffer, Buffer>
 
@@ -22,6 +22,8 @@ interface UnderWay {
    * tried.
    */
   readonly held: Map<string, Buffer>
+  /** When the last answer arrived, by `performance.now()`. */
+  heardAt: number
 }
 
 const appendMethod = '/event_store.client.streams.Streams/BatchAppend'
@@ -32,13 +34,12 @@ const appendMethod = '/event_store.client.streams.Streams/BatchAppend'
  * has its own table.
  */
 export class AppendCalls {
-  readonly #client: EventStoreDBClient
+  readonly #connection: NodeConnection
   readonly #logger: StoreLogger | undefined
   readonly #underWay = new WeakMap<AppendCall, UnderWay>()
-  readonly #opened = new WeakMap<object, AppendCall | Promise<AppendCall>>()
 
-  constructor(client: EventStoreDBClient, logger: StoreLogger | undefined) {
-    this.#client = client
+  constructor(connection: NodeConnection, logger: StoreLogger | undefined) {
+    this.#connection = connection
     this.#logger = logger
   }
 
@@ -49,8 +50,10 @@ export class AppendCalls {
   send(request: Omit<AppendRequest, 'correlationId'>, withinMs: number): Promise<Written> {
     const correlationId = randomUUID()
     const { promise, resolve, reject } = Promise.withResolvers<Written>()
+    const sentAt = performance.now()
     let isSettled = false
     let underWay: UnderWay | undefined
+    let used: AppendCall | undefined
     const settle = (result: AppendReply['result']): void => {
       isSettled = true
       clearTimeout(timer)
@@ -59,10 +62,15 @@ export class AppendCalls {
       if (result instanceof Error) reject(result)
       else resolve(result)
     }
-    const timer = setTimeout(() => settle(new Error('no answer in time')), withinMs)
+    const timer = setTimeout(() => {
+      settle(new Error('no answer in time'))
+      // A node that answers other appends is slow. One that answers none may hang, while another leads the cluster.
+      if (used !== undefined && underWay !== undefined && underWay.heardAt < sentAt) this.#connection.leaveNodeOf(used)
+    }, withinMs)
     this.#call()
       .then((call) => {
         if (isSettled) return
+        used = call
         underWay = this.#underWay.get(call)
         if (underWay === undefined || call.destroyed || call.writableEnded)
           return settle(new Error('the append stream ended'))
@@ -77,20 +85,16 @@ export class AppendCalls {
 
   async #call(): Promise<AppendCall> {
     const asIs = (bytes: Buffer) => bytes
-    return openStreamsCall(
-      this.#client,
-      'appendToStream',
-      {},
-      (service, metadata, options) =>
-        this.#begun(service.makeBidiStreamRequest(appendMethod, asIs, asIs, metadata, options)),
-      this.#opened,
+    return this.#connection.lasting((service, metadata, options) =>
+      this.#begun(service.makeBidiStreamRequest(appendMethod, asIs, asIs, metadata, options)),
     )
   }
 
   #begun(call: AppendCall): AppendCall {
     const waiting = new Map<string, Waiting>()
     const held = new Map<string, Buffer>()
-    this.#underWay.set(call, { waiting, held })
+    const underWay = { waiting, held, heardAt: 0 }
+    this.#underWay.set(call, underWay)
     call.on('drain', () => {
       for (const [correlationId, message] of held) {
         if (call.writableNeedDrain) return
@@ -102,6 +106,7 @@ export class AppendCalls {
       for (const { settle } of waiting.values()) settle(error)
     }
     call.on('data', (message: Buffer) => {
+      underWay.heardAt = performance.now()
       try {
         this.#take(waiting, message)
       } catch (error) {

@@ -1,14 +1,16 @@
-import { EventStoreDBClient } from '@eventstore/db-client'
-import type { StoreLogger } from './errors.ts'
+import { readEventStoreAddress } from '../../platform/kit/event-store-address.ts'
 import { AppendCalls } from './append-calls.ts'
+import type { StoreLogger } from './errors.ts'
+import { NodeConnection } from './node-connection.ts'
 
 export interface EventStoreConnection {
-  /** Reads and appends. It has its own channel, so commands never queue behind subscriptions. */
-  readonly commands: EventStoreDBClient
-  readonly subscriptions: EventStoreDBClient
-  /** Uses the channel of `commands`. */
+  /** Reads and appends, of the leader. Commands never queue behind subscriptions. */
+  readonly commands: NodeConnection
+  /** Subscriptions and long reads of the log, of the node that the connection string prefers. */
+  readonly subscriptions: NodeConnection
+  /** Uses the connection of `commands`. */
   readonly appends: AppendCalls
-  readonly dispose: () => Promise<void>
+  readonly close: () => void
 }
 
 /** Connects lazily: sends nothing before the first call. `url` is an EventStoreDB connection string. */
@@ -19,24 +21,17 @@ export function connectEventStore({
   readonly url: string
   readonly logger?: StoreLogger
 }): EventStoreConnection {
-  const commands = EventStoreDBClient.connectionString(url)
-  const subscriptions = EventStoreDBClient.connectionString(withChannelOfItsOwn(url))
+  const address = readEventStoreAddress(url)
+  if (address === undefined) throw new Error('the connection string of the event store has no known form')
+  const commands = new NodeConnection(address, { isLeaderOnly: true })
+  const subscriptions = new NodeConnection(address, { isLeaderOnly: false })
   return {
     commands,
     subscriptions,
     appends: new AppendCalls(commands, logger),
-    async dispose() {
-      await Promise.all([commands.dispose(), subscriptions.dispose()])
+    close() {
+      commands.close()
+      subscriptions.close()
     },
   }
-}
-
-/**
- * Channels with equal address and options share one HTTP/2 connection, also across clients. Another keep-alive timeout
- * is the only harmless difference that a connection string can make.
- */
-function withChannelOfItsOwn(url: string): string {
-  const given = /([?&]keep[-_]?alive[-_]?timeout=)(\d+)/i
-  if (given.test(url)) return url.replace(given, (_, name: string, ms: string) => `${name}${Number(ms) + 1}`)
-  return `${url}${url.includes('?') ? '&' : '?'}keepAliveTimeout=10001`
 }

@@ -351,7 +351,7 @@ export class EventStore {
   async close(): Promise<void> {
     this.#closing.abort()
     await Promise.allSettled([...this.#subscriptions].map((each) => each.ended))
-    await this.#connection.dispose()
+    this.#connection.close()
   }
 
   #supervised(

@@ -1,6 +1,6 @@
-import type { EventStoreDBClient } from '@eventstore/db-client'
 import { isSystemEvent } from './decoding.ts'
 import { startOfLog, type Position } from '../../platform/kit/positions.ts'
+import type { NodeConnection } from './node-connection.ts'
 import { readLogBackwards, type ReadTiming } from './reading.ts'
 import type { EventFilter } from './subscription-options.ts'
 
@@ -25,12 +25,12 @@ const mostPassed = 500
 
 /** Events that pass the filter and are after `downTo`, newest first. Decodes nothing. */
 export async function* placesBackwards(
-  client: EventStoreDBClient,
+  connection: NodeConnection,
   timing: ReadTiming,
   filter: EventFilter,
   downTo: Position,
 ): AsyncGenerator<Place, void, undefined> {
-  for await (const frame of readLogBackwards(client, timing)) {
+  for await (const frame of readLogBackwards(connection, timing)) {
     if (frame.isUpTo(downTo)) return
     const { type, stream, position } = frame
     if (!isSystemEvent({ type, streamId: stream }) && passes(filter, stream)) yield { type, position }

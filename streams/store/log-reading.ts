@@ -1,4 +1,4 @@
-import { convertToCommandError, type EventStoreDBClient } from '@eventstore/db-client'
+import { convertToCommandError } from '@eventstore/db-client'
 import { backoffMs, pause } from '../../platform/kit/backoff.ts'
 import type { Catalogue } from './catalogue.ts'
 import { isRefusal } from './client-errors.ts'
@@ -8,6 +8,7 @@ import { EventStoreRefusedError, EventStoreUnavailableError } from './errors.ts'
 import { frameOf } from './log-frames.ts'
 import { LogPage, type LogBatch, type PageRules } from './log-page.ts'
 import { comparePositions, type Position } from '../../platform/kit/positions.ts'
+import type { NodeConnection } from './node-connection.ts'
 import { Pull } from './pull.ts'
 import { endCall, openRawLog, type RawCall } from './raw-calls.ts'
 import { readLogBackwards, type ReadTiming } from './reading.ts'
@@ -39,7 +40,7 @@ const backoff = { firstMs: 50, mostMs: 1_000 }
  * @throws EventStoreUnavailableError, EventStoreRefusedError, the signal's reason
  */
 export async function* readLogPiece(
-  client: EventStoreDBClient,
+  connection: NodeConnection,
   parts: { readonly codec: Codec; readonly catalogue: Catalogue },
   { filter, after, upTo, wants, batchSize, signal }: LogRead,
   timing: ReadTiming,
@@ -50,7 +51,7 @@ export async function* readLogPiece(
   let failingSince: number | undefined
   while (comparePositions(position, upTo) < 0) {
     try {
-      for await (const batch of readOnce(client, rules, { after: position, upTo }, timing, signal)) {
+      for await (const batch of readOnce(connection, rules, { after: position, upTo }, timing, signal)) {
         ;({ position } = batch)
         attempt = 0
         failingSince = undefined
@@ -78,7 +79,7 @@ interface Piece {
 }
 
 async function* readOnce(
-  client: EventStoreDBClient,
+  connection: NodeConnection,
   rules: PageRules,
   { after, upTo }: Piece,
   timing: ReadTiming,
@@ -89,7 +90,7 @@ async function* readOnce(
   let seen = after
   let page = new LogPage(rules)
   try {
-    read = await openRawLog(client, after)
+    read = await openRawLog(connection, after)
     pull = new Pull<Buffer>(read)
     while (true) {
       for (let message = pull.take(); message !== undefined; message = pull.take()) {
@@ -106,11 +107,14 @@ async function* readOnce(
       }
       const more = await pull.more(timing.silenceMs, signal)
       signal?.throwIfAborted()
-      if (more === 'silence') throw new Error('silence')
+      if (more === 'silence') {
+        connection.leaveNodeOf(read)
+        throw new Error('silence')
+      }
       if (more === 'end') break
     }
     // The end of the call does not prove that the server sent everything.
-    if (await holdsMore(client, { after: page.last ?? seen, upTo }, timing)) throw new Error('ended before its end')
+    if (await holdsMore(connection, { after: page.last ?? seen, upTo }, timing)) throw new Error('ended before its end')
     yield await whole(page, upTo)
   } catch (error) {
     signal?.throwIfAborted()
@@ -131,10 +135,10 @@ async function whole(page: LogPage, end?: Position): Promise<LogBatch> {
 }
 
 /** Throws if the log ends before `upTo`: then nobody can say which events are missing up to there. */
-async function holdsMore(client: EventStoreDBClient, { after, upTo }: Piece, timing: ReadTiming): Promise<boolean> {
+async function holdsMore(connection: NodeConnection, { after, upTo }: Piece, timing: ReadTiming): Promise<boolean> {
   if (comparePositions(after, upTo) >= 0) return false
   let hasReached = false
-  for await (const frame of readLogBackwards(client, timing)) {
+  for await (const frame of readLogBackwards(connection, timing)) {
     hasReached ||= comparePositions(frame.position, upTo) >= 0
     if (!hasReached) break
     if (!isSystemEvent({ type: frame.type, streamId: frame.stream }) && frame.isUpTo(upTo)) return !frame.isUpTo(after)

@@ -1,7 +1,7 @@
-import type { EventStoreDBClient } from '@eventstore/db-client'
 import type { ClientReadableStream } from '@grpc/grpc-js'
-import { openStreamsCall, shared, streams } from '../../platform/kit/event-store-client.ts'
+import { shared, streams } from '../../platform/kit/event-store-client.ts'
 import { comparePositions, startOfLog, type Position } from '../../platform/kit/positions.ts'
+import type { NodeConnection } from './node-connection.ts'
 import type { EventFilter } from './subscription-options.ts'
 
 /** The server sends a checkpoint after this many considered events. */
@@ -29,18 +29,18 @@ const readMethod = '/event_store.client.streams.Streams/Read'
  * objects for every member of every event, 13 µs per event, and a rebuild skips most events. Starts with the event at
  * `from`.
  */
-export function openRawLog(client: EventStoreDBClient, from: Position): Promise<RawCall> {
+export function openRawLog(connection: NodeConnection, from: Position): Promise<RawCall> {
   const options = new streams.ReadReq.Options()
   options.setAll(placeInLog(from))
   options.setCount(Number.MAX_SAFE_INTEGER.toString())
   options.setNoFilter(new shared.Empty())
   // The log of a follower may end before a position that the leader reported.
-  return openRaw(client, 'readAll', options, { requiresLeader: true })
+  return openRaw(connection, options, { requiresLeader: true })
 }
 
 /** Opens a backwards read of `$all` in the same way. It starts before the event at `from`. */
 export function openRawLogBackwards(
-  client: EventStoreDBClient,
+  connection: NodeConnection,
   from: Position | 'end',
   count: number,
 ): Promise<RawCall> {
@@ -49,7 +49,7 @@ export function openRawLogBackwards(
   options.setCount(count.toString())
   options.setNoFilter(new shared.Empty())
   options.setReadDirection(streams.ReadReq.Options.ReadDirection.BACKWARDS)
-  return openRaw(client, 'readAll', options, { requiresLeader: true })
+  return openRaw(connection, options, { requiresLeader: true })
 }
 
 /**
@@ -57,7 +57,7 @@ export function openRawLogBackwards(
  * the call; that costs more than a short read. Here the read ends without an event.
  */
 export function openRawStream(
-  client: EventStoreDBClient,
+  connection: NodeConnection,
   name: string,
   { from, direction, limit }: StreamRange,
 ): Promise<RawCall> {
@@ -67,7 +67,7 @@ export function openRawStream(
   options.setNoFilter(new shared.Empty())
   const { FORWARDS, BACKWARDS } = streams.ReadReq.Options.ReadDirection
   options.setReadDirection(direction === 'forwards' ? FORWARDS : BACKWARDS)
-  return openRaw(client, 'readStream', options, {})
+  return openRaw(connection, options)
 }
 
 /**
@@ -75,7 +75,7 @@ export function openRawStream(
  * as to the client.
  */
 export function openRawLogSubscription(
-  client: EventStoreDBClient,
+  connection: NodeConnection,
   { streamPrefixes }: EventFilter,
   from: Position | 'start',
 ): Promise<RawCall> {
@@ -90,12 +90,12 @@ export function openRawLogSubscription(
   options.setAll(placeInLog(from === 'start' ? startOfLog : from))
   options.setFilter(filter)
   options.setSubscription(new streams.ReadReq.Options.SubscriptionOptions())
-  return openRaw(client, 'subscribeToAll', options, {})
+  return openRaw(connection, options)
 }
 
 /** Opens a subscription to one stream, after `from`. The stream may not exist yet. */
 export function openRawStreamSubscription(
-  client: EventStoreDBClient,
+  connection: NodeConnection,
   name: string,
   from: bigint | 'start',
 ): Promise<RawCall> {
@@ -103,7 +103,7 @@ export function openRawStreamSubscription(
   options.setStream(placeInStream(name, from))
   options.setNoFilter(new shared.Empty())
   options.setSubscription(new streams.ReadReq.Options.SubscriptionOptions())
-  return openRaw(client, 'subscribeToStream', options, {})
+  return openRaw(connection, options)
 }
 
 function placeInLog(from: Position | 'end'): streams.ReadReq.Options.AllOptions {
@@ -131,18 +131,19 @@ function placeInStream(name: string, from: StreamPlace): streams.ReadReq.Options
 }
 
 function openRaw(
-  client: EventStoreDBClient,
-  name: string,
+  connection: NodeConnection,
   options: InstanceType<typeof streams.ReadReq.Options>,
-  given: { readonly requiresLeader?: boolean },
+  given: { readonly requiresLeader?: boolean } = {},
 ): Promise<RawCall> {
   const ids = new streams.ReadReq.Options.UUIDOption()
   ids.setString(new shared.Empty())
   options.setUuidOption(ids)
   const request = new streams.ReadReq()
   request.setOptions(options)
-  return openStreamsCall(client, name, given, (service, metadata, callOptions) =>
-    service.makeServerStreamRequest(readMethod, serialized, (bytes: Buffer) => bytes, request, metadata, callOptions),
+  return connection.open(
+    (service, metadata, callOptions) =>
+      service.makeServerStreamRequest(readMethod, serialized, (bytes: Buffer) => bytes, request, metadata, callOptions),
+    given,
   )
 }
 

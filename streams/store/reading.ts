@@ -1,10 +1,11 @@
-import { convertToCommandError, type EventStoreDBClient } from '@eventstore/db-client'
+import { convertToCommandError } from '@eventstore/db-client'
 import { backoffMs, pause } from '../../platform/kit/backoff.ts'
 import { ClientStreamTombstoned, isRefusal } from './client-errors.ts'
 import { EventStoreRefusedError, EventStoreUnavailableError, StreamTombstonedError } from './errors.ts'
 import type { StoredEvent } from './decoding.ts'
 import { frameOf, type LogFrame } from './log-frames.ts'
 import type { Position } from '../../platform/kit/positions.ts'
+import type { NodeConnection } from './node-connection.ts'
 import { Pull } from './pull.ts'
 import { endCall, openRawLogBackwards, openRawStream, type RawCall, type StreamRange } from './raw-calls.ts'
 
@@ -23,7 +24,7 @@ const backoff = { firstMs: 50, mostMs: 1_000 }
  * @throws EventStoreUnavailableError, StreamTombstonedError, EventStoreRefusedError
  */
 export async function* readRawStream(
-  client: EventStoreDBClient,
+  connection: NodeConnection,
   stream: string,
   { from, direction, limit }: StreamRange,
   timing: ReadTiming,
@@ -33,7 +34,7 @@ export async function* readRawStream(
   yield* resumed(stream, timing, async function* () {
     if (left <= 0 || (typeof next === 'bigint' && next < 0n)) return
     const range = { from: next, direction, limit: left }
-    for await (const frame of readFrames(stream, () => openRawStream(client, stream, range), timing)) {
+    for await (const frame of readFrames(connection, stream, () => openRawStream(connection, stream, range), timing)) {
       const event = frame.open()
       next = direction === 'forwards' ? event.revision + 1n : event.revision - 1n
       left -= 1
@@ -50,7 +51,7 @@ const firstPage = 16
  * @throws EventStoreUnavailableError, EventStoreRefusedError
  */
 export async function* readLogBackwards(
-  client: EventStoreDBClient,
+  connection: NodeConnection,
   timing: ReadTiming,
 ): AsyncGenerator<LogFrame, void, undefined> {
   let next: Position | 'end' = 'end'
@@ -60,7 +61,12 @@ export async function* readLogBackwards(
     let count = 0
     const page = resumed('$all', timing, async function* () {
       const from = next
-      for await (const frame of readFrames('$all', () => openRawLogBackwards(client, from, pageSize), timing)) {
+      for await (const frame of readFrames(
+        connection,
+        '$all',
+        () => openRawLogBackwards(connection, from, pageSize),
+        timing,
+      )) {
         count += 1
         next = frame.position
         yield frame
@@ -100,6 +106,7 @@ async function* resumed<Event>(
 class BrokenRead extends Error {}
 
 async function* readFrames(
+  connection: NodeConnection,
   what: string,
   open: () => Promise<RawCall>,
   timing: ReadTiming,
@@ -116,7 +123,10 @@ async function* readFrames(
       }
       const more = await pull.more(timing.silenceMs)
       if (more === 'end') return
-      if (more === 'silence') throw new BrokenRead('silence')
+      if (more === 'silence') {
+        connection.leaveNodeOf(read)
+        throw new BrokenRead('silence')
+      }
     }
   } catch (error) {
     if (error instanceof BrokenRead) throw error

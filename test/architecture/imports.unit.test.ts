@@ -143,9 +143,9 @@ describe('a planted violation', () => {
     ],
     ['processes/runtime/process-worker.ts', 'prom-client', 'importers of prom-client: prom-client'],
     [
-      'platform/configuration/event-store-address.ts',
-      '@eventstore/db-client/dist/Client/parseConnectionString.js',
-      'importers of @eventstore/db-client/dist/: @eventstore/db-client/dist/Client/parseConnectionString.js',
+      'streams/store/client-errors.ts',
+      '@eventstore/db-client/dist/streams/appendToStream/unpackError.js',
+      'importers of @eventstore/db-client/dist/: @eventstore/db-client/dist/streams/appendToStream/unpackError.js',
     ],
   ])('in %s, importing %s is reported', (path, imported, violation) => {
     expect(plant(path, `import { x } from '${imported}'`)).toEqual([violation])

@@ -195,7 +195,7 @@ test.each([
 )
 
 const unread =
-  'must be a connection string with esdb:// or esdb+discover://, whose options the client applies (tlsVerifyCert=false is none of them)'
+  'must be a connection string with esdb://, kurrentdb:// or kdb://, each also with +discover, whose options the platform applies (not tlsVerifyCert=false; gossipTimeout is in seconds, at most 60)'
 const repeated = 'must be an address with postgres:// or postgresql:// that names each parameter once'
 
 /** Refused in both profiles. */
@@ -211,15 +211,11 @@ test.each<[string, Environment, string]>([
     `ESDB_URL ${unread}`,
   ],
   [
-    'event store with an option that the client ignores',
+    'event store with an option that the platform does not know',
     store('esdb://u:hidden@es.test:2113?tlsVerify=true'),
     `ESDB_URL ${unread}`,
   ],
-  [
-    'event store of a scheme that the client does not know',
-    store('kurrentdb://u:hidden@es.test:2113'),
-    `ESDB_URL ${unread}`,
-  ],
+  ['event store of an unknown scheme', store('kurrent://u:hidden@es.test:2113'), `ESDB_URL ${unread}`],
   [
     'database with two modes',
     readModels('postgres://u:hidden@db.test/platform?sslmode=verify-full&sslmode=disable'),

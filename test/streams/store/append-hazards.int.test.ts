@@ -114,7 +114,11 @@ describe('appends to a server that misbehaves', () => {
     })
     await using store = await openTestStore({ catalogue, appendTimeoutMs: 1_000, url: server.url, logger })
 
-    await store.append({ fold, stream: stream() }, 'no_stream', [noted(1)], newContext())
+    const slow = store.append({ fold, stream: stream() }, 'no_stream', [noted(1)], newContext())
+    await until(() => late !== undefined)
+    // The node answers another append. So it is slow, and its connection is kept.
+    await store.append({ fold, stream: stream() }, 'no_stream', [noted(2)], newContext())
+    await slow
     late?.()
     await until(() => logger.lines.some((line) => line.includes('abandoned append')))
 

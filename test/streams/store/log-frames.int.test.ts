@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { binaryEvent, jsonEvent, EventStoreDBClient, type EventData } from '@eventstore/db-client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { connectEventStore, type EventStoreConnection } from '../../../streams/store/connection.ts'
 import { frameOf } from '../../../streams/store/log-frames.ts'
 import { openRawLog, openRawStream, type RawCall } from '../../../streams/store/raw-calls.ts'
 import { comparePositions, type Position } from '../../../platform/kit/positions.ts'
@@ -8,13 +9,16 @@ import { freshEventStore, type TestEventStore } from '../../support/event-store.
 
 let node: TestEventStore
 let client: EventStoreDBClient
+let connection: EventStoreConnection
 
 beforeAll(async () => {
   node = await freshEventStore()
   client = EventStoreDBClient.connectionString(node.url)
+  connection = connectEventStore({ url: node.url })
 })
 
 afterAll(async () => {
+  connection.close()
   await client.dispose()
   await node.stop()
 })
@@ -61,7 +65,7 @@ test('a page of the log equals the client’s result, including links, bytes and
   for await (const { event } of client.readAll({ fromPosition: first.position })) {
     if (event?.position !== undefined && comparePositions(event.position, upTo) <= 0) expected.push(event)
   }
-  const found = await framesOf(await openRawLog(client, first.position), upTo)
+  const found = await framesOf(await openRawLog(connection.subscriptions, first.position), upTo)
 
   expect(found.filter(({ streamId }) => streamId === stream)).toHaveLength(events().length + 1)
   expect(found.some(({ streamId }) => streamId === `$$${stream}`)).toBe(true)
@@ -79,7 +83,7 @@ test('a stream of links equals the client’s result', async () => {
   const expected = []
   for await (const { event } of client.readStream(links)) if (event !== undefined) expected.push(event)
   const found = await framesOf(
-    await openRawStream(client, links, { from: 'start', direction: 'forwards', limit: 100 }),
+    await openRawStream(connection.commands, links, { from: 'start', direction: 'forwards', limit: 100 }),
     last.position,
   )
 

@@ -3,9 +3,12 @@ import {
   Server,
   ServerCredentials,
   status,
+  type sendUnaryData,
   type ServerDuplexStream,
   type ServerWritableStream,
 } from '@grpc/grpc-js'
+import { GossipService } from '@eventstore/db-client/generated/gossip_grpc_pb.js'
+import gossip from '@eventstore/db-client/generated/gossip_pb.js'
 import { ServerFeaturesService } from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js'
 import features from '@eventstore/db-client/generated/serverfeatures_pb.js'
 import { StreamsService } from '@eventstore/db-client/generated/streams_grpc_pb.js'
@@ -25,10 +28,19 @@ export interface SeenAppend {
   readonly authorization: string | undefined
 }
 
+/** A member of a cluster, as gossip names it. */
+export interface GossipMember {
+  readonly port: number
+  readonly state: 'LEADER' | 'FOLLOWER' | 'UNKNOWN'
+  readonly isAlive?: boolean
+}
+
 /** The server's behaviour. The handlers alone decide the answer and its time: nothing is answered automatically. */
 export interface Script {
   readonly onAppend?: (request: BatchAppendReq, call: AppendCall, number: number) => void
   readonly onRead?: (call: ReadCall, number: number) => void
+  /** The members that gossip names; undefined fails the question. Without it, the server has no gossip. */
+  readonly onGossip?: () => readonly GossipMember[] | undefined
   /** Most calls per connection, as a real server limits them; unlimited by default. */
   readonly mostCalls?: number
   /** Uses TLS with this certificate. */
@@ -45,6 +57,9 @@ export class ScriptedServer implements AsyncDisposable {
   readonly readPeers: string[] = []
   /** Number of reads that only the leader may answer. */
   readsOfLeader = 0
+  gossipQuestions = 0
+  /** Append calls that have not ended. */
+  openAppendCalls = 0
 
   private constructor(server: Server, port: number, hasTls: boolean) {
     this.#server = server
@@ -63,6 +78,9 @@ export class ScriptedServer implements AsyncDisposable {
     server.addService(ServerFeaturesService, {
       getSupportedMethods: (_: unknown, answer: Answer) => answer(null, supported()),
     })
+    server.addService(GossipService, {
+      read: (_: unknown, answer: sendUnaryData<gossip.ClusterInfo>) => scripted.#serveGossip(answer, script),
+    })
     server.addService(StreamsService, {
       batchAppend: (call: AppendCall) => scripted.#serveAppends(call, script),
       read: (call: ReadCall) => scripted.#serveRead(call, script),
@@ -78,12 +96,23 @@ export class ScriptedServer implements AsyncDisposable {
   }
 
   #serveAppends(call: AppendCall, { onAppend }: Script): void {
+    this.openAppendCalls += 1
+    call.once('close', () => (this.openAppendCalls -= 1))
     call.on('error', () => undefined)
     call.on('data', (request: BatchAppendReq) => {
       this.appends.push(seen(request, call))
       onAppend?.(request, call, this.appends.length)
     })
     call.on('end', () => call.end())
+  }
+
+  #serveGossip(answer: sendUnaryData<gossip.ClusterInfo>, { onGossip }: Script): void {
+    this.gossipQuestions += 1
+    const members = onGossip?.()
+    if (members === undefined) return answer({ code: status.UNAVAILABLE, details: 'no gossip now' })
+    const info = new gossip.ClusterInfo()
+    info.setMembersList(members.map(memberInfo))
+    answer(null, info)
   }
 
   #serveRead(call: ReadCall, { onRead }: Script): void {
@@ -123,6 +152,17 @@ export function notLeader(call: AppendCall, port: number): void {
   metadata.set('leader-endpoint-host', '127.0.0.1')
   metadata.set('leader-endpoint-port', String(port))
   call.emit('error', { code: status.NOT_FOUND, details: 'Leader info available', metadata })
+}
+
+function memberInfo({ port, state, isAlive = true }: GossipMember) {
+  const endPoint = new gossip.EndPoint()
+  endPoint.setAddress('127.0.0.1')
+  endPoint.setPort(port)
+  const member = new gossip.MemberInfo()
+  member.setHttpEndPoint(endPoint)
+  member.setState(gossip.MemberInfo.VNodeState[state])
+  member.setIsAlive(isAlive)
+  return member
 }
 
 function refuse(_: unknown, answer?: (error: { code: status; details: string }) => void): void {

@@ -7,6 +7,10 @@ export type CutConnection = {
   cut(how?: 'reset' | 'close'): void
   /** Stops delivery in both directions and keeps the connections open. */
   freeze(): void
+  /** Ends every new connection at once, until it is called with false. */
+  refuse(isRefusing: boolean): void
+  /** Connections of clients that are open now. */
+  connections(): number
   close(): Promise<void>
 }
 
@@ -14,7 +18,11 @@ export type CutConnection = {
 export async function cutConnection(url: string): Promise<CutConnection> {
   const target = new URL(url.replace('esdb:', 'http:'))
   const sockets = new Set<Socket>()
+  const clients = new Set<Socket>()
+  let isRefusing = false
   const server = createServer((client) => {
+    if (isRefusing) return void client.on('error', () => {}).resetAndDestroy()
+    clients.add(client.on('close', () => clients.delete(client)))
     const store = connect(Number(target.port), target.hostname)
     for (const [from, to] of [
       [client, store],
@@ -45,6 +53,10 @@ export async function cutConnection(url: string): Promise<CutConnection> {
     freeze: () => {
       for (const socket of sockets) socket.unpipe().pause()
     },
+    refuse: (value) => {
+      isRefusing = value
+    },
+    connections: () => clients.size,
     close: async () => {
       cut()
       await new Promise<void>((resolve) => {

@@ -1,0 +1,181 @@
+import { finished, type Duplex, type Readable } from 'node:stream'
+import { CancelledError, convertToCommandError, NotLeaderError, UnavailableError } from '@eventstore/db-client'
+import { credentials, Metadata, type CallOptions } from '@grpc/grpc-js'
+import { v4 } from 'uuid'
+import type { EventStoreAddress, NodeAddress } from '../../platform/kit/event-store-address.ts'
+import { StreamsClient } from '../../platform/kit/event-store-client.ts'
+import { discoverNode } from './discovery.ts'
+import { channelsOf, type NodeChannel, type OpenChannel } from './node-channel.ts'
+
+/** A call of the streams service whose messages are read or written one by one. */
+type StreamsCall = (Readable | Duplex) & { cancel(): void }
+
+/** Makes a call. Its messages bypass the decoder of the official client. */
+export type Begin<Call> = (service: StreamsClient, metadata: Metadata, options: CallOptions) => Call
+
+export interface ConnectionRules {
+  /** Connects to the leader only, and lets no other node answer: what it answers decides about writes. */
+  readonly isLeaderOnly: boolean
+}
+
+/** One node, with the open calls on it. */
+interface Attachment {
+  readonly channel: NodeChannel
+  readonly service: StreamsClient
+  readonly calls: Set<StreamsCall>
+  /** The call that all appends share. */
+  lasting: StreamsCall | undefined
+}
+
+/** How long a call waits for a node, in milliseconds. The search goes on. */
+const mostWaitMs = 10_000
+/** grpc-js's own words for a call that this side has cancelled. */
+const cancelledHere = 'Cancelled on client'
+const mostSeeds = 32
+
+/**
+ * A connection to one node of the event store at a time. When the node is away, is no leader, or does not answer, the
+ * connection goes to the node that the cluster then names. All calls on the old node end: each caller repeats its own.
+ */
+export class NodeConnection {
+  readonly #address: EventStoreAddress
+  readonly #rules: ConnectionRules
+  readonly #openChannel: OpenChannel
+  readonly #closing = new AbortController()
+  readonly #attachments = new WeakMap<StreamsCall, Attachment>()
+  readonly #name: string
+  #attached: Promise<Attachment> | undefined
+  #current: Attachment | undefined
+  /** The leader that a node named when it refused a call. */
+  #named: NodeAddress | undefined
+  #members: readonly NodeAddress[] = []
+
+  /** Connects lazily: sends nothing before the first call. @throws if a certificate file cannot be read. */
+  constructor(address: EventStoreAddress, rules: ConnectionRules) {
+    this.#address = address
+    this.#rules = rules
+    this.#openChannel = channelsOf(address)
+    this.#name = address.connectionName ?? v4()
+  }
+
+  /** Opens a call. @throws if no node is found within ten seconds. */
+  async open<Call extends StreamsCall>(begin: Begin<Call>, { requiresLeader = false } = {}): Promise<Call> {
+    return this.#begun(await this.#attachment(), begin, requiresLeader)
+  }
+
+  /** The one lasting call of the current node, opened if there is none. All callers must give the same `begin`. */
+  async lasting<Call extends StreamsCall>(begin: Begin<Call>): Promise<Call> {
+    const attachment = await this.#attachment()
+    // Only calls of this `begin` are kept here.
+    if (attachment.lasting !== undefined) return attachment.lasting as Call
+    const call = this.#begun(attachment, begin, false)
+    attachment.lasting = call
+    return call
+  }
+
+  /** Leaves the node of a call that got no answer, if it is still the current one. */
+  leaveNodeOf(call: StreamsCall): void {
+    const attachment = this.#attachments.get(call)
+    if (attachment !== undefined) this.#leave(attachment)
+  }
+
+  close(): void {
+    this.#closing.abort(new Error('the connection was closed'))
+    if (this.#current !== undefined) this.#leave(this.#current)
+  }
+
+  #begun<Call extends StreamsCall>(attachment: Attachment, begin: Begin<Call>, requiresLeader: boolean): Call {
+    const call = begin(attachment.service, this.#metadata(requiresLeader), { deadline: Infinity })
+    attachment.calls.add(call)
+    this.#attachments.set(call, attachment)
+    finished(call, (error) => {
+      attachment.calls.delete(call)
+      if (attachment.lasting === call) attachment.lasting = undefined
+      if (error instanceof Error) this.#judge(attachment, error)
+    })
+    return call
+  }
+
+  #metadata(requiresLeader: boolean): Metadata {
+    const metadata = new Metadata()
+    metadata.set('connection-name', this.#name)
+    if (requiresLeader || this.#rules.isLeaderOnly) metadata.set('requires-leader', 'true')
+    const { isEncrypted, user, password } = this.#address
+    // A password is sent by TLS only.
+    if (isEncrypted && user !== undefined) {
+      metadata.set('authorization', `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`)
+    }
+    return metadata
+  }
+
+  /** Whether the end of a call means that its node is of no use any more. */
+  #judge(attachment: Attachment, error: Error): void {
+    const { message } = error
+    const failure = convertToCommandError(error)
+    if (failure instanceof NotLeaderError) {
+      this.#leave(attachment, { host: failure.leader.address, port: failure.leader.port })
+    } else if (failure instanceof UnavailableError) this.#leave(attachment)
+    else if (failure instanceof CancelledError && !message.includes(cancelledHere)) this.#leave(attachment)
+  }
+
+  #leave(attachment: Attachment, named?: NodeAddress): void {
+    if (this.#current !== attachment) return
+    this.#current = undefined
+    this.#attached = undefined
+    this.#named = named
+    // Ending a call inside the handler of its own message may hang grpc-js.
+    setImmediate(() => {
+      for (const call of attachment.calls) call.cancel()
+      attachment.channel.close()
+    })
+  }
+
+  async #attachment(): Promise<Attachment> {
+    this.#closing.signal.throwIfAborted()
+    if (this.#attached === undefined) {
+      this.#attached = this.#attach()
+      // Nobody waits for the search when each caller has given up.
+      this.#attached.catch(() => (this.#attached = undefined))
+    }
+    if (this.#current !== undefined) return this.#current
+    const { promise: timeUp, reject } = Promise.withResolvers<never>()
+    const timer = setTimeout(() => reject(new Error('no node of the event store was found')), mostWaitMs)
+    try {
+      return await Promise.race([this.#attached, timeUp])
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  async #attach(): Promise<Attachment> {
+    const node = await this.#nextNode()
+    this.#closing.signal.throwIfAborted()
+    const channel = this.#openChannel(node)
+    const service = new StreamsClient('', credentials.createInsecure(), { channelOverride: channel.channel })
+    this.#current = { channel, service, calls: new Set(), lasting: undefined }
+    return this.#current
+  }
+
+  async #nextNode(): Promise<NodeAddress> {
+    const named = this.#named
+    this.#named = undefined
+    if (named !== undefined) return named
+    const { hosts, isCluster, nodePreference, gossipTimeoutMs } = this.#address
+    const [only] = hosts
+    if (!isCluster && only !== undefined) return only
+    const { node, members } = await discoverNode({
+      seeds: distinct([...hosts, ...this.#members]),
+      preference: this.#rules.isLeaderOnly ? 'leader' : nodePreference,
+      isStrict: this.#rules.isLeaderOnly,
+      gossipTimeoutMs,
+      openChannel: this.#openChannel,
+      signal: this.#closing.signal,
+    })
+    this.#members = members
+    return node
+  }
+}
+
+function distinct(nodes: readonly NodeAddress[]): NodeAddress[] {
+  return [...new Map(nodes.map((node) => [`${node.host} ${node.port}`, node])).values()].slice(0, mostSeeds)
+}
