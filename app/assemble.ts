@@ -73,6 +73,12 @@ export interface Platform {
  */
 const decisiveWaitMs = 4_000
 
+/**
+ * Time limits of an answer for the event store, in milliseconds. A caller learns within five seconds that it is away,
+ * and repeats the request. Steps of processes wait longer.
+ */
+const answerLimits = { appendTimeoutMs: 4_000, appendBudgetMs: 4_000, readBudgetMs: 4_000 }
+
 /** Builds the roles from the registries and starts them. It is ready when `/health/ready` answers 200. */
 export async function startPlatform(options: PlatformOptions): Promise<Platform> {
   const { configuration, logger, roles, now = () => new Date() } = options
@@ -168,13 +174,14 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     endings,
     now,
   })
+  const answering = store.within(answerLimits)
   const isCurrentWithin = (waitMs: number) => (projector: string) =>
-    reads.requireHead((asked) => store.head(filter, asked), projector, waitMs)
+    reads.requireHead((asked) => answering.head(filter, asked), projector, waitMs)
   const isCurrent = isCurrentWithin(decisiveWaitMs)
   const services =
     runsApi && objects !== undefined && identityProvider !== undefined
       ? servicesOf({
-          store,
+          store: answering,
           vault,
           objects,
           identityProvider,

@@ -6,6 +6,7 @@ import {
   EventStoreUnavailableError,
   RevisionConflictError,
   StreamRevivedError,
+  StreamTombstonedError,
   StreamTruncatedError,
   UndecodableEventError,
 } from '../streams/store/errors.ts'
@@ -27,6 +28,7 @@ export function translateStageError(error: unknown): Problem | undefined {
   if (
     error instanceof UndecodableEventError ||
     error instanceof StreamRevivedError ||
+    error instanceof StreamTombstonedError ||
     error instanceof StreamTruncatedError
   )
     return problem('record-unreadable', { cause: error })

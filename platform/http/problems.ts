@@ -467,7 +467,7 @@ export const problems = {
   'record-unreadable': refusal(
     500,
     'The record cannot be read',
-    'A stored event of the record was not written there by the platform, or cannot be decrypted. Nothing was recorded. The log contains the event under the request_id. An operator must examine the event store and the vault.',
+    'A stored event of the record was not written there by the platform or cannot be decrypted, or somebody deleted the stream of the record in the event store. Nothing was recorded. The log contains the event under the request_id. An operator must examine the event store and the vault.',
   ),
   'transfer-coding-unsupported': refusal(
     501,

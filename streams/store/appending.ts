@@ -26,7 +26,7 @@ export const appendLimitBytes = 1_048_576
 export interface AppendTiming {
   /** Time limit of one attempt, in milliseconds. The server's deadline follows the server's clock. */
   readonly attemptMs: number
-  /** How long an unknown outcome is retried, in milliseconds. */
+  /** How long an append takes at most, with its retries after unknown outcomes, in milliseconds. */
   readonly budgetMs: number
 }
 
@@ -72,7 +72,8 @@ export async function appendExactly(
 ): Promise<AppendAnswer> {
   const startedAt = performance.now()
   for (let attempt = 1; ; attempt += 1) {
-    const outcome = await attemptAppend(connection, append, timing.attemptMs)
+    const leftMs = timing.budgetMs - (performance.now() - startedAt)
+    const outcome = await attemptAppend(connection, append, Math.min(timing.attemptMs, leftMs))
     if (outcome.kind === 'written' || outcome.kind === 'conflict') return outcome
     if (outcome.error instanceof EventStoreFullError) onFull()
     // A refusal proves nothing about an earlier attempt whose answer was lost.

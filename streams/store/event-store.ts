@@ -52,19 +52,22 @@ import type {
   SubscriptionCallbacks,
 } from './subscription-options.ts'
 
-export interface EventStoreOptions {
-  /** EventStoreDB connection string. */
-  readonly url: string
-  readonly catalogue: Catalogue
-  readonly vault: KeyVault
-  readonly now?: () => Date
-  readonly logger?: StoreLogger
+export interface StoreLimits {
   /** Time limit of one attempt of an append, in milliseconds. Default 10,000. */
   readonly appendTimeoutMs?: number
   /** How long an append with an unknown outcome is retried, in milliseconds. Default 30,000. */
   readonly appendBudgetMs?: number
   /** How long a read without progress is retried, in milliseconds. Default 15,000. */
   readonly readBudgetMs?: number
+}
+
+export interface EventStoreOptions extends StoreLimits {
+  /** EventStoreDB connection string. */
+  readonly url: string
+  readonly catalogue: Catalogue
+  readonly vault: KeyVault
+  readonly now?: () => Date
+  readonly logger?: StoreLogger
 }
 
 export interface ReadStreamOptions {
@@ -80,6 +83,8 @@ export interface ReadStreamOptions {
 
 /** How many streams keep their last state in the cache. */
 const mostStates = 10_000
+/** Bytes of those states, as `sizeOfState` counts them. */
+const mostStateBytes = 64 * 1024 * 1024
 
 /** Connects to EventStoreDB. The server may still be away; the vault must be ready. */
 export async function openEventStore(options: EventStoreOptions): Promise<EventStore> {
@@ -87,32 +92,50 @@ export async function openEventStore(options: EventStoreOptions): Promise<EventS
   return new EventStore(options, codec, connectEventStore(options))
 }
 
+/** What an event store and its copies with other time limits share. */
+interface Shared {
+  cache: StateCache
+  isFull: boolean
+  readonly closing: AbortController
+  readonly subscriptions: Set<RunningSubscription>
+}
+
 /** All access to streams. */
 export class EventStore {
+  readonly #options: EventStoreOptions
   readonly #codec: Codec
   readonly #catalogue: Catalogue
   readonly #connection: EventStoreConnection
-  #cache = new StateCache(mostStates)
+  readonly #shared: Shared
   readonly #now: () => Date
   readonly #logger: StoreLogger | undefined
   readonly #appendTiming: AppendTiming
   readonly #readTiming: ReadTiming
-  readonly #closing = new AbortController()
-  readonly #subscriptions = new Set<RunningSubscription>()
   readonly #watch: AppendWatch
-  #isFull = false
 
-  constructor(options: EventStoreOptions, codec: Codec, connection: EventStoreConnection) {
+  constructor(
+    options: EventStoreOptions,
+    codec: Codec,
+    connection: EventStoreConnection,
+    shared: Shared = { cache: newCache(), isFull: false, closing: new AbortController(), subscriptions: new Set() },
+  ) {
+    this.#options = options
     this.#codec = codec
     this.#catalogue = options.catalogue
     this.#connection = connection
+    this.#shared = shared
     this.#now = options.now ?? (() => new Date())
     this.#logger = options.logger
     // A successful append does not clear the flag: the store may answer a repeat without writing a byte. Only `isFull`
     // clears it.
-    this.#watch = { logger: options.logger, onFull: () => void (this.#isFull = true) }
+    this.#watch = { logger: options.logger, onFull: () => void (shared.isFull = true) }
     this.#appendTiming = { attemptMs: options.appendTimeoutMs ?? 10_000, budgetMs: options.appendBudgetMs ?? 30_000 }
     this.#readTiming = { silenceMs: 10_000, budgetMs: options.readBudgetMs ?? 15_000 }
+  }
+
+  /** The same store with other time limits. Closing either one closes both. */
+  within(limits: StoreLimits): EventStore {
+    return new EventStore({ ...this.#options, ...limits }, this.#codec, this.#connection, this.#shared)
   }
 
   /**
@@ -120,7 +143,7 @@ export class EventStore {
    * @throws EventStoreUnavailableError, UndecodableEventError
    */
   async load<State, Event extends DomainEvent>(target: Target<State, Event>): Promise<Loaded<State>> {
-    const cache = this.#cache
+    const cache = this.#shared.cache
     const cached = cache.get(target)
     let state = cached?.state ?? target.fold.initialState
     let revision: StreamRevision = cached?.revision ?? 'no_stream'
@@ -139,7 +162,7 @@ export class EventStore {
 
   /** The cached state, if there is one. It may lack the newest events. Only an append at the revision validates it. */
   cached<State, Event extends DomainEvent>(target: Target<State, Event>): Loaded<State> | undefined {
-    return this.#cache.get(target)
+    return this.#shared.cache.get(target)
   }
 
   /**
@@ -170,7 +193,7 @@ export class EventStore {
     events: readonly Event[],
     context: CommandContext,
   ): Promise<Appended> {
-    const cache = this.#cache
+    const cache = this.#shared.cache
     const encoded = await this.#codec.encode(events, context, { stream: target.stream, expected })
     const before = cache.get(target)
     try {
@@ -178,7 +201,7 @@ export class EventStore {
       const state = this.#stateAt(target.fold, before, expected)
       if (state !== undefined) {
         const folded = encoded.decoded.reduce((current, event) => evolved(target.fold, current, event), state.value)
-        cache.advance(target, { state: folded, ...appended })
+        cache.advance(target, { state: folded, ...appended }, encoded.bytes)
       }
       return appended
     } catch (error) {
@@ -192,7 +215,7 @@ export class EventStore {
    * or append keeps its state in the dropped cache.
    */
   forgetStates(): void {
-    this.#cache = new StateCache(mostStates)
+    this.#shared.cache = newCache()
   }
 
   /** Appends events of a public channel, with the ids that they carry. Same guarantees as `append`. */
@@ -265,9 +288,9 @@ export class EventStore {
    * is an append of no events. The embedded node answers it without writing anything.
    */
   async isFull(): Promise<boolean> {
-    if (!this.#isFull) return false
-    this.#isFull = await refusesForWantOfRoom(this.#connection, 'health', this.#appendTiming)
-    return this.#isFull
+    if (!this.#shared.isFull) return false
+    this.#shared.isFull = await refusesForWantOfRoom(this.#connection, 'health', this.#appendTiming)
+    return this.#shared.isFull
   }
 
   /** A text in the metadata of a stream. Undefined if there is none, or if this installation did not write it. */
@@ -316,7 +339,9 @@ export class EventStore {
   readLog(read: LogRead): AsyncGenerator<LogBatch, void, undefined> {
     this.#refuseWhenClosed()
     const signal =
-      read.signal === undefined ? this.#closing.signal : AbortSignal.any([read.signal, this.#closing.signal])
+      read.signal === undefined
+        ? this.#shared.closing.signal
+        : AbortSignal.any([read.signal, this.#shared.closing.signal])
     const parts = { codec: this.#codec, catalogue: this.#catalogue }
     return readLogPiece(this.#connection.subscriptions, parts, { ...read, signal }, this.#readTiming)
   }
@@ -349,8 +374,8 @@ export class EventStore {
 
   /** Ends the subscriptions, waits for running handlers, then closes the connections. */
   async close(): Promise<void> {
-    this.#closing.abort()
-    await Promise.allSettled([...this.#subscriptions].map((each) => each.ended))
+    this.#shared.closing.abort()
+    await Promise.allSettled([...this.#shared.subscriptions].map((each) => each.ended))
     this.#connection.close()
   }
 
@@ -359,11 +384,11 @@ export class EventStore {
     describe: (callbacks: SubscriptionCallbacks) => Omit<Parameters<typeof supervise>[0], 'codec' | 'now' | 'logger'>,
   ): RunningSubscription {
     this.#refuseWhenClosed()
-    const signal = AbortSignal.any([callbacks.signal, this.#closing.signal])
+    const signal = AbortSignal.any([callbacks.signal, this.#shared.closing.signal])
     const parts = { codec: this.#codec, now: this.#now, logger: this.#logger }
     const subscription = supervise({ ...describe({ ...callbacks, signal }), ...parts })
-    this.#subscriptions.add(subscription)
-    const forget = () => void this.#subscriptions.delete(subscription)
+    this.#shared.subscriptions.add(subscription)
+    const forget = () => void this.#shared.subscriptions.delete(subscription)
     subscription.ended.then(forget, forget)
     return subscription
   }
@@ -427,8 +452,12 @@ export class EventStore {
   }
 
   #refuseWhenClosed(): void {
-    if (this.#closing.signal.aborted) throw new EventStoreClosedError()
+    if (this.#shared.closing.signal.aborted) throw new EventStoreClosedError()
   }
+}
+
+function newCache(): StateCache {
+  return new StateCache({ mostStates, mostBytes: mostStateBytes })
 }
 
 function revisionOf(from: bigint | 'start'): bigint {

@@ -1,5 +1,6 @@
 import { convertToCommandError } from '@eventstore/db-client'
 import { backoffMs, pause } from '../../platform/kit/backoff.ts'
+import { limited } from '../../platform/kit/time-limits.ts'
 import { ClientStreamTombstoned, isRefusal } from './client-errors.ts'
 import { EventStoreRefusedError, EventStoreUnavailableError, StreamTombstonedError } from './errors.ts'
 import type { StoredEvent } from './decoding.ts'
@@ -12,7 +13,7 @@ import { endCall, openRawLogBackwards, openRawStream, type RawCall, type StreamR
 export interface ReadTiming {
   /** A read without data for this long is restarted, in milliseconds. */
   readonly silenceMs: number
-  /** A read fails after this long without progress, in milliseconds. */
+  /** A read fails after this long without progress, in milliseconds. Its retries and the connection count. */
   readonly budgetMs: number
 }
 
@@ -31,10 +32,11 @@ export async function* readRawStream(
 ): AsyncGenerator<StoredEvent, void, undefined> {
   let next = from
   let left = limit
-  yield* resumed(stream, timing, async function* () {
+  yield* resumed(stream, timing, async function* (leftMs) {
     if (left <= 0 || (typeof next === 'bigint' && next < 0n)) return
     const range = { from: next, direction, limit: left }
-    for await (const frame of readFrames(connection, stream, () => openRawStream(connection, stream, range), timing)) {
+    const open = () => openRawStream(connection, stream, range)
+    for await (const frame of readFrames(connection, stream, open, timing, leftMs)) {
       const event = frame.open()
       next = direction === 'forwards' ? event.revision + 1n : event.revision - 1n
       left -= 1
@@ -59,14 +61,10 @@ export async function* readLogBackwards(
   let isLogLeft = true
   while (isLogLeft) {
     let count = 0
-    const page = resumed('$all', timing, async function* () {
+    const page = resumed('$all', timing, async function* (leftMs) {
       const from = next
-      for await (const frame of readFrames(
-        connection,
-        '$all',
-        () => openRawLogBackwards(connection, from, pageSize),
-        timing,
-      )) {
+      const open = () => openRawLogBackwards(connection, from, pageSize)
+      for await (const frame of readFrames(connection, '$all', open, timing, leftMs)) {
         count += 1
         next = frame.position
         yield frame
@@ -82,24 +80,27 @@ export async function* readLogBackwards(
 async function* resumed<Event>(
   what: string,
   { budgetMs }: ReadTiming,
-  read: () => AsyncGenerator<Event, void, undefined>,
+  read: (leftMs: () => number) => AsyncGenerator<Event, void, undefined>,
 ): AsyncGenerator<Event, void, undefined> {
   let attempt = 0
   let progressAt = performance.now()
+  const leftMs = (): number => budgetMs - (performance.now() - progressAt)
   while (true) {
+    attempt += 1
+    const waitMs = backoffMs(backoff, attempt)
     try {
-      for await (const event of read()) {
+      for await (const event of read(leftMs)) {
         attempt = 0
-        progressAt = performance.now()
         yield event
+        // The time in which the consumer works on the event does not count.
+        progressAt = performance.now()
       }
       return
     } catch (error) {
       if (!(error instanceof BrokenRead)) throw error
-      if (performance.now() - progressAt >= budgetMs) throw new EventStoreUnavailableError(what, { cause: error.cause })
+      if (leftMs() <= waitMs) throw new EventStoreUnavailableError(what, { cause: error.cause })
     }
-    attempt += 1
-    await pause(backoffMs(backoff, attempt))
+    await pause(waitMs)
   }
 }
 
@@ -109,19 +110,20 @@ async function* readFrames(
   connection: NodeConnection,
   what: string,
   open: () => Promise<RawCall>,
-  timing: ReadTiming,
+  { silenceMs }: ReadTiming,
+  leftMs: () => number,
 ): AsyncGenerator<LogFrame, void, undefined> {
   let read: RawCall | undefined
   let pull: Pull<Buffer> | undefined
   try {
-    read = await open()
+    read = await openWithin(leftMs(), open)
     pull = new Pull<Buffer>(read)
     while (true) {
       for (let message = pull.take(); message !== undefined; message = pull.take()) {
         const frame = frameOf(message)
         if (frame !== undefined) yield frame
       }
-      const more = await pull.more(timing.silenceMs)
+      const more = await pull.more(Math.min(silenceMs, leftMs()))
       if (more === 'end') return
       if (more === 'silence') {
         connection.leaveNodeOf(read)
@@ -137,5 +139,17 @@ async function* readFrames(
   } finally {
     pull?.discard()
     if (read !== undefined) await endCall(read)
+  }
+}
+
+/** The search for a node of a cluster may take a minute. A call that is opened too late is ended. */
+async function openWithin(limitMs: number, open: () => Promise<RawCall>): Promise<RawCall> {
+  const opening = open()
+  try {
+    return await limited(limitMs, opening)
+  } catch (error) {
+    const abandon = (call: RawCall): Promise<void> => endCall(call.on('error', () => undefined))
+    void opening.then(abandon, () => undefined)
+    throw error
   }
 }

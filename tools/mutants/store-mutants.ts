@@ -37,7 +37,7 @@ export const storeMutants: readonly Mutant[] = [
     name: 'cache-goes-back',
     fault: 'an older state replaces a newer one in the cache',
     file: 'streams/store/state-cache.ts',
-    at: 'StateCache / >',
+    at: 'StateCache / >=',
     becomes: 'false',
     caughtBy: { 'test/streams/store/state-cache.unit.test.ts': 'keeps the newest state, whichever is stored last' },
   },

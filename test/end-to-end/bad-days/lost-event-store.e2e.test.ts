@@ -140,3 +140,30 @@ test('the platform waits for a remote event store that is killed and comes back,
     await rm(dataDir, { recursive: true, force: true })
   }
 })
+
+test.each([
+  ['is killed', async (node: EventStoreNode) => node.kill()],
+  ['stops and closes its connections', (node: EventStoreNode) => node.stop()],
+])('the first writes after the event store %s are answered soon, with Retry-After', async (_, end) => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'event-store-'))
+  const node = await startEventStoreNode({ dataDir, port: 0 })
+  try {
+    const body = await readyForRequests(node.url)
+    await end(node)
+    const beganAt = performance.now()
+    const writes = [
+      api.call('/v1/clinical-api/patients', { body: { given_name: 'A', family_name: 'B', dob: '1980-02-29' } }),
+      api.call('/v1/clinical-api/assessments', { body, headers: { 'idempotency-key': 'away' } }),
+    ]
+    for (const { status, body: problem, headers } of await Promise.all(writes)) {
+      expect([status, at(problem, 'code')]).toEqual([503, 'event-store-unavailable'])
+      expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
+    }
+    // Five seconds are documented; the rest is for a busy machine.
+    expect(performance.now() - beganAt).toBeLessThan(10_000)
+  } finally {
+    await platform.process.stop()
+    await node.stop()
+    await rm(dataDir, { recursive: true, force: true })
+  }
+})

@@ -51,7 +51,7 @@ describe('a store without room', () => {
         if (number > 1) call.write(withoutRoom(request))
       },
     })
-    await using store = await openTestStore({ ...quick, url: server.url, appendBudgetMs: 300 })
+    await using store = await openTestStore({ ...quick, url: server.url, appendBudgetMs: 1_000 })
 
     await expect(store.append({ fold, stream: stream() }, 'no_stream', [noted(1)], newContext())).rejects.toThrow(
       AppendOutcomeUnknownError,
