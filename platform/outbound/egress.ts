@@ -10,6 +10,7 @@ import type { Logger } from '../observability/logging.ts'
 import { connectToMailServer, createConnector } from './connection.ts'
 import { resolveHost, type ResolveHost, parseEgressAllow, portOf, type OutboundRules } from './addresses.ts'
 import { exemptOrigins, ownStoreOf, type EgressPurpose } from './exempt-addresses.ts'
+import { skipInterimAnswers } from './interim-answers.ts'
 import { createOwnServers, type OwnServerSettings } from './own-servers.ts'
 import { drain, limitBytes, readAll } from './response-body.ts'
 
@@ -165,7 +166,18 @@ export function createEgress({
     const key = `${isExempt ? 'configured' : 'checked'} ${url.origin}${inLane(lane)}${via === undefined ? '' : ' via the endpoint'}`
     const known = pools.get(key)
     if (known !== undefined) return known
-    const connect = createConnector({ port: portOf(via ?? url), rules, resolve, own: isExempt ? undefined : own, via })
+    const connector = createConnector({
+      port: portOf(via ?? url),
+      rules,
+      resolve,
+      own: isExempt ? undefined : own,
+      via,
+    })
+    const connect: typeof connector = (asked, callback) =>
+      connector(asked, (...result) => {
+        if (result[0] === null) skipInterimAnswers(result[1])
+        callback(...result)
+      })
     const connections = lane === undefined ? connectionsPerOrigin : configuration.webhookWorkersPerEndpoint
     const pool = new Pool(url.origin, { connect, connections, maxHeaderSize: 32_768, pipelining: 1 })
     pools.set(key, pool)

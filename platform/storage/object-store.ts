@@ -216,7 +216,8 @@ function clientOf({ endpoint, region, accessKeyId, secretAccessKey }: ObjectStor
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     maxAttempts: 4,
-    requestHandler: { requestTimeout: 30_000, connectionTimeout: 5_000 },
+    // Interim answers (1xx) prolong no time limit. Without the last member the first one only logs.
+    requestHandler: { requestTimeout: 30_000, connectionTimeout: 5_000, throwOnRequestTimeout: true },
     // The platform throws and logs failures itself. The client would print its own lines next to the log.
     logger: silentLogger,
   })
