@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { pathOf } from '../children/request-path.ts'
 import { S3Error } from './errors.ts'
 import type { Objects } from './objects.ts'
 import {
@@ -42,6 +43,8 @@ export function objectStoreServer(
   return createServer((request, response) => {
     const requestId = randomUUID()
     response.setHeader('x-amz-request-id', requestId)
+    // Objects have the type that their writer gave. A browser must not guess another one.
+    response.setHeader('x-content-type-options', 'nosniff')
     answer(objects, credentials, request, response).catch((error: unknown) => {
       if (!(error instanceof S3Error) && !response.destroyed) onFailure(error)
       refuse(request, response, error, requestId)
@@ -103,7 +106,7 @@ function refuse(request: IncomingMessage, response: ServerResponse, error: unkno
   request.resume()
   const refusal = error instanceof S3Error ? error : new S3Error('InternalError', 'We encountered an internal error')
   if (request.method === 'HEAD') response.writeHead(refusal.status).end()
-  else sendXml(response, refusal.status, errorDocument(refusal, (request.url ?? '').replace(/\?.*/s, ''), requestId))
+  else sendXml(response, refusal.status, errorDocument(refusal, pathOf(request), requestId))
 }
 
 function splitOnce(text: string, separator: string): [string, string] {

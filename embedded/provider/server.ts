@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { InvalidControl, isSame } from '../children/remote-control.ts'
+import { pathOf } from '../children/request-path.ts'
 import { type CallName, parseFaults, parseResults } from './controls.ts'
 import type { Memory } from './memory.ts'
 import { MalformedForm, readForm } from './multipart.ts'
@@ -34,23 +35,23 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const url = new URL(request.url ?? '/', 'http://provider')
-  if (url.pathname === '/health') {
+  const path = pathOf(request)
+  if (path === '/health') {
     request.resume()
     send(response, 200, '{"status":"ok"}')
     return
   }
-  if (url.pathname === '/control' || url.pathname.startsWith('/control/')) {
+  if (path === '/control' || path.startsWith('/control/')) {
     const given = request.headers['x-control-secret']
     if (typeof given !== 'string' || !isSame(given, settings.controlSecret)) {
       request.resume()
       send(response, 401, '{"error":"unauthorized"}')
       return
     }
-    await control(memory, `${request.method} ${url.pathname}`, request, response)
+    await control(memory, `${request.method} ${path}`, request, response)
     return
   }
-  const route = routeOf(request.method ?? '', url.pathname)
+  const route = routeOf(request.method ?? '', path)
   if (route === undefined) {
     request.resume()
     send(response, 404, '{"error":"no such call"}')
@@ -61,7 +62,7 @@ async function answer(
   const { status, body, headers, delayMs } = answerCall(memory, settings, {
     call: route.call,
     caseId: route.caseId,
-    checksum: url.searchParams.get('checksum') ?? undefined,
+    checksum: new URLSearchParams(request.url?.slice(path.length)).get('checksum') ?? undefined,
     token: (request.headers.authorization ?? '').replace(/^Bearer /i, ''),
     form,
     now,

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { answerChatCall, parseChatFaults, type ChatFault } from '../chat/slack-api.ts'
 import { InvalidControl, isSame } from '../children/remote-control.ts'
+import { pathOf } from '../children/request-path.ts'
 import { parseMailFaults, type MailFault } from '../mailbox/mail-faults.ts'
 import { framedHtml, listedMails, listPage, mailPage, style } from '../mailbox/mail-page.ts'
 import type { StoredMail } from '../mailbox/smtp-in.ts'
@@ -49,7 +50,7 @@ export function receiversServer(receivers: Receivers, onFailure: (error: unknown
 }
 
 async function answer(receivers: Receivers, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { pathname } = new URL(request.url ?? '/', 'http://receivers')
+  const pathname = pathOf(request)
   const bytes = await readAtMost(request, mostBodyBytes)
   if (bytes === undefined) return send(response, json(413, { error: 'the body is too large' }))
   const body = bytes.toString('utf8')

@@ -13,10 +13,13 @@ const longestMs = 86_400_000
 
 /**
  * The wait of a `Retry-After` in milliseconds, at most a day. It contains seconds or an HTTP date (RFC 9110, 10.2.3).
- * 0 if it is missing or unreadable.
+ * 0 if it is missing or unreadable. A date without a zone, as of asctime, is in UTC (RFC 9110, 5.6.7).
  */
 export function readRetryAfter(header: string | string[] | undefined, now: Date): number {
   if (typeof header !== 'string') return 0
-  const ms = /^\d{1,9}$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now.getTime()
+  // Date.parse reads nearly everything, and what has no zone in that of this machine.
+  if (!/^(?:\d{1,9}$|[A-Z][a-z]{2,8},? |\d{4}-)/.test(header)) return 0
+  const date = /(?:[a-z]|[+-]\d\d:?\d\d)$/i.test(header) ? header : `${header} GMT`
+  const ms = /^\d{1,9}$/.test(header) ? Number(header) * 1000 : Date.parse(date) - now.getTime()
   return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), longestMs) : 0
 }

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { pathOf } from '../../children/request-path.ts'
 import { callerOf } from '../access/authentication.ts'
 import { TooManyProofsError, type Accounts } from '../access/users.ts'
 
@@ -29,7 +30,7 @@ async function respond(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const path = request.url?.split('?')[0] ?? ''
+  const path = pathOf(request)
   const endpoint = Object.hasOwn(endpoints, path) ? endpoints[path] : undefined
   if (endpoint === undefined) return send(response, 404, { error: 'not found', paths: Object.keys(endpoints) })
   if (request.method !== 'GET' && request.method !== 'HEAD')

@@ -250,3 +250,13 @@ test('an interrupted upload leaves nothing', async () => {
   await vi.waitFor(async () => expect(await readdir(join(folder, 'drafts'))).toEqual([]))
   await expect(get('given-up')).rejects.toMatchObject({ name: 'NoSuchKey' })
 })
+
+test('every answer forbids browsers to guess the type of an object', async () => {
+  await put('images/typed', '<script>', 'image/png')
+  const url = await getSignedUrl(s3, new GetObjectCommand({ Bucket, Key: 'images/typed' }))
+  for (const address of [url, `${store.endpoint}/unsigned`, `${store.endpoint}//`]) {
+    const answer = await fetch(address)
+    await answer.arrayBuffer()
+    expect([answer.status < 500, answer.headers.get('x-content-type-options')]).toEqual([true, 'nosniff'])
+  }
+})

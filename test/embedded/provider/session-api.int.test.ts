@@ -179,3 +179,7 @@ test('session, case, checksum, controls and calls survive a kill of the provider
   await after.stop()
   expect(await after.exited).toBe(0)
 })
+
+test.each(['//', '//a:b', '/\\', '//?'])('the path %s, which is no URL, is 404', async (path) => {
+  expect((await fetch(`${provider.url}${path}`)).status).toBe(404)
+})

@@ -46,7 +46,7 @@ test('mails need the password', async () => {
   expect(await receivers.mails()).toEqual([])
 })
 
-test.each(['/email', '/', '/mails/1', '/mails/1/html', '/control/faults'])(
+test.each(['/email', '/', '//', '/mails/1', '/mails/1/html', '/control/faults'])(
   'without the secret in its address, %s is as if it did not exist',
   async (path) => {
     await deliver({ html: '<p>secret</p>' })
