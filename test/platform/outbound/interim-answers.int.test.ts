@@ -72,7 +72,7 @@ describe('a server that answers 1xx first', () => {
     const url = await serve((socket, number) => {
       peers.add(socket.remotePort)
       socket.setNoDelay(true)
-      const bytes = [...(goOn + hints + final(`answer ${number}`))]
+      const bytes = (goOn + hints + final(`answer ${number}`)).split('')
       const next = (): void => {
         const byte = bytes.shift()
         if (byte !== undefined) socket.write(byte, () => setImmediate(next))
