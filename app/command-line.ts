@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util'
 import { clientScopes } from '../commands/auth/scopes.ts'
 import { Check } from 'typebox/value'
-import { Email } from '../commands/users/bodies.ts'
 import { isUuid } from '../platform/http/formats.ts'
 import { Text } from '../platform/http/members.ts'
+import { readMailAddress } from '../platform/kit/mail-address.ts'
 import { signingPurposes, type SigningPurpose } from '../platform/kit/key-vault.ts'
 import { projectionsUsage, readProjections, type ProjectionsOrder } from './projections/orders.ts'
 import type { VerifyReceiptOrder } from './verify-receipt.ts'
@@ -131,9 +131,10 @@ function readAdministrator(args: string[]): Command {
   const { values } = parseArgs({ args, options: administratorOptions })
   const { org = '', email = '', name } = values
   if (!isUuid(org)) return wrong('administrators create needs --org, a UUID')
-  if (!Check(Email, email.trim())) return wrong('administrators create needs --email, an e-mail address')
+  const address = readMailAddress(email)
+  if (address === undefined) return wrong('administrators create needs --email, an e-mail address')
   if (name !== undefined && !Check(Text(255), name)) return wrong('--name must have 1 to 255 characters')
-  return { name: 'create-administrator', order: { orgId: org.toLowerCase(), email: email.trim(), name } }
+  return { name: 'create-administrator', order: { orgId: org.toLowerCase(), email: address, name } }
 }
 
 function readRotate(args: string[]): Command {

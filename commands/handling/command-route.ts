@@ -3,7 +3,7 @@ import type { Static, TArray, TObject } from 'typebox'
 import { tenantOf, type Access, type Caller } from '../../platform/http/access.ts'
 import { answers } from '../../platform/http/answers.ts'
 import { readsBothCasings, type Casing } from '../../platform/http/both-casings.ts'
-import { lowerCaseIds } from '../../platform/http/lower-case-ids.ts'
+import { lowerCaseIds, readsAddresses } from '../../platform/http/rewritten-members.ts'
 import { requireNoBody } from '../../platform/http/no-body.ts'
 import { idParams, namedOrg, OrgQuery, type IdParams } from '../../platform/http/parameters.ts'
 import type { ProblemCode } from '../../platform/http/problems.ts'
@@ -133,6 +133,7 @@ export function commandRoute<
     preValidation: [
       ...(route.casing === undefined || bodySchema === undefined ? [] : [readsBothCasings(route.casing)]),
       ...(mayLackBody ? [takesNoBodyAsEmpty] : []),
+      ...readsAddresses(bodySchema),
     ],
     schema: {
       operationId: route.operationId,

@@ -25,11 +25,15 @@ export interface Reservations {
   readonly ownerOf: (ownerStream: string, key: string) => Promise<OwnerState>
 }
 
+type ReservationDependencies = Pick<CommandDependencies, 'store' | 'now'> & {
+  readonly vault: Pick<CommandDependencies['vault'], 'fingerprint'>
+}
+
 /**
  * @param ownerOf for owners that can be revoked or lose their keys. Without it an owner is present if its stream exists
  */
 export function reservationsOf(
-  { store, vault, now }: CommandDependencies,
+  { store, vault, now }: ReservationDependencies,
   ownerOf?: Reservations['ownerOf'],
 ): Reservations {
   const byStream = async (stream: string): Promise<OwnerState> =>

@@ -3,7 +3,7 @@ import { chatChannelPattern } from '../../contracts/notifications/settings.ts'
 import { isUuid } from '../../platform/http/formats.ts'
 import { Uuid } from '../../platform/http/members.ts'
 import { invalidMember, requireValid } from '../../platform/http/problems.ts'
-import { isMailAddress } from '../../platform/kit/mail-address.ts'
+import { readMailAddress } from '../../platform/kit/mail-address.ts'
 import { NotificationErrorCode, RecipientType } from '../../streams/notification/events.ts'
 import { mostRequeued } from '../../streams/notification-queue-request/events.ts'
 
@@ -74,18 +74,22 @@ export const ReEnqueueStuckReply = Type.Object(
 const chatChannel = new RegExp(chatChannelPattern)
 
 const forms = {
-  user: { isOf: isUuid, detail: 'must be the id of a user' },
-  slackChannel: { isOf: (ref: string) => chatChannel.test(ref), detail: 'must be the id or the name of a channel' },
-  email: { isOf: isMailAddress, detail: 'must be an e-mail address: one `local@domain` in ASCII' },
+  user: { read: (ref: string) => (isUuid(ref) ? ref.toLowerCase() : undefined), detail: 'must be the id of a user' },
+  slackChannel: {
+    read: (ref: string) => (chatChannel.test(ref) ? ref : undefined),
+    detail: 'must be the id or the name of a channel',
+  },
+  email: { read: readMailAddress, detail: 'must be an address to which mails are sent, such as local@example.org' },
 } as const
 
 /** @throws Problem `validation-failed` unless the reference has the form of its type. The problem never repeats it */
 export function recipientOf({ type, ref }: SendNotificationBody['recipient']) {
-  const { isOf, detail } = forms[type]
-  if (!isOf(ref)) throw invalidMember('/recipient/ref', detail, 'recipient-ref')
+  const { read, detail } = forms[type]
+  const recipientRef = read(ref)
+  if (recipientRef === undefined) throw invalidMember('/recipient/ref', detail, 'recipient-ref')
   return {
     recipientType: type,
-    recipientRef: type === 'user' ? ref.toLowerCase() : ref,
+    recipientRef,
     channel: type === 'slackChannel' ? ('slack' as const) : ('email' as const),
   }
 }

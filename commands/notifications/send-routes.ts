@@ -55,7 +55,8 @@ export function sendNotificationRoutes(app: ServiceApp, deps: CommandDependencie
         channel,
         locale: locale ?? defaultLocale,
         category: template.category,
-        phi: template.phi,
+        // Variables about a patient are personal health information, whatever the template says.
+        phi: template.phi || patientId !== null,
         recipientType,
         recipientRef,
         recipientKey: recipientKeyOf(vault, recipientRef),

@@ -2,9 +2,9 @@ import { Type, type Static } from 'typebox'
 import { chatChannelPattern, RecipientRuleRecord } from '../../contracts/notifications/settings.ts'
 import { Nullable, Text, Uuid } from '../../platform/http/members.ts'
 import { invalidMember } from '../../platform/http/problems.ts'
+import { readMailAddress } from '../../platform/kit/mail-address.ts'
 import type { RecipientRule } from '../../streams/notification-subscription/events.ts'
 import { NotificationCategory, NotificationChannel } from '../../streams/types.ts'
-import { emailPattern } from '../users/bodies.ts'
 
 const orgId = Type.Optional(
   Nullable(Uuid, { description: 'For platform clients, who must name it in a POST. Null: the platform' }),
@@ -68,20 +68,20 @@ function onlyOne(value: string | undefined, other: string | undefined, name: str
   return value
 }
 
-const addressPatterns = {
-  email: { pattern: new RegExp(emailPattern), detail: 'must be an e-mail address with one @ and no spaces' },
-  slack: { pattern: new RegExp(chatChannelPattern), detail: 'must be the id or the name of a channel' },
-} as const
+const chatChannel = new RegExp(chatChannelPattern)
 
 /** @throws Problem `validation-failed` unless the address is one of the channel */
 export function addressOf({
   channel,
   address,
 }: Pick<Static<typeof AddSuppressionBody>, 'channel' | 'address'>): string {
-  const { pattern, detail } = addressPatterns[channel]
   const trimmed = address.trim()
-  if (!pattern.test(trimmed)) throw invalidMember('/address', detail, 'pattern')
-  return trimmed
+  const [read, detail] =
+    channel === 'email'
+      ? [readMailAddress(trimmed), 'must be an address to which mails are sent']
+      : [chatChannel.test(trimmed) ? trimmed : undefined, 'must be the id or the name of a channel']
+  if (read === undefined) throw invalidMember('/address', detail, 'pattern')
+  return read
 }
 
 /** @throws Problem `validation-failed` for a category and channel that occur twice */

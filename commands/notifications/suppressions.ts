@@ -1,11 +1,12 @@
 import { v5 } from 'uuid'
+import { comparedChannel } from '../../contracts/notifications/settings.ts'
+import { comparedAddress } from '../../platform/kit/mail-address.ts'
 import { noOrganisation, type TenantId } from '../../platform/kit/tenants.ts'
 import { suppressions, type SuppressionState } from '../../streams/suppression/aggregate.ts'
 import type { SuppressionEvent } from '../../streams/suppression/events.ts'
 import type { NotificationChannel } from '../../streams/types.ts'
 import { refused, type Decision } from '../handling/decision.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
-import { comparedAddress } from '../users/user-reservations.ts'
 
 interface SuppressedAddress {
   readonly channel: NotificationChannel
@@ -20,7 +21,7 @@ const suppressionIds = '6d3d1c0e-2f8b-5a43-8a55-6f0a3b9e7c21'
 
 /** Only who has the vault can tell whether an id is that of an address. */
 export function suppressionIdOf({ vault }: Hashing, { channel, address, orgId }: SuppressedAddress): string {
-  const compared = channel === 'email' ? comparedAddress(address.trim()) : address.trim()
+  const compared = channel === 'email' ? comparedAddress(address) : comparedChannel(address)
   const hash = vault.fingerprint(['suppression', orgId ?? noOrganisation, channel, compared].join('\0'))
   return v5(hash, suppressionIds)
 }

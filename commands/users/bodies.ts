@@ -1,18 +1,17 @@
 import { Type } from 'typebox'
 import { DistinctList } from '../../platform/http/distinct-items.ts'
 import { Nullable, Text, Uuid } from '../../platform/http/members.ts'
+import { mailAddressPattern, mostAddressCharacters } from '../../platform/kit/mail-address.ts'
 import { UserStatus } from '../../contracts/users/record.ts'
 import { UserType } from '../../streams/user/events.ts'
 
 const optionalText = Type.Optional(Nullable(Text(255)))
 
-/** One `@`, no spaces or control characters. */
-export const emailPattern = '^[^@\\s\\u0000-\\u001f\\u007f-\\u009f]+@[^@\\s\\u0000-\\u001f\\u007f-\\u009f]+$'
-
 export const Email = Type.String({
-  maxLength: 254,
-  pattern: emailPattern,
-  description: 'An e-mail address. Compared without case.',
+  maxLength: mostAddressCharacters,
+  pattern: mailAddressPattern,
+  description:
+    'An address to which mails are sent: `local@domain` with a local part in ASCII. Blanks around it are removed. A domain in another script is kept in its `xn--` form. Compared without case.',
 })
 /** BCP 47, such as `en-GB`. */
 const Locale = Type.String({ pattern: '^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8}){0,8}$', maxLength: 35 })

@@ -1,19 +1,16 @@
 import { v5 } from 'uuid'
-import { noOrganisation, type CommandContext } from '../../platform/kit/tenants.ts'
+import { comparedAddress } from '../../platform/kit/mail-address.ts'
+import { noOrganisation, type CommandContext, type TenantId } from '../../platform/kit/tenants.ts'
 import { isUser, users, type UserState } from '../../streams/user/aggregate.ts'
-import type { CommandDependencies } from '../handling/dependencies.ts'
 import {
+  holderOf,
   reserve,
   reservationsOf,
   type OwnerState,
   type ReservationRequest,
   type ReservationResult,
+  type Reservations,
 } from '../handling/reservations.ts'
-
-/** The form in which e-mail addresses are compared: without case, after NFC. */
-export function comparedAddress(email: string): string {
-  return email.normalize('NFC').toLowerCase().normalize('NFC')
-}
 
 export function addressKey(email: string): string {
   return `email\0${comparedAddress(email)}`
@@ -23,23 +20,41 @@ export function subjectKey(externalId: string): string {
   return `subject\0${externalId}`
 }
 
+type ReservationDependencies = Parameters<typeof reservationsOf>[0]
+
 /**
  * Reserves an e-mail address or an identity-provider subject for a user, across all organisations. A user who may have
  * given the key up and wants it again renews its reservation.
  */
 export async function reserveForUser(
-  deps: CommandDependencies,
+  deps: ReservationDependencies,
   request: Pick<ReservationRequest, 'key' | 'fingerprint' | 'isRenewing'> & { readonly userId: string },
   context: CommandContext,
 ): Promise<ReservationResult> {
-  const reservations = reservationsOf(deps, async (ownerStream, key) => {
-    const { state } = await deps.store.load(users.at(ownerStream))
-    return ownerStateOf(state, key)
-  })
   const { userId, ...reservation } = request
   const owner = { ownerId: userId, ownerStream: users.of(userId).stream }
   const named = { ...context, commandId: v5(`reserve ${userId}`, context.commandId) }
-  return reserve(reservations, { ...reservation, ...owner, orgId: noOrganisation }, named)
+  return reserve(userReservations(deps), { ...reservation, ...owner, orgId: noOrganisation }, named)
+}
+
+/** The member of the organisation who has the address. Read from the streams, so the answer is current. */
+export async function userWithAddress(
+  deps: ReservationDependencies,
+  email: string,
+  orgId: TenantId,
+): Promise<string | null> {
+  const userId = await holderOf(userReservations(deps), noOrganisation, addressKey(email))
+  if (userId === null) return null
+  const { state } = await deps.store.load(users.of(userId))
+  const isMember = isUser(state) && [...state.memberships.values()].some((one) => one.organisationId === orgId)
+  return isMember ? userId : null
+}
+
+function userReservations(deps: ReservationDependencies): Reservations {
+  return reservationsOf(deps, async (ownerStream, key) => {
+    const { state } = await deps.store.load(users.at(ownerStream))
+    return ownerStateOf(state, key)
+  })
 }
 
 /** While the account is created, the user has what it reserved. */

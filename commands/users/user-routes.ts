@@ -74,7 +74,7 @@ export function userWriteRoutes(app: ServiceApp, deps: UserDependencies): void {
       const command = {
         userId: keyed.id,
         attemptId: v7(),
-        email: email.trim(),
+        email,
         displayName,
         userType,
         locale,
@@ -103,12 +103,11 @@ export function userWriteRoutes(app: ServiceApp, deps: UserDependencies): void {
     reply: changed(UserRecord),
     problems: ['email-in-use', 'invalid-status-transition', 'last-administrator', 'user-shared', 'user-erased'],
     handle: async ({ tenant, isPlatformWide, caller, params, body, now, context, request }) => {
-      const { status, email, ...profile } = body
+      const { status, ...profile } = body
       const changedBy = changedByOf(caller)
-      const trimmed = email === undefined ? {} : { email: email.trim() }
       const hasProfile = Object.keys(body).some((member) => member !== 'status')
       const command = {
-        profile: hasProfile ? { ...profile, ...trimmed, newProfileId: v7(), changedBy, now } : null,
+        profile: hasProfile ? { ...profile, newProfileId: v7(), changedBy, now } : null,
         status: status === undefined ? null : { to: status, holdId: v7(), changedBy, now },
         administration: administrationOf({ tenant, isPlatformWide, caller }),
         requireMatch: (revision: bigint | 'no_stream') => requireMatch(request, revision),

@@ -11,6 +11,11 @@ export const payloadPathPattern = '^[A-Za-z0-9_-]{1,64}(\\.[A-Za-z0-9_-]{1,64}){
 /** The id of a Slack channel, or its name. */
 export const chatChannelPattern = '^#?[A-Za-z0-9._-]{1,80}$'
 
+/** The form in which chat channels are compared: their names have no case, and `#` is not part of them. */
+export function comparedChannel(channel: string): string {
+  return channel.trim().replace(/^#/, '').toLowerCase()
+}
+
 /** How the recipient follows from an event. */
 export const RecipientRuleRecord = Type.Object(
   {

@@ -1,4 +1,5 @@
 import { Type, type TSchema, type TSchemaOptions } from 'typebox'
+import { mailAddressPattern } from '../kit/mail-address.ts'
 
 /** Format name of `isVisible`. A pattern would need Unicode properties, which clients in some languages cannot read. */
 export const visibleFormat = 'visible-text'
@@ -8,6 +9,7 @@ export const schemeAndValuePattern = '[\\s\\S]\\|[\\s\\S]'
 const rules: ReadonlyMap<unknown, string> = new Map([
   [visibleFormat, 'must have a visible character'],
   [schemeAndValuePattern, 'must be scheme|value'],
+  [mailAddressPattern, 'must be an address to which mails are sent, such as local@example.org'],
 ])
 
 /** Error text for a pattern or format; undefined if the pattern or format is clear enough. */

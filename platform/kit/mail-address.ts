@@ -1,30 +1,45 @@
-/** The longest address that SMTP transports (RFC 5321, 4.5.3.1.3, without the angle brackets). */
-const mostCharacters = 254
+import { domainToASCII } from 'node:url'
 
-const localPart = /^[A-Za-z0-9#$&'*+/=?^_`{|}~-]+$/
-const label = /^[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?$/
+/** The longest address that SMTP transports (RFC 5321, 4.5.3.1.3, without the angle brackets). */
+export const mostAddressCharacters = 254
+
+const atom = "[A-Za-z0-9#$&'*+/=?^_`{|}~-]+"
+const label = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?'
 
 /**
  * The subset of RFC 5321 to which mail is sent: a dot-atom in ASCII at a host name of two labels or more. It excludes
  * whatever a mail program or a relay could read as a second recipient or as a route: quoted local parts, comments,
- * display names, lists, address literals, `%` and `!`. Domains in other scripts take their `xn--` form.
+ * display names, lists, address literals, `%` and `!`. A last label of digits is the end of an IPv4 address.
  */
+export const mailAddressPattern = `^(?![^@]{65})${atom}(?:\\.${atom})*@(?:${label}\\.)+(?![0-9]+$)${label}$`
+const mailAddress = new RegExp(mailAddressPattern)
+
 export function isMailAddress(text: string): boolean {
-  if (text.length > mostCharacters) return false
-  const parts = text.split('@')
-  const [local, domain] = parts
-  return parts.length === 2 && local !== undefined && domain !== undefined && isLocalPart(local) && isDomain(domain)
+  return text.length <= mostAddressCharacters && mailAddress.test(text)
 }
 
-function isLocalPart(text: string): boolean {
-  return text.length <= 64 && text.split('.').every((atom) => localPart.test(atom))
+/**
+ * The address as it is kept: without blanks around it, and a domain in another script in its `xn--` form. Undefined if
+ * no mail can be sent to it. Accounts, recipients and suppressions take the same addresses.
+ */
+export function readMailAddress(text: string): string | undefined {
+  const trimmed = text.trim()
+  const at = trimmed.lastIndexOf('@')
+  const domain = trimmed.slice(at + 1)
+  const kept = isOtherScript(domain) ? `${trimmed.slice(0, at + 1)}${domainToASCII(domain)}` : trimmed
+  return isMailAddress(kept) ? kept : undefined
 }
 
-function isDomain(text: string): boolean {
-  const labels = text.split('.')
-  const isName = labels.length >= 2 && labels.every((part) => part.length <= 63 && label.test(part))
-  // A last label of digits is the end of an IPv4 address.
-  return isName && !/^[0-9]+$/.test(labels.at(-1) ?? '')
+/** Other characters of ASCII would end the domain within `domainToASCII`, and a part of it would be lost. */
+function isOtherScript(domain: string): boolean {
+  return (
+    domain.length <= mostAddressCharacters && /^[A-Za-z0-9.\P{ASCII}-]+$/u.test(domain) && /\P{ASCII}/u.test(domain)
+  )
+}
+
+/** The form in which addresses are compared: without case. Other text is compared in the same way. */
+export function comparedAddress(text: string): string {
+  return (readMailAddress(text) ?? text.trim()).toLowerCase()
 }
 
 /** The sender of all mails. */
@@ -38,7 +53,8 @@ export interface MailSenderAddress {
 export function readSenderAddress(text: string): MailSenderAddress | undefined {
   const named = /^([A-Za-z0-9 .'_-]{1,64}) <([^<>]*)>$/.exec(text)
   const [name, address] = named === null ? ['', text] : [(named[1] ?? '').trim(), named[2] ?? '']
-  return isMailAddress(address) ? { name, address } : undefined
+  const kept = readMailAddress(address)
+  return kept === undefined ? undefined : { name, address: kept }
 }
 
 export function domainOf(address: string): string {

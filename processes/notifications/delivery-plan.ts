@@ -3,6 +3,7 @@ import { findTemplate } from '../../commands/notifications/find-template.ts'
 import { isOptedOut } from '../../commands/notifications/preferences.ts'
 import type { AttemptOutcome } from '../../commands/notifications/record-outcome.ts'
 import { isSuppressed } from '../../commands/notifications/suppressions.ts'
+import { userWithAddress } from '../../commands/users/user-reservations.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { notificationPreferences } from '../../streams/notification-preferences/aggregate.ts'
 import type { NotificationTemplate } from '../../streams/notification-template/aggregate.ts'
@@ -38,7 +39,7 @@ export async function planDelivery(notification: Notification, surroundings: Sur
   const { channel, templateCode, locale, recipientType, categories } = notification
   const request = { channel, recipientType, templateCode, locale }
   const none = { template: null, resolvedAddress: null, request } as const
-  if (await hasOptedOut(notification, categories, deps))
+  if (await hasOptedOut(notification, categories, surroundings))
     return { ...none, kind: 'end', providerName: 'preferences', outcome: optedOut }
 
   const resolved = await addressOf(notification, surroundings)
@@ -60,7 +61,7 @@ export async function planDelivery(notification: Notification, surroundings: Sur
   if (channel === 'slack' && isPhi(notification, template))
     return end(permanent('phi_policy_violation', 'chat messages must not contain personal health information'))
   const ofBoth = categoriesWith(notification, template)
-  if (ofBoth.length > categories.length && (await hasOptedOut(notification, ofBoth, deps)))
+  if (ofBoth.length > categories.length && (await hasOptedOut(notification, ofBoth, surroundings)))
     return { ...end(optedOut), providerName: 'preferences' }
   const message = await messageFor(
     notification,
@@ -87,15 +88,23 @@ function isPhi({ phi, category }: Notification, template: NotificationTemplate):
   return template.phi || (phi && category !== null)
 }
 
-/** Chat channels and plain addresses have no preferences. */
+/**
+ * Chat channels have no preferences. A plain address has those of the user to whom it belongs in the organisation, for
+ * marketing only: an opt-out must not end because a sender writes the address instead of the user.
+ */
 async function hasOptedOut(
   { recipientType, recipientRef, channel }: Notification,
   categories: readonly NotificationCategory[],
-  { store }: ProcessDependencies,
+  { orgId, deps }: Surroundings,
 ): Promise<boolean> {
-  if (recipientType !== 'user' || recipientRef === null) return false
-  const { state } = await store.load(notificationPreferences.of(recipientRef))
-  return categories.some((category) => isOptedOut(state, category, channel))
+  if (recipientRef === null || recipientType === 'slackChannel') return false
+  const isUser = recipientType === 'user'
+  const concerned = isUser ? categories : categories.filter((category) => category === 'marketing')
+  if (concerned.length === 0) return false
+  const userId = isUser ? recipientRef : await userWithAddress(deps, recipientRef, orgId)
+  if (userId === null) return false
+  const { state } = await deps.store.load(notificationPreferences.of(userId))
+  return concerned.some((category) => isOptedOut(state, category, channel))
 }
 
 /** For a user the address of this moment. It is never kept from one attempt to the next. */

@@ -113,6 +113,7 @@ describe('POST /v1/notifications: (none) → pending', () => {
     ['email', 'canary@example.org, other@example.org'],
     ['email', 'canary@example.org\r\nbcc: other@example.org'],
     ['email', '"canary"@example.org'],
+    ['email', 'canary@localhost'],
     ['slackChannel', 'canary channel'],
     ['slackChannel', '<!canary>'],
   ])('refuses %s %j without repeating it', async (type, ref) => {
@@ -138,11 +139,23 @@ describe('POST /v1/notifications: (none) → pending', () => {
     expect(refusalOf(await n.send({ organisationId: n.hospital.orgId }))).toBe('404 not-found')
   })
 
+  const register = (patientId: string) =>
+    n.api.tell(
+      patients.of(n.clinic.orgId, patientId),
+      patientFact('PatientRegistered', { patientId, organisationId: n.clinic.orgId }),
+    )
+
+  test('variables about a patient are PHI, whatever the template says', async () => {
+    const patientId = randomUUID()
+    await register(patientId)
+    expect((await n.get(await n.sent({ patientId }))).body).toMatchObject({ phi: true })
+    expect((await n.get(await n.sent())).body).toMatchObject({ phi: false })
+  })
+
   test('variables about a patient are erased with the patient', async () => {
     const patientId = randomUUID()
     expect(refusalOf(await n.send({ patientId }))).toBe('404 patient-not-found /patientId')
-    const registered = patientFact('PatientRegistered', { patientId, organisationId: n.clinic.orgId })
-    await n.api.tell(patients.of(n.clinic.orgId, patientId), registered)
+    await register(patientId)
     const id = await n.sent({ patientId })
     await n.api.world.vault.destroySubject(n.clinic.orgId, patientId)
     expect(await stateOf(id)).toMatchObject({ status: 'pending', variables: null, recipientRef: null })
@@ -249,6 +262,12 @@ describe('GET /v1/notifications', () => {
     expect(idsIn(await list(`${query}&limit=1&cursor=${nextCursor}`))).toEqual(made.slice(1))
     expect(refusalOf(await list(`limit=1&cursor=${nextCursor}`))).toBe('400 invalid-cursor')
     expect(JSON.stringify([page.body, page.headers])).not.toMatch(/canary/i)
+  })
+
+  test('finds a chat channel with and without #, in any case', async () => {
+    const id = await n.sent({ recipient: { type: 'slackChannel', ref: '#Ward-Nine' } })
+    for (const ref of ['ward-nine', '%23ward-nine', '%23Ward-Nine'])
+      expect(idsIn(await list(`recipientRef=${ref}`))).toEqual([id])
   })
 
   test('filters by user, status and creation, newest first', async () => {

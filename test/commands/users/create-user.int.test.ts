@@ -121,6 +121,11 @@ describe('POST /admin/users', () => {
     [{ email: 'jane\u0007@example.org' }, '/email'],
     [{ email: 'jane\u0085@example.org' }, '/email'],
     [{ email: `${'x'.repeat(250)}@e.org` }, '/email'],
+    [{ email: 'jane@localhost' }, '/email'],
+    [{ email: 'j\u00e4ne@example.org' }, '/email'],
+    [{ email: 'jane%other.test@example.org' }, '/email'],
+    [{ email: 'jane.@example.org' }, '/email'],
+    [{ email: 'jane@[127.0.0.1]' }, '/email'],
     [{ displayName: '' }, '/displayName'],
     [{ locale: 'en_GB' }, '/locale'],
     [
@@ -132,10 +137,21 @@ describe('POST /admin/users', () => {
     expect(refusalOf(await create(newPerson(members)))).toBe(`400 validation-failed ${pointer}`)
   })
 
-  test('refuses an address in use in any case and composition, also of another organisation', async () => {
+  test('keeps an address without blanks, and a domain in another script in its A-label form', async () => {
     const name = randomUUID()
-    const { id } = recordOf(await create(newPerson({ email: `Ren\u00e9-${name}@Example.org` })))
-    const again = newPerson({ email: `RENE\u0301-${name}@example.ORG` })
+    const headers = keyed(randomUUID())
+    const person = newPerson({ email: ` Jane-${name}@B\u00fccher.example\t` })
+    const first = await create(person, headers)
+    expect(first).toMatchObject({ status: 201, body: { email: `Jane-${name}@xn--bcher-kva.example` } })
+    const again = await create({ ...person, email: `Jane-${name}@xn--bcher-kva.example` }, headers)
+    expect([again.status, again.body]).toEqual([201, first.body])
+    expect(refusalOf(await create(newPerson({ email: `jane-${name}@BU\u0308CHER.example` })))).toBe('409 email-in-use')
+  })
+
+  test('refuses an address in use in any case, also of another organisation', async () => {
+    const name = randomUUID()
+    const { id } = recordOf(await create(newPerson({ email: `Rene-${name}@Example.org` })))
+    const again = newPerson({ email: `RENE-${name}@example.ORG ` })
     expect(refusalOf(await create(again))).toBe('409 email-in-use')
     const refused = await create(again, hospitalAdmin)
     expect(refusalOf(refused)).toBe('409 email-in-use')

@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest'
-import { domainOf, hasControlCharacter, isMailAddress, readSenderAddress } from '../../../platform/kit/mail-address.ts'
+import {
+  comparedAddress,
+  domainOf,
+  hasControlCharacter,
+  isMailAddress,
+  readMailAddress,
+  readSenderAddress,
+} from '../../../platform/kit/mail-address.ts'
 
 const longLabel = 'd'.repeat(63)
 
@@ -57,6 +64,38 @@ test.each([
   ['255 characters', `${'l'.repeat(64)}@${longLabel}.${longLabel}.${'d'.repeat(57)}.test`],
 ])('%s takes none', (_case, address) => {
   expect(isMailAddress(address)).toBe(false)
+})
+
+test.each([
+  [' Jane@Clinic.test\n', 'Jane@Clinic.test'],
+  ['jane@b\u00fccher.example', 'jane@xn--bcher-kva.example'],
+  ['Jane@BU\u0308CHER.Example', 'Jane@xn--bcher-kva.example'],
+  ['jane@XN--BCHER-KVA.example', 'jane@XN--BCHER-KVA.example'],
+  ['jane@fa\u00df.example', 'jane@xn--fa-hia.example'],
+  ['jane@\u043f\u0440\u0438\u043c\u0435\u0440.\u0440\u0444', 'jane@xn--e1afmkfd.xn--p1ai'],
+  ['jane@\u4f8b\u3048\u3002\u30c6\u30b9\u30c8', 'jane@xn--r8jz45g.xn--zckzah'],
+])('%j is kept as %s', (given, kept) => {
+  expect(readMailAddress(given)).toBe(kept)
+})
+
+test.each([
+  ['a local part in another script', 'j\u00e4ne@clinic.test'],
+  ['a domain that ends at a slash', 'jane@b\u00fccher.example/evil.test'],
+  ['a domain that ends at a number sign', 'jane@b\u00fccher.example#evil.test'],
+  ['a port', 'jane@b\u00fccher.example:25'],
+  ['a line break within the domain', 'jane@b\u00fc\ncher.example'],
+  ['full-width digits of an IPv4 address', 'jane@\uff11\uff12\uff17.\uff10.\uff10.\uff11'],
+  ['a full-width slash', 'jane@b\u00fccher.example\uff0fevil.test'],
+  ['a label that is too long', `jane@${'\u00fc'.repeat(63)}.test`],
+  ['one label', 'jane@b\u00fccher'],
+  ['a megabyte', `jane@${'\u00fc.'.repeat(500_000)}test`],
+])('%s is no address', (_case, given) => {
+  expect(readMailAddress(given)).toBeUndefined()
+})
+
+test('addresses are compared without blanks, case and script', () => {
+  const same = ['jane@b\u00fccher.example', ' JANE@BU\u0308CHER.EXAMPLE ', 'Jane@XN--bcher-KVA.example']
+  expect(new Set(same.map(comparedAddress))).toEqual(new Set(['jane@xn--bcher-kva.example']))
 })
 
 test('a sender may have a display name', () => {

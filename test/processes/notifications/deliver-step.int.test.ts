@@ -4,19 +4,23 @@ import { execute } from '../../../commands/handling/execute.ts'
 import { answeringRefusals } from '../../../commands/handling/refusals.ts'
 import { retryNotification } from '../../../commands/notifications/requeue-notification.ts'
 import { suppressionIdOf } from '../../../commands/notifications/suppressions.ts'
+import { addressKey, reserveForUser } from '../../../commands/users/user-reservations.ts'
 import { noOrganisation, type TenantId } from '../../../platform/kit/tenants.ts'
 import { notifications } from '../../../streams/notification/aggregate.ts'
 import { notificationPreferences } from '../../../streams/notification-preferences/aggregate.ts'
 import { templateOf } from '../../../streams/notification-template/aggregate.ts'
+import { users } from '../../../streams/user/aggregate.ts'
 import { suppressions } from '../../../streams/suppression/aggregate.ts'
 import type { NotificationCategory } from '../../../streams/types.ts'
 import { contextOf } from '../../commands/handling/decision-world.ts'
 import { at, ids } from '../../streams/facts.ts'
 import { preferencesFact, suppressionFact } from '../../streams/notification-settings-facts.ts'
-import { chatting, delivered, dueAfter, mailing } from './given-messages.ts'
+import { userFact } from '../../streams/user-facts.ts'
+import { addressed, chatting, delivered, dueAfter, mailing } from './given-messages.ts'
 import {
   givenContact,
   givenRule,
+  newOrganisation,
   notificationIdIn,
   openNotificationsWorld,
   workOff,
@@ -98,6 +102,65 @@ describe('rule 3', () => {
   })
 })
 
+describe('rule 3 for a plain address', () => {
+  const ofMarketing = { category: 'marketing' } as const
+
+  test('suppresses marketing if the member with this address has opted out', async () => {
+    const email = await givenAddress(await optedOut('marketing'))
+    const { last } = await delivered(world, await addressed(world, email.toUpperCase(), ofMarketing))
+    expect(last?.data).toMatchObject({ reason: 'preference_opt_out' })
+    expect(await world.mails()).toEqual([])
+  })
+
+  test('lets every other category pass', async () => {
+    const email = await givenAddress(await optedOut('operational'))
+    for (const category of ['operational', 'clinical', 'transactional'] as const)
+      expect((await delivered(world, await addressed(world, email, { category }))).state).toMatchObject({
+        status: 'sent',
+      })
+  })
+
+  test('lets marketing pass to members who did not opt out, and to strangers', async () => {
+    const strangers = [
+      `${randomUUID()}@example.org`,
+      await givenAddress(await optedOut('marketing'), newOrganisation()),
+    ]
+    for (const email of [await givenAddress(randomUUID()), ...strangers])
+      expect((await delivered(world, await addressed(world, email, ofMarketing))).state).toMatchObject({
+        status: 'sent',
+      })
+  })
+
+  async function optedOut(category: NotificationCategory): Promise<string> {
+    const userId = randomUUID()
+    await optOut(userId, category)
+    return userId
+  }
+
+  /** The address of a user who is a member of the organisation. */
+  async function givenAddress(userId: string, organisationId = world.orgId): Promise<string> {
+    const email = `${userId}@example.org`
+    const facts = [
+      userFact('UserCreated', { userId, email, externalId: userId }),
+      userFact('UserMembershipAdded', { userId, organisationId }),
+    ]
+    await world.store.append(users.of(userId), 'no_stream', facts, contextOf(world))
+    const reserved = await reserveForUser(
+      world,
+      { userId, key: addressKey(email), fingerprint: null },
+      contextOf(world),
+    )
+    expect(reserved.kind === 'reserved' && (await reserved.confirm())).toBe(true)
+    return email
+  }
+})
+
+test('a message about a patient never goes to a chat, whatever its template says', async () => {
+  const story = await addressed(world, 'C0123', { channel: 'slack' }, { phi: true })
+  expect((await delivered(world, story)).last?.data).toMatchObject({ errorCode: 'phi_policy_violation' })
+  expect(await world.chats()).toEqual([])
+})
+
 describe('rule 4', () => {
   test('fails for a user who is no active member of the organisation', async () => {
     const { story, userId } = await mailing(world)
@@ -152,9 +215,10 @@ describe('rule 5', () => {
 
   test('suppresses a chat channel', async () => {
     await suppress('C0SILENT', 'slack', world.orgId)
-    expect((await delivered(world, await chatting(world, {}, 'C0SILENT'))).last?.data).toMatchObject({
-      reason: 'suppression_list',
-    })
+    for (const channel of ['C0SILENT', '#c0silent'])
+      expect((await delivered(world, await chatting(world, {}, channel))).last?.data).toMatchObject({
+        reason: 'suppression_list',
+      })
   })
 })
 

@@ -1,13 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
 import { assessmentChannelStream } from '../../../streams/channels/assessment.ts'
+import { notifications } from '../../../streams/notification/aggregate.ts'
+import { contextOf } from '../../commands/handling/decision-world.ts'
 import { assessmentPublicFact } from '../../streams/channel-facts.ts'
 import { ids } from '../../streams/facts.ts'
+import { notificationFact } from '../../streams/notification-facts.ts'
 import {
   givenContact,
   givenRule,
   givenTemplate,
   lifeOf,
+  notificationIdIn,
   published,
   todosOf,
   workedOff,
@@ -63,6 +67,43 @@ export async function dueAfter(
   const [create] = await todosOf(world, story)
   if (create === undefined) throw new Error('the rule does not match')
   await workedOff(world, create)
+  return story
+}
+
+/** A message that a client sends to an address or a channel, due. */
+export async function addressed(
+  world: NotificationsWorld,
+  recipientRef: string,
+  changes: Partial<Template>,
+  { phi = false } = {},
+): Promise<Story> {
+  const { code, channel, category } = await givenTemplate(world, {
+    code: randomUUID(),
+    subject: null,
+    bodyTemplate: 'News.',
+    ...changes,
+  })
+  const rule = { subscriptionId: randomUUID(), owner: world.orgId, stream: `notification-subscription-${randomUUID()}` }
+  const event = { id: randomUUID(), stream: assessmentChannelStream.name }
+  const story = { rules: [rule], event, orgId: world.orgId }
+  const notificationId = notificationIdIn(story, rule)
+  const recipientType = channel === 'slack' ? ('slackChannel' as const) : ('email' as const)
+  const created = notificationFact('NotificationCreated', {
+    notificationId,
+    organisationId: world.orgId,
+    templateCode: code,
+    channel,
+    category,
+    phi,
+    recipientType,
+    recipientRef,
+    variables: '{}',
+    phiSubject: notificationId,
+    trigger: null,
+    hop: 0,
+  })
+  const target = notifications.of(world.orgId, notificationId)
+  await world.store.append(target, 'no_stream', [created], contextOf(world))
   return story
 }
 

@@ -1,7 +1,9 @@
+import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { describe, expect, it } from 'vitest'
-import { lowerCaseIds } from '../../../platform/http/lower-case-ids.ts'
+import { lowerCaseIds, readsAddresses } from '../../../platform/http/rewritten-members.ts'
 import { Nullable, Text, Uuid } from '../../../platform/http/members.ts'
+import { mailAddressPattern } from '../../../platform/kit/mail-address.ts'
 
 const upper = '0190B0A0-0000-7000-8000-00000000000A'
 const lower = upper.toLowerCase()
@@ -44,4 +46,30 @@ it('a body without ids, or no body, is returned as it is', () => {
   const given = { name: upper }
   expect(lowerCaseIds(Type.Object({ name: Text(40) }))(given)).toBe(given)
   expect(lowerCaseIds(undefined)(undefined)).toBeUndefined()
+})
+
+describe('the addresses of a body, before validation', () => {
+  const Address = Type.Object({ email: Type.Optional(Type.String({ pattern: mailAddressPattern })), name: Text(40) })
+  const read = async (body: unknown) => {
+    const request = { body } as FastifyRequest
+    for (const hook of readsAddresses(Address)) await hook(request)
+    return request.body
+  }
+
+  it('are brought into the form in which they are kept', async () => {
+    const name = ' jane@b\u00fccher.example '
+    expect(await read({ email: name, name })).toEqual({ email: 'jane@xn--bcher-kva.example', name })
+  })
+
+  it.each([[{ email: 'no address' }], [{ email: 7 }], [{}], [['jane@example.org']], ['text'], [null], [undefined]])(
+    'are left to the validation in %j',
+    async (body) => {
+      expect(await read(body)).toStrictEqual(body)
+    },
+  )
+
+  it('cost nothing where the schema has none', () => {
+    expect(readsAddresses(Body)).toEqual([])
+    expect(readsAddresses(undefined)).toEqual([])
+  })
 })
