@@ -90,15 +90,21 @@ export const NotificationFailure = Type.Object(
 )
 export type NotificationFailure = Static<typeof NotificationFailure>
 
-/** An event that a rule matched (specification 2.7). */
+const MatchedRule = Type.Object({
+  subscriptionId: Uuid,
+  notificationId: Nullable(Uuid, { description: 'Null if the event made no notification for the rule' }),
+  discardReason: Nullable(Type.Enum(['event_too_old', 'hop'])),
+})
+
+/** An event that rules matched (specification 2.7). */
 export const EventInboxEntry = Type.Object(
   {
     eventId: Uuid,
     eventType: Type.String(),
-    subscriptionId: Uuid,
-    notificationId: Nullable(Uuid, { description: 'Null if the event made no notification' }),
-    discardReason: Nullable(Type.Enum(['event_too_old', 'hop'])),
-    processedAt: Instant,
+    receivedAt: Instant,
+    processedAt: Type.String({ format: 'date-time', description: 'When the last rule until now was processed' }),
+    notificationIds: Type.Array(Uuid),
+    rules: Type.Array(MatchedRule, { description: 'Each rule that the event met' }),
   },
   { $id: 'EventInboxEntry' },
 )
@@ -125,10 +131,19 @@ export function toNotificationFailure(failure: ValuesOf<typeof NotificationFailu
   return toRecord(NotificationFailure, failure)
 }
 
-type InboxValues = Omit<ValuesOf<typeof EventInboxEntry>, 'notificationId'> & { readonly notificationId: string }
+export type MatchedRuleValues = Omit<ValuesOf<typeof MatchedRule>, 'notificationId'> & {
+  readonly notificationId: string
+}
+type InboxValues = Omit<ValuesOf<typeof EventInboxEntry>, 'notificationIds' | 'rules'> & {
+  readonly matched: readonly MatchedRuleValues[]
+}
 
 /** A discarded notification has an id of its own, but no record. */
-export function toEventInboxEntry(entry: InboxValues): EventInboxEntry {
-  const notificationId = entry.discardReason === null ? entry.notificationId : null
-  return toRecord(EventInboxEntry, { ...entry, notificationId })
+export function toEventInboxEntry({ matched, ...entry }: InboxValues): EventInboxEntry {
+  const rules = matched.map((rule) => ({
+    ...rule,
+    notificationId: rule.discardReason === null ? rule.notificationId : null,
+  }))
+  const notificationIds = rules.flatMap(({ notificationId }) => notificationId ?? [])
+  return toRecord(EventInboxEntry, { ...entry, rules, notificationIds })
 }

@@ -29,6 +29,7 @@ export const CreatePayload = Type.Object({
   eventType: Type.String(),
   channelStream: Type.String(),
   channelRevision: Type.String(),
+  receivedAt: Type.String(),
 })
 export type CreatePayload = Static<typeof CreatePayload>
 
@@ -49,8 +50,8 @@ export async function create(
 ): Promise<StepOutcome> {
   const { orgId: organisationId, payload, cause } = todo
   const { store, configuration } = deps
-  const { subscriptionId, eventType } = payload
-  const trigger = { eventId: cause.eventId, eventType, subscriptionId }
+  const { subscriptionId, eventType, receivedAt } = payload
+  const trigger = { eventId: cause.eventId, eventType, subscriptionId, receivedAt }
   const notificationId = notificationIdOf({ ...trigger, organisationId })
   const target = { ...notifications.of(organisationId, notificationId), isNew: true }
   const named = { notificationId, organisationId, trigger, now: step.now() }

@@ -44,7 +44,7 @@ export function keepRule({
 }
 
 /** The parts of an event on which rules depend. The step reads the rest. */
-type MatchedEvent = Pick<RecordedEvent<PublicEvent>, 'id' | 'type' | 'stream' | 'revision'> & {
+type MatchedEvent = Pick<RecordedEvent<PublicEvent>, 'id' | 'type' | 'stream' | 'revision' | 'recordedAt'> & {
   readonly data: NamedOrganisations & { readonly occurred_at: string }
 }
 
@@ -75,7 +75,7 @@ export function createForEachRule(event: MatchedEvent, todo: NotificationTodos):
 }
 
 function createFor(
-  { id: eventId, type: eventType, stream, revision, data }: MatchedEvent,
+  { id: eventId, type: eventType, stream, revision, recordedAt, data }: MatchedEvent,
   orgId: TenantId,
   owner: TenantId,
   recipientType: 'slackChannel' | undefined,
@@ -95,6 +95,7 @@ function createFor(
       eventType,
       channelStream: stream,
       channelRevision: revision.toString(),
+      receivedAt: recordedAt,
     },
   }))
 }

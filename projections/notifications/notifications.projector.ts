@@ -10,7 +10,7 @@ import {
 import { NotificationCategory, NotificationChannel } from '../../streams/types.ts'
 import type { UserEvent } from '../../streams/user/events.ts'
 import { defineProjector, defineTable, type RowChange } from '../runtime/projector.ts'
-import { insertRow, patchRow, patchRows, removeRow } from '../runtime/row-changes.ts'
+import { insertRow, patchRow, patchRows, removeRow, upsertRow } from '../runtime/row-changes.ts'
 
 export const NotificationStatus = ['pending', 'queued', 'sending', 'sent', 'failed', 'suppressed'] as const
 
@@ -80,28 +80,39 @@ const deliveryAttemptsTable = defineTable({
   indexes: [{ columns: ['notification_id', 'attempt_number'] }],
 })
 
-/** Events that rules matched: a row for each rule and organisation. The ids of notifications prevent doubles, not this. */
+/** Events that rules matched, for each organisation. The ids of notifications prevent doubles, not this. */
 export const eventInboxTable = defineTable({
   name: 'event_inbox',
   columns: {
     event_id: 'uuid',
-    notification_id: 'uuid',
     org_id: 'uuid',
     event_type: 'text',
-    subscription_id: 'uuid',
-    /** Null if the event made the notification. */
-    discard_reason: { type: 'text', values: ['event_too_old', 'hop'], nullable: true },
+    received_at: 'timestamptz',
+    /** Of the last rule until now. */
     processed_at: 'timestamptz',
   },
-  primaryKey: ['event_id', 'notification_id'],
-  indexes: [{ columns: ['org_id', 'processed_at', 'notification_id'] }],
+  primaryKey: ['event_id', 'org_id'],
+  indexes: [{ columns: ['org_id', 'received_at', 'event_id'] }],
+})
+
+const matchedRulesTable = defineTable({
+  name: 'matched_rules',
+  columns: {
+    event_id: 'uuid',
+    org_id: 'uuid',
+    subscription_id: 'uuid',
+    notification_id: 'uuid',
+    /** Null if the event made the notification. */
+    discard_reason: { type: 'text', values: ['event_too_old', 'hop'], nullable: true },
+  },
+  primaryKey: ['event_id', 'org_id', 'subscription_id'],
 })
 
 /** Notifications with their attempts, and the events that made them. */
 export const notificationsProjector = defineProjector<NotificationEvent | UserEvent>()({
   name: 'notifications',
   version: 1,
-  tables: [notificationsTable, deliveryAttemptsTable, eventInboxTable],
+  tables: [notificationsTable, deliveryAttemptsTable, eventInboxTable, matchedRulesTable],
   handlers: {
     NotificationCreated: ({ data, revision }) => [
       insertRow(notificationsTable, {
@@ -114,9 +125,9 @@ export const notificationsProjector = defineProjector<NotificationEvent | UserEv
         updatedAt: data.createdAt,
         streamRevision: revision,
       }),
-      ...(data.trigger === null ? [] : [received(data, data.trigger, data.createdAt, null)]),
+      ...(data.trigger === null ? [] : matched(data, data.trigger, data.createdAt, null)),
     ],
-    NotificationDiscarded: ({ data }) => [received(data, data.trigger, data.discardedAt, data.reason)],
+    NotificationDiscarded: ({ data }) => matched(data, data.trigger, data.discardedAt, data.reason),
     NotificationQueued: ({ data: { notificationId, nextAttemptAt, queuedAt }, revision }) => [
       changed(notificationId, revision, queuedAt, { status: 'queued', nextAttemptAt, failedAt: null }),
     ],
@@ -222,17 +233,14 @@ function ended(attempt: EndedAttempt | null, errorCode: NotificationErrorCode | 
   return attempt === null ? [] : [patchRow(deliveryAttemptsTable, { ...outcomeOf(attempt), success: false, errorCode })]
 }
 
-function received(
-  { notificationId, organisationId }: { readonly notificationId: string; readonly organisationId: string },
-  trigger: Trigger,
+function matched(
+  { notificationId, organisationId: orgId }: { readonly notificationId: string; readonly organisationId: string },
+  { eventId, eventType, receivedAt, subscriptionId }: Trigger,
   processedAt: string,
   discardReason: 'event_too_old' | 'hop' | null,
-): RowChange {
-  return insertRow(eventInboxTable, {
-    ...trigger,
-    notificationId,
-    orgId: organisationId,
-    discardReason,
-    processedAt,
-  })
+): RowChange[] {
+  return [
+    upsertRow(eventInboxTable, { eventId, orgId, eventType, receivedAt, processedAt }),
+    insertRow(matchedRulesTable, { eventId, orgId, subscriptionId, notificationId, discardReason }),
+  ]
 }

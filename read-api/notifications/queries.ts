@@ -1,4 +1,4 @@
-import type { AttemptValues } from '../../contracts/notifications/record.ts'
+import type { AttemptValues, MatchedRuleValues } from '../../contracts/notifications/record.ts'
 import type { Pool } from '../../platform/database/database.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import {
@@ -138,17 +138,24 @@ async function withTotal(pool: Pool, rows: Rows<Notification>) {
   return views.map(({ notificationId, total }) => ({ notificationId, total: Number(total) }))
 }
 
-const lastProcessedFirst = sortOrder('desc', e.processedAt, e.notificationId)
-export const { placeOf: placeOfInboxEntry } = lastProcessedFirst
+const lastReceivedFirst = sortOrder('desc', e.receivedAt, e.eventId)
+export const { placeOf: placeOfInboxEntry } = lastReceivedFirst
 
-/** Events that rules of the organisation, or of the platform, matched: an entry for each rule. */
+const matched = computed<readonly MatchedRuleValues[]>(
+  `(select jsonb_agg(jsonb_build_object('subscriptionId', m.subscription_id, 'notificationId', m.notification_id,
+       'discardReason', m.discard_reason) order by m.subscription_id)
+    from notifications.matched_rules m where m.event_id = ?? and m.org_id = ??)`,
+  [e.eventId, e.orgId],
+)
+
+/** Events that rules of the organisation, or of the platform, matched. */
 export async function listInboxEntries(
   pool: Pool,
   tenant: TenantId,
   { eventId }: { readonly eventId?: string | undefined },
   page: Behind,
 ) {
-  const rows = rowsOfTenant(notificationsProjector, eventInboxTable, 'e', tenant)
+  const rows = rowsOfTenant(notificationsProjector, eventInboxTable, 'e', tenant).select({ matched })
   if (eventId !== undefined) rows.where(e.eventId, eventId)
-  return viewsOf(pool, lastProcessedFirst.page(rows, page))
+  return viewsOf(pool, lastReceivedFirst.page(rows, page))
 }

@@ -38,7 +38,13 @@ export const NotificationErrorCode = Type.Enum([
 export type NotificationErrorCode = Static<typeof NotificationErrorCode>
 
 /** The event that a rule turned into the notification. */
-export const Trigger = Type.Object({ eventId: Id, eventType: Type.String(), subscriptionId: Id })
+export const Trigger = Type.Object({
+  eventId: Id,
+  eventType: Type.String(),
+  subscriptionId: Id,
+  /** When the event was recorded on its channel. */
+  receivedAt: Instant,
+})
 export type Trigger = Static<typeof Trigger>
 
 /** What a provider was asked, or what it answered: names and numbers, no address and no text of the message. */

@@ -46,7 +46,7 @@ import { ownTask, policyFact, taskFact, taskId } from '../streams/human-review-f
 import { imageFact, ownImage } from '../streams/image-facts.ts'
 import { preferencesFact, ruleFact, settingIds, suppressionFact } from '../streams/notification-settings-facts.ts'
 import { ofTemplate, ownTemplate, templateFact } from '../streams/notification-template-facts.ts'
-import { notificationFact, ownNotification, notificationIds } from '../streams/notification-facts.ts'
+import { notificationFact, ownNotification, notificationIds, trigger } from '../streams/notification-facts.ts'
 import { ofRoles, ofUser, patientAccount, roleFact, userFact, userIds } from '../streams/user-facts.ts'
 import { deliveryFact, subscriptionFact } from '../streams/webhook-facts.ts'
 import { definitionFact, instanceFact } from '../streams/workflow-facts.ts'
@@ -104,7 +104,11 @@ const manyNotifications = each((number) => {
   const attemptId = numbered('0', number)
   const ended = { attemptId, attempt: 1, response: null, latencyMs: 1 }
   return [
-    notificationFact('NotificationCreated', { notificationId, createdAt: paired(number) }),
+    notificationFact('NotificationCreated', {
+      notificationId,
+      trigger: { ...trigger, eventId: numbered('e', number), receivedAt: paired(number) },
+      createdAt: paired(number),
+    }),
     notificationFact('NotificationAttemptStarted', { notificationId, attemptId }),
     notificationFact('NotificationFailed', { notificationId, ended, failedAt: paired(number) }),
   ].map((event) => ({ ...event, stream: `notification-${number}` }))

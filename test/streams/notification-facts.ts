@@ -22,7 +22,12 @@ const published = {
   correlationId: 'order-7',
   hop: 1,
 }
-export const trigger = { eventId: ids.event, eventType: 'assessment.completed', subscriptionId: notificationIds.rule }
+export const trigger = {
+  eventId: ids.event,
+  eventType: 'assessment.completed',
+  subscriptionId: notificationIds.rule,
+  receivedAt: at(30),
+}
 const ended = { attemptId: notificationIds.attempt, attempt: 1, response: { status: 250 }, latencyMs: 40 }
 
 export const notificationFact = factsOf<NotificationEvent>({

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { notifications } from '../../../streams/notification/aggregate.ts'
-import { notificationFact } from '../../streams/notification-facts.ts'
+import { notificationFact, trigger } from '../../streams/notification-facts.ts'
 import { refusalOf } from '../users/write-callers.ts'
 import { openNotificationsApi, permanent, type NotificationsApi } from './notifications-api.ts'
 import type { Headers } from './settings-api.ts'
@@ -192,36 +192,40 @@ describe('POST /v1/notifications/admin/queue/re-enqueue-stuck', () => {
 })
 
 describe('GET /v1/notifications/admin/inbox', () => {
-  test('shows the notifications that an event made, and the rules that made none', async () => {
+  test('shows an event once, with its notifications, and the rules that made none', async () => {
     const eventId = randomUUID()
     const organisationId = n.clinic.orgId
-    const rules = [randomUUID(), randomUUID()] as const
-    const triggerOf = (subscriptionId: string) => ({ eventId, eventType: 'assessment.completed', subscriptionId })
+    const [first = '', second = ''] = [randomUUID(), randomUUID()].toSorted()
+    const triggerOf = (subscriptionId: string) => ({ ...trigger, eventId, subscriptionId })
     const [made, discarded] = [randomUUID(), randomUUID()]
     await n.api.tell(
       notifications.of(organisationId, made),
-      notificationFact('NotificationCreated', { notificationId: made, organisationId, trigger: triggerOf(rules[0]) }),
+      notificationFact('NotificationCreated', { notificationId: made, organisationId, trigger: triggerOf(first) }),
     )
     await n.api.tell(
       notifications.of(organisationId, discarded),
       notificationFact('NotificationDiscarded', {
         notificationId: discarded,
         organisationId,
-        trigger: triggerOf(rules[1]),
+        trigger: triggerOf(second),
         reason: 'hop',
       }),
     )
     const inbox = (headers: Headers) => n.call('GET', `/admin/inbox?eventId=${eventId}`, headers)
     const entriesIn = ({ body }: { readonly body: unknown }) => (body as { data: object[] }).data
-    const entries = entriesIn(await inbox(n.client))
-    const shared = { eventId, eventType: 'assessment.completed', processedAt: expect.any(String) }
-    expect(entries).toHaveLength(2)
-    expect(entries).toEqual(
-      expect.arrayContaining([
-        { ...shared, subscriptionId: rules[0], notificationId: made, discardReason: null },
-        { ...shared, subscriptionId: rules[1], notificationId: null, discardReason: 'hop' },
-      ]),
-    )
+    expect(entriesIn(await inbox(n.client))).toEqual([
+      {
+        eventId,
+        eventType: 'assessment.completed',
+        receivedAt: trigger.receivedAt,
+        processedAt: expect.any(String),
+        notificationIds: [made],
+        rules: [
+          { subscriptionId: first, notificationId: made, discardReason: null },
+          { subscriptionId: second, notificationId: null, discardReason: 'hop' },
+        ],
+      },
+    ])
     expect(refusalOf(await n.get(discarded))).toBe('404 not-found')
     expect(entriesIn(await inbox(hospital))).toEqual([])
   })

@@ -12,7 +12,12 @@ import { ofUser, userFact, userIds } from '../../streams/user-facts.ts'
 
 async function rowsOf(...given: readonly GivenEvent[]) {
   const rows = await rowsAfter(notificationsProjector, recorded(given))
-  return { notifications: rows['notifications'], attempts: rows['delivery_attempts'], inbox: rows['event_inbox'] }
+  return {
+    notifications: rows['notifications'],
+    attempts: rows['delivery_attempts'],
+    inbox: rows['event_inbox'],
+    rules: rows['matched_rules'],
+  }
 }
 
 const created = own(fact('NotificationCreated'))
@@ -164,21 +169,39 @@ describe('the erasure of a user', () => {
 describe('the inbox', () => {
   const row = {
     event_id: ids.event,
-    notification_id: notificationIds.notification,
     org_id: ids.org,
     event_type: trigger.eventType,
-    subscription_id: trigger.subscriptionId,
-    discard_reason: null,
+    received_at: at(30),
     processed_at: at(31),
+  }
+  const rule = {
+    event_id: ids.event,
+    org_id: ids.org,
+    subscription_id: trigger.subscriptionId,
+    notification_id: notificationIds.notification,
+    discard_reason: null,
   }
 
   it('contains the events that rules matched', async () => {
-    expect((await rowsOf(created)).inbox).toEqual([row])
-    const discarded = await rowsOf(own(fact('NotificationDiscarded')))
-    expect(discarded).toEqual({ notifications: [], attempts: [], inbox: [{ ...row, discard_reason: 'event_too_old' }] })
+    expect(await rowsOf(created)).toMatchObject({ inbox: [row], rules: [rule] })
+    expect(await rowsOf(own(fact('NotificationDiscarded')))).toEqual({
+      notifications: [],
+      attempts: [],
+      inbox: [row],
+      rules: [{ ...rule, discard_reason: 'event_too_old' }],
+    })
+  })
+
+  it('contains an event once for all of its rules', async () => {
+    const subscriptionId = userIds.otherUser
+    const second = { trigger: { ...trigger, subscriptionId }, notificationId: userIds.user, discardedAt: at(40) }
+    const { inbox, rules } = await rowsOf(created, own(fact('NotificationDiscarded', second)))
+    expect(inbox).toEqual([{ ...row, processed_at: at(40) }])
+    expect(rules).toHaveLength(2)
   })
 
   it('contains no requests of clients', async () => {
-    expect((await rowsOf(own(fact('NotificationCreated', { trigger: null })))).inbox).toEqual([])
+    const ofClient = await rowsOf(own(fact('NotificationCreated', { trigger: null })))
+    expect(ofClient).toMatchObject({ inbox: [], rules: [] })
   })
 })
