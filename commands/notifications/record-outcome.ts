@@ -20,6 +20,8 @@ export type AttemptOutcome =
   /** `retryAfterMs` is the wish of the provider, 0 without one. */
   | (Failure & { readonly kind: 'transient'; readonly retryAfterMs: number })
   | (Failure & { readonly kind: 'permanent' })
+  /** Refused for a reason that we do not know. Permanent, unless it passes soon. */
+  | (Failure & { readonly kind: 'unclear' })
   /** The provider was not called. The attempt does not count. */
   | { readonly kind: 'not-sent'; readonly afterMs: number }
   /** The message may have been sent, and may not. */
@@ -65,12 +67,24 @@ export function recordOutcome(command: RecordOutcome, state: NotificationState):
   }
   const errorCode = outcome.kind === 'unknown' ? 'delivery_unknown' : outcome.errorCode
   const failure = { ended, errorCode, errorDetail: outcome.errorDetail, failedAt: at }
-  const mayRetry = outcome.kind === 'transient' || (outcome.kind === 'unknown' && mayBeDoubled(state, command))
+  const mayRetry = maySendAgain(outcome, state, command)
   const delayMs = mayRetry ? command.retryScheduleMs[state.attempts - state.attemptsBeforeRound - 1] : undefined
   if (delayMs === undefined)
     return [{ type: 'NotificationFailed', data: { ...published, ...failure, finalAttempt: mayRetry } }]
   const waitMs = Math.max(delayMs, outcome.kind === 'transient' ? outcome.retryAfterMs : 0)
   return [{ type: 'NotificationRetryScheduled', data: { notificationId, ...failure, nextAttemptAt: after(waitMs) } }]
+}
+
+/** How often a round sends again after a refusal that we do not know. */
+const mostUnclear = 2
+
+function maySendAgain(
+  { kind }: Exclude<AttemptOutcome, { kind: 'sent' | 'suppressed' | 'not-sent' }>,
+  state: SendingNotification,
+  rules: RetryRules,
+): boolean {
+  if (kind === 'unclear') return state.unclearInRound < mostUnclear
+  return kind === 'transient' || (kind === 'unknown' && mayBeDoubled(state, rules))
 }
 
 /** A message that may have been sent is sent again only if each of its categories permits it. */

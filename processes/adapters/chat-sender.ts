@@ -149,17 +149,81 @@ function isApiAnswer(text: string): boolean {
 
 const unreadable = unknownDelivery('Slack gave an unreadable answer')
 
-const classes: Readonly<Record<string, SendErrorCode>> = {
-  channel_not_found: 'invalid_recipient',
-  is_archived: 'invalid_recipient',
-  not_in_channel: 'invalid_recipient',
-  invalid_auth: 'provider_auth_failed',
-  account_inactive: 'provider_auth_failed',
-  token_revoked: 'provider_auth_failed',
-  ratelimited: 'provider_429',
-  internal_error: 'provider_5xx',
-  fatal_error: 'provider_5xx',
-}
+/** The codes that Slack documents for `chat.postMessage`, by the class of the failure. */
+const codes: readonly (readonly [SendErrorCode, readonly string[]])[] = [
+  ['invalid_recipient', ['channel_not_found', 'is_archived', 'not_in_channel', 'team_not_found']],
+  [
+    'provider_auth_failed',
+    [
+      'access_denied',
+      'accesslimited',
+      'account_inactive',
+      'ekm_access_denied',
+      'enterprise_is_restricted',
+      'invalid_auth',
+      'missing_scope',
+      'no_permission',
+      'not_allowed_token_type',
+      'not_authed',
+      'org_login_required',
+      'team_access_not_granted',
+      'token_expired',
+      'token_revoked',
+      'two_factor_setup_required',
+    ],
+  ],
+  ['provider_429', ['message_limit_exceeded', 'rate_limited', 'ratelimited']],
+  ['provider_5xx', ['fatal_error', 'internal_error', 'request_timeout', 'service_unavailable', 'team_added_to_org']],
+  [
+    'provider_4xx',
+    [
+      'as_user_not_supported',
+      'attachment_payload_limit_exceeded',
+      'cannot_reply_to_message',
+      'channel_type_not_supported',
+      'deprecated_endpoint',
+      'duplicate_channel_not_found',
+      'duplicate_message_not_found',
+      'invalid_arg_name',
+      'invalid_arguments',
+      'invalid_array_arg',
+      'invalid_blocks',
+      'invalid_blocks_format',
+      'invalid_charset',
+      'invalid_form_data',
+      'invalid_json',
+      'invalid_metadata_format',
+      'invalid_metadata_schema',
+      'invalid_post_type',
+      'json_not_object',
+      'markdown_text_conflict',
+      'messages_tab_disabled',
+      'metadata_must_be_sent_from_app',
+      'metadata_too_large',
+      'method_deprecated',
+      'missing_file_data',
+      'missing_post_type',
+      'msg_blocks_too_long',
+      'msg_too_long',
+      'no_text',
+      'restricted_action',
+      'restricted_action_non_threadable_channel',
+      'restricted_action_read_only_channel',
+      'restricted_action_thread_locked',
+      'restricted_action_thread_only_channel',
+      'slack_connect_canvas_sharing_blocked',
+      'slack_connect_file_link_sharing_blocked',
+      'slack_connect_lists_sharing_blocked',
+      'too_many_attachments',
+      'too_many_contact_cards',
+      'upgrade_required',
+    ],
+  ],
+]
+
+const classes: ReadonlyMap<string, SendErrorCode> = new Map(
+  codes.flatMap(([errorCode, names]) => names.map((name) => [name, errorCode] as const)),
+)
 
 function classifyChatFailure(error: unknown): SendOutcome {
   if (error instanceof WebAPIPlatformError) return refused(error)
@@ -175,11 +239,12 @@ function classifyChatFailure(error: unknown): SendOutcome {
 function refused({ data }: WebAPIPlatformError): SendOutcome {
   const { error: code, response_metadata: metadata } = data
   if (typeof code !== 'string' || !/^[a-z0-9_]{1,64}$/.test(code)) return unreadable
-  const errorCode = Object.hasOwn(classes, code) ? classes[code] : undefined
+  const errorCode = classes.get(code)
   const retryAfterMs = (metadata?.retryAfter ?? 0) * 1000
+  const answer = { response: { status: 200, code }, retryAfterMs }
   return sendFailure(errorCode ?? 'provider_4xx', `Slack answered ${code}`, {
-    response: { status: 200, code },
-    retryAfterMs,
+    ...answer,
+    isUnclear: errorCode === undefined,
   })
 }
 

@@ -53,6 +53,8 @@ export type SendOutcome =
 export interface SendFailure {
   readonly kind: 'failed'
   readonly isTransient: boolean
+  /** The provider refused for a reason that we do not know, so it may pass. */
+  readonly isUnclear: boolean
   readonly errorCode: SendErrorCode
   /** Contains neither address nor text. */
   readonly errorDetail: string
@@ -79,9 +81,11 @@ const transient: ReadonlySet<SendErrorCode> = new Set(['provider_429', 'provider
 export function sendFailure(
   errorCode: SendErrorCode,
   errorDetail: string,
-  { response = null, retryAfterMs = 0 }: Partial<Pick<SendFailure, 'response' | 'retryAfterMs'>> = {},
+  answer: Partial<Pick<SendFailure, 'response' | 'retryAfterMs' | 'isUnclear'>> = {},
 ): SendFailure {
-  return { kind: 'failed', isTransient: transient.has(errorCode), errorCode, errorDetail, retryAfterMs, response }
+  const { response = null, retryAfterMs = 0, isUnclear = false } = answer
+  const isTransient = transient.has(errorCode)
+  return { kind: 'failed', isTransient, isUnclear, errorCode, errorDetail, retryAfterMs, response }
 }
 
 export function unknownDelivery(errorDetail: string): SendOutcome {

@@ -139,9 +139,8 @@ function attemptOutcomeOf(outcome: SendOutcome): AttemptOutcome {
       return outcome
     case 'failed': {
       const { errorCode, errorDetail, retryAfterMs } = outcome
-      return outcome.isTransient
-        ? { kind: 'transient', errorCode, errorDetail, retryAfterMs }
-        : { kind: 'permanent', errorCode, errorDetail }
+      if (outcome.isTransient) return { kind: 'transient', errorCode, errorDetail, retryAfterMs }
+      return { kind: outcome.isUnclear ? 'unclear' : 'permanent', errorCode, errorDetail }
     }
   }
 }

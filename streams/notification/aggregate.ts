@@ -23,6 +23,8 @@ export interface Notification extends CreatedNotification {
   readonly attempts: number
   /** `attempts` before this round. A round has as many tries as the retry schedule allows. */
   readonly attemptsBeforeRound: number
+  /** Refusals of this round for reasons that we do not know. */
+  readonly unclearInRound: number
   /** Fingerprints of the keyed requests to send it again, by the HMAC of their key. */
   readonly retries: GrowingMap<string>
 }
@@ -55,7 +57,8 @@ function evolve(state: NotificationState, event: NotificationEvent): Notificatio
       const isNewRound = reason === 'retry_requested'
       const retries = request === null ? state.retries : state.retries.with(request.key, request.fingerprint)
       const attemptsBeforeRound = isNewRound ? state.attempts : state.attemptsBeforeRound
-      return { ...known(state), status: 'queued', nextAttemptAt, retries, attemptsBeforeRound }
+      const unclearInRound = isNewRound ? 0 : state.unclearInRound
+      return { ...known(state), status: 'queued', nextAttemptAt, retries, attemptsBeforeRound, unclearInRound }
     }
     case 'NotificationAttemptStarted': {
       const { attemptId, attempt, templateVersion, phi, category, categories, startedAt, leaseUntil } = event.data
@@ -70,8 +73,12 @@ function evolve(state: NotificationState, event: NotificationEvent): Notificatio
         open: { attemptId, attempt, startedAt, leaseUntil },
       }
     }
-    case 'NotificationRetryScheduled':
-      return { ...known(state), status: 'queued', nextAttemptAt: event.data.nextAttemptAt }
+    case 'NotificationRetryScheduled': {
+      const { errorCode, nextAttemptAt } = event.data
+      // Other refusals of this class are not tried again.
+      const unclearInRound = state.unclearInRound + (errorCode === 'provider_4xx' ? 1 : 0)
+      return { ...known(state), status: 'queued', nextAttemptAt, unclearInRound }
+    }
     case 'NotificationAttemptWithdrawn': {
       const { attempts, nextAttemptAt } = event.data
       return { ...known(state), status: 'queued', attempts, nextAttemptAt }
@@ -88,7 +95,7 @@ function evolve(state: NotificationState, event: NotificationEvent): Notificatio
 function created(data: CreatedNotification): NotificationState {
   const categories = data.category === null ? [] : [data.category]
   const retries = new GrowingMap<string>()
-  return { ...data, status: 'pending', categories, attempts: 0, attemptsBeforeRound: 0, retries }
+  return { ...data, status: 'pending', categories, attempts: 0, attemptsBeforeRound: 0, unclearInRound: 0, retries }
 }
 
 /** The members that every status has. */

@@ -12,6 +12,9 @@ const { notification: notificationId, attempt: attemptId } = notificationIds
 const ended = { attemptId, attempt: 1, response: { status: 250 }, latencyMs: 40 }
 const busy = { kind: 'transient', errorCode: 'provider_5xx', errorDetail: 'the server answered 451' } as const
 
+const { kind: _, ...busyFailure } = busy
+const retryAt = (attempt: number) => new Date(nowAt(33).getTime() + (retryScheduleMs[attempt - 1] ?? 0)).toISOString()
+
 /** The last of so many attempts of one round is open. */
 function attempts(count: number): NotificationEvent[] {
   const story: NotificationEvent[] = [notificationFact('NotificationCreated'), notificationFact('NotificationQueued')]
@@ -65,6 +68,35 @@ describe('sending → queued', () => {
       expect(after).toMatchObject({ status: 'queued', attempts: attempt, nextAttemptAt })
     },
   )
+
+  it('twice in a round after refusals for unknown reasons, and then failed for good', () => {
+    const outcome = { kind: 'unclear', errorCode: 'provider_4xx', errorDetail: null } as const
+    const refused = { errorCode: 'provider_4xx', errorDetail: null } as const
+    const story: NotificationEvent[] = [notificationFact('NotificationCreated')]
+    for (const attempt of [1, 2, 3, 4]) {
+      story.push(notificationFact('NotificationAttemptStarted', { attempt }))
+      const isBusy = attempt === 2
+      const scheduled = { ...(isBusy ? busyFailure : refused), ended: { ...ended, attempt } }
+      const expected: NotificationEvent =
+        attempt === 4
+          ? notificationFact('NotificationFailed', { ...scheduled, finalAttempt: false })
+          : notificationFact('NotificationRetryScheduled', { ...scheduled, nextAttemptAt: retryAt(attempt) })
+      given(notifications, ...story)
+        .when(recordOutcome, { ...ending, outcome: isBusy ? { ...busy, retryAfterMs: 0 } : outcome })
+        .thenEvents([expected])
+      story.push(expected)
+    }
+    const again = notificationFact('NotificationQueued', { reason: 'retry_requested' })
+    given(notifications, ...story, again, notificationFact('NotificationAttemptStarted', { attempt: 5 }))
+      .when(recordOutcome, { ...ending, outcome })
+      .thenEvents([
+        notificationFact('NotificationRetryScheduled', {
+          ...refused,
+          ended: { ...ended, attempt: 5 },
+          nextAttemptAt: retryAt(1),
+        }),
+      ])
+  })
 
   it('not before the instant that the provider asks for', () => {
     given(notifications, ...sendingStory)

@@ -59,23 +59,40 @@ test.each([
   ['invalid_auth', 'provider_auth_failed', false],
   ['account_inactive', 'provider_auth_failed', false],
   ['token_revoked', 'provider_auth_failed', false],
+  ['not_authed', 'provider_auth_failed', false],
+  ['token_expired', 'provider_auth_failed', false],
+  ['missing_scope', 'provider_auth_failed', false],
+  ['org_login_required', 'provider_auth_failed', false],
+  ['no_permission', 'provider_auth_failed', false],
+  ['ekm_access_denied', 'provider_auth_failed', false],
+  ['team_access_not_granted', 'provider_auth_failed', false],
   ['ratelimited', 'provider_429', true],
+  ['rate_limited', 'provider_429', true],
   ['internal_error', 'provider_5xx', true],
   ['fatal_error', 'provider_5xx', true],
+  ['service_unavailable', 'provider_5xx', true],
+  ['request_timeout', 'provider_5xx', true],
+  ['team_added_to_org', 'provider_5xx', true],
   ['msg_too_long', 'provider_4xx', false],
-  ['a_code_of_tomorrow', 'provider_4xx', false],
-  ['constructor', 'provider_4xx', false],
+  ['restricted_action_read_only_channel', 'provider_4xx', false],
 ])('%s is %s', async (code, errorCode, isTransient) => {
   await receivers.chatFaults({ error: code })
   expect(await senderTo(receivers.env).send(message(), soon())).toEqual({
     kind: 'failed',
     isTransient,
+    isUnclear: false,
     errorCode,
     errorDetail: `Slack answered ${code}`,
     retryAfterMs: 0,
     response: { status: 200, code },
   })
   expect(await receivers.messages()).toEqual([])
+})
+
+test.each(['a_code_of_tomorrow', 'constructor'])('%s, which Slack does not document, is unclear', async (code) => {
+  await receivers.chatFaults({ error: code })
+  const expected = { kind: 'failed', errorCode: 'provider_4xx', isTransient: false, isUnclear: true }
+  expect(await senderTo(receivers.env).send(message(), soon())).toMatchObject(expected)
 })
 
 test.each([

@@ -85,6 +85,7 @@ test('a failure names the command and the codes, and nothing else of the reply',
   expect(classifySmtpFailure(replied(550, 'RCPT TO', reply), false)).toEqual({
     kind: 'failed',
     isTransient: false,
+    isUnclear: false,
     errorCode: 'invalid_recipient',
     errorDetail: 'RCPT TO was answered 550 5.1.1',
     retryAfterMs: 0,

@@ -161,6 +161,16 @@ test('a message about a patient never goes to a chat, whatever its template says
   expect(await world.chats()).toEqual([])
 })
 
+test('a code that Slack does not document is tried again twice', async () => {
+  const refusals = (count: number) => Array.from({ length: count }, () => ({ error: 'a_code_of_tomorrow' }))
+  await world.failing('chat', ...refusals(2))
+  expect((await delivered(world, await chatting(world))).state).toMatchObject({ status: 'sent', attempts: 3 })
+  await world.failing('chat', ...refusals(3))
+  const { state, last } = await delivered(world, await chatting(world))
+  expect(state).toMatchObject({ status: 'failed', attempts: 3 })
+  expect(last?.data).toMatchObject({ errorCode: 'provider_4xx', finalAttempt: false })
+})
+
 describe('rule 4', () => {
   test('fails for a user who is no active member of the organisation', async () => {
     const { story, userId } = await mailing(world)
