@@ -4,14 +4,14 @@ import type { ReceiptKeys } from '../contracts/consent/receipt.ts'
 import type { ContextKeys } from '../contracts/users/context.ts'
 import type { Configuration } from '../platform/configuration/configuration.ts'
 import type { Pool } from '../platform/database/database.ts'
-import { tenantOf, type Access, type Caller } from '../platform/http/access.ts'
+import type { Access, Caller } from '../platform/http/access.ts'
 import { answers } from '../platform/http/answers.ts'
 import type { Cursors, listQuery } from '../platform/http/cursors.ts'
 import { namedOrg, orgQuery } from '../platform/http/parameters.ts'
 import { problem, type ProblemCode } from '../platform/http/problems.ts'
 import { found, type FoundRecord } from '../platform/http/replies.ts'
 import type { ServiceApp } from '../platform/http/service.ts'
-import { tenantIfNamed, type Tenancy, type TenantFor } from '../platform/http/tenancy.ts'
+import { tenantFor, type Tenancy, type TenantFor } from '../platform/http/tenancy.ts'
 import { heldRecord } from '../platform/http/waiting.ts'
 import type { Position } from '../platform/kit/positions.ts'
 import type { ObjectStore } from '../platform/storage/object-store.ts'
@@ -53,7 +53,7 @@ export interface RouteDeclaration<Params extends Members, Query extends Members,
   /** Query parameters, beside those that name the organisation. */
   readonly query?: Query
   readonly access: Access
-  /** `optional`: a platform caller need not name an organisation, and `tenant` is null then. */
+  /** `optional`: a platform caller need not name an organisation, and `tenant` is null then. `or-none`: it is `noOrganisation`. */
   readonly tenancy?: Kind
   /** The projectors whose tables the route reads. A request may wait for them, and a 404 is certain. */
   readonly servedBy: readonly Projector[]
@@ -160,11 +160,8 @@ export function requestReader<Params extends Members, Query extends Members, Kin
   return (request: ValidatedRequest): ReadRequest<Params, Query, Kind> & { readonly query: PageQuery } => {
     const named = namedOrg(request.query)
     if (orgMustBeNamed && named === undefined) throw problem('org-required')
-    const tenant =
-      tenancy === 'optional' ? tenantIfNamed(request.caller, access, named) : tenantOf(request.caller, named)
     return {
-      // Null only where the route's tenancy is optional.
-      tenant: tenant as TenantFor<Kind>,
+      tenant: tenantFor(tenancy, request.caller, access, named),
       // The route's schemas have validated both.
       params: inLowerCase(request.params, idsOfPath) as Static<TObject<Params>>,
       query: inLowerCase(request.query, idsOfQuery) as Static<TObject<Query>> & PageQuery,

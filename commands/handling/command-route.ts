@@ -1,6 +1,6 @@
 import type { FastifyContextConfig, FastifyRequest } from 'fastify'
 import type { Static, TArray, TObject } from 'typebox'
-import { tenantOf, type Access, type Caller } from '../../platform/http/access.ts'
+import type { Access, Caller } from '../../platform/http/access.ts'
 import { answers } from '../../platform/http/answers.ts'
 import { readsBothCasings, type Casing } from '../../platform/http/both-casings.ts'
 import { lowerCaseIds, readsAddresses } from '../../platform/http/rewritten-members.ts'
@@ -10,8 +10,8 @@ import type { ProblemCode } from '../../platform/http/problems.ts'
 import { answerWrite, requireMatch, type ReplyHead, type ServingProjector } from '../../platform/http/replies.ts'
 import { commandContext } from '../../platform/http/request-context.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
-import { isPlatformWide, tenantIfNamed, type Tenancy, type TenantFor } from '../../platform/http/tenancy.ts'
-import type { CommandContext } from '../../platform/kit/tenants.ts'
+import { isPlatformWide, tenantFor, type Tenancy, type TenantFor } from '../../platform/http/tenancy.ts'
+import { noOrganisation, type CommandContext } from '../../platform/kit/tenants.ts'
 import type { Position, StreamRevision } from '../../platform/kit/positions.ts'
 import type { DomainEvent } from '../../streams/store/events.ts'
 import type { CommandReply } from './command-replies.ts'
@@ -41,7 +41,7 @@ export interface CommandRoute<
   readonly summary: string
   readonly description?: string
   readonly access: Access
-  /** `optional`: a platform caller need not name an organisation, and `tenant` is null then. */
+  /** `optional`: a platform caller need not name an organisation, and `tenant` is null then. `or-none`: it is `noOrganisation`. */
   readonly tenancy?: Kind
   /** If omitted, the route refuses a body with members. */
   readonly body?: Body
@@ -153,18 +153,14 @@ export function commandRoute<
       const given = request.body as Static<Body>
       const params = lowerCased(request.params as IdParams<Path>, texts)
       const named = namedOrg(request.query, namesOrg ? organisationOf(given) : undefined)
-      const tenant =
-        route.tenancy === 'optional'
-          ? tenantIfNamed(request.caller, route.access, named)
-          : tenantOf(request.caller, named)
+      const tenant = tenantFor(route.tenancy, request.caller, route.access, named)
       if (bodySchema === undefined) requireNoBody(given)
       const fingerprinted = bodySchema === undefined ? null : (route.fingerprinted?.(given) ?? given)
       const keyed = isKeyed ? keyedRequest(request, tenant, vault, fingerprinted) : unkeyedRequest()
-      const context = commandContext(request, tenant === null ? {} : { orgId: tenant })
+      const context = commandContext(request, tenant === null || tenant === noOrganisation ? {} : { orgId: tenant })
 
       const handled = await route.handle({
-        // Null only where the route's tenancy is optional.
-        tenant: tenant as TenantFor<Kind>,
+        tenant,
         isPlatformWide: isPlatformWide(request.caller, route.access),
         caller: request.caller,
         params,

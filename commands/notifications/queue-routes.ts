@@ -2,6 +2,7 @@ import { NotificationAccepted } from '../../contracts/notifications/record.ts'
 import { problem } from '../../platform/http/problems.ts'
 import { latest } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
+import { askingForOrganisation } from '../../platform/http/tenancy.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { notificationsProjector } from '../../projections/notifications/notifications.projector.ts'
 import { isNotification, notifications, type NotificationState } from '../../streams/notification/aggregate.ts'
@@ -40,6 +41,7 @@ export interface QueueRouteDependencies extends CommandDependencies {
 const usual = {
   method: 'POST',
   access: { admin: 'notifications:admin', orScope: 'notifications:admin' },
+  tenancy: 'or-none',
   readBy: [notificationsProjector],
 } as const
 
@@ -62,7 +64,9 @@ export function notificationQueueRoutes(app: ServiceApp, deps: QueueRouteDepende
     problems: ['notification-not-failed'],
     handle: async ({ tenant, params: { id }, keyed, now, run }) => {
       const command = { request: keyed.causing, now }
-      const done = await run(notifications.of(tenant, id), (state) => retryNotification(command, state))
+      const done = await run(notifications.of(tenant, id), (state) => retryNotification(command, state)).catch(
+        askingForOrganisation(tenant),
+      )
       if (!isNotification(done.state)) throw problem('internal-error')
       return { ...done, record: { id, status: done.state.status }, retryAfterSeconds: 1 }
     },

@@ -46,6 +46,15 @@ export function membershipRoutes(app: ServiceApp, deps: CommandDependencies): vo
     return userOf(state)
   }
 
+  /** The membership and its role. Without a role its organisation has ended it already. */
+  async function foundWithRole(userId: string, membershipId: string, tenant: TenantId | null) {
+    const { membership } = await found(userId, membershipId, tenant)
+    const { state } = await store.load(organisationRoles.of(membership.organisationId))
+    const roleId = state.assignments.get(membershipId)?.roleId
+    if (roleId === undefined) throw problem('not-found')
+    return { membershipId, roleId }
+  }
+
   commandRoute(app, deps, {
     ...usual,
     method: 'POST',
@@ -122,8 +131,8 @@ export function membershipRoutes(app: ServiceApp, deps: CommandDependencies): vo
     reply: createdOrFound(ProductAccessRecord, (_, { id }: { readonly id: string }) => `/admin/users/${id}`),
     problems: ['user-erased'],
     handle: async ({ tenant, caller, params, body, keyed, now, run }) => {
-      await found(params.id, params.membershipId, tenant)
-      const ids = { membershipId: params.membershipId, productAccessId: keyed.id, productId: body.productId }
+      const membership = await foundWithRole(params.id, params.membershipId, tenant)
+      const ids = { ...membership, productAccessId: keyed.id, productId: body.productId }
       const command = { ...ids, changedBy: changedByOf(caller), now }
       const done = await run(users.of(params.id), (state) => grantProduct(command, state))
       const access = userOf(done.state).memberships.get(params.membershipId)?.products.get(body.productId)
@@ -144,9 +153,8 @@ export function membershipRoutes(app: ServiceApp, deps: CommandDependencies): vo
     reply: deleted,
     problems: ['user-erased'],
     handle: async ({ tenant, caller, params, now, run }) => {
-      await found(params.id, params.membershipId, tenant)
-      const { membershipId, productId } = params
-      const command = { membershipId, productId, changedBy: changedByOf(caller), now }
+      const membership = await foundWithRole(params.id, params.membershipId, tenant)
+      const command = { ...membership, productId: params.productId, changedBy: changedByOf(caller), now }
       const done = await run(users.of(params.id), (state) => revokeProduct(command, state))
       return { ...done, record: null }
     },

@@ -30,9 +30,14 @@ export function removeMembership({ membershipId, changedBy, now }: Command, stat
   return [{ type: 'UserMembershipRemoved', data }]
 }
 
-export interface GrantProduct extends Command {
-  readonly productAccessId: string
+interface ProductCommand extends Command {
   readonly productId: string
+  /** Of the membership at this moment, for the public event. */
+  readonly roleId: string
+}
+
+export interface GrantProduct extends ProductCommand {
+  readonly productAccessId: string
 }
 
 /** A product that was granted already is no event. A key grants one product once: a late repeat restores nothing. */
@@ -51,24 +56,13 @@ export function grantProduct(
   return [{ type: 'UserProductAccessGranted', data }]
 }
 
-export function revokeProduct(
-  { membershipId, productId, changedBy, now }: Command & { readonly productId: string },
-  state: UserState,
-): Decision<UserEvent, 'not-found'> {
-  const membership = isUser(state) ? state.memberships.get(membershipId) : undefined
-  const access = membership?.products.get(productId)
+export function revokeProduct({ now, ...command }: ProductCommand, state: UserState): Decision<UserEvent, 'not-found'> {
+  const membership = isUser(state) ? state.memberships.get(command.membershipId) : undefined
+  const access = membership?.products.get(command.productId)
   if (membership === undefined || access === undefined || !isUser(state)) return refused('not-found')
   const { userId } = state
   const { organisationId } = membership
   const { productAccessId } = access
-  const data = {
-    userId,
-    membershipId,
-    organisationId,
-    productAccessId,
-    productId,
-    revokedAt: now.toISOString(),
-    changedBy,
-  }
+  const data = { ...command, userId, organisationId, productAccessId, revokedAt: now.toISOString() }
   return [{ type: 'UserProductAccessRevoked', data }]
 }

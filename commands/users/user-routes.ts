@@ -179,7 +179,7 @@ export function userWriteRoutes(app: ServiceApp, deps: UserDependencies): void {
         users.of(params.id),
         (state) => maySee(tenant, state) ?? requestPasswordReset(command, state),
       )
-      return { ...done, isReplayed: false, record: { status: 'requested' as const } }
+      return { ...done, isReplayed: false, record: { status: 'requested' as const }, retryAfterSeconds: 1 }
     },
   })
 

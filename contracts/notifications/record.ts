@@ -6,6 +6,7 @@ import {
   RecipientType,
   SuppressionReason,
 } from '../../streams/notification/events.ts'
+import { noOrganisation } from '../../platform/kit/tenants.ts'
 import { NotificationCategory, NotificationChannel } from '../../streams/types.ts'
 import { toRecord, type ValuesOf } from '../records.ts'
 
@@ -17,6 +18,15 @@ const maskedAddress = Nullable(
   Type.String({ description: 'An e-mail address shows its first character and its domain. Null after an erasure' }),
 )
 
+const ownOrganisation = Type.Optional(
+  Type.String({ format: 'uuid', description: 'Absent if the event of a rule of the platform named no organisation' }),
+)
+
+/** The nil UUID stands for no organisation inside the platform only. */
+function withoutNil<Values extends { readonly orgId: string }>({ orgId, ...values }: Values) {
+  return { ...values, ...(orgId === noOrganisation ? {} : { orgId }) }
+}
+
 const members = {
   id: Uuid,
   templateCode: Type.String(),
@@ -26,7 +36,7 @@ const members = {
   recipientType: RecipientType,
   recipientRef: maskedAddress,
   resolvedAddress: maskedAddress,
-  orgId: Uuid,
+  orgId: ownOrganisation,
   category: Nullable(NotificationCategory),
   phi: Type.Boolean(),
   status: NotificationStatus,
@@ -80,7 +90,7 @@ export const NotificationFailure = Type.Object(
     notificationId: Uuid,
     templateCode: Type.String(),
     channel: NotificationChannel,
-    orgId: Uuid,
+    orgId: ownOrganisation,
     errorCode: NotificationErrorCode,
     attempts: Type.Integer(),
     failedAt: Instant,
@@ -110,10 +120,11 @@ export const EventInboxEntry = Type.Object(
 )
 export type EventInboxEntry = Static<typeof EventInboxEntry>
 
-export type NotificationValues = Omit<ValuesOf<typeof NotificationRecord>, 'id'> & { readonly notificationId: string }
+type Stored<Values> = Omit<Values, 'id' | 'orgId'> & { readonly notificationId: string; readonly orgId: string }
+export type NotificationValues = Stored<ValuesOf<typeof NotificationRecord>>
 
 export function toNotificationRecord(notification: NotificationValues): NotificationRecord {
-  return toRecord(NotificationRecord, { ...notification, id: notification.notificationId })
+  return toRecord(NotificationRecord, { ...withoutNil(notification), id: notification.notificationId })
 }
 
 export type AttemptValues = Omit<ValuesOf<typeof DeliveryAttempt>, 'id'> & { readonly attemptId: string }
@@ -124,11 +135,12 @@ export function toNotificationWithAttempts(
   const deliveryAttempts = notification.attemptsMade.map((attempt) =>
     toRecord(DeliveryAttempt, { ...attempt, id: attempt.attemptId }),
   )
-  return toRecord(NotificationWithAttempts, { ...notification, id: notification.notificationId, deliveryAttempts })
+  const id = notification.notificationId
+  return toRecord(NotificationWithAttempts, { ...withoutNil(notification), id, deliveryAttempts })
 }
 
-export function toNotificationFailure(failure: ValuesOf<typeof NotificationFailure>): NotificationFailure {
-  return toRecord(NotificationFailure, failure)
+export function toNotificationFailure(failure: Stored<ValuesOf<typeof NotificationFailure>>): NotificationFailure {
+  return toRecord(NotificationFailure, withoutNil(failure))
 }
 
 export type MatchedRuleValues = Omit<ValuesOf<typeof MatchedRule>, 'notificationId'> & {

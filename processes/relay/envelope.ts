@@ -2,6 +2,7 @@ import { v5 } from 'uuid'
 import type { RawEvent } from '../../streams/store/codec.ts'
 import { eventIdOf, type RecordedEvent } from '../../streams/store/events.ts'
 import { formatPosition } from '../../platform/kit/positions.ts'
+import { noOrganisation } from '../../platform/kit/tenants.ts'
 import type { Channel, PublicEvent } from './channel.ts'
 
 /** Name space of channel names. Never change it: the ids of all published events follow from it. */
@@ -20,7 +21,8 @@ export function publicEvents<Deps>(
 ): RawEvent[] {
   const { $correlationId, traceparent } = source.metadata
   const member = channel.organisationMember
-  const orgId = member === null ? undefined : (source.metadata.orgId ?? organisationOf(source.stream))
+  const owner = member === null ? undefined : (source.metadata.orgId ?? organisationOf(source.stream))
+  const orgId = owner === noOrganisation ? undefined : owner
   return outputs.map((output, index) => {
     const id = publicEventId(channel.stream, source.id, index)
     return {

@@ -61,14 +61,14 @@ export const usersChannel = defineChannel({
       return [publish('users.membership.removed', timestamp, payload)]
     },
     UserProductAccessGranted: ({ data }, publish) => {
-      const { userId, membershipId, organisationId, productId, changedBy, grantedAt: timestamp } = data
-      const payload = { orgId: organisationId, userId, organisationId, membershipId, productId, changedBy, timestamp }
-      return [publish('users.product_access.granted', timestamp, payload)]
+      const { userId, membershipId, organisationId, roleId, productId, changedBy, grantedAt: timestamp } = data
+      const ids = { orgId: organisationId, userId, organisationId, membershipId, roleId, productId }
+      return [publish('users.product_access.granted', timestamp, { ...ids, changedBy, timestamp })]
     },
     UserProductAccessRevoked: ({ data }, publish) => {
-      const { userId, membershipId, organisationId, productId, changedBy, revokedAt: timestamp } = data
-      const payload = { orgId: organisationId, userId, organisationId, membershipId, productId, changedBy, timestamp }
-      return [publish('users.product_access.revoked', timestamp, payload)]
+      const { userId, membershipId, organisationId, roleId, productId, changedBy, revokedAt: timestamp } = data
+      const ids = { orgId: organisationId, userId, organisationId, membershipId, roleId, productId }
+      return [publish('users.product_access.revoked', timestamp, { ...ids, changedBy, timestamp })]
     },
     MembershipRoleChanged: ({ data }, publish) => {
       const { userId, membershipId, organisationId, previousRoleId, roleId, changedBy, changedAt: timestamp } = data

@@ -12,6 +12,7 @@ import {
 } from '../../contracts/notifications/record.ts'
 import { Instant, Uuid } from '../../platform/http/members.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
+import { askingForOrganisation } from '../../platform/http/tenancy.ts'
 import { notificationsProjector } from '../../projections/notifications/notifications.projector.ts'
 import { listRoute } from '../list-route.ts'
 import { readRoute, type ReadDependencies } from '../read-route.ts'
@@ -26,11 +27,15 @@ import {
 } from './queries.ts'
 
 const servedBy = [notificationsProjector]
-const ofReaders = { access: { scopes: ['notifications:read'] }, servedBy } as const
+const ofReaders = { access: { scopes: ['notifications:read'] }, tenancy: 'or-none', servedBy } as const
 const ofAdministrators = {
   access: { admin: 'notifications:admin', orScope: 'notifications:admin' },
+  tenancy: 'or-none',
   servedBy,
 } as const
+
+const ofNone =
+  'A platform client that names no organisation reads the notifications that have none: those of rules of the platform about events without an organisation.'
 
 export interface NotificationReadDependencies extends ReadDependencies {
   /** HMAC of a recipient. The read model does not contain addresses. */
@@ -46,7 +51,8 @@ export function notificationReadRoutes(app: ServiceApp, deps: NotificationReadDe
     operationId: 'listNotifications',
     summary: 'Notifications of the organisation, newest first',
     description:
-      'Variables are never shown, and e-mail addresses are masked. `from` (inclusive) and `to` (exclusive) are about `createdAt`.',
+      'Variables are never shown, and e-mail addresses are masked. `from` (inclusive) and `to` (exclusive) are about `createdAt`. ' +
+      ofNone,
     query: {
       recipientRef: Type.Optional(
         Type.String({
@@ -80,9 +86,10 @@ export function notificationReadRoutes(app: ServiceApp, deps: NotificationReadDe
     operationId: 'getNotification',
     summary: 'A notification with its delivery attempts',
     params: { id: Uuid },
+    description: ofNone,
     reply: NotificationWithAttempts,
     find: async ({ tenant, params }) => {
-      const view = await getNotification(pool, tenant, params.id)
+      const view = await getNotification(pool, tenant, params.id).catch(askingForOrganisation(tenant))
       return { body: toNotificationWithAttempts(view), revision: BigInt(view.streamRevision) }
     },
   })

@@ -8,7 +8,8 @@ const payload = {
   notificationId: Id,
   templateCode: Type.String(),
   channel: NotificationChannel,
-  orgId: Id,
+  /** Absent if the cause of the notification named no organisation. */
+  orgId: Type.Optional(Id),
   correlationId: Nullable(Type.String()),
 }
 

@@ -9,8 +9,9 @@ const cause = { changedBy: ChangedBy, timestamp: Instant }
 /** `orgId` where the event concerns exactly one organisation. */
 const organisations = { orgId: Type.Optional(Id), organisationIds: Type.Array(Id) }
 const account = { userId: Id, externalId: Type.String(), ...organisations, ...cause }
-const membership = { orgId: Id, userId: Id, organisationId: Id, membershipId: Id, roleId: Id, ...cause }
-const product = { orgId: Id, userId: Id, organisationId: Id, membershipId: Id, productId: Type.String(), ...cause }
+const member = { orgId: Id, userId: Id, organisationId: Id, membershipId: Id, roleId: Id }
+const membership = { ...member, ...cause }
+const product = { ...member, productId: Type.String(), ...cause }
 const created = { userId: Id, externalId: Type.String(), userType: UserType, ...organisations, ...cause }
 const updated = { userId: Id, members: Type.Array(Type.String()), ...organisations, ...cause }
 

@@ -53,7 +53,7 @@ const ofStatus = {
 /** Users that were created before `organisationIds` was recorded. */
 const createdUpcasters = { 1: (data: unknown) => ({ ...Object(data), organisationIds: [] }) }
 const membership = { userId: Id, membershipId: Id, organisationId: OrgId }
-const product = { ...membership, productAccessId: Id, productId: Type.String() }
+const product = { ...membership, roleId: Id, productAccessId: Id, productId: Type.String() }
 const reset = { userId: Id, requestId: Id }
 
 export const userEvents = {

@@ -51,7 +51,7 @@ export function patientAccount(clinicalPatientId: string) {
 }
 
 const membership = { userId, membershipId, organisationId }
-const product = { ...membership, productAccessId: userIds.productAccess, productId: ids.product }
+const product = { ...membership, roleId, productAccessId: userIds.productAccess, productId: ids.product }
 const status = { userId, externalId, organisationIds: [organisationId], holdId: userIds.hold }
 const reset = { userId, requestId: userIds.reset }
 
@@ -160,7 +160,7 @@ const cause = (seconds: number) => ({ changedBy, timestamp: at(seconds) })
 const account = { userId, externalId, ...organisations }
 const ofOrganisation = { orgId: organisationId, userId, organisationId, membershipId }
 const publicMembership = { ...ofOrganisation, roleId }
-const publicProduct = { ...ofOrganisation, productId: ids.product }
+const publicProduct = { ...ofOrganisation, roleId, productId: ids.product }
 
 /** The events of the users channel for the same story. */
 export const usersPublicFact = factsOf<UsersChannelEvent>({

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { noOrganisation } from '../../../platform/kit/tenants.ts'
 import { notifications } from '../../../streams/notification/aggregate.ts'
 import { notificationFact, trigger } from '../../streams/notification-facts.ts'
 import { refusalOf } from '../users/write-callers.ts'
 import { openNotificationsApi, permanent, type NotificationsApi } from './notifications-api.ts'
-import type { Headers } from './settings-api.ts'
+import { idsIn, type Headers } from './settings-api.ts'
 
 let n: NotificationsApi
 let hospital: Headers
@@ -94,6 +95,59 @@ describe('POST /v1/notifications/admin/queue/failed/{id}/retry: failed → queue
     expect(refusalOf(await post(`/failed/${id}/retry`, undefined, hospital))).toBe('404 not-found')
     expect(refusalOf(await post(`/failed/${randomUUID()}/retry`))).toBe('404 not-found')
     expect(await statusOf(id)).toBe('failed')
+  })
+})
+
+describe('a notification of a rule of the platform about an event without an organisation', () => {
+  const givenFailed = async () => {
+    const notificationId = randomUUID()
+    const rule = { ...trigger, eventId: randomUUID() }
+    const of = { notificationId, organisationId: noOrganisation, phiSubject: notificationId }
+    await n.api.tell(
+      notifications.of(noOrganisation, notificationId),
+      notificationFact('NotificationCreated', { ...of, phiKeyOwner: 'platform', trigger: rule }),
+      notificationFact('NotificationFailed', {
+        notificationId,
+        ended: null,
+        failedAt: n.api.world.now().toISOString(),
+      }),
+    )
+    return { id: notificationId, eventId: rule.eventId }
+  }
+  const platformClient = () => n.api.token(null, ['notifications:read', 'notifications:admin'])
+
+  test('is read, listed and retried by a platform client that names no organisation', async () => {
+    const { id, eventId } = await givenFailed()
+    const platform = await platformClient()
+    const one = await n.get(id, platform)
+    expect(one).toMatchObject({ status: 200, body: { id, status: 'failed' } })
+    expect(one.body).not.toHaveProperty('orgId')
+    expect(idsIn(await n.call('GET', '', platform))).toEqual([id])
+    const failures = (await n.call('GET', '/admin/queue/failed', platform)).body as { data: object[] }
+    expect(failures.data).toMatchObject([{ notificationId: id }])
+    expect(failures.data[0]).not.toHaveProperty('orgId')
+    expect((await n.call('GET', `/admin/inbox?eventId=${eventId}`, platform)).body).toMatchObject({
+      data: [{ eventId, notificationIds: [id] }],
+    })
+    expect(await post(`/failed/${id}/retry`, undefined, platform)).toMatchObject({ status: 202, body: { id } })
+    expect((await n.get(id, platform)).body).toMatchObject({ status: 'queued' })
+    const event = await n.api.world.otherStore.readLast(notifications.of(noOrganisation, id).stream)
+    expect(event?.metadata).not.toHaveProperty('orgId')
+  })
+
+  test('is of no organisation, and no notification of an organisation is one', async () => {
+    const { id } = await givenFailed()
+    const own = await failed()
+    expect(refusalOf(await n.get(id))).toBe('404 not-found')
+    expect(refusalOf(await post(`/failed/${id}/retry`))).toBe('404 not-found')
+    const platform = await platformClient()
+    expect(refusalOf(await n.get(own, platform))).toBe('400 org-required')
+    expect(refusalOf(await post(`/failed/${own}/retry`, undefined, platform))).toBe('400 org-required')
+    expect((await n.call('GET', `/${own}?orgId=${n.clinic.orgId}`, platform)).body).toMatchObject({
+      id: own,
+      orgId: n.clinic.orgId,
+    })
+    expect(idsIn(await n.call('GET', '', platform))).not.toContain(own)
   })
 })
 

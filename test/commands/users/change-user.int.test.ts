@@ -187,7 +187,11 @@ describe('POST /admin/users/{id}/reset-password', () => {
     const ask = (key: string) =>
       one.call('POST', `${path(user)}/reset-password`, undefined, { ...clinicAdmin, 'idempotency-key': key })
     const requests = async () => (await api.world.store.load(users.of(user.userId))).state
-    expect(await ask('once')).toMatchObject({ status: 202, body: { status: 'requested' } })
+    expect(await ask('once')).toMatchObject({
+      status: 202,
+      headers: { 'retry-after': '1' },
+      body: { status: 'requested' },
+    })
     const state = await requests()
     const requestId = 'externalId' in state ? (state.passwordReset?.requestId ?? '') : ''
     const attemptId = v5('attempt', requestId)

@@ -9,6 +9,8 @@ import {
   type GivenMembership,
   type GivenOrganisation,
 } from '../../read-api/users/given-users.ts'
+import { users } from '../../../streams/user/aggregate.ts'
+import type { UserEvent } from '../../../streams/user/events.ts'
 import { bootstrap, openUsersApi, type UsersApi, type UsersProcess } from '../../read-api/users/users-api.ts'
 import { administratorOf, refusalOf } from './write-callers.ts'
 
@@ -178,6 +180,17 @@ describe('products', () => {
     // A late repeat must not give back what was revoked meanwhile.
     expect(refusalOf(await grant(member, 'derm/ü 1', headers))).toBe('409 idempotency-key-reused')
     expect((await grant(member, 'derm/ü 1')).status).toBe(201)
+  })
+
+  test('are granted and revoked with the role of the membership at that moment', async () => {
+    const member = await givenMember(api, clinic)
+    await grant(member, 'derm')
+    expect((await change(member, clinic.administrator)).status).toBe(200)
+    await withdraw(member, 'derm')
+    const roles: unknown[] = []
+    for await (const { type, data } of api.world.store.readStream<UserEvent>(users.of(member.userId).stream))
+      if (type.startsWith('UserProductAccess')) roles.push('roleId' in data ? data.roleId : undefined)
+    expect(roles).toEqual([clinic.clinician, clinic.administrator])
   })
 
   test('have an id of 1 to 255 characters', async () => {

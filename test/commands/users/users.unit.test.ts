@@ -199,14 +199,14 @@ describe('memberships of a user', () => {
   })
 
   test('access to a product is granted once', () => {
-    const { productAccessId, productId } = userFact('UserProductAccessGranted').data
-    const grant = { membershipId, productAccessId, productId, changedBy, now: new Date(at(2)) }
+    const { productAccessId, productId, roleId } = userFact('UserProductAccessGranted').data
+    const grant = { membershipId, roleId, productAccessId, productId, changedBy, now: new Date(at(2)) }
     given(users, created, member)
       .when(grantProduct, grant)
       .thenEvents([userFact('UserProductAccessGranted')])
     given(users, created).when(grantProduct, grant).thenRefused('not-found')
     given(users, created, member, userFact('UserProductAccessGranted'))
-      .when(revokeProduct, { membershipId, productId, changedBy, now: new Date(at(3)) })
+      .when(revokeProduct, { membershipId, roleId, productId, changedBy, now: new Date(at(3)) })
       .thenEvents([userFact('UserProductAccessRevoked')], 'not-found')
   })
 })

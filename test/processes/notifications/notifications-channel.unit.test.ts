@@ -1,11 +1,13 @@
 import { expect, it } from 'vitest'
 import { publicEvents } from '../../../processes/relay/envelope.ts'
 import { notificationChannel } from '../../../processes/notifications/notifications.channel.ts'
+import { noOrganisation } from '../../../platform/kit/tenants.ts'
 import { catalogue } from '../../../streams/catalogue.ts'
+import { notifications } from '../../../streams/notification/aggregate.ts'
 import type { NotificationEvent } from '../../../streams/notification/events.ts'
 import { at, ids } from '../../streams/facts.ts'
 import { notificationFact, notificationIds, ownNotification } from '../../streams/notification-facts.ts'
-import { recorded } from '../../support/given-projector.ts'
+import { recorded, type GivenEvent } from '../../support/given-projector.ts'
 
 const payload = {
   notificationId: notificationIds.notification,
@@ -16,8 +18,8 @@ const payload = {
   hop: 1,
 }
 
-async function published(event: NotificationEvent) {
-  const [source] = recorded([ownNotification(event)])
+async function published(event: NotificationEvent, given: GivenEvent = ownNotification(event)) {
+  const [source] = recorded([given])
   if (source === undefined) throw new Error('nothing recorded')
   const outputs = (await notificationChannel.translate[event.type]?.(source, {})) ?? []
   const events = publicEvents(notificationChannel, source, outputs)
@@ -39,6 +41,14 @@ it('the channel publishes each end with the hop of the notification, without rec
   expect(await published(notificationFact('NotificationSuppressed'))).toMatchObject([
     { type: 'notification.suppressed', data: { ...payload, reason: 'suppression_list', occurred_at: at(33) } },
   ])
+})
+
+it('an end without an organisation names none', async () => {
+  const event = notificationFact('NotificationSent')
+  const { stream } = notifications.of(noOrganisation, notificationIds.notification)
+  const [sent] = await published(event, { ...event, stream })
+  expect(sent).toMatchObject({ type: 'notification.sent', data: { notificationId: notificationIds.notification } })
+  expect(sent?.data).not.toHaveProperty('orgId')
 })
 
 it.each([

@@ -2,14 +2,18 @@ import { expect, it } from 'vitest'
 import { publicEvents } from '../../../processes/relay/envelope.ts'
 import { usersChannel } from '../../../processes/users/users.channel.ts'
 import { catalogue } from '../../../streams/catalogue.ts'
+import type { UserEvent } from '../../../streams/user/events.ts'
 import { ids } from '../../streams/facts.ts'
-import { ofUser, userFact } from '../../streams/user-facts.ts'
+import { ofUser, userFact, userIds } from '../../streams/user-facts.ts'
 import { recorded } from '../../support/given-projector.ts'
 
-async function createdIn(organisationIds: readonly (typeof ids.org)[]) {
-  const [source] = recorded([ofUser(userFact('UserCreated', { organisationIds: [...organisationIds] }))])
+const createdIn = (organisationIds: readonly (typeof ids.org)[]) =>
+  published(userFact('UserCreated', { organisationIds: [...organisationIds] }))
+
+async function published(event: UserEvent) {
+  const [source] = recorded([ofUser(event)])
   if (source === undefined) throw new Error('nothing recorded')
-  const outputs = (await usersChannel.translate['UserCreated']?.(source, {})) ?? []
+  const outputs = (await usersChannel.translate[event.type]?.(source, {})) ?? []
   const events = publicEvents(usersChannel, source, outputs)
   for (const { type, data } of events) expect(catalogue.entry(type)?.refusals(data)).toEqual([])
   return events.map(({ data }) => data)
@@ -20,4 +24,9 @@ it('users.created names the organisation of which the user is a member from the 
   const [without] = await createdIn([])
   expect(without).toMatchObject({ organisationIds: [] })
   expect(without).not.toHaveProperty('orgId')
+})
+
+it('access to a product is published with the role of the membership', async () => {
+  for (const event of [userFact('UserProductAccessGranted'), userFact('UserProductAccessRevoked')])
+    expect(await published(event)).toMatchObject([{ roleId: userIds.role, productId: ids.product }])
 })
