@@ -24,11 +24,12 @@ import type { Vault } from '../platform/vault/vault.ts'
 import type { MasterKeyRing } from '../platform/vault/master-keys.ts'
 import { errorCode } from '../platform/kit/error-codes.ts'
 import { openActorReader } from './actor-contexts.ts'
-import { addHealthChecks } from './health-checks.ts'
+import { addHealthChecks, objectStoreCheck } from './health-checks.ts'
 import { requireForeignChannels } from './foreign-events.ts'
 import { createIdentityProvider, requireIdentityProvider } from './identity-provider.ts'
-import { reachabilityChecks, requireMailServer } from './notification-senders.ts'
+import { requireMailServer } from './notification-senders.ts'
 import { startProcessor } from './processor.ts'
+import { providerChecks, startProviderReports } from './provider-reports.ts'
 import { readAttendance } from './projections/attendance.ts'
 import { projectedStreams } from './projections/projected-streams.ts'
 import { skippedIn } from './projections/skip.ts'
@@ -161,7 +162,13 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   })
   addRuntimeMetrics(metrics, { attendance, runner, relays: processor?.relays ?? [] })
 
-  if (processor !== undefined) for (const check of reachabilityChecks(processor.senders, now)) health.register(check)
+  if (objects !== undefined)
+    for (const check of [...providerChecks(pool), objectStoreCheck(objects, now)]) health.register(check)
+  if (processor !== undefined) {
+    const reports = startProviderReports({ senders: processor.senders, pool, logger })
+    stop.onStop('work', 'provider reports', () => reports.close())
+    await reports.first
+  }
 
   await processor?.identifyProvider()
 

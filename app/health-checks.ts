@@ -14,6 +14,7 @@ import type { Pool } from '../platform/database/database.ts'
 import type { Profile } from '../platform/configuration/profile-rules.ts'
 import type { Health, HealthCheck } from '../platform/observability/health.ts'
 import type { Logger } from '../platform/observability/logging.ts'
+import type { ObjectStore } from '../platform/storage/object-store.ts'
 
 interface Watched {
   /** Undefined if no API runs. */
@@ -214,6 +215,30 @@ function providerCheck(provider: Pick<Provider, 'server'>, profile: Profile): He
       return profile === 'development'
         ? { status: 'ok', detail: 'simulator: results are invented' }
         : { status: 'failing', detail: 'PROVIDER_BASE_URL is the simulator: its answers are refused' }
+    },
+  }
+}
+
+/** Milliseconds for which the answer of the object store counts: anybody may ask for health. */
+const objectStoreKeptMs = 10_000
+const objectThatIsMissing = 'health'
+
+/** Without the object store images are neither taken nor reviewed, but every other request is served. */
+export function objectStoreCheck(objects: Pick<ObjectStore, 'head'>, now: () => Date): HealthCheck {
+  let kept: { readonly untilMs: number; readonly isReachable: Promise<boolean> } | undefined
+  return {
+    name: 'object_store',
+    gatesReadiness: false,
+    async run() {
+      if (kept === undefined || kept.untilMs <= now().getTime()) {
+        const isReachable = objects.head(objectThatIsMissing).then(
+          () => true,
+          () => false,
+        )
+        kept = { untilMs: now().getTime() + objectStoreKeptMs, isReachable }
+      }
+      if (await kept.isReachable) return { status: 'ok' }
+      return { status: 'failing', detail: 'the object store does not answer, or refuses our credentials' }
     },
   }
 }

@@ -38,6 +38,11 @@ const runtimeTables = `
     failures integer not null,
     primary key (process, key, step)
   );
+  create table if not exists runtime.reports (
+    about text primary key,
+    is_well boolean not null,
+    reported_at timestamptz not null
+  );
 `
 
 /** Columns that newer versions added to `runtime.projectors`. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { addHealthChecks } from '../../app/health-checks.ts'
+import { addHealthChecks, objectStoreCheck } from '../../app/health-checks.ts'
 import { readAttendance } from '../../app/projections/attendance.ts'
 import { knownProjectors } from '../../app/projections/known-projectors.ts'
 import { createPool, type Pool } from '../../platform/database/database.ts'
@@ -102,4 +102,26 @@ test('contains no name of a channel', async () => {
     detail: 'blocked: 1. The log names them',
   })
   expect(JSON.stringify(checks)).not.toMatch(/consent\.events|doctor/)
+})
+
+test('an object store that is away shows in health only, and is asked at most every ten seconds', async () => {
+  let [time, asked, isAway] = [Date.parse('2026-03-01T10:00:00.000Z'), 0, false]
+  const objects = {
+    head: async () => {
+      asked += 1
+      if (isAway) throw new Error('refused')
+      return undefined
+    },
+  }
+  const health = createHealth({ profile: 'development' })
+  health.register(objectStoreCheck(objects, () => new Date(time)))
+  const statusNow = async () => (await health.report('full')).status
+  expect([await statusNow(), await statusNow(), asked]).toEqual(['ok', 'ok', 1])
+  isAway = true
+  time += 10_000
+  expect([await statusNow(), asked]).toEqual(['failing', 2])
+  expect((await health.report('ready')).status).toBe('ok')
+  isAway = false
+  time += 10_000
+  expect(await statusNow()).toBe('ok')
 })

@@ -117,6 +117,7 @@ test('/health shows its checks, without settings or the admin secret', async () 
     'identity_provider',
     'mail_provider',
     'notification_events',
+    'object_store',
     'projections',
     'provider',
     'steps',
