@@ -40,6 +40,22 @@ export const userMutants: readonly Mutant[] = [
     caughtBy: { [roles]: 'a user has one membership in an organisation, also before it is confirmed' },
   },
   {
+    name: 'restricted-role-assigned',
+    fault: 'an administrator of users assigns a role that registers clients',
+    file: 'commands/users/role-assignments.ts',
+    at: 'assignRole / &&',
+    becomes: 'false',
+    caughtBy: { [roles]: 'is assigned and taken away by its holders only, also where it is the default role' },
+  },
+  {
+    name: 'restricted-default-role',
+    fault: 'an administrator of users makes everybody assign a role that registers clients',
+    file: 'commands/users/roles.ts',
+    at: 'changeRole / isRestricted()',
+    becomes: 'false',
+    caughtBy: { [roles]: 'is made by platform callers only, and changed by a holder as long as it gets no auth:admin' },
+  },
+  {
     name: 'role-in-use-deleted',
     fault: 'a role disappears while members have it',
     file: 'commands/users/roles.ts',
@@ -67,7 +83,7 @@ export const userMutants: readonly Mutant[] = [
     name: 'actor-platform-wide',
     fault: 'an administrator of one organisation administers all, through a product that serves several',
     file: 'platform/http/tenancy.ts',
-    at: 'isPlatformWide / &&',
+    at: 'isPlatformWide / administersByScope()',
     becomes: 'true',
     caughtBy: {
       'test/commands/auth/client-tenancy.int.test.ts':
