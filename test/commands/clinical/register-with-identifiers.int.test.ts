@@ -62,8 +62,8 @@ async function crashed(command: RegisterPatient, at: 'registration' | 'confirmat
     get(target, name) {
       const member: unknown = Reflect.get(target, name, target)
       if (typeof member !== 'function') return member
-      // `presume` reads nothing, so the process cannot die in it.
-      if (name === 'presume')
+      // These read nothing, so the process cannot die in them.
+      if (name === 'presume' || name === 'cached')
         return (...parameters: readonly unknown[]): unknown => Reflect.apply(member, target, parameters)
       return async (...parameters: readonly unknown[]): Promise<unknown> => {
         if (name === 'append') appends += 1
