@@ -39,6 +39,7 @@ import { addRuntimeMetrics } from './runtime-metrics.ts'
 import { servicesOf } from './services.ts'
 import { clearly } from './start-errors.ts'
 import { translateStageError } from './stage-errors.ts'
+import { createWriteProbe } from './write-probe.ts'
 
 export interface PlatformOptions {
   readonly configuration: Configuration
@@ -92,6 +93,8 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   if (runsProcessor) requireMailServer(configuration)
   requireForeignChannels(configuration)
   const { databaseUrl, vault, store, pool } = await openResources({ ...options, stop, now, filter })
+
+  store.watchLeader(createWriteProbe(store, now))
 
   const projectors = [
     ...(runsProjector ? readModels : []),

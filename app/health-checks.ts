@@ -72,8 +72,22 @@ export function addHealthChecks(
     name: 'event_store',
     gatesReadiness: true,
     run: async () => {
+      const since = store.refusesWritesSince()
+      if (since !== undefined)
+        return { status: 'failing', detail: `the event store accepts no writes since ${since.toISOString()}` }
       await store.readMetadata('health')
       return { status: 'ok' }
+    },
+  })
+  health.register({
+    name: 'event_store_subscriptions',
+    gatesReadiness: false,
+    run: () => {
+      const behind = store.subscriptionsBehind()
+      const [longest] = behind
+      if (longest === undefined) return { status: 'ok' }
+      const detail = `${behind.length} get no events although there are some, the first since ${longest.since.toISOString()}`
+      return { status: 'failing', detail }
     },
   })
   if (endings !== undefined)

@@ -30,6 +30,7 @@ import { users } from './user/aggregate.ts'
 import { webhookDeliveries } from './webhook-delivery/aggregate.ts'
 import { webhookRecoveries } from './webhook-recovery/aggregate.ts'
 import { webhookSubscriptions } from './webhook-subscriptions/aggregate.ts'
+import { writeProbes } from './write-probe/aggregate.ts'
 import { workflowDefinitions } from './workflow-definition/aggregate.ts'
 import { workflowInstances } from './workflow-instance/aggregate.ts'
 
@@ -67,5 +68,6 @@ export const catalogue = createCatalogue([
   webhookSubscriptions,
   workflowDefinitions,
   workflowInstances,
+  writeProbes,
   ...channelStreams,
 ])

@@ -5,7 +5,7 @@ type CheckStatus = (typeof checkStates)[number]
 
 interface CheckResult {
   readonly status: CheckStatus
-  /** A constant text without addresses, secrets or values. */
+  /** A text without addresses and secrets. Its only values are counts, instants and names from the code. */
   readonly detail?: string
 }
 

@@ -41,6 +41,8 @@ export interface AppendWatch {
   readonly logger: StoreLogger | undefined
   /** An attempt was refused for lack of room, whatever the outcome of the append is. */
   readonly onFull: () => void
+  /** An attempt ended. It is answered if the store has decided about it. The time is that of `performance.now()`. */
+  readonly onAttempt: (isAnswered: boolean, sentAtMs: number) => void
 }
 
 /** `conflict` means only that the stream has another revision. The events of an earlier attempt may be the cause. */
@@ -68,12 +70,14 @@ export async function appendExactly(
   connection: EventStoreConnection,
   append: ExactAppend,
   timing: AppendTiming,
-  { logger, onFull }: AppendWatch,
+  { logger, onFull, onAttempt }: AppendWatch,
 ): Promise<AppendAnswer> {
   const startedAt = performance.now()
   for (let attempt = 1; ; attempt += 1) {
-    const leftMs = timing.budgetMs - (performance.now() - startedAt)
+    const sentAt = performance.now()
+    const leftMs = timing.budgetMs - (sentAt - startedAt)
     const outcome = await attemptAppend(connection, append, Math.min(timing.attemptMs, leftMs))
+    onAttempt(outcome.kind !== 'unknown', sentAt)
     if (outcome.kind === 'written' || outcome.kind === 'conflict') return outcome
     if (outcome.error instanceof EventStoreFullError) onFull()
     // A refusal proves nothing about an earlier attempt whose answer was lost.

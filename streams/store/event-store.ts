@@ -7,7 +7,7 @@ import {
 } from './appending.ts'
 import type { Catalogue } from './catalogue.ts'
 import { createCodec, type Codec, type EncodedAppend, type RawEvent } from './codec.ts'
-import type { StoredEvent } from './decoding.ts'
+import { isSystemEvent, type StoredEvent } from './decoding.ts'
 import { connectEventStore, type EventStoreConnection } from './connection.ts'
 import {
   type StoreLogger,
@@ -30,20 +30,22 @@ import {
 } from './events.ts'
 import { nextRevision, type StreamRevision, startOfLog, type Position } from '../../platform/kit/positions.ts'
 import type { CommandContext } from '../../platform/kit/tenants.ts'
-import { newestOf, placesBackwards, type HeadQuestion } from './log-head.ts'
+import { LeaderWatch, toleratedMs } from './leader-watch.ts'
+import { newestOf, passes, placesBackwards, type HeadQuestion } from './log-head.ts'
 import { readLogPiece, type LogBatch, type LogRead } from './log-reading.ts'
 import type { KeyVault } from '../../platform/kit/key-vault.ts'
 import {
   openRawLogSubscription,
   openRawStreamSubscription,
+  type RawCall,
   type ReadDirection,
   type StreamPlace,
   type StreamRange,
 } from './raw-calls.ts'
-import { readRawStream, type ReadTiming } from './reading.ts'
+import { readLogBackwards, readRawStream, type ReadTiming } from './reading.ts'
 import { StateCache } from './state-cache.ts'
 import { mergeMetadata, readMetadata, type StreamMetadata } from './stream-metadata.ts'
-import { supervise } from './subscription.ts'
+import { supervise, type SupervisedSubscription } from './subscription.ts'
 import type {
   AllSubscription,
   EventFilter,
@@ -98,6 +100,7 @@ interface Shared {
   isFull: boolean
   readonly closing: AbortController
   readonly subscriptions: Set<RunningSubscription>
+  readonly leader: LeaderWatch
 }
 
 /** All access to streams. */
@@ -113,22 +116,30 @@ export class EventStore {
   readonly #readTiming: ReadTiming
   readonly #watch: AppendWatch
 
-  constructor(
-    options: EventStoreOptions,
-    codec: Codec,
-    connection: EventStoreConnection,
-    shared: Shared = { cache: newCache(), isFull: false, closing: new AbortController(), subscriptions: new Set() },
-  ) {
+  constructor(options: EventStoreOptions, codec: Codec, connection: EventStoreConnection, shared?: Shared) {
     this.#options = options
     this.#codec = codec
     this.#catalogue = options.catalogue
     this.#connection = connection
-    this.#shared = shared
     this.#now = options.now ?? (() => new Date())
     this.#logger = options.logger
+    this.#shared = shared ?? {
+      cache: newCache(),
+      isFull: false,
+      closing: new AbortController(),
+      subscriptions: new Set(),
+      leader: new LeaderWatch({
+        newestFirst: () => readLogBackwards(connection.commands, { silenceMs: toleratedMs, budgetMs: toleratedMs }),
+        now: this.#now,
+      }),
+    }
     // A successful append does not clear the flag: the store may answer a repeat without writing a byte. Only `isFull`
     // clears it.
-    this.#watch = { logger: options.logger, onFull: () => void (shared.isFull = true) }
+    this.#watch = {
+      logger: options.logger,
+      onFull: () => void (this.#shared.isFull = true),
+      onAttempt: (isAnswered, sentAtMs) => this.#shared.leader.appendEnded(isAnswered, sentAtMs),
+    }
     this.#appendTiming = { attemptMs: options.appendTimeoutMs ?? 10_000, budgetMs: options.appendBudgetMs ?? 30_000 }
     this.#readTiming = { silenceMs: 10_000, budgetMs: options.readBudgetMs ?? 15_000 }
   }
@@ -356,6 +367,8 @@ export class EventStore {
       callbacks,
       onCheckpoint,
       open: ({ position }) => openRawLogSubscription(this.#connection.subscriptions, filter, position),
+      accepts: ({ type, stream }) => !isSystemEvent({ type, streamId: stream }) && passes(filter, stream),
+      isHandled: (event, { position }) => position !== 'start' && event.isUpTo(position),
     }))
   }
 
@@ -369,11 +382,35 @@ export class EventStore {
       callbacks,
       onCheckpoint: undefined,
       open: ({ revision }) => openRawStreamSubscription(this.#connection.subscriptions, stream, revision),
+      accepts: (event) => event.stream === stream,
+      isHandled: (event, { revision }) => revision !== 'start' && event.revision <= revision,
     }))
+  }
+
+  /**
+   * Watches from now on whether the store accepts writes and delivers its events. `probe` must append a small event. It
+   * is called only while appends fail.
+   */
+  watchLeader(probe: () => Promise<void>): void {
+    this.#shared.leader.start(probe)
+  }
+
+  /** The instant since which the store has accepted no write. Undefined while it accepts them, or without a watch. */
+  refusesWritesSince(): Date | undefined {
+    return this.#shared.leader.refusesWritesSince()
+  }
+
+  /** Subscriptions of this process that do not get what the leader shows, longest first. */
+  subscriptionsBehind(): { readonly name: string; readonly since: Date }[] {
+    return [...this.#shared.subscriptions]
+      .map((each) => each.stats())
+      .flatMap(({ name, behindSince }) => (behindSince === null ? [] : [{ name, since: behindSince }]))
+      .toSorted((one, other) => one.since.getTime() - other.since.getTime())
   }
 
   /** Ends the subscriptions, waits for running handlers, then closes the connections. */
   async close(): Promise<void> {
+    this.#shared.leader.stop()
     this.#shared.closing.abort()
     await Promise.allSettled([...this.#shared.subscriptions].map((each) => each.ended))
     this.#connection.close()
@@ -381,11 +418,19 @@ export class EventStore {
 
   #supervised(
     callbacks: SubscriptionCallbacks,
-    describe: (callbacks: SubscriptionCallbacks) => Omit<Parameters<typeof supervise>[0], 'codec' | 'now' | 'logger'>,
+    describe: (
+      callbacks: SubscriptionCallbacks,
+    ) => Omit<SupervisedSubscription, 'codec' | 'now' | 'logger' | 'leader' | 'leaveNodeOf'>,
   ): RunningSubscription {
     this.#refuseWhenClosed()
     const signal = AbortSignal.any([callbacks.signal, this.#shared.closing.signal])
-    const parts = { codec: this.#codec, now: this.#now, logger: this.#logger }
+    const parts = {
+      codec: this.#codec,
+      now: this.#now,
+      logger: this.#logger,
+      leader: this.#shared.leader,
+      leaveNodeOf: (call: RawCall) => this.#connection.subscriptions.leaveNodeOf(call),
+    }
     const subscription = supervise({ ...describe({ ...callbacks, signal }), ...parts })
     this.#shared.subscriptions.add(subscription)
     const forget = () => void this.#shared.subscriptions.delete(subscription)

@@ -8,6 +8,7 @@ export interface LogFrame {
   readonly type: string
   readonly stream: string
   readonly position: Position
+  readonly revision: bigint
   /** Whether the event is at `place` or before it. */
   readonly isUpTo: (place: Position) => boolean
   /** The event as the client returns it, with the stored bytes. */
@@ -87,6 +88,10 @@ class RecordedFrame implements LogFrame {
     return { commit: BigInt(this.#commit), prepare: BigInt(this.#prepare) }
   }
 
+  get revision(): bigint {
+    return BigInt(this.#revision)
+  }
+
   isUpTo({ commit, prepare }: Position): boolean {
     return this.#commit < commit || (!(this.#commit > commit) && this.#prepare <= prepare)
   }
@@ -99,7 +104,7 @@ class RecordedFrame implements LogFrame {
       id: this.#inner(this.#id, uuid.string),
       type: this.type,
       streamId: this.stream,
-      revision: BigInt(this.#revision),
+      revision: this.revision,
       position: this.position,
       // Ticks of 100 ns: the last four digits are below one millisecond.
       created: new Date(Number(this.#inner(this.#created, mapEntry.value).slice(0, -4))),

@@ -37,7 +37,8 @@ export async function* placesBackwards(
   }
 }
 
-function passes({ streamPrefixes }: EventFilter, stream: string): boolean {
+/** Whether the server delivers events of the stream through the filter. */
+export function passes({ streamPrefixes }: EventFilter, stream: string): boolean {
   return streamPrefixes.length === 0 || streamPrefixes.some((prefix) => stream.startsWith(prefix))
 }
 

@@ -54,8 +54,16 @@ export type StreamSubscription = Delivery &
 export interface SubscriptionStats {
   readonly name: string
   readonly connected: boolean
-  /** True if the subscription has caught up since the last connection and has not fallen behind after it. */
+  /**
+   * True if the subscription has caught up since the last connection and has not fallen behind after it. With a watch of
+   * the leader, it must also have handled what the leader showed it ten seconds ago, and the leader must answer.
+   */
   readonly caughtUp: boolean
+  /**
+   * Since when its node has not delivered an event that the leader shows; null if that is less than ten seconds ago, or
+   * if its handler is busy.
+   */
+  readonly behindSince: Date | null
   /** Time of the last handled event, RFC 3339; null before the first. */
   readonly lastEventAt: string | null
   /** Every event up to here is handled. */

@@ -4,6 +4,7 @@ import type { Codec } from './codec.ts'
 import { headOf, isSystemEvent, type StoredEvent } from './decoding.ts'
 import { EventStoreRefusedError, StreamTombstonedError, UndecodableEventError } from './errors.ts'
 import type { RecordedEvent } from './events.ts'
+import { toleratedMs, type Follower, type LeaderWatch } from './leader-watch.ts'
 import type { LogFrame } from './log-frames.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 import type { StoreLogger } from './errors.ts'
@@ -13,7 +14,7 @@ import { itemOf, Marker, ReadAhead } from './subscription-feed.ts'
 import type { Delivery, RunningSubscription, SubscriptionCallbacks, SubscriptionStats } from './subscription-options.ts'
 
 /** The progress of a subscription: every event up to here is handled. */
-interface Progress {
+export interface Progress {
   readonly position: Position | 'start'
   readonly revision: bigint | 'start'
 }
@@ -25,6 +26,13 @@ export interface SupervisedSubscription {
   readonly callbacks: SubscriptionCallbacks
   readonly onCheckpoint: ((position: Position) => Promise<void> | void) | undefined
   readonly open: (from: Progress) => Promise<RawCall>
+  /** Whether the server should deliver the event. */
+  readonly accepts: (event: LogFrame) => boolean
+  /** Whether the event is part of the progress. */
+  readonly isHandled: (event: LogFrame, progress: Progress) => boolean
+  /** Goes to another node of the event store, because the node of the call does not deliver. */
+  readonly leaveNodeOf: (call: RawCall) => void
+  readonly leader: LeaderWatch
   readonly codec: Codec
   readonly now: () => Date
   readonly logger: StoreLogger | undefined
@@ -38,19 +46,26 @@ class HandlerFailure extends Error {}
  * attempts of its own.
  */
 const backoff = { firstMs: 100, mostMs: 2_000 }
-const confirmationMs = 15_000
+/**
+ * Time limits of a confirmation, in milliseconds: the first one, and the longest. A node that comes back may accept a
+ * subscription that it never serves. A slow store needs the longer ones.
+ */
+const confirmation = { firstMs: 2_000, mostMs: 8_000 }
 const defaultBatchSize = 500
+/** A node that is silent for less counts as busy, in milliseconds. */
+const noticedMs = 5_000
 
 /** Runs until the signal is aborted or a handler throws. Every other end of the client's subscription is a drop. */
 export function supervise(options: SupervisedSubscription): RunningSubscription {
   const run = new SubscriptionRun(options)
-  const ended = run.run()
+  const stopFollowing = options.leader.follow(run)
+  const ended = run.run().finally(stopFollowing)
   const { onError } = options.callbacks
   if (onError !== undefined) ended.catch(onError)
   return { ended, stats: () => run.stats() }
 }
 
-class SubscriptionRun {
+class SubscriptionRun implements Follower {
   readonly #options: SupervisedSubscription
   readonly #signal: AbortSignal
   #progress: Progress
@@ -60,6 +75,13 @@ class SubscriptionRun {
   #lastEventAt: string | null = null
   #restarts = 0
   #failedAttempts = 0
+  #unconfirmedAttempts = 0
+  /** An event that the leader has and this subscription has not handled yet, with the time when it was seen. */
+  #awaited: { readonly event: LogFrame; readonly sinceMs: number } | undefined
+  #heardAtMs = 0
+  #isWaiting = false
+  /** Ends the wait of the present connection. */
+  #silent = new AbortController()
 
   constructor(options: SupervisedSubscription) {
     this.#options = options
@@ -71,11 +93,49 @@ class SubscriptionRun {
     return {
       name: this.#options.name,
       connected: this.#isConnected,
-      caughtUp: this.#isCaughtUp,
+      caughtUp: this.#isCaughtUp && !this.#isBehind() && this.#options.leader.hearsLeader(),
+      behindSince: this.#behindSince(),
       lastEventAt: this.#lastEventAt,
       position: this.#progress.position,
       restarts: this.#restarts,
     }
+  }
+
+  accepts(event: LogFrame): boolean {
+    return this.#options.accepts(event)
+  }
+
+  mustReach(event: LogFrame): void {
+    if (this.#awaited !== undefined && !this.#hasReached(this.#awaited.event)) return
+    this.#awaited = this.#hasReached(event) ? undefined : { event, sinceMs: performance.now() }
+  }
+
+  /** A node that is cut off from its cluster keeps a subscription open and delivers nothing, and answers pings. */
+  check(): void {
+    if (this.#isBehind() && this.#silentForMs() >= toleratedMs) this.#silent.abort()
+  }
+
+  /** A handler that takes its time is no silence of the node. */
+  #silentForMs(): number {
+    return this.#isWaiting ? performance.now() - this.#heardAtMs : 0
+  }
+
+  #isBehind(): boolean {
+    return this.#behindForMs() >= toleratedMs
+  }
+
+  #behindForMs(): number {
+    if (this.#awaited === undefined || this.#hasReached(this.#awaited.event)) return 0
+    return performance.now() - this.#awaited.sinceMs
+  }
+
+  #behindSince(): Date | null {
+    const isSilent = !this.#isConnected || this.#silentForMs() >= noticedMs
+    return isSilent && this.#isBehind() ? new Date(this.#options.now().getTime() - this.#behindForMs()) : null
+  }
+
+  #hasReached(event: LogFrame): boolean {
+    return this.#options.isHandled(event, this.#progress)
   }
 
   async run(): Promise<void> {
@@ -106,16 +166,27 @@ class SubscriptionRun {
   async #runOnce(): Promise<void> {
     const call = await this.#options.open(this.#progress)
     const pull = new Pull<Buffer>(new ReadAhead(call))
+    this.#silent = new AbortController()
+    this.#heardAtMs = performance.now()
+    const signal = AbortSignal.any([this.#signal, this.#silent.signal])
+    const confirmationMs = Math.min(confirmation.mostMs, confirmation.firstMs * 2 ** this.#unconfirmedAttempts)
     try {
       while (!this.#signal.aborted) {
         await this.#handleReady(pull)
-        // Silence is normal on a confirmed subscription (keepalive checks the connection). Confirmation has a time
-        // limit.
-        const more = await pull.more(this.#isConnected ? Infinity : confirmationMs, this.#signal)
+        // Silence is normal on a confirmed subscription, while the leader has no event for it.
+        this.#isWaiting = true
+        const more = await pull.more(this.#isConnected ? Infinity : confirmationMs, signal)
+        this.#isWaiting = false
+        const isUnconfirmed = more === 'silence' && !this.#isConnected
+        if (isUnconfirmed) this.#unconfirmedAttempts += 1
+        if (isUnconfirmed || (this.#silent.signal.aborted && !this.#signal.aborted)) {
+          this.#options.leaveNodeOf(call)
+          throw new Error(isUnconfirmed ? 'not confirmed in time' : 'silent')
+        }
         if (more === 'end') return
-        if (more === 'silence' && !this.#isConnected) throw new Error('not confirmed in time')
       }
     } finally {
+      this.#isWaiting = false
       pull.discard()
       await endCall(call)
     }
@@ -126,6 +197,7 @@ class SubscriptionRun {
     const batchSize = (delivery.onBatch === undefined ? undefined : delivery.batchSize) ?? defaultBatchSize
     let batch: StoredEvent[] = []
     for (let message = pull.take(); message !== undefined && !this.#signal.aborted; message = pull.take()) {
+      this.#heardAtMs = performance.now()
       const item = itemOf(message)
       if (item instanceof Marker) {
         await this.#handleEvents(batch)
@@ -158,6 +230,7 @@ class SubscriptionRun {
     if (marker.kind === 'confirmed') {
       this.#isConnected = true
       this.#failedAttempts = 0
+      this.#unconfirmedAttempts = 0
     } else if (marker.kind === 'caught-up') {
       this.#isCaughtUp = true
       await handled(() => callbacks.onCaughtUp?.())

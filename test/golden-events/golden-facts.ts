@@ -23,6 +23,7 @@ import { organisationRoles } from '../../streams/organisation-roles/aggregate.ts
 import { patients } from '../../streams/patient/aggregate.ts'
 import { permissions } from '../../streams/permission/aggregate.ts'
 import { projections } from '../../streams/projection/aggregate.ts'
+import { writeProbes } from '../../streams/write-probe/aggregate.ts'
 import { reservations } from '../../streams/reservation/aggregate.ts'
 import { suppressions } from '../../streams/suppression/aggregate.ts'
 import { users } from '../../streams/user/aggregate.ts'
@@ -83,6 +84,7 @@ const ownedStreams = [
   patients.of(ids.org, ids.patient),
   permissions.of(),
   projections.of('patients'),
+  writeProbes.of(ids.claim),
   reservations.of(ids.org, 'e'.repeat(64)),
   suppressions.of(ids.org, settingIds.suppression),
   users.of(userIds.user),
@@ -104,6 +106,7 @@ const dataOfTypes = new Map<string, object>(
     facts.patientFact,
     facts.projectionFact,
     facts.reservationFact,
+    facts.writeProbeFact,
     facts.scopeFact,
     foreignFact,
     imageFact,

@@ -8,6 +8,7 @@ import type { OauthScopeEvent } from '../../streams/oauth-scope/events.ts'
 import type { PatientEvent } from '../../streams/patient/events.ts'
 import type { ProjectionEvent } from '../../streams/projection/events.ts'
 import type { ReservationEvent } from '../../streams/reservation/events.ts'
+import type { WriteProbeEvent } from '../../streams/write-probe/events.ts'
 
 type Fact = { readonly type: string; readonly data: object }
 type DataOf<Event extends Fact, Type extends Event['type']> = Extract<Event, { type: Type }>['data']
@@ -372,6 +373,8 @@ export const scopeFact = factsOf<OauthScopeEvent>({
     registeredAt: at(0),
   },
 })
+
+export const writeProbeFact = factsOf<WriteProbeEvent>({ WriteProbed: { probedAt: at(0) } })
 
 export const reservationFact = factsOf<ReservationEvent>({
   ReservationClaimed: {

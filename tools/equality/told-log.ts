@@ -76,7 +76,15 @@ export class ToldLog {
     const position = options.from
     return {
       ended,
-      stats: () => ({ name: options.name, connected: true, caughtUp: true, lastEventAt: null, position, restarts: 0 }),
+      stats: () => ({
+        name: options.name,
+        connected: true,
+        caughtUp: true,
+        behindSince: null,
+        lastEventAt: null,
+        position,
+        restarts: 0,
+      }),
     }
   }
 

@@ -113,6 +113,7 @@ test('/health shows its checks, without settings or the admin secret', async () 
     'ended_tokens',
     'event_store',
     'event_store_room',
+    'event_store_subscriptions',
     'first_catch_up',
     'identity_provider',
     'mail_provider',

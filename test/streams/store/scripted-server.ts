@@ -146,7 +146,7 @@ export function accessRefused(call: ReadCall): void {
 }
 
 /** Ends a call as a follower: the leader is at `port`. */
-export function notLeader(call: AppendCall, port: number): void {
+export function notLeader(call: AppendCall | ReadCall, port: number): void {
   const metadata = new Metadata()
   metadata.set('exception', 'not-leader')
   metadata.set('leader-endpoint-host', '127.0.0.1')

@@ -1,0 +1,10 @@
+import { Type } from 'typebox'
+import { defineEvent, type EventOf } from '../store/schema.ts'
+import { Instant } from '../types.ts'
+
+export const writeProbeEvents = {
+  /** A process tried whether the event store accepts writes again. */
+  WriteProbed: defineEvent('WriteProbed', Type.Object({ probedAt: Instant })),
+} as const
+
+export type WriteProbeEvent = EventOf<typeof writeProbeEvents>
