@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import type { ImageQuality, Lesion } from '../../streams/ai-review/events.ts'
 import type { PolicyRule } from '../../streams/human-review-policy/events.ts'
 import { SelectorName } from '../../streams/human-review-task/events.ts'
@@ -16,9 +16,16 @@ export interface Selection {
   readonly opinionsRequired: number
 }
 
-/** The decision of a policy about a completed review. Undefined: no rule selects it. */
-export function selectionOf(rules: readonly PolicyRule[], review: CompletedReview): Selection | undefined {
-  const selecting = rules.filter((rule) => selects(rule, review))
+/**
+ * The decision of a policy about a completed review. Undefined: no rule selects it.
+ * @param shareKey of the vault, for shares alone
+ */
+export function selectionOf(
+  rules: readonly PolicyRule[],
+  review: CompletedReview,
+  shareKey: Uint8Array,
+): Selection | undefined {
+  const selecting = rules.filter((rule) => selects(rule, review, shareKey))
   if (selecting.length === 0) return undefined
   const names = new Set(selecting.flatMap(selectorsOf))
   return {
@@ -40,7 +47,11 @@ export function selectorsOf(rule: PolicyRule): SelectorName[] {
 }
 
 /** The selectors of lesions must all hold for one and the same lesion. */
-function selects(rule: PolicyRule, { aiReviewId, lesions, imageQuality }: CompletedReview): boolean {
+function selects(
+  rule: PolicyRule,
+  { aiReviewId, lesions, imageQuality }: CompletedReview,
+  shareKey: Uint8Array,
+): boolean {
   const { categories, priorityAtMost, referralFlags, imageQualities, share } = rule
   if (selectorsOf(rule).length === 0) return false
   const isAboutLesions = categories !== null || priorityAtMost !== null || referralFlags !== null
@@ -52,14 +63,17 @@ function selects(rule: PolicyRule, { aiReviewId, lesions, imageQuality }: Comple
   )
   if (isAboutLesions && !hasLesion) return false
   if (imageQualities !== null && !imageQuality.some(({ quality }) => isAmong(quality, imageQualities))) return false
-  return share === null || placeOf(aiReviewId) < share
+  return share === null || placeOf(aiReviewId, shareKey) < share
 }
 
 function isAmong(value: string | null, values: readonly string[] | null): boolean {
   return values === null || (value !== null && values.includes(value))
 }
 
-/** A number from [0, 1) that only the id determines. A rebuild and a second instance select the same reviews. */
-function placeOf(aiReviewId: string): number {
-  return createHash('sha256').update(aiReviewId.toLowerCase()).digest().readUInt32BE(0) / 2 ** 32
+/**
+ * A number from [0, 1) that follows from the id. A rebuild and a second instance select the same reviews. A caller may
+ * know the id before the review, and could avoid the selection by it. So the number needs a key.
+ */
+function placeOf(aiReviewId: string, shareKey: Uint8Array): number {
+  return createHmac('sha256', shareKey).update(aiReviewId.toLowerCase()).digest().readUInt32BE(0) / 2 ** 32
 }

@@ -26,7 +26,7 @@ export const HumanReviewRule = Type.Object(
     referral_flags: Type.Optional(textList),
     image_qualities: Type.Optional(textList),
     share: Type.Optional(
-      Type.Number({ exclusiveMinimum: 0, maximum: 1, description: 'Part of the reviews, chosen by their ids' }),
+      Type.Number({ exclusiveMinimum: 0, maximum: 1, description: 'Part of the reviews. No caller can compute which' }),
     ),
     opinions: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 2, description: 'Clinicians who give an opinion. Default: 1' }),

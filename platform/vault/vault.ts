@@ -30,6 +30,7 @@ const newSecrets = {
   'webhook-signing': newSigningSecret,
   cursor: () => randomBytes(32),
   unsubscribe: () => randomBytes(32),
+  'review-share': () => randomBytes(32),
   pepper: () => randomBytes(32),
   'event-signature': () => randomBytes(32),
 } as const satisfies Record<string, () => Uint8Array>

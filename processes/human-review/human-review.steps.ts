@@ -43,14 +43,14 @@ type Completed = Extract<AiReviewChannelEvent, { type: 'ai_review.completed' }>[
  * each repeat opens the same task. An assessment that the case gets later makes `assign` due.
  */
 export async function open(todo: Todo<Static<typeof OpenPayload>>, deps: ProcessDependencies): Promise<StepOutcome> {
-  const { store } = deps
+  const { store, vault } = deps
   const { orgId, key: taskId, dueAt: now, payload } = todo
   const { data } = await readChannelEvent(store, aiReviewChannelStream, payload.channelRevision, [
     'ai_review.completed',
   ])
   const rules = await rulesAt(store, orgId, BigInt(payload.policyRevision))
   const { aiReviewId, caseId, productId, assessedByProviderVersion: providerVersion } = data
-  const selection = selectionOf(rules, data)
+  const selection = selectionOf(rules, data, await vault.secret('review-share', 'current'))
   const ids = { taskId, aiReviewId, now }
   const target = { ...humanReviewTasks.of(orgId, taskId), isNew: true }
   const context = todo.command('human-review.open')

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { createHmac, randomUUID } from 'node:crypto'
 import { v5 } from 'uuid'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { at, textAt } from '../../../app/demo/api-client.ts'
@@ -191,8 +191,9 @@ describe('F4, F5: a completed review gets a task', () => {
     return expect(task).toMatchObject({ status: 200, etag: '"0"', body: { status: 'open', selected_by } })
   })
 
-  test('by a share: the first 4 bytes of the hash of its id, divided by 2^32, are below it', async () => {
-    const placeOf = (id: string) => createHash('sha256').update(id).digest().readUInt32BE(0) / 2 ** 32
+  test('by a share: the first 4 bytes of the keyed hash of its id, divided by 2^32, are below it', async () => {
+    const key = await h.api.world.vault.secret('review-share', 'current')
+    const placeOf = (id: string) => createHmac('sha256', key).update(id).digest().readUInt32BE(0) / 2 ** 32
     const places = Array.from({ length: 4 }, () => randomUUID()).map((id) => ({ id, place: placeOf(id) }))
     const [, limit = { id: '', place: 0 }] = places.toSorted((a, b) => a.place - b.place)
     await givenPolicy({ share: limit.place })

@@ -1,3 +1,4 @@
+import { createHash, createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { setPolicy } from '../../../commands/human-review/policy.ts'
 import { selectionOf, type CompletedReview } from '../../../commands/human-review/selection.ts'
@@ -15,7 +16,8 @@ const review: CompletedReview = {
   ],
   imageQuality: [{ quality: 'IMAGE_QUALITY_SUITABLE' }, { quality: null }],
 }
-const names = (...rules: Parameters<typeof selectionOf>[0]) => selectionOf(rules, review)?.selectedBy
+const key = Buffer.alloc(32, 1)
+const names = (...rules: Parameters<typeof selectionOf>[0]) => selectionOf(rules, review, key)?.selectedBy
 
 describe('a rule selects a review', () => {
   it.each([
@@ -48,8 +50,8 @@ describe('a rule selects a review', () => {
 
   it('without lesions only by what is not about lesions', () => {
     const empty = { ...review, lesions: [] }
-    expect(selectionOf([rule({ priorityAtMost: 9 })], empty)).toBeUndefined()
-    expect(selectionOf([rule({ always: true })], empty)?.selectedBy).toEqual(['always'])
+    expect(selectionOf([rule({ priorityAtMost: 9 })], empty, key)).toBeUndefined()
+    expect(selectionOf([rule({ always: true })], empty, key)?.selectedBy).toEqual(['always'])
   })
 
   it('with all selectors and the most opinions of the rules that hold', () => {
@@ -58,19 +60,37 @@ describe('a rule selects a review', () => {
       rule({ categories: ['BENIGN'] }),
       rule({ categories: ['OTHER'], priorityAtMost: 9 }),
     ]
-    expect(selectionOf(rules, review)).toEqual({ selectedBy: ['categories', 'share'], opinionsRequired: 2 })
+    expect(selectionOf(rules, review, key)).toEqual({ selectedBy: ['categories', 'share'], opinionsRequired: 2 })
   })
 
+  const manyIds = Array.from({ length: 1_000 }, (_, n) => `0190b0a0-0000-7000-8000-${n.toString(16).padStart(12, '0')}`)
+  const chosenBy = (shareKey: Uint8Array) => (id: string) =>
+    selectionOf([rule({ share: 0.25 })], { ...review, aiReviewId: id }, shareKey) !== undefined
+
   it('by a share of the ids: the same ones in every run, whatever their letter case', () => {
-    const selected = Array.from(
-      { length: 1_000 },
-      (_, n) => `0190b0a0-0000-7000-8000-${n.toString(16).padStart(12, '0')}`,
-    )
-    const chosen = (id: string) => selectionOf([rule({ share: 0.25 })], { ...review, aiReviewId: id }) !== undefined
-    const count = selected.filter(chosen).length
+    const count = manyIds.filter(chosenBy(key)).length
     expect(count).toBeGreaterThan(200)
     expect(count).toBeLessThan(300)
-    expect(selected.map((id) => id.toUpperCase()).filter(chosen)).toHaveLength(count)
+    expect(manyIds.map((id) => id.toUpperCase()).filter(chosenBy(key))).toHaveLength(count)
+  })
+
+  it('by a share that nobody can compute without the key', () => {
+    const [id] = manyIds
+    const place =
+      createHmac('sha256', key)
+        .update(id ?? '')
+        .digest()
+        .readUInt32BE(0) /
+      2 ** 32
+    const of = (share: number) => selectionOf([rule({ share })], { ...review, aiReviewId: id ?? '' }, key)
+    expect(of(place)).toBeUndefined()
+    expect(of(place + 1e-6)?.selectedBy).toEqual(['share'])
+    const plain = manyIds.filter((one) => createHash('sha256').update(one).digest().readUInt32BE(0) < 2 ** 30)
+    for (const other of [Buffer.alloc(32, 2), Buffer.alloc(32)]) {
+      const chosen = manyIds.filter(chosenBy(other))
+      for (const known of [manyIds.filter(chosenBy(key)), plain])
+        expect(chosen.filter((one) => known.includes(one)).length).toBeLessThan(chosen.length / 2)
+    }
   })
 })
 
