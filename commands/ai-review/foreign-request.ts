@@ -23,7 +23,7 @@ const validator = Compile(ForeignReviewRequest)
 export function readForeignRequest(
   data: unknown,
 ): { readonly request: ForeignReviewRequest } | { readonly fault: string } {
-  if (!validator.Check(data)) return { fault: validator.Errors(data)[0]?.instancePath ?? '' }
+  if (!validator.Check(data)) return { fault: firstFault(data) }
   if (!isInstant(data.requestedAt)) return { fault: '/requestedAt' }
   const seen = new Set<string>()
   for (const [index, { imageId, presignedUrlExpiresAt }] of data.images.entries()) {
@@ -32,4 +32,11 @@ export function readForeignRequest(
     seen.add(imageId.toLowerCase())
   }
   return { request: data }
+}
+
+/** A missing member has the pointer that it would have. */
+function firstFault(data: unknown): string {
+  const [error] = validator.Errors(data)
+  if (error?.keyword !== 'required') return error?.instancePath ?? ''
+  return `${error.instancePath}/${error.params.requiredProperties[0] ?? ''}`
 }

@@ -1,6 +1,7 @@
 import { isUuid } from '../../platform/http/formats.ts'
 import { jsonOf } from '../../platform/kit/json-reading.ts'
 import { tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
+import { channelStreams } from '../../streams/channels/channel-streams.ts'
 import { foreignEventId, type ForeignEventState } from '../../streams/foreign-event/aggregate.ts'
 import type { ForeignEvent, RejectionReason } from '../../streams/foreign-event/events.ts'
 import { isJsonObject, type JsonObject } from '../../streams/store/events.ts'
@@ -23,6 +24,7 @@ export interface ForeignMessage {
   readonly dataBytes: Uint8Array
 }
 
+const reviewRequest = 'ai_review.requested'
 const mostBytes = 256 * 1024
 const mostLevels = 32
 const mostOrganisations = 100
@@ -61,6 +63,7 @@ export function foreignEventOf(channel: ForeignChannel, message: ForeignMessage,
     data: { ...place, reason, pointer },
   })
   if (!isTypeReadable) return rejected('type')
+  if (isOwn(message.type)) return rejected('own-domain')
   if (message.dataBytes.length > mostBytes) return rejected('too-large')
   const text = message.isJson ? Buffer.from(message.dataBytes).toString('utf8') : ''
   const data = jsonOf(text)
@@ -70,7 +73,7 @@ export function foreignEventOf(channel: ForeignChannel, message: ForeignMessage,
   if (named === undefined) return rejected('organisation')
   const organisationIds = trusted(named, channel)
   if (organisationIds === undefined) return rejected('organisation-not-trusted')
-  if (message.type === 'ai_review.requested') {
+  if (message.type === reviewRequest) {
     const read = readForeignRequest(data)
     if ('fault' in read) return rejected('malformed', read.fault.slice(0, 200))
     if (organisationIds.length !== 1) return rejected('malformed', '/orgId')
@@ -81,6 +84,17 @@ export function foreignEventOf(channel: ForeignChannel, message: ForeignMessage,
     type: 'ForeignEventReceived',
     data: { ...place, orgId, organisationIds: [...organisationIds], phiSubject: patientId ?? recordId, data: text },
   }
+}
+
+const ownDomains: readonly string[] = channelStreams.map(({ name }) => name.slice(0, -'.events'.length))
+
+/**
+ * Only the platform publishes events of its domains, and rules fire on them. Letter case makes no difference. The
+ * specification takes requests for reviews from others.
+ */
+function isOwn(type: string): boolean {
+  const [domain = ''] = type.toLowerCase().split('.', 1)
+  return ownDomains.includes(domain.trim()) && type !== reviewRequest
 }
 
 /** Without recursion: the text may nest as deeply as it is long. */

@@ -7,6 +7,7 @@ import {
   type ForeignMessage,
 } from '../../../commands/foreign-events/record-foreign-event.ts'
 import { foreignEvents } from '../../../streams/foreign-event/aggregate.ts'
+import { channelStreams } from '../../../streams/channels/channel-streams.ts'
 import { at, ids } from '../../streams/facts.ts'
 import { foreignChannel, foreignFact, foreignRequest } from '../../streams/foreign-facts.ts'
 import { given } from '../../support/given-decider.ts'
@@ -74,6 +75,24 @@ describe('an event of a foreign channel', () => {
     })
   })
 
+  it.each([
+    ...channelStreams.flatMap(({ events }) => Object.values(events).map(({ type }) => type)),
+    'consent.granted.again',
+    'Consent.Granted',
+    'clinical',
+    'AI_REVIEW.requested',
+    'ai_review.requested.v2',
+  ])('of the type %s is rejected, unless the specification takes it from others', (type) => {
+    const reason = outcomeOf(everyone, message(foreignRequest, { type }))
+    if (type === 'ai_review.requested') expect(reason).toMatchObject({ eventType: type })
+    else expect(reason).toBe('own-domain')
+  })
+
+  it.each(['consents.granted', 'clinic.patient.registered', 'user.created', 'visit.consent.granted'])(
+    "of the type %s is another service's own",
+    (eventType) => expect(outcomeOf(everyone, message({}, { type: eventType }))).toMatchObject({ eventType }),
+  )
+
   it.each(['org_id', 'orgId', 'organisationId'])('belongs to the organisation in %s', (member) => {
     expect(outcomeOf(everyone, arrived({ [member]: ids.org.toUpperCase() }))).toMatchObject({ orgId: ids.org })
     expect(outcomeOf(everyone, arrived({ [member]: 'org 1' }))).toBe('organisation')
@@ -112,6 +131,21 @@ describe('a foreign request for a review', () => {
   ])('is rejected for a fault at %s', (pointer, changes) => {
     const { data } = foreignEventOf(everyone, message({ ...foreignRequest, ...changes }), now)
     expect(data).toMatchObject({ reason: 'malformed', pointer })
+  })
+
+  it.each(['caseId', 'productId', 'orgId', 'requestedAt', 'images'])(
+    'is rejected without %s, at that member',
+    (member) => {
+      const data = Object.fromEntries(Object.entries(foreignRequest).filter(([name]) => name !== member))
+      const of = member === 'orgId' ? onlyOrg : everyone
+      expect(foreignEventOf(of, message(data), now).data).toMatchObject({ reason: 'malformed', pointer: `/${member}` })
+    },
+  )
+
+  it('is rejected without the address of an image, at that member', () => {
+    const { presignedUrl: _, ...unaddressed } = image ?? {}
+    const { data } = foreignEventOf(everyone, message({ ...foreignRequest, images: [image, unaddressed] }), now)
+    expect(data).toMatchObject({ reason: 'malformed', pointer: '/images/1/presignedUrl' })
   })
 
   it('may have members that the specification does not name, and no correlation id', () => {
