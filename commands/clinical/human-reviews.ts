@@ -90,13 +90,15 @@ export function endHumanReview(
 }
 
 const noCode = { code: null, term: null }
+const noCodes = { icd10: noCode, snomed: noCode, category: null }
 
 function diagnosisOf(
-  { lesionNumber, icd10, snomed, category }: LesionDecision,
+  { lesionNumber, outcome, ...given }: LesionDecision,
   { taskId, aiReviewId }: ConcludedTask,
-  { caseId }: ExistingCase,
+  { caseId, patientId }: ExistingCase,
   now: Date,
 ) {
+  const codes = { icd10: given.icd10 ?? noCode, snomed: given.snomed ?? noCode, category: given.category }
   const data = {
     caseId,
     diagnosisId: v5(String(lesionNumber), taskId),
@@ -105,9 +107,8 @@ function diagnosisOf(
     taskId,
     aiReviewId,
     lesionNumber,
-    icd10: icd10 ?? noCode,
-    snomed: snomed ?? noCode,
-    category,
+    ...(outcome === 'correct' ? { ...noCodes, correction: codes } : { ...codes, correction: null }),
+    patientId,
     recordedAt: now.toISOString(),
   } as const
   return { type: 'CaseDiagnosisRecorded', data } as const

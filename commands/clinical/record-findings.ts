@@ -47,6 +47,8 @@ function pairOf(
         icd10: { code: lesion.suspectedDiagnosisIcd10Code, term: lesion.suspectedDiagnosisIcd10Term },
         snomed: { code: lesion.suspectedDiagnosisSnomedCode, term: lesion.suspectedDiagnosisSnomedTerm },
         category,
+        patientId: null,
+        correction: null,
       },
     },
   ]

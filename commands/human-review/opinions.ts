@@ -38,9 +38,14 @@ function given({ now, request, ...answer }: DecideTask, task: HumanReviewTask): 
   const [first] = opinions
   const differs = opinion.number === 2 && first !== undefined && !agree(first, opinion)
   const opinionsRequired = differs ? 3 : task.opinionsRequired
+  const corrections = lesions.flatMap(({ outcome, ...correction }) => (outcome === 'correct' ? [correction] : []))
   const recorded: HumanReviewTaskEvent = {
     type: 'HumanReviewOpinionGiven',
-    data: { taskId, patientId, ...opinion, opinionsRequired, request },
+    data: {
+      ...{ taskId, patientId, ...opinion, opinionsRequired, request },
+      lesions: lesions.map(({ lesionNumber, outcome }) => ({ lesionNumber, outcome })),
+      corrections: corrections.length === 0 ? null : corrections,
+    },
   }
   if (opinion.number < opinionsRequired) return [recorded]
   const decision = opinion.number === 2 && first !== undefined ? first : opinion

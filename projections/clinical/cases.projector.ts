@@ -104,6 +104,7 @@ export const casesProjector = defineProjector<CaseEvent>()({
     CaseDiagnosisRecorded: ({ data, revision, stream }) => [
       insertRow(diagnosesTable, {
         ...data,
+        ...data.correction,
         orgId: parseOwnedStream(stream).orgId,
         status: 'active',
         createdAt: data.recordedAt,

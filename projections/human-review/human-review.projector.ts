@@ -8,6 +8,7 @@ import {
   type HumanReviewTaskEvent,
 } from '../../streams/human-review-task/events.ts'
 import { Recommendation } from '../../streams/assessment/events.ts'
+import { decisionsIn } from '../../streams/human-review-task/aggregate.ts'
 import { parseOwnedStream } from '../../streams/aggregate.ts'
 import { defineProjector, defineTable, type RowChange } from '../runtime/projector.ts'
 import { insertRow, patchRow, upsertRow, type ChangeOf } from '../runtime/row-changes.ts'
@@ -121,7 +122,7 @@ export const humanReviewProjector = defineProjector<HumanReviewPolicyEvent | Hum
     HumanReviewOpinionGiven: (event) => {
       const { givenAt, opinionsRequired } = event.data
       return [
-        insertRow(humanReviewOpinionsTable, event.data),
+        insertRow(humanReviewOpinionsTable, { ...event.data, lesions: decisionsIn(event.data) }),
         changed(event, givenAt, { ...unclaimed, opinionsRequired }),
       ]
     },

@@ -33,6 +33,9 @@ const ofHumanReview = {
 const openedUpcasters = { 1: (data: unknown) => ({ ...Object(data), workflow: null }) }
 /** Version 1 of events about diagnoses had no human review. */
 const diagnosisUpcasters = { 1: (data: unknown) => ({ ...Object(data), taskId: null }) }
+const recordedUpcasters = {
+  1: (data: unknown) => ({ ...Object(diagnosisUpcasters[1](data)), patientId: null, correction: null }),
+}
 
 export const caseEvents = {
   CaseOpened: defineEvent(
@@ -97,11 +100,18 @@ export const caseEvents = {
       /** The task of human review; null for a diagnosis of the AI. */
       taskId: Nullable(Id),
       diagnosisId: Id,
+      /** Those of the AI. Without a code if the clinician corrected them. */
       icd10: CodedTerm,
       snomed: CodedTerm,
       category: Nullable(Type.String()),
+      /** Names the key of the correction. Null for a diagnosis of the AI. */
+      patientId: Nullable(Id),
+      /** What the clinician wrote in place of the codes of the AI. Null if the clinician confirmed them. */
+      correction: Phi(
+        Nullable(Type.Object({ icd10: CodedTerm, snomed: CodedTerm, category: Nullable(Type.String()) })),
+      ),
     }),
-    { version: 2, upcasters: diagnosisUpcasters },
+    { version: 2, upcasters: recordedUpcasters, subject: 'patientId' },
   ),
   /** A review replaced the one behind the AI's diagnosis, or a clinician corrected or rejected it. The finding stays. */
   CaseDiagnosisSuperseded: defineEvent(

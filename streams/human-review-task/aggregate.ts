@@ -2,15 +2,20 @@ import { v5 } from 'uuid'
 import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
 import { GrowingMap } from '../growing-map.ts'
 import type { CausingRequest } from '../types.ts'
-import { humanReviewTaskEvents, type HumanReviewTaskEvent, type TaskCancelReason } from './events.ts'
+import {
+  humanReviewTaskEvents,
+  type HumanReviewTaskEvent,
+  type LesionDecision,
+  type TaskCancelReason,
+} from './events.ts'
 
 type DataOf<Type extends HumanReviewTaskEvent['type']> = Extract<HumanReviewTaskEvent, { type: Type }>['data']
 
 export type OpenedTask = DataOf<'HumanReviewTaskOpened'>
-export type Opinion = Pick<
-  DataOf<'HumanReviewOpinionGiven'>,
-  'number' | 'userId' | 'lesions' | 'recommendation' | 'note' | 'givenAt'
->
+type GivenOpinion = DataOf<'HumanReviewOpinionGiven'>
+export type Opinion = Pick<GivenOpinion, 'number' | 'userId' | 'recommendation' | 'note' | 'givenAt'> & {
+  readonly lesions: readonly LesionDecision[]
+}
 
 export interface HumanReviewTask extends Omit<OpenedTask, 'opinionsRequired'> {
   readonly status: 'open' | 'claimed' | 'decided' | 'cancelled'
@@ -64,8 +69,8 @@ function evolve(state: HumanReviewTaskState, event: HumanReviewTaskEvent): Human
       return { ...withRequest(state, request), status: 'open', claim: null, updatedAt: releasedAt }
     }
     case 'HumanReviewOpinionGiven': {
-      const { number, userId, lesions, recommendation, note, opinionsRequired, request, givenAt } = event.data
-      const opinion = { number, userId, lesions, recommendation, note, givenAt }
+      const { number, userId, recommendation, note, opinionsRequired, request, givenAt } = event.data
+      const opinion = { number, userId, lesions: decisionsIn(event.data), recommendation, note, givenAt }
       return {
         ...withRequest(state, request),
         status: 'open',
@@ -85,6 +90,14 @@ function evolve(state: HumanReviewTaskState, event: HumanReviewTaskEvent): Human
       return { ...state, status: 'cancelled', claim: null, cancelReason: reason, updatedAt: cancelledAt }
     }
   }
+}
+
+const noCorrection = { icd10: null, snomed: null, category: null }
+
+/** The decision about each lesion. */
+export function decisionsIn({ lesions, corrections }: Pick<GivenOpinion, 'lesions' | 'corrections'>): LesionDecision[] {
+  const given = new Map(corrections?.map((correction) => [correction.lesionNumber, correction]))
+  return lesions.map((lesion) => ({ ...noCorrection, ...given.get(lesion.lesionNumber), ...lesion }))
 }
 
 function withRequest(state: HumanReviewTask, request: CausingRequest): HumanReviewTask {

@@ -31,14 +31,11 @@ export type ReviewedLesion = Static<typeof ReviewedLesion>
 
 export const LesionOutcome = Type.Enum(['confirm', 'correct', 'reject'])
 
-/** What a clinician decided about a lesion. Codes and category only with `correct`. */
-export const LesionDecision = Type.Object({
-  lesionNumber: Count,
-  outcome: LesionOutcome,
-  icd10: Nullable(CodedTerm),
-  snomed: Nullable(CodedTerm),
-  category: Nullable(Type.String()),
-})
+const lesionOutcome = { lesionNumber: Count, outcome: LesionOutcome }
+const correction = { icd10: Nullable(CodedTerm), snomed: Nullable(CodedTerm), category: Nullable(Type.String()) }
+
+/** What a clinician decided about a lesion. Codes and category only with `correct`, and none after an erasure. */
+export const LesionDecision = Type.Object({ ...lesionOutcome, ...correction })
 export type LesionDecision = Static<typeof LesionDecision>
 
 export const humanReviewTaskEvents = {
@@ -88,7 +85,9 @@ export const humanReviewTaskEvents = {
       patientId: Id,
       number: Type.Integer({ minimum: 1, maximum: 3 }),
       userId: Id,
-      lesions: Type.Array(LesionDecision),
+      lesions: Type.Array(Type.Object(lesionOutcome)),
+      /** What the clinician wrote about corrected lesions. Null without one. */
+      corrections: Phi(Nullable(Type.Array(Type.Object({ lesionNumber: Count, ...correction })))),
       recommendation: Recommendation,
       note: Phi(Nullable(Type.String())),
       /** 3 from the second opinion on, if it differs from the first one. */

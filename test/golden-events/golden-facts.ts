@@ -151,6 +151,19 @@ for (const { type, data } of [
       definitionVersion: 1,
     },
   }),
+  facts.caseFact('CaseDiagnosisRecorded', {
+    source: 'clinician',
+    taskId: ids.task,
+    icd10: { code: null, term: null },
+    snomed: { code: null, term: null },
+    category: null,
+    patientId: ids.patient,
+    correction: {
+      icd10: { code: 'canary-code', term: 'canary-term' },
+      snomed: { code: 'canary-snomed', term: 'canary-snomed-term' },
+      category: 'canary-category',
+    },
+  }),
   // Conditions and values keep the order in which they were given.
   definitionFact('WorkflowDefinitionPublished', {
     steps: lesionSteps.map((given) =>

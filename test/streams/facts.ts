@@ -212,6 +212,8 @@ export const caseFact = factsOf<CaseEvent>({
     icd10: { code: 'D22.9', term: 'Melanocytic naevi, unspecified' },
     snomed: { code: '400010006', term: 'Melanocytic naevus of skin' },
     category: 'Benign',
+    patientId: null,
+    correction: null,
     recordedAt: at(18),
   },
   CaseDiagnosisSuperseded: {

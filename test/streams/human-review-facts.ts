@@ -1,6 +1,6 @@
 import type { HumanReviewChannelEvent } from '../../streams/channels/human-review.ts'
 import { humanReviewTaskId, humanReviewTasks } from '../../streams/human-review-task/aggregate.ts'
-import type { HumanReviewTaskEvent } from '../../streams/human-review-task/events.ts'
+import type { HumanReviewTaskEvent, LesionDecision } from '../../streams/human-review-task/events.ts'
 import type { HumanReviewPolicyEvent, PolicyRule } from '../../streams/human-review-policy/events.ts'
 import { envelope } from './channel-facts.ts'
 import { at, factsOf, hash, ids } from './facts.ts'
@@ -37,6 +37,15 @@ export const policyFact = factsOf<HumanReviewPolicyEvent>({
     updatedAt: at(0),
   },
 })
+
+/** The members of an opinion with these decisions. */
+export function opinionOn(...decisions: readonly LesionDecision[]) {
+  const corrections = decisions.flatMap(({ outcome, ...correction }) => (outcome === 'correct' ? [correction] : []))
+  return {
+    lesions: decisions.map(({ lesionNumber, outcome }) => ({ lesionNumber, outcome })),
+    corrections: corrections.length === 0 ? null : corrections,
+  }
+}
 
 const request = { key: hash('a'), fingerprint: hash('b') }
 const icd10 = { code: 'C43.9', term: 'Malignant melanoma of skin, unspecified' }
@@ -77,10 +86,10 @@ export const taskFact = factsOf<HumanReviewTaskEvent>({
     patientId: ids.patient,
     number: 1,
     userId: clinicians.ada,
-    lesions: [
+    ...opinionOn(
       { lesionNumber: 1, outcome: 'confirm', icd10: null, snomed: null, category: null },
-      { lesionNumber: 2, outcome: 'correct', icd10, snomed, category: 'MALIGNANT' },
-    ],
+      { lesionNumber: 2, outcome: 'correct', icd10, snomed, category: 'canary-category' },
+    ),
     recommendation: 'urgent_referral',
     note: 'canary-note',
     opinionsRequired: 1,

@@ -13,7 +13,7 @@ import type { LesionDecision, ReviewedLesion } from '../../../streams/human-revi
 import { appendLimitBytes } from '../../../streams/store/appending.ts'
 import { given } from '../../support/given-decider.ts'
 import { at, caseFact, ids } from '../../streams/facts.ts'
-import { taskFact } from '../../streams/human-review-facts.ts'
+import { opinionOn, taskFact } from '../../streams/human-review-facts.ts'
 
 const opened = caseFact('CaseOpened')
 const started = caseFact('CaseHumanReviewStarted')
@@ -40,7 +40,7 @@ const found = [opened, ...pairOf(1), ...pairOf(2), started]
 
 /** A decided task whose AI found lesions 1 and 2. */
 function decided(...lesions: LesionDecision[]): HumanReviewTask {
-  const opinion = taskFact('HumanReviewOpinionGiven', { lesions })
+  const opinion = taskFact('HumanReviewOpinionGiven', opinionOn(...lesions))
   const { state } = given(
     humanReviewTasks,
     taskFact('HumanReviewTaskOpened'),
@@ -68,12 +68,18 @@ function ending(task: HumanReviewTask) {
   return { task, share, now: new Date(at(90)) }
 }
 
+type Correction = Extract<CaseEvent, { type: 'CaseDiagnosisRecorded' }>['data']['correction']
+
 /** The clinician's diagnosis of a lesion. */
-function added(lesionNumber: number, codes: Partial<ReviewedLesion>): CaseEvent {
+function added(lesionNumber: number, correction: Correction = null): CaseEvent {
   const { lesions } = taskFact('HumanReviewTaskOpened').data
+  const noCode = { code: null, term: null }
   return caseFact('CaseDiagnosisRecorded', {
-    ...lesions.find((lesion) => lesion.lesionNumber === lesionNumber),
-    ...codes,
+    ...(correction === null
+      ? lesions.find((lesion) => lesion.lesionNumber === lesionNumber)
+      : { lesionNumber, icd10: noCode, snomed: noCode, category: null }),
+    patientId: ids.patient,
+    correction,
     diagnosisId: v5(String(lesionNumber), ids.task),
     findingId: v5(String(lesionNumber), ids.review),
     lesionNumber,
@@ -138,7 +144,7 @@ describe('F14: a decision', () => {
   it('adds the diagnosis of the AI again for a confirmed lesion, and keeps that of the AI', () => {
     const state = given(cases, ...found)
       .when(endHumanReview, ending(decided(confirm(1), confirm(2))))
-      .thenEvents([added(1, {}), added(2, {}), ended])
+      .thenEvents([added(1), added(2), ended])
     expect(state).toMatchObject({ status: 'open', updatedAt: at(90) })
   })
 
@@ -146,11 +152,11 @@ describe('F14: a decision', () => {
     const codes = { icd10, snomed, category: 'MALIGNANT' }
     given(cases, ...found)
       .when(endHumanReview, ending(decided(correct(1), confirm(2))))
-      .thenEvents([replaced(1, 1), added(1, codes), added(2, {}), ended])
+      .thenEvents([replaced(1, 1), added(1, codes), added(2), ended])
     const none = { ...codes, snomed: { code: null, term: null } }
     given(cases, ...found)
       .when(endHumanReview, ending(decided({ ...correct(1), snomed: null }, confirm(2))))
-      .thenEvents([replaced(1, 1), added(1, none), added(2, {}), ended])
+      .thenEvents([replaced(1, 1), added(1, none), added(2), ended])
   })
 
   it('adds nothing for a rejected lesion, and supersedes the diagnosis of the AI', () => {
@@ -179,7 +185,7 @@ describe('F14: a decision', () => {
     const ofClosed = caseFact('CaseHumanReviewStarted', { caseStatus: 'closed' })
     given(cases, ...found.slice(0, -1), closed, ofClosed)
       .when(endHumanReview, ending(decided(confirm(1), reject(2))))
-      .thenEvents([replaced(2, 1), added(1, {}), caseFact('CaseHumanReviewEnded', { caseStatus: 'closed' })])
+      .thenEvents([replaced(2, 1), added(1), caseFact('CaseHumanReviewEnded', { caseStatus: 'closed' })])
   })
 })
 

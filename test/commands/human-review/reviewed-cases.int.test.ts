@@ -15,7 +15,7 @@ import { cases, type CaseState } from '../../../streams/case/aggregate.ts'
 import type { CaseEvent } from '../../../streams/case/events.ts'
 import { aiReviewChannelStream, type AiReviewChannelEvent } from '../../../streams/channels/ai-review.ts'
 import { humanReviewPolicies } from '../../../streams/human-review-policy/aggregate.ts'
-import { humanReviewTaskId } from '../../../streams/human-review-task/aggregate.ts'
+import { humanReviewTaskId, humanReviewTasks } from '../../../streams/human-review-task/aggregate.ts'
 import { contextOf, interrupted } from '../handling/decision-world.ts'
 import { lesion, reviewFact } from '../../streams/ai-review-facts.ts'
 import { reviewPublicFact } from '../../streams/channel-facts.ts'
@@ -330,6 +330,29 @@ describe('F14: the diagnoses of a decided task', () => {
     const { events } = await execute(world.store, cases.of(world.orgId, story.caseId), decideAgain, contextOf(world))
     expect(events).toEqual([])
     expect(await diagnosesOf(story)).toEqual(expected)
+  })
+
+  test('and the decision itself have what the clinician wrote in sealed form only', async () => {
+    const story = await givenReview()
+    const [icd10, snomed] = ['Canary icd10', 'Canary snomed'].map((term) => ({ code: 'Canary code', term }))
+    const lesions = [
+      { lesion_number: 1, outcome: 'correct', icd10, snomed, category: 'Canary category' },
+      { lesion_number: 2, outcome: 'confirm' },
+    ]
+    await decide(story, { lesions, recommendation: 'refer', note: 'Canary note' })
+    await conclude(story)
+    expect(await diagnosesOf(story)).toContainEqual(
+      ofClinician(story, 1, { icd10, snomed, category: 'Canary category' }),
+    )
+    const { orgId, store } = h.api.world
+    const whole = { from: 'start', direction: 'forwards', limit: 1_000 } as const
+    for (const { stream } of [humanReviewTasks.of(orgId, story.taskId), cases.of(orgId, story.caseId)]) {
+      const stored: string[] = []
+      for await (const { dataBytes } of store.readUnsigned(stream, whole))
+        stored.push(Buffer.from(dataBytes).toString())
+      expect(stored.join(' ')).toContain('"$phi"')
+      expect(stored.join(' ')).not.toContain('Canary')
+    }
   })
 
   test('are published with their source and task, and without codes', async () => {

@@ -9,10 +9,10 @@ import {
   passReview,
   releaseTask,
 } from '../../../commands/human-review/tasks.ts'
-import { humanReviewTasks } from '../../../streams/human-review-task/aggregate.ts'
+import { decisionsIn, humanReviewTasks } from '../../../streams/human-review-task/aggregate.ts'
 import { given } from '../../support/given-decider.ts'
 import { at, hash } from '../../streams/facts.ts'
-import { clinicians, taskFact } from '../../streams/human-review-facts.ts'
+import { clinicians, opinionOn, taskFact } from '../../streams/human-review-facts.ts'
 
 const { ada, bob, eve } = clinicians
 const opened = taskFact('HumanReviewTaskOpened')
@@ -163,7 +163,8 @@ describe('a release', () => {
 })
 
 describe('an opinion', () => {
-  const { lesions, recommendation, note } = opinion.data
+  const { recommendation, note } = opinion.data
+  const lesions = decisionsIn(opinion.data)
   const decide: DecideTask = { userId: ada, lesions, recommendation, note, ...when(90) }
   const twoNeeded = taskFact('HumanReviewTaskOpened', { opinionsRequired: 2 })
   const first = taskFact('HumanReviewOpinionGiven', { request: null, opinionsRequired: 2 })
@@ -183,7 +184,7 @@ describe('an opinion', () => {
     given(humanReviewTasks, opened, claimed)
       .when(decideTask, { ...decide, lesions: confirmed.toReversed() })
       .thenEvents([
-        taskFact('HumanReviewOpinionGiven', { request: null, lesions: confirmed }),
+        taskFact('HumanReviewOpinionGiven', { request: null, ...opinionOn(...confirmed) }),
         taskFact('HumanReviewTaskDecided', { agreesWithAi: true }),
       ])
   })

@@ -19,7 +19,7 @@ import {
 import { whenWorkedOff } from '../../support/given-process.ts'
 import { processDependencies } from '../../support/process-world.ts'
 import { caseFact } from '../../streams/facts.ts'
-import { taskFact } from '../../streams/human-review-facts.ts'
+import { opinionOn, taskFact } from '../../streams/human-review-facts.ts'
 import { KilledError, mortal } from '../users/mortal-process.ts'
 
 // The rows about cases in the table of crash points in processes/README.md.
@@ -70,7 +70,7 @@ async function endedTask(count: number, end: 'decided' | 'cancelled' = 'decided'
   const events: HumanReviewTaskEvent[] =
     end === 'decided'
       ? [
-          taskFact('HumanReviewOpinionGiven', { taskId, lesions: decisions, request: null }),
+          taskFact('HumanReviewOpinionGiven', { taskId, ...opinionOn(...decisions), request: null }),
           taskFact('HumanReviewTaskDecided', { taskId }),
         ]
       : [taskFact('HumanReviewTaskCancelled', { taskId })]

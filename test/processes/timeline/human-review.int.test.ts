@@ -12,7 +12,7 @@ import { humanReviewPolicies } from '../../../streams/human-review-policy/aggreg
 import { humanReviewTaskId, humanReviewTasks } from '../../../streams/human-review-task/aggregate.ts'
 import { contextOf } from '../../commands/handling/decision-world.ts'
 import { ids } from '../../streams/facts.ts'
-import { policyFact, rule, taskFact } from '../../streams/human-review-facts.ts'
+import { opinionOn, policyFact, rule, taskFact } from '../../streams/human-review-facts.ts'
 import { whenWorkedOff } from '../../support/given-process.ts'
 import { subscribe } from '../webhooks/webhook-steps.ts'
 import { assessmentEventsOf, decideConsent, reviewOf, submitAnalysis, type Analysis } from './analyses.ts'
@@ -46,7 +46,12 @@ async function decideTask(taskId: string): Promise<string> {
   const confirmed = { outcome: 'confirm' as const, icd10: null, snomed: null, category: null }
   const lesions = state.lesions.map(({ lesionNumber }) => ({ lesionNumber, ...confirmed }))
   const events = [
-    taskFact('HumanReviewOpinionGiven', { taskId, patientId: state.patientId, lesions, givenAt: decidedAt }),
+    taskFact('HumanReviewOpinionGiven', {
+      taskId,
+      patientId: state.patientId,
+      ...opinionOn(...lesions),
+      givenAt: decidedAt,
+    }),
     taskFact('HumanReviewTaskDecided', { taskId, agreesWithAi: true, decidedAt }),
   ]
   await otherStore.append(target, revision, events, contextOf(given.world))

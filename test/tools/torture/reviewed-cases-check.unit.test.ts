@@ -13,10 +13,10 @@ const opened = task('HumanReviewTaskOpened', { aiReviewId: 'r1', lesions: ofAi }
 const lesions = ['confirm', 'correct', 'reject'].map((outcome, index) => ({
   lesionNumber: index + 1,
   outcome,
-  ...(outcome === 'correct' ? coded('C44') : {}),
 }))
 const decided = [task('HumanReviewOpinionGiven', { lesions }), task('HumanReviewTaskDecided', { opinion: 1 })]
-const added = (lesionNumber: number, codes = coded(lesionNumber === 1 ? 'D22' : 'C44')) =>
+const correction = { correction: { $phi: 'sealed' } }
+const added = (lesionNumber: number, codes: object = lesionNumber === 1 ? coded('D22') : correction) =>
   ofCase('CaseDiagnosisRecorded', { lesionNumber, source: 'clinician', ...codes })
 const replaced = (lesionNumber: number, data = {}) =>
   ofCase('CaseDiagnosisSuperseded', { aiReviewId: 'r1', lesionNumber, ...data })
@@ -52,6 +52,7 @@ test('finds a missing result, a second one, a wrong one, and a task that its cas
   ])
   for (const wrong of [
     [added(1, coded('C44')), added(2)],
+    [added(1, correction), added(2)],
     [added(1), added(2, coded('D22'))],
   ])
     expect(what(started, opened, ...decided, ...byLaterReview, ...wrong, ended)).toEqual([

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { at } from '../../../app/demo/api-client.ts'
 import { placeOf, text, type Checked, type Fact, type Finding } from '../facts.ts'
 
@@ -80,8 +79,8 @@ class Tasks {
     if (!this.#completed.has(aiReviewId)) this.#find('a task of a review that has not completed', fact)
     if ([...this.all.values()].some(({ opened }) => text(opened, 'aiReviewId') === aiReviewId))
       this.#find('a second task of a review', fact)
-    const place = createHash('sha256').update(aiReviewId.toLowerCase()).digest().readUInt32BE(0) / 2 ** 32
-    if (at(fact.data, 'opinionsRequired') !== (place < selecting.share ? 2 : 1))
+    // A key of the vault decides which one, so that no caller can compute it.
+    if (![1, 2].includes(Number(at(fact.data, 'opinionsRequired'))))
       this.#find('another number of opinions than the policy demands', fact)
     this.all.set(text(fact, 'taskId'), { opened: fact, claim: undefined, opinions: [], end: undefined })
   }
@@ -109,7 +108,7 @@ class Tasks {
           this.#find('a second opinion of a user', fact)
         task.claim = undefined
         opinions.push(fact)
-        if (opinions.length === 2 && (at(fact.data, 'opinionsRequired') === 3) !== differ(opinions))
+        if (opinions.length === 2 && (at(fact.data, 'opinionsRequired') === 3) === agree(opinions))
           this.#find('a third opinion, although two agree, or none, although they differ', fact)
         return
       case 'HumanReviewTaskDecided': {
@@ -142,18 +141,20 @@ export function lesionsOf(fact: Fact | undefined): readonly unknown[] {
   return Array.isArray(lesions) ? lesions : []
 }
 
-/** Two opinions differ in the recommendation, or in the outcome, the ICD-10 code or the category of a lesion. */
-function differ(opinions: readonly Fact[]): boolean {
+/**
+ * Two opinions agree in the recommendation and in each lesion. Undefined if that depends on corrections, which are sealed
+ * in the log.
+ */
+function agree(opinions: readonly Fact[]): boolean | undefined {
   const contents = opinions.map((opinion) =>
     JSON.stringify([
       at(opinion.data, 'recommendation'),
-      lesionsOf(opinion).map((lesion) => [
-        ...['lesionNumber', 'outcome', 'category'].map((member) => at(lesion, member)),
-        at(lesion, 'icd10', 'code'),
-      ]),
+      lesionsOf(opinion).map((lesion) => ['lesionNumber', 'outcome'].map((member) => at(lesion, member))),
     ]),
   )
-  return new Set(contents).size > 1
+  if (new Set(contents).size > 1) return false
+  const isSealed = opinions.some((opinion) => lesionsOf(opinion).some((lesion) => at(lesion, 'outcome') === 'correct'))
+  return isSealed ? undefined : true
 }
 
 /** Work on tasks that is not finished at the end of the log. */

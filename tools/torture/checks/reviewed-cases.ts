@@ -84,7 +84,7 @@ export function withoutResult(log: readonly Fact[]): readonly string[] {
 
 /**
  * Each task is known to its case before it is opened. Each decided task has one diagnosis of the clinician for each lesion
- * that it confirms or corrects, with the codes of the AI or its own. The diagnosis of the AI is superseded if the task
+ * that it confirms or corrects, with the codes of the AI or a correction. The diagnosis of the AI is superseded if the task
  * corrects or rejects it, and by the task only then. All of it is recorded once, before the review of the case ends.
  */
 export function checkReviewedCases(log: readonly Fact[]): Checked {
@@ -106,8 +106,10 @@ export function checkReviewedCases(log: readonly Fact[]): Checked {
     if (typeof lesion === 'number' && (outcome === undefined || outcome === refuted))
       findings.push({ what: `${fact.type} that nobody decided`, where: placeOf(fact) })
     else if (fact.type === 'CaseDiagnosisRecorded' && task !== undefined) {
+      // A correction is sealed in the log.
       const ofAi = byNumber(lesionsOf(task.opened)).get(lesion)
-      if (codesOf(fact.data) !== codesOf(outcome === 'confirm' ? ofAi : task.decisions?.get(lesion)))
+      const isCorrected = (at(fact.data, 'correction') ?? null) !== null
+      if (isCorrected !== (outcome === 'correct') || codesOf(fact.data) !== codesOf(isCorrected ? undefined : ofAi))
         findings.push({ what: 'a diagnosis with other codes than decided', where: placeOf(fact) })
     }
     seen.add(resultOf(fact))
