@@ -39,6 +39,19 @@ test("the README's commands exist", () => {
   expect(named.filter((name) => scripts[name] === undefined)).toEqual([])
 })
 
+test('the page about human review defines what its commands use, before they use it', () => {
+  const blocks = [...documentAt('docs/human-review.md').matchAll(/```sh\n(.*?)```/gs)].map(([, block = '']) => block)
+  const known = new Set<string>()
+  for (const line of blocks.join('').split('\n')) {
+    for (const [, name = ''] of line.matchAll(/\$([A-Z]+)/g)) expect([...known], line).toContain(name)
+    for (const [, name = ''] of line.matchAll(/(?:^|\$\(|\| )(api|member|credential|actor)(?= )/g))
+      expect([...known], line).toContain(name)
+    const [, defined] = /^([A-Z]+)=|^(\w+)\(\)/.exec(line)?.filter((part) => part !== undefined) ?? []
+    if (defined !== undefined) known.add(defined)
+  }
+  expect([...known]).toEqual(expect.arrayContaining(['BASE', 'ACTOR', 'TASK', 'api', 'member']))
+})
+
 test('each tour ends with links to other tours, among them that of notifications', () => {
   const tours = readdirSync(new URL('../../docs/tour/', import.meta.url))
   const linksOf = (tour: string) =>
