@@ -42,7 +42,11 @@ function given({ now, request, ...answer }: DecideTask, task: HumanReviewTask): 
   const recorded: HumanReviewTaskEvent = {
     type: 'HumanReviewOpinionGiven',
     data: {
-      ...{ taskId, patientId, ...opinion, opinionsRequired, request },
+      taskId,
+      patientId,
+      ...opinion,
+      opinionsRequired,
+      request,
       lesions: lesions.map(({ lesionNumber, outcome }) => ({ lesionNumber, outcome })),
       corrections: corrections.length === 0 ? null : corrections,
     },

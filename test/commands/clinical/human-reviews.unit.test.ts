@@ -9,7 +9,7 @@ import {
 import { cases } from '../../../streams/case/aggregate.ts'
 import type { CaseEvent } from '../../../streams/case/events.ts'
 import { humanReviewTasks, type HumanReviewTask } from '../../../streams/human-review-task/aggregate.ts'
-import type { LesionDecision, ReviewedLesion } from '../../../streams/human-review-task/events.ts'
+import type { LesionDecision } from '../../../streams/human-review-task/events.ts'
 import { appendLimitBytes } from '../../../streams/store/appending.ts'
 import { given } from '../../support/given-decider.ts'
 import { at, caseFact, ids } from '../../streams/facts.ts'

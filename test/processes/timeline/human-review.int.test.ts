@@ -2,16 +2,21 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { at as memberAt } from '../../../app/demo/api-client.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
+import { dayOf, imageKey } from '../../../commands/assessments/image-key.ts'
 import { supersedeSlot } from '../../../commands/ai-review/supersede-review.ts'
 import { execute } from '../../../commands/handling/execute.ts'
 import { assessmentsProcess } from '../../../processes/assessments/assessments.process.ts'
 import { getAssessment } from '../../../read-api/assessments/routes.ts'
 import { aiReviewSlots } from '../../../streams/ai-review-slot/aggregate.ts'
+import { cases } from '../../../streams/case/aggregate.ts'
+import { images } from '../../../streams/image/aggregate.ts'
 import { assessmentChannelStream } from '../../../streams/channels/assessment.ts'
 import { humanReviewPolicies } from '../../../streams/human-review-policy/aggregate.ts'
 import { humanReviewTaskId, humanReviewTasks } from '../../../streams/human-review-task/aggregate.ts'
 import { contextOf } from '../../commands/handling/decision-world.ts'
-import { ids } from '../../streams/facts.ts'
+import { slotFact } from '../../streams/ai-review-facts.ts'
+import { caseFact, ids } from '../../streams/facts.ts'
+import { imageFact } from '../../streams/image-facts.ts'
 import { opinionOn, policyFact, rule, taskFact } from '../../streams/human-review-facts.ts'
 import { whenWorkedOff } from '../../support/given-process.ts'
 import { subscribe } from '../webhooks/webhook-steps.ts'
@@ -213,4 +218,56 @@ it('F16, F17: tells the decisions about a superseded review and its successor, a
     { ...second, review },
   ])
   expect(await publishedAbout(analysis)).toEqual(['assessment.completed', 'assessment.reviewed', 'assessment.reviewed'])
+})
+
+/** A client's case with an image, and a review of it. */
+async function reviewOfClient(caseId: string, imageId: string): Promise<string> {
+  const { world } = given
+  const { store, orgId } = world
+  const [aiReviewId, patientId] = [randomUUID(), randomUUID()]
+  world.services.patientId = patientId
+  const of = { caseId, patientId }
+  const at = world.now()
+  const key = imageKey({ day: dayOf(at), orgId, ownerId: imageId, imageId, randomPart: '0' })
+  const object = await world.deps.objects.put(key, Buffer.from(`bytes ${imageId}`), 'image/jpeg')
+  const opened = caseFact('CaseOpened', { ...of, organisationId: orgId, productId: null, assessmentId: null })
+  await store.append(cases.of(orgId, caseId), 'no_stream', [opened], contextOf(world))
+  const declared = imageFact('ImageDeclared', { imageId, organisationId: orgId, patientId, caseId })
+  const received = [declared, imageFact('ImageReceived', { imageId, object })]
+  await store.append(images.of(orgId, imageId), 'no_stream', received, contextOf(world))
+  const {
+    images: [usual],
+  } = slotFact('AiReviewSlotClaimed').data
+  if (usual === undefined) throw new Error('the usual review has an image')
+  const review = { ...of, aiReviewId, orgId, images: [{ ...usual, imageId, objectKey: key }] }
+  const claimed = slotFact('AiReviewSlotClaimed', { ...review, requestEventId: null, claimedAt: at.toISOString() })
+  await store.append(aiReviewSlots.of(orgId, caseId, ids.product), 'no_stream', [claimed], contextOf(world))
+  return aiReviewId
+}
+
+it('F6, F17: tells a decision from before the case had its assessment', async () => {
+  await given.open()
+  const { world, timeline } = given
+  const { store, orgId } = world
+  const [caseId, imageId, assessmentId] = [randomUUID(), randomUUID(), randomUUID()]
+  const named = namesOf(await reviewOfClient(caseId, imageId))
+  await timeline.runFor(600)
+  const decidedAt = await decideTask(named.task_id)
+  await timeline.runFor(60)
+
+  const assigned = caseFact('CaseAssessmentAssigned', {
+    caseId,
+    assessmentId,
+    imageIds: [imageId],
+    assignedAt: world.now().toISOString(),
+  })
+  const ofCase = cases.of(orgId, caseId)
+  await store.append(ofCase, (await store.load(ofCase)).revision, [assigned], contextOf(world))
+  await timeline.runFor(60)
+  const analysis = { assessmentId, caseId, submittedAt: world.now() }
+  const review = { status: 'decided', decided_at: decidedAt, agrees_with_ai: true }
+  expect(await reviewIn(analysis)).toMatchObject({ review, status: 'completed' })
+  expect(decisionsTold(analysis)).toMatchObject([{ review, ...named }])
+  const { state: task } = await store.load(humanReviewTasks.of(orgId, named.task_id))
+  expect(task).toMatchObject({ status: 'decided', assessmentId })
 })
