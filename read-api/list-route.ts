@@ -10,6 +10,7 @@ import {
   type CursorPlace,
   type ListIdentity,
   type PageRequest,
+  type PageRows,
 } from '../platform/http/cursors.ts'
 import type { ServiceApp } from '../platform/http/service.ts'
 import type { Tenancy } from '../platform/http/tenancy.ts'
@@ -45,8 +46,8 @@ export interface ListRoute<
   readonly greatestPage?: number
   /** Filters with personal data. The caller adds them to the link of the next page. */
   readonly unlinked?: readonly (keyof NoInfer<Query> & string)[]
-  /** Up to `page.fetch` rows behind `page.after`. */
-  readonly rows: (request: ReadRequest<Params, Query, NoInfer<Kind>>, page: PageRequest) => Promise<readonly Row[]>
+  /** Up to `page.limit` rows behind `page.after`. `pageOf` finds them. */
+  readonly rows: (request: ReadRequest<Params, Query, NoInfer<Kind>>, page: PageRequest) => Promise<PageRows<Row>>
   readonly placeOf: (row: NoInfer<Row>) => CursorPlace
   readonly toItem: (row: Row) => Static<Item>
 }
@@ -89,9 +90,8 @@ export function listRoute<
         ...filtersOf(asked.query, filterNames),
       }
       const identity = { list, orgId: asked.tenant, sort, filters }
-      const paged = pageRequest(cursors, identity, asked.query, greatestPage)
-      const rows = await route.rows(asked, paged)
-      return pageOf(reply, { cursors, list: identity, request: paged, rows, placeOf, toItem, unlinked })
+      const found = await route.rows(asked, pageRequest(cursors, identity, asked.query, greatestPage))
+      return pageOf(reply, { cursors, list: identity, found, placeOf, toItem, unlinked })
     },
   )
 }

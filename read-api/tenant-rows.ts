@@ -1,7 +1,7 @@
 import knex, { type Knex } from 'knex'
 import type { Pool } from '../platform/database/database.ts'
 import { queryPrepared } from '../platform/database/prepared.ts'
-import type { CursorPlace, PageRequest } from '../platform/http/cursors.ts'
+import { greatestPageBytes, type CursorPlace, type PageRequest, type PageRows } from '../platform/http/cursors.ts'
 import { problem } from '../platform/http/problems.ts'
 import { memberName, namePairsOf } from '../platform/kit/member-names.ts'
 import { tenantOfFact, type TenantId } from '../platform/kit/tenants.ts'
@@ -175,12 +175,41 @@ function viewOf<View extends object>(row: View): View {
   return row
 }
 
-/** Selects the rows behind a place, up to a number. */
-export type Behind = Pick<PageRequest, 'after' | 'fetch'>
+/**
+ * A page of a list: the rows behind a place, up to the limit and to the bytes of a page, but at least one. Postgres measures
+ * the rows as JSON and stops at the first one that does not fit, so neither side reads or holds the others.
+ */
+export async function pageOf<View extends object, Member extends string>(
+  pool: Pool,
+  order: SortOrder<Member>,
+  rows: Rows<View>,
+  { after, limit }: PageRequest,
+): Promise<PageRows<View>> {
+  const measured = computed<View>(
+    `(select page.*, lead(true, 1, false) over () as "isFollowed", row_number() over () as "rowNumber",
+       sum(octet_length(row_to_json(page)::text)) over (rows unbounded preceding) as "bytesSoFar"
+     from (?) as page) as measured`,
+    [order.page(rows, { after, limit: limit + 1 })],
+  )
+  const counted = rowsFrom(measured, 'measured.*').select({
+    // A count can only grow. So Postgres, from version 15 on, ends the query where the condition on it fails.
+    tooMany: computed<string>(
+      'count(case when "rowNumber" > 1 and "bytesSoFar" > ? then 1 end) over (rows unbounded preceding)',
+      [greatestPageBytes],
+    ),
+  })
+  const fitting = rowsFrom(computed<View & { readonly isFollowed: boolean }>('(?) as counted', [counted]), 'counted.*')
+  const found = await viewsOf(pool, fitting.whereRaw('"tooMany" < 1', []).limit(limit))
+  const hasMore = found.at(-1)?.isFollowed ?? false
+  for (const view of found) for (const name of measures) Reflect.deleteProperty(view, name)
+  return { rows: found, hasMore }
+}
+
+const measures = ['isFollowed', 'rowNumber', 'bytesSoFar', 'tooMany']
 
 /** The order of a list: its sort keys, all in one direction, and the place of a row for cursors. */
 export interface SortOrder<Member extends string> {
-  readonly page: <View>(rows: Rows<View>, page: Behind) => Rows<View>
+  readonly page: <View>(rows: Rows<View>, page: PageRequest) => Rows<View>
   readonly placeOf: (view: { readonly [Name in Member]: string | number | null }) => CursorPlace
 }
 
@@ -198,13 +227,13 @@ export function sortOrder<Member extends string>(
   const comparison = `(${names.join(', ')}) ${direction === 'asc' ? '>' : '<'} (${names.map(() => '?').join(', ')})`
   const members = columns.map(({ column, ifNull }) => ({ member: memberOfColumn(column), ifNull }))
   return {
-    page(rows, { after, fetch }) {
+    page(rows, { after, limit }) {
       if (after !== null) rows.whereRaw(comparison, [...columns.map(({ column }) => column), ...after])
       rows.orderByRaw(
         names.map((name) => `${name} ${direction}`).join(', '),
         columns.map(({ column }) => column),
       )
-      return rows.limit(fetch)
+      return rows.limit(limit)
     },
     placeOf: (view) => members.map(({ member, ifNull }) => view[member] ?? ifNull ?? null),
   }

@@ -10,11 +10,12 @@ import { toRecord, type ValuesOf } from '../records.ts'
 
 const FreeForm = Type.Record(Type.String(), Type.Unknown())
 
+const ParkedStepSummary = Type.Object({ step_id: WorkflowName, kind: StepKind, parked_at: Instant })
+const { parked_at, ...stepNames } = ParkedStepSummary.properties
 const ParkedStep = Type.Object({
-  step_id: WorkflowName,
-  kind: StepKind,
+  ...stepNames,
   config: Type.Record(Type.String(), Type.Unknown(), { description: 'As in the definition' }),
-  parked_at: Instant,
+  parked_at,
 })
 export type ParkedStep = Static<typeof ParkedStep>
 
@@ -24,7 +25,6 @@ const head = {
   definition_version: Type.Integer({ minimum: 1 }),
   case_id: Uuid,
   state: WorkflowInstanceStatus,
-  parked_step: Nullable(ParkedStep),
 }
 const tail = {
   assessment_id: Nullable(Uuid),
@@ -37,6 +37,7 @@ const tail = {
 export const WorkflowInstanceRecord = Type.Object(
   {
     ...head,
+    parked_step: Nullable(ParkedStep),
     outputs: Type.Record(Type.String(), Nullable(FreeForm), {
       description: 'The latest output of each step. Null after the data of the patient was erased',
     }),
@@ -54,28 +55,30 @@ const messages: Readonly<Record<FailureCode, string>> = {
   'assessment-failed': 'The assessment of the instance failed. Its record contains the error.',
 }
 
-type InstanceValues = Omit<ValuesOf<typeof WorkflowInstanceRecord>, 'id' | 'error' | 'createdAt'> & {
+interface OwnValues {
   readonly workflowInstanceId: string
   readonly failureCode: FailureCode | null
   readonly startedAt: string
 }
+type ComputedMember = 'id' | 'error' | 'createdAt'
+type InstanceValues = Omit<ValuesOf<typeof WorkflowInstanceRecord>, ComputedMember> & OwnValues
+type SummaryValues = Omit<ValuesOf<typeof WorkflowInstanceSummary>, ComputedMember> & OwnValues
 
 export function toWorkflowInstanceRecord(instance: InstanceValues): WorkflowInstanceRecord {
   return toRecord(WorkflowInstanceRecord, { ...instance, ...membersOf(instance) })
 }
 
-/** An item of the list. The outputs of one instance may have megabytes. */
-export const WorkflowInstanceSummary = Type.Object({ ...head, ...tail }, { $id: 'WorkflowInstanceSummary' })
+/** An item of the list. The outputs of one instance, and the configuration of its step, may have megabytes. */
+export const WorkflowInstanceSummary = Type.Object(
+  { ...head, parked_step: Nullable(ParkedStepSummary), ...tail },
+  { $id: 'WorkflowInstanceSummary' },
+)
 export type WorkflowInstanceSummary = Static<typeof WorkflowInstanceSummary>
 
-export function toWorkflowInstanceSummary(instance: Omit<InstanceValues, 'outputs'>): WorkflowInstanceSummary {
+export function toWorkflowInstanceSummary(instance: SummaryValues): WorkflowInstanceSummary {
   return toRecord(WorkflowInstanceSummary, { ...instance, ...membersOf(instance) })
 }
 
-function membersOf({
-  workflowInstanceId: id,
-  failureCode: code,
-  startedAt: createdAt,
-}: Pick<InstanceValues, 'workflowInstanceId' | 'failureCode' | 'startedAt'>) {
+function membersOf({ workflowInstanceId: id, failureCode: code, startedAt: createdAt }: OwnValues) {
   return { id, error: code === null ? null : { code, message: messages[code] }, createdAt }
 }

@@ -10,6 +10,8 @@ import type { ReplyHead } from './replies.ts'
 const defaultLimit = 50
 /** Items of a page at most. */
 export const greatestLimit = 200
+/** Bytes of the items of a page at most, as JSON. One item is shown whatever its size. With cursor and link: within 2 MiB. */
+export const greatestPageBytes = 2 * 1024 * 1024 - 16 * 1024
 
 /** Query members of a list whose items are large: a page must not hold the event loop. `greatest` is 50 or more. */
 export function listQueryUpTo(greatest: number) {
@@ -91,11 +93,16 @@ function parse(text: string): { readonly at: number; readonly place: CursorPlace
   return JSON.parse(text) as { at: number; place: CursorPlace }
 }
 
-/** What a query has to fetch: `limit` rows after `after` (from the start when null), and one more to know of a next page. */
+/** What a query has to fetch: up to `limit` rows after `after` (from the start when null), and whether more follow. */
 export interface PageRequest {
   readonly limit: number
-  readonly fetch: number
   readonly after: CursorPlace | null
+}
+
+export interface PageRows<Row> {
+  /** Up to the limit, and fewer where they are large. Not empty if a row matches. */
+  readonly rows: readonly Row[]
+  readonly hasMore: boolean
 }
 
 export function pageRequest(
@@ -105,15 +112,13 @@ export function pageRequest(
   greatest = greatestLimit,
 ): PageRequest {
   const limit = Math.min(query.limit ?? defaultLimit, greatest)
-  return { limit, fetch: limit + 1, after: query.cursor === undefined ? null : cursors.open(list, query.cursor) }
+  return { limit, after: query.cursor === undefined ? null : cursors.open(list, query.cursor) }
 }
 
 export interface PageOptions<Row, Item> {
   readonly cursors: Cursors
   readonly list: ListIdentity
-  readonly request: PageRequest
-  /** Up to `request.fetch` rows. */
-  readonly rows: readonly Row[]
+  readonly found: PageRows<Row>
   readonly placeOf: (row: Row) => CursorPlace
   readonly toItem: (row: Row) => Item
   /** Parameters that `Link` leaves out, because links are logged and passed on. */
@@ -140,13 +145,26 @@ export function camelPage<Row, Item>(
 
 function cut<Row, Item>(
   reply: ReplyHead,
-  { cursors, list, request, rows, placeOf, toItem, unlinked = [] }: PageOptions<Row, Item>,
+  { cursors, list, found: { rows, hasMore }, placeOf, toItem, unlinked = [] }: PageOptions<Row, Item>,
 ) {
-  const shown = rows.slice(0, request.limit)
-  const last = rows.length > request.limit ? shown.at(-1) : undefined
+  const data = itemsWithin(greatestPageBytes, rows, toItem)
+  const last = hasMore || data.length < rows.length ? rows[data.length - 1] : undefined
   const next = last === undefined ? null : cursors.seal(list, placeOf(last))
   if (next !== null) reply.header('link', linkToNext(reply, next, unlinked))
-  return { data: shown.map(toItem), next }
+  return { data, next }
+}
+
+/** The first items, at least one. An item may be larger than its row, which the query has measured. */
+export function itemsWithin<Row, Item>(bytes: number, rows: readonly Row[], toItem: (row: Row) => Item): Item[] {
+  const items: Item[] = []
+  let left = bytes
+  for (const row of rows) {
+    const item = toItem(row)
+    left -= Buffer.byteLength(JSON.stringify(item)) + 1
+    if (left < 0 && items.length > 0) break
+    items.push(item)
+  }
+  return items
 }
 
 /** On the documented mount, with the caller's own query. */

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { parseOwnedStream } from '../../streams/aggregate.ts'
 import type { WorkflowDefinitionEvent } from '../../streams/workflow-definition/events.ts'
-import { WorkflowStep } from '../../streams/workflow-definition/steps.ts'
+import { StepKind, WorkflowStep } from '../../streams/workflow-definition/steps.ts'
 import {
   WorkflowFailureCode,
   WorkflowInstanceStatus,
@@ -44,6 +44,7 @@ export const workflowInstancesTable = defineTable({
     case_id: 'uuid',
     state: { type: 'text', values: WorkflowInstanceStatus.enum },
     parked_step_id: { type: 'text', nullable: true },
+    parked_step_kind: { type: 'text', values: StepKind.enum, nullable: true },
     parked_at: { type: 'timestamptz', nullable: true },
     assessment_id: { type: 'uuid', nullable: true },
     failure_code: { type: 'text', values: WorkflowFailureCode.enum, nullable: true },
@@ -73,7 +74,7 @@ export const workflowOutputsTable = defineTable({
 
 export const workflowsProjector = defineProjector<WorkflowDefinitionEvent | WorkflowInstanceEvent>()({
   name: 'workflows',
-  version: 1,
+  version: 2,
   tables: [workflowDefinitionsTable, workflowVersionsTable, workflowInstancesTable, workflowOutputsTable],
   handlers: {
     WorkflowDefinitionPublished: ({ data, revision }) => {
@@ -94,6 +95,7 @@ export const workflowsProjector = defineProjector<WorkflowDefinitionEvent | Work
         workflowInstanceId: data.workflowInstanceId,
         state: 'parked',
         parkedStepId: data.stepId,
+        parkedStepKind: data.kind,
         parkedAt: data.parkedAt,
         updatedAt: data.parkedAt,
         streamRevision: revision,
@@ -138,7 +140,7 @@ function left(
   updatedAt: string,
   streamRevision: bigint,
 ): RowChange {
-  const none = { parkedStepId: null, parkedAt: null }
+  const none = { parkedStepId: null, parkedStepKind: null, parkedAt: null }
   return patchRow(workflowInstancesTable, { workflowInstanceId, state, ...none, updatedAt, streamRevision })
 }
 

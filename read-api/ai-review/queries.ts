@@ -2,6 +2,7 @@ import { v5 } from 'uuid'
 import { AiReviewDetails, aiReviewFailures, AiReviewRecord } from '../../contracts/ai-review/record.ts'
 import { toRecord } from '../../contracts/records.ts'
 import type { Pool } from '../../platform/database/database.ts'
+import type { PageRequest } from '../../platform/http/cursors.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import {
   aiReviewResultsTable,
@@ -9,16 +10,7 @@ import {
   aiReviewsTable,
 } from '../../projections/ai-review/ai-reviews.projector.ts'
 import type { ViewOf } from '../../projections/runtime/projector.ts'
-import {
-  columnsOf,
-  computed,
-  rowsOfTenant,
-  sortOrder,
-  tableOf,
-  viewByIds,
-  viewsOf,
-  type Behind,
-} from '../tenant-rows.ts'
+import { columnsOf, computed, rowsOfTenant, sortOrder, tableOf, viewByIds, pageOf } from '../tenant-rows.ts'
 
 type Review = ViewOf<typeof aiReviewsTable>
 
@@ -51,13 +43,13 @@ export async function listReviews(
   pool: Pool,
   tenant: TenantId,
   { caseId, productId, status }: ReviewFilters,
-  page: Behind,
+  page: PageRequest,
 ) {
   const reviews = rowsOfTenant(aiReviewsProjector, aiReviewsTable, 'r', tenant)
   if (caseId !== undefined) reviews.where(r.caseId, caseId)
   if (productId !== undefined) reviews.where(r.productId, productId)
   if (status !== undefined) reviews.where(r.status, status)
-  return viewsOf(pool, newestFirst.page(reviews, page))
+  return pageOf(pool, newestFirst, reviews, page)
 }
 
 type Part<Of> = Omit<Of, 'id' | 'aiReviewId'>

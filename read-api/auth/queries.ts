@@ -1,19 +1,10 @@
 import type { OauthClientValues } from '../../contracts/auth/client.ts'
 import type { Pool } from '../../platform/database/database.ts'
+import type { PageRequest } from '../../platform/http/cursors.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { oauthClientsProjector, oauthClientsTable } from '../../projections/auth/oauth-clients.projector.ts'
 import { oauthScopesProjector, oauthScopesTable } from '../../projections/auth/oauth-scopes.projector.ts'
-import {
-  columnsOf,
-  computed,
-  oneView,
-  rowsOf,
-  rowsWithin,
-  sortOrder,
-  tableOf,
-  viewsOf,
-  type Behind,
-} from '../tenant-rows.ts'
+import { columnsOf, computed, oneView, rowsOf, rowsWithin, sortOrder, tableOf, pageOf } from '../tenant-rows.ts'
 
 const c = columnsOf(oauthClientsTable, 'c')
 const s = columnsOf(oauthScopesTable, 's')
@@ -48,8 +39,9 @@ function withInstants<Row extends Pick<OauthClientValues, 'secrets'>>(row: Row):
 const oldestFirst = sortOrder('asc', c.registeredAt, c.clientId)
 export const { placeOf: placeOfClient } = oldestFirst
 
-export async function listClients(pool: Pool, tenant: TenantId | null, page: Behind) {
-  return (await viewsOf(pool, oldestFirst.page(clientsWithin(tenant), page))).map(withInstants)
+export async function listClients(pool: Pool, tenant: TenantId | null, page: PageRequest) {
+  const found = await pageOf(pool, oldestFirst, clientsWithin(tenant), page)
+  return { ...found, rows: found.rows.map(withInstants) }
 }
 
 export async function getClient(pool: Pool, tenant: TenantId | null, id: string) {
@@ -60,8 +52,8 @@ const byName = sortOrder('asc', s.scope)
 export const { placeOf: placeOfScope } = byName
 
 /** Scopes are the same for every organisation. */
-export async function scopesOfServices(pool: Pool, serviceId: string | undefined, page: Behind) {
+export async function scopesOfServices(pool: Pool, serviceId: string | undefined, page: PageRequest) {
   const scopes = rowsOf(tableOf(oauthScopesProjector, oauthScopesTable, 's'), s)
   if (serviceId !== undefined) scopes.where(s.serviceId, serviceId)
-  return viewsOf(pool, byName.page(scopes, page))
+  return pageOf(pool, byName, scopes, page)
 }

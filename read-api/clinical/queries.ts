@@ -1,5 +1,6 @@
 import type { CaseRecord } from '../../contracts/clinical/cases.ts'
 import type { Pool } from '../../platform/database/database.ts'
+import type { PageRequest } from '../../platform/http/cursors.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import {
   casesProjector,
@@ -8,7 +9,7 @@ import {
   findingsTable,
 } from '../../projections/clinical/cases.projector.ts'
 import { patientsProjector, patientsTable } from '../../projections/clinical/patients.projector.ts'
-import { columnsOf, rowsOfTenant, sortOrder, viewByIds, viewsOf, type Behind } from '../tenant-rows.ts'
+import { columnsOf, rowsOfTenant, sortOrder, viewByIds, pageOf } from '../tenant-rows.ts'
 
 const p = columnsOf(patientsTable, 'p')
 const c = columnsOf(casesTable, 'c')
@@ -32,7 +33,7 @@ const patientsInOrder = sortOrder('asc', p.registeredAt, p.patientId)
 export const { placeOf: placeOfPatient } = patientsInOrder
 
 /** The patients with the identifier `scheme|value`, oldest first. */
-export async function listPatients(pool: Pool, tenant: TenantId, identifier: string, page: Behind) {
+export async function listPatients(pool: Pool, tenant: TenantId, identifier: string, page: PageRequest) {
   const { schemes, values } = readingsOf(identifier)
   const patients = rowsOfTenant(patientsProjector, patientsTable, 'p', tenant).whereRaw(
     `?? in (
@@ -41,7 +42,7 @@ export async function listPatients(pool: Pool, tenant: TenantId, identifier: str
        where found.org_id = ?)`,
     [p.patientId, schemes, values, tenant],
   )
-  return viewsOf(pool, patientsInOrder.page(patients, page))
+  return pageOf(pool, patientsInOrder, patients, page)
 }
 
 export const getCase = viewByIds((tenant: TenantId, id: string) =>
@@ -59,28 +60,28 @@ export async function listCases(
     patientId,
     status,
   }: { readonly patientId?: string | undefined; readonly status?: CaseRecord['status'] | undefined },
-  page: Behind,
+  page: PageRequest,
 ) {
   const cases = rowsOfTenant(casesProjector, casesTable, 'c', tenant)
   if (patientId !== undefined) cases.where(c.patientId, patientId)
   if (status !== undefined) cases.where(c.status, status)
-  return viewsOf(pool, casesInOrder.page(cases, page))
+  return pageOf(pool, casesInOrder, cases, page)
 }
 
 const findingsInOrder = sortOrder('asc', f.createdAt, { column: f.lesionNumber, ifNull: 0 }, f.findingId)
 export const { placeOf: placeOfFinding } = findingsInOrder
 
 /** Oldest first, those of one review by lesion. */
-export async function listFindings(pool: Pool, tenant: TenantId, caseId: string, page: Behind) {
+export async function listFindings(pool: Pool, tenant: TenantId, caseId: string, page: PageRequest) {
   const findings = rowsOfTenant(casesProjector, findingsTable, 'f', tenant).where(f.caseId, caseId)
-  return viewsOf(pool, findingsInOrder.page(findings, page))
+  return pageOf(pool, findingsInOrder, findings, page)
 }
 
 const diagnosesInOrder = sortOrder('asc', d.createdAt, { column: d.lesionNumber, ifNull: 0 }, d.diagnosisId)
 export const { placeOf: placeOfDiagnosis } = diagnosesInOrder
 
 /** Oldest first, those of one review by lesion. */
-export async function listDiagnoses(pool: Pool, tenant: TenantId, caseId: string, page: Behind) {
+export async function listDiagnoses(pool: Pool, tenant: TenantId, caseId: string, page: PageRequest) {
   const diagnoses = rowsOfTenant(casesProjector, diagnosesTable, 'd', tenant).where(d.caseId, caseId)
-  return viewsOf(pool, diagnosesInOrder.page(diagnoses, page))
+  return pageOf(pool, diagnosesInOrder, diagnoses, page)
 }

@@ -32,9 +32,10 @@ export function clinicalReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     sort: 'catalogue',
     pageName: 'BodySitePage',
     item: BodySiteRecord,
-    rows: async (_, { after, fetch }) => {
+    rows: async (_, { after, limit }) => {
       const begin = after === null ? 0 : bodySites.findIndex(({ id }) => id === after[0]) + 1
-      return bodySites.slice(begin, begin + fetch)
+      const end = begin + limit
+      return { rows: bodySites.slice(begin, end), hasMore: end < bodySites.length }
     },
     placeOf: ({ id }) => [id],
     toItem: (site) => site,

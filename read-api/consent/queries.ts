@@ -1,4 +1,5 @@
 import type { Pool } from '../../platform/database/database.ts'
+import type { PageRequest, PageRows } from '../../platform/http/cursors.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { consentRecordsProjector, consentRecordsTable } from '../../projections/consent/consent-records.projector.ts'
 import {
@@ -15,8 +16,8 @@ import {
   sortOrder,
   tableOf,
   viewByIds,
+  pageOf,
   viewsOf,
-  type Behind,
 } from '../tenant-rows.ts'
 
 export type DecisionView = ViewOf<typeof consentRecordsTable>
@@ -46,7 +47,7 @@ export async function latestDecisions(
 ): Promise<ReadonlyMap<string, DecisionView>> {
   const ofCode = decisionsOf(tenant, patientId).whereRaw('?? = code', [d.consentTypeCode])
   if (asOf !== null) ofCode.whereRaw('?? <= ?', [d.recordedAt, asOf])
-  const one = latestFirst.page(ofCode, { after: null, fetch: 1 })
+  const one = latestFirst.page(ofCode, { after: null, limit: 1 })
   const latest = computed<DecisionView>('unnest(?::text[]) as code cross join lateral (?) as latest', [codes, one])
   const rows = await viewsOf(pool, rowsFrom(latest, 'latest.*'))
   return new Map(rows.map((row) => [row.consentTypeCode, row]))
@@ -54,6 +55,9 @@ export async function latestDecisions(
 
 /** A latest decision, and whether its text is the current one of its type and locale. */
 export type StandingDecision = DecisionView & { readonly isTextCurrent: boolean }
+
+const byTypeCode = sortOrder<'consentTypeCode'>('asc', 'latest.consentTypeCode')
+export const placeOfStandingDecision = byTypeCode.placeOf
 
 /**
  * The latest decision on every type, or on one, by code. The time alone makes a text the current one: `asOf`, or `now` if it is
@@ -64,7 +68,8 @@ export async function listStandingDecisions(
   tenant: TenantId,
   patientId: string,
   { code, asOf, now }: { readonly code?: string; readonly asOf: Date | null; readonly now: Date },
-): Promise<readonly StandingDecision[]> {
+  page: PageRequest,
+): Promise<PageRows<StandingDecision>> {
   const decisions = decisionsOf(tenant, patientId).distinctOn(d.consentTypeCode)
   if (code !== undefined) decisions.where(d.consentTypeCode, code)
   if (asOf !== null) decisions.whereRaw('?? <= ?', [d.recordedAt, asOf])
@@ -80,18 +85,18 @@ export async function listStandingDecisions(
     [tenant, asOf ?? now],
   )
   const standing = rowsFrom(computed<DecisionView>('(?) as latest', [decisions]), 'latest.*').select({ isTextCurrent })
-  return viewsOf(pool, standing.orderByRaw('latest."consentTypeCode"', []))
+  return pageOf(pool, byTypeCode, standing, page)
 }
 
 export async function listDecisions(
   pool: Pool,
   tenant: TenantId,
   patientId: string,
-  { type, page }: { readonly type?: string | undefined; readonly page: Behind },
-): Promise<DecisionView[]> {
+  { type, page }: { readonly type?: string | undefined; readonly page: PageRequest },
+): Promise<PageRows<DecisionView>> {
   const decisions = decisionsOf(tenant, patientId)
   if (type !== undefined) decisions.where(d.consentTypeCode, type)
-  return viewsOf(pool, latestFirst.page(decisions, page))
+  return pageOf(pool, latestFirst, decisions, page)
 }
 
 export const getDecision = viewByIds((tenant: TenantId, patientId: string, consentId: string) =>
@@ -114,8 +119,8 @@ function typesOf(tenant: TenantId) {
 const byCode = sortOrder('asc', t.code)
 export const placeOfType = byCode.placeOf
 
-export async function listConsentTypes(pool: Pool, tenant: TenantId, page: Behind) {
-  return viewsOf(pool, byCode.page(typesOf(tenant), page))
+export async function listConsentTypes(pool: Pool, tenant: TenantId, page: PageRequest) {
+  return pageOf(pool, byCode, typesOf(tenant), page)
 }
 
 export const getConsentType = viewByIds((tenant: TenantId, id: string) => typesOf(tenant).where(t.consentTypeId, id))
@@ -130,12 +135,11 @@ const oldestFirst = sortOrder('asc', v.createdAt, v.textVersionId)
 const newestFirst = sortOrder('desc', v.createdAt, v.textVersionId)
 export const placeOfTextVersion = oldestFirst.placeOf
 
-export async function listTextVersions(pool: Pool, tenant: TenantId, consentTypeId: string, page: Behind) {
-  return viewsOf(pool, oldestFirst.page(textVersionsOf(tenant, consentTypeId), page))
+export async function listTextVersions(pool: Pool, tenant: TenantId, consentTypeId: string, page: PageRequest) {
+  return pageOf(pool, oldestFirst, textVersionsOf(tenant, consentTypeId), page)
 }
 
-/** The newest text versions, in the order oldest first. */
-export async function latestTextVersions(pool: Pool, tenant: TenantId, consentTypeId: string, count: number) {
-  const newest = newestFirst.page(textVersionsOf(tenant, consentTypeId), { after: null, fetch: count })
-  return (await viewsOf(pool, newest)).toReversed()
+/** The newest text versions, in the order newest first. */
+export async function latestTextVersions(pool: Pool, tenant: TenantId, consentTypeId: string, limit: number) {
+  return pageOf(pool, newestFirst, textVersionsOf(tenant, consentTypeId), { after: null, limit })
 }

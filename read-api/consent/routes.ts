@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { ConsentTextVersionRecord, ConsentTypeRecord } from '../../contracts/consent/record.ts'
 import { toRecord } from '../../contracts/records.ts'
+import { greatestPageBytes, itemsWithin } from '../../platform/http/cursors.ts'
 import { Uuid } from '../../platform/http/members.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import {
@@ -23,7 +24,11 @@ import {
 import { standingRoutes } from './standing-routes.ts'
 
 const ConsentTypeDetails = Type.Object(
-  { ...ConsentTypeRecord.properties, textVersions: Type.Array(ConsentTextVersionRecord) },
+  {
+    ...ConsentTypeRecord.properties,
+    textVersions: Type.Array(ConsentTextVersionRecord),
+    hasMoreTextVersions: Type.Boolean({ description: 'Whether the list of text versions contains older ones' }),
+  },
   { $id: 'ConsentTypeDetails' },
 )
 
@@ -65,14 +70,16 @@ export function consentReadRoutes(app: ServiceApp, deps: ReadDependencies): void
     path: '/admin/consent-types/:id',
     operationId: 'getConsentType',
     summary: 'A consent type with its text versions',
-    description: `Contains the newest ${mostTextVersions} text versions. The list of text versions contains all.`,
+    description: `Contains the newest text versions, oldest first: at most ${mostTextVersions}, and fewer where they would exceed 2 MiB. The list of text versions contains all.`,
     params: { id: Uuid },
     reply: ConsentTypeDetails,
     find: async ({ tenant, params }) => {
       // In this order. A version published between the two reads gets the older ETag. So no 304 hides it.
       const type = await getConsentType(pool, tenant, params.id)
-      const versions = await latestTextVersions(pool, tenant, params.id, mostTextVersions)
-      const body = { ...typeRecord(type), textVersions: versions.map(textVersionRecord) }
+      const { rows, hasMore } = await latestTextVersions(pool, tenant, params.id, mostTextVersions)
+      const textVersions = itemsWithin(greatestPageBytes, rows, textVersionRecord)
+      const hasMoreTextVersions = hasMore || textVersions.length < rows.length
+      const body = { ...typeRecord(type), textVersions: textVersions.toReversed(), hasMoreTextVersions }
       return { body, revision: BigInt(type.streamRevision) }
     },
   })

@@ -6,9 +6,16 @@ import { invalidMember } from '../../platform/http/problems.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { consentRecordsProjector } from '../../projections/consent/consent-records.projector.ts'
 import { consentTypesProjector } from '../../projections/consent/consent-types.projector.ts'
+import { listRoute } from '../list-route.ts'
 import { readRoute, type ReadDependencies } from '../read-route.ts'
 import { access } from './decision-routes.ts'
-import { getConsentTypeByCode, latestDecisions, listStandingDecisions, type StandingDecision } from './queries.ts'
+import {
+  getConsentTypeByCode,
+  latestDecisions,
+  listStandingDecisions,
+  placeOfStandingDecision,
+  type StandingDecision,
+} from './queries.ts'
 
 const { decision } = ConsentDecisionRecord.properties
 
@@ -34,8 +41,6 @@ const PatientConsent = Type.Object({
   text_version_current: Type.Boolean(),
   reconsent_required: Type.Boolean(),
 })
-const PatientConsentsReply = Type.Object({ data: Type.Array(PatientConsent) }, { $id: 'PatientConsentsReply' })
-
 const ConsentCheckReply = Type.Object(
   { consents: Type.Record(Type.String(), Type.Boolean()) },
   { $id: 'ConsentCheckReply' },
@@ -50,21 +55,26 @@ const asOfQuery = {
 const shared = { access, servedBy: [consentRecordsProjector, consentTypesProjector] }
 
 /** The latest decisions of a patient: on all types, on one, or whether several are granted. Now, or at a past instant. */
-export function standingRoutes(app: ServiceApp, { pool, now }: ReadDependencies): void {
-  readRoute(app, {
+export function standingRoutes(app: ServiceApp, deps: ReadDependencies): void {
+  const { pool, now } = deps
+
+  listRoute(app, deps, {
     ...shared,
     path: '/patients/:patientId/consents',
     operationId: 'listConsents',
-    summary: "A patient's latest decision on each consent type",
+    summary: "A patient's latest decision on each consent type, by code",
     description: 'The organisation must be named, by `org_id` (or `orgId`).',
     params: { patientId: Uuid },
     query: asOfQuery,
     orgMustBeNamed: true,
-    reply: PatientConsentsReply,
-    handle: async ({ tenant, params, query }) => {
-      const standing = await listStandingDecisions(pool, tenant, params.patientId, instantsOf(query.as_of, now()))
-      return { data: standing.map((one) => toRecord(PatientConsent, { ...one, ...standingOf(one) })) }
-    },
+    list: 'consents',
+    sort: 'consent_type_code',
+    pageName: 'PatientConsentsReply',
+    item: PatientConsent,
+    rows: ({ tenant, params, query }, page) =>
+      listStandingDecisions(pool, tenant, params.patientId, instantsOf(query.as_of, now()), page),
+    placeOf: (row) => placeOfStandingDecision(row),
+    toItem: (row) => toRecord(PatientConsent, { ...row, ...standingOf(row) }),
   })
 
   readRoute(app, {
@@ -78,7 +88,9 @@ export function standingRoutes(app: ServiceApp, { pool, now }: ReadDependencies)
     handle: async ({ tenant, params, query }) => {
       const at = instantsOf(query.as_of, now())
       const { code } = await getConsentTypeByCode(pool, tenant, params.typeCode)
-      const [standing] = await listStandingDecisions(pool, tenant, params.patientId, { code, ...at })
+      const one = { after: null, limit: 1 }
+      const { rows } = await listStandingDecisions(pool, tenant, params.patientId, { code, ...at }, one)
+      const [standing] = rows
       return standing === undefined ? undecided : toRecord(ConsentStatusReply, { ...standing, ...standingOf(standing) })
     },
   })

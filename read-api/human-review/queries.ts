@@ -1,5 +1,6 @@
 import type { HumanReviewTaskRecord, HumanReviewTaskView } from '../../contracts/human-review/record.ts'
 import type { Pool } from '../../platform/database/database.ts'
+import type { PageRequest } from '../../platform/http/cursors.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { patientsProjector, patientsTable } from '../../projections/clinical/patients.projector.ts'
 import {
@@ -8,7 +9,7 @@ import {
   humanReviewProjector,
   humanReviewTasksTable,
 } from '../../projections/human-review/human-review.projector.ts'
-import { columnsOf, computed, oneView, rowsOfTenant, sortOrder, tableOf, viewsOf, type Behind } from '../tenant-rows.ts'
+import { columnsOf, computed, oneView, rowsOfTenant, sortOrder, tableOf, pageOf, viewsOf } from '../tenant-rows.ts'
 
 const t = columnsOf(humanReviewTasksTable, 't')
 const o = columnsOf(humanReviewOpinionsTable, 'o')
@@ -61,7 +62,7 @@ export async function listTasks(
   tenant: TenantId,
   products: readonly string[] | null,
   { now, ...filters }: TaskFilters & { readonly now: Date },
-  page: Behind,
+  page: PageRequest,
 ) {
   const tasks = tasksOf(tenant, products).whereRaw('(?? is null or ?? is not null)', [p.patientId, p.givenName])
   const { status, productId, caseId, assessmentId, claimedBy } = filters
@@ -73,5 +74,5 @@ export async function listTasks(
   if (productId !== undefined) tasks.where(t.productId, productId)
   if (caseId !== undefined) tasks.where(t.caseId, caseId)
   if (assessmentId !== undefined) tasks.where(t.assessmentId, assessmentId)
-  return viewsOf(pool, oldestFirst.page(tasks, page))
+  return pageOf(pool, oldestFirst, tasks, page)
 }

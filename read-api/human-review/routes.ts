@@ -84,8 +84,9 @@ export function humanReviewReadRoutes(app: ServiceApp, deps: ReadDependencies): 
         claimedBy: query.claimed_by,
         now: now(),
       }
-      const tasks = await listTasks(pool, tenant, productsSeenBy(caller), filters, page)
-      return tasks.map((task) => ({ ...task, reader: taskReaderOf(caller, filters.now) }))
+      const found = await listTasks(pool, tenant, productsSeenBy(caller), filters, page)
+      const reader = taskReaderOf(caller, filters.now)
+      return { ...found, rows: found.rows.map((task) => ({ ...task, reader })) }
     },
     placeOf: (row) => placeOfTask(row),
     toItem: ({ reader, ...task }) => toTaskRecord(task, reader),

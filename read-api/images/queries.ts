@@ -1,9 +1,10 @@
 import type { ImageView } from '../../contracts/images/record.ts'
 import type { Pool } from '../../platform/database/database.ts'
+import type { PageRequest } from '../../platform/http/cursors.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { imageOwnersTable, imagesProjector, imagesTable } from '../../projections/images/images.projector.ts'
 import type { ViewOf } from '../../projections/runtime/projector.ts'
-import { columnsOf, rowsOfTenant, sortOrder, tableOf, viewByIds, viewsOf, type Behind } from '../tenant-rows.ts'
+import { columnsOf, rowsOfTenant, sortOrder, tableOf, viewByIds, pageOf } from '../tenant-rows.ts'
 
 type Image = ViewOf<typeof imageOwnersTable> & ViewOf<typeof imagesTable>
 
@@ -38,7 +39,7 @@ export async function listImages(
   pool: Pool,
   tenant: TenantId,
   { caseId, patientId, assessmentId }: ImageFilters,
-  page: Behind,
+  page: PageRequest,
 ) {
   const images = imagesOf(tenant)
   if (caseId !== undefined) images.where(o.caseId, caseId)
@@ -47,5 +48,5 @@ export async function listImages(
   else images.where(o.ownerId, assessmentId).where(o.assessmentId, assessmentId)
   // No index covers the cursor's place, which has columns of two tables. This condition on the owners can use one.
   if (page.after !== null) images.whereRaw('(??, ??) <= (?, ?)', [o.createdAt, o.ownerId, ...page.after.slice(0, 2)])
-  return viewsOf(pool, newestFirst.page(images, page))
+  return pageOf(pool, newestFirst, images, page)
 }

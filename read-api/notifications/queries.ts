@@ -1,5 +1,6 @@
 import type { AttemptValues, MatchedRuleValues } from '../../contracts/notifications/record.ts'
 import type { Pool } from '../../platform/database/database.ts'
+import type { PageRequest } from '../../platform/http/cursors.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import {
   eventInboxTable,
@@ -7,16 +8,7 @@ import {
   notificationsTable,
 } from '../../projections/notifications/notifications.projector.ts'
 import type { ViewOf } from '../../projections/runtime/projector.ts'
-import {
-  columnsOf,
-  computed,
-  rowsOfTenant,
-  sortOrder,
-  viewByIds,
-  viewsOf,
-  type Behind,
-  type Rows,
-} from '../tenant-rows.ts'
+import { columnsOf, computed, rowsOfTenant, sortOrder, viewByIds, pageOf, viewsOf, type Rows } from '../tenant-rows.ts'
 
 type Notification = ViewOf<typeof notificationsTable>
 
@@ -66,14 +58,14 @@ export async function listNotifications(
   pool: Pool,
   tenant: TenantId,
   { recipientKey, status, from, to }: NotificationFilters,
-  page: Behind,
+  page: PageRequest,
 ) {
   const rows = notificationsOf(tenant)
   if (recipientKey !== undefined) rows.where(n.recipientKey, recipientKey)
   if (status !== undefined) rows.where(n.status, status)
   if (from !== undefined) rows.whereRaw('?? >= ?', [n.createdAt, from])
   if (to !== undefined) rows.whereRaw('?? < ?', [n.createdAt, to])
-  return viewsOf(pool, newestFirst.page(rows, page))
+  return pageOf(pool, newestFirst, rows, page)
 }
 
 /** A failed notification has a code and an instant. */
@@ -91,9 +83,9 @@ const lastFailedFirst = sortOrder('desc', n.failedAt, n.notificationId)
 export const { placeOf: placeOfFailure } = lastFailedFirst
 
 /** @param since RFC 3339. Retention is this filter: nothing is deleted */
-export async function listFailures(pool: Pool, tenant: TenantId, since: string, page: Behind) {
-  const rows = await viewsOf(pool, lastFailedFirst.page(failuresOf(tenant, since), page))
-  return rows.filter(isFailed)
+export async function listFailures(pool: Pool, tenant: TenantId, since: string, page: PageRequest) {
+  const found = await pageOf(pool, lastFailedFirst, failuresOf(tenant, since), page)
+  return { ...found, rows: found.rows.filter(isFailed) }
 }
 
 export interface FailureClass {
@@ -153,9 +145,9 @@ export async function listInboxEntries(
   pool: Pool,
   tenant: TenantId,
   { eventId }: { readonly eventId?: string | undefined },
-  page: Behind,
+  page: PageRequest,
 ) {
   const rows = rowsOfTenant(notificationsProjector, eventInboxTable, 'e', tenant).select({ matched })
   if (eventId !== undefined) rows.where(e.eventId, eventId)
-  return viewsOf(pool, lastReceivedFirst.page(rows, page))
+  return pageOf(pool, lastReceivedFirst, rows, page)
 }

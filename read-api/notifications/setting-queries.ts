@@ -1,4 +1,5 @@
 import type { Pool } from '../../platform/database/database.ts'
+import type { PageRequest } from '../../platform/http/cursors.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import {
   notificationSettingsProjector,
@@ -14,8 +15,8 @@ import {
   rowsWithPlatform,
   sortOrder,
   tableOf,
+  pageOf,
   viewsOf,
-  type Behind,
 } from '../tenant-rows.ts'
 import { getUser } from '../users/queries.ts'
 
@@ -38,12 +39,12 @@ export async function listNotificationSubscriptions(
   pool: Pool,
   tenant: TenantId | null,
   { isOwnOnly, eventType }: SettingFilters & { readonly eventType?: string | undefined },
-  page: Behind,
+  page: PageRequest,
 ) {
   const within = isOwnOnly ? rowsWithin : rowsWithPlatform
   const rows = within(notificationSettingsProjector, notificationSubscriptionsTable, 'n', tenant)
   if (eventType !== undefined) rows.where(n.eventType, eventType)
-  return viewsOf(pool, rulesOldestFirst.page(rows, page))
+  return pageOf(pool, rulesOldestFirst, rows, page)
 }
 
 export async function getNotificationSubscription(pool: Pool, tenant: TenantId | null, id: string) {
@@ -56,11 +57,11 @@ export async function listSuppressions(
   pool: Pool,
   tenant: TenantId | null,
   { isOwnOnly }: SettingFilters,
-  page: Behind,
+  page: PageRequest,
 ) {
   const within = isOwnOnly ? rowsWithin : rowsWithPlatform
   const rows = within(notificationSettingsProjector, suppressionsTable, 's', tenant)
-  return viewsOf(pool, suppressionsOldestFirst.page(rows, page))
+  return pageOf(pool, suppressionsOldestFirst, rows, page)
 }
 
 export async function getSuppression(pool: Pool, tenant: TenantId | null, id: string) {

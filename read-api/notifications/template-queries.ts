@@ -1,4 +1,5 @@
 import type { Pool } from '../../platform/database/database.ts'
+import type { PageRequest } from '../../platform/http/cursors.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import {
   notificationTemplatesProjector,
@@ -12,8 +13,8 @@ import {
   rowsWithPlatform,
   sortOrder,
   tableOf,
+  pageOf,
   viewsOf,
-  type Behind,
 } from '../tenant-rows.ts'
 
 const t = columnsOf(notificationTemplatesTable, 't')
@@ -40,13 +41,13 @@ export async function listTemplates(
   pool: Pool,
   tenant: TenantId | null,
   { channel, category, orgId }: TemplateFilters,
-  page: Behind,
+  page: PageRequest,
 ) {
   const within = orgId === undefined ? rowsWithPlatform : rowsWithin
   const rows = within(notificationTemplatesProjector, notificationTemplatesTable, 't', tenant)
   if (channel !== undefined) rows.whereRaw('?? = ?', [t.channel, channel])
   if (category !== undefined) rows.whereRaw('?? = ?', [t.category, category])
-  return viewsOf(pool, byCode.page(rows, page))
+  return pageOf(pool, byCode, rows, page)
 }
 
 /** The templates of a code, without their texts, the newest first. */

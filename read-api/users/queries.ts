@@ -1,4 +1,5 @@
 import type { Pool } from '../../platform/database/database.ts'
+import type { PageRequest, PageRows } from '../../platform/http/cursors.ts'
 import { problem } from '../../platform/http/problems.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import type { ViewOf } from '../../projections/runtime/projector.ts'
@@ -11,8 +12,8 @@ import {
   rowsWithin,
   sortOrder,
   tableOf,
+  pageOf,
   viewsOf,
-  type Behind,
   type Rows,
 } from '../tenant-rows.ts'
 
@@ -114,8 +115,8 @@ export async function listUsers(
   pool: Pool,
   tenant: TenantId | null,
   { userType, status, roleId }: UserFilters,
-  page: Behind,
-): Promise<UserView[]> {
+  page: PageRequest,
+): Promise<PageRows<UserView>> {
   const rows = usersWithin(tenant).whereRaw(`?? <> 'erased'`, [u.status])
   if (userType !== undefined) rows.where(u.userType, userType)
   if (status !== undefined) rows.where(u.status, status)
@@ -125,7 +126,8 @@ export async function listUsers(
          and (?::uuid is null or m.org_id = ?::uuid))`,
       [u.userId, roleId, tenant, tenant],
     )
-  return (await viewsOf(pool, oldestFirst.page(rows, page))).map(present)
+  const found = await pageOf(pool, oldestFirst, rows, page)
+  return { ...found, rows: found.rows.map(present) }
 }
 
 const rolesOldestFirst = sortOrder('asc', r.createdAt, r.roleId)
@@ -135,8 +137,8 @@ function rolesWithin(tenant: TenantId | null) {
   return rowsWithin(usersProjector, rolesTable, 'r', tenant)
 }
 
-export async function listRoles(pool: Pool, tenant: TenantId | null, page: Behind) {
-  return viewsOf(pool, rolesOldestFirst.page(rolesWithin(tenant), page))
+export async function listRoles(pool: Pool, tenant: TenantId | null, page: PageRequest) {
+  return pageOf(pool, rolesOldestFirst, rolesWithin(tenant), page)
 }
 
 export async function getRole(pool: Pool, tenant: TenantId | null, id: string) {
@@ -147,8 +149,8 @@ const byText = sortOrder('asc', p.permission)
 export const { placeOf: placeOfPermission } = byText
 
 /** Permissions are the same for every organisation. */
-export async function registeredPermissions(pool: Pool, serviceId: string | undefined, page: Behind) {
+export async function registeredPermissions(pool: Pool, serviceId: string | undefined, page: PageRequest) {
   const rows = rowsOf(tableOf(usersProjector, permissionsTable, 'p'), p)
   if (serviceId !== undefined) rows.where(p.serviceId, serviceId)
-  return viewsOf(pool, byText.page(rows, page))
+  return pageOf(pool, byText, rows, page)
 }

@@ -1,6 +1,7 @@
 import type { WebhookDeliveryView } from '../../contracts/webhooks/delivery.ts'
 import type { WebhookSubscriptionView } from '../../contracts/webhooks/subscription.ts'
 import type { Pool } from '../../platform/database/database.ts'
+import type { PageRequest } from '../../platform/http/cursors.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import type { ViewOf } from '../../projections/runtime/projector.ts'
 import {
@@ -11,16 +12,7 @@ import {
   webhookSubscriptionsProjector,
   webhookSubscriptionsTable,
 } from '../../projections/webhooks/webhook-subscriptions.projector.ts'
-import {
-  columnsOf,
-  computed,
-  rowsFrom,
-  rowsOfTenant,
-  sortOrder,
-  viewByIds,
-  viewsOf,
-  type Behind,
-} from '../tenant-rows.ts'
+import { columnsOf, computed, rowsFrom, rowsOfTenant, sortOrder, viewByIds, pageOf, viewsOf } from '../tenant-rows.ts'
 
 type Subscription = ViewOf<typeof webhookSubscriptionsTable>
 type Delivery = ViewOf<typeof webhookDeliveriesTable>
@@ -40,8 +32,8 @@ export function viewOfSubscription(row: Subscription): WebhookSubscriptionView {
 const oldestFirst = sortOrder('asc', s.createdAt, s.subscriptionId)
 export const { placeOf: placeOfSubscription } = oldestFirst
 
-export async function listSubscriptions(pool: Pool, tenant: TenantId, page: Behind) {
-  return viewsOf(pool, oldestFirst.page(subscriptionsOf(tenant), page))
+export async function listSubscriptions(pool: Pool, tenant: TenantId, page: PageRequest) {
+  return pageOf(pool, oldestFirst, subscriptionsOf(tenant), page)
 }
 
 export const getSubscription = viewByIds((tenant: TenantId, id: string) =>
@@ -97,13 +89,13 @@ export async function listDeliveries(
   tenant: TenantId,
   subscriptionId: string,
   { status, eventType }: DeliveryFilters,
-  { firstDelayMs, ...page }: Behind & { readonly firstDelayMs: number },
+  { firstDelayMs, ...page }: PageRequest & { readonly firstDelayMs: number },
 ) {
   const deliveries = deliveriesOf(tenant, subscriptionId).select({ attempts })
   if (status !== undefined) deliveries.where(d.status, status)
   if (eventType !== undefined) deliveries.where(d.eventType, eventType)
-  const rows = await viewsOf(pool, newestFirst.page(deliveries, page))
-  return rows.map((row) => viewOfDelivery(row, firstDelayMs))
+  const found = await pageOf(pool, newestFirst, deliveries, page)
+  return { ...found, rows: found.rows.map((row) => viewOfDelivery(row, firstDelayMs)) }
 }
 
 const deliveryById = viewByIds((tenant: TenantId, subscriptionId: string, id: string) =>

@@ -1,5 +1,6 @@
 import type { ParkedStep, WorkflowInstanceRecord } from '../../contracts/workflows/instance.ts'
 import type { Pool } from '../../platform/database/database.ts'
+import type { PageRequest } from '../../platform/http/cursors.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import {
   workflowDefinitionsTable,
@@ -8,17 +9,7 @@ import {
   workflowsProjector,
   workflowVersionsTable,
 } from '../../projections/workflows/workflows.projector.ts'
-import {
-  columnsOf,
-  computed,
-  oneView,
-  rowsOfTenant,
-  sortOrder,
-  tableOf,
-  viewByIds,
-  viewsOf,
-  type Behind,
-} from '../tenant-rows.ts'
+import { columnsOf, computed, oneView, rowsOfTenant, sortOrder, tableOf, viewByIds, pageOf } from '../tenant-rows.ts'
 
 const d = columnsOf(workflowDefinitionsTable, 'd')
 const v = columnsOf(workflowVersionsTable, 'v')
@@ -45,14 +36,18 @@ const newestDefinitions = sortOrder('desc', d.publishedAt, d.workflowDefinitionI
 export const { placeOf: placeOfDefinition } = newestDefinitions
 
 /** The newest version of each, the last published one first. */
-export async function listWorkflowDefinitions(pool: Pool, tenant: TenantId, page: Behind) {
+export async function listWorkflowDefinitions(pool: Pool, tenant: TenantId, page: PageRequest) {
   const definitions = rowsOfTenant(workflowsProjector, workflowDefinitionsTable, 'd', tenant)
-  return viewsOf(pool, newestDefinitions.page(definitions, page))
+  return pageOf(pool, newestDefinitions, definitions, page)
 }
 
-/** With the step that the instance waits at, from its version of the definition. */
 function instancesOf(tenant: TenantId) {
   return rowsOfTenant(workflowsProjector, workflowInstancesTable, 'i', tenant)
+}
+
+/** With the configuration of the step that the instance waits at, from its version of the definition, and all outputs. */
+export const getWorkflowInstance = viewByIds((tenant: TenantId, id: string) =>
+  instancesOf(tenant)
     .joinRaw(`join workflows.workflow_versions as v on ?? = ?? and ?? = ??`, [
       v.workflowDefinitionId,
       i.workflowDefinitionId,
@@ -60,17 +55,10 @@ function instancesOf(tenant: TenantId) {
       i.definitionVersion,
     ])
     .select({
-      parkedStep: computed<Pick<ParkedStep, 'kind' | 'config'> | null>(
-        `jsonb_path_query_first(??, '$[*] \\? (@.step_id == $id)', jsonb_build_object('id', ??))`,
+      parkedStepConfig: computed<ParkedStep['config'] | null>(
+        `jsonb_path_query_first(??, '$[*] \\? (@.step_id == $id).config', jsonb_build_object('id', ??))`,
         [v.steps, i.parkedStepId],
       ),
-    })
-}
-
-/** With all outputs. */
-export const getWorkflowInstance = viewByIds((tenant: TenantId, id: string) =>
-  instancesOf(tenant)
-    .select({
       outputs: computed<WorkflowInstanceRecord['outputs'] | null>(
         `(select jsonb_object_agg(??, ??) from ${tableOf(workflowsProjector, workflowOutputsTable, 'o')} where ?? = ??)`,
         [o.stepId, o.output, o.workflowInstanceId, i.workflowInstanceId],
@@ -87,15 +75,15 @@ export interface InstanceFilters {
 const newestInstances = sortOrder('desc', i.startedAt, i.workflowInstanceId)
 export const { placeOf: placeOfInstance } = newestInstances
 
-/** Newest first, without outputs. */
+/** Newest first, without outputs and configurations. */
 export async function listWorkflowInstances(
   pool: Pool,
   tenant: TenantId,
   { caseId, state }: InstanceFilters,
-  page: Behind,
+  page: PageRequest,
 ) {
   const instances = instancesOf(tenant)
   if (caseId !== undefined) instances.where(i.caseId, caseId)
   if (state !== undefined) instances.where(i.state, state)
-  return viewsOf(pool, newestInstances.page(instances, page))
+  return pageOf(pool, newestInstances, instances, page)
 }

@@ -26,8 +26,6 @@ import {
   placeOfInstance,
 } from './queries.ts'
 
-type InstanceView = Awaited<ReturnType<typeof getWorkflowInstance>>
-
 const shared = { access: { scopes: ['orchestrator:read'] }, servedBy: [workflowsProjector] } as const
 
 export function workflowReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
@@ -73,7 +71,7 @@ export function workflowReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     reply: WorkflowInstanceRecord,
     find: async ({ tenant, params }) => {
       const instance = await getWorkflowInstance(pool, tenant, params.id)
-      return { body: instanceRecord(instance), revision: BigInt(instance.streamRevision) }
+      return { body: toInstanceRecord(instance), revision: BigInt(instance.streamRevision) }
     },
   })
 
@@ -81,7 +79,8 @@ export function workflowReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     ...shared,
     path: '/workflow-instances',
     operationId: 'listWorkflowInstances',
-    summary: 'Workflow instances of the organisation, of a case or in a state, without their outputs, newest first',
+    summary:
+      'Workflow instances of the organisation, of a case or in a state, without outputs and configurations, newest first',
     query: { case_id: Type.Optional(Uuid), state: Type.Optional(WorkflowInstanceRecord.properties.state) },
     list: 'workflow-instances',
     sort: '-created_at',
@@ -94,17 +93,19 @@ export function workflowReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
   })
 }
 
-function instanceRecord(view: InstanceView): WorkflowInstanceRecord {
-  return toWorkflowInstanceRecord({ ...view, outputs: view.outputs ?? {}, parkedStep: parkedStepOf(view) })
+type InstanceView = Awaited<ReturnType<typeof getWorkflowInstance>>
+
+function toInstanceRecord(view: InstanceView): WorkflowInstanceRecord {
+  const step = parkedStepOf(view)
+  const parkedStep = step === null || view.parkedStepConfig === null ? null : { ...step, config: view.parkedStepConfig }
+  return toWorkflowInstanceRecord({ ...view, outputs: view.outputs ?? {}, parkedStep })
 }
 
 function parkedStepOf({
-  parkedStep,
   parkedStepId,
+  parkedStepKind,
   parkedAt,
-}: Pick<InstanceView, 'parkedStep' | 'parkedStepId' | 'parkedAt'>): WorkflowInstanceRecord['parked_step'] {
-  const isParked = parkedStep !== null && parkedStepId !== null && parkedAt !== null
-  return isParked
-    ? { step_id: parkedStepId, kind: parkedStep.kind, config: parkedStep.config, parked_at: parkedAt }
-    : null
+}: Pick<InstanceView, 'parkedStepId' | 'parkedStepKind' | 'parkedAt'>): WorkflowInstanceSummary['parked_step'] {
+  const isParked = parkedStepId !== null && parkedStepKind !== null && parkedAt !== null
+  return isParked ? { step_id: parkedStepId, kind: parkedStepKind, parked_at: parkedAt } : null
 }

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { toDiagnosisRecord, toFindingRecord } from '../../contracts/clinical/findings.ts'
 import type { Pool } from '../../platform/database/database.ts'
-import { createCursors, pageRequest, type CursorPlace } from '../../platform/http/cursors.ts'
+import { createCursors, pageRequest, type CursorPlace, type PageRows } from '../../platform/http/cursors.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import * as reviews from '../../read-api/ai-review/queries.ts'
 import * as assessmentRoutes from '../../read-api/assessments/routes.ts'
@@ -319,7 +319,7 @@ beforeAll(async () => {
 })
 afterAll(() => tables.close())
 
-const first = { after: null, fetch: 50 }
+const first = { after: null, limit: 50 }
 
 /** Every query by its exported name, for a record that the first organisation has. */
 const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> = {
@@ -357,7 +357,7 @@ const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> 
   listTextVersions: (tenant) => consent.listTextVersions(pool, tenant, ids.consentType, first),
   latestDecisions: (tenant) => consent.latestDecisions(pool, tenant, ids.patient, ['ai_analysis']),
   listStandingDecisions: (tenant) =>
-    consent.listStandingDecisions(pool, tenant, ids.patient, { asOf: null, now: new Date(at(60)) }),
+    consent.listStandingDecisions(pool, tenant, ids.patient, { asOf: null, now: new Date(at(60)) }, first),
   listDecisions: (tenant) => consent.listDecisions(pool, tenant, ids.patient, { page: first }),
   getDecisionWithLocale: (tenant) => consent.getDecisionWithLocale(pool, tenant, ids.patient, ids.consent),
   getDecision: (tenant) => consent.getDecision(pool, tenant, ids.patient, ids.consent),
@@ -406,8 +406,10 @@ describe('every query', () => {
     '%s finds records of the organisation, and nothing for another organisation',
     async (name, query) => {
       const own = await query(org)
-      const sizeOf = (found: unknown) =>
-        Array.isArray(found) ? found.length : found instanceof Map ? found.size : found === undefined ? 0 : 1
+      const sizeOf = (found: unknown): number => {
+        if (typeof found === 'object' && found !== null && 'rows' in found) return sizeOf(found.rows)
+        return Array.isArray(found) ? found.length : found instanceof Map ? found.size : found === undefined ? 0 : 1
+      }
       expect(sizeOf(own)).toBeGreaterThan(0)
       if (name.startsWith('get')) expect(await problemOf(query(otherOrg))).toBe('not-found')
       else expect(sizeOf(await query(otherOrg))).toBe(0)
@@ -515,8 +517,8 @@ describe('one record', () => {
   })
 
   it('of a finding and of a diagnosis contains every recorded member', async () => {
-    const [finding] = (await clinical.listFindings(pool, org, ids.case, first)).map(toFindingRecord)
-    const [diagnosis] = (await clinical.listDiagnoses(pool, org, ids.case, first)).map(toDiagnosisRecord)
+    const [finding] = (await clinical.listFindings(pool, org, ids.case, first)).rows.map(toFindingRecord)
+    const [diagnosis] = (await clinical.listDiagnoses(pool, org, ids.case, first)).rows.map(toDiagnosisRecord)
     const { coordinates, bodySiteId } = caseFact('CaseFindingRecorded').data
     const { icd10, snomed, category } = caseFact('CaseDiagnosisRecorded').data
     const said = (record: unknown) => JSON.stringify(record)
@@ -569,20 +571,20 @@ describe('one record', () => {
 })
 
 interface List {
-  readonly page: (after: CursorPlace | null, limit: number) => Promise<readonly object[]>
+  readonly page: (after: CursorPlace | null, limit: number) => Promise<PageRows<object>>
   readonly placeOf: (row: object) => CursorPlace
 }
 
 function listOf<Row extends object>(
-  page: (after: CursorPlace | null, limit: number) => Promise<Row[]>,
+  page: (after: CursorPlace | null, limit: number) => Promise<PageRows<Row>>,
   placeOf: (row: Row) => CursorPlace,
 ): List {
   const places = new WeakMap<object, CursorPlace>()
   return {
     page: async (after, limit) => {
-      const rows = await page(after, limit)
-      for (const row of rows) places.set(row, placeOf(row))
-      return rows
+      const found = await page(after, limit)
+      for (const row of found.rows) places.set(row, placeOf(row))
+      return found
     },
     placeOf: (row) => places.get(row) ?? [],
   }
@@ -590,203 +592,203 @@ function listOf<Row extends object>(
 
 const lists: Readonly<Record<string, { readonly list: List; readonly size: number }>> = {
   clients: {
-    list: listOf((after, fetch) => auth.listClients(pool, org, { after, fetch }), auth.placeOfClient),
+    list: listOf((after, limit) => auth.listClients(pool, org, { after, limit }), auth.placeOfClient),
     size: count,
   },
   users: {
-    list: listOf((after, fetch) => userQueries.listUsers(pool, org, {}, { after, fetch }), userQueries.placeOfUser),
+    list: listOf((after, limit) => userQueries.listUsers(pool, org, {}, { after, limit }), userQueries.placeOfUser),
     size: count + 1,
   },
   rules: {
     list: listOf(
-      (after, fetch) => settings.listNotificationSubscriptions(pool, org, { isOwnOnly: true }, { after, fetch }),
+      (after, limit) => settings.listNotificationSubscriptions(pool, org, { isOwnOnly: true }, { after, limit }),
       settings.placeOfRule,
     ),
     size: count + 1,
   },
   suppressions: {
     list: listOf(
-      (after, fetch) => settings.listSuppressions(pool, org, { isOwnOnly: false }, { after, fetch }),
+      (after, limit) => settings.listSuppressions(pool, org, { isOwnOnly: false }, { after, limit }),
       settings.placeOfSuppression,
     ),
     size: count + 1,
   },
   templates: {
-    list: listOf((after, fetch) => templates.listTemplates(pool, org, {}, { after, fetch }), templates.placeOfTemplate),
+    list: listOf((after, limit) => templates.listTemplates(pool, org, {}, { after, limit }), templates.placeOfTemplate),
     size: count + 1,
   },
   roles: {
-    list: listOf((after, fetch) => userQueries.listRoles(pool, org, { after, fetch }), userQueries.placeOfRole),
+    list: listOf((after, limit) => userQueries.listRoles(pool, org, { after, limit }), userQueries.placeOfRole),
     size: count + 1,
   },
   cases: {
-    list: listOf((after, fetch) => clinical.listCases(pool, org, {}, { after, fetch }), clinical.placeOfCase),
+    list: listOf((after, limit) => clinical.listCases(pool, org, {}, { after, limit }), clinical.placeOfCase),
     size: count + 1,
   },
   'cases of a patient': {
     list: listOf(
-      (after, fetch) => clinical.listCases(pool, org, { patientId: ids.otherPatient }, { after, fetch }),
+      (after, limit) => clinical.listCases(pool, org, { patientId: ids.otherPatient }, { after, limit }),
       clinical.placeOfCase,
     ),
     size: count,
   },
   'cases of a status': {
     list: listOf(
-      (after, fetch) => clinical.listCases(pool, org, { status: 'open' }, { after, fetch }),
+      (after, limit) => clinical.listCases(pool, org, { status: 'open' }, { after, limit }),
       clinical.placeOfCase,
     ),
     size: count + 1,
   },
   images: {
-    list: listOf((after, fetch) => imageQueries.listImages(pool, org, {}, { after, fetch }), imageQueries.placeOfImage),
+    list: listOf((after, limit) => imageQueries.listImages(pool, org, {}, { after, limit }), imageQueries.placeOfImage),
     size: count + 3,
   },
   'images of a patient': {
     list: listOf(
-      (after, fetch) => imageQueries.listImages(pool, org, { patientId: ids.otherPatient }, { after, fetch }),
+      (after, limit) => imageQueries.listImages(pool, org, { patientId: ids.otherPatient }, { after, limit }),
       imageQueries.placeOfImage,
     ),
     size: count,
   },
   'images of an assessment': {
     list: listOf(
-      (after, fetch) => imageQueries.listImages(pool, org, { assessmentId: ids.assessment }, { after, fetch }),
+      (after, limit) => imageQueries.listImages(pool, org, { assessmentId: ids.assessment }, { after, limit }),
       imageQueries.placeOfImage,
     ),
     size: 2,
   },
   findings: {
     list: listOf(
-      (after, fetch) => clinical.listFindings(pool, org, numbered('8', 0), { after, fetch }),
+      (after, limit) => clinical.listFindings(pool, org, numbered('8', 0), { after, limit }),
       clinical.placeOfFinding,
     ),
     size: count,
   },
   diagnoses: {
     list: listOf(
-      (after, fetch) => clinical.listDiagnoses(pool, org, numbered('8', 0), { after, fetch }),
+      (after, limit) => clinical.listDiagnoses(pool, org, numbered('8', 0), { after, limit }),
       clinical.placeOfDiagnosis,
     ),
     size: count,
   },
   'patients of an identifier': {
     list: listOf(
-      (after, fetch) => clinical.listPatients(pool, org, 'ward|7|b', { after, fetch }),
+      (after, limit) => clinical.listPatients(pool, org, 'ward|7|b', { after, limit }),
       clinical.placeOfPatient,
     ),
     size: count,
   },
   'consent types': {
-    list: listOf((after, fetch) => consent.listConsentTypes(pool, org, { after, fetch }), consent.placeOfType),
+    list: listOf((after, limit) => consent.listConsentTypes(pool, org, { after, limit }), consent.placeOfType),
     size: count + 1,
   },
   'text versions': {
     list: listOf(
-      (after, fetch) => consent.listTextVersions(pool, org, ids.consentType, { after, fetch }),
+      (after, limit) => consent.listTextVersions(pool, org, ids.consentType, { after, limit }),
       consent.placeOfTextVersion,
     ),
     size: count + 1,
   },
   decisions: {
     list: listOf(
-      (after, fetch) => consent.listDecisions(pool, org, ids.otherPatient, { page: { after, fetch } }),
+      (after, limit) => consent.listDecisions(pool, org, ids.otherPatient, { page: { after, limit } }),
       consent.placeOfDecision,
     ),
     size: count,
   },
   subscriptions: {
     list: listOf(
-      (after, fetch) => webhooks.listSubscriptions(pool, org, { after, fetch }),
+      (after, limit) => webhooks.listSubscriptions(pool, org, { after, limit }),
       webhooks.placeOfSubscription,
     ),
     size: count,
   },
   deliveries: {
     list: listOf(
-      (after, fetch) => webhooks.listDeliveries(pool, org, numbered('3', 0), {}, { after, fetch, firstDelayMs: 0 }),
+      (after, limit) => webhooks.listDeliveries(pool, org, numbered('3', 0), {}, { after, limit, firstDelayMs: 0 }),
       webhooks.placeOfDelivery,
     ),
     size: count,
   },
   'failed deliveries': {
     list: listOf(
-      (after, fetch) =>
-        webhooks.listDeliveries(pool, org, numbered('3', 0), { status: 'failed' }, { after, fetch, firstDelayMs: 0 }),
+      (after, limit) =>
+        webhooks.listDeliveries(pool, org, numbered('3', 0), { status: 'failed' }, { after, limit, firstDelayMs: 0 }),
       webhooks.placeOfDelivery,
     ),
     size: count - 1,
   },
   notifications: {
     list: listOf(
-      (after, fetch) => notificationQueries.listNotifications(pool, org, {}, { after, fetch }),
+      (after, limit) => notificationQueries.listNotifications(pool, org, {}, { after, limit }),
       notificationQueries.placeOfNotification,
     ),
     size: count + 1,
   },
   'failed notifications': {
     list: listOf(
-      (after, fetch) => notificationQueries.listFailures(pool, org, at(0), { after, fetch }),
+      (after, limit) => notificationQueries.listFailures(pool, org, at(0), { after, limit }),
       notificationQueries.placeOfFailure,
     ),
     size: count,
   },
   'the event inbox': {
     list: listOf(
-      (after, fetch) => notificationQueries.listInboxEntries(pool, org, {}, { after, fetch }),
+      (after, limit) => notificationQueries.listInboxEntries(pool, org, {}, { after, limit }),
       notificationQueries.placeOfInboxEntry,
     ),
     size: count + 1,
   },
   'workflow definitions': {
     list: listOf(
-      (after, fetch) => workflows.listWorkflowDefinitions(pool, org, { after, fetch }),
+      (after, limit) => workflows.listWorkflowDefinitions(pool, org, { after, limit }),
       workflows.placeOfDefinition,
     ),
     size: count,
   },
   'workflow instances': {
     list: listOf(
-      (after, fetch) => workflows.listWorkflowInstances(pool, org, {}, { after, fetch }),
+      (after, limit) => workflows.listWorkflowInstances(pool, org, {}, { after, limit }),
       workflows.placeOfInstance,
     ),
     size: count,
   },
   'workflow instances of a case in a state': {
     list: listOf(
-      (after, fetch) =>
-        workflows.listWorkflowInstances(pool, org, { caseId: numbered('5', 0), state: 'running' }, { after, fetch }),
+      (after, limit) =>
+        workflows.listWorkflowInstances(pool, org, { caseId: numbered('5', 0), state: 'running' }, { after, limit }),
       workflows.placeOfInstance,
     ),
     size: 3,
   },
   'tasks of human review': {
     list: listOf(
-      (after, fetch) => humanReview.listTasks(pool, org, null, { now: new Date(at(60)) }, { after, fetch }),
+      (after, limit) => humanReview.listTasks(pool, org, null, { now: new Date(at(60)) }, { after, limit }),
       humanReview.placeOfTask,
     ),
     size: count + 1,
   },
   'open tasks of products': {
     list: listOf(
-      (after, fetch) =>
+      (after, limit) =>
         humanReview.listTasks(
           pool,
           org,
           [ids.product],
           { status: 'open', caseId: ids.case, now: new Date(at(60)) },
-          { after, fetch },
+          { after, limit },
         ),
       humanReview.placeOfTask,
     ),
     size: count,
   },
   reviews: {
-    list: listOf((after, fetch) => reviews.listReviews(pool, org, {}, { after, fetch }), reviews.placeOfReview),
+    list: listOf((after, limit) => reviews.listReviews(pool, org, {}, { after, limit }), reviews.placeOfReview),
     size: count + 1,
   },
   'reviews of a case': {
     list: listOf(
-      (after, fetch) => reviews.listReviews(pool, org, { caseId: numbered('5', 0) }, { after, fetch }),
+      (after, limit) => reviews.listReviews(pool, org, { caseId: numbered('5', 0) }, { after, limit }),
       reviews.placeOfReview,
     ),
     size: 4,
@@ -798,16 +800,17 @@ describe.each(Object.entries(lists))('paging through %s', (name, { list, size })
   const identity = { list: name, orgId: org, sort: 'test', filters: {} }
 
   it.each([1, 2, 3, 50])('by pages of %i shows every row once, in the order of the whole list', async (limit) => {
-    const whole = await list.page(null, 200)
+    const { rows: whole, hasMore: isCut } = await list.page(null, 200)
+    expect(isCut).toBe(false)
     expect(whole).toHaveLength(size)
     const shown: object[] = []
     let cursor: string | undefined
     do {
       const request = pageRequest(cursors, identity, cursor === undefined ? { limit } : { limit, cursor })
-      const rows = await list.page(request.after, request.fetch)
-      const page = rows.slice(0, request.limit)
-      shown.push(...page)
-      const last = rows.length > request.limit ? page.at(-1) : undefined
+      const { rows, hasMore } = await list.page(request.after, request.limit)
+      expect(rows.length).toBeLessThanOrEqual(limit)
+      shown.push(...rows)
+      const last = hasMore ? rows.at(-1) : undefined
       cursor = last === undefined ? undefined : cursors.seal(identity, list.placeOf(last))
     } while (cursor !== undefined)
     expect(shown).toEqual(whole)
@@ -816,7 +819,7 @@ describe.each(Object.entries(lists))('paging through %s', (name, { list, size })
 
 describe('filters of the images', () => {
   const idsOf = async (filters: imageQueries.ImageFilters) =>
-    (await imageQueries.listImages(pool, org, filters, first)).map(({ imageId }) => imageId)
+    (await imageQueries.listImages(pool, org, filters, first)).rows.map(({ imageId }) => imageId)
 
   it('apply together, newest first', async () => {
     expect(await idsOf({ caseId: ids.case })).toEqual([ownImage, ids.secondImage, ids.image])
@@ -842,16 +845,21 @@ describe('a workflow instance', () => {
     expect(await workflows.getWorkflowInstance(pool, org, waiting)).toMatchObject({
       state: 'parked',
       parkedStepId: 'intake',
-      parkedStep: { kind: 'collect-questions', config: { questions: expect.any(Array) } },
+      parkedStepKind: 'collect-questions',
+      parkedStepConfig: { questions: expect.any(Array) },
       outputs: { intake: instanceFact('WorkflowStepAdvanced').data.output },
     })
-    expect(await workflows.getWorkflowInstance(pool, org, running)).toMatchObject({ parkedStep: null, outputs: null })
+    expect(await workflows.getWorkflowInstance(pool, org, running)).toMatchObject({
+      parkedStepKind: null,
+      parkedStepConfig: null,
+      outputs: null,
+    })
   })
 })
 
 describe('an identifier', () => {
   const found = async (identifier: string) =>
-    (await clinical.listPatients(pool, org, identifier, first)).map(({ patientId }) => patientId)
+    (await clinical.listPatients(pool, org, identifier, first)).rows.map(({ patientId }) => patientId)
 
   it('finds its present owner, for every split into scheme and value', async () => {
     expect(await found('mrn|canary-17')).toEqual([ids.patient])
@@ -887,7 +895,7 @@ describe('undelivered events', () => {
 
 describe('filters of the reviews', () => {
   const idsOf = async (filters: Parameters<typeof reviews.listReviews>[2], tenant = org) =>
-    (await reviews.listReviews(pool, tenant, filters, first)).map((row) => row.aiReviewId)
+    (await reviews.listReviews(pool, tenant, filters, first)).rows.map((row) => row.aiReviewId)
 
   it('apply together, newest first', async () => {
     expect(await idsOf({ status: 'completed' })).toEqual([ids.review])

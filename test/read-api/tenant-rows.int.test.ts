@@ -2,7 +2,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPool, type Pool } from '../../platform/database/database.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { defineProjector, defineTable } from '../../projections/runtime/projector.ts'
-import { columnsOf, rowsOfTenant, viewByIds } from '../../read-api/tenant-rows.ts'
+import {
+  columnsOf,
+  computed,
+  pageOf,
+  rowsFrom,
+  rowsOfTenant,
+  sortOrder,
+  viewByIds,
+} from '../../read-api/tenant-rows.ts'
 import { freshDatabase, type FreshDatabase } from '../support/postgres.ts'
 import { ids } from '../streams/facts.ts'
 import { org, otherOrg, problemOf } from './read-tables.ts'
@@ -57,5 +65,38 @@ describe('the row of a query by id', () => {
     const missing = defineProjector<never>()({ name: 'missing', version: 1, tables: [thingsTable], handlers: {} })
     const find = viewByIds((tenant: TenantId) => rowsOfTenant(missing, thingsTable, 't', tenant))
     await expect(find(pool, org)).rejects.toThrow('missing.things')
+  })
+})
+
+describe('a page of large rows', () => {
+  it('ends before the row that exceeds the bytes of a page, and Postgres reads only a few rows beyond it', async () => {
+    await pool.query(`create function text_of(n int) returns text language plpgsql stable cost 100000 as $$
+      begin
+        if n > 8 then raise exception 'read too far'; end if;
+        return repeat('x', 600000);
+      end $$`)
+    const source = '(select n, text_of(n) as text from generate_series(1, 50) as n) as s'
+    const byNumber = sortOrder<'n'>('asc', 's.n')
+    const rows = () => rowsFrom(computed<{ readonly n: number; readonly text: string }>(source), 's.*')
+    const page = await pageOf(pool, byNumber, rows(), { after: null, limit: 50 })
+    expect(page.rows.map(({ n }) => n)).toEqual([1, 2, 3])
+    expect(page.hasMore).toBe(true)
+    const two = await pageOf(pool, byNumber, rows(), { after: [1], limit: 2 })
+    expect([two.rows.map(({ n }) => n), two.hasMore]).toEqual([[2, 3], true])
+  })
+
+  it('has at least one row, whatever its size', async () => {
+    const source = `(select n, repeat('x', 3000000) as text from generate_series(1, 2) as n) as s`
+    const byNumber = sortOrder<'n'>('asc', 's.n')
+    const shown = async (after: readonly [number] | null) => {
+      const rows = rowsFrom(computed<{ readonly n: number }>(source), 's.*')
+      const page = await pageOf(pool, byNumber, rows, { after, limit: 50 })
+      return [page.rows.map(({ n }) => n), page.hasMore]
+    }
+    expect([await shown(null), await shown([1]), await shown([2])]).toEqual([
+      [[1], true],
+      [[2], false],
+      [[], false],
+    ])
   })
 })

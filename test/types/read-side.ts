@@ -121,7 +121,7 @@ export function routes() {
     ...shared,
     ...page,
     servedBy: [consentRecordsProjector],
-    rows: async () => [view],
+    rows: async () => ({ rows: [view], hasMore: false }),
     // @ts-expect-error another item
     toItem: ({ decision }) => ({ size: decision }),
   })

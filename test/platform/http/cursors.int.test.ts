@@ -53,8 +53,7 @@ const service: Service = {
         return page(reply, {
           cursors,
           list,
-          request: asked,
-          rows: matching.slice(0, asked.fetch),
+          found: { rows: matching.slice(0, asked.limit), hasMore: matching.length > asked.limit },
           placeOf: (row) => [row],
           toItem: (row) => row,
         })

@@ -82,7 +82,8 @@ async function findReview(
   { timeline: { pool }, world: { orgId } }: GivenTimeline,
   { caseId }: Analysis,
 ): Promise<AiReviewDetails | null> {
-  const [review] = await listReviews(pool, orgId, { caseId }, { after: null, fetch: 2 })
+  const { rows } = await listReviews(pool, orgId, { caseId }, { after: null, limit: 1 })
+  const [review] = rows
   return review === undefined ? null : (await getReview(pool, orgId, review.aiReviewId)).details
 }
 

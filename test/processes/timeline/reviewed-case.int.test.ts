@@ -19,7 +19,10 @@ async function statusOf({ caseId }: Analysis): Promise<string> {
 
 /** Source and status of each diagnosis, oldest first. */
 async function diagnosesOf({ caseId }: Analysis): Promise<string[]> {
-  const diagnoses = await listDiagnoses(given.timeline.pool, given.world.orgId, caseId, { after: null, fetch: 50 })
+  const { rows: diagnoses } = await listDiagnoses(given.timeline.pool, given.world.orgId, caseId, {
+    after: null,
+    limit: 50,
+  })
   return diagnoses.map(({ source, status }) => `${source} ${status}`)
 }
 

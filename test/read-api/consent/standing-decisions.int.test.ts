@@ -40,8 +40,8 @@ async function given(...events: readonly GivenEvent[]): Promise<void> {
 
 async function standing({ now = 1_000, asOf = null }: { now?: number; asOf?: number | null }, tenant = org) {
   const instants = { asOf: asOf === null ? null : new Date(at(asOf)), now: new Date(at(now)) }
-  const found = await listStandingDecisions(tables.pool, tenant, ids.patient, instants)
-  return found.map(({ consentTypeCode, decision, isTextCurrent }) => [consentTypeCode, decision, isTextCurrent])
+  const { rows } = await listStandingDecisions(tables.pool, tenant, ids.patient, instants, { after: null, limit: 50 })
+  return rows.map(({ consentTypeCode, decision, isTextCurrent }) => [consentTypeCode, decision, isTextCurrent])
 }
 
 describe('a standing decision', () => {
@@ -89,8 +89,8 @@ describe('the history', () => {
     })
     await given(decided('granted', 10, 1), decided('withdrawn', 20, 1), decided('denied', 20, 1), research)
     const shown = async (type?: string) => {
-      const page = { after: null, fetch: 50 }
-      const rows = await listDecisions(tables.pool, org, ids.patient, { type, page })
+      const page = { after: null, limit: 50 }
+      const { rows } = await listDecisions(tables.pool, org, ids.patient, { type, page })
       return rows.map(({ consentTypeCode, decision }) => [consentTypeCode, decision])
     }
     const [denied, withdrawn, ofResearch, granted] = [
