@@ -1,5 +1,6 @@
 import { HeadBucketCommand, S3Client } from '@aws-sdk/client-s3'
 import type { Configuration } from '../platform/configuration/configuration.ts'
+import { certificateProblem } from '../platform/kit/certificate-errors.ts'
 import { statusOf } from '../platform/storage/stream-upload.ts'
 
 type ObjectStoreSettings = Pick<
@@ -28,7 +29,7 @@ export async function requireBucket({
   try {
     await client.send(new HeadBucketCommand({ Bucket: s3Bucket }))
   } catch (error) {
-    throw new Error(messageOf(statusOf(error), s3Bucket), { cause: error })
+    throw new Error(certificateProblem('S3_ENDPOINT', error) ?? messageOf(statusOf(error), s3Bucket), { cause: error })
   } finally {
     client.destroy()
   }

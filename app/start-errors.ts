@@ -1,5 +1,6 @@
 import { isDatabaseFull, isDatabaseUnavailable } from '../platform/database/database.ts'
 import { EventStoreUnavailableError, UndecodableEventError } from '../streams/store/errors.ts'
+import { certificateProblem } from '../platform/kit/certificate-errors.ts'
 import { errorCode } from '../platform/kit/error-codes.ts'
 
 /**
@@ -18,7 +19,11 @@ export async function clearly<Result>(variable: string, work: () => Promise<Resu
 }
 
 function eventStoreProblem(error: unknown): string | undefined {
-  if (error instanceof EventStoreUnavailableError) return `the server of ESDB_URL does not answer (${error.code})`
+  if (error instanceof EventStoreUnavailableError)
+    return (
+      certificateProblem('ESDB_URL', error, 'tlsCAFile in ESDB_URL, or NODE_EXTRA_CA_CERTS,') ??
+      `the server of ESDB_URL does not answer (${error.code})`
+    )
   if (!(error instanceof UndecodableEventError) || (error.reason !== 'signature' && error.reason !== 'key-missing'))
     return undefined
   return `the vault of VAULT_DATABASE_URL does not belong to the event store of ESDB_URL: its keys do not fit the events (${error.code})`
@@ -28,6 +33,8 @@ function databaseProblem(variable: string, error: unknown): string | undefined {
   // A host with several addresses fails with one error per address.
   const [first] = error instanceof AggregateError ? error.errors : [error]
   const code = errorCode(first)
+  const refused = certificateProblem(variable, first, `sslrootcert in ${variable}, or NODE_EXTRA_CA_CERTS,`)
+  if (refused !== undefined) return refused
   if (isDatabaseFull(first)) return `the server of ${variable} has no room on its disk (${code})`
   if (isDatabaseUnavailable(first)) return `the server of ${variable} does not answer (${code ?? 'no connection'})`
   // Class 28 of Postgres: invalid authorization.

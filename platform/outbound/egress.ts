@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import { LRUCache } from 'lru-cache'
 import { Pool, type Dispatcher } from 'undici'
+import { certificateProblem } from '../kit/certificate-errors.ts'
 import { readJsonText } from '../kit/json-reading.ts'
 import { createCircuitBreaker } from './circuit-breaker.ts'
 import type { Configuration } from '../configuration/configuration.ts'
@@ -58,6 +59,8 @@ export interface Egress {
    * circuit are the caller's. Rejects with `EgressError`.
    */
   connectToMailServer(): Promise<Socket>
+  /** Logs what an operator must set, if the certificate of the server of this variable was refused. */
+  noteRefusedCertificate(variable: string, error: unknown): void
   close(): Promise<void>
 }
 
@@ -79,6 +82,14 @@ export interface EgressOptions {
 /** Unused pools close their connections by themselves. */
 const mostPools = 2_048
 const connectionsPerOrigin = 32
+
+/** The variables with the addresses of outside servers. Tenants gave the other addresses. */
+const variables: { readonly [Purpose in EgressPurpose]?: string } = {
+  provider: 'PROVIDER_BASE_URL',
+  identity: 'KEYCLOAK_BASE_URL',
+  mail: 'SES_ENDPOINT',
+  chat: 'SLACK_API_URL',
+}
 
 /**
  * The only way for outbound calls: address check on connecting, no redirects, limits on time and bytes, one circuit per
@@ -122,17 +133,25 @@ export function createEgress({
             },
             'refused a call to a forbidden address',
           )
+        const variable = variables[request.purpose]
+        if (variable !== undefined) noteRefusedCertificate(variable, failure)
         breaker.report(circuit, failure.isOfTheServer ? 'failure' : 'unknown')
         throw failure
       }
     },
     connectToMailServer: () => connectToMailServer(configuration.smtpUrl, { rules, resolve, own: undefined }),
+    noteRefusedCertificate,
     openForMs: (given, purpose, lane) => breaker.openForMs(circuitOf(parseUrl(given), { purpose, lane })),
     async close() {
       const open = [...pools.values()]
       pools.clear()
       await Promise.allSettled(open.map((pool) => pool.destroy()))
     },
+  }
+
+  function noteRefusedCertificate(variable: string, error: unknown): void {
+    const reason = certificateProblem(variable, error)
+    if (reason !== undefined) logger?.warn({ component: 'egress', reason }, 'a certificate was refused')
   }
 
   async function send(

@@ -11,7 +11,7 @@ import { classifySmtpFailure, enhancedCode } from './smtp-failures.ts'
 export type MailTransport = NotificationSender<SendMailOptions>
 
 interface SmtpOptions {
-  readonly egress: Pick<Egress, 'connectToMailServer'>
+  readonly egress: Pick<Egress, 'connectToMailServer' | 'noteRefusedCertificate'>
   readonly server: SmtpAddress
   /** Our name in EHLO. */
   readonly clientName: string
@@ -93,7 +93,11 @@ export function createSmtpTransport(options: SmtpOptions): MailTransport {
       const { promise: ended, resolve } = Promise.withResolvers<false>()
       signal.addEventListener('abort', () => resolve(false), { once: true })
       if (signal.aborted) return false
-      return Promise.race([pool.verify().catch(() => false as const), ended])
+      const verified = pool.verify().catch((error: unknown) => {
+        egress.noteRefusedCertificate('SMTP_URL', error)
+        return false as const
+      })
+      return Promise.race([verified, ended])
     },
     close: async () => pool.close({ force: true }),
   }
@@ -104,6 +108,7 @@ export function createSmtpTransport(options: SmtpOptions): MailTransport {
       const status = Number(response.slice(0, 3))
       return { kind: 'sent', providerMessageId: messageId, response: { status, code: enhancedCode(response) } }
     } catch (error) {
+      egress.noteRefusedCertificate('SMTP_URL', error)
       return classifySmtpFailure(error, handedOver.has(mail.signal))
     }
   }

@@ -7,6 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { loadConfiguration, type Environment } from '../../../platform/configuration/configuration.ts'
 import { createEgress, type Egress, type EgressOptions, type EgressRequest } from '../../../platform/outbound/egress.ts'
 import { EgressError } from '../../../platform/outbound/egress-error.ts'
+import { startTlsFront } from '../../support/tls-front.ts'
 
 const closers: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -461,5 +462,30 @@ describe('the circuit', () => {
     }
     for (let index = 0; index < 4; index += 1)
       expect((await failure(egress.request('http://169.254.169.254/', limits))).code).toBe('address_forbidden')
+  })
+})
+
+describe('an untrusted certificate', () => {
+  it.each([
+    ['provider', 'PROVIDER_BASE_URL'],
+    ['identity', 'KEYCLOAK_BASE_URL'],
+    ['chat', 'SLACK_API_URL'],
+  ] as const)('of a %s is named with its variable and what to set', async (purpose, variable) => {
+    const front = await startTlsFront('http://127.0.0.1:1')
+    closers.push(() => front.close())
+    const lines: unknown[] = []
+    const log = (fields: unknown): void => void lines.push(fields)
+    const egress = open({}, { logger: { debug: log, info: log, warn: log, error: log } })
+    expect((await failure(egress.request(front.url, { ...limits, purpose }))).code).toBe('tls')
+    expect(lines).toEqual([
+      {
+        component: 'egress',
+        reason: expect.stringMatching(
+          new RegExp(
+            `^the certificate of the server of ${variable} is not trusted \\([A-Z_]+\\): set NODE_EXTRA_CA_CERTS to the file of its authority$`,
+          ),
+        ),
+      },
+    ])
   })
 })

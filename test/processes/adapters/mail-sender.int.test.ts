@@ -4,6 +4,7 @@ import { compileTemplate } from '../../../commands/notifications/template-render
 import { loadConfiguration, type Environment } from '../../../platform/configuration/configuration.ts'
 import { createEgress } from '../../../platform/outbound/egress.ts'
 import { createMailSender } from '../../../processes/adapters/mail-sender.ts'
+import { startTlsFront } from '../../support/tls-front.ts'
 import type { NotificationSender, OutgoingMail } from '../../../processes/adapters/notification-sender.ts'
 import { openReceivers, type TestReceivers } from '../../support/receivers.ts'
 
@@ -313,4 +314,29 @@ test('without a mail server mails fail with the reason', async () => {
     errorCode: 'provider_auth_failed',
     errorDetail: 'no provider is configured (SMTP_URL and SMTP_FROM)',
   })
+})
+
+test('an untrusted certificate of the mail server is named with its variable and what to set', async () => {
+  const front = await startTlsFront('http://127.0.0.1:1')
+  const lines: unknown[] = []
+  const log = (fields: unknown): void => void lines.push(fields)
+  const configuration = loadConfiguration({
+    SMTP_URL: front.url.replace('https:', 'smtps:').replace(/\/$/, ''),
+    SMTP_FROM: 'clinic@clinic.test',
+  })
+  const egress = createEgress({ configuration, logger: { debug: log, info: log, warn: log, error: log } })
+  const sender = createMailSender(egress, configuration)
+  try {
+    expect(await sender.isReachable(new AbortController().signal)).toBe(false)
+    expect(lines).toEqual([
+      {
+        component: 'egress',
+        reason: expect.stringMatching(/^the certificate of the server of SMTP_URL is not trusted/),
+      },
+    ])
+  } finally {
+    await sender.close()
+    await egress.close()
+    await front.close()
+  }
 })
