@@ -1,8 +1,9 @@
 import { v4, v5, v7 } from 'uuid'
 import { administers } from '../commands/users/administrators.ts'
 import { platformPermissions } from '../commands/users/permissions.ts'
-import { registerUser, type UserDependencies } from '../commands/users/register-user.ts'
-import { abandonRegistration, clearRegistration } from '../commands/users/registration.ts'
+import { registerUser } from '../commands/users/register-user.ts'
+import type { UserDependencies } from '../commands/users/registration-attempt.ts'
+import { abandonRegistration } from '../commands/users/registration.ts'
 import { assignmentOf } from '../commands/users/role-assignments.ts'
 import { restrictedAnswer } from '../commands/users/restricted-permission.ts'
 import { createRole } from '../commands/users/roles.ts'
@@ -24,7 +25,6 @@ import { createIdentityProvider } from './identity-provider.ts'
 const administratorIds = '6f1d3c1e-2b5a-5b0c-9a57-3c9c0e7a5d42'
 const roleName = 'Administrator'
 const changedBy = 'platform'
-const providerTimeoutMs = 10_000
 const answering = answeringRefusals({ 'role-deleted': { code: 'conflict' }, ...restrictedAnswer })
 
 export interface NewAdministrator {
@@ -122,12 +122,9 @@ function roleIn({ roles }: OrganisationRolesState): Role | undefined {
   return all.find(({ name }) => name === roleName) ?? all[0]
 }
 
-/**
- * Removes what a former attempt left: otherwise a start after a kill would wait for the lease. The stream refuses the
- * attempt before its account is removed.
- */
+/** Ends a former attempt: otherwise a start after a kill would wait for its lease. */
 async function endFormerAttempt(
-  { store, now, identityProvider }: UserDependencies,
+  { store, now }: UserDependencies,
   { userId, isAlone }: NewAdministrator,
   organisationId: TenantId,
 ): Promise<void> {
@@ -136,12 +133,6 @@ async function endFormerAttempt(
   const attemptId = isAlone && before.status === 'registering' ? before.attemptId : null
   const abandon = { attemptId, reason: 'lease-ended', now: now() } as const
   await execute(store, target, (state) => abandonRegistration(abandon, state), contextOf(organisationId))
-  const { state } = await store.load(target)
-  if (state.status !== 'abandoned' || state.isCleared) return
-  const signal = AbortSignal.timeout(providerTimeoutMs)
-  const account = await identityProvider.get(userId, signal)
-  if (account !== null) await identityProvider.delete(account.externalId, signal)
-  await execute(store, target, (state) => clearRegistration({ now: now() }, state), contextOf(organisationId))
 }
 
 function contextOf(orgId: TenantId): CommandContext {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { v4 } from 'uuid'
 import { clientScopes, serviceScopes } from '../commands/auth/scopes.ts'
-import type { UserDependencies } from '../commands/users/register-user.ts'
+import type { UserDependencies } from '../commands/users/registration-attempt.ts'
 import {
   IdentityProviderRejectedError,
   IdentityProviderUnavailableError,

@@ -1,7 +1,7 @@
 import { rawResponseRoute } from '../commands/ai-review/raw-response-route.ts'
 import { aiReviewWriteRoutes } from '../commands/ai-review/routes.ts'
 import { membershipRoutes } from '../commands/users/membership-routes.ts'
-import type { UserDependencies } from '../commands/users/register-user.ts'
+import type { UserDependencies } from '../commands/users/registration-attempt.ts'
 import { roleWriteRoutes, type RoleDependencies } from '../commands/users/role-routes.ts'
 import { userWriteRoutes } from '../commands/users/user-routes.ts'
 import type { AssessmentDependencies } from '../commands/handling/dependencies.ts'

@@ -3,7 +3,7 @@ import { problem } from '../../platform/http/problems.ts'
 import type { CommandContext, TenantId } from '../../platform/kit/tenants.ts'
 import { organisationRoles, type OrganisationRolesState } from '../../streams/organisation-roles/aggregate.ts'
 import type { OrganisationRolesEvent } from '../../streams/organisation-roles/events.ts'
-import { users, type UserState } from '../../streams/user/aggregate.ts'
+import { users, type User, type UserState } from '../../streams/user/aggregate.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { execute, type Executed } from '../handling/execute.ts'
 import { answeringRefusals } from '../handling/refusals.ts'
@@ -79,14 +79,19 @@ export async function settleMembership(
 ): Promise<Executed<OrganisationRolesState, OrganisationRolesEvent>> {
   const { membershipId, organisationId } = membership
   const command = { membershipId, organisationId, now: now() }
-  const isMember = 'externalId' in user && user.memberships.has(membershipId)
-  const holdId = isMember ? user.holdId : null
+  const isConfirmed = isMember(user, membership)
+  const holdId = isConfirmed ? user.holdId : null
   return execute(
     store,
     organisationRoles.of(organisationId),
-    (state) => (isMember ? confirmMembership({ ...command, holdId }, state) : releaseMembership(command, state)),
-    named(context, isMember ? 'confirm' : 'release', membership),
+    (state) => (isConfirmed ? confirmMembership({ ...command, holdId }, state) : releaseMembership(command, state)),
+    named(context, isConfirmed ? 'confirm' : 'release', membership),
   )
+}
+
+/** The user's stream has the membership. */
+export function isMember(user: UserState, { membershipId }: Pick<MembershipOf, 'membershipId'>): user is User {
+  return 'externalId' in user && user.memberships.has(membershipId)
 }
 
 /**

@@ -9,16 +9,28 @@ export interface StartRegistration extends Omit<DataOf<'UserRegistrationStarted'
   readonly now: Date
 }
 
-/** Comes before the identity provider creates the account. Only a repeat of the same key meets an earlier attempt. */
+/** An attempt may be creating the account, or a worker may be deleting it. Another attempt waits. */
+export function isUnderWay(state: UserState, now: Date): boolean {
+  return state.status === 'registering' || clearingUntil(state, now) !== null
+}
+
+/** The end of the lease of a worker that may be deleting the account. */
+export function clearingUntil(state: UserState, now: Date): Date | null {
+  return state.status === 'abandoned' ? openLeaseEnd(state.clearing?.leaseUntil, now) : null
+}
+
+/**
+ * Comes before the identity provider creates the account. Only a repeat of the same key meets an earlier attempt. An
+ * abandoned one may have left an account, which the provider returns again. Nothing is appended while another attempt is
+ * under way.
+ */
 export function startRegistration(
   { now, leaseUntil, ...command }: StartRegistration,
   state: UserState,
-): Decision<UserEvent, 'registration-under-way' | 'idempotency-key-reused'> {
+): Decision<UserEvent, 'idempotency-key-reused'> {
   if ('externalId' in state) return repeated(command, state)
-  if (state.status === 'registering' || (state.status === 'abandoned' && !state.isCleared))
-    return refused('registration-under-way')
-  if (state.status === 'abandoned' && state.fingerprint !== command.fingerprint)
-    return refused('idempotency-key-reused')
+  if (state.status !== 'absent' && state.fingerprint !== command.fingerprint) return refused('idempotency-key-reused')
+  if (isUnderWay(state, now)) return []
   const times = { startedAt: now.toISOString(), leaseUntil: leaseUntil.toISOString() }
   return [{ type: 'UserRegistrationStarted', data: { ...command, ...times } }]
 }
@@ -64,8 +76,27 @@ export function abandonRegistration(
   return [{ type: 'UserRegistrationAbandoned', data: { userId: state.userId, reason, abandonedAt: now.toISOString() } }]
 }
 
+export interface AttemptClearing {
+  readonly attemptId: string
+  readonly leaseUntil: Date
+  readonly now: Date
+}
+
+/** Comes before the account is deleted: a registration that starts meanwhile would lose its account. */
+export function attemptClearing(
+  { attemptId, leaseUntil, now }: AttemptClearing,
+  state: UserState,
+): Decision<UserEvent> {
+  if (state.status !== 'abandoned' || state.isCleared || isUnderWay(state, now)) return []
+  const times = { attemptedAt: now.toISOString(), leaseUntil: leaseUntil.toISOString() }
+  return [{ type: 'UserRegistrationClearAttempted', data: { userId: state.userId, attemptId, ...times } }]
+}
+
 /** After the identity provider has no account for the user. */
-export function clearRegistration({ now }: { readonly now: Date }, state: UserState): Decision<UserEvent> {
-  if (state.status !== 'abandoned' || state.isCleared) return []
+export function clearRegistration(
+  { attemptId, now }: Pick<AttemptClearing, 'attemptId' | 'now'>,
+  state: UserState,
+): Decision<UserEvent> {
+  if (state.status !== 'abandoned' || state.clearing?.attemptId !== attemptId) return []
   return [{ type: 'UserRegistrationCleared', data: { userId: state.userId, clearedAt: now.toISOString() } }]
 }

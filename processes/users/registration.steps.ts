@@ -1,9 +1,14 @@
-import { abandonRegistration, clearRegistration } from '../../commands/users/registration.ts'
+import {
+  abandonRegistration,
+  attemptClearing,
+  clearingUntil,
+  clearRegistration,
+} from '../../commands/users/registration.ts'
 import { execute } from '../../commands/handling/execute.ts'
 import { openLeaseEnd } from '../../commands/handling/decision.ts'
 import { users, type UserState } from '../../streams/user/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
-import { callOutside } from '../runtime/attempt.ts'
+import { callOutside, openAttempt } from '../runtime/attempt.ts'
 import type { Todo } from '../runtime/define-process.ts'
 import type { StepContext, StepOutcome } from '../runtime/process.ts'
 
@@ -26,7 +31,10 @@ export function leaseOf(state: UserState, now: Date): Date | null {
   return state.status === 'registering' ? openLeaseEnd(state.leaseUntil, now) : null
 }
 
-/** Removes what the identity provider has under our user id. A repeat finds nothing there. */
+/**
+ * Deletes what the identity provider has under our user id. A repeat finds nothing there. A provider that is away fails
+ * the first read, so no attempt keeps a new registration waiting during an outage.
+ */
 export async function clear(
   todo: Todo,
   { store, identityProvider }: ProcessDependencies,
@@ -35,11 +43,17 @@ export async function clear(
   const target = users.of(todo.key)
   const { state } = await store.load(target)
   if (state.status !== 'abandoned' || state.isCleared) return { kind: 'done' }
-  await callOutside(step, async (signal) => {
+  await callOutside(step, (signal) => identityProvider.get(todo.key, signal))
+  const attempt = await openAttempt({ todo, step, store }, target, attemptClearing)
+  if (!attempt.isOpen) {
+    const until = clearingUntil(attempt.state, step.now())
+    return until === null ? { kind: 'done' } : { kind: 'wait', until }
+  }
+  await attempt.call(async (signal) => {
     const account = await identityProvider.get(todo.key, signal)
     if (account !== null) await identityProvider.delete(account.externalId, signal)
   })
-  const now = step.now()
-  const done = await execute(store, target, (current) => clearRegistration({ now }, current), todo.attempt())
-  return { kind: 'done', position: done.position }
+  const command = { attemptId: attempt.id, now: step.now() }
+  const { position } = await attempt.record((current) => clearRegistration(command, current))
+  return { kind: 'done', position }
 }

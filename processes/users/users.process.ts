@@ -103,13 +103,13 @@ export const usersProcess = defineProcess<UserEvent | OrganisationRolesEvent, Pr
   steps,
   on: {
     UserRegistrationStarted: ({ data }, todo) => [
+      // The new attempt takes over the account of an abandoned one.
+      todo.clear(data.userId, 'clear-registration'),
       todo.schedule('abandon-registration', data.userId, { at: data.leaseUntil }),
     ],
     UserRegistrationAbandoned: ({ data }, todo) => [
       todo.clear(data.userId, 'abandon-registration'),
-      todo.schedule('clear-registration', data.userId, {
-        at: data.reason === 'provider-unavailable' ? after(data.abandonedAt, lateAccountMs) : data.abandonedAt,
-      }),
+      todo.schedule('clear-registration', data.userId, { at: after(data.abandonedAt, lateAccountMs) }),
     ],
     UserRegistrationCleared: ({ data }, todo) => [todo.clear(data.userId, 'clear-registration')],
     UserCreated: ({ data }, todo) => [todo.clear(data.userId, 'abandon-registration')],

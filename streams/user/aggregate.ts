@@ -49,6 +49,9 @@ export type UserState =
       readonly status: 'abandoned'
       readonly userId: string
       readonly fingerprint: string | null
+      readonly reason: DataOf<'UserRegistrationAbandoned'>['reason']
+      /** A worker may be deleting the account at the identity provider. */
+      readonly clearing: { readonly attemptId: string; readonly leaseUntil: string } | null
       readonly isCleared: boolean
     }
   | User
@@ -63,11 +66,13 @@ function evolve(state: UserState, event: UserEvent): UserState {
     case 'UserRegistrationStarted':
       return { ...event.data, status: 'registering' }
     case 'UserRegistrationAbandoned':
-      return state.status === 'registering'
-        ? { status: 'abandoned', userId: state.userId, fingerprint: state.fingerprint, isCleared: false }
-        : state
+      return state.status === 'registering' ? abandoned(state, event.data.reason) : state
+    case 'UserRegistrationClearAttempted': {
+      const { attemptId, leaseUntil } = event.data
+      return state.status === 'abandoned' ? { ...state, clearing: { attemptId, leaseUntil } } : state
+    }
     case 'UserRegistrationCleared':
-      return state.status === 'abandoned' ? { ...state, isCleared: true } : state
+      return state.status === 'abandoned' ? { ...state, clearing: null, isCleared: true } : state
     case 'UserCreated': {
       const { changedBy: _, organisationIds: __, ...data } = event.data
       return {
@@ -85,6 +90,13 @@ function evolve(state: UserState, event: UserEvent): UserState {
     }
   }
   return 'externalId' in state ? changed(state, event) : state
+}
+
+function abandoned(
+  { userId, fingerprint }: DataOf<'UserRegistrationStarted'>,
+  reason: DataOf<'UserRegistrationAbandoned'>['reason'],
+): UserState {
+  return { status: 'abandoned', userId, fingerprint, reason, clearing: null, isCleared: false }
 }
 
 type Change = Exclude<UserEvent, { type: `UserRegistration${string}` | 'UserCreated' }>

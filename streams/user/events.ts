@@ -79,6 +79,11 @@ export const userEvents = {
       abandonedAt: Instant,
     }),
   ),
+  /** Comes before the account is deleted. No other attempt starts until `leaseUntil`, or until the registration is cleared. */
+  UserRegistrationClearAttempted: defineEvent(
+    'UserRegistrationClearAttempted',
+    Type.Object({ userId: Id, attemptId: Id, attemptedAt: Instant, leaseUntil: Instant }),
+  ),
   /** The identity provider has no account for this user. */
   UserRegistrationCleared: defineEvent('UserRegistrationCleared', Type.Object({ userId: Id, clearedAt: Instant })),
   UserCreated: defineEvent(

@@ -65,6 +65,7 @@ export const userFact = factsOf<UserEvent>({
     changedBy,
   },
   UserRegistrationAbandoned: { userId, reason: 'lease-ended', abandonedAt: at(26) },
+  UserRegistrationClearAttempted: { userId, attemptId: userIds.reset, attemptedAt: at(27), leaseUntil: at(47) },
   UserRegistrationCleared: { userId, clearedAt: at(27) },
   UserCreated: {
     userId,

@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { clearRegistration } from '../../../commands/users/registration.ts'
-import { execute } from '../../../commands/handling/execute.ts'
 import {
   IdentityProviderRejectedError,
   IdentityProviderUnavailableError,
@@ -9,10 +7,8 @@ import {
 } from '../../../contracts/users/identity-provider.ts'
 import { createMockIdentityProvider } from '../../../processes/adapters/mock-identity-provider.ts'
 import { organisationRoles } from '../../../streams/organisation-roles/aggregate.ts'
-import { users } from '../../../streams/user/aggregate.ts'
 import { givenOrganisation, type GivenOrganisation } from '../../read-api/users/given-users.ts'
 import { bootstrap, openUsersApi, type UsersApi, type UsersProcess } from '../../read-api/users/users-api.ts'
-import { contextOf } from '../handling/decision-world.ts'
 import { administratorOf, newPerson, recordOf, refusalOf } from './write-callers.ts'
 
 type Headers = Readonly<Record<string, string>>
@@ -29,12 +25,18 @@ let fault: Error | null = null
 let subject: string | null = null
 /** User ids of the accounts that were asked for. */
 let asked: string[] = []
+/** The provider answers after this. */
+let hold = Promise.resolve()
+/** The provider was asked for an account. */
+let isAsked = Promise.withResolvers<void>()
 
 const mock = createMockIdentityProvider()
 const provider: IdentityProvider = {
   ...mock,
   async create(account, signal) {
     asked.push(account.userId)
+    isAsked.resolve()
+    await hold
     if (fault !== null) throw fault
     return subject === null ? mock.create(account, signal) : { externalId: subject }
   },
@@ -53,6 +55,8 @@ beforeEach(() => {
   fault = null
   subject = null
   asked = []
+  hold = Promise.resolve()
+  isAsked = Promise.withResolvers()
 })
 
 const create = (body: object, headers: Headers = clinicAdmin) => one.call('POST', '/admin/users', body, headers)
@@ -170,17 +174,38 @@ describe('POST /admin/users', () => {
     expect(asked).toHaveLength(1)
   })
 
-  test('makes one user with its membership from simultaneous repeats', async () => {
+  test('answers twenty simultaneous requests of one key with the one user and its membership', async () => {
     const person = newPerson()
     const headers = keyed(randomUUID())
-    const answers = await Promise.all([1, 2, 3].map(() => create(person, headers)))
-    const [user, ...others] = answers.toSorted((left, right) => left.status - right.status)
-    expect(user?.status).toBe(201)
-    for (const other of others) expect(['201', '503 registration-under-way']).toContain(refusalOf(other))
-    const last = await create(person, headers)
-    expect(last.body).toEqual(user?.body)
-    expect(recordOf(last).memberships).toHaveLength(1)
-    expect(new Set(asked).size).toBe(1)
+    const held = Promise.withResolvers<void>()
+    hold = held.promise
+    const requests = Array.from({ length: 20 }, () => create(person, headers))
+    await isAsked.promise
+    const other = await create(newPerson(), headers)
+    held.resolve()
+    const answers = await Promise.all(requests)
+    const [user] = answers
+    expect(answers.map(({ status, body }) => [status, body])).toEqual(answers.map(() => [201, user?.body]))
+    expect(answers.filter(({ headers: of }) => of['idempotency-replayed'] === 'true')).toHaveLength(19)
+    expect(recordOf(user ?? other).memberships).toHaveLength(1)
+    expect(refusalOf(other)).toBe('409 idempotency-key-reused')
+    expect(asked).toHaveLength(1)
+  })
+
+  test('answers simultaneous requests of one key alike if the provider is away', async () => {
+    const person = newPerson()
+    const headers = keyed(randomUUID())
+    const held = Promise.withResolvers<void>()
+    hold = held.promise
+    const first = create(person, headers)
+    await isAsked.promise
+    const others = Array.from({ length: 5 }, () => create(person, headers))
+    fault = new IdentityProviderUnavailableError('away', { mayHaveHappened: true })
+    held.resolve()
+    const answers = await Promise.all([first, ...others])
+    for (const answer of answers) expect(refusalOf(answer)).toBe('503 identity-provider-unavailable')
+    fault = null
+    expect((await create(person, headers)).status).toBe(201)
   })
 
   test('a provider that is away: 503 with Retry-After, and nothing is left of the user', async () => {
@@ -196,19 +221,9 @@ describe('POST /admin/users', () => {
     const organisation = await api.world.store.load(organisationRoles.of(clinic.orgId))
     expect([...organisation.state.assignments.values()].filter(({ userId }) => userId === id)).toEqual([])
 
-    // The account may exist, so the same key waits until the process has removed it. Another one may take the address.
-    const early = await create(person, headers)
-    expect(refusalOf(early)).toBe('503 registration-under-way')
-    expect(Number(early.headers['retry-after'])).toBeGreaterThan(0)
-    await execute(
-      api.world.store,
-      users.of(id),
-      (state) => clearRegistration({ now: new Date() }, state),
-      contextOf(api.world),
-    )
-    const late = await create(person, headers)
-    expect([late.status, recordOf(late).id]).toEqual([201, id])
-    expect(recordOf(late).memberships).toHaveLength(1)
+    const again = await create(person, headers)
+    expect([again.status, recordOf(again).id]).toEqual([201, id])
+    expect(recordOf(again).memberships).toHaveLength(1)
   })
 
   test('a provider that refuses: 502, and the address is free', async () => {

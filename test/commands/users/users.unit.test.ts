@@ -4,6 +4,7 @@ import { changeProfile } from '../../../commands/users/profile.ts'
 import { registerPermissions } from '../../../commands/users/permissions.ts'
 import {
   abandonRegistration,
+  attemptClearing,
   clearRegistration,
   createUser,
   startRegistration,
@@ -35,17 +36,47 @@ describe('registration', () => {
 
   test('an attempt is recorded before the call to the identity provider', () => {
     const decided = given(users).when(startRegistration, start)
-    decided.thenEvents([started], 'registration-under-way')
+    decided.thenEvents([started])
   })
 
-  test('a repeat waits until an abandoned attempt is cleared, and then starts again', () => {
-    given(users, started, abandoned).when(startRegistration, start).thenRefused('registration-under-way')
-    given(users, started, abandoned, userFact('UserRegistrationCleared'))
-      .when(startRegistration, { ...start, attemptId: userIds.reset })
-      .thenEvents([userFact('UserRegistrationStarted', { attemptId: userIds.reset })], 'registration-under-way')
-    given(users, started, abandoned, userFact('UserRegistrationCleared'))
-      .when(startRegistration, { ...start, fingerprint: hash('e') })
+  test.each([
+    [[abandoned], 0],
+    [[abandoned, userFact('UserRegistrationCleared')], 0],
+    [[abandoned, userFact('UserRegistrationClearAttempted')], 48],
+  ])('a repeat starts again after %j', (events, seconds) => {
+    const again = { ...start, attemptId: userIds.reset, now: new Date(at(seconds)) }
+    const startedAgain = userFact('UserRegistrationStarted', { attemptId: userIds.reset, startedAt: at(seconds) })
+    given(users, started, ...events)
+      .when(startRegistration, again)
+      .thenEvents([startedAgain])
+    given(users, started, ...events)
+      .when(startRegistration, { ...again, fingerprint: hash('e') })
       .thenRefused('idempotency-key-reused')
+  })
+
+  test.each([[[]], [[abandoned, userFact('UserRegistrationClearAttempted')]]])(
+    'a repeat starts nothing while an attempt or a deletion is under way: %j',
+    (events) => {
+      const again = { ...start, attemptId: userIds.reset, now: new Date(at(30)) }
+      given(users, started, ...events)
+        .when(startRegistration, again)
+        .thenNothing()
+    },
+  )
+
+  test('an account is deleted by one worker at a time, and not while a new attempt runs', () => {
+    const attempted = userFact('UserRegistrationClearAttempted')
+    const attempt = { attemptId: userIds.reset, now: new Date(at(27)), leaseUntil: new Date(at(47)) }
+    const clear = { attemptId: userIds.reset, now: new Date(at(27)) }
+    given(users, started, abandoned).when(attemptClearing, attempt).thenEvents([attempted])
+    given(users, started, abandoned, started).when(attemptClearing, attempt).thenNothing()
+    given(users, started, abandoned).when(clearRegistration, clear).thenNothing()
+    given(users, started, abandoned, attempted)
+      .when(clearRegistration, { ...clear, attemptId: userIds.hold })
+      .thenNothing()
+    given(users, started, abandoned, attempted)
+      .when(clearRegistration, clear)
+      .thenEvents([userFact('UserRegistrationCleared')])
   })
 
   test('a repeat of a completed registration creates nothing', () => {
@@ -86,9 +117,6 @@ describe('registration', () => {
     given(users, started)
       .when(abandonRegistration, { ...abandon, now: new Date(at(26)) })
       .thenEvents([abandoned])
-    given(users, started, abandoned)
-      .when(clearRegistration, { now: new Date(at(27)) })
-      .thenEvents([userFact('UserRegistrationCleared')])
   })
 })
 

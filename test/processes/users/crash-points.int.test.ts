@@ -6,7 +6,8 @@ import {
   addOrganisationMembership,
   endOrganisationMembership,
 } from '../../../commands/users/organisation-membership.ts'
-import { registerUser, type UserDependencies } from '../../../commands/users/register-user.ts'
+import { registerUser } from '../../../commands/users/register-user.ts'
+import type { UserDependencies } from '../../../commands/users/registration-attempt.ts'
 import { contextOf } from '../../commands/handling/decision-world.ts'
 import { KilledError, mortal } from './mortal-process.ts'
 import {

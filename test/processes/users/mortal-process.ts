@@ -1,4 +1,4 @@
-import type { UserDependencies } from '../../../commands/users/register-user.ts'
+import type { UserDependencies } from '../../../commands/users/registration-attempt.ts'
 import { streamOfCall } from '../../commands/handling/decision-world.ts'
 import { memberOf } from '../../../processes/adapters/outside-answers.ts'
 

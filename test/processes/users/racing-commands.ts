@@ -7,7 +7,8 @@ import {
   assignRoleFirst,
   endOrganisationMembership,
 } from '../../../commands/users/organisation-membership.ts'
-import { registerUser, type RegisterUser, type UserDependencies } from '../../../commands/users/register-user.ts'
+import { registerUser } from '../../../commands/users/register-user.ts'
+import type { RegisterUser, UserDependencies } from '../../../commands/users/registration-attempt.ts'
 import { changeMembershipRole } from '../../../commands/users/role-assignments.ts'
 import { restrictedAnswer } from '../../../commands/users/restricted-permission.ts'
 import { changeRole, createRole, deleteRole } from '../../../commands/users/roles.ts'

@@ -34,16 +34,13 @@ describe('a registration', () => {
   })
 
   test('that was abandoned is cleared, and may start again', () => {
-    expect(due(started, abandoned)).toEqual([['clear-registration', user, at(26)]])
+    expect(due(started, abandoned)).toEqual([['clear-registration', user, at(56)]])
     const cleared = ofUser(userFact('UserRegistrationCleared'))
     expect(due(started, abandoned, cleared)).toEqual([])
     const again = ofUser(userFact('UserRegistrationStarted', { leaseUntil: at(60) }))
     expect(due(started, abandoned, cleared, again)).toEqual([['abandon-registration', user, at(60)]])
-  })
-
-  test('whose call had no answer is cleared when no account can appear any more', () => {
-    const late = ofUser(userFact('UserRegistrationAbandoned', { reason: 'provider-unavailable' }))
-    expect(due(started, late)).toEqual([['clear-registration', user, at(56)]])
+    expect(due(started, abandoned, again)).toEqual([['abandon-registration', user, at(60)]])
+    expect(due(started, abandoned, again, created)).toEqual([])
   })
 })
 

@@ -4,8 +4,9 @@ import { execute } from '../../../commands/handling/execute.ts'
 import { answeringRefusals } from '../../../commands/handling/refusals.ts'
 import { changeUser } from '../../../commands/users/change-user.ts'
 import { eraseUserEverywhere } from '../../../commands/users/erase-user.ts'
-import { endOrganisationMembership } from '../../../commands/users/organisation-membership.ts'
-import { registerUser, type RegisterUser } from '../../../commands/users/register-user.ts'
+import { endOrganisationMembership, settleMembership } from '../../../commands/users/organisation-membership.ts'
+import { registerUser } from '../../../commands/users/register-user.ts'
+import type { RegisterUser } from '../../../commands/users/registration-attempt.ts'
 import { requestPasswordReset } from '../../../commands/users/reset-password.ts'
 import { IdentityProviderUnavailableError, type IdentityProvider } from '../../../contracts/users/identity-provider.ts'
 import { createPool } from '../../../platform/database/database.ts'
@@ -82,14 +83,67 @@ describe('a registration', () => {
     expect(await finish()).toMatchObject({ status: 'abandoned', isCleared: true })
   })
 
-  test('whose provider is away leaves nothing, and a repeat waits until that is certain', async () => {
+  const register = (routes = world.routes) => problemOf(registerUser(routes, user, contextOf(world)))
+
+  test('whose provider is away leaves nothing', async () => {
     world.keycloak.failNext(/^POST .*\/users$/, 'cut-after')
-    const register = () => problemOf(registerUser(world.routes, user, contextOf(world)))
     expect(await register()).toBe('identity-provider-unavailable')
-    expect(await register()).toBe('registration-under-way')
-    await finish()
+    expect(await finish()).toMatchObject({ status: 'abandoned', isCleared: true })
     expect(await register()).toBe(null)
     expect(await finish()).toMatchObject({ status: 'active' })
+  })
+
+  test('is tried again at once after an outage, with the account of the call that had no answer', async () => {
+    world.keycloak.failNext(/^POST .*\/users$/, 'cut-after')
+    expect(await register()).toBe('identity-provider-unavailable')
+    expect(await register()).toBe(null)
+    expect(await finish()).toMatchObject({ status: 'active' })
+  })
+
+  test('that starts while the account of the former attempt is deleted has an account of its own', async () => {
+    world.keycloak.failNext(/^POST .*\/users$/, 'cut-after')
+    expect(await register()).toBe('identity-provider-unavailable')
+    let again: Promise<unknown> = Promise.resolve()
+    const processor = withProvider(world.processor, {
+      delete: async (externalId, signal) => {
+        again = register()
+        await world.processor.identityProvider.delete(externalId, signal)
+      },
+    })
+    await workOffUsers(world, user.userId, [organisation], processor)
+    expect(await again).toBe(null)
+    expect(await finish()).toMatchObject({ status: 'active' })
+  })
+
+  test('that took over the account of the former attempt keeps it, however late the deletion comes', async () => {
+    world.keycloak.failNext(/^POST .*\/users$/, 'cut-after')
+    expect(await register()).toBe('identity-provider-unavailable')
+    const processor = withProvider(world.processor, {
+      get: async (userId, signal) => {
+        const account = await world.processor.identityProvider.get(userId, signal)
+        await register()
+        return account
+      },
+    })
+    await workOffUsers(world, user.userId, [organisation], processor)
+    expect(await finish()).toMatchObject({ status: 'active' })
+  })
+
+  test('keeps its membership if a failed request of the same key releases the claim late', async () => {
+    const routes = withProvider(world.routes, {
+      create: async (account, signal) => {
+        const created = await world.routes.identityProvider.create(account, signal)
+        const release = {
+          membershipId: user.membership?.membershipId ?? '',
+          organisationId: organisation.organisationId,
+        }
+        await settleMembership(world.routes, release, { status: 'absent' }, contextOf(world))
+        return created
+      },
+    })
+    expect(await register(routes)).toBe(null)
+    const state = await finish()
+    expect('memberships' in state && state.memberships.size).toBe(1)
   })
 
   test('that the provider refuses leaves nothing', async () => {

@@ -1,0 +1,145 @@
+import { v5 } from 'uuid'
+import {
+  IdentityProviderRejectedError,
+  IdentityProviderUnavailableError,
+  type IdentityProvider,
+} from '../../contracts/users/identity-provider.ts'
+import { problem, type Problem, type ProblemCode } from '../../platform/http/problems.ts'
+import type { CommandContext, TenantId } from '../../platform/kit/tenants.ts'
+import { users, type User, type UserState } from '../../streams/user/aggregate.ts'
+import type { UserEvent } from '../../streams/user/events.ts'
+import type { CommandDependencies } from '../handling/dependencies.ts'
+import { execute, type Executed } from '../handling/execute.ts'
+import { answeringRefusals } from '../handling/refusals.ts'
+import type { ReservationResult } from '../handling/reservations.ts'
+import { assignRoleFirst, isMember, settleMembership } from './organisation-membership.ts'
+import {
+  abandonRegistration,
+  createUser,
+  startRegistration,
+  type AbandonRegistration,
+  type CreateUser,
+} from './registration.ts'
+import type { Grantor } from './restricted-permission.ts'
+import { addressKey, reserveForUser, subjectKey } from './user-reservations.ts'
+
+export interface UserDependencies extends CommandDependencies {
+  readonly identityProvider: IdentityProvider
+}
+
+export interface RegisterUser extends Omit<CreateUser, 'externalId' | 'membership' | 'now'> {
+  readonly email: string
+  readonly displayName: string
+  readonly membership: {
+    readonly membershipId: string
+    readonly organisationId: TenantId
+    readonly roleId: string | undefined
+  } | null
+  readonly grantor: Grantor
+}
+
+/** Longer than the provider's time limit, and shorter than the grace of an unconfirmed reservation. */
+const leaseMs = 25_000
+export const providerTimeoutMs = 10_000
+export const retryAfterSeconds = 5
+const answering = answeringRefusals({})
+
+export type Registered = Omit<Executed<User, UserEvent>, 'state'> & { readonly state: User }
+
+type Failure = Exclude<AbandonRegistration['reason'], 'lease-ended'>
+
+const failures = {
+  'address-in-use': 'email-in-use',
+  'provider-rejected': 'identity-provider-rejected',
+  'provider-unavailable': 'identity-provider-unavailable',
+} as const satisfies Record<Failure, ProblemCode>
+
+/** The answer to an attempt that failed, and to the requests that waited for it. */
+export function failed(reason: Failure): Problem {
+  return problem(failures[reason], reason === 'provider-unavailable' ? { retryAfterSeconds } : {})
+}
+
+/**
+ * One attempt to create the account and the user. Null if another request of the same key was faster.
+ *
+ * @throws Problem as `registerUser`
+ */
+export async function attemptRegistration(
+  deps: UserDependencies,
+  command: RegisterUser,
+  context: CommandContext,
+): Promise<Registered | null> {
+  const { store, now } = deps
+  const { userId, attemptId, fingerprint, changedBy, membership, grantor, ...profile } = command
+  const target = users.of(userId)
+  const named = (name: string) => ({ ...context, commandId: v5(name, context.commandId) })
+
+  const assign = membership && { ...membership, userId, fingerprint, changedBy, grantor, now: now() }
+  const assigned = assign && (await assignRoleFirst(deps, assign, context))
+  try {
+    const address = await reserve(addressKey(command.email), 'address')
+    const leaseUntil = new Date(now().getTime() + leaseMs)
+    const start = { userId, attemptId, fingerprint, changedBy, leaseUntil, now: now() }
+    const started = await execute(store, target, (state) => answering(startRegistration(start, state)), named('start'))
+    if (started.events.length === 0) return null
+    if (!(await address.confirm())) throw await abandoned('address-in-use')
+    return await complete(assigned?.roleId)
+  } finally {
+    const { state } = await store.load(target)
+    // A repeat of the same key has the same claim, and its attempt may still complete. The process settles the claim later.
+    if (state.status !== 'registering') await settle(state)
+  }
+
+  async function settle(user: UserState): Promise<void> {
+    if (assign === null) return
+    const { state: organisation } = await settleMembership(deps, assign, user, context)
+    if (!isMember(user, assign) || organisation.assignments.has(assign.membershipId)) return
+    // A failed request of the same key released the claim after this one had found it.
+    await assignRoleFirst(deps, assign, named('again'))
+    await settleMembership(deps, assign, user, named('again'))
+  }
+
+  async function complete(roleId: string | undefined): Promise<Registered> {
+    const { externalId } = await createAccount()
+    const subject = await reserve(subjectKey(externalId), 'subject')
+    if (!(await subject.confirm())) throw await abandoned('provider-rejected')
+    const added =
+      membership === null || roleId === undefined
+        ? null
+        : { membershipId: membership.membershipId, organisationId: membership.organisationId, roleId }
+    const by = { userId, attemptId, fingerprint, changedBy }
+    const create = { ...profile, ...by, externalId, membership: added, now: now() }
+    const done = await execute(store, target, (state) => answering(createUser(create, state)), named('create'))
+    return { ...done, state: createdUser(done.state) }
+  }
+
+  async function createAccount(): Promise<{ readonly externalId: string }> {
+    const { email, displayName, locale } = command
+    try {
+      const signal = AbortSignal.timeout(providerTimeoutMs)
+      return await deps.identityProvider.create({ userId, email, displayName, locale }, signal)
+    } catch (error) {
+      if (error instanceof IdentityProviderRejectedError) throw await abandoned('provider-rejected')
+      if (error instanceof IdentityProviderUnavailableError) throw await abandoned('provider-unavailable')
+      throw error
+    }
+  }
+
+  async function reserve(key: string, name: string): Promise<Extract<ReservationResult, { kind: 'reserved' }>> {
+    const result = await reserveForUser(deps, { userId, key, fingerprint }, named(name))
+    if (result.kind === 'reserved') return result
+    throw name === 'address' ? problem('email-in-use') : await abandoned('provider-rejected')
+  }
+
+  /** The stream refuses to complete this attempt from now on. The process removes the account, if there is one. */
+  async function abandoned(reason: Failure): Promise<Problem> {
+    const command = { attemptId, reason, now: now() }
+    await execute(store, target, (state) => abandonRegistration(command, state), named('abandon'))
+    return failed(reason)
+  }
+}
+
+export function createdUser(state: UserState): User {
+  if (!('externalId' in state)) throw new Error('an accepted registration has no user')
+  return state
+}
