@@ -1,4 +1,4 @@
-import { v4, v5, v7 } from 'uuid'
+import { v4, v7 } from 'uuid'
 import { administers } from '../commands/users/administrators.ts'
 import { platformPermissions } from '../commands/users/permissions.ts'
 import { registerUser } from '../commands/users/register-user.ts'
@@ -9,6 +9,7 @@ import { restrictedAnswer } from '../commands/users/restricted-permission.ts'
 import { createRole } from '../commands/users/roles.ts'
 import { addressKey } from '../commands/users/user-reservations.ts'
 import { execute } from '../commands/handling/execute.ts'
+import { mintId } from '../commands/handling/mint-id.ts'
 import { answeringRefusals } from '../commands/handling/refusals.ts'
 import type { Configuration } from '../platform/configuration/configuration.ts'
 import { Problem } from '../platform/http/problems.ts'
@@ -22,13 +23,11 @@ import { onConfiguredServers } from './configured-servers.ts'
 import type { AdministratorOrder } from './command-line.ts'
 import { createIdentityProvider } from './identity-provider.ts'
 
-const administratorIds = '6f1d3c1e-2b5a-5b0c-9a57-3c9c0e7a5d42'
 const roleName = 'Administrator'
 const changedBy = 'platform'
 const answering = answeringRefusals({ 'role-deleted': { code: 'conflict' }, ...restrictedAnswer })
 
 export interface NewAdministrator {
-  readonly userId: string
   readonly orgId: string
   readonly email: string
   readonly displayName: string
@@ -43,29 +42,31 @@ export interface Administrator {
   readonly email: string
 }
 
-/** The id of the one administrator that a development start creates in an organisation. */
-export function demoAdministratorOf(orgId: string): Administrator {
-  return {
-    org_id: orgId,
-    user_id: v5(`demo ${orgId}`, administratorIds),
-    email: `administrator@${orgId}.example`,
-  }
+/** The address of the one administrator that a development start creates in an organisation. */
+export function demoAddressOf(orgId: string): string {
+  return `administrator@${orgId}.example`
 }
 
 /**
  * Creates an administrator of an organisation by the same steps as the route. Repeated it changes nothing: the ids are
- * the same each time. A user that exists stays as administrators have left it.
+ * minted once for the organisation and the address. A user that exists stays as administrators have left it.
  *
  * @throws Problem those of `registerUser`
  */
-export async function createAdministrator(deps: UserDependencies, ordered: NewAdministrator): Promise<void> {
-  const { userId, email, displayName } = ordered
-  const organisationId = tenantOfFact(ordered.orgId)
+export async function createAdministrator(
+  deps: UserDependencies,
+  { orgId, email, displayName, isAlone }: NewAdministrator,
+): Promise<Administrator> {
+  const organisationId = tenantOfFact(orgId)
   const context = contextOf(organisationId)
-  if ('externalId' in (await deps.store.load(users.of(userId))).state) return
+  const idOf = (part: string) =>
+    mintId(deps, organisationId, `administrator\0${part}\0${orgId}\0${addressKey(email)}`, context)
+  const userId = await idOf('user')
+  const administrator = { org_id: orgId, user_id: userId, email }
+  if ('externalId' in (await deps.store.load(users.of(userId))).state) return administrator
   await seedPermissions(deps.store, deps.now())
   const role = await administratorRole(deps, organisationId)
-  await endFormerAttempt(deps, ordered, organisationId)
+  await endFormerAttempt(deps, userId, isAlone, organisationId)
   const command = {
     userId,
     attemptId: v7(),
@@ -75,22 +76,20 @@ export async function createAdministrator(deps: UserDependencies, ordered: NewAd
     locale: null,
     practitionerProfile: null,
     patientAccount: null,
-    membership: {
-      membershipId: v5(`membership ${organisationId} ${userId}`, administratorIds),
-      organisationId,
-      roleId: role.roleId,
-    },
+    membership: { membershipId: await idOf('membership'), organisationId, roleId: role.roleId },
     // A repeat has the same one, so it meets its own membership.
     fingerprint: deps.vault.fingerprint(`administrator ${organisationId} ${userId}`),
     changedBy,
     grantor: 'platform',
   } as const
   await registerUser(deps, command, context)
+  return administrator
 }
 
 /** The role that administers users, created if the organisation has none. */
 async function administratorRole({ store, now }: UserDependencies, organisationId: TenantId): Promise<Role> {
-  const details = {
+  const created = {
+    roleId: v7(),
     organisationId,
     name: roleName,
     description: 'Administers users, consent types, clients and notifications',
@@ -105,9 +104,7 @@ async function administratorRole({ store, now }: UserDependencies, organisationI
     store,
     organisationRoles.of(organisationId),
     (before) => {
-      if (roleIn(before) !== undefined) return []
-      const roleId = v5(`role ${organisationId} ${before.applied}`, administratorIds)
-      return answering(createRole({ ...details, roleId }, before))
+      return roleIn(before) === undefined ? answering(createRole(created, before)) : []
     },
     contextOf(organisationId),
   )
@@ -125,7 +122,8 @@ function roleIn({ roles }: OrganisationRolesState): Role | undefined {
 /** Ends a former attempt: otherwise a start after a kill would wait for its lease. */
 async function endFormerAttempt(
   { store, now }: UserDependencies,
-  { userId, isAlone }: NewAdministrator,
+  userId: string,
+  isAlone: boolean,
   organisationId: TenantId,
 ): Promise<void> {
   const target = users.of(userId)
@@ -156,14 +154,12 @@ export async function createOrdered(
     try {
       const identityProvider = createIdentityProvider(configuration, egress, now)
       const deps = { store, vault, configuration, now, identityProvider }
-      // The address is personal data, so the id comes from its keyed digest.
-      const userId = v5(`${orgId} ${vault.fingerprint(addressKey(email))}`, administratorIds)
-      const ordered = { userId, orgId, email, displayName: name ?? roleName, isAlone: false }
-      await createAdministrator(deps, ordered).catch((error: unknown) => {
+      const ordered = { orgId, email, displayName: name ?? roleName, isAlone: false }
+      const administrator = await createAdministrator(deps, ordered).catch((error: unknown) => {
         throw explained(error)
       })
-      await requireAdministrator(deps, ordered)
-      return { org_id: orgId, user_id: userId, email }
+      await requireAdministrator(deps, administrator)
+      return administrator
     } finally {
       await egress.close()
     }
@@ -184,7 +180,10 @@ function explained(error: unknown): unknown {
 }
 
 /** A user of an earlier run may have changed since. */
-async function requireAdministrator({ store }: UserDependencies, { userId, orgId }: NewAdministrator): Promise<void> {
+async function requireAdministrator(
+  { store }: UserDependencies,
+  { org_id: orgId, user_id: userId }: Administrator,
+): Promise<void> {
   const { state: user } = await store.load(users.of(userId))
   if (user.status !== 'active')
     throw new Error(`the user ${userId} of this address is ${user.status}: an administrator must change that`)

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { v4 } from 'uuid'
+import { v4, v7 } from 'uuid'
 import { grantScopes, registerFirstClient } from '../commands/auth/register-client.ts'
 import { registerScopes } from '../commands/auth/register-scopes.ts'
 import { builtInScopes, builtInService, serviceScopes } from '../commands/auth/scopes.ts'
@@ -104,7 +104,7 @@ export async function seedPermissions(store: EventStore, now: Date): Promise<voi
   const command = {
     serviceId: 'platform',
     clientId: null,
-    permissions: platformPermissions,
+    permissions: platformPermissions.map((one) => ({ permissionId: v7(), ...one })),
     changedBy: 'platform',
     now,
   }

@@ -12,7 +12,7 @@ import type { Configuration } from '../platform/configuration/configuration.ts'
 import { Problem } from '../platform/http/problems.ts'
 import type { Logger } from '../platform/observability/logging.ts'
 import type { Vault } from '../platform/vault/vault.ts'
-import { createAdministrator, demoAdministratorOf, type Administrator } from './administrators.ts'
+import { createAdministrator, demoAddressOf, type Administrator } from './administrators.ts'
 import { registerFirst, registerOnce, seedPermissions, seedScopes, seedTemplates } from './client-registration.ts'
 import type { StandIns } from './embedded.ts'
 import { credentialsFile, readCredentials, type Credentials } from './credentials-file.ts'
@@ -62,11 +62,9 @@ export async function keepAdministrators(
   const administrators: Administrator[] = []
   for (const { org_id: orgId } of credentials.clients) {
     if (orgId === null) continue
-    const administrator = demoAdministratorOf(orgId)
-    const { user_id: userId, email } = administrator
+    const ordered = { orgId, email: demoAddressOf(orgId), displayName: 'Demo Administrator', isAlone: true }
     try {
-      await createAdministrator(deps, { userId, orgId, email, displayName: 'Demo Administrator', isAlone: true })
-      administrators.push(administrator)
+      administrators.push(await createAdministrator(deps, ordered))
     } catch (error) {
       if (!isFaultOfProvider(error)) throw error
       logger.warn(

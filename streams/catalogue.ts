@@ -12,6 +12,7 @@ import { humanReviewPolicies } from './human-review-policy/aggregate.ts'
 import { humanReviewTasks } from './human-review-task/aggregate.ts'
 import { foreignEvents } from './foreign-event/aggregate.ts'
 import { images } from './image/aggregate.ts'
+import { mintedIds } from './minted-id/aggregate.ts'
 import { notifications } from './notification/aggregate.ts'
 import { notificationPreferences } from './notification-preferences/aggregate.ts'
 import { notificationQueueRequests } from './notification-queue-request/aggregate.ts'
@@ -49,6 +50,7 @@ export const catalogue = createCatalogue([
   humanReviewTasks,
   foreignEvents,
   images,
+  mintedIds,
   notifications,
   notificationPreferences,
   notificationQueueRequests,

@@ -45,7 +45,7 @@ export function createRoute(app: ServiceApp, deps: BudgetDependencies): void {
     reply: acceptedOrFound(CreateAiReviewReply, ({ aiReviewId }) => `/ai-reviews/${aiReviewId}`),
     readBy: [aiReviewsProjector],
     problems: ['budget-exceeded', 'case-closed', 'case-not-found', 'product-required'],
-    handle: async ({ tenant, caller, body, keyed, now, context, run, reply }) => {
+    handle: async ({ tenant, caller, body, keyed, newId, now, context, run, reply }) => {
       const { caseId, productId = caller.productId } = body
       if (productId === null) throw problem('product-required')
       const patientId = await patientOfCase(deps, tenant, caseId)
@@ -53,26 +53,27 @@ export function createRoute(app: ServiceApp, deps: BudgetDependencies): void {
         throw invalidMember('/caseId', 'is not a case of the organisation', 'unknown-case', 'case-not-found')
       if (body.patientId !== undefined && body.patientId !== patientId)
         throw invalidMember('/patientId', 'is not the patient of the case', 'other-patient')
+      const request = keyed.causing
+      const slot = aiReviewSlots.of(tenant, caseId, productId)
+      const isRepeat = async () =>
+        request !== null && keyedOutcomeOf({ request }, (await store.load(slot)).state) !== undefined
+      // A repeat gets the answer of the first request, also when addresses have expired since.
+      if (!(await isRepeat())) {
+        requireValid(imageErrors(body.images, { ...rules, now: deps.now() }))
+        await refuseClosedCase(deps, tenant, caseId)
+      }
       const command = {
         // A repeat after a crash has the same id, so its review counts once in the budget of the day.
-        aiReviewId: keyed.idOf(`review of ${caseId} and ${productId}`),
+        aiReviewId: await newId(`review of ${caseId} and ${productId}`),
         caseId,
         productId,
         orgId: tenant,
         patientId,
         correlationId: body.correlationId ?? null,
         ...toReviewImages(body.images),
-        request: keyed.causing,
+        request,
         isSuperseding: body.supersede === true,
         now,
-      }
-      const slot = aiReviewSlots.of(tenant, caseId, productId)
-      const isRepeat = async () =>
-        keyed.isKeyed && keyedOutcomeOf(command, (await store.load(slot)).state) !== undefined
-      // A repeat gets the answer of the first request, also when addresses have expired since.
-      if (!(await isRepeat())) {
-        requireValid(imageErrors(body.images, { ...rules, now: deps.now() }))
-        await refuseClosedCase(deps, tenant, caseId)
       }
 
       const owner = { orgId: tenant, ownerId: v5(productId, caseId), ownerStream: slot.stream, hasHappened: isRepeat }

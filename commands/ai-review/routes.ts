@@ -73,6 +73,7 @@ export function aiReviewWriteRoutes(app: ServiceApp, given: CommandDependencies)
       params: { id: supersededAiReviewId },
       body,
       keyed,
+      newId,
       now,
       context,
       run,
@@ -86,8 +87,17 @@ export function aiReviewWriteRoutes(app: ServiceApp, given: CommandDependencies)
       // The patient's key seals the addresses. A review of another service gets its patient when it starts.
       const patientId = old.patientId ?? (await patientOfCase(deps, tenant, caseId))
       if (patientId === null) throw problem('conflict')
+      const slot = aiReviewSlots.of(tenant, caseId, productId)
+      const { causing } = keyed
+      // A repeat gets the answer of the first request, also when addresses have expired since.
+      const isRepeat =
+        causing !== null && keyedOutcomeOf({ request: causing }, (await store.load(slot)).state) !== undefined
+      if (!isRepeat) {
+        requireValid(imageErrors(body.images, { ...rules, now: deps.now() }))
+        await refuseClosedCase(deps, tenant, caseId)
+      }
       const command: SupersedeSlot = {
-        aiReviewId: keyed.idOf(`review after ${supersededAiReviewId}`),
+        aiReviewId: await newId(),
         caseId,
         productId,
         orgId: tenant,
@@ -95,15 +105,8 @@ export function aiReviewWriteRoutes(app: ServiceApp, given: CommandDependencies)
         correlationId,
         ...toReviewImages(body.images),
         supersedes: { aiReviewId: supersededAiReviewId, reason: body.reason ?? null },
-        request: keyed.causing,
+        request: causing,
         now,
-      }
-      const slot = aiReviewSlots.of(tenant, caseId, productId)
-      // A repeat gets the answer of the first request, also when addresses have expired since.
-      const isRepeat = keyed.isKeyed && keyedOutcomeOf(command, (await store.load(slot)).state) !== undefined
-      if (!isRepeat) {
-        requireValid(imageErrors(body.images, { ...rules, now: deps.now() }))
-        await refuseClosedCase(deps, tenant, caseId)
       }
 
       const done = await claimWithinBudget(

@@ -1,4 +1,5 @@
 import type { FastifyContextConfig, FastifyRequest } from 'fastify'
+import { v7 } from 'uuid'
 import type { Static, TArray, TObject } from 'typebox'
 import type { Access, Caller } from '../../platform/http/access.ts'
 import { answers } from '../../platform/http/answers.ts'
@@ -19,6 +20,7 @@ import type { Decision } from './decision.ts'
 import type { CommandDependencies } from './dependencies.ts'
 import { execute, type CommandTarget, type Executed } from './execute.ts'
 import { keyedRequest, keyProblems, unkeyedRequest, type KeyedRequest } from './keyed-request.ts'
+import { mintId } from './mint-id.ts'
 import { answeringRefusals, type AnsweredDecision, type RefusalAnswer } from './refusals.ts'
 
 /** Every command route documents these problems. */
@@ -77,6 +79,8 @@ interface Command<Params, Body, Name extends string, Kind extends Tenancy = 'req
   readonly body: Body
   /** Its fingerprint covers the body as it was sent, or the part that the route selects. */
   readonly keyed: KeyedRequest
+  /** A UUID v7 for a record that the request creates. `keyed.id` is a UUID v5 and needs no append. A repeat gets the same. */
+  readonly newId: (part?: string) => Promise<string>
   readonly now: Date
   readonly context: CommandContext
   /** Executes a decision for the request, and maps its refusals as the route declares. */
@@ -166,6 +170,10 @@ export function commandRoute<
         params,
         body: withLowerCaseIds(given),
         keyed,
+        newId: async (part = '') =>
+          keyed.reservedKey === null
+            ? v7()
+            : mintId(deps, tenant ?? noOrganisation, `id\0${part}\0${keyed.reservedKey}`, context),
         now: deps.now(),
         context,
         answering,

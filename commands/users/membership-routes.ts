@@ -66,15 +66,16 @@ export function membershipRoutes(app: ServiceApp, deps: CommandDependencies): vo
     body: AddMembershipBody,
     reply: created(MembershipRecord, (_, { id }: { readonly id: string }) => `/admin/users/${id}`),
     problems: ['membership-exists', 'no-default-role', 'role-organisation-mismatch', 'user-erased'],
-    handle: async ({ isPlatformWide, caller, params, body, keyed, now, context }) => {
+    handle: async ({ isPlatformWide, caller, params, body, keyed, newId, now, context }) => {
       const organisationId = tenantOfFact(body.organisationId)
       // The user may not be a member of the named organisation yet, so the caller's own organisation counts.
       await visible(params.id, isPlatformWide ? null : organisationId)
-      const ids = { membershipId: keyed.id, userId: params.id, organisationId, roleId: body.roleId }
+      const membershipId = await newId()
+      const ids = { membershipId, userId: params.id, organisationId, roleId: body.roleId }
       const by = { changedBy: changedByOf(caller), grantor: grantorOf({ isPlatformWide, caller }) }
       const command = { ...ids, ...by, fingerprint: keyed.fingerprint, now }
       const done = await addOrganisationMembership(deps, command, context)
-      const membership = userOf(done.state).memberships.get(keyed.id)
+      const membership = userOf(done.state).memberships.get(membershipId)
       if (membership === undefined) throw problem('not-found')
       return { ...done, record: await membershipRecordOf(deps, params.id, membership) }
     },
@@ -130,16 +131,17 @@ export function membershipRoutes(app: ServiceApp, deps: CommandDependencies): vo
     body: GrantProductBody,
     reply: createdOrFound(ProductAccessRecord, (_, { id }: { readonly id: string }) => `/admin/users/${id}`),
     problems: ['user-erased'],
-    handle: async ({ tenant, caller, params, body, keyed, now, run }) => {
+    handle: async ({ tenant, caller, params, body, newId, now, run }) => {
       const membership = await foundWithRole(params.id, params.membershipId, tenant)
-      const ids = { ...membership, productAccessId: keyed.id, productId: body.productId }
+      const productAccessId = await newId()
+      const ids = { ...membership, productAccessId, productId: body.productId }
       const command = { ...ids, changedBy: changedByOf(caller), now }
       const done = await run(users.of(params.id), (state) => grantProduct(command, state))
       const access = userOf(done.state).memberships.get(params.membershipId)?.products.get(body.productId)
       if (access === undefined) throw problem('not-found')
       const { productAccessId: id, grantedAt: createdAt } = access
       const record = { id, orgMembershipId: params.membershipId, productId: body.productId, createdAt }
-      return { ...done, record, isFound: done.events.length === 0 && id !== keyed.id }
+      return { ...done, record, isFound: done.events.length === 0 && id !== productAccessId }
     },
   })
 

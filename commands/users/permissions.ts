@@ -1,4 +1,3 @@
-import { v5 } from 'uuid'
 import { firstSegmentOf, type PermissionsState } from '../../streams/permission/aggregate.ts'
 import type { PermissionEvent } from '../../streams/permission/events.ts'
 import { refused, type Decision } from '../handling/decision.ts'
@@ -17,12 +16,15 @@ export interface RegisterPermissions {
   readonly serviceId: string
   /** Null: the platform registers for its own services. */
   readonly clientId: string | null
-  readonly permissions: readonly { readonly permission: string; readonly description: string | null }[]
+  /** A permission that is registered already keeps its id. */
+  readonly permissions: readonly {
+    readonly permissionId: string
+    readonly permission: string
+    readonly description: string | null
+  }[]
   readonly changedBy: string
   readonly now: Date
 }
-
-const permissionIds = '0e6f5a0b-7f4c-5e8e-9b64-0d5c3fd2a9c1'
 
 /** The first registration binds the service to its client, and the first segment to the service. */
 export function registerPermissions(
@@ -37,11 +39,11 @@ export function registerPermissions(
     return holder !== undefined && holder !== serviceId
   })
   if (isForeign) return refused('permission-owned-by-other-service')
-  const listed = permissions.map((one) => ({ ...one, permissionId: v5(one.permission, permissionIds) }))
-  const created = listed.filter(({ permission }) => !state.permissions.has(permission))
-  const updated = listed.filter(({ permission, description }) => {
+  const created = permissions.filter(({ permission }) => !state.permissions.has(permission))
+  const updated = permissions.flatMap(({ permission, description }) => {
     const known = state.permissions.get(permission)
-    return known !== undefined && known.description !== description
+    if (known === undefined || known.description === description) return []
+    return [{ permissionId: known.permissionId, permission, description }]
   })
   if (created.length + updated.length === 0) return []
   return [{ type: 'PermissionsRegistered', data: { ...command, created, updated, registeredAt: now.toISOString() } }]

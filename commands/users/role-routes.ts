@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { v7 } from 'uuid'
 import { usersAdmin } from '../../contracts/users/access.ts'
 import { RoleRecord, toRoleRecord } from '../../contracts/users/record.ts'
 import { invalidMember, problem, type MemberError } from '../../platform/http/problems.ts'
@@ -49,17 +50,18 @@ export function roleWriteRoutes(app: ServiceApp, deps: RoleDependencies): void {
       'role-deleted': { code: 'idempotency-key-reused', detail: 'What this key created was removed. Use a fresh key.' },
       ...restrictedAnswer,
     },
-    handle: async ({ isPlatformWide, caller, body, keyed, now, run }) => {
+    handle: async ({ isPlatformWide, caller, body, keyed, newId, now, run }) => {
       const organisationId = tenantOfFact(body.organisationId)
       const { name, description = null, isDefault = false } = body
       await requireRegistered(body.permissions ?? [], [])
       const details = { name, description, isDefault, permissions: [...(body.permissions ?? [])] }
-      const ids = { roleId: keyed.id, organisationId, fingerprint: keyed.fingerprint, changedBy: changedByOf(caller) }
+      const roleId = await newId()
+      const ids = { roleId, organisationId, fingerprint: keyed.fingerprint, changedBy: changedByOf(caller) }
       const grantor = grantorOf({ isPlatformWide, caller })
       const done = await run(organisationRoles.of(organisationId), (state) =>
         createRole({ ...details, ...ids, grantor, now }, state),
       )
-      return { ...done, ...roleOf(done.state, keyed.id) }
+      return { ...done, ...roleOf(done.state, roleId) }
     },
   })
 
@@ -129,7 +131,11 @@ export function roleWriteRoutes(app: ServiceApp, deps: RoleDependencies): void {
     problems: ['permission-owned-by-other-service', 'service-owned-by-other-client', 'platform-client-required'],
     handle: async ({ isPlatformWide, caller, body, now, run }) => {
       if (!isPlatformWide) throw problem('platform-client-required')
-      const listed = body.permissions.map(({ permission, description = null }) => ({ permission, description }))
+      const listed = body.permissions.map(({ permission, description = null }) => ({
+        permissionId: v7(),
+        permission,
+        description,
+      }))
       requireDistinct(listed.map(({ permission }) => permission))
       const { serviceId } = body
       const command = { serviceId, clientId: caller.clientId, permissions: listed, changedBy: changedByOf(caller), now }

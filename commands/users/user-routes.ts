@@ -68,19 +68,20 @@ export function userWriteRoutes(app: ServiceApp, deps: UserDependencies): void {
       'identity-provider-unavailable',
       'identity-provider-rejected',
     ],
-    handle: async ({ tenant, isPlatformWide, caller, body, keyed, now, context }) => {
+    handle: async ({ tenant, isPlatformWide, caller, body, keyed, newId, now, context }) => {
       const { email, displayName, userType, locale = null, roleId } = body
       if (roleId !== undefined && tenant === null) throw problem('org-required')
       const profiles = profilesOf(body, now)
       const command = {
-        userId: keyed.id,
+        userId: await newId(),
         attemptId: v7(),
         email,
         displayName,
         userType,
         locale,
         ...profiles,
-        membership: tenant === null ? null : { membershipId: keyed.idOf('membership'), organisationId: tenant, roleId },
+        membership:
+          tenant === null ? null : { membershipId: await newId('membership'), organisationId: tenant, roleId },
         fingerprint: keyed.fingerprint,
         changedBy: changedByOf(caller),
         grantor: grantorOf({ isPlatformWide, caller }),

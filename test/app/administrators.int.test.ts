@@ -2,12 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { version } from 'uuid'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createAdministrator, demoAdministratorOf } from '../../app/administrators.ts'
+import { createAdministrator, demoAddressOf, type Administrator } from '../../app/administrators.ts'
 import { keepAdministrators, keepCredentials } from '../../app/credentials.ts'
 import { administratorsOf } from '../../commands/users/administrators.ts'
 import type { UserDependencies } from '../../commands/users/registration-attempt.ts'
-import { IdentityProviderUnavailableError } from '../../contracts/users/identity-provider.ts'
+import { IdentityProviderUnavailableError, type NewAccount } from '../../contracts/users/identity-provider.ts'
 import { loadConfiguration } from '../../platform/configuration/configuration.ts'
 import { tenantOfFact } from '../../platform/kit/tenants.ts'
 import { createLogger } from '../../platform/observability/logging.ts'
@@ -32,8 +33,7 @@ afterAll(async () => {
   await rm(dataDir, { recursive: true, force: true })
 })
 
-async function revisionsOf(orgId: string): Promise<unknown[]> {
-  const { user_id: userId } = demoAdministratorOf(orgId)
+async function revisionsOf({ org_id: orgId, user_id: userId }: Administrator): Promise<unknown[]> {
   const loaded = [
     await world.otherStore.load(users.of(userId)),
     await world.otherStore.load(organisationRoles.of(tenantOfFact(orgId))),
@@ -45,10 +45,12 @@ it('creates one administrator of each organisation at the first start in develop
   const first = await keepAdministrators(deps, await keepCredentials(deps.configuration), logger)
   const organisations = first.clients.flatMap(({ org_id: orgId }) => orgId ?? [])
   expect(organisations).toHaveLength(2)
-  expect(first.administrators).toEqual(organisations.map(demoAdministratorOf))
+  expect(first.administrators).toMatchObject(organisations.map((org_id) => ({ org_id, email: demoAddressOf(org_id) })))
+  const administrators = first.administrators ?? []
   const revisions = []
-  for (const orgId of organisations) {
-    revisions.push(await revisionsOf(orgId))
+  for (const administrator of administrators) {
+    const { org_id: orgId, user_id: userId } = administrator
+    revisions.push(await revisionsOf(administrator))
     const { state } = await world.store.load(organisationRoles.of(tenantOfFact(orgId)))
     expect([...state.roles.values()]).toMatchObject([
       {
@@ -64,13 +66,15 @@ it('creates one administrator of each organisation at the first start in develop
         ],
       },
     ])
-    expect(administratorsOf(state).map(({ userId }) => userId)).toEqual([demoAdministratorOf(orgId).user_id])
+    const [only, ...others] = administratorsOf(state)
+    expect([only?.userId, others]).toEqual([userId, []])
+    expect([userId, only?.membershipId ?? '', only?.roleId ?? ''].map(version)).toEqual([7, 7, 7])
   }
 
   const second = await keepAdministrators(deps, await keepCredentials(deps.configuration), logger)
   expect(second).toEqual(first)
   expect(JSON.parse(await readFile(join(dataDir, 'credentials.json'), 'utf8'))).toEqual(first)
-  expect(await Promise.all(organisations.map(revisionsOf))).toEqual(revisions)
+  expect(await Promise.all(administrators.map(revisionsOf))).toEqual(revisions)
 })
 
 it('creates none in production', async () => {
@@ -81,19 +85,25 @@ it('creates none in production', async () => {
 
 it('completes at the next start what a start left that was killed while it created the account', async () => {
   const orgId = randomUUID()
-  const { user_id: userId, email } = demoAdministratorOf(orgId)
-  const ordered = { userId, orgId, email, displayName: 'Demo', isAlone: true }
+  const email = demoAddressOf(orgId)
+  const ordered = { orgId, email, displayName: 'Demo', isAlone: true }
   let reached = () => {}
   const atProvider = new Promise<void>((resolve) => (reached = resolve))
+  const userIds: string[] = []
   const dying = {
     ...deps.identityProvider,
-    create: () => new Promise<never>(reached),
+    create: ({ userId }: NewAccount) => {
+      userIds.push(userId)
+      return new Promise<never>(reached)
+    },
   }
   void createAdministrator({ ...deps, identityProvider: dying }, ordered)
   await atProvider
+  const [userId = ''] = userIds
   expect((await world.store.load(users.of(userId))).state.status).toBe('registering')
 
-  await createAdministrator({ ...deps, store: world.otherStore }, ordered)
+  const created = await createAdministrator({ ...deps, store: world.otherStore }, ordered)
+  expect(created).toEqual({ org_id: orgId, user_id: userId, email })
   const { state } = await world.store.load(users.of(userId))
   expect(state).toMatchObject({ status: 'active', email })
   const { state: roles } = await world.store.load(organisationRoles.of(tenantOfFact(orgId)))

@@ -12,6 +12,7 @@ import { humanReviewPolicies } from '../../streams/human-review-policy/aggregate
 import { humanReviewTasks } from '../../streams/human-review-task/aggregate.ts'
 import { foreignEvents } from '../../streams/foreign-event/aggregate.ts'
 import { images } from '../../streams/image/aggregate.ts'
+import { mintedIds } from '../../streams/minted-id/aggregate.ts'
 import { notifications } from '../../streams/notification/aggregate.ts'
 import { notificationPreferences } from '../../streams/notification-preferences/aggregate.ts'
 import { notificationQueueRequests } from '../../streams/notification-queue-request/aggregate.ts'
@@ -73,6 +74,7 @@ const ownedStreams = [
   humanReviewTasks.of(ids.org, taskId),
   foreignEvents.of(foreignRecord),
   images.of(ids.org, ownImage),
+  mintedIds.of(ids.org, 'd'.repeat(64)),
   notifications.of(ids.org, notificationIds.notification),
   notificationPreferences.of(userIds.user),
   notificationQueueRequests.of(ids.org, notificationIds.queueRequest),
@@ -103,6 +105,7 @@ const dataOfTypes = new Map<string, object>(
     facts.clientFact,
     facts.consentFact,
     facts.consentTypeFact,
+    facts.mintedIdFact,
     facts.patientFact,
     facts.projectionFact,
     facts.reservationFact,

@@ -7,6 +7,7 @@ import type { OauthClientEvent } from '../../streams/oauth-client/events.ts'
 import type { OauthScopeEvent } from '../../streams/oauth-scope/events.ts'
 import type { PatientEvent } from '../../streams/patient/events.ts'
 import type { ProjectionEvent } from '../../streams/projection/events.ts'
+import type { MintedIdEvent } from '../../streams/minted-id/events.ts'
 import type { ReservationEvent } from '../../streams/reservation/events.ts'
 import type { WriteProbeEvent } from '../../streams/write-probe/events.ts'
 
@@ -377,6 +378,10 @@ export const scopeFact = factsOf<OauthScopeEvent>({
 })
 
 export const writeProbeFact = factsOf<WriteProbeEvent>({ WriteProbed: { probedAt: at(0) } })
+
+export const mintedIdFact = factsOf<MintedIdEvent>({
+  IdMinted: { id: ids.review, mintedAt: at(0) },
+})
 
 export const reservationFact = factsOf<ReservationEvent>({
   ReservationClaimed: {

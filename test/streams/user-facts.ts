@@ -22,8 +22,7 @@ export const userIds = {
   attempt: id('88'),
   hold: id('89'),
   reset: id('8a'),
-  /** Derives from the text of the permission. */
-  permission: 'c1e39006-53bb-5589-a20a-f2920fe0a7a7',
+  permission: id('8b'),
 } as const
 
 const { user: userId, role: roleId, membership: membershipId } = userIds

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { version } from 'uuid'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { aiReviewWriteRoutes } from '../../../commands/ai-review/routes.ts'
 import { tenantOfFact } from '../../../platform/kit/tenants.ts'
@@ -211,8 +212,23 @@ describe('a crash between the count and the claim', () => {
     const [{ aiReviewId }, key] = [await create(t, await newCase()), randomUUID()]
     const broken = await platform(2, interrupted(world.store, 'ai_review_slot', crash))
     expect(await supersede(broken, aiReviewId, key)).toMatchObject({ status: 500 })
-    expect(await supersede(t, aiReviewId, key)).toMatchObject({ status: 202 })
+    const done = await supersede(t, aiReviewId, key)
+    expect([done.status, version(done.aiReviewId ?? '')]).toEqual([202, 7])
+    expect(await supersede(t, aiReviewId, key)).toMatchObject({ status: 202, aiReviewId: done.aiReviewId })
     expect(await used()).toBe(2)
+  })
+
+  it('before the count leaves an id that the repeat with the key uses', async () => {
+    const [caseId, key] = [await newCase(), randomUUID()]
+    const broken = await platform(1, interrupted(world.store, 'ai_review_budget', crash))
+    expect(await create(broken, caseId, key)).toMatchObject({ status: 500 })
+    const answers = await Promise.all(
+      [await platform(1), await platform(1, world.otherStore)].map((t) => create(t, caseId, key)),
+    )
+    expect(answers.map(({ status }) => status)).toEqual([202, 202])
+    const [first, second] = answers.map(({ aiReviewId }) => aiReviewId ?? '')
+    expect([second, version(first ?? '')]).toEqual([first, 7])
+    expect(await used()).toBe(1)
   })
 
   it('before the count leaves nothing', async () => {

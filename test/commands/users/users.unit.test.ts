@@ -243,7 +243,7 @@ describe('permissions', () => {
   const register = {
     serviceId: 'clinic',
     clientId: ids.client,
-    permissions: [{ permission: 'clinic:patients:read', description: 'Read patients' }],
+    permissions: [{ permissionId: userIds.reset, permission: 'clinic:patients:read', description: 'Read patients' }],
     changedBy,
     now,
   }
@@ -260,9 +260,13 @@ describe('permissions', () => {
       .thenRefused('permission-owned-by-other-service')
   })
 
-  test('a new description updates, and the same one changes nothing', () => {
+  test('a new description updates and keeps the id, and the same one changes nothing', () => {
     given(permissions, permissionFact('PermissionsRegistered')).when(registerPermissions, register).thenNothing()
-    const described = { permission: 'clinic:patients:read', description: 'Read all patients' }
+    const described = {
+      permissionId: userIds.reset,
+      permission: 'clinic:patients:read',
+      description: 'Read all patients',
+    }
     given(permissions, permissionFact('PermissionsRegistered'))
       .when(registerPermissions, { ...register, permissions: [described] })
       .thenEvents([

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { version } from 'uuid'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { mintId } from '../../../commands/handling/mint-id.ts'
 import { changeUser } from '../../../commands/users/change-user.ts'
 import { eraseUserEverywhere } from '../../../commands/users/erase-user.ts'
 import {
@@ -7,7 +9,7 @@ import {
   endOrganisationMembership,
 } from '../../../commands/users/organisation-membership.ts'
 import { registerUser } from '../../../commands/users/register-user.ts'
-import type { UserDependencies } from '../../../commands/users/registration-attempt.ts'
+import type { RegisterUser, UserDependencies } from '../../../commands/users/registration-attempt.ts'
 import { contextOf } from '../../commands/handling/decision-world.ts'
 import { KilledError, mortal } from './mortal-process.ts'
 import {
@@ -183,5 +185,36 @@ test.each((creation?.effects ?? []).map((effect, done) => ({ effect, done })))(
     const state = await expectWhole(world, user, orgs)
     expect(state).toMatchObject({ status: 'active' })
     expect('memberships' in state && state.memberships.size).toBe(1)
+  },
+)
+
+/** As the route does it: the ids are minted first. */
+async function registerByKey(key: string, user: RegisterUser, deps: UserDependencies): Promise<RegisterUser> {
+  const context = contextOf(world)
+  const userId = await mintId(deps, world.orgId, `user ${key}`, context)
+  const membershipId = await mintId(deps, world.orgId, `membership ${key}`, context)
+  const membership = user.membership && { ...user.membership, membershipId }
+  const command = { ...user, userId, membership, attemptId: randomUUID() }
+  await registerUser(deps, command, context)
+  return command
+}
+
+const byKey = ['minted_id: IdMinted', 'minted_id: IdMinted', ...(creation?.effects ?? [])]
+test.each(byKey.map((effect, done) => ({ effect, done })))(
+  'a repeat of a key whose first request was killed before $effect ($done) creates one user with one UUID v7',
+  async ({ effect, done }) => {
+    const orgs = [await newOrganisation(world)]
+    const [key, user] = [randomUUID(), newUser(orgs[0] ?? null)]
+    const process = mortal(world.routes, done)
+    await expect(registerByKey(key, user, process.deps)).rejects.toBeInstanceOf(KilledError)
+    expect(process.killedBefore()).toBe(effect)
+    const left = await mintId(world.processor, world.orgId, `user ${key}`, contextOf(world))
+    await workOffUsers(world, left, orgs)
+    const created = await registerByKey(key, user, world.routes)
+    await workOffUsers(world, created.userId, orgs)
+    expect([left, version(left)]).toEqual([created.userId, 7])
+    expect(await expectWhole(world, created, orgs)).toMatchObject({ status: 'active' })
+    const accounts = [...world.keycloak.accounts.values()].filter(({ email }) => email === user.email)
+    expect(accounts).toHaveLength(1)
   },
 )
