@@ -19,9 +19,12 @@ export type ConsentRefusal =
   | 'recorded-in-future'
   | 'idempotency-key-reused'
 
+/** The clocks of callers differ. An instant that is at most this far ahead of the server counts as now, in milliseconds. */
+const clockDifferenceMs = 60_000
+
 /**
  * Any decision may be recorded at any time: a withdrawal is never refused, and decisions on paper may arrive late. Only
- * `granted` needs a text that was in effect (specification 3.5).
+ * `granted` needs a text: it was in effect at the instant of the decision (specification 3.5).
  */
 export function recordConsent(command: RecordConsent, state: ConsentState): Decision<ConsentEvent, ConsentRefusal> {
   const { consentType, recordedAt, now, ...given } = command
@@ -31,9 +34,11 @@ export function recordConsent(command: RecordConsent, state: ConsentState): Deci
 
   const version = consentType.textVersions.find(({ textVersionId }) => textVersionId === given.textVersionId)
   if (version === undefined) return refused('text-of-other-type')
-  const isInEffect = Date.parse(version.effectiveFrom) <= now.getTime()
+  const aheadMs = recordedAt === null ? 0 : recordedAt.getTime() - now.getTime()
+  if (aheadMs > clockDifferenceMs) return refused('recorded-in-future')
+  const decidedAt = recordedAt === null || aheadMs > 0 ? now : recordedAt
+  const isInEffect = Date.parse(version.effectiveFrom) <= decidedAt.getTime()
   if (given.decision === 'granted' && !isInEffect) return refused('text-not-in-effect')
-  if (recordedAt !== null && recordedAt > now) return refused('recorded-in-future')
   const { organisationId, consentTypeId, code: consentTypeCode } = consentType
   const data = {
     ...given,
@@ -41,7 +46,7 @@ export function recordConsent(command: RecordConsent, state: ConsentState): Deci
     consentTypeId,
     consentTypeCode,
     textSha256: version.contentHash,
-    recordedAt: (recordedAt ?? now).toISOString(),
+    recordedAt: decidedAt.toISOString(),
     createdAt: now.toISOString(),
   }
   return [{ type: 'ConsentRecorded', data }]

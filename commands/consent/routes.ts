@@ -131,6 +131,8 @@ export function consentWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
     path: '/patients/:patientId/consents',
     operationId: 'recordConsentDecision',
     summary: "Record a patient's decision",
+    description:
+      'The decision `granted` needs a text that was in effect at `recorded_at`; `denied` and `withdrawn` need none. A `recorded_at` that is at most 60 seconds ahead of the server counts as now, because clocks differ. A later one is refused.',
     access: { consentScope: 'consents:write' },
     body: RecordConsentBody,
     casing: 'snake',
@@ -151,12 +153,12 @@ export function consentWriteRoutes(app: ServiceApp, deps: CommandDependencies): 
       'text-not-in-effect': {
         code: 'text-version-not-effective',
         member: 'text_version_id',
-        detail: 'is not in effect yet',
+        detail: 'was not in effect yet at `recorded_at`',
       },
       'recorded-in-future': {
         code: 'validation-failed',
         member: 'recorded_at',
-        detail: 'must not be in the future',
+        detail: 'must not be more than 60 seconds in the future',
         rule: 'in-the-future',
       },
     },

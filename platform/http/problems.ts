@@ -101,7 +101,7 @@ export const problems = {
   'text-version-not-effective': refusal(
     400,
     'The text version is not in effect',
-    'A granted decision needs a text version whose effectiveFrom has passed.',
+    'A granted decision needs a text version that was in effect at `recorded_at`. Use an earlier version, or a later `recorded_at`.',
   ),
   'consent-text-mismatch': refusal(
     400,

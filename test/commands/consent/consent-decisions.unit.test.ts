@@ -186,21 +186,35 @@ describe('recording a decision on consent', () => {
     given(consents).when(recordConsent, command).thenEvents([recorded], [recorded])
   })
 
-  it('records the given instant, unless it is in the future', () => {
+  it('records the given instant', () => {
+    const decision = 'denied'
     given(consents)
-      .when(recordConsent, { ...keyed, recordedAt: new Date(at(-60)) })
-      .thenEvents([consentFact('ConsentRecorded', { ...keyedRecord.data, recordedAt: at(-60) })])
+      .when(recordConsent, { ...keyed, decision, recordedAt: new Date(at(-60)) })
+      .thenEvents([consentFact('ConsentRecorded', { ...keyedRecord.data, decision, recordedAt: at(-60) })])
+  })
+
+  it.each(['granted', 'denied', 'withdrawn'] as const)('records %s of a clock that is ahead as now', (decision) => {
+    for (const seconds of [5.001, 65])
+      given(consents)
+        .when(recordConsent, { ...keyed, decision, recordedAt: new Date(at(seconds)) })
+        .thenEvents([consentFact('ConsentRecorded', { ...keyedRecord.data, decision })])
     given(consents)
-      .when(recordConsent, { ...keyed, recordedAt: new Date(at(6)) })
+      .when(recordConsent, { ...keyed, decision, recordedAt: new Date(at(65.001)) })
       .thenRefused('recorded-in-future')
   })
 
-  it('grants only with a text that is in effect, to the millisecond', () => {
+  it('grants only with a text that was in effect at the decision, to the millisecond', () => {
     const effective = Date.parse(published.data.effectiveFrom)
-    given(consents)
-      .when(recordConsent, { ...command, now: new Date(effective - 1) })
-      .thenRefused('text-not-in-effect')
-    expect(recordConsent({ ...command, now: new Date(effective) }, consents.initialState)).toHaveLength(1)
+    const decided = (at: number, changes: Partial<RecordConsent> = {}) =>
+      recordConsent({ ...command, recordedAt: new Date(at), ...changes }, consents.initialState)
+    expect(decided(effective)).toHaveLength(1)
+    expect(decided(effective - 1)).toEqual({ refused: 'text-not-in-effect' })
+    expect(decided(effective - 1, { decision: 'withdrawn' })).toHaveLength(1)
+    // A clock that is ahead makes no text effective.
+    expect(decided(effective, { now: new Date(effective - 1) })).toEqual({ refused: 'text-not-in-effect' })
+    expect(decided(effective, { now: new Date(effective - 1), recordedAt: null })).toEqual({
+      refused: 'text-not-in-effect',
+    })
   })
 
   it.each(['denied', 'withdrawn'] as const)('accepts %s for a text that is not in effect yet', (decision) => {

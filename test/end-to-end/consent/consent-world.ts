@@ -34,6 +34,9 @@ export interface Terms {
   readonly textId: string
 }
 
+/** Earlier than every decision of the tests. */
+const effectiveFrom = '2001-01-01T00:00:00.000Z'
+
 export async function openConsentWorld(env: Readonly<Record<string, string>> = {}): Promise<ConsentWorld> {
   const platform = await startTestPlatform({ env })
   const watched = watchPlatform(platform.baseUrl)
@@ -56,7 +59,7 @@ export async function openConsentWorld(env: Readonly<Record<string, string>> = {
     async terms(code) {
       const body = { code, displayName: `Terms of ${code}`, legalBasis: 'consent', required: false }
       const typeId = textAt((await expecting(201, admin.call('/v1/admin/consent-types', { body }))).body, 'id')
-      return { typeId, textId: await publish(typeId, { locale: 'en-GB', text: 'I agree.' }) }
+      return { typeId, textId: await publish(typeId, { locale: 'en-GB', text: 'I agree.', effectiveFrom }) }
     },
     decide: (patientId, { typeId, textId }, decision, more = {}) =>
       api.call(`/v1/patients/${patientId}/consents`, {

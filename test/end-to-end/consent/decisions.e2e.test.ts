@@ -284,6 +284,11 @@ describe('text versions (2.5)', () => {
       '400 text-version-not-effective /text_version_id',
     )
     for (const decision of ['denied', 'withdrawn']) await expecting(201, world.decide(patientId, future, decision))
+    const older = { recorded_at: '2000-12-31T23:59:59.999Z' }
+    expect(refusal(await world.decide(patientId, own, 'granted', older))).toBe(
+      '400 text-version-not-effective /text_version_id',
+    )
+    for (const decision of ['denied', 'withdrawn']) await expecting(201, world.decide(patientId, own, decision, older))
 
     await expecting(201, world.decide(patientId, own, 'granted'))
     const effectiveFrom = new Date(Date.now() + 1_500).toISOString()
