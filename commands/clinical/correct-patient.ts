@@ -1,3 +1,4 @@
+import { comparedName } from '../../platform/kit/compared-name.ts'
 import type { PatientEvent, PatientIdentifier } from '../../streams/patient/events.ts'
 import type { PatientState, RegisteredPatient } from '../../streams/patient/aggregate.ts'
 import { refused, type Decision } from '../handling/decision.ts'
@@ -52,7 +53,7 @@ export function undoCorrection(
   state: PatientState,
 ): Decision<PatientEvent, 'not-found' | 'subject-erased'> {
   if (state.status !== 'registered' || state.identifiers === null) return []
-  const isLost = (one: PatientIdentifier) => lost.some((other) => isEqual(one, other))
+  const isLost = (one: PatientIdentifier) => lost.some((other) => isSame(one, other))
   if (!state.identifiers.some(isLost)) return []
   const was = <Member extends 'givenName' | 'familyName' | 'dob'>(member: Member) => {
     return (state[member] === after[member] ? before[member] : state[member]) ?? undefined
@@ -67,6 +68,13 @@ export function undoCorrection(
 
 function areSame(some: readonly PatientIdentifier[], others: readonly PatientIdentifier[]): boolean {
   return some.length === others.length && some.every((one, place) => isEqual(one, others[place]))
+}
+
+/** The same identifier, maybe in another spelling. */
+function isSame(one: PatientIdentifier, other: PatientIdentifier): boolean {
+  return (
+    comparedName(one.scheme) === comparedName(other.scheme) && comparedName(one.value) === comparedName(other.value)
+  )
 }
 
 function isEqual(one: PatientIdentifier, other: PatientIdentifier | undefined): boolean {

@@ -1,5 +1,6 @@
 import { v5 } from 'uuid'
 import { problem, type Problem } from '../../platform/http/problems.ts'
+import { comparedName } from '../../platform/kit/compared-name.ts'
 import type { CommandContext, TenantId } from '../../platform/kit/tenants.ts'
 import type { PatientIdentifier } from '../../streams/patient/events.ts'
 import { patients, type PatientState } from '../../streams/patient/aggregate.ts'
@@ -178,5 +179,5 @@ function uniqueIdentifiers(identifiers: readonly PatientIdentifier[]): PatientId
 }
 
 function keyOf({ scheme, value }: PatientIdentifier): string {
-  return `identifier\0${JSON.stringify([scheme, value])}`
+  return `identifier\0${JSON.stringify([comparedName(scheme), comparedName(value)])}`
 }

@@ -1,3 +1,4 @@
+import { comparedName } from '../../platform/kit/compared-name.ts'
 import type { OrganisationRolesState, Role } from '../../streams/organisation-roles/aggregate.ts'
 import type { OrganisationRolesEvent } from '../../streams/organisation-roles/events.ts'
 import { refused, repeated, type Decision } from '../handling/decision.ts'
@@ -23,7 +24,7 @@ export function createRole(
   if (existing !== undefined) return repeated(role, existing)
   if (state.deletedRoles.has(role.roleId)) return refused('role-deleted')
   if (grantor !== 'platform' && isRestricted(role)) return refused('restricted-permission')
-  if (isNameTaken(role.name, state)) return refused('role-name-in-use')
+  if (isNameTaken(role, state)) return refused('role-name-in-use')
   const previousDefaultRoleId = role.isDefault ? (defaultRoleOf(state)?.roleId ?? null) : null
   const permissions = sortedOnce(role.permissions)
   return [{ type: 'RoleCreated', data: { ...role, permissions, previousDefaultRoleId, createdAt: now.toISOString() } }]
@@ -66,7 +67,7 @@ export function changeRole(
   if (grantor !== 'platform' && addedPermissions.includes(restrictedPermission)) return refused('restricted-permission')
   if (grantor === 'other' && (isGranting || removedPermissions.includes(restrictedPermission)))
     return refused('restricted-permission')
-  if (name !== before.name && isNameTaken(name, state)) return refused('role-name-in-use')
+  if (isNameTaken({ roleId: before.roleId, name }, state)) return refused('role-name-in-use')
   if (administers(before) && !permissions.includes('users:admin')) {
     const isHeld = administratorsOf(state).some((one) => one.roleId === before.roleId)
     if (isHeld && administratorsOf(state).every((one) => one.roleId === before.roleId))
@@ -109,8 +110,10 @@ export function defaultRoleOf(state: OrganisationRolesState): Role | undefined {
   return [...state.roles.values()].find((role) => role.isDefault)
 }
 
-function isNameTaken(name: string, state: OrganisationRolesState): boolean {
-  return [...state.roles.values()].some((role) => role.name === name)
+/** Another role has the name. */
+function isNameTaken({ roleId, name }: Pick<Role, 'roleId' | 'name'>, state: OrganisationRolesState): boolean {
+  const compared = comparedName(name)
+  return [...state.roles.values()].some((role) => role.roleId !== roleId && comparedName(role.name) === compared)
 }
 
 function sortedOnce(permissions: readonly string[]): string[] {

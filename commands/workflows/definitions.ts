@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { v5 } from 'uuid'
+import { comparedName } from '../../platform/kit/compared-name.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
 import { workflowDefinitions } from '../../streams/workflow-definition/aggregate.ts'
@@ -13,7 +14,7 @@ export interface WorkflowDefinition extends PublishedDefinition {
 
 /** The id of all versions with this name. It follows from the name, so the stream decides the number of a version. */
 export function definitionIdOf(orgId: TenantId, name: string): string {
-  return v5(`workflow-definition\0${name}`, orgId)
+  return v5(`workflow-definition\0${comparedName(name)}`, orgId)
 }
 
 /** Characters of all kept definitions of a store. */

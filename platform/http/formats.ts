@@ -2,7 +2,8 @@
 const earliest = Date.UTC(1850, 0, 1)
 const latest = Date.UTC(9998, 11, 31, 23, 59, 59, 999)
 
-const instant = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:[0-5]\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d{2}:\d{2})$/
+const instant =
+  /^\d{4}-\d{2}-\d{2}[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
 const days = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
 /** RFC 3339, years 1850 to 9998, no leap second. `new Date` reads this form exactly. */

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { comparedName } from '../../platform/kit/compared-name.ts'
 import { PatientIdentifier, type PatientEvent } from '../../streams/patient/events.ts'
 import { parseOwnedStream } from '../../streams/aggregate.ts'
 import { defineProjector, defineTable } from '../runtime/projector.ts'
@@ -21,7 +22,7 @@ export const patientsTable = defineTable({
   primaryKey: ['patient_id'],
 })
 
-/** The patients by their identifiers. */
+/** The patients by their identifiers, in the form in which these are compared. */
 const patientIdentifiersTable = defineTable({
   name: 'patient_identifiers',
   columns: {
@@ -63,7 +64,10 @@ export const patientsProjector = defineProjector<PatientEvent>()({
 /** No rows after the patient's erasure. An identifier that is listed twice, also by Postgres' comparison, has one row. */
 function identifierRows(patientId: string, orgId: string, identifiers: readonly PatientIdentifier[] | null) {
   const once = new Map(
-    (identifiers ?? []).map((each) => [JSON.stringify([storableText(each.scheme), storableText(each.value)]), each]),
+    (identifiers ?? []).map((given) => {
+      const each = { scheme: comparedName(given.scheme), value: comparedName(given.value) }
+      return [JSON.stringify([storableText(each.scheme), storableText(each.value)]), each]
+    }),
   )
   return [...once.values()].map((identifier) => insertRow(patientIdentifiersTable, { ...identifier, patientId, orgId }))
 }

@@ -1,5 +1,6 @@
 import type { CaseRecord } from '../../contracts/clinical/cases.ts'
 import type { Pool } from '../../platform/database/database.ts'
+import { comparedName } from '../../platform/kit/compared-name.ts'
 import type { PageRequest } from '../../platform/http/cursors.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import {
@@ -24,8 +25,8 @@ export const getPatient = viewByIds((tenant: TenantId, id: string) =>
 function readingsOf(identifier: string): { readonly schemes: readonly string[]; readonly values: readonly string[] } {
   const places = [...identifier.matchAll(/\|/g)].map(({ index }) => index)
   return {
-    schemes: places.map((place) => identifier.slice(0, place)),
-    values: places.map((place) => identifier.slice(place + 1)),
+    schemes: places.map((place) => comparedName(identifier.slice(0, place))),
+    values: places.map((place) => comparedName(identifier.slice(place + 1))),
   }
 }
 

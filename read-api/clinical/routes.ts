@@ -13,7 +13,7 @@ import { getPatient, listPatients, placeOfPatient } from './queries.ts'
 const identifier = Type.String({
   pattern: schemeAndValuePattern,
   maxLength: 511,
-  description: '`scheme|value`, both exactly as registered',
+  description: '`scheme|value`. Both are compared in NFC, without surrounding blanks',
 })
 
 const ofPatients = { access: { scopes: ['patients:read'] }, servedBy: [patientsProjector] } as const

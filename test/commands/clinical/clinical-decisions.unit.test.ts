@@ -126,6 +126,18 @@ describe('correcting a patient', () => {
     given(patients, erased).when(correctPatient, nothing).thenRefused('subject-erased')
   })
 
+  it('is undone if it lost an identifier in another spelling', () => {
+    const [, lost] = identifiers
+    const undo = {
+      before: stateAfter(registered),
+      after: stateAfter(registered, corrected),
+      lost: [{ scheme: ` ${lost?.scheme}`, value: `${lost?.value}\u00a0` }],
+      now: new Date(at(6)),
+    }
+    const undone = undoCorrection(undo, stateAfter(registered, corrected))
+    expect(undone).toMatchObject([{ data: { identifiers: expect.not.arrayContaining([lost]) } }])
+  })
+
   it('is undone if it lost an identifier, except for later corrections', () => {
     const [kept, lost] = identifiers
     if (kept === undefined || lost === undefined) throw new Error('two identifiers are needed')

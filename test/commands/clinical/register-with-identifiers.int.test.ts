@@ -126,6 +126,19 @@ describe('registering a patient with identifiers', () => {
     expect(await problemOf(requirePatient(world, world.orgId, command.patientId))).toBe('patient-not-found')
   })
 
+  it('compares identifiers in NFC without surrounding blanks, and stores them as given', async () => {
+    const given = { scheme: ' h\u00f4pital', value: '\u212b-17\t' }
+    const command = { ...registration(), identifiers: [given] }
+    const { state } = await register(command)
+    expect(state).toMatchObject({ identifiers: [given] })
+    const same = { scheme: 'ho\u0302pital ', value: 'A\u030a-17' }
+    const other = { ...registration(), identifiers: [same] }
+    expect(await problemOf(register(other))).toBe('patient-identifier-conflict')
+    expect([...(await patientsHolding(world, world.orgId, [same])).keys()]).toEqual([command.patientId])
+    const lowerCase = { ...registration(), identifiers: [{ ...same, value: 'a\u030a-17' }] }
+    expect(await problemOf(register(lowerCase))).toBe(null)
+  })
+
   it('distinguishes identifiers with similar spelling, and claims a repeated one once', async () => {
     await register({ ...registration(), identifiers: [{ scheme: 'a', value: 'b-c' }] })
     await register({

@@ -75,6 +75,19 @@ describe('roles', () => {
       .thenRefused('role-name-in-use')
   })
 
+  test('names are compared in NFC without surrounding blanks, and stored as given', () => {
+    const named = roleFact('RoleCreated', { name: 'Infirmi\u00e8re' })
+    const name = '\u00a0Infirmie\u0300re '
+    given(organisationRoles, named)
+      .when(createRole, { ...create, name, roleId: adminRole, fingerprint: null })
+      .thenRefused('role-name-in-use')
+    given(organisationRoles, named, administrators)
+      .when(changeRole, { roleId: adminRole, name, ...by, now })
+      .thenRefused('role-name-in-use')
+    const renamed = changeRole({ roleId, name, ...by, now }, given(organisationRoles, named).state)
+    expect(renamed).toMatchObject([{ type: 'RoleChanged', data: { name } }])
+  })
+
   test('the same key with another body is refused, and so is the key of a deleted role', () => {
     given(organisationRoles, roleFact('RoleCreated'))
       .when(createRole, { ...create, fingerprint: hash('e') })

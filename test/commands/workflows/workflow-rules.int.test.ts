@@ -68,6 +68,15 @@ const advance = (id: string, stepId: string, given: unknown) =>
   inject('POST', `/workflow-instances/${id}/advance`, { step_id: stepId, output: given })
 const read = async (id: string) => (await inject('GET', `/workflow-instances/${id}`)).body
 
+test('names of definitions are compared in NFC without surrounding blanks, and stored as given', async () => {
+  const name = `R\u00e8gles ${randomUUID()}`
+  const spelled = ` ${name.normalize('NFD')} `
+  const body = { start_step_id: 'o', steps: [output('o')] }
+  const first = await inject('POST', '/workflow-definitions', { ...body, name })
+  const second = await inject('POST', '/workflow-definitions', { ...body, name: spelled })
+  expect(second.body).toMatchObject({ id: textAt(first.body, 'id'), version: 2, name: spelled })
+})
+
 describe('262, D4: a definition is refused, with a pointer,', () => {
   const always: Condition = { op: 'exists', path: 'q.answers.text' }
   const many = (count: number) => [

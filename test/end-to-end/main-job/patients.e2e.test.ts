@@ -131,6 +131,13 @@ test('an identifier of another patient is refused, and one that no patient has a
   expect(at(created.body, 'patient_id')).toBe(second)
 })
 
+test('a patient is found by an identifier in any composition, with or without surrounding blanks', async () => {
+  const id = await registerPatient(api, { identifiers: [mrn(' \u00e9-1')] })
+  for (const identifier of ['mrn|\u00e9-1', 'mrn |e\u0301-1\u00a0'])
+    expect([identifier, await found(identifier)]).toEqual([identifier, [id]])
+  expect((await expecting(200, api.call(`${patients}/${id}`))).body).toMatchObject({ identifiers: [mrn(' \u00e9-1')] })
+})
+
 test('a registration repeated with its key returns the corrected patient', async () => {
   const body = { given_name: 'Ada', family_name: 'Example', dob: '1980-02-29', identifiers: [mrn('d-1')] }
   const registration = () => api.call(patients, { body, headers: { 'idempotency-key': 'registered-once' } })

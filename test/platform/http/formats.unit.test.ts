@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { isVisible } from '../../../platform/http/formats.ts'
+import { isInstant, isVisible } from '../../../platform/http/formats.ts'
 
 it.each([
   ['nothing', ''],
@@ -18,4 +18,20 @@ it.each([
 
 it.each(['Ö', '李', 'क्', '9', '-', '👩\u200d🔬', '\u0301', 'שָׁ', '\u{20000}'])('%s is seen', (text) => {
   expect(isVisible(text)).toBe(true)
+})
+
+it.each([
+  ['2026-03-01T00:00:00Z', true],
+  ['2026-03-01t23:59:59.999999999z', true],
+  ['2026-03-01T23:59:59+23:59', true],
+  ['2026-03-01T24:00:00Z', false],
+  ['2026-03-01T24:00:00.000+01:00', false],
+  ['2026-03-01T29:00:00Z', false],
+  ['2026-03-01T00:60:00Z', false],
+  ['2026-03-01T00:00:60Z', false],
+  ['2026-03-01T00:00:00+24:00', false],
+  ['2026-03-01T00:00:00+01:60', false],
+  ['2026-03-01T00:00:00', false],
+])('%s as an instant: %s', (text, isOne) => {
+  expect(isInstant(text)).toBe(isOne)
 })
