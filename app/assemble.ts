@@ -26,8 +26,7 @@ import { errorCode } from '../platform/kit/error-codes.ts'
 import { openActorReader } from './actor-contexts.ts'
 import { addHealthChecks, objectStoreCheck } from './health-checks.ts'
 import { requireForeignChannels } from './foreign-events.ts'
-import { createIdentityProvider, requireIdentityProvider } from './identity-provider.ts'
-import { requireMailServer } from './notification-senders.ts'
+import { createIdentityProvider } from './identity-provider.ts'
 import { startProcessor } from './processor.ts'
 import { providerChecks, startProviderReports } from './provider-reports.ts'
 import { readAttendance } from './projections/attendance.ts'
@@ -89,8 +88,6 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const runsApi = roles.includes('api')
   const runsProjector = roles.includes('projector')
   const runsProcessor = roles.includes('processor')
-  if (runsApi || runsProcessor) requireIdentityProvider(configuration)
-  if (runsProcessor) requireMailServer(configuration)
   requireForeignChannels(configuration)
   const { databaseUrl, vault, store, pool } = await openResources({ ...options, stop, now, filter })
 
@@ -150,6 +147,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   if (endings !== undefined) stop.onStop('work', 'ended tokens', () => endings.close())
   const attendance = () => readAttendance(pool)
   addHealthChecks(health, {
+    host: configuration.host,
     endings,
     pool,
     store,

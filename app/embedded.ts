@@ -9,9 +9,6 @@ import { startReceivers, type EmbeddedReceivers } from '../embedded/receivers/st
 import type { Configuration } from '../platform/configuration/configuration.ts'
 import type { GracefulStop } from '../platform/lifecycle/graceful-stop.ts'
 import type { Logger } from '../platform/observability/logging.ts'
-import { ConfigurationError } from '../platform/configuration/profile-rules.ts'
-import { requireIdentityProvider } from './identity-provider.ts'
-import { requireMailServer } from './notification-senders.ts'
 
 /** Settings of the embedded servers, under the names of environment variables. */
 type EmbeddedEnvironment = Readonly<Record<string, string>>
@@ -49,13 +46,6 @@ export async function startEmbedded(
   { logger, stop, onLost }: { readonly logger: Logger; readonly stop: GracefulStop; readonly onLost: OnServerLost },
 ): Promise<Embedded> {
   const { dataDir, profile } = configuration
-  if (profile === 'production' && configuration.providerBaseUrl === undefined) {
-    throw new ConfigurationError(
-      'PROVIDER_BASE_URL must be set when APP_ENV is production: the embedded provider simulator invents its results',
-    )
-  }
-  requireIdentityProvider(configuration)
-  requireMailServer(configuration)
   const { ports, secrets } = await lastingSettings(dataDir, {
     ports: ['eventstore', 'postgres', 'object_store', 'provider', 'receivers', 'smtp'],
     secrets: [

@@ -11,12 +11,14 @@ import type { ProjectionRunner } from '../projections/runtime/runner.ts'
 import { fitOf } from '../projections/runtime/schema.ts'
 import type { EventStore } from '../streams/store/event-store.ts'
 import type { Pool } from '../platform/database/database.ts'
-import type { Profile } from '../platform/configuration/profile-rules.ts'
+import { isLoopbackHost, type Profile } from '../platform/configuration/profile-rules.ts'
 import type { Health, HealthCheck } from '../platform/observability/health.ts'
 import type { Logger } from '../platform/observability/logging.ts'
 import type { ObjectStore } from '../platform/storage/object-store.ts'
 
 interface Watched {
+  /** Address that the HTTP server binds to. */
+  readonly host: string
   /** Undefined if no API runs. */
   readonly endings: Pick<FollowedTokenEndings, 'isCurrent'> | undefined
   readonly pool: Pool
@@ -45,6 +47,7 @@ interface Watched {
 export function addHealthChecks(
   health: Health,
   {
+    host,
     endings,
     pool,
     store,
@@ -124,6 +127,12 @@ export function addHealthChecks(
         : { status: 'ok' },
   })
   health.register(projectionsCheck(runner, attendance))
+  if (health.profile === 'development' && !isLoopbackHost(host))
+    health.register({
+      name: 'profile',
+      gatesReadiness: false,
+      run: () => ({ status: 'warning', detail: 'the rules of development, on an address that others reach' }),
+    })
   if (foreignChannels.length > 0) health.register(foreignChannelsCheck(foreignChannels, pool))
   if (provider !== undefined) health.register(providerCheck(provider, health.profile))
   if (aiReviewGuards !== undefined) health.register(aiReviewGuardsCheck(pool, aiReviewGuards))

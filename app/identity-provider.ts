@@ -6,22 +6,19 @@ import { createKeycloak } from '../processes/adapters/keycloak.ts'
 import { createMockIdentityProvider } from '../processes/adapters/mock-identity-provider.ts'
 
 /**
- * Users of a production system log in somewhere, so its accounts must be real.
+ * Calls nothing yet: a provider that is away does not hold up the start. Users of a production system log in somewhere,
+ * so its accounts must be real.
  * @throws ConfigurationError
  */
-export function requireIdentityProvider({ profile, idpMode }: Pick<Configuration, 'profile' | 'idpMode'>): void {
-  if (profile === 'production' && idpMode === 'mock')
-    throw new ConfigurationError('IDP_MODE must be keycloak when APP_ENV is production: the mock creates no accounts')
-}
-
-/** Calls nothing yet: a provider that is away does not hold up the start. */
 export function createIdentityProvider(
   configuration: Configuration,
   egress: Egress,
   now: () => Date,
 ): IdentityProvider {
-  requireIdentityProvider(configuration)
-  if (configuration.idpMode === 'mock') return createMockIdentityProvider()
+  const { profile, idpMode } = configuration
+  if (profile === 'production' && idpMode === 'mock')
+    throw new ConfigurationError('IDP_MODE must be keycloak when APP_ENV is production: the mock creates no accounts')
+  if (idpMode === 'mock') return createMockIdentityProvider()
   const {
     keycloakBaseUrl: baseUrl = '',
     keycloakRealm: realm = '',

@@ -10,7 +10,7 @@ import {
   type RejectedEventsOrder,
 } from './command-line.ts'
 import type { ProjectionsOrder } from './projections/orders.ts'
-import { requireVariables, serverNeeds, type Role } from './roles.ts'
+import { needsOfPeople, requireVariables, serverNeeds, type Role } from './roles.ts'
 import type { SigningPurpose } from '../platform/kit/key-vault.ts'
 import type { VerifyReceiptOrder } from './verify-receipt.ts'
 import { ConfigurationError } from '../platform/configuration/profile-rules.ts'
@@ -134,7 +134,7 @@ async function register(order: ClientOrder): Promise<void> {
 }
 
 async function createAdministrator(order: AdministratorOrder): Promise<void> {
-  requireVariables(process.env, serverNeeds, 'administrators create')
+  requireVariables(process.env, [...serverNeeds, ...needsOfPeople(['api'], process.env)], 'administrators create')
   const configuration = loadConfiguration(process.env)
   const { createOrdered } = await import('./administrators.ts')
   const administrator = await createOrdered(configuration, order, createLogger({ level: 'silent' }))

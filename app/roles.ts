@@ -14,24 +14,46 @@ const objectStore = ['S3_ENDPOINT', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY']
 // Every API instance issues and accepts tokens of one address. Services call each other there with one client.
 const services = ['BASE_URL', 'SERVICE_CLIENT_ID', 'SERVICE_CLIENT_SECRET']
 
+const provider = ['PROVIDER_BASE_URL', 'PROVIDER_LOGIN', 'PROVIDER_PASSWORD']
+const keycloak = ['KEYCLOAK_BASE_URL', 'KEYCLOAK_REALM', 'KEYCLOAK_CLIENT_ID', 'KEYCLOAK_CLIENT_SECRET']
+
 /** Required variables of each role, without those that have a default. */
 const needs: Readonly<Record<Role, readonly string[]>> = {
   api: [...serverNeeds, ...objectStore, ...services],
   projector: serverNeeds,
-  processor: [...serverNeeds, ...objectStore, ...services, 'PROVIDER_BASE_URL', 'PROVIDER_LOGIN', 'PROVIDER_PASSWORD'],
+  processor: [...serverNeeds, ...objectStore, ...services, ...provider],
 }
 
-export function needsOf(roles: readonly Role[]): readonly string[] {
-  return [...new Set(roles.flatMap((role) => needs[role]))]
+/** Required variables of roles on real servers, for the profile and the providers that the environment names. */
+export function needsOf(roles: readonly Role[], env: Environment): readonly string[] {
+  return [...new Set([...roles.flatMap((role) => needs[role]), ...needsOfPeople(roles, env)])]
+}
+
+/** Required variables of `up`. In production no stand-in may invent results, or hide that nobody gets an account or a mail. */
+export function needsOfUp(env: Environment): readonly string[] {
+  return [...(env['APP_ENV'] === 'production' ? provider : []), ...needsOfPeople(allRoles, env)]
+}
+
+/** For the accounts of users, and for mails to them. */
+export function needsOfPeople(roles: readonly Role[], env: Environment): readonly string[] {
+  const isProduction = env['APP_ENV'] === 'production'
+  const hasAccounts = roles.some((role) => role !== 'projector')
+  const accounts = isProduction ? ['IDP_MODE=keycloak', ...keycloak] : env['IDP_MODE'] === 'keycloak' ? keycloak : []
+  const mails = env['MAIL_TRANSPORT'] === 'ses' ? ['SES_REGION', 'SMTP_FROM'] : ['SMTP_URL', 'SMTP_FROM']
+  return [...(hasAccounts ? accounts : []), ...(isProduction && roles.includes('processor') ? mails : [])]
 }
 
 /**
  * Reports all missing variables at once, so an operator needs one start, not seven. An empty variable counts as
- * missing.
+ * missing. A name may have the one value that is allowed, `NAME=value`.
  * @throws ConfigurationError
  */
 export function requireVariables(env: Environment, names: readonly string[], who: string): void {
-  const missing = names.filter((name) => env[name] === undefined || env[name] === '')
+  const missing = names.filter((needed) => {
+    const [name = '', value] = needed.split('=')
+    const given = env[name] ?? ''
+    return value === undefined ? given === '' : given !== value
+  })
   if (missing.length > 0)
     throw new ConfigurationError(
       `${who} needs ${missing.join(', ')}: set ${missing.length === 1 ? 'it' : 'them'} in the environment`,

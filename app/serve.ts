@@ -27,7 +27,7 @@ export interface ServingPlatform extends Platform {
  */
 export async function serve(options: ServeOptions): Promise<ServingPlatform> {
   const { env, roles, stop } = options
-  requireVariables(env, needsOf(roles), `serve ${roles.map((role) => `--role ${role}`).join(' ')}`)
+  requireVariables(env, needsOf(roles, env), `serve ${roles.map((role) => `--role ${role}`).join(' ')}`)
   const configuration = loadConfiguration(env)
   try {
     return await start(configuration, options)

@@ -9,7 +9,7 @@ import { startPlatform, type Platform } from './assemble.ts'
 import { keepAdministrators, keepCredentials, registerClients, serviceClientOf } from './credentials.ts'
 import type { Credentials } from './credentials-file.ts'
 import { startEmbedded } from './embedded.ts'
-import { allRoles } from './roles.ts'
+import { allRoles, needsOfUp, requireVariables } from './roles.ts'
 import { keepServers } from './servers-file.ts'
 
 export interface UpOptions {
@@ -33,6 +33,7 @@ export interface RunningPlatform extends Platform {
  */
 export async function up(options: UpOptions): Promise<RunningPlatform> {
   const first = loadConfiguration(options.env)
+  requireVariables(options.env, needsOfUp(options.env), 'up')
   const logger = options.logger ?? createLogger({ level: first.logLevel })
   const stop = options.stop ?? createGracefulStop({ logger })
   try {

@@ -1,3 +1,4 @@
+import { url as inspectorUrl } from 'node:inspector'
 import { isAddressRange, isEgressEntry } from '../outbound/addresses.ts'
 import {
   type ActorContextMode,
@@ -90,9 +91,12 @@ const settings = {
     '',
     { meaning: 'Proxies that the platform trusts. It takes the address of the caller from their X-Forwarded-For' },
   ),
+  rateLimits: setting('RATE_LIMITS', oneOf('on', 'off'), 'on', {
+    meaning: 'Whether production enforces the rate limits. With `off` there are none, not even for wrong credentials',
+  }),
   rateLimitClientPerMinute: setting('RATE_LIMIT_CLIENT_PER_MINUTE', integer(0, 1_000_000), '600', {
     meaning:
-      'Requests per minute of one client. Only production enforces this and the other rate limits; 0 turns a limit off',
+      'Requests per minute of one client. Only production enforces this and the other rate limits. 0 turns a limit off; production accepts it with RATE_LIMITS=off only',
   }),
   rateLimitClientBurst: setting('RATE_LIMIT_CLIENT_BURST', integer(0, 1_000_000), '100', {
     meaning: 'Requests that one client may send at once',
@@ -417,7 +421,11 @@ export function loadConfiguration(env: Environment): Configuration {
     consentBaseUrl: parsed.consentBaseUrl ?? baseUrl,
     aiReviewBaseUrl: parsed.aiReviewBaseUrl ?? baseUrl,
   }
-  const warnings = checkProfile({ ...configuration, isTlsVerified: env['NODE_TLS_REJECT_UNAUTHORIZED'] !== '0' })
+  const warnings = checkProfile({
+    ...configuration,
+    isTlsVerified: env['NODE_TLS_REJECT_UNAUTHORIZED'] !== '0',
+    isInspected: inspectorUrl() !== undefined,
+  })
   return deepFreeze({ ...configuration, warnings })
 }
 

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { readEventStoreAddress } from '../kit/event-store-address.ts'
+import { containsNearlyEverything, hasGuessableKey } from './weak-settings.ts'
 import { readDatabaseAddress, type DatabaseAddress } from '../database/database.ts'
 
 /** An environment variable is wrong. The message contains its name and its rule, never a secret's value. */
@@ -53,6 +54,18 @@ export interface CheckedSettings {
   readonly slackApiUrl?: string | undefined
   readonly slackBotToken?: string | undefined
   readonly failpoint?: string | undefined
+  readonly masterKeys?: string | undefined
+  readonly trustedProxies: readonly string[]
+  readonly egressAllow: readonly string[]
+  /** True if a debugger can connect to the process. */
+  readonly isInspected: boolean
+  readonly rateLimits: 'on' | 'off'
+  readonly rateLimitClientPerMinute: number
+  readonly rateLimitClientBurst: number
+  readonly rateLimitOrganisationPerMinute: number
+  readonly rateLimitCreatesPerMinute: number
+  readonly rateLimitTokensPerMinute: number
+  readonly rateLimitTokenFailuresPerMinute: number
   readonly stepTimeoutMs: number
   readonly stepLeaseMs: number
 }
@@ -72,11 +85,12 @@ export function checkProfile(settings: CheckedSettings): readonly string[] {
     ...tlsWeaknesses(settings, databases),
     ...eventStoreWeaknesses(settings),
     ...secretWeaknesses(settings),
+    ...listWeaknesses(settings),
+    ...(profile === 'production' ? weaknessesOfProduction(settings) : []),
   ]
-  const [first] = weaknesses
-  if (profile === 'production' && first !== undefined)
-    throw new ConfigurationError(`${first} when APP_ENV is production`)
-  return [...weaknesses, ...(profile === 'production' ? productionNotes(settings) : [])]
+  if (profile === 'production' && weaknesses.length > 0)
+    throw new ConfigurationError(`${weaknesses.join('; ')} when APP_ENV is production`)
+  return [...weaknesses, ...(profile === 'production' ? productionNotes(settings) : exposureNotes(settings))]
 }
 
 function checkCombinations(settings: CheckedSettings): void {
@@ -111,10 +125,9 @@ function checkCombinations(settings: CheckedSettings): void {
         }
       : { names: 'SMTP_URL and SMTP_FROM', values: [settings.smtpUrl, settings.smtpFrom] },
   ]
-  for (const { names, values } of together) {
-    const given = values.filter((value) => value !== undefined).length
-    if (given !== 0 && given !== values.length) throw new ConfigurationError(`${names} must be set together`)
-  }
+  const incomplete = together.filter(({ values }) => new Set(values.map((value) => value !== undefined)).size > 1)
+  if (incomplete.length > 0)
+    throw new ConfigurationError(incomplete.map(({ names }) => `${names} must be set together`).join('; '))
   if (settings.idpMode === 'keycloak' && settings.keycloakBaseUrl === undefined) {
     throw new ConfigurationError('KEYCLOAK_BASE_URL must be set when IDP_MODE is keycloak')
   }
@@ -226,15 +239,55 @@ function secretWeaknesses(settings: CheckedSettings): string[] {
     ['S3_SECRET_ACCESS_KEY', settings.s3SecretAccessKey],
     ['KEYCLOAK_CLIENT_SECRET', settings.keycloakClientSecret],
   ] as const
-  return secrets.flatMap(([name, secret]) =>
+  const short = secrets.flatMap(([name, secret]) =>
     secret !== undefined && secret.length < 32 ? [`${name} must have at least 32 characters`] : [],
+  )
+  const { masterKeys } = settings
+  return masterKeys !== undefined && hasGuessableKey(masterKeys)
+    ? [...short, 'MASTER_KEYS must be random (openssl rand -base64 32)']
+    : short
+}
+
+function listWeaknesses({ trustedProxies, egressAllow }: CheckedSettings): string[] {
+  const lists = [
+    ['TRUSTED_PROXIES', trustedProxies],
+    ['EGRESS_ALLOW', egressAllow],
+  ] as const
+  return lists.flatMap(([name, entries]) =>
+    containsNearlyEverything(entries) ? [`${name} must not contain nearly all addresses`] : [],
   )
 }
 
-function productionNotes(settings: CheckedSettings): string[] {
-  return settings.adminApiSecret === undefined
+/** Development may debug, and only reports its rate limits. */
+function weaknessesOfProduction(settings: CheckedSettings): string[] {
+  const limits = [
+    ['RATE_LIMIT_CLIENT_PER_MINUTE', settings.rateLimitClientPerMinute],
+    ['RATE_LIMIT_CLIENT_BURST', settings.rateLimitClientBurst],
+    ['RATE_LIMIT_ORGANISATION_PER_MINUTE', settings.rateLimitOrganisationPerMinute],
+    ['RATE_LIMIT_CREATES_PER_MINUTE', settings.rateLimitCreatesPerMinute],
+    ['RATE_LIMIT_TOKENS_PER_MINUTE', settings.rateLimitTokensPerMinute],
+    ['RATE_LIMIT_TOKEN_FAILURES_PER_MINUTE', settings.rateLimitTokenFailuresPerMinute],
+  ] as const
+  const zero = settings.rateLimits === 'off' ? [] : limits.filter(([, limit]) => limit === 0).map(([name]) => name)
+  return [
+    ...(settings.isInspected
+      ? ['NODE_OPTIONS and the command line must not contain --inspect: it shows all keys']
+      : []),
+    ...(zero.length === 0 ? [] : [`${zero.join(', ')} must be above 0, unless RATE_LIMITS is off,`]),
+  ]
+}
+
+function productionNotes({ adminApiSecret, rateLimits }: CheckedSettings): string[] {
+  return [
+    ...(adminApiSecret === undefined ? [] : ['ADMIN_API_SECRET is set: it admits to admin routes without a user']),
+    ...(rateLimits === 'on' ? [] : ['RATE_LIMITS is off: something in front must limit callers']),
+  ]
+}
+
+function exposureNotes({ host }: CheckedSettings): string[] {
+  return isLoopbackHost(host)
     ? []
-    : ['ADMIN_API_SECRET is set: it admits to admin routes without a user']
+    : ['APP_ENV is development, and HOST is no loopback address: others reach a platform with the weak rules']
 }
 
 export function isLoopbackHost(host: string): boolean {

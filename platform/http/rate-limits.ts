@@ -17,6 +17,7 @@ declare module 'fastify' {
 }
 
 type LimitSettings =
+  | 'rateLimits'
   | 'rateLimitClientPerMinute'
   | 'rateLimitClientBurst'
   | 'rateLimitOrganisationPerMinute'
@@ -66,7 +67,8 @@ export function createRateLimits({ configuration, now = () => performance.now() 
     creates: limitOf('creates', configuration.rateLimitCreatesPerMinute),
     tokens: limitOf('tokens', configuration.rateLimitTokensPerMinute),
   }
-  const failures: FailureDelays = createFailureDelays(configuration.rateLimitTokenFailuresPerMinute, now)
+  const isOff = configuration.rateLimits === 'off'
+  const failures: FailureDelays = createFailureDelays(isOff ? 0 : configuration.rateLimitTokenFailuresPerMinute, now)
 
   return {
     admit({ routeOptions }, reply, caller) {
@@ -112,7 +114,7 @@ export function createRateLimits({ configuration, now = () => performance.now() 
   }
 
   function limitOf(name: string, perMinute: number, burst: number = perMinute): Limit | undefined {
-    if (perMinute === 0 || burst === 0) return undefined
+    if (configuration.rateLimits === 'off' || perMinute === 0 || burst === 0) return undefined
     const policy = { perMinute, burst }
     return { name, ...policy, buckets: createTokenBuckets(policy, now) }
   }

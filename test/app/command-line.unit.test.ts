@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { clientScopes } from '../../commands/auth/scopes.ts'
 import { readCommand } from '../../app/command-line.ts'
-import { needsOf, requireVariables } from '../../app/roles.ts'
+import { needsOf, needsOfUp, requireVariables } from '../../app/roles.ts'
 
 /** A UUID without a version: callers may use any UUID as an id. */
 const org = 'A1B2C3D4-0000-0000-0000-000000000001'
@@ -93,13 +93,58 @@ test.each([
   expect(readCommand(args)).toEqual({ name: 'wrong', reason: expect.stringContaining(reason) })
 })
 
+const keycloak = 'KEYCLOAK_BASE_URL, KEYCLOAK_REALM, KEYCLOAK_CLIENT_ID, KEYCLOAK_CLIENT_SECRET'
+
 test('names all missing variables at once, including empty ones', () => {
   const env = { ESDB_URL: 'esdb://store', DATABASE_URL: '' }
-  expect(() => requireVariables(env, needsOf(['projector']), 'serve --role projector')).toThrow(
+  expect(() => requireVariables(env, needsOf(['projector'], env), 'serve --role projector')).toThrow(
     'serve --role projector needs DATABASE_URL, VAULT_DATABASE_URL, MASTER_KEYS: set them in the environment',
   )
-  expect(needsOf(['projector', 'api']).filter((name) => name.startsWith('PROVIDER_'))).toEqual([])
-  expect(needsOf(['processor'])).toEqual(
+  expect(needsOf(['projector', 'api'], env).filter((name) => name.startsWith('PROVIDER_'))).toEqual([])
+  expect(needsOf(['processor'], env)).toEqual(
     expect.arrayContaining(['BASE_URL', 'SERVICE_CLIENT_SECRET', 'PROVIDER_PASSWORD', 'S3_ENDPOINT']),
   )
+})
+
+test.each([
+  ['a projector in production', ['projector'], { APP_ENV: 'production' }, ''],
+  ['an API in production', ['api'], { APP_ENV: 'production' }, 'IDP_MODE=keycloak, ' + keycloak],
+  [
+    'an API in production with the mock',
+    ['api'],
+    { APP_ENV: 'production', IDP_MODE: 'mock' },
+    'IDP_MODE=keycloak, ' + keycloak,
+  ],
+  ['an API in development', ['api'], {}, ''],
+  [
+    'an API in development with Keycloak',
+    ['api'],
+    { IDP_MODE: 'keycloak', KEYCLOAK_REALM: 'a' },
+    keycloak.replace('KEYCLOAK_REALM, ', ''),
+  ],
+  [
+    'a processor in production',
+    ['api', 'processor'],
+    { APP_ENV: 'production', SMTP_FROM: 'a@b.test' },
+    `IDP_MODE=keycloak, ${keycloak}, SMTP_URL`,
+  ],
+  [
+    'a processor in production with SES',
+    ['processor'],
+    { APP_ENV: 'production', MAIL_TRANSPORT: 'ses', IDP_MODE: 'keycloak' },
+    `${keycloak}, SES_REGION, SMTP_FROM`,
+  ],
+] as const)('names all that accounts and mails of %s need', (_, roles, env, missing) => {
+  const given = Object.fromEntries(needsOf(roles, {}).map((name) => [name, 'x']))
+  const require = () => requireVariables({ ...given, ...env }, needsOf(roles, env), 'serve')
+  if (missing === '') expect(require).not.toThrow()
+  else expect(require).toThrow(`serve needs ${missing}: set `)
+})
+
+test('names all that up needs in production', () => {
+  const env = { APP_ENV: 'production' }
+  expect(() => requireVariables(env, needsOfUp(env), 'up')).toThrow(
+    `up needs PROVIDER_BASE_URL, PROVIDER_LOGIN, PROVIDER_PASSWORD, IDP_MODE=keycloak, ${keycloak}, SMTP_URL, SMTP_FROM: set them in the environment`,
+  )
+  expect(needsOfUp({})).toEqual([])
 })

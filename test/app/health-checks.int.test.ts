@@ -3,6 +3,7 @@ import { addHealthChecks, objectStoreCheck } from '../../app/health-checks.ts'
 import { readAttendance } from '../../app/projections/attendance.ts'
 import { knownProjectors } from '../../app/projections/known-projectors.ts'
 import { createPool, type Pool } from '../../platform/database/database.ts'
+import type { Profile } from '../../platform/configuration/profile-rules.ts'
 import { createHealth } from '../../platform/observability/health.ts'
 import { ensureRuntimeSchema } from '../../projections/runtime/schema.ts'
 import { catalogue } from '../../streams/catalogue.ts'
@@ -40,9 +41,10 @@ beforeEach(async () => {
 const inState = (channel: string, state: string) => ({ status: () => ({ channel, state }) })
 
 /** The report of a process that runs no projector. */
-async function report(changed: Partial<Parameters<typeof addHealthChecks>[1]> = {}) {
-  const health = createHealth({ profile: 'development' })
+async function report(changed: Partial<Parameters<typeof addHealthChecks>[1]> = {}, profile: Profile = 'development') {
+  const health = createHealth({ profile })
   addHealthChecks(health, {
+    host: '127.0.0.1',
     endings: undefined,
     pool,
     store,
@@ -85,6 +87,19 @@ test('names what no process runs, and what stopped at an event, although this pr
 test('a copy that has just replaced another one counts as run before its first heartbeat', async () => {
   await change('patients', 'heartbeat_at = null, updated_at = clock_timestamp()')
   expect(await report()).toMatchObject({ status: 'ok' })
+})
+
+test('warns where others reach a platform with the rules of development', async () => {
+  const check = {
+    name: 'profile',
+    status: 'warning',
+    detail: 'the rules of development, on an address that others reach',
+  }
+  for (const host of ['0.0.0.0', '::', '192.0.2.7']) {
+    expect((await report({ host })).checks).toContainEqual(check)
+    expect(await report({ host }, 'production')).toMatchObject({ status: 'ok' })
+  }
+  expect(await report({ host: '::1' })).toMatchObject({ status: 'ok' })
 })
 
 test('contains no name of a channel', async () => {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -52,7 +53,7 @@ beforeAll(async () => {
     ESDB_URL: node.url,
     DATABASE_URL: database.url,
     VAULT_DATABASE_URL: database.vaultUrl,
-    MASTER_KEYS: `first:${Buffer.alloc(32, 7).toString('base64')}`,
+    MASTER_KEYS: `first:${randomBytes(32).toString('base64')}`,
     S3_ENDPOINT: objects.endpoint,
     S3_ACCESS_KEY_ID: 'key',
     S3_SECRET_ACCESS_KEY: secret,
@@ -212,31 +213,34 @@ test.concurrent('in production the embedded provider simulator stops the start b
   expect([code, stdout, stderr]).toEqual([
     1,
     '',
-    expect.stringMatching(/^platform: configuration: PROVIDER_BASE_URL must be set when APP_ENV is production/),
+    expect.stringMatching(
+      /^platform: configuration: up needs PROVIDER_BASE_URL, .*IDP_MODE=keycloak, .*SMTP_FROM: set them/,
+    ),
   ])
 })
 
-test.concurrent('in production the mock of the identity provider stops the start', async () => {
-  const { code, stdout, stderr } = await outcome(['serve', '--role', 'api'], { ...settings, APP_ENV: 'production' })
-  expect([code, stdout, stderr]).toEqual([
-    1,
-    '',
-    expect.stringMatching(/^platform: configuration: IDP_MODE must be keycloak when APP_ENV is production/),
-  ])
-})
-
-test.concurrent('in production a missing mail server stops the start', async () => {
+test.concurrent('a start in production names all that accounts and mails need, together with the rest', async () => {
   const { code, stdout, stderr } = await outcome(['serve', '--role', 'processor'], {
     ...settings,
-    IDP_MODE: 'keycloak',
-    ...keycloakEnv('http://127.0.0.1:1'),
+    S3_ENDPOINT: '',
+    IDP_MODE: 'mock',
     APP_ENV: 'production',
   })
   expect([code, stdout, stderr]).toEqual([
     1,
     '',
-    expect.stringMatching(/^platform: configuration: SMTP_URL and SMTP_FROM, or MAIL_TRANSPORT=ses, must be set/),
+    'platform: configuration: serve --role processor needs S3_ENDPOINT, IDP_MODE=keycloak, KEYCLOAK_BASE_URL, KEYCLOAK_REALM, KEYCLOAK_CLIENT_ID, KEYCLOAK_CLIENT_SECRET, SMTP_URL, SMTP_FROM: set them in the environment\n',
   ])
+})
+
+test.concurrent('in production a debugger stops the start', async () => {
+  const { code, stdout, stderr } = await outcome(['serve', '--role', 'projector'], {
+    ...settings,
+    APP_ENV: 'production',
+    NODE_OPTIONS: '--inspect=127.0.0.1:0',
+  })
+  expect([code, stdout]).toEqual([1, ''])
+  expect(stderr).toContain('platform: configuration: NODE_OPTIONS and the command line must not contain --inspect')
 })
 
 test.concurrent('in production a provider simulator behind PROVIDER_BASE_URL stops the start', async () => {
@@ -301,7 +305,8 @@ test('a processor without its services logs that steps wait, is not ready, and s
   const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
   expect(metrics).toContain('health_check_status{check="steps",state="failing"} 1')
   expect(metrics).toContain('projector_state{projector="assessments_todo",')
-  expect(metrics).not.toContain('projector="patients"')
+  expect(metrics).not.toContain('projector_state{projector="patients"')
+  expect(metrics).toContain('projector_has_process{projector="patients"} ')
   processor.kill()
   expect([await processor.exited, processor.told.stderr]).toEqual([0, ''])
 })

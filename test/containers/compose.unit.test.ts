@@ -199,7 +199,7 @@ test('every role runs, twice where it needs no address, with all its settings an
     const role = String(at(command, 2))
     const given = membersOf(at(service, 'environment'))
     const env = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, filled(String(value))]))
-    if (isRole(role)) requireVariables(env, needsOf([role]), role)
+    if (isRole(role)) requireVariables(env, needsOf([role], env), role)
     expect(loadConfiguration(env)).toMatchObject({
       profile: 'development',
       host: role === 'api' ? '0.0.0.0' : '127.0.0.1',

@@ -228,7 +228,21 @@ describe('a wrong variable', () => {
   })
 })
 
+type Case = readonly [name: string, env: Readonly<Record<string, string>>]
+
 describe('rules between variables', () => {
+  const randomKey = 'q2rKm0pY1xw8k3cZBt5Vh7NfDLs9uEJgXoQi4WAaT6U='
+  const everything = [
+    '0.0.0.0/0',
+    '::/0',
+    '0.0.0.0/1,128.0.0.0/1',
+    '128.0.0.0/2,0.0.0.0/2,192.0.0.0/2,64.0.0.0/2',
+    '::/1,8000::/1',
+    '2000::/3',
+    '::ffff:0:0/96',
+    '::/80',
+    '9.9.9.9/0',
+  ]
   const s3 = { S3_ENDPOINT: 'https://s3.test', S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: secret }
   const databases = { DATABASE_URL: 'postgres://127.0.0.1/platform', VAULT_DATABASE_URL: 'postgres://127.0.0.1/vault' }
 
@@ -255,7 +269,7 @@ describe('rules between variables', () => {
     expect(() => loadConfiguration(env)).toThrow(name)
   })
 
-  it.each([
+  it.each<Case>([
     ['ACTOR_CONTEXT_MODE', { ACTOR_CONTEXT_MODE: 'trust' }],
     ['FAILPOINT', { FAILPOINT: 'slot-claimed' }],
     ['DATABASE_URL', { ...databases, DATABASE_URL: 'postgres://db.test/platform' }],
@@ -267,10 +281,43 @@ describe('rules between variables', () => {
     ['SES_ENDPOINT', { ...ses, SES_ENDPOINT: 'http://email.test' }],
     ['SLACK_API_URL', slack('http://slack.test/api/')],
     ['KEYCLOAK_CLIENT_SECRET', { ...keycloakEnv('https://login.test'), KEYCLOAK_CLIENT_SECRET: 'short' }],
+    ...[
+      Buffer.alloc(32),
+      Buffer.alloc(32, 0xa5),
+      Buffer.from('a1b2'.repeat(16), 'hex'),
+      Buffer.from(Array.from({ length: 32 }, (_, index) => index)),
+      Buffer.from('the-password-of-our-whole-clinic'),
+    ].map((key): Case => ['MASTER_KEYS', { MASTER_KEYS: `old:${randomKey},new:${key.toString('base64')}` }]),
+    ...everything.flatMap((ranges): Case[] => [
+      ['TRUSTED_PROXIES', { TRUSTED_PROXIES: ranges }],
+      ['EGRESS_ALLOW', { EGRESS_ALLOW: `hooks.test,${ranges}` }],
+    ]),
+    ['RATE_LIMIT_CLIENT_PER_MINUTE', { RATE_LIMIT_CLIENT_PER_MINUTE: '0' }],
+    ['RATE_LIMIT_TOKEN_FAILURES_PER_MINUTE', { RATE_LIMIT_TOKEN_FAILURES_PER_MINUTE: '0' }],
   ])('refuses a weak %s in production', (name, env) => {
     expect(() => loadConfiguration({ ...production, ...env })).toThrow(
       new RegExp(`^${name} .*when APP_ENV is production$`),
     )
+  })
+
+  it('names all weak settings of production at once', () => {
+    const weak = { TRUSTED_PROXIES: '0.0.0.0/0', RATE_LIMIT_CLIENT_BURST: '0', RATE_LIMIT_CREATES_PER_MINUTE: '0' }
+    expect(() => loadConfiguration({ ...production, ...weak })).toThrow(
+      /^TRUSTED_PROXIES .*; RATE_LIMIT_CLIENT_BURST, RATE_LIMIT_CREATES_PER_MINUTE must be above 0/,
+    )
+  })
+
+  it('accepts random master keys, ranges of a site, and limits of 0 with RATE_LIMITS=off in production', () => {
+    const site = '10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7,::1,203.0.113.7'
+    const env = { MASTER_KEYS: `a:${randomKey}`, TRUSTED_PROXIES: site, EGRESS_ALLOW: site }
+    expect(loadConfiguration({ ...production, ...env }).warnings).toEqual([])
+    const { warnings } = loadConfiguration({ ...production, RATE_LIMITS: 'off', RATE_LIMIT_CLIENT_PER_MINUTE: '0' })
+    expect(warnings).toEqual([expect.stringContaining('RATE_LIMITS is off')])
+  })
+
+  it('warns about development on an address beyond loopback', () => {
+    const { warnings } = loadConfiguration({ APP_ENV: 'development', HOST: '0.0.0.0', BASE_URL: 'http://127.0.0.1' })
+    expect(warnings).toEqual([expect.stringMatching(/^APP_ENV is development, and HOST is no loopback address/)])
   })
 
   it('warns about the same in development', () => {

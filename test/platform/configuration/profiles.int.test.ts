@@ -385,13 +385,13 @@ const rules: readonly Rule[] = [
     'an event store without TLS',
     configure({ ESDB_URL: 'esdb://es.test:2113?tls=false' }),
     `warns: ESDB_URL must not turn TLS off; ESDB_URL ${noCredentials}`,
-    'refuses: ESDB_URL must not turn TLS off when APP_ENV is production',
+    `refuses: ESDB_URL must not turn TLS off; ESDB_URL ${noCredentials} when APP_ENV is production`,
   ],
   [
     'an event store with one node elsewhere, without TLS',
     configure({ ESDB_URL: 'esdb://127.0.0.1:2113,es.test:2113?TLS=false' }),
     `warns: ESDB_URL must not turn TLS off; ESDB_URL ${noCredentials}`,
-    'refuses: ESDB_URL must not turn TLS off when APP_ENV is production',
+    `refuses: ESDB_URL must not turn TLS off; ESDB_URL ${noCredentials} when APP_ENV is production`,
   ],
   [
     'an event store without credentials',

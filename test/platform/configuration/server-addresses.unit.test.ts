@@ -153,17 +153,25 @@ test.each<[string, Environment, string]>([
   ],
   ['database on 0.0.0.0', readModels('postgres://u:p@0.0.0.0/platform'), `DATABASE_URL ${tls}`],
   ['vault without TLS', vault('postgres://u:p@db.test/vault?ssl=false'), `VAULT_DATABASE_URL ${tls}`],
-  ['event store without TLS', store('esdb://platform:secret@es.test:2113?tls=false'), `ESDB_URL ${noTls}`],
-  ['event store without TLS in capitals', store('esdb://platform:secret@es.test:2113?TLS=false'), `ESDB_URL ${noTls}`],
+  [
+    'event store without TLS',
+    store('esdb://platform:secret@es.test:2113?tls=false'),
+    `ESDB_URL ${noTls}; ESDB_URL ${noCredentials}`,
+  ],
+  [
+    'event store without TLS in capitals',
+    store('esdb://platform:secret@es.test:2113?TLS=false'),
+    `ESDB_URL ${noTls}; ESDB_URL ${noCredentials}`,
+  ],
   [
     'event store without TLS, the last of two',
     store('esdb://platform:secret@es.test:2113?tls=true&tls=false'),
-    `ESDB_URL ${noTls}`,
+    `ESDB_URL ${noTls}; ESDB_URL ${noCredentials}`,
   ],
   [
     'cluster with one node elsewhere, without TLS',
     store('esdb://platform:secret@127.0.0.1:2113,es.test:2113?tls=false'),
-    `ESDB_URL ${noTls}`,
+    `ESDB_URL ${noTls}; ESDB_URL ${noCredentials}`,
   ],
   ['event store without credentials', store('esdb://es.test:2113'), `ESDB_URL ${noCredentials}`],
   [

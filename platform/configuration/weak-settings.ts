@@ -1,0 +1,28 @@
+import { parseEgressAllow } from '../outbound/addresses.ts'
+
+/** Of 32 random bytes about 30 differ. */
+const fewestDifferentBytes = 17
+
+/** Whether a key of `MASTER_KEYS` is certainly not random: one byte again and again, a pattern, a count or a text. */
+export function hasGuessableKey(masterKeys: string): boolean {
+  return masterKeys.split(',').some((entry) => {
+    const bytes = Buffer.from(entry.slice(entry.indexOf(':') + 1), 'base64')
+    const steps = new Set(bytes.subarray(1).map((byte, index) => byte - (bytes[index] ?? 0)))
+    const isText = bytes.every((byte) => byte >= 0x20 && byte < 0x7f)
+    return isText || new Set(bytes).size < fewestDifferentBytes || steps.size === 1
+  })
+}
+
+/** `10.0.0.0/8` is 1/256 of all addresses, and the public ones of IPv6 are 1/8. */
+const largestShare = 1 / 16
+/** Even steps through all addresses. */
+const steps = Array.from({ length: 4_096 }, (_, step) => step * 16)
+const ipv4 = steps.map((step) => `${step >> 8}.${step & 255}.85.170`)
+// A range of IPv6 addresses can contain IPv4 addresses, too.
+const samples = [ipv4, ipv4.map((address) => `::ffff:${address}`), steps.map((step) => `${step.toString(16)}:5::5`)]
+
+/** Whether address ranges, alone or together, contain so many addresses that the list excludes nobody. */
+export function containsNearlyEverything(entries: readonly string[]): boolean {
+  const { hasAddress } = parseEgressAllow(entries)
+  return samples.some((addresses) => addresses.filter(hasAddress).length > addresses.length * largestShare)
+}
