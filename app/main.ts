@@ -87,6 +87,8 @@ async function startUp(surroundings: Surroundings): Promise<string> {
   const { up } = await import('./up.ts')
   const { configuration, credentials } = await up({ env: process.env, ...surroundings })
   const { base_url: baseUrl, provider_url: providerUrl, mailbox_url: mailboxUrl, chat_url: chatUrl } = credentials
+  // Their addresses contain a secret, and the output of a service is often a log.
+  const inCredentials = (member: string) => `the address is ${member} of the credentials`
   return [
     `The platform is ready (profile ${configuration.profile}).`,
     `  API            ${baseUrl}`,
@@ -94,8 +96,8 @@ async function startUp(surroundings: Surroundings): Promise<string> {
     `  health         ${baseUrl}/health`,
     `  metrics        ${baseUrl}/metrics`,
     `  provider       ${providerUrl ?? 'none'}`,
-    ...(mailboxUrl === null ? [] : [`  mail box       ${mailboxUrl}/`]),
-    ...(chatUrl === null ? [] : [`  chat messages  ${chatUrl}/messages`]),
+    ...(mailboxUrl === null ? [] : [`  mail box       ${inCredentials('mailbox_url')}`]),
+    ...(chatUrl === null ? [] : [`  chat messages  ${inCredentials('chat_url')}`]),
     `  credentials    ${configuration.dataDir}/credentials.json`,
   ].join('\n')
 }
@@ -142,9 +144,8 @@ async function createAdministrator(order: AdministratorOrder): Promise<void> {
 }
 
 async function rotateKey(purpose: SigningPurpose): Promise<void> {
-  requireVariables(process.env, ['DATABASE_URL', 'VAULT_DATABASE_URL', 'MASTER_KEYS'], 'keys rotate')
   const { rotateKeyOf } = await import('./key-rotation.ts')
-  const rotated = await rotateKeyOf(loadConfiguration(process.env), purpose)
+  const rotated = await rotateKeyOf(process.env, purpose)
   process.stdout.write(`${JSON.stringify(rotated, null, 2)}\n`)
 }
 

@@ -46,9 +46,10 @@ export function needsOfPeople(roles: readonly Role[], env: Environment): readonl
 /**
  * Reports all missing variables at once, so an operator needs one start, not seven. An empty variable counts as
  * missing. A name may have the one value that is allowed, `NAME=value`.
+ * @param otherwise the reason why nothing else takes their place
  * @throws ConfigurationError
  */
-export function requireVariables(env: Environment, names: readonly string[], who: string): void {
+export function requireVariables(env: Environment, names: readonly string[], who: string, otherwise?: string): void {
   const missing = names.filter((needed) => {
     const [name = '', value] = needed.split('=')
     const given = env[name] ?? ''
@@ -56,6 +57,6 @@ export function requireVariables(env: Environment, names: readonly string[], who
   })
   if (missing.length > 0)
     throw new ConfigurationError(
-      `${who} needs ${missing.join(', ')}: set ${missing.length === 1 ? 'it' : 'them'} in the environment`,
+      `${who} needs ${missing.join(', ')}: set ${missing.length === 1 ? 'it' : 'them'} in the environment${otherwise === undefined ? '' : `; ${otherwise}`}`,
     )
 }

@@ -83,13 +83,13 @@ function indented(text: string): string {
 }
 
 function addressesOf({ credentials }: PlatformProcess, dataDir: string): string {
-  const { base_url, provider_url, mailbox_url } = credentials
+  const { base_url, provider_url } = credentials
   return [
     'Available now:',
     `  API documentation   ${base_url}/docs`,
     `  OpenAPI document    ${base_url}/openapi.json`,
     `  health              ${base_url}/health`,
-    `  mail box            ${mailbox_url}/`,
+    '  mail box            the address is mailbox_url of the credentials',
     `  provider's calls    ${provider_url}/control/calls (header X-Control-Secret: control_secret of the credentials)`,
     `  credentials         ${join(dataDir, 'credentials.json')}`,
     `The data stays in ${dataDir} until you remove it.`,

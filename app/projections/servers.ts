@@ -9,7 +9,7 @@ import { ConfigurationError } from '../../platform/configuration/profile-rules.t
 import { createMasterKeyFile, parseMasterKeys, type MasterKeyRing } from '../../platform/vault/master-keys.ts'
 import { openVault } from '../../platform/vault/vault.ts'
 import { requireVariables, serverNeeds } from '../roles.ts'
-import { readServers, serversFile, type Servers } from '../servers-file.ts'
+import { readServers, serversFile } from '../servers-file.ts'
 import { clearly } from '../start-errors.ts'
 
 /** The servers of a running system, for a separate command. Each connection opens on first use. */
@@ -20,7 +20,7 @@ export interface OpenServers {
   close(): Promise<void>
 }
 
-interface Found {
+interface FoundServers {
   readonly configuration: Configuration
   readonly masterKeys: () => Promise<MasterKeyRing>
   /** Where the operator finds the address of a server that does not answer. */
@@ -36,7 +36,7 @@ const statementTimeoutMs = 3_600_000
  * @throws ConfigurationError, and an Error that names the server that does not answer
  */
 export async function openServers(env: Environment): Promise<OpenServers> {
-  const { configuration, masterKeys, foundIn } = await findServers(env)
+  const { configuration, masterKeys, foundIn } = await findServers(env, serverNeeds, 'projections')
   const { databaseUrl = '', vaultDatabaseUrl = '', esdbUrl = '' } = configuration
   const logger = createLogger({ level: 'silent' })
   const pool = createPool({ url: databaseUrl, max: 8, statementTimeoutMs, name: 'platform projections', logger })
@@ -70,10 +70,15 @@ export async function openServers(env: Environment): Promise<OpenServers> {
   return { pool, eventStore: () => (opening ??= connect()), close }
 }
 
-async function findServers(env: Environment): Promise<Found> {
+/**
+ * The servers of the environment if it names all that the command needs, else those of a `platform up` that runs on the
+ * data folder.
+ * @throws ConfigurationError
+ */
+export async function findServers(env: Environment, needs: readonly string[], command: string): Promise<FoundServers> {
   const configuration = loadConfiguration(env)
   const isGiven = (name: string) => env[name] !== undefined && env[name] !== ''
-  if (serverNeeds.every(isGiven)) {
+  if (needs.every(isGiven)) {
     const keys = parseMasterKeys(configuration.masterKeys ?? '')
     return { configuration, masterKeys: () => Promise.resolve(keys), foundIn: 'as the environment names it' }
   }
@@ -81,27 +86,19 @@ async function findServers(env: Environment): Promise<Found> {
   const servers = await readServers(dataDir)
   // Mixed addresses of two systems would fill tables from foreign events.
   const isOfTheirs = servers !== undefined && addresses.every((name) => !isGiven(name) || env[name] === servers[name])
-  if (!isOfTheirs) refuse(env, dataDir, servers)
+  if (!isOfTheirs) {
+    const otherwise =
+      servers === undefined
+        ? `no platform runs over ${dataDir} (PLATFORM_DATA_DIR)`
+        : `the servers named there are not those of the platform over ${dataDir} (PLATFORM_DATA_DIR)`
+    requireVariables(env, needs, command, otherwise)
+    throw new ConfigurationError(otherwise)
+  }
   return {
     configuration: loadConfiguration({ ...env, ...servers }),
     masterKeys: () => masterKeysOf(configuration),
     foundIn: `as ${serversFile(dataDir)} names it: is that platform still running?`,
   }
-}
-
-function refuse(env: Environment, dataDir: string, servers: Servers | undefined): never {
-  const otherwise =
-    servers === undefined
-      ? `no platform runs over ${dataDir} (PLATFORM_DATA_DIR)`
-      : `the servers named there are not those of the platform over ${dataDir} (PLATFORM_DATA_DIR)`
-  try {
-    requireVariables(env, serverNeeds, 'projections')
-  } catch (error) {
-    throw new ConfigurationError(`${error instanceof Error ? error.message : String(error)}; ${otherwise}`, {
-      cause: error,
-    })
-  }
-  throw new ConfigurationError(otherwise)
 }
 
 /** The keys of the environment, else the keys that `platform up` made in its data folder. Never creates keys. */

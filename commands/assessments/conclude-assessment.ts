@@ -28,6 +28,7 @@ const failureCodes: Readonly<Record<Classification, FailureCode>> = {
   provider_processing_failed: 'ANALYSIS_FAILED',
   provider_upstream_transient: 'PROVIDER_UNAVAILABLE',
   provider_auth_failed: 'PROVIDER_UNAVAILABLE',
+  image_host_unavailable: 'PROVIDER_UNAVAILABLE',
   consent_check_unavailable: 'PROVIDER_UNAVAILABLE',
   case_lookup_unavailable: 'PROVIDER_UNAVAILABLE',
   budget_exceeded: 'PROVIDER_UNAVAILABLE',

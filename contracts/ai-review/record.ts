@@ -125,6 +125,7 @@ export const aiReviewFailures = {
   },
   provider_processing_failed: { message: 'The provider could not process the images.', retriable: false },
   image_fetch_failed: { message: 'An image could not be fetched from its address.', retriable: false },
+  image_host_unavailable: { message: 'The host of an image did not answer, or failed.', retriable: true },
   consent_missing: { message: 'The patient has not granted consent.', retriable: false },
   consent_check_unavailable: { message: 'Consent could not be checked.', retriable: true },
   case_lookup_unavailable: { message: 'The case could not be looked up.', retriable: true },

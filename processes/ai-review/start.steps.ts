@@ -131,7 +131,7 @@ async function sendImage(
   const fetched = await callOutside(step, openImage)
   if (fetched.kind === 'refused') return settle(run, null, failed('image_fetch_failed', fetched.status))
   if (fetched.kind === 'unavailable') {
-    return settle(run, null, deferred(run, review, 'provider_upstream_transient', fetched.status))
+    return settle(run, null, deferred(run, review, 'image_host_unavailable', fetched.status))
   }
   const { body, contentType, bytes } = fetched
   // An unread body may still fail. This must not end the process.

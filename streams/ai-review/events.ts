@@ -14,7 +14,7 @@ export const AiReviewStatus = Type.Enum([
 ])
 export type AiReviewStatus = Static<typeof AiReviewStatus>
 
-/** Specification 7.3, two for checks that could not be made, and the budget of the organisation. */
+/** Specification 7.3, three for servers that did not answer, and the budget of the organisation. */
 export const Classification = Type.Enum([
   'provider_auth_failed',
   'provider_upstream_transient',
@@ -22,6 +22,7 @@ export const Classification = Type.Enum([
   'provider_result_timeout',
   'provider_processing_failed',
   'image_fetch_failed',
+  'image_host_unavailable',
   'consent_missing',
   'consent_check_unavailable',
   'case_lookup_unavailable',

@@ -47,17 +47,16 @@ export function selfSignedCertificate(hosts: string[]): KeyedCertificate {
     der(SEQUENCE, time(VALID_FROM), time(VALID_TO)),
     name,
     publicKey.export({ type: 'spki', format: 'der' }),
-    der(contextTag(3, true), der(SEQUENCE, authority(), alternativeNames(hosts))),
+    der(contextTag(3, true), der(SEQUENCE, noAuthority(), alternativeNames(hosts))),
   )
   const signature = sign('sha256', content, privateKey)
   const bytes = der(SEQUENCE, content, algorithm, der(BIT_STRING, Buffer.from([0]), signature))
   return { certificate: pem('CERTIFICATE', bytes), key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() }
 }
 
-/** Verifiers accept a certificate as its own issuer only when it declares itself an authority. */
-function authority(): Buffer {
-  const isAuthority = der(SEQUENCE, der(BOOLEAN, Buffer.from([0xff])))
-  return der(SEQUENCE, objectId(BASIC_CONSTRAINTS), der(BOOLEAN, Buffer.from([0xff])), der(OCTET_STRING, isAuthority))
+/** Some verifiers refuse a server that shows the certificate of an authority. Whoever has the key can issue no others. */
+function noAuthority(): Buffer {
+  return der(SEQUENCE, objectId(BASIC_CONSTRAINTS), der(BOOLEAN, Buffer.from([0xff])), der(OCTET_STRING, der(SEQUENCE)))
 }
 
 function alternativeNames(hosts: string[]): Buffer {

@@ -41,6 +41,7 @@ function isUsable({ certificate, key }: KeyedCertificate, hosts: string[]): bool
   try {
     const parsed = new X509Certificate(certificate)
     return (
+      !parsed.ca &&
       parsed.checkPrivateKey(createPrivateKey(key)) &&
       hosts.every((host) => (isIP(host) === 0 ? parsed.checkHost(host) : parsed.checkIP(host)) !== undefined)
     )

@@ -136,6 +136,19 @@ test.each([403, 404])('7.3 row 8: a %i for an image is image_fetch_failed; fresh
   expect(at(await api.review(newId), 'status')).toBe('awaiting_result')
 })
 
+test('(7.3) an image host that does not answer is image_host_unavailable after three retries, and names no provider', async () => {
+  const server = await startOutsideServer(() => 'cut')
+  const id = await api.requested({ images: [await api.image({ presignedUrl: `${server.url}/image` })] })
+  await api.run('start', id)
+  for (const seconds of [2, 4, 8, 0]) {
+    await api.run('start', id)
+    api.world.pass(seconds)
+  }
+  await server.close()
+  await expectFailed(id, 'image_host_unavailable', true, null)
+  expect(JSON.stringify(at(await api.review(id), 'error'))).not.toMatch(/provider/i)
+})
+
 test.each(['denied', 'withdrawn'] as const)(
   '7.3 row 9: a consent that was %s before the pickup is consent_missing, without a provider call',
   async (consent) => {

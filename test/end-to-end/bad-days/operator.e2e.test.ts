@@ -38,6 +38,17 @@ async function credentialsFile(): Promise<unknown> {
   return JSON.parse(await readFile(join(folder, 'data', 'credentials.json'), 'utf8'))
 }
 
+/** Values of members with a secret, also within addresses. */
+function secretsIn(credentials: unknown): readonly string[] {
+  const found = JSON.stringify(credentials).matchAll(
+    /secret":"([^"]{16,})"|:\/\/[^":]+:([^"@]{16,})@|_url":"[^"]+\/(?:mail|chat)\/([^"/]{16,})"/g,
+  )
+  const secrets = [...found].map(([, member, password, path]) => member ?? password ?? path ?? '')
+  // Of clients, the admin header, remote controls, the event store, the mail box and the chat receiver.
+  expect(secrets.length).toBeGreaterThanOrEqual(8)
+  return secrets
+}
+
 /** Ends a platform by a signal, and expects that no process remains. */
 async function expectCleanEnd(program: OperatorProgram, signal: () => void): Promise<void> {
   const children = await descendantsOf(program.pid)
@@ -58,6 +69,7 @@ describe('npm start', { concurrent: true }, () => {
       client_id: textAt(credentials, 'clients', 0, 'client_id'),
       client_secret: textAt(credentials, 'clients', 0, 'client_secret'),
     }
+    expect(secretsIn(credentials).filter((secret) => first.output().includes(secret))).toEqual([])
     const { body: token } = await requestToken(baseUrl, secrets)
     const api = createApiClient(baseUrl, textAt(token, 'access_token'))
     const patientId = await registerPatient(api)

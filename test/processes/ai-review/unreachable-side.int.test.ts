@@ -64,9 +64,9 @@ describe('an image whose address', () => {
     ['a 403', { status: 403 }, 'image_fetch_failed', 403],
     ['a 404', { status: 404 }, 'image_fetch_failed', 404],
     ['a redirect', { status: 302, headers: { location: 'http://169.254.169.254/' } }, 'image_fetch_failed', 302],
-    ['a 429', { status: 429 }, 'provider_upstream_transient', 429],
-    ['a 503', { status: 503 }, 'provider_upstream_transient', 503],
-    ['a broken connection', 'cut', 'provider_upstream_transient', null],
+    ['a 429', { status: 429 }, 'image_host_unavailable', 429],
+    ['a 503', { status: 503 }, 'image_host_unavailable', 503],
+    ['a broken connection', 'cut', 'image_host_unavailable', null],
   ])('answers with %s fails the review or is tried again', async (_, answer, classification, upstreamStatus) => {
     const server = await startOutsideServer(() => answer)
     const review = await reviewOfImageAt(`${server.url}/image`)

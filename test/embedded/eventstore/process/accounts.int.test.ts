@@ -180,6 +180,11 @@ test("the node's certificate is valid at any clock setting", () => {
   expect([validFromDate, validToDate]).toEqual([new Date('2000-01-01T00:00:00Z'), new Date('9999-12-31T23:59:59Z')])
 })
 
+test("the node's certificate is that of a server, not of an authority", () => {
+  // Clients with Rust's verifier refuse a server with the certificate of an authority.
+  expect(new X509Certificate(selfSignedCertificate(['localhost']).certificate).ca).toBe(false)
+})
+
 const account = { login: 'the platform', password: 'p@ss:w/rd?&#% ö' }
 
 test('with its own account: the connection string contains it, arguments and environment do not, and its file contains a hash', async () => {
