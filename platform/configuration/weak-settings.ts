@@ -23,6 +23,8 @@ const samples = [ipv4, ipv4.map((address) => `::ffff:${address}`), steps.map((st
 
 /** Whether address ranges, alone or together, contain so many addresses that the list excludes nobody. */
 export function containsNearlyEverything(entries: readonly string[]): boolean {
-  const { hasAddress } = parseEgressAllow(entries)
-  return samples.some((addresses) => addresses.filter(hasAddress).length > addresses.length * largestShare)
+  const ranges = parseEgressAllow(entries)
+  const shareOf = (addresses: readonly string[]) =>
+    addresses.filter((address) => ranges.hasAddress(address)).length / addresses.length
+  return samples.some((addresses) => shareOf(addresses) > largestShare)
 }
