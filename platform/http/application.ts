@@ -210,7 +210,8 @@ function addRequestHooks(app: FastifyInstance, options: ApplicationOptions, vers
     const { statusCode: status, elapsedTime: durationMs } = reply
     if (config.isForMonitoring !== true)
       options.metrics.count({ method, route: config.documentedPath ?? route, status, durationMs })
-    options.logger.info(
+    // A machine that watches asks again and again.
+    options.logger[config.isForMonitoring === true ? 'debug' : 'info'](
       {
         method,
         route,

@@ -2,21 +2,29 @@ import type { Logger } from '../../platform/observability/logging.ts'
 import { backoffMs, pause } from '../../platform/kit/backoff.ts'
 
 const backoff = { firstMs: 200, mostMs: 5_000 }
+const sayAgainAfterMs = 60_000
+
+/** When a log last said it. All workers of a process write to one log, and miss the same servers. */
+const saidAt = new WeakMap<Logger, number>()
 
 /**
  * Does work of the workers until it succeeds, with growing pauses: the event store or the database may be away.
- * Undefined once the signal aborts.
+ * Undefined once the signal aborts. The log says at most once a minute that something is away, for all workers together.
  */
 export async function retryUntilDone<Result>(
   work: () => Promise<Result>,
   logger: Logger,
   signal: AbortSignal,
+  nowMs = () => performance.now(),
 ): Promise<Result | undefined> {
   for (let attempt = 1; !signal.aborted; attempt += 1) {
     try {
       return await work()
     } catch (error) {
-      logger.warn({ component: 'processes', attempt, err: error }, 'workers cannot reach what they need')
+      const fields = { component: 'processes', attempt, err: error }
+      const isNews = nowMs() - (saidAt.get(logger) ?? -Infinity) >= sayAgainAfterMs
+      if (isNews) saidAt.set(logger, nowMs())
+      logger[isNews ? 'warn' : 'debug'](fields, 'workers cannot reach what they need')
       await pause(backoffMs(backoff, attempt), signal)
     }
   }

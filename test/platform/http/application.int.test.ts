@@ -1,7 +1,7 @@
 import { createServer, METHODS } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
 import { Type } from 'typebox'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import { createClientErrorHandler } from '../../../platform/http/client-errors.ts'
 import { problems } from '../../../platform/http/problems.ts'
 import type { Service } from '../../../platform/http/service.ts'
@@ -39,6 +39,27 @@ function raw(text: string, to: string = address): Promise<string> {
     socket.on('error', reject)
   })
 }
+
+test('the log has polls of health and metrics at level debug, and other requests at level info', async () => {
+  const before = t.log().length
+  for (const path of ['/health/ready', '/health', '/metrics', `/v1/things/${thingId}`])
+    await (await fetch(`${address}${path}`, { headers: auth })).text()
+  const lines = () =>
+    t
+      .log()
+      .slice(before)
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line))
+      .filter(({ msg }) => msg === 'request')
+      .map(({ level, route }) => [level, route])
+  await expect.poll(lines).toEqual([
+    ['debug', '/health/ready'],
+    ['debug', '/health'],
+    ['debug', '/metrics'],
+    ['info', expect.stringContaining('/things/:id')],
+  ])
+})
 
 describe('the three mounts', () => {
   it.each(['/v1/clinical-api/things', '/v1/clinical-api/v1/things', '/v1/things'])(
