@@ -1,6 +1,7 @@
 import type { Decision } from '../../commands/handling/decision.ts'
 import { decideTask } from '../../commands/human-review/opinions.ts'
 import {
+  assignAssessment,
   cancelTask,
   claimTask,
   confirmConsent,
@@ -73,7 +74,8 @@ function advanced(story: Story, random: SeededRandom, task: HumanReviewTask, tex
   const userId = claim?.userId ?? random.pick(Object.values(clinicians))
   const claimed = () => claimTask({ userId, leaseSeconds: 600, request: null, now }, task)
   const reason = random.pick(['superseded', 'consent_withdrawn'] as const)
-  const others = [() => cancelTask({ reason, now }, task), () => confirmConsent({ now }, task)]
+  const assigned = () => assignAssessment({ assessmentId: story.id(random), now }, task)
+  const others = [() => cancelTask({ reason, now }, task), () => confirmConsent({ now }, task), assigned]
   if (claim === null) return random.pick([claimed, claimed, claimed, claimed, ...others])()
   const decided = () => decideTask({ ...opinion(random, task, text), userId, request: null, now }, task)
   return random.pick([
