@@ -111,6 +111,7 @@ export function startProcessor({
     workers: configuration.processWorkers,
     stepTimeoutMs: configuration.stepTimeoutMs,
     stepLeaseMs: configuration.stepLeaseMs,
+    instance: configuration.instanceId,
     ...(runner === undefined ? {} : { runner }),
   })
   const relays = channels.map((channel) => {

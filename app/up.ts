@@ -64,6 +64,8 @@ async function start(
   const credentials = await keepCredentials(loadConfiguration(settled), standIns)
   const service = serviceClientOf(credentials)
   const configuration = loadConfiguration({
+    // One process at a time uses a data folder, and each folder has a client of its own.
+    INSTANCE_ID: service.client_id,
     SERVICE_CLIENT_ID: service.client_id,
     SERVICE_CLIENT_SECRET: service.client_secret,
     ...settled,

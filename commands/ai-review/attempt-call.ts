@@ -9,12 +9,13 @@ export interface AttemptCall {
   readonly consentCheckedAt: Date | null
   readonly now: Date
   readonly leaseUntil: Date
+  readonly endedLeases?: readonly string[]
 }
 
 /** Fences the call. A worker does not call if it loses this append, or if the planned call is no longer needed. */
 export function attemptCall(command: AttemptCall, state: AiReviewState): Decision<AiReviewEvent> {
-  const { next, now } = command
-  if (state.status === 'absent' || !isStillNext(next, state, now)) return []
+  const { next, now, endedLeases } = command
+  if (state.status === 'absent' || !isStillNext(next, state, now, endedLeases)) return []
   const imageId = next.call === 'image' ? next.imageId : null
   return [
     {

@@ -37,10 +37,10 @@ export function isAwaiting(state: AiReviewState): state is AwaitingReview {
  * The provider call that the review needs now. After a crash during an attempt, the state at the provider is unknown.
  * An open `case` or `image` abandons the provider case; `process` and `result` are repeated.
  */
-export function nextCall(state: AiReviewState, now: Date): NextCall {
+export function nextCall(state: AiReviewState, now: Date, endedLeases: readonly string[] = []): NextCall {
   if (!isStarting(state) && !isAwaiting(state)) return { kind: 'nothing' }
   const { openAttempt } = state
-  const until = openLeaseEnd(openAttempt?.leaseUntil, now)
+  const until = openLeaseEnd(openAttempt?.leaseUntil, now, endedLeases)
   if (until !== null) return { kind: 'wait', until }
   if (isAwaiting(state)) return { kind: 'call', call: 'result', nextPollAt: state.nextPollAt }
 
@@ -54,6 +54,11 @@ export function nextCall(state: AiReviewState, now: Date): NextCall {
 }
 
 /** Whether the review still needs a call planned on an earlier state: same provider case, same poll. */
-export function isStillNext(planned: PlannedCall, state: AiReviewState, now: Date): boolean {
-  return isDeepStrictEqual(nextCall(state, now), planned)
+export function isStillNext(
+  planned: PlannedCall,
+  state: AiReviewState,
+  now: Date,
+  endedLeases: readonly string[] = [],
+): boolean {
+  return isDeepStrictEqual(nextCall(state, now, endedLeases), planned)
 }

@@ -74,7 +74,9 @@ export interface ReviewResult {
 
 export interface RecordOutcome {
   /** The attempt, or the planned call if a check before the attempt failed. */
-  readonly of: { readonly attemptId: string } | { readonly unattempted: PlannedCall }
+  readonly of:
+    | { readonly attemptId: string }
+    | { readonly unattempted: PlannedCall; readonly endedLeases?: readonly string[] }
   readonly outcome: CallOutcome
   readonly now: Date
 }
@@ -88,7 +90,9 @@ export function recordOutcome(command: RecordOutcome, state: AiReviewState): Dec
   if (!isStarting(state) && !isAwaiting(state)) return []
   const { of, now } = command
   const counts =
-    'attemptId' in of ? state.openAttempt?.attemptId === of.attemptId : isStillNext(of.unattempted, state, now)
+    'attemptId' in of
+      ? state.openAttempt?.attemptId === of.attemptId
+      : isStillNext(of.unattempted, state, now, of.endedLeases)
   if (!counts) return []
   return factsOf(command, state, now.toISOString())
 }

@@ -33,11 +33,15 @@ const longestMs = 120_000
 
 /**
  * The end of the lease of an open attempt. Until then other workers wait. Null if there is no open attempt, or if its
- * lease has ended: then its worker counts as dead. A lease that ends too far in the future came from a wrong clock and
+ * lease has ended: then its worker counts as dead. `endedLeases` are the leases of workers that certainly are. A lease that ends too far in the future came from a wrong clock and
  * counts as ended. The attempt may then run twice. The receiver sees the same id, so this does no harm.
  */
-export function openLeaseEnd(leaseUntil: string | null | undefined, now: Date): Date | null {
-  if (leaseUntil === null || leaseUntil === undefined) return null
+export function openLeaseEnd(
+  leaseUntil: string | null | undefined,
+  now: Date,
+  endedLeases: readonly string[] = [],
+): Date | null {
+  if (leaseUntil === null || leaseUntil === undefined || endedLeases.includes(leaseUntil)) return null
   const until = new Date(leaseUntil)
   const leftMs = until.getTime() - now.getTime()
   return leftMs > 0 && leftMs <= longestMs ? until : null

@@ -80,8 +80,8 @@ export function categoriesWith(
  * The end of an open attempt's lease, or the time of the next attempt. Null when an attempt may begin now, when one may
  * be settled, and when no attempt follows.
  */
-export function waitsUntil(state: NotificationState, now: Date): Date | null {
-  if (state.status === 'sending') return openLeaseEnd(state.open.leaseUntil, now)
+export function waitsUntil(state: NotificationState, now: Date, endedLeases: readonly string[] = []): Date | null {
+  if (state.status === 'sending') return openLeaseEnd(state.open.leaseUntil, now, endedLeases)
   if (state.status !== 'queued') return null
   const dueAt = new Date(state.nextAttemptAt)
   return dueAt.getTime() > now.getTime() ? dueAt : null

@@ -94,6 +94,7 @@ function mayBeDoubled({ categories }: SendingNotification, { atLeastOnceCategori
 
 export interface SettleAttempt extends RetryRules {
   readonly now: Date
+  readonly endedLeases?: readonly string[]
 }
 
 /**
@@ -101,7 +102,7 @@ export interface SettleAttempt extends RetryRules {
  * The duration is the lease, because nobody knows when the call ended.
  */
 export function settleAttempt(command: SettleAttempt, state: NotificationState): Decision<NotificationEvent> {
-  if (!isCutOff(state, command.now)) return []
+  if (!isCutOff(state, command.now, command.endedLeases)) return []
   const { attemptId, startedAt, leaseUntil } = state.open
   const latencyMs = Math.max(0, Date.parse(leaseUntil) - Date.parse(startedAt))
   const outcome = { kind: 'unknown', errorDetail: 'the worker stopped before it recorded the outcome' } as const
@@ -109,6 +110,10 @@ export function settleAttempt(command: SettleAttempt, state: NotificationState):
 }
 
 /** An open attempt whose lease has ended. Its worker counts as dead. */
-export function isCutOff(state: NotificationState, now: Date): state is SendingNotification {
-  return state.status === 'sending' && openLeaseEnd(state.open.leaseUntil, now) === null
+export function isCutOff(
+  state: NotificationState,
+  now: Date,
+  endedLeases: readonly string[] = [],
+): state is SendingNotification {
+  return state.status === 'sending' && openLeaseEnd(state.open.leaseUntil, now, endedLeases) === null
 }

@@ -26,6 +26,7 @@ export interface AttemptPasswordReset {
   readonly attemptId: string
   readonly now: Date
   readonly leaseUntil: Date
+  readonly endedLeases?: readonly string[]
 }
 
 /**
@@ -33,11 +34,11 @@ export interface AttemptPasswordReset {
  * as `unknown`: whoever asked decides whether to ask again.
  */
 export function attemptPasswordReset(
-  { requestId, attemptId, now, leaseUntil }: AttemptPasswordReset,
+  { requestId, attemptId, now, leaseUntil, endedLeases }: AttemptPasswordReset,
   state: UserState,
 ): Decision<UserEvent> {
   const reset = resetOf(state, requestId)
-  if (reset === undefined || waitsUntil(reset, now) !== null) return []
+  if (reset === undefined || waitsUntil(reset, now, endedLeases) !== null) return []
   if (reset.open !== null) return [ended(reset, 'unknown', now)]
   // The account of a user who is not active cannot be used, so a new password is of no use.
   if (reset.user.status !== 'active') return [ended(reset, 'rejected', now)]
@@ -53,8 +54,12 @@ export function attemptPasswordReset(
 }
 
 /** The end of an open attempt's lease, or the time of the next attempt. Null when an attempt may begin now. */
-export function waitsUntil({ open, nextAttemptAt }: PasswordReset, now: Date): Date | null {
-  const until = openLeaseEnd(open?.leaseUntil, now)
+export function waitsUntil(
+  { open, nextAttemptAt }: PasswordReset,
+  now: Date,
+  endedLeases: readonly string[] = [],
+): Date | null {
+  const until = openLeaseEnd(open?.leaseUntil, now, endedLeases)
   if (until !== null) return until
   return nextAttemptAt !== null && Date.parse(nextAttemptAt) > now.getTime() ? new Date(nextAttemptAt) : null
 }

@@ -13,6 +13,7 @@ export interface AttemptDelivery {
   readonly delivery: NewDelivery
   readonly now: Date
   readonly leaseUntil: Date
+  readonly endedLeases?: readonly string[]
 }
 
 /**
@@ -21,7 +22,7 @@ export interface AttemptDelivery {
  * is due, although the list of a worker may be behind and its lease may have ended.
  */
 export function attemptDelivery(command: AttemptDelivery, state: WebhookDeliveryState): Decision<WebhookDeliveryEvent> {
-  const { delivery, now, leaseUntil } = command
+  const { delivery, now, leaseUntil, endedLeases } = command
   const attempt = (finished: number): WebhookDeliveryEvent => ({
     type: 'WebhookDeliveryAttempted',
     data: {
@@ -34,12 +35,18 @@ export function attemptDelivery(command: AttemptDelivery, state: WebhookDelivery
   if (state.status === 'absent') {
     return [{ type: 'WebhookDeliveryScheduled', data: { ...delivery, scheduledAt: now.toISOString() } }, attempt(0)]
   }
-  return state.status !== 'pending' || waitsUntil(state, now) !== null ? [] : [attempt(state.finishedAttempts)]
+  return state.status !== 'pending' || waitsUntil(state, now, endedLeases) !== null
+    ? []
+    : [attempt(state.finishedAttempts)]
 }
 
 /** The end of an open attempt's lease, or the time of the next attempt. Null when an attempt may begin now. */
-export function waitsUntil({ openLeaseUntil, nextAttemptAt }: Pending, now: Date): Date | null {
-  const until = openLeaseEnd(openLeaseUntil, now)
+export function waitsUntil(
+  { openLeaseUntil, nextAttemptAt }: Pending,
+  now: Date,
+  endedLeases: readonly string[] = [],
+): Date | null {
+  const until = openLeaseEnd(openLeaseUntil, now, endedLeases)
   if (until !== null) return until
   const dueAt = nextAttemptAt === null ? now : new Date(nextAttemptAt)
   return dueAt.getTime() > now.getTime() ? dueAt : null

@@ -364,6 +364,10 @@ const settings = {
     meaning: 'An unfinished analysis fails with ANALYSIS_TIMEOUT after this time',
   }),
   processWorkers: setting('PROCESS_WORKERS', integer(1, 1000), '10', { meaning: 'Process workers of one instance' }),
+  instanceId: optional('INSTANCE_ID', text(), {
+    meaning:
+      'Name of a processor that stays the same over its restarts, and that no other processor has. After a crash it continues its cut-off steps at once; without it they wait for their lease',
+  }),
   stepTimeoutMs: setting('STEP_TIMEOUT_MS', integer(1, 59_000, 'ms'), '15000', {
     meaning: 'Time limit of one process step. Must be below STEP_LEASE_MS',
   }),

@@ -24,7 +24,7 @@ export async function poll(todo: Todo, deps: ProcessDependencies, step: StepCont
   const loaded = await loadSufficient(store, target, isDue)
   if (!isAwaiting(loaded)) return { kind: 'done' }
   if (Date.parse(loaded.nextPollAt) > step.now().getTime()) return { kind: 'wait', until: new Date(loaded.nextPollAt) }
-  const next = nextCall(loaded, step.now())
+  const next = nextCall(loaded, step.now(), step.endedLeases)
   if (next.kind !== 'call') return next.kind === 'wait' ? next : { kind: 'done' }
   if ((await successorOf(store, loaded)) !== null) return { kind: 'done' }
 

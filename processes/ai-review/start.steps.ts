@@ -45,8 +45,12 @@ interface Run {
 export async function start(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
   const { orgId } = todo
   const target = aiReviews.of(orgId, todo.key)
-  const loaded = await loadSufficient(deps.store, target, (state) => nextCall(state, step.now()).kind === 'call')
-  const planned = nextCall(loaded, step.now())
+  const loaded = await loadSufficient(
+    deps.store,
+    target,
+    (state) => nextCall(state, step.now(), step.endedLeases).kind === 'call',
+  )
+  const planned = nextCall(loaded, step.now(), step.endedLeases)
   // A review may get its place after its end.
   if (hasEnded(loaded)) return release(todo, deps, step)
   if (!isStarting(loaded) || planned.kind === 'nothing') return { kind: 'done' }
@@ -181,7 +185,7 @@ async function attempt(run: Run, consentCheckedAt: Date, call: Call): Promise<St
     attemptCall({ ...opening, next, consentCheckedAt }, state),
   )
   const { state: review } = opened
-  if (!opened.isOpen || !isStarting(review)) return unclaimed(review, step.now())
+  if (!opened.isOpen || !isStarting(review)) return unclaimed(review, step)
   const answer = await answerOf(run, review, opened, call)
   if (answer.kind === 'ok') return settle(run, opened, answer.value)
   if (answer.kind === 'not-sent') {
@@ -214,8 +218,8 @@ async function answerOf(
   }
 }
 
-function unclaimed(state: AiReviewState, now: Date): StepOutcome {
-  const next = nextCall(state, now)
+function unclaimed(state: AiReviewState, step: StepContext): StepOutcome {
+  const next = nextCall(state, step.now(), step.endedLeases)
   return next.kind === 'wait' ? next : { kind: 'done' }
 }
 
@@ -243,7 +247,8 @@ async function settle(run: Run, opened: OpenAttempt | null, outcome: CallOutcome
   const { deps, step, target, loaded } = run
   // A review that has lost its slot must not end the assessment: its successor is at work.
   if (outcome.kind === 'failed' && (await successorOf(deps.store, loaded)) !== null) return { kind: 'done' }
-  const of = opened === null ? { unattempted: run.planned } : { attemptId: opened.id }
+  const of =
+    opened === null ? { unattempted: run.planned, endedLeases: run.step.endedLeases } : { attemptId: opened.id }
   const command = { of, outcome, now: step.now() }
   const decide = (state: AiReviewState) => recordOutcome(command, state)
   const { events, position } =

@@ -36,8 +36,8 @@ export async function deliver(
   const sender = todo.payload.channel === 'slack' ? deps.chats : deps.mails
   const target = notifications.of(orgId, key)
   const state = await loadSufficient(deps.store, target, isDeliverable)
-  if (isCutOff(state, step.now())) return settle(todo, deps, step)
-  if (!isDeliverable(state) || waitsUntil(state, step.now()) !== null) return unsettled(state, step)
+  if (isCutOff(state, step.now(), step.endedLeases)) return settle(todo, deps, step)
+  if (!isDeliverable(state) || waitsUntil(state, step.now(), step.endedLeases) !== null) return unsettled(state, step)
   const openForMs = sender.openForMs()
   if (openForMs > 0) return { kind: 'retry', after: openForMs, pauseMs: openForMs, reason: 'circuit_open' }
 
@@ -58,13 +58,13 @@ function isDeliverable(state: NotificationState): state is Deliverable {
 
 /** Nothing to do now: another attempt is open or none is due, or the notification has ended. */
 function unsettled(state: NotificationState, step: StepContext): StepOutcome {
-  const until = waitsUntil(state, step.now())
+  const until = waitsUntil(state, step.now(), step.endedLeases)
   return until === null ? { kind: 'done' } : { kind: 'wait', until }
 }
 
 /** A crash cut the attempt off during the call. */
 async function settle(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
-  const command = { ...retryRules(deps), now: step.now() }
+  const command = { ...retryRules(deps), now: step.now(), endedLeases: step.endedLeases }
   const target = notifications.of(todo.orgId, todo.key)
   const { position } = await execute(
     deps.store,

@@ -11,6 +11,7 @@ interface Opening {
   readonly attemptId: string
   readonly now: Date
   readonly leaseUntil: Date
+  readonly endedLeases: readonly string[]
 }
 
 export interface Attempt<State, Event extends DomainEvent> {
@@ -36,7 +37,8 @@ export async function openAttempt<State, Event extends DomainEvent>(
   decide: (opening: Opening, state: State) => AnsweredDecision<Event>,
 ): Promise<Attempt<State, Event>> {
   const command = todo.attempt()
-  const opening = { attemptId: command.commandId, now: step.now(), leaseUntil: new Date(step.leaseUntil) }
+  const { leaseUntil, endedLeases } = step
+  const opening = { attemptId: command.commandId, now: step.now(), leaseUntil: new Date(leaseUntil), endedLeases }
   const opened = await execute(store, target, (state) => decide(opening, state), command)
   return {
     id: command.commandId,

@@ -76,9 +76,9 @@ export function claimStatement(todo: string, isKeyed: boolean): string {
       on conflict (process, key, step) do update set worker = excluded.worker, lease_until = excluded.lease_until
       where ${isOver('$3')} and c.not_before <= $3
         and (c.fence_commit, c.fence_prepare) <= (select commit_position, prepare_position from list)
-      returning key, step, failures
+      returning key, step, failures, ended_leases
     )
-    select due.*, claimed.failures from claimed join due using (key, step) order by due.due_ms`
+    select due.*, claimed.failures, claimed.ended_leases from claimed join due using (key, step) order by due.due_ms`
 }
 
 /**

@@ -14,5 +14,5 @@ export function createClaimsPool(options: Pick<PoolOptions, 'url' | 'max' | 'log
     enable_sort: 'off',
     synchronous_commit: 'off',
   }
-  return createPool({ max: 4, ...options, name: 'claims', settings })
+  return createPool({ max: 5, ...options, name: 'claims', settings })
 }

@@ -13,6 +13,8 @@ export interface Claimed {
   readonly concurrencyKey: string
   /** How often in a row the step has thrown. */
   readonly failures: number
+  /** Ends of leases of dead workers of this instance, RFC 3339, since the row was last done. */
+  readonly endedLeases: readonly string[]
 }
 
 /** The end of a claim. With a `fence`, the row cannot be claimed again before its list has passed this position. */
@@ -22,6 +24,8 @@ export interface Completion {
   readonly notBefore: Date
   readonly fence: Position | undefined
   readonly failures: number
+  /** The streams contain the result. */
+  readonly isDone: boolean
 }
 
 interface ClaimedRow {
@@ -32,7 +36,11 @@ interface ClaimedRow {
   payload: unknown
   lane: string
   failures: number
+  ended_leases: Date[]
 }
+
+/** A row keeps this many ends of leases: a process that dies at each start must not let it grow. */
+const mostEndedLeases = 8
 
 /** Connections for claims. `Pool` or a connection in a transaction. */
 type Connection = Pick<Pool, 'query'>
@@ -46,7 +54,7 @@ export class Claims {
   readonly #process: string
   readonly #list: Pick<Projector, 'name' | 'version'>
   readonly #steps: readonly string[]
-  readonly #worker: string
+  readonly #worker: { readonly id: string }
   readonly #todo: string
 
   constructor(
@@ -56,7 +64,7 @@ export class Claims {
       readonly list: Pick<Projector, 'name' | 'version'>
       readonly steps: readonly string[]
     },
-    worker: string,
+    worker: { readonly id: string },
   ) {
     this.#pool = pool
     this.#process = process.name
@@ -80,16 +88,17 @@ export class Claims {
   async claim(limit: number, now: Date, leaseUntil: Date, shares?: KeyShares): Promise<Claimed[]> {
     const { others, unhealthy, known } = shares ?? { others: limit, unhealthy: 0, known: [] }
     const { name, version } = this.#list
-    const values = [name, this.#process, now, this.#steps, limit, this.#worker, leaseUntil, version]
+    const values = [name, this.#process, now, this.#steps, limit, this.#worker.id, leaseUntil, version]
     const { rows } = await this.#query<ClaimedRow>(claimStatement(this.#todo, shares !== undefined), [
       ...values,
       ...shareValues({ others, unhealthy, known }),
       unhealthy,
     ])
-    return rows.map(({ key, step, org_id, due_ms, payload, lane, failures }) => ({
+    return rows.map(({ key, step, org_id, due_ms, payload, lane, failures, ended_leases }) => ({
       todo: { key, step, orgId: org_id, dueAt: new Date(due_ms), payload },
       concurrencyKey: lane,
       failures,
+      endedLeases: ended_leases.map((end) => end.toISOString()),
     }))
   }
 
@@ -97,27 +106,28 @@ export class Claims {
   async prolong({ key, step }: Pick<TodoRow, 'key' | 'step'>, from: Date, to: Date): Promise<boolean> {
     const { rowCount } = await this.#query(
       'update runtime.claims set lease_until = $6 where process = $1 and worker = $2 and key = $3 and step = $4 and lease_until = $5',
-      [this.#process, this.#worker, key, step, from, to],
+      [this.#process, this.#worker.id, key, step, from, to],
     )
     return rowCount === 1
   }
 
   /** Gives rows back, unless another worker has taken them over. */
   async settle(completions: readonly Completion[], via = this.#pool): Promise<void> {
-    const rows = completions.map(({ key, step, notBefore, fence, failures }) => ({
+    const rows = completions.map(({ key, step, notBefore, fence, failures, isDone }) => ({
       key,
       step,
       not_before: notBefore,
       fence_commit: fence?.commit.toString() ?? null,
       fence_prepare: fence?.prepare.toString() ?? null,
       failures,
+      is_done: isDone,
     }))
     await this.#query(
-      `update runtime.claims c set lease_until = '-infinity', not_before = x.not_before, failures = x.failures,
+      `update runtime.claims c set lease_until = '-infinity', not_before = x.not_before, failures = x.failures, ended_leases = case when x.is_done then '{}' else c.ended_leases end,
          fence_commit = coalesce(x.fence_commit, c.fence_commit), fence_prepare = coalesce(x.fence_prepare, c.fence_prepare)
-       from json_to_recordset($3::json) as x(key text, step text, not_before timestamptz, fence_commit numeric, fence_prepare numeric, failures integer)
+       from json_to_recordset($3::json) as x(key text, step text, not_before timestamptz, fence_commit numeric, fence_prepare numeric, failures integer, is_done boolean)
        where c.process = $1 and c.worker = $2 and c.key = x.key and c.step = x.step`,
-      [this.#process, this.#worker, JSON.stringify(rows)],
+      [this.#process, this.#worker.id, JSON.stringify(rows)],
       via,
     )
   }
@@ -135,6 +145,19 @@ export class Claims {
     ])
     const next = rows[0]?.next_ms ?? undefined
     return next === undefined ? undefined : new Date(next)
+  }
+
+  /**
+   * Ends the claims of earlier runs of this instance. They have died: only one process at a time has the identity of an
+   * instance. The rows keep the ends of the leases, by which a step recognises the attempts of those runs.
+   */
+  async endThoseOf(instance: string): Promise<void> {
+    await this.#query(
+      `update runtime.claims set lease_until = '-infinity',
+         ended_leases = (ended_leases || lease_until)[greatest(1, cardinality(ended_leases) + 2 - ${mostEndedLeases}):]
+       where process = $1 and starts_with(worker, $2) and worker <> $3 and lease_until > '-infinity'`,
+      [this.#process, `${instance}/`, this.#worker.id],
+    )
   }
 
   /** Forgets claims whose rows the list has removed. */

@@ -14,7 +14,8 @@ import type { BudgetMember, WorkerBudget } from './worker-budget.ts'
 
 interface ProcessWorkerOptions {
   readonly pool: Pool
-  readonly workerId: string
+  /** Its id may change before the first claim. */
+  readonly worker: { readonly id: string }
   readonly logger: Logger
   readonly now: () => Date
   readonly random: () => number
@@ -68,7 +69,7 @@ export class ProcessWorker implements BudgetMember {
   constructor(process: BoundProcess, options: ProcessWorkerOptions) {
     this.process = process
     this.#options = options
-    this.#claims = new Claims(options.pool, { ...process, steps: [...process.steps.keys()] }, options.workerId)
+    this.#claims = new Claims(options.pool, { ...process, steps: [...process.steps.keys()] }, options.worker)
     this.#keys =
       process.concurrency === undefined ? undefined : new ConcurrencyKeys(process.concurrency, options.random)
     options.budget.add(this)
@@ -86,6 +87,11 @@ export class ProcessWorker implements BudgetMember {
 
   wakeUp(): void {
     this.#wakeUp.send()
+  }
+
+  /** Ends the claims of earlier runs of the instance. */
+  async takeOverFrom(instance: string): Promise<void> {
+    await this.#claims.endThoseOf(instance)
   }
 
   /** Works until the workers close, but claims nothing before the list contains the log up to `head`. */
@@ -172,7 +178,7 @@ export class ProcessWorker implements BudgetMember {
       if (term !== undefined) this.#begin(claim, term)
       else {
         const { todo, failures } = claim
-        this.#ended.push({ ...todo, notBefore: this.#options.now(), fence: undefined, failures })
+        this.#ended.push({ ...todo, notBefore: this.#options.now(), fence: undefined, failures, isDone: false })
         this.stir()
       }
     }
@@ -214,14 +220,19 @@ export class ProcessWorker implements BudgetMember {
   /** Runs a step again while it continues. `failures` counts the errors in a row before its last run. */
   async #run(
     step: BoundStep,
-    { todo, failures: before }: Claimed,
+    { todo, failures: before, endedLeases }: Claimed,
     first: Term,
   ): Promise<{ readonly result: StepResult; readonly failures: number }> {
     const { aborting, now } = this.#options
     let failures = before
     let term = first
     for (;;) {
-      const result = await runStep(step, todo, { now, leaseUntil: term.until }, { ...term.limits, signal: aborting })
+      const result = await runStep(
+        step,
+        todo,
+        { now, leaseUntil: term.until, endedLeases },
+        { ...term.limits, signal: aborting },
+      )
       const next = continues(result) ? await this.#prolonged(todo, term.until) : undefined
       if (next === undefined) return { result, failures }
       failures = 0

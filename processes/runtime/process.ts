@@ -17,6 +17,11 @@ export interface StepContext {
   readonly signal: AbortSignal
   /** RFC 3339: the end of the lease, for the event that opens an attempt. */
   readonly leaseUntil: string
+  /**
+   * RFC 3339: ends of leases of earlier runs of this instance at this row. Those runs have died, so an attempt with such
+   * a lease is over. Its outcome is unknown.
+   */
+  readonly endedLeases: readonly string[]
 }
 
 /** `good`: the receiver accepted the call. `bad`: it answered otherwise. `unreachable`: it did not answer. */

@@ -72,7 +72,7 @@ export function completionOf(
   now: Date,
   random: () => number,
 ): Completion {
-  const row = { key, step, fence: undefined }
+  const row = { key, step, fence: undefined, isDone: false }
   const after = (ms: number): Date => new Date(now.getTime() + ms)
   const later = (backoff: typeof afterError): Completion => {
     return { ...row, notBefore: after(backoffMs(backoff, failures + 1, random)), failures: failures + 1 }
@@ -81,7 +81,8 @@ export function completionOf(
   // A wait is no success: a step that throws once per lease must still be tried less and less often.
   if (result.kind === 'wait') return { ...row, notBefore: result.until, failures }
   if (result.kind === 'retry') return { ...row, notBefore: after(result.after), failures: 0 }
-  if (result.position !== undefined) return { ...row, notBefore: now, fence: result.position, failures: 0 }
+  if (result.position !== undefined)
+    return { ...row, notBefore: now, fence: result.position, failures: 0, isDone: true }
   // The stream no longer needs the step. The list will show this; until then the row is tried less and less often.
   return later(afterNothing)
 }

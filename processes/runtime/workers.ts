@@ -4,6 +4,7 @@ import type { Logger } from '../../platform/observability/logging.ts'
 import type { EventStore } from '../../streams/store/event-store.ts'
 import type { EventFilter } from '../../streams/store/subscription-options.ts'
 import type { BoundProcess } from './bound-process.ts'
+import { InstanceIdentity } from './instance-identity.ts'
 import { ProcessWorker } from './process-worker.ts'
 import { retryUntilDone } from './retry-until-done.ts'
 import { longestLeaseMs } from './step-timing.ts'
@@ -30,6 +31,8 @@ export interface WorkersOptions {
   /** Milliseconds after which a worker looks for rows without news. Default 1,000. */
   readonly pollMs?: number
   readonly random?: () => number
+  /** Name of this instance. With it, a start continues at once what an earlier run of the same instance left. */
+  readonly instance?: string | undefined
 }
 
 /** Works off the to-do lists of processes. Several instances share them. */
@@ -43,13 +46,17 @@ export class Workers {
   readonly #closing = new AbortController()
   readonly #aborting = new AbortController()
   #unsubscribe: (() => void) | undefined
+  readonly #identity: InstanceIdentity | undefined
+  readonly #worker = { id: randomUUID() as string }
   #loops: Promise<unknown> = Promise.resolve()
 
   constructor(options: WorkersOptions) {
     this.#options = options
-    const workerId = randomUUID()
+    const { instance, pool, logger } = options
+    const signal = this.#closing.signal
+    this.#identity = instance === undefined ? undefined : new InstanceIdentity({ instance, pool, logger, signal })
     const shared = new WorkerBudget(options.workers ?? 10)
-    this.#workers = options.processes.map((process) => this.#workerOf(process, workerId, shared))
+    this.#workers = options.processes.map((process) => this.#workerOf(process, shared))
   }
 
   /** Begins. Nothing is claimed of a list before the list contains the log up to its present head. */
@@ -80,6 +87,7 @@ export class Workers {
     const timer = setTimeout(() => this.#aborting.abort(), limitMs)
     await Promise.all(this.#workers.map((worker) => worker.finish()))
     clearTimeout(timer)
+    await this.#identity?.close().catch(() => undefined)
     // A claim that cannot be given back ends with its lease.
     for (const result of await Promise.allSettled(this.#workers.map((worker) => worker.giveBack()))) {
       if (result.status === 'fulfilled') continue
@@ -94,12 +102,21 @@ export class Workers {
 
   async #work(): Promise<void> {
     const { eventStore, filter, logger } = this.#options
+    await retryUntilDone(() => this.#takeOver(), logger, this.#closing.signal)
     const head = await retryUntilDone(() => eventStore.head(filter), logger, this.#closing.signal)
     if (head !== undefined) await Promise.all(this.#workers.map((worker) => worker.work(head)))
   }
 
+  /** Ends the claims of earlier runs of this instance. Comes before the first claim. */
+  async #takeOver(): Promise<void> {
+    const { instance } = this.#options
+    if (instance === undefined || (await this.#identity?.take()) !== true) return
+    this.#worker.id = `${instance}/${randomUUID()}`
+    await Promise.all(this.#workers.map((worker) => worker.takeOverFrom(instance)))
+  }
+
   /** A process with concurrency keys has workers and a time limit of its own. All others share theirs. */
-  #workerOf(process: BoundProcess, workerId: string, shared: WorkerBudget): ProcessWorker {
+  #workerOf(process: BoundProcess, shared: WorkerBudget): ProcessWorker {
     const { pool, logger, pollMs = 1_000, now = () => new Date(), random = Math.random } = this.#options
     const { stepTimeoutMs = 15_000, stepLeaseMs = 20_000 } = this.#options
     const { concurrency } = process
@@ -108,7 +125,7 @@ export class Workers {
     if (timeoutMs >= leaseMs) throw new RangeError(`the time limit of ${process.name} steps is not within their lease`)
     return new ProcessWorker(process, {
       pool,
-      workerId,
+      worker: this.#worker,
       logger,
       now,
       random,

@@ -37,7 +37,7 @@ export async function resetPassword(
   const reset = 'externalId' in user ? user.passwordReset : null
   if (!('externalId' in user) || reset === null) return { kind: 'done' }
   if (!attempt.isOpen) {
-    const until = waitsUntil(reset, step.now())
+    const until = waitsUntil(reset, step.now(), step.endedLeases)
     return until === null ? { kind: 'done' } : { kind: 'wait', until }
   }
 

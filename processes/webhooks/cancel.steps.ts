@@ -41,5 +41,5 @@ export async function cancelled(
   const target = webhookDeliveries.of(todo.orgId, delivery.deliveryId)
   // The instant differs from run to run, so the id must differ too. The expected revision lets one run succeed.
   const done = await execute(store, target, (state) => cancelDelivery(command, state), todo.attempt())
-  return done.events.length === 0 ? unsettled(done.state, step.now()) : { kind: 'done', position: done.position }
+  return done.events.length === 0 ? unsettled(done.state, step) : { kind: 'done', position: done.position }
 }

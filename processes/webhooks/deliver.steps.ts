@@ -49,7 +49,7 @@ export async function deliver(
     attemptDelivery({ ...opening, delivery }, state),
   )
   const { state: pending } = attempt
-  if (!attempt.isOpen || pending.status !== 'pending') return unsettled(pending, step.now())
+  if (!attempt.isOpen || pending.status !== 'pending') return unsettled(pending, step)
 
   const sentAt = step.now()
   const startedAtMs = performance.now()

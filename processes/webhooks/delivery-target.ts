@@ -4,7 +4,7 @@ import { Nullable } from '../../streams/types.ts'
 import { deliveryIdOf, type WebhookDeliveryState } from '../../streams/webhook-delivery/aggregate.ts'
 import { DeliveredEventType } from '../../streams/webhook-delivery/events.ts'
 import type { Todo } from '../runtime/define-process.ts'
-import type { StepOutcome } from '../runtime/process.ts'
+import type { StepContext, StepOutcome } from '../runtime/process.ts'
 
 export const DeliverPayload = Type.Object({
   subscriptionId: Type.String(),
@@ -39,7 +39,10 @@ export function deliveryOf(
  * The outcome of a step that appended nothing: another attempt is open or none is due (wait), or the delivery has
  * ended.
  */
-export function unsettled(state: WebhookDeliveryState, now: Date): StepOutcome {
-  const until = state.status === 'pending' ? waitsUntil(state, now) : null
+export function unsettled(
+  state: WebhookDeliveryState,
+  { now, endedLeases }: Pick<StepContext, 'now' | 'endedLeases'>,
+): StepOutcome {
+  const until = state.status === 'pending' ? waitsUntil(state, now(), endedLeases) : null
   return until === null ? { kind: 'done' } : { kind: 'wait', until }
 }

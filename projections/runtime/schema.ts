@@ -36,6 +36,7 @@ const runtimeTables = `
     fence_commit numeric(20, 0) not null,
     fence_prepare numeric(20, 0) not null,
     failures integer not null,
+    ended_leases timestamptz[] not null default '{}',
     primary key (process, key, step)
   );
   create table if not exists runtime.reports (
@@ -45,10 +46,13 @@ const runtimeTables = `
   );
 `
 
-/** Columns that newer versions added to `runtime.projectors`. */
+/** Columns that newer versions added, by table. */
 const laterColumns = {
-  copy_id: 'uuid not null default gen_random_uuid()',
-  shape_id: 'uuid generated always as (md5(shape)::uuid) stored',
+  projectors: {
+    copy_id: 'uuid not null default gen_random_uuid()',
+    shape_id: 'uuid generated always as (md5(shape)::uuid) stored',
+  },
+  claims: { ended_leases: `timestamptz[] not null default '{}'` },
 }
 
 /** Creates the runtime's own schema if it is missing. Safe on several instances at once. */
@@ -57,16 +61,16 @@ export async function ensureRuntimeSchema(pool: Pool): Promise<void> {
     await client.query('select pg_advisory_xact_lock($1)', [schemaLock])
     await client.query(runtimeTables)
     // `alter table` waits for every reader, even if there is nothing to add.
-    const { rows } = await client.query<{ column_name: string }>(
-      `select column_name from information_schema.columns where table_schema = 'runtime' and table_name = 'projectors'`,
+    const { rows } = await client.query<{ table_name: string; column_name: string }>(
+      `select table_name, column_name from information_schema.columns where table_schema = 'runtime'`,
     )
-    const missing = Object.entries(laterColumns).filter(
-      ([name]) => !rows.some(({ column_name }) => column_name === name),
-    )
-    if (missing.length === 0) return
-    await client.query(
-      `alter table runtime.projectors ${missing.map(([name, definition]) => `add column ${name} ${definition}`).join(', ')}`,
-    )
+    for (const [table, columns] of Object.entries(laterColumns)) {
+      const existing = new Set(rows.filter((row) => row.table_name === table).map((row) => row.column_name))
+      const missing = Object.entries(columns).filter(([name]) => !existing.has(name))
+      if (missing.length === 0) continue
+      const added = missing.map(([name, definition]) => `add column ${name} ${definition}`)
+      await client.query(`alter table runtime.${table} ${added.join(', ')}`)
+    }
   })
 }
 

@@ -29,6 +29,11 @@ export function whenWorkedOff<Deps>(
 ): Promise<StepOutcome> {
   const step = process.steps[todo.step]
   if (step === undefined) throw new Error(`process ${process.name} has no step ${todo.step}`)
-  const context = { now: () => now, signal: new AbortController().signal, leaseUntil: leaseUntil(now, 20_000) }
+  const context = {
+    now: () => now,
+    signal: new AbortController().signal,
+    leaseUntil: leaseUntil(now, 20_000),
+    endedLeases: [],
+  }
   return step(todo, deps, context)
 }

@@ -251,7 +251,7 @@ export function workOff(
 ): Promise<StepResult> {
   const step = process.steps[todo.step]
   if (step === undefined) throw new Error(`process ${process.name} has no step ${todo.step}`)
-  const surroundings = { now: world.now, leaseUntil: leaseUntil(world.now(), 20_000) }
+  const surroundings = { now: world.now, leaseUntil: leaseUntil(world.now(), 20_000), endedLeases: [] }
   return runStep((due, context) => step(due, deps, context), todo, surroundings, {
     timeoutMs: 30_000,
     abandonMs: 40_000,

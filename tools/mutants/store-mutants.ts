@@ -4,6 +4,7 @@ const eventStore = 'test/streams/store/event-store.int.test.ts'
 const tornTail = 'test/embedded/eventstore/files/torn-tail.int.test.ts'
 const execute = 'test/commands/handling/execute.int.test.ts'
 const unreadAppends = 'test/streams/store/unread-appends.int.test.ts'
+const nodeConnection = 'test/streams/store/node-connection.int.test.ts'
 
 export const storeMutants: readonly Mutant[] = [
   {
@@ -101,11 +102,13 @@ export const storeMutants: readonly Mutant[] = [
   },
   {
     name: 'append-to-nobody',
-    fault: 'every retry of every append stays in memory for a server that does not read',
+    fault: 'an append that nobody answers keeps its call and its connection',
     file: 'streams/store/append-calls.ts',
-    at: 'AppendCalls / send / if 4 / .test',
-    becomes: 'false',
-    caughtBy: { [unreadAppends]: 'are written up to a limit, however often they are tried' },
+    at: 'AppendCalls / send / leaveNodeOf()',
+    becomes: 'undefined',
+    caughtBy: {
+      [nodeConnection]: 'is left after one try: the repeat goes to the leader that gossip names, with the same ids',
+    },
   },
   {
     name: 'ended-call-stays',

@@ -58,6 +58,16 @@ describe('beginning a provider call', () => {
       .thenEvents([fact('AiReviewCallAttempted', { attemptedAt: at(24), leaseUntil: at(44) })])
   })
 
+  it('allows another attempt at once if the lease is one of a dead worker', () => {
+    const again = { ...begin(createCase), attemptId: ids.event, leaseUntil: new Date(at(44)) }
+    given(aiReviews, ...pending, open('case'))
+      .when(attemptCall, { ...again, endedLeases: [at(23), begin(createCase).leaseUntil.toISOString()] })
+      .thenEvents([fact('AiReviewCallAttempted', { attemptId: ids.event, leaseUntil: at(44) })])
+    given(aiReviews, ...pending, open('case'))
+      .when(attemptCall, { ...again, endedLeases: [at(23)] })
+      .thenNothing()
+  })
+
   it('makes no call that the stream does not need', () => {
     given(aiReviews).when(attemptCall, begin(createCase)).thenNothing()
     given(aiReviews, ...pending)

@@ -150,6 +150,12 @@ describe('an attempt that was cut off', () => {
       .thenNothing()
   })
 
+  it('ends at once if its worker is dead', () => {
+    given(notifications, ...sendingStory)
+      .when(settleAttempt, { ...settle, now: nowAt(51), endedLeases: [at(52)] })
+      .thenEvents([notificationFact('NotificationFailed', { ...cutOff, failedAt: at(51) })])
+  })
+
   it('fails as delivery_unknown, so that no second message is sent', () => {
     given(notifications, ...sendingStory)
       .when(settleAttempt, settle)

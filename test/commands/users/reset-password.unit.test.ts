@@ -71,6 +71,12 @@ describe('an attempt', () => {
     ])
   })
 
+  test('ends as unknown at once if its worker is dead', () => {
+    given(users, created, requested, attempted)
+      .when(attemptPasswordReset, { ...attemptAt(8), endedLeases: [attempted.data.leaseUntil] })
+      .thenEvents([ended('unknown', 8)])
+  })
+
   test('is not made for a user who is not active any more', () => {
     given(users, created, requested, userFact('UserSuspended'))
       .when(attemptPasswordReset, attemptAt(12))

@@ -84,12 +84,21 @@ describe('attempting a delivery', () => {
     given(webhookDeliveries, scheduled, attempted, attemptFailed).when(attemptDelivery, late).thenEvents([second])
   })
 
+  it('repeats one of a dead worker at once under its number', () => {
+    const soon = { ...command, now: new Date(at(32)), leaseUntil: new Date(at(52)) }
+    given(webhookDeliveries, scheduled, attempted).when(attemptDelivery, soon).thenNothing()
+    given(webhookDeliveries, scheduled, attempted)
+      .when(attemptDelivery, { ...soon, endedLeases: [attempted.data.leaseUntil] })
+      .thenEvents([fact('WebhookDeliveryAttempted', { attempt: 1, attemptedAt: at(32), leaseUntil: at(52) })])
+  })
+
   it('begins none before it is due, also with a list that is behind', () => {
     const early = { ...command, now: new Date(Date.parse(at(37)) - 1) }
     given(webhookDeliveries, scheduled, attempted, attemptFailed).when(attemptDelivery, early).thenNothing()
     const { state } = given(webhookDeliveries, scheduled, attempted, attemptFailed)
-    expect(unsettled(state, early.now)).toEqual({ kind: 'wait', until: new Date(at(37)) })
-    expect(unsettled(state, new Date(at(37)))).toEqual({ kind: 'done' })
+    const unsettledAt = (now: Date) => unsettled(state, { now: () => now, endedLeases: [] })
+    expect(unsettledAt(early.now)).toEqual({ kind: 'wait', until: new Date(at(37)) })
+    expect(unsettledAt(new Date(at(37)))).toEqual({ kind: 'done' })
   })
 
   it('is not made after success or after the last attempt', () => {

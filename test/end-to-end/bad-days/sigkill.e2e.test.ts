@@ -43,8 +43,8 @@ const crashes: readonly Crash[] = [
   { place: 'case-answered', calls: ['case 1', ...second], webhooks: 1, next: '' },
 ]
 
-// Long enough for a step on a busy machine, short enough to wait for an interrupted lease.
-const shortLeases = { STEP_TIMEOUT_MS: '3500', STEP_LEASE_MS: '4000', WEBHOOK_TIMEOUT_MS: '2000' }
+// Longer than a test waits: a start must continue its own interrupted steps without waiting for their lease.
+const longLeases = { STEP_LEASE_MS: '60000' }
 
 // Several starts in one test, on a busy machine.
 vi.setConfig({ testTimeout: 120_000 })
@@ -62,7 +62,7 @@ const runs = new Map<string, string>()
 
 beforeAll(async () => {
   receiver = await startWebhookReceiver()
-  platform = await startTestPlatform({ env: shortLeases, ownPostgres: true })
+  platform = await startTestPlatform({ env: longLeases, ownPostgres: true })
   api = await platform.connect()
   const terms = await createConsentTerms(api, platform.process.credentials.org_id)
   patientId = await consentedPatient(api, terms)
@@ -132,6 +132,24 @@ describe('after five crashes', () => {
     expect(counts).toEqual(crashes.map(({ webhooks }) => webhooks))
     const { body } = await expecting(200, api.call('/v1/ai-reviews?limit=200'))
     expect(at(body, 'data')).toHaveLength(runs.size)
+  })
+
+  test('no start waited for a lease of its earlier run', async () => {
+    const attempts = new Map<string, { readonly attemptedAt: string; readonly leaseUntil: string }[]>()
+    for (const { stream, type, data } of await eventsOfAll(platform.process.credentials.eventstore_url ?? '')) {
+      if (type !== 'AiReviewCallAttempted' && type !== 'WebhookDeliveryAttempted') continue
+      const {
+        attemptedAt,
+        leaseUntil,
+        call = 'webhook',
+      } = data as Record<'attemptedAt' | 'leaseUntil', string> & { readonly call?: string }
+      const key = `${stream} ${call}`
+      attempts.set(key, [...(attempts.get(key) ?? []), { attemptedAt, leaseUntil }])
+    }
+    const repeated = [...attempts.values()].filter((each) => each.length > 1 && each[1] !== undefined)
+    const early = repeated.filter(([cutOff, next]) => (next?.attemptedAt ?? '') < (cutOff?.leaseUntil ?? ''))
+    expect(repeated.length).toBeGreaterThan(2)
+    expect(early).toEqual(repeated)
   })
 
   test('each public event is on its channel exactly once, in order, with its envelope', async () => {

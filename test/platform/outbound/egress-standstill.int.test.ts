@@ -53,7 +53,7 @@ describe('an answer that arrived while the process stood still', () => {
 
   it('counts, although the time limit of the step has passed', async () => {
     const todo = { key: 'k', step: 's', orgId: null, dueAt: new Date(0), payload: {} }
-    const surroundings = { now: () => new Date(), leaseUntil: '2030-01-01T00:00:00.000Z' }
+    const surroundings = { now: () => new Date(), endedLeases: [], leaseUntil: '2030-01-01T00:00:00.000Z' }
     const limits = { timeoutMs: limitMs, abandonMs: 50_000, signal: new AbortController().signal }
     const result = await askedOver((url) =>
       runStep(

@@ -33,7 +33,7 @@ const lease = new Date(now.getTime() + 20_000)
 const at = (ms: number) => new Date(now.getTime() + ms)
 
 function claimsOf({ version = 1, worker = `worker ${randomUUID()}` } = {}): Claims {
-  return new Claims(pool, { name: 'errands', list: { name: 'errand_list', version }, steps: ['run'] }, worker)
+  return new Claims(pool, { name: 'errands', list: { name: 'errand_list', version }, steps: ['run'] }, { id: worker })
 }
 
 /** Inserts so many rows of a concurrency key, a millisecond apart. The last one is due at `until`. */
@@ -164,8 +164,8 @@ describe('a claim of a list with concurrency keys', () => {
     const first = claimsOf({ worker: 'first' })
     expect(await claimedOf(sharesOf([room('a', 3)]), { claims: first })).toEqual(['a-1', 'a-2', 'a-3'])
     await first.settle([
-      { key: 'a-2', step: 'run', notBefore: at(1), fence: undefined, failures: 1 },
-      { key: 'a-3', step: 'run', notBefore: now, fence: { commit: 5n, prepare: 5n }, failures: 0 },
+      { key: 'a-2', step: 'run', notBefore: at(1), fence: undefined, failures: 1, isDone: false },
+      { key: 'a-3', step: 'run', notBefore: now, fence: { commit: 5n, prepare: 5n }, failures: 0, isDone: true },
     ])
     expect(await claimedOf(sharesOf([room('a', 4)]))).toEqual(['a-4'])
     await pool.query(
@@ -191,7 +191,7 @@ describe('a claim of a list with concurrency keys', () => {
           const claims = new Claims(
             several,
             { name: 'errands', list: { name: 'errand_list', version: 1 }, steps: ['run'] },
-            `worker-${index}`,
+            { id: `worker-${index}` },
           )
           return claims.claim(64, now, lease, sharesOf([], { others: 4 }))
         }),

@@ -18,8 +18,8 @@ beforeAll(async () => {
   pool = createPool({ url: database.url, max: 3, statementTimeoutMs: 4_000 })
   await ensureRuntimeSchema(pool)
   const process = { name: 'errands', list: { name: 'errand_list', version: 1 }, steps: ['run'] }
-  ours = new Claims(pool, process, 'ours')
-  theirs = new Claims(pool, process, 'theirs')
+  ours = new Claims(pool, process, { id: 'ours' })
+  theirs = new Claims(pool, process, { id: 'theirs' })
 })
 afterAll(async () => {
   await pool.end()
@@ -48,6 +48,7 @@ const completionOf = (key: string): Completion => ({
   key,
   step: 'run',
   notBefore: at(60_000),
+  isDone: false,
   fence: undefined,
   failures: 0,
 })

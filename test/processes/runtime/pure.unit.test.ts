@@ -52,6 +52,7 @@ describe('the completion of a step', () => {
   it('fences the row with the position of the last append', () => {
     const position = { commit: 5n, prepare: 5n }
     expect(settled({ kind: 'done', position })).toEqual({
+      isDone: true,
       key: 'k',
       step: 's',
       notBefore: now,

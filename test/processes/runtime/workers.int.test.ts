@@ -89,7 +89,11 @@ describe('workers', () => {
     )
     const soon = new Date(Date.now() + 60_000)
     const claimsOf = (version: number) =>
-      new Claims(pool, { name: 'reminders', list: { name: 'reminder_list', version }, steps: ['rename'] }, randomUUID())
+      new Claims(
+        pool,
+        { name: 'reminders', list: { name: 'reminder_list', version }, steps: ['rename'] },
+        { id: randomUUID() },
+      )
     await pool.query(`update runtime.projectors set version = 2, status = 'running'`)
     expect(await claimsOf(1).claim(10, new Date(), soon)).toEqual([])
     expect((await claimsOf(2).claim(10, new Date(), soon)).map(({ todo }) => todo.key)).toEqual(['other'])
@@ -253,12 +257,75 @@ describe('workers', () => {
     await say(store, `ticket-${key}`, opened(key))
     await eventually(async () => expect(await todos()).toBe(1))
     const ahead = (ms: number) => new Date(Date.now() + 3 * 3_600_000 + ms)
-    const dead = new Claims(pool, { name: 'reminders', list: reminders.list, steps: ['rename'] }, 'dead')
+    const dead = new Claims(pool, { name: 'reminders', list: reminders.list, steps: ['rename'] }, { id: 'dead' })
     expect(await dead.claim(10, ahead(0), ahead(20_000))).toHaveLength(1)
     const deps = dependencies()
     startWorkers(deps)
     await eventually(async () => expect(await titleOf(key)).toBe('renamed'))
     expect(deps.calls).toEqual([key])
+  })
+
+  describe('of a named instance', () => {
+    const lease = () => new Date(Date.now() + 60_000)
+    const claimAs = async (id: string, until = lease()) => {
+      const claims = new Claims(pool, { name: 'reminders', list: reminders.list, steps: ['rename'] }, { id })
+      await eventually(async () => expect(await claims.claim(10, new Date(), until)).toHaveLength(1))
+      return until.toISOString()
+    }
+    const openTicket = async () => {
+      runner = await startList(world)
+      const key = fresh()
+      await say(store, `ticket-${key}`, opened(key))
+      return key
+    }
+
+    it('continue at once what an earlier run of the instance left, and know its leases until the row is done', async () => {
+      const key = await openTicket()
+      const left = await claimAs('clinic/earlier')
+      const known: (readonly string[])[] = []
+      const deps = dependencies(async (_todo, { endedLeases }, call) => {
+        known.push(endedLeases)
+        return call === 1 ? { kind: 'retry', after: 1, reason: 'away' } : undefined
+      })
+      startWorkers(deps, { instance: 'clinic' })
+      await eventually(async () => expect(await titleOf(key)).toBe('renamed'))
+      expect(known).toEqual([[left], [left]])
+      await eventually(async () => {
+        const { rows } = await pool.query<{ ended_leases: Date[] }>('select ended_leases from runtime.claims')
+        expect(rows.flatMap(({ ended_leases }) => ended_leases)).toEqual([])
+      })
+    })
+
+    it('leave the claims of other instances, also of those with a longer name', async () => {
+      const key = await openTicket()
+      await claimAs('clinic-2/running')
+      const deps = dependencies()
+      startWorkers(deps, { instance: 'clinic' })
+      const later = fresh()
+      await say(store, `ticket-${later}`, opened(later))
+      await eventually(async () => expect(await titleOf(later)).toBe('renamed'))
+      expect([deps.calls, await titleOf(key)]).toEqual([[later], undefined])
+      await pool.query(`update runtime.claims set lease_until = '-infinity' where worker = 'clinic-2/running'`)
+      await eventually(async () => expect(await titleOf(key)).toBe('renamed'))
+    })
+
+    it('take nothing over while another living process is the instance', async () => {
+      runner = await startList(world)
+      const holding = Promise.withResolvers<undefined>()
+      const key = fresh()
+      const first = dependencies(({ key: due }) => (due === key ? holding.promise : Promise.resolve(undefined)))
+      startWorkers(first, { instance: 'clinic' })
+      await say(store, `ticket-${key}`, opened(key))
+      await eventually(() => expect(first.calls).toEqual([key]))
+      const second = dependencies()
+      startWorkers(second, { instance: 'clinic' })
+      const later = fresh()
+      await say(store, `ticket-${later}`, opened(later))
+      await eventually(async () => expect(await titleOf(later)).toBe('renamed'))
+      holding.resolve(undefined)
+      await eventually(async () => expect(await titleOf(key)).toBe('renamed'))
+      expect([...first.calls, ...second.calls].toSorted((one, other) => one.localeCompare(other))).toEqual([key, later])
+    })
   })
 
   it('forget the claim of an instance whose clock was ahead, when the list has removed its row', async () => {
@@ -268,7 +335,7 @@ describe('workers', () => {
       `insert into reminder_list.todo (key, step, due_at, payload) values ('gone', 'rename', '2020-01-01', '{}')`,
     )
     await pool.query(`update runtime.projectors set status = 'running'`)
-    const claims = new Claims(pool, { name: 'reminders', list: reminders.list, steps: ['rename'] }, 'dead')
+    const claims = new Claims(pool, { name: 'reminders', list: reminders.list, steps: ['rename'] }, { id: 'dead' })
     const ahead = (ms: number) => new Date(Date.now() + 3 * 3_600_000 + ms)
     expect(await claims.claim(10, ahead(0), ahead(20_000))).toHaveLength(1)
     await pool.query('delete from reminder_list.todo')

@@ -84,7 +84,7 @@ export async function openTimeline(
   const desks = bound.map(({ name, list, steps }) => ({
     name,
     list: list.name,
-    claims: new Claims(pool, { name, list, steps: [...steps.keys()] }, 'timeline'),
+    claims: new Claims(pool, { name, list, steps: [...steps.keys()] }, { id: 'timeline' }),
   }))
 
   let seen: Position | undefined
