@@ -8,7 +8,11 @@ export const maxImages = 10
 
 /** The members that declare an upload. */
 export const declaredUpload = {
-  mime_type: Type.String({ maxLength: 255, description: 'image/jpeg or image/png, in any case' }),
+  mime_type: Type.String({
+    maxLength: 255,
+    description: 'image/jpeg or image/png, in any case',
+    documented: { pattern: '^[Ii][Mm][Aa][Gg][Ee]/([Jj][Pp][Ee]?[Gg]|[Pp][Nn][Gg])$' },
+  }),
   size_bytes: Type.Optional(
     Type.Integer({
       minimum: 1,

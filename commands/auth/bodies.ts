@@ -27,6 +27,9 @@ const Jwks = Type.Object(
   { $id: 'ClientJwks', additionalProperties: false },
 )
 
+/** Keys stand in the body or at an address. */
+const oneKeySource = { not: { required: ['jwks', 'jwks_uri'] } }
+
 const members = {
   name: Text(255),
   product_id: Type.Optional(Nullable(Uuid)),
@@ -37,7 +40,7 @@ const members = {
 
 export const RegisterClientBody = Type.Object(
   { ...members, scopes: Scopes, org_id: Type.Optional(Nullable(Uuid)) },
-  { $id: 'RegisterClientBody', additionalProperties: false },
+  { $id: 'RegisterClientBody', additionalProperties: false, documented: oneKeySource },
 )
 
 export const ChangeClientBody = Type.Object(
@@ -47,7 +50,7 @@ export const ChangeClientBody = Type.Object(
     scopes: Type.Optional(Scopes),
     status: Type.Optional(Type.Enum(['active', 'disabled'])),
   },
-  { $id: 'ChangeClientBody', additionalProperties: false },
+  { $id: 'ChangeClientBody', additionalProperties: false, documented: oneKeySource },
 )
 
 export const AddClientSecretBody = Type.Object(

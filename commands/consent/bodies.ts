@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox'
-import { Instant, Nullable, Text, Uuid } from '../../platform/http/members.ts'
+import { Instant, localeDocumented, Nullable, Text, Uuid } from '../../platform/http/members.ts'
 import { ConsentDecision } from '../../streams/consent/events.ts'
 
 const description = Type.Optional(Nullable(Type.String({ maxLength: 255 })))
@@ -24,7 +24,12 @@ export const UpdateConsentTypeBody = Type.Object(
 
 export const PublishTextVersionBody = Type.Object(
   {
-    locale: Type.String({ minLength: 2, maxLength: 64, description: 'BCP 47, for example en-GB' }),
+    locale: Type.String({
+      minLength: 2,
+      maxLength: 64,
+      description: 'BCP 47, for example en-GB',
+      documented: localeDocumented,
+    }),
     text: Text(100_000),
     effectiveFrom: Type.Optional(Instant),
   },

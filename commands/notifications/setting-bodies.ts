@@ -1,8 +1,9 @@
 import { Type, type Static } from 'typebox'
 import { chatChannelPattern, RecipientRuleRecord } from '../../contracts/notifications/settings.ts'
+import { variantsAlone } from '../../platform/http/documented.ts'
 import { Nullable, Text, Uuid } from '../../platform/http/members.ts'
 import { invalidMember } from '../../platform/http/problems.ts'
-import { readMailAddress } from '../../platform/kit/mail-address.ts'
+import { mailAddressPattern, mostAddressCharacters, readMailAddress } from '../../platform/kit/mail-address.ts'
 import type { RecipientRule } from '../../streams/notification-subscription/events.ts'
 import { NotificationCategory, NotificationChannel } from '../../streams/types.ts'
 
@@ -36,14 +37,31 @@ export const ChangeSubscriptionBody = Type.Object(
   { $id: 'ChangeNotificationSubscriptionBody', additionalProperties: false },
 )
 
+const suppression = { reason: Text(255), orgId }
+const closed = { additionalProperties: false } as const
+const mailAddress = Type.String({ maxLength: mostAddressCharacters, pattern: mailAddressPattern })
+const chatAddress = Type.String({ pattern: chatChannelPattern })
+
 export const AddSuppressionBody = Type.Object(
   {
     channel: NotificationChannel,
     address: Type.String({ minLength: 1, maxLength: 254, description: 'An e-mail address, or a chat channel' }),
-    reason: Text(255),
-    orgId,
+    ...suppression,
   },
-  { $id: 'AddSuppressionBody', additionalProperties: false },
+  {
+    $id: 'AddSuppressionBody',
+    ...closed,
+    documented: variantsAlone([
+      Type.Object(
+        { channel: Type.Enum(['email']), address: mailAddress, ...suppression },
+        { title: 'MailSuppression', ...closed },
+      ),
+      Type.Object(
+        { channel: Type.Enum(['slack']), address: chatAddress, ...suppression },
+        { title: 'ChatSuppression', ...closed },
+      ),
+    ]),
+  },
 )
 
 export const SetPreferencesBody = Type.Array(

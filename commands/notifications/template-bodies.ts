@@ -1,10 +1,15 @@
 import { Type, type Static } from 'typebox'
-import { Nullable, Uuid } from '../../platform/http/members.ts'
+import { localeDocumented, Nullable, Uuid } from '../../platform/http/members.ts'
 import { invalidMember } from '../../platform/http/problems.ts'
 import { NotificationCategory, NotificationChannel } from '../../streams/types.ts'
 import { canonicalLocale, defaultLocale } from './find-template.ts'
 
-const Locale = Type.String({ minLength: 2, maxLength: 64, description: `BCP 47; default ${defaultLocale}` })
+const Locale = Type.String({
+  minLength: 2,
+  maxLength: 64,
+  description: `BCP 47; default ${defaultLocale}`,
+  documented: localeDocumented,
+})
 const codePattern = /^[a-z0-9][a-z0-9._-]{0,99}$/
 
 /** Where a template stands among those of its code. */

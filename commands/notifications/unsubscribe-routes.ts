@@ -15,6 +15,10 @@ import { donePage, optedInPage, pageHeaders, questionPage, refusalPages, type Pa
 
 const html = (description: string) => ({ description, content: { 'text/html': { schema: Type.String() } } })
 
+const positionHeader = {
+  'X-Commit-Position': { type: 'string', description: 'Position of the write, for X-Min-Commit-Position' },
+}
+
 const described = {
   querystring: Type.Object({ token: Type.String({ minLength: 1, maxLength: 2048 }) }),
   response: answers({ 200: html('A page'), 404: html('The link is not valid'), 410: html('The link has expired') }, [
@@ -52,6 +56,7 @@ export function unsubscribeRoutes(app: ServiceApp, deps: CommandDependencies): v
     {
       schema: {
         ...described,
+        response: { ...described.response, 200: { ...described.response[200], headers: positionHeader } },
         operationId: 'unsubscribe',
         summary: 'Stop messages of a kind to a user',
         description:

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { DistinctList } from '../../platform/http/distinct-items.ts'
-import { Nullable, Text, Uuid } from '../../platform/http/members.ts'
+import { localeDocumented, Nullable, Text, Uuid } from '../../platform/http/members.ts'
 import { mailAddressPattern, mostAddressCharacters } from '../../platform/kit/mail-address.ts'
 import { UserStatus } from '../../contracts/users/record.ts'
 import { UserType } from '../../streams/user/events.ts'
@@ -14,7 +14,11 @@ export const Email = Type.String({
     'An address to which mails are sent: `local@domain` with a local part in ASCII. Blanks around it are removed. A domain in another script is kept in its `xn--` form. Compared without case.',
 })
 /** BCP 47, such as `en-GB`. */
-const Locale = Type.String({ pattern: '^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8}){0,8}$', maxLength: 35 })
+const Locale = Type.String({
+  pattern: '^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8}){0,8}$',
+  maxLength: 35,
+  documented: localeDocumented,
+})
 const ContactPreferences = Type.Record(Type.String({ minLength: 1, maxLength: 64 }), Type.Boolean(), {
   maxProperties: 20,
   description: 'True or false for each channel',

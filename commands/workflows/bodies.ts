@@ -1,23 +1,24 @@
 import { Type, type Static } from 'typebox'
-import { variantsBy, wireSteps } from '../../contracts/workflows/definition.ts'
+import { stepNames, variantsBy, wireSteps } from '../../contracts/workflows/definition.ts'
 import { Text, Uuid } from '../../platform/http/members.ts'
 import { mostSteps, StepKind, WorkflowName, type WorkflowStep } from '../../streams/workflow-definition/steps.ts'
 
+const bodyNames = { ...stepNames, decision: 'DecisionStepBody', output: 'OutputStepBody' } as const
 const { questions, images, decision, output } = wireSteps
 const lenientDecision = Type.Object(
   { ...decision.properties, config: Type.Optional(decision.properties.config) },
-  { additionalProperties: false },
+  { $id: bodyNames.decision, additionalProperties: false },
 )
 const lenientOutput = Type.Object(
   { ...output.properties, next: Type.Optional(output.properties.next) },
-  { additionalProperties: false },
+  { $id: bodyNames.output, additionalProperties: false },
 )
 type StepBody = WorkflowStep | Static<typeof lenientDecision> | Static<typeof lenientOutput>
 
 /** A decision needs no `config`, and an output no `next`. */
 const WorkflowStepBody = Type.Unsafe<StepBody>({
   $id: 'WorkflowStepBody',
-  ...variantsBy('kind', StepKind.enum, [questions, images, lenientDecision, lenientOutput]),
+  ...variantsBy('kind', StepKind.enum, [questions, images, lenientDecision, lenientOutput], bodyNames),
 })
 
 export const PublishDefinitionBody = Type.Object(

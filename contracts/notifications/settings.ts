@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
 import type { Caller } from '../../platform/http/access.ts'
+import { variantsAlone } from '../../platform/http/documented.ts'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
 import { problem } from '../../platform/http/problems.ts'
 import type { RecipientRule } from '../../streams/notification-subscription/events.ts'
@@ -16,22 +17,29 @@ export function comparedChannel(channel: string): string {
   return channel.trim().replace(/^#/, '').toLowerCase()
 }
 
+const path = Type.String({
+  pattern: payloadPathPattern,
+  description:
+    'Of a user or patient rule: dotted path to the id in the payload of the event, at most eight names. `patient` finds the active member with this clinical patient id.',
+})
+const channel = Type.String({ pattern: chatChannelPattern, description: 'Of a slackChannel rule: the channel' })
+const closed = { additionalProperties: false } as const
+
 /** How the recipient follows from an event. */
 export const RecipientRuleRecord = Type.Object(
   {
     type: Type.Enum(['user', 'patient', 'slackChannel']),
-    path: Type.Optional(
-      Type.String({
-        pattern: payloadPathPattern,
-        description:
-          'Of a user or patient rule: dotted path to the id in the payload of the event, at most eight names. `patient` finds the active member with this clinical patient id.',
-      }),
-    ),
-    channel: Type.Optional(
-      Type.String({ pattern: chatChannelPattern, description: 'Of a slackChannel rule: the channel' }),
-    ),
+    path: Type.Optional(path),
+    channel: Type.Optional(channel),
   },
-  { $id: 'RecipientRule', additionalProperties: false },
+  {
+    $id: 'RecipientRule',
+    ...closed,
+    documented: variantsAlone([
+      Type.Object({ type: Type.Enum(['user', 'patient']), path }, { title: 'UserRecipientRule', ...closed }),
+      Type.Object({ type: Type.Enum(['slackChannel']), channel }, { title: 'ChannelRecipientRule', ...closed }),
+    ]),
+  },
 )
 
 const orgId = Nullable(Uuid, { description: 'Null: of the platform, for every organisation' })

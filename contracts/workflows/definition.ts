@@ -11,6 +11,7 @@ import {
 } from '../../streams/workflow-definition/steps.ts'
 import { toRecord, type ValuesOf } from '../records.ts'
 
+const closed = { additionalProperties: false } as const
 const Path = Type.String({
   maxLength: 200,
   description: '`<step_id>.answers.<question id>` or `<step_id>.image_ids`',
@@ -22,16 +23,40 @@ function variant(op: readonly string[], members: Readonly<Record<string, TSchema
   return Type.Object({ op: Type.Enum([...op]), ...members }, { additionalProperties: false })
 }
 
-/** One of several objects. The member `tag` selects the schema, so errors point at the member that is wrong. */
-export function variantsBy(tag: string, values: readonly string[], variants: readonly TSchema[]) {
+/**
+ * One of several objects. The member `tag` selects the schema, so errors point at the member that is wrong. Generators of
+ * clients need the variants alone: as components with a mapping, or without a discriminator.
+ *
+ * @param mapping the `$id` of the variant of each value
+ */
+export function variantsBy(
+  tag: string,
+  values: readonly string[],
+  variants: readonly TSchema[],
+  mapping?: Readonly<Record<string, string>>,
+) {
+  const places = Object.entries(mapping ?? {}).map(([value, id]) => [value, `#/components/schemas/${id}`])
+  const discriminator = { propertyName: tag, mapping: Object.fromEntries(places) }
   return {
     type: 'object',
     properties: { [tag]: Type.Enum([...values]) },
     required: [tag],
     discriminator: { propertyName: tag },
     oneOf: [...variants],
+    documented: {
+      without: ['type', 'properties', 'required', 'discriminator'],
+      ...(mapping === undefined ? {} : { discriminator }),
+    },
   }
 }
+
+/** The names of the components that describe the kinds of steps. */
+export const stepNames = {
+  'collect-questions': 'CollectQuestionsStep',
+  'collect-images': 'CollectImagesStep',
+  decision: 'DecisionStep',
+  output: 'OutputStep',
+} as const satisfies Readonly<Record<StepKind, string>>
 
 const ConditionSchema = Type.Unsafe<Condition>({
   $id: 'WorkflowCondition',
@@ -49,12 +74,18 @@ const ConditionSchema = Type.Unsafe<Condition>({
   ),
 })
 
+const steps = stepSchemas(ConditionSchema)
 /** Steps with a full description of their conditions. */
-export const wireSteps = stepSchemas(ConditionSchema)
+export const wireSteps = {
+  questions: Type.Object(steps.questions.properties, { $id: stepNames['collect-questions'], ...closed }),
+  images: Type.Object(steps.images.properties, { $id: stepNames['collect-images'], ...closed }),
+  decision: Type.Object(steps.decision.properties, { $id: stepNames.decision, ...closed }),
+  output: Type.Object(steps.output.properties, { $id: stepNames.output, ...closed }),
+}
 
 const WorkflowStepRecord = Type.Unsafe<WorkflowStep>({
   $id: 'WorkflowStep',
-  ...variantsBy('kind', StepKind.enum, Object.values(wireSteps)),
+  ...variantsBy('kind', StepKind.enum, Object.values(wireSteps), stepNames),
 })
 
 const summary = {

@@ -1,6 +1,7 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
+import { asDocumented } from './documented.ts'
 
 /** Every scope that a route requires, as its own description. Filled while the routes are registered. */
 export type ScopeList = Record<string, string>
@@ -41,22 +42,42 @@ export async function addDocumentation(
     },
     transformObject: (made) => {
       const { paths = {}, ...document } = 'openapiObject' in made ? made.openapiObject : {}
-      return {
-        ...document,
-        paths: Object.fromEntries(
-          Object.entries(paths).map(([path, operations]) => [path, withOptionalBodies(operations ?? {})]),
-        ),
-      }
+      const shown = Object.entries(paths).map(([path, operations]) => [path, withOptionalBodies(operations ?? {})])
+      return Object(asDocumented({ ...document, paths: Object.fromEntries(shown) })) as typeof document
     },
     refResolver: {
       buildLocalReference: (json, _, __, index) => (typeof json['$id'] === 'string' ? json['$id'] : `schema-${index}`),
     },
   })
-  await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: true, uiConfig: { deepLinking: true } })
+  const texts = documentTexts(app)
+  await app.register(swaggerUi, {
+    routePrefix: '/docs',
+    staticCSP: true,
+    uiConfig: { deepLinking: true },
+    uiHooks: {
+      // In place of handlers that serialise the document for each request.
+      preHandler: (request, reply, next) => {
+        const { url } = request.routeOptions
+        if (url === '/docs/json') void reply.type('application/json; charset=utf-8').send(texts.json())
+        else if (url === '/docs/yaml') void reply.type('application/x-yaml').send(texts.yaml())
+        else next()
+      },
+    },
+  })
   app.get('/openapi.json', { schema: { hide: true }, config: { access: 'public' } }, async (_, reply) => {
     reply.header('cache-control', 'public, max-age=60')
-    return app.swagger()
+    return reply.type('application/json; charset=utf-8').send(texts.json())
   })
+}
+
+/** The document never changes, so each form is serialised once, at its first use. */
+function documentTexts(app: FastifyInstance) {
+  let json: Buffer | undefined
+  let yaml: Buffer | undefined
+  return {
+    json: () => (json ??= Buffer.from(JSON.stringify(app.swagger()))),
+    yaml: () => (yaml ??= Buffer.from(app.swagger({ yaml: true }))),
+  }
 }
 
 function withOptionalBodies(operations: object): object {

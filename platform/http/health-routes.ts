@@ -40,16 +40,16 @@ export function addHealthRoutes(
   services: readonly ServicePrefix[],
   isStopping: () => boolean,
 ): void {
-  for (const { base, service } of monitoredPlaces(services)) {
+  for (const { base, service, isRepeated } of monitoredPlaces(services)) {
     for (const { path, kind, summary } of kinds) {
       const described = {
         tags: ['health'],
         summary,
-        operationId: `health-${kind}`,
+        operationId: ['health', kind, ...(service === undefined ? [] : [service])].join('-'),
         security: [],
         response: answers({ 200: HealthReply, 503: HealthReply }, serverProblems),
       }
-      const schema = { ...schemas.hoist(described), hide: service !== undefined }
+      const schema = { ...schemas.hoist(described), hide: isRepeated }
       app.get(
         `${base}/health${path}`,
         { schema, config: { access: 'public', isForMonitoring: true } },
@@ -75,15 +75,17 @@ interface MonitoredPlace {
   readonly base: string
   /** Undefined for the host. */
   readonly service: ServicePrefix | undefined
+  /** At a second mount, which OpenAPI leaves out. */
+  readonly isRepeated: boolean
 }
 
-/** Where health and metrics are served: on the host, which OpenAPI shows, and for each service. */
+/** Where health and metrics are served: on the host, and for each service. */
 export function monitoredPlaces(services: readonly ServicePrefix[]): readonly MonitoredPlace[] {
   return [
-    { base: '', service: undefined },
+    { base: '', service: undefined, isRepeated: false },
     ...services.flatMap((service) => [
-      { base: `/v1/${service}`, service },
-      { base: `/v1/${service}/v1`, service },
+      { base: `/v1/${service}`, service, isRepeated: false },
+      { base: `/v1/${service}/v1`, service, isRepeated: true },
     ]),
   ]
 }

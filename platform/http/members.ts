@@ -22,6 +22,11 @@ export const Uuid = Type.String({ format: 'uuid' })
 /** RFC 3339, years 1850 to 9998 (`formats.ts`). */
 export const Instant = Type.String({ format: 'date-time' })
 
+/** Well-formed tags of BCP 47 in their usual parts. */
+export const localeDocumented = {
+  pattern: '^[A-Za-z]{2,3}(-[A-Za-z]{4})?(-([A-Za-z]{2}|[0-9]{3}))?(-([A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))?$',
+}
+
 /** A text, such as a name, with at least one visible character. */
 export function Text(maxLength: number) {
   return Type.String({

@@ -20,12 +20,12 @@ export function addMetricsRoutes(
   const described = schemas.hoist({
     tags: ['health'],
     summary: 'Figures of the process, for Prometheus',
-    operationId: 'metrics',
     security: [],
     response: answers({ 200: figures }, ['internal-error', ...serverProblems]),
   })
-  for (const { base, service } of monitoredPlaces(services)) {
-    const schema = { ...described, hide: service !== undefined }
+  for (const { base, service, isRepeated } of monitoredPlaces(services)) {
+    const operationId = service === undefined ? 'metrics' : `metrics-${service}`
+    const schema = { ...described, operationId, hide: isRepeated }
     app.get(`${base}/metrics`, { schema, config: { access: 'public', isForMonitoring: true } }, async (_, reply) =>
       reply.type(metricsType).send(await metrics.text()),
     )

@@ -2,8 +2,12 @@ import { Type } from 'typebox'
 import { invalidMember } from './problems.ts'
 import { Uuid } from './members.ts'
 
+const NamedOrg = Type.String({
+  format: 'uuid',
+  description: 'The organisation. A platform client, whose token has none, must name it unless the route is for all',
+})
 /** The organisation in a request of a platform client, whose token has none. Either casing. */
-export const orgQuery = { org_id: Type.Optional(Uuid), orgId: Type.Optional(Uuid) }
+export const orgQuery = { org_id: Type.Optional(NamedOrg), orgId: Type.Optional(NamedOrg) }
 
 /** Further names of the organisation, for routes that declare them. */
 export const orgAliases = { organisationId: Type.Optional(Uuid), org: Type.Optional(Uuid) }

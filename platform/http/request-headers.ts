@@ -10,13 +10,16 @@ interface HeaderFacts {
 interface RequestHeader {
   readonly name: string
   readonly description: string
+  readonly pattern?: string
   readonly isHonoured: (facts: HeaderFacts) => boolean
 }
 
 const headers: readonly RequestHeader[] = [
   {
     name: 'idempotency-key',
-    description: 'The same key with the same body returns the same record; 1 to 255 visible ASCII characters',
+    description:
+      'The same key with the same body returns the same record; 1 to 255 visible ASCII characters. Quotes around it do not count',
+    pattern: '^[!#-~]{1,255}$',
     isHonoured: ({ isKeyed }) => isKeyed,
   },
   {
@@ -33,6 +36,7 @@ const headers: readonly RequestHeader[] = [
     name: 'x-min-commit-position',
     description:
       'X-Commit-Position of a write that the answer should contain; X-Projection-Lag-Ms is present if it does not yet',
+    pattern: '^[0-9]{1,20}/[0-9]{1,20}$',
     isHonoured: ({ config }) => config.servedBy !== undefined,
   },
   {
@@ -51,7 +55,12 @@ export function requestHeaders(facts: HeaderFacts): { readonly headers?: TSchema
   if (honoured.length === 0) return {}
   return {
     headers: Type.Object(
-      Object.fromEntries(honoured.map(({ name, description }) => [name, Type.Optional(Type.String({ description }))])),
+      Object.fromEntries(
+        honoured.map(({ name, description, pattern }) => [
+          name,
+          Type.Optional(Type.String({ description, ...(pattern === undefined ? {} : { pattern }) })),
+        ]),
+      ),
     ),
   }
 }

@@ -3,6 +3,7 @@ import formats from 'ajv-formats'
 import type { FastifySchema, FastifySchemaCompiler } from 'fastify'
 import type { TSchema } from 'typebox'
 import { checkDistinctItems } from './distinct-items.ts'
+import { documented } from './documented.ts'
 import { isDate, isInstant, isUuid, isVisible } from './formats.ts'
 import { visibleFormat } from './members.ts'
 
@@ -66,9 +67,11 @@ export function createSchemas(): Schemas {
         : (validate.errors ?? []).map(({ instancePath, keyword }) => `${instancePath} ${keyword}`)
     },
     compileValidator({ schema, httpPart }) {
+      // The readers of the headers check their form, each with its own problem.
+      if (httpPart === 'headers') return () => true
       const [validators, known] = httpPart === 'body' ? [ofBodies, compiled.bodies] : [ofAddresses, compiled.addresses]
       const text = JSON.stringify(schema)
-      const validate = known.get(text) ?? createValidate(validators, schema)
+      const validate = known.get(text) ?? createValidate(validators, schema, httpPart !== 'body')
       known.set(text, validate)
       return validate
     },
@@ -133,16 +136,25 @@ function createAjv(options: { readonly allErrors: boolean; readonly coerceTypes:
   ajv.addFormat('uuid', isUuid)
   ajv.addFormat(visibleFormat, isVisible)
   checkDistinctItems(ajv)
-  ajv.addVocabulary(['phi', 'example', 'headers'])
+  ajv.addVocabulary(['phi', 'example', 'headers', documented])
   return ajv
 }
 
 /** Compiles at the first use: a process uses a part of its routes, and most validators never refuse anything. */
-function createValidate(validators: { readonly first: Ajv; readonly all: Ajv }, schema: TSchema): Validate {
+function createValidate(
+  validators: { readonly first: Ajv; readonly all: Ajv },
+  schema: TSchema,
+  inAddress: boolean,
+): Validate {
   let findFirst: ValidateFunction | undefined
   let findAll: ValidateFunction | undefined
   const validate: Validate = (value) => {
     findFirst ??= validators.first.compile(schema)
+    const unread = inAddress ? notDecimal(schema, value) : undefined
+    if (unread !== undefined) {
+      validate.errors = [unread]
+      return false
+    }
     if (findFirst(value)) return true
     if (membersOf(value, mostMembersListed) > mostMembersListed) {
       validate.errors = findFirst.errors ?? []
@@ -154,6 +166,19 @@ function createValidate(validators: { readonly first: Ajv; readonly all: Ajv }, 
     return false
   }
   return validate
+}
+
+/** The error of a whole number in an address that is not written in decimal digits: coercion reads `1e2` and `0x10` too. */
+function notDecimal(schema: TSchema, value: unknown): ErrorObject | undefined {
+  const members = 'properties' in schema && isObject(schema.properties) ? schema.properties : {}
+  const name = Object.keys(members).find((one) => {
+    const member = members[one]
+    const text = isObject(value) ? value[one] : undefined
+    return isObject(member) && member['type'] === 'integer' && typeof text === 'string' && !/^-?\d+$/.test(text)
+  })
+  if (name === undefined) return undefined
+  const params = { type: 'integer' }
+  return { keyword: 'type', instancePath: `/${name}`, schemaPath: '', params, message: 'must be integer' }
 }
 
 /** Number of members and elements at any depth. Counting ends soon after it exceeds `most`. */

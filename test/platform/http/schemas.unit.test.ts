@@ -19,6 +19,16 @@ test('equal schemas share a validator; parts of an address are coerced, a body i
   ])
 })
 
+test('a whole number of an address has decimal digits only', () => {
+  const { compileValidator } = createSchemas()
+  const validate = compileValidator({ schema: page(), httpPart: 'querystring', method: 'GET', url: '/' })
+  expect(['0', '5', '-5', '007'].map((limit) => validate({ limit }))).toEqual([true, true, true, true])
+  for (const limit of ['1e2', '0x10', '0b1', '+5', ' 5', '5 ', '5.0', '5.', '٥', '', 'NaN']) {
+    expect([limit, validate({ limit })]).toEqual([limit, false])
+    expect(validate.errors).toEqual([expect.objectContaining({ instancePath: '/limit', keyword: 'type' })])
+  }
+})
+
 test('a distinct list has no equal items, whatever the order of their members', () => {
   const list = DistinctList(Type.Object({ a: Type.Integer(), b: Type.Optional(Type.Integer()) }), { maxItems: 3 })
   const validate = createSchemas().compileValidator({

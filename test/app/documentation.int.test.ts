@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { servicesOf } from '../../app/services.ts'
+import { isInstant } from '../../platform/http/formats.ts'
+import { mailAddressPattern } from '../../platform/kit/mail-address.ts'
+import { startApplication, type TestApplication } from '../platform/http/test-application.ts'
+import { unusedParts } from '../support/unused-parts.ts'
+
+interface Shown extends Readonly<Record<string, unknown>> {
+  readonly oneOf?: readonly Shown[]
+  readonly properties?: Readonly<Record<string, Shown>>
+}
+interface Operation {
+  readonly operationId: string
+  readonly parameters?: readonly { readonly name: string; readonly schema: Shown }[]
+  readonly responses: Readonly<Record<string, { readonly headers?: object }>>
+}
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: { readonly schemas: Readonly<Record<string, Shown>> }
+}
+
+let t: TestApplication
+let text: string
+let document: Document
+beforeAll(async () => {
+  t = await startApplication({ services: servicesOf(unusedParts) })
+  text = (await t.app.inject('/openapi.json')).body
+  document = JSON.parse(text)
+})
+afterAll(() => t.app.close())
+
+const schemaOf = (name: string) => document.components.schemas[name] ?? {}
+const parameterOf = (path: string, method: string, name: string) =>
+  document.paths[path]?.[method]?.parameters?.find((one) => one.name === name)?.schema
+
+it.each(['/openapi.json', '/docs/json', '/docs/yaml'])('%s is serialised once', async (url) => {
+  const first = await t.app.inject(url)
+  expect(first.statusCode).toBe(200)
+  if (url.endsWith('json')) expect(first.json()).toEqual(document)
+  const cpuOf = async (run: () => unknown) => {
+    const before = process.cpuUsage()
+    for (let round = 0; round < 20; round += 1) await run()
+    const { user, system } = process.cpuUsage(before)
+    return user + system
+  }
+  const serialising = await cpuOf(() => JSON.stringify(document))
+  const answering = await cpuOf(() => t.app.inject({ method: 'HEAD', url }))
+  expect(answering).toBeLessThan(serialising)
+})
+
+describe('the document', () => {
+  it('contains the bounds of headers', () => {
+    const key = parameterOf('/v1/clinical-api/patients', 'post', 'idempotency-key')
+    expect(key).toMatchObject({ pattern: '^[!#-~]{1,255}$' })
+    const position = parameterOf('/v1/clinical-api/patients/{id}', 'get', 'x-min-commit-position')
+    expect(position).toMatchObject({ pattern: '^[0-9]{1,20}/[0-9]{1,20}$' })
+  })
+
+  it.each([
+    ['1850-01-01T00:00:00Z', true],
+    ['9998-12-31T23:59:59.999999999+00:00', true],
+    ['1849-12-31T23:59:59Z', false],
+    ['9999-01-01T00:00:00Z', false],
+    ['2026-06-30T23:59:60Z', false],
+    ['2026-06-30T23:59:59-23:59', true],
+  ])('shows the rule of instants: %s', (instant, isAccepted) => {
+    const pattern = schemaOf('RecordConsentBody').properties?.['recorded_at']?.['pattern']
+    expect([isInstant(instant), new RegExp(String(pattern)).test(instant)]).toEqual([isAccepted, isAccepted])
+  })
+
+  it('describes the kinds of steps as components with a mapping', () => {
+    for (const [name, ending] of [
+      ['WorkflowStep', ''],
+      ['WorkflowStepBody', 'Body'],
+    ]) {
+      const { oneOf = [], discriminator, ...others } = schemaOf(name ?? '')
+      const mapping = {
+        'collect-questions': '#/components/schemas/CollectQuestionsStep',
+        'collect-images': '#/components/schemas/CollectImagesStep',
+        decision: `#/components/schemas/DecisionStep${ending}`,
+        output: `#/components/schemas/OutputStep${ending}`,
+      }
+      expect(discriminator).toEqual({ propertyName: 'kind', mapping })
+      expect(oneOf.map(({ $ref }) => $ref)).toEqual(Object.values(mapping))
+      for (const part of ['type', 'properties', 'required']) expect(others).not.toHaveProperty(part)
+    }
+    expect(schemaOf('WorkflowCondition')).not.toHaveProperty('discriminator')
+    expect(schemaOf('WorkflowCondition')).not.toHaveProperty('properties')
+    expect(schemaOf('WorkflowCondition').oneOf).toHaveLength(5)
+  })
+
+  it('describes rules of recipients and suppressions as variants, and one source of keys', () => {
+    const [user, channel] = schemaOf('RecipientRule').oneOf ?? []
+    expect([user?.['required'], channel?.['required']]).toEqual([
+      ['type', 'path'],
+      ['type', 'channel'],
+    ])
+    const [mail] = schemaOf('AddSuppressionBody').oneOf ?? []
+    expect(mail?.properties?.['address']).toMatchObject({ pattern: mailAddressPattern })
+    for (const name of ['RegisterClientBody', 'ChangeClientBody'])
+      expect(schemaOf(name)['not']).toEqual({ required: ['jwks', 'jwks_uri'] })
+  })
+
+  it('limits media types and locales', () => {
+    const { mime_type: mimeType } = schemaOf('DeclareImageBody').properties ?? {}
+    const { locale } = schemaOf('PublishTextVersionBody').properties ?? {}
+    const accepts = (schema: Shown | undefined, value: string) => new RegExp(String(schema?.['pattern'])).test(value)
+    expect(['image/png', 'IMAGE/jpeg', 'image/gif'].map((type) => accepts(mimeType, type))).toEqual([true, true, false])
+    expect(['en', 'de-CH', 'zh-Hant-TW', 'e', 'en-x'].map((tag) => accepts(locale, tag))).toEqual([
+      true,
+      true,
+      true,
+      false,
+      false,
+    ])
+  })
+
+  it('contains health and metrics of the host and of every service, each with its own operation', () => {
+    for (const prefix of ['', ...servicesOf(unusedParts).map((service) => `/v1/${service.prefix}`)])
+      for (const path of ['health', 'health/live', 'health/ready', 'metrics'])
+        expect(document.paths[`${prefix}/${path}`]?.['get'], `${prefix}/${path}`).toBeDefined()
+    const all = Object.values(document.paths).flatMap((path) =>
+      Object.values(path).map(({ operationId }) => operationId),
+    )
+    expect(new Set(all).size).toBe(all.length)
+  })
+
+  it('contains the position of an unsubscription', () => {
+    const operation = document.paths['/v1/notifications/unsubscribe']?.['post']
+    expect(operation?.responses['200']?.headers).toHaveProperty('X-Commit-Position')
+  })
+
+  it('contains no keyword of its own', () => {
+    expect(text).not.toContain('"documented"')
+  })
+})
