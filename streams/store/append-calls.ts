@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { convertToCommandError } from '@eventstore/db-client'
 import type { ClientDuplexStream } from '@grpc/grpc-js'
+import { commandErrorOf } from './client-errors.ts'
 import { appendMessage, readAppendReply, type AppendReply, type AppendRequest } from './append-messages.ts'
 import type { StoreLogger } from './errors.ts'
 import type { NodeConnection } from './node-connection.ts'
@@ -114,7 +114,7 @@ export class AppendCalls {
         call.cancel()
       }
     })
-    call.on('error', (error: Error) => end(convertToCommandError(error)))
+    call.on('error', (error: Error) => end(commandErrorOf(error)))
     call.on('end', () => {
       // A half-closed call must end. Otherwise it stays the call for appends, and no server reads later appends. Data
       // that cannot be sent any more keeps a call from ending.

@@ -1,4 +1,5 @@
 import {
+  convertToCommandError,
   AccessDeniedError,
   InvalidArgumentError,
   MaxAppendSizeExceededError,
@@ -12,6 +13,18 @@ export {
   MaxAppendSizeExceededError as ClientAppendTooLarge,
   StreamDeletedError as ClientStreamTombstoned,
   WrongExpectedVersionError as ClientWrongVersion,
+}
+
+/**
+ * The client's error for a call that failed. The client throws on the refusal of a follower that knows no leader. Here
+ * it stays the error of the call.
+ */
+export function commandErrorOf(error: Error): Error {
+  try {
+    return convertToCommandError(error)
+  } catch {
+    return error
+  }
 }
 
 /**

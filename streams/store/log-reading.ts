@@ -1,7 +1,6 @@
-import { convertToCommandError } from '@eventstore/db-client'
 import { backoffMs, pause } from '../../platform/kit/backoff.ts'
 import type { Catalogue } from './catalogue.ts'
-import { isRefusal } from './client-errors.ts'
+import { commandErrorOf, isRefusal } from './client-errors.ts'
 import type { Codec } from './codec.ts'
 import { isSystemEvent } from './decoding.ts'
 import { EventStoreRefusedError, EventStoreUnavailableError } from './errors.ts'
@@ -118,7 +117,7 @@ async function* readOnce(
     yield await whole(page, upTo)
   } catch (error) {
     signal?.throwIfAborted()
-    const cause = error instanceof Error ? convertToCommandError(error) : error
+    const cause = error instanceof Error ? commandErrorOf(error) : error
     if (isRefusal(cause)) throw new EventStoreRefusedError('reading $all', { cause })
     throw new BrokenLogRead('broken off', { cause })
   } finally {

@@ -1,9 +1,10 @@
 import { finished, type Duplex, type Readable } from 'node:stream'
-import { CancelledError, convertToCommandError, NotLeaderError, UnavailableError } from '@eventstore/db-client'
+import { CancelledError, NotLeaderError, UnavailableError } from '@eventstore/db-client'
 import { credentials, Metadata, type CallOptions } from '@grpc/grpc-js'
 import { v4 } from 'uuid'
 import type { EventStoreAddress, NodeAddress } from '../../platform/kit/event-store-address.ts'
 import { StreamsClient } from '../../platform/kit/event-store-client.ts'
+import { commandErrorOf } from './client-errors.ts'
 import { discoverNode } from './discovery.ts'
 import { channelsOf, type NodeChannel, type OpenChannel } from './node-channel.ts'
 
@@ -111,10 +112,11 @@ export class NodeConnection {
   /** Whether the end of a call means that its node is of no use any more. */
   #judge(attachment: Attachment, error: Error): void {
     const { message } = error
-    const failure = convertToCommandError(error)
+    const failure = commandErrorOf(error)
     if (failure instanceof NotLeaderError) {
-      this.#leave(attachment, { host: failure.leader.address, port: failure.leader.port })
-    } else if (failure instanceof UnavailableError) this.#leave(attachment)
+      const { address: host, port } = failure.leader
+      this.#leave(attachment, host !== '' && port > 0 ? { host, port } : undefined)
+    } else if (failure instanceof UnavailableError || isOfNoLeader(failure)) this.#leave(attachment)
     else if (failure instanceof CancelledError && !message.includes(cancelledHere)) this.#leave(attachment)
   }
 
@@ -174,6 +176,13 @@ export class NodeConnection {
     this.#members = members
     return node
   }
+}
+
+/** The refusal of a follower that knows no leader. */
+function isOfNoLeader(error: Error): boolean {
+  return (
+    'metadata' in error && error.metadata instanceof Metadata && error.metadata.get('exception')[0] === 'not-leader'
+  )
 }
 
 function distinct(nodes: readonly NodeAddress[]): NodeAddress[] {

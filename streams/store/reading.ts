@@ -1,7 +1,6 @@
-import { convertToCommandError } from '@eventstore/db-client'
 import { backoffMs, pause } from '../../platform/kit/backoff.ts'
 import { limited } from '../../platform/kit/time-limits.ts'
-import { ClientStreamTombstoned, isRefusal } from './client-errors.ts'
+import { commandErrorOf, ClientStreamTombstoned, isRefusal } from './client-errors.ts'
 import { EventStoreRefusedError, EventStoreUnavailableError, StreamTombstonedError } from './errors.ts'
 import type { StoredEvent } from './decoding.ts'
 import { frameOf, type LogFrame } from './log-frames.ts'
@@ -132,7 +131,7 @@ async function* readFrames(
     }
   } catch (error) {
     if (error instanceof BrokenRead) throw error
-    const cause = error instanceof Error ? convertToCommandError(error) : error
+    const cause = error instanceof Error ? commandErrorOf(error) : error
     if (cause instanceof ClientStreamTombstoned) throw new StreamTombstonedError(what)
     if (isRefusal(cause)) throw new EventStoreRefusedError(`reading ${what}`, { cause })
     throw new BrokenRead('broken off', { cause })

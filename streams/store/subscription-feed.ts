@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events'
-import { convertToCommandError } from '@eventstore/db-client'
+import { commandErrorOf } from './client-errors.ts'
 import { frameOf, type LogFrame } from './log-frames.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 import type { PullSource } from './pull.ts'
@@ -67,7 +67,7 @@ export class ReadAhead extends EventEmitter implements PullSource {
     call.on('data', (message: Buffer) => this.#add(message))
     call.on('end', () => this.emit('end'))
     call.on('close', () => this.emit('close'))
-    call.on('error', (error: Error) => this.emit('error', convertToCommandError(error)))
+    call.on('error', (error: Error) => this.emit('error', commandErrorOf(error)))
   }
 
   get readableLength(): number {

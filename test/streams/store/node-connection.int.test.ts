@@ -219,6 +219,17 @@ test('a node that is no leader names the leader, and the append goes there', asy
   expect([follower.appends.length, leader.appends.length]).toEqual([1, 1])
 })
 
+test('a node that knows no leader is left, and the process goes on', async () => {
+  await using node = await ScriptedServer.start({
+    onAppend: (request, call, number) => (number === 1 ? notLeader(call) : accept(request, call, number)),
+    onRead: (call, number) => (number === 1 ? notLeader(call) : call.end()),
+  })
+  await using store = await openTestStore({ ...patient, url: node.url })
+  await store.append({ fold, stream: stream() }, 'no_stream', [noted(1)], newContext())
+  expect(await store.load({ fold, stream: stream() })).toMatchObject({ revision: 'no_stream' })
+  expect(new Set([...node.appends.map(({ peer }) => peer), ...node.readPeers]).size).toBeGreaterThan(2)
+})
+
 describe('requests', () => {
   test('accept no compression', async () => {
     const accepted = new Map<string, unknown>()

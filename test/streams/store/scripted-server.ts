@@ -145,12 +145,14 @@ export function accessRefused(call: ReadCall): void {
   call.emit('error', { code: status.PERMISSION_DENIED, details: 'Access Denied', metadata })
 }
 
-/** Ends a call as a follower: the leader is at `port`. */
-export function notLeader(call: AppendCall | ReadCall, port: number): void {
+/** Ends a call as a follower: the leader is at `port`, or it knows none. */
+export function notLeader(call: AppendCall | ReadCall, port?: number): void {
   const metadata = new Metadata()
   metadata.set('exception', 'not-leader')
-  metadata.set('leader-endpoint-host', '127.0.0.1')
-  metadata.set('leader-endpoint-port', String(port))
+  if (port !== undefined) {
+    metadata.set('leader-endpoint-host', '127.0.0.1')
+    metadata.set('leader-endpoint-port', String(port))
+  }
   call.emit('error', { code: status.NOT_FOUND, details: 'Leader info available', metadata })
 }
 
