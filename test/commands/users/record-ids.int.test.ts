@@ -75,7 +75,7 @@ test('a refused create leaves its key free for another body', async () => {
 
 test('a permission gets a UUID v7 at its first registration, and keeps it', async () => {
   const [process] = processes
-  const platform = await api.token(null)
+  const platform = await api.token(null, ['users:permissions'])
   const permission = 'warts:images:read'
   const register = (description: string) =>
     process.call(
