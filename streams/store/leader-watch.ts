@@ -23,6 +23,8 @@ export interface LeaderWatchOptions {
 /** So long reads and writes may fail before the store counts as one that accepts no writes, in milliseconds. */
 export const toleratedMs = 10_000
 const defaultIntervalMs = 5_000
+/** While a look fails, the watch looks this many times as often: callers wait for the return of the leader. */
+const impatience = 5
 /** Events of the first look. Each later look ends where the look before it began. */
 const firstLook = 64
 
@@ -68,6 +70,7 @@ export class LeaderWatch {
   #head: Position | undefined
   #timer: NodeJS.Timeout | undefined
   #isProbing = false
+  #turns = 0
   #probeStore: (() => Promise<void>) | undefined
 
   constructor(options: LeaderWatchOptions) {
@@ -80,7 +83,8 @@ export class LeaderWatch {
   /** `probe` appends a small event. It is called while appends fail, until one is answered. */
   start(probe: () => Promise<void>): void {
     this.#probeStore = probe
-    this.#timer ??= setInterval(() => this.#tick(), this.#options.intervalMs ?? defaultIntervalMs).unref()
+    const { intervalMs = defaultIntervalMs } = this.#options
+    this.#timer ??= setInterval(() => this.#turn(), intervalMs / impatience).unref()
     this.#tick()
   }
 
@@ -116,10 +120,20 @@ export class LeaderWatch {
     return this.#lookingSince === undefined ? 0 : this.#clockMs() - this.#lookingSince
   }
 
+  #turn(): void {
+    this.#turns += 1
+    if (this.#turns % impatience === 0) this.#tick()
+    else if (this.#reads.isFailing) this.#lookUnlessLooking()
+  }
+
   #tick(): void {
     for (const follower of this.#followers) follower.check()
-    if (this.#lookingSince === undefined) void this.#look()
+    this.#lookUnlessLooking()
     if (this.#appends.isFailing && !this.#isProbing) void this.#probe()
+  }
+
+  #lookUnlessLooking(): void {
+    if (this.#lookingSince === undefined) void this.#look()
   }
 
   async #look(): Promise<void> {
