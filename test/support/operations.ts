@@ -15,10 +15,16 @@ export interface DocumentedOperation {
   readonly answers: Readonly<Record<string, string>>
 }
 
-/** Every operation in `/openapi.json`. */
+/** Health and metrics of a service. They need no token and have tests of their own. */
+export function isForOperators(path: string): boolean {
+  return /\/(?:health(?:\/live|\/ready)?|metrics)$/.test(path)
+}
+
+/** Every operation in `/openapi.json`, except those for operators. */
 export async function operationsOf(baseUrl: string): Promise<readonly DocumentedOperation[]> {
   const document: unknown = await (await fetch(`${baseUrl}/openapi.json`)).json()
-  return membersOf(at(document, 'paths')).flatMap(([path, methods]) =>
+  const paths = membersOf(at(document, 'paths')).filter(([path]) => !isForOperators(path))
+  return paths.flatMap(([path, methods]) =>
     membersOf(methods).map(([method, operation]) => {
       const schemes = listOf(at(operation, 'security'))
       return {

@@ -1,4 +1,5 @@
 import { actorContext, at, requestToken, textAt, type ClientSecrets } from '../../../app/demo/api-client.ts'
+import { isForOperators } from '../../support/operations.ts'
 
 /** Addresses to request, by the path template of their route in the OpenAPI document. */
 export type Questions = Readonly<Record<string, readonly string[]>>
@@ -21,6 +22,7 @@ export async function recordRoutes(baseUrl: string): Promise<readonly string[]> 
         at(methods, 'get') !== undefined &&
         path.startsWith('/v1/') &&
         !path.includes('.well-known') &&
+        !isForOperators(path) &&
         !path.endsWith('/contact') &&
         !path.endsWith('/unsubscribe') &&
         !path.endsWith('/raw'),
