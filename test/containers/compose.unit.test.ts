@@ -13,6 +13,7 @@ import { parse } from 'yaml'
 import { loadConfiguration } from '../../platform/configuration/configuration.ts'
 import { isRole, needsOf, requireVariables } from '../../app/roles.ts'
 import { createOwnServers } from '../../platform/outbound/own-servers.ts'
+import { imageOf } from './compose-images.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const text = (path: string) => readFileSync(join(root, path), 'utf8')
@@ -129,6 +130,9 @@ test("foreign images are named by digest, also in the Dockerfile, and the projec
     ])
   }
   expect(text('Dockerfile')).toMatch(/^FROM node:[\w.-]+@sha256:[0-9a-f]{64}$/m)
+  // The tests with containers run the same images.
+  expect(imageOf('eventstore')).toBe(at(compose, 'services', 'eventstore', 'image'))
+  expect(text('test/containers/main.ts')).not.toMatch(/GenericContainer\((?!imageOf\()/)
 })
 
 test('every service drops its capabilities, can gain none, and writes only to its volumes and to memory', () => {

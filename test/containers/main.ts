@@ -1,42 +1,76 @@
 import { spawn } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { GenericContainer, Wait, getContainerRuntimeClient, type StartedTestContainer } from 'testcontainers'
+import { freePort } from '../../embedded/children/free-port.ts'
+import { imageOf } from './compose-images.ts'
+import { issueNodeCertificate } from './node-certificate.ts'
 
 /** The suites that pass on real servers and on embedded ones. */
 const suites = ['test/embedded/eventstore/contract', 'test/streams/store', 'test/end-to-end/main-job']
 const startLimitMs = 180_000
 const password = 'only-for-this-run'
+const certificates = '/etc/kurrentdb/certs'
 
-async function hasEngine(): Promise<boolean> {
+async function hostOfEngine(): Promise<string | undefined> {
   return getContainerRuntimeClient().then(
-    () => true,
-    () => false,
+    ({ info }) => info.containerRuntime.host,
+    () => undefined,
   )
 }
 
-function eventStore(): Promise<StartedTestContainer> {
-  return new GenericContainer('eventstore/eventstore:23.10.1-jammy')
+/** A node that gives its clients an address which they reach: without these variables it would be the container's port. */
+function eventStore(host: string, port: number): GenericContainer {
+  return new GenericContainer(imageOf('eventstore'))
     .withEnvironment({
-      EVENTSTORE_CLUSTER_SIZE: '1',
-      EVENTSTORE_INSECURE: 'true',
-      EVENTSTORE_RUN_PROJECTIONS: 'None',
-      EVENTSTORE_MEM_DB: 'true',
+      KURRENTDB_CLUSTER_SIZE: '1',
+      KURRENTDB_RUN_PROJECTIONS: 'None',
+      KURRENTDB_TELEMETRY_OPTOUT: 'true',
+      KURRENTDB_ADVERTISE_HOST_TO_CLIENT_AS: host,
+      KURRENTDB_ADVERTISE_NODE_PORT_TO_CLIENT_AS: String(port),
     })
-    .withExposedPorts(2113)
-    .withWaitStrategy(Wait.forHttp('/health/live', 2113).forStatusCodeMatching((status) => status < 300))
+    .withExposedPorts({ container: 2113, host: port })
     .withStartupTimeout(startLimitMs)
-    .start()
 }
 
-function postgres(): Promise<StartedTestContainer> {
+const lives = () => Wait.forHttp('/health/live', 2113).forStatusCodeMatching((status) => status < 300)
+
+function insecureEventStore(host: string, port: number): GenericContainer {
+  return eventStore(host, port).withEnvironment({ KURRENTDB_INSECURE: 'true' }).withWaitStrategy(lives())
+}
+
+async function securedEventStore(host: string, port: number, folder: string): Promise<GenericContainer> {
+  const files = await issueNodeCertificate(folder, host)
+  const copied = async (file: string, target: string) => ({
+    content: await readFile(file, 'utf8'),
+    target: `${certificates}/${target}`,
+    mode: 0o644,
+  })
+  return eventStore(host, port)
+    .withEnvironment({
+      KURRENTDB_DEFAULT_ADMIN_PASSWORD: password,
+      KURRENTDB_CERTIFICATE_FILE: `${certificates}/node.crt`,
+      KURRENTDB_CERTIFICATE_PRIVATE_KEY_FILE: `${certificates}/node.key`,
+      KURRENTDB_TRUSTED_ROOT_CERTIFICATES_PATH: `${certificates}/ca`,
+    })
+    .withCopyContentToContainer([
+      await copied(files.certificate, 'node.crt'),
+      await copied(files.key, 'node.key'),
+      await copied(files.authority, 'ca/ca.crt'),
+    ])
+    .withWaitStrategy(lives().usingTls().allowInsecure())
+}
+
+function postgres(): GenericContainer {
   return (
-    new GenericContainer('postgres:17.6-bookworm')
+    new GenericContainer(imageOf('postgres'))
       .withCommand(['postgres', '-c', 'max_connections=300', '-c', 'fsync=off'])
       .withEnvironment({ POSTGRES_USER: 'platform', POSTGRES_PASSWORD: password })
       .withExposedPorts(5432)
       // The server starts twice. The first start sets it up.
       .withWaitStrategy(Wait.forLogMessage(/ready to accept connections/, 2))
       .withStartupTimeout(startLimitMs)
-      .start()
   )
 }
 
@@ -49,29 +83,39 @@ function run(env: Readonly<Record<string, string>>): Promise<number> {
 }
 
 async function main(): Promise<number> {
-  if (!(await hasEngine())) {
+  const host = await hostOfEngine()
+  if (host === undefined) {
     process.stderr.write(
       'npm run test:containers needs a container engine (Docker or Podman) that it can reach; npm test needs none.\n',
     )
     return 1
   }
-  const started: StartedTestContainer[] = []
+  const started: { container: GenericContainer; running: StartedTestContainer }[] = []
+  const folder = await mkdtemp(join(tmpdir(), 'test-containers-'))
   try {
-    const [events, database] = await Promise.all(
-      [eventStore(), postgres()].map(async (starting) => {
-        const container = await starting
-        started.push(container)
-        return container
+    const [open, secured] = [await freePort(), await freePort()]
+    const database = postgres()
+    const containers = [insecureEventStore(host, open), await securedEventStore(host, secured, folder), database]
+    // Waits for all, because nobody would stop a container that starts after a failure.
+    const outcomes = await Promise.allSettled(
+      containers.map(async (container) => {
+        started.push({ container, running: await container.start() })
       }),
     )
-    if (events === undefined || database === undefined) throw new Error('a container is missing')
-    const server = `postgres://platform:${password}@${database.getHost()}:${database.getMappedPort(5432)}`
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+    const port = started.find(({ container }) => container === database)?.running.getMappedPort(5432)
     return await run({
-      ESDB_URL: `esdb://${events.getHost()}:${events.getMappedPort(2113)}?tls=false`,
-      DATABASE_URL: `${server}/postgres`,
+      ESDB_URL: `esdb://${host}:${open}?tls=false`,
+      ESDB_SECURED_URL: `esdb://admin:${password}@${host}:${secured}?tls=true&tlsCAFile=${join(folder, 'ca.crt')}`,
+      DATABASE_URL: `postgres://platform:${password}@${host}:${port}/postgres`,
     })
+  } catch (error) {
+    const [reason = ''] = (error instanceof Error ? error.message : String(error)).split('\n')
+    process.stderr.write(`npm run test:containers cannot start its servers: ${reason}\n`)
+    return 1
   } finally {
-    await Promise.all(started.map((container) => container.stop()))
+    await Promise.allSettled(started.map(({ running }) => running.stop()))
+    await rm(folder, { recursive: true, force: true })
   }
 }
 

@@ -20,6 +20,12 @@ export interface TestEventStore {
 export const realEventStoreUrl = process.env['ESDB_URL'] ?? ''
 export const isRealEventStore = realEventStoreUrl !== ''
 
+/**
+ * Connection string of a real server with accounts and TLS, with its first administrator:
+ * `esdb://admin:…@host:port?tls=true&tlsCAFile=…`. Empty if the tests use embedded nodes.
+ */
+export const securedEventStoreUrl = process.env['ESDB_SECURED_URL'] ?? ''
+
 /** Starts an empty embedded node, unless `ESDB_URL` is set. */
 export async function freshEventStore(): Promise<TestEventStore> {
   return isRealEventStore ? realEventStore(realEventStoreUrl) : embeddedEventStore()

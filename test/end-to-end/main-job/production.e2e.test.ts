@@ -9,6 +9,7 @@ import { actorContext, at, textAt, type ApiAnswer, type ApiClient } from '../../
 import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
 import { loadConfiguration } from '../../../platform/configuration/configuration.ts'
 import { createLogger } from '../../../platform/observability/logging.ts'
+import { securedEventStoreUrl } from '../../support/event-store.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import {
   assessmentBody,
@@ -25,11 +26,10 @@ import {
 } from '../../support/main-job.ts'
 import { areRolesApart, clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
 import { standInSecret, startKeycloakStandIn, type KeycloakStandIn } from '../../support/keycloak-stand-in.ts'
-import { openReceivers, type TestReceivers } from '../../support/receivers.ts'
+import { openReceivers } from '../../support/receivers.ts'
 import { startTlsFront, type TlsFront } from '../../support/tls-front.ts'
 import { startUnmarkedProvider, type UnmarkedProvider } from '../../support/unmarked-provider.ts'
 
-let folder: string
 let receiver: WebhookReceiver
 let front: TlsFront
 let unmarked: UnmarkedProvider
@@ -38,24 +38,34 @@ let platform: TestPlatform
 let watched: WatchedPlatform
 let api: ApiClient
 let orgId: string
-let receivers: TestReceivers
 let terms: ConsentTerms
 /** What the first administrator sends. */
 let administrator: { 'x-actor-context': string }
 
+/** Ends what has been started. A start that fails half-way is the only error that the report then has. */
+const closing: (() => Promise<void>)[] = []
+
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'production-'))
+  const folder = await mkdtemp(join(tmpdir(), 'production-'))
+  closing.push(() => rm(folder, { recursive: true, force: true }))
   receiver = await startWebhookReceiver()
+  closing.push(() => receiver.close())
   front = await startTlsFront(receiver.url)
+  closing.push(() => front.close())
   const trusted = join(folder, 'receiver.pem')
   await writeFile(trusted, front.certificate)
   const { host } = new URL(front.url)
   unmarked = await startUnmarkedProvider()
+  closing.push(() => unmarked.close())
   keycloak = await startKeycloakStandIn()
-  receivers = await openReceivers()
+  closing.push(() => keycloak.close())
+  const receivers = await openReceivers()
+  closing.push(() => receivers.remove())
   platform = await startTestPlatform({
     env: {
       ...unmarked.env,
+      // Production refuses a store without TLS and accounts. Empty: an embedded one, which has both.
+      ESDB_URL: securedEventStoreUrl,
       PROVIDER_NAME: 'dermatology',
       APP_ENV: 'production',
       IDP_MODE: 'keycloak',
@@ -69,6 +79,7 @@ beforeAll(async () => {
       SMTP_FROM: 'no-reply@clinic.test',
     },
   })
+  closing.push(() => platform.stop())
   watched = watchPlatform(platform.baseUrl)
   api = watched.watch(await platform.connect())
   orgId = platform.process.credentials.org_id
@@ -76,13 +87,7 @@ beforeAll(async () => {
 })
 
 afterAll(async () => {
-  await platform.stop()
-  await unmarked.close()
-  await receivers.remove()
-  await keycloak.close()
-  await front.close()
-  await receiver.close()
-  await rm(folder, { recursive: true, force: true })
+  for (const close of closing.toReversed()) await close()
 })
 
 /** As `administrators create` does it. Resolves to the user's id. */

@@ -9,12 +9,17 @@ import {
   binaryEvent,
 } from '@eventstore/db-client'
 import { afterAll, beforeAll } from 'vitest'
-import { freshEventStore, type TestEventStore } from '../../../support/event-store.ts'
+import { freshEventStore, isRealEventStore, type TestEventStore } from '../../../support/event-store.ts'
 
 type Counted = JSONEventType<string, { n: number }>
 
 /** Common parts of the contract suite: the official client on one store, and unique names. */
 export type ContractStore = {
+  /**
+   * What the embedded node answers, and EventStoreDB 23.10. A real server may also answer as KurrentDB 26 does
+   * (docs/event-store-lines.md).
+   */
+  answers: (own: unknown, ofKurrentDb: unknown) => unknown[]
   client: () => EventStoreDBClient
   store: () => TestEventStore
   /** A stream name of this run. The category is unique to the run too. */
@@ -48,6 +53,7 @@ export function contractStore(): ContractStore {
     return client
   }
   return {
+    answers: (own, ofKurrentDb) => (isRealEventStore ? [own, ofKurrentDb] : [own]),
     client: opened,
     store: () => {
       if (store === undefined) throw new Error('the store is not started yet')
@@ -72,6 +78,14 @@ export async function collect<Event>(read: AsyncIterable<Event>): Promise<Event[
 /** The revisions in a read, as numbers. */
 export async function revisions(read: AsyncIterable<ResolvedEvent | AllStreamResolvedEvent>): Promise<number[]> {
   return (await collect(read)).map(({ event }) => Number(event?.revision))
+}
+
+/** `success`, or the type of the error. */
+export async function outcome(call: Promise<unknown>): Promise<unknown> {
+  return call.then(
+    () => 'success',
+    (error: unknown) => (error instanceof Error && 'type' in error ? error.type : error),
+  )
 }
 
 /** The error of a failing call. */

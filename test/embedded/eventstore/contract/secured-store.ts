@@ -10,21 +10,20 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll } from 'vitest'
 import { userLine } from '../../../../embedded/eventstore/access/users.ts'
 import { startEventStoreNode } from '../../../../embedded/eventstore/start.ts'
-
-/**
- * Connection string of a real server with accounts and TLS, with its first administrator:
- * `esdb://admin:…@host:port?tls=true&tlsCAFile=…`. Empty for the embedded node.
- */
-const realUrl = process.env['ESDB_SECURED_URL'] ?? ''
+import { securedEventStoreUrl } from '../../../support/event-store.ts'
 
 /** Alice is a doctor. Bob has no group. The operator may manage groups. The administrator may do everything. */
 const ACCOUNTS = {
-  admin: { login: 'admin', password: 'changeit', groups: ['$admins'] },
+  admin: { login: 'admin', password: passwordIn(securedEventStoreUrl) ?? 'changeit', groups: ['$admins'] },
   operator: { login: 'contract-operator', password: 'of the operator', groups: ['$ops'] },
   alice: { login: 'contract-alice', password: 'of:Älice', groups: ['doctors', 'night shift'] },
   bob: { login: 'contract-bob', password: 'of Bob', groups: [] },
 }
 export type Account = keyof typeof ACCOUNTS
+
+function passwordIn(url: string): string | undefined {
+  return url === '' ? undefined : decodeURIComponent(new URL(url.replace('esdb:', 'http:')).password)
+}
 
 export type SecuredStore = {
   /** Connection string without credentials. */
@@ -43,7 +42,7 @@ export function securedStore(): SecuredStore {
   let url = ''
   let stop = async (): Promise<void> => {}
   beforeAll(async () => {
-    const running = realUrl === '' ? await embeddedNode() : await realServer(realUrl)
+    const running = securedEventStoreUrl === '' ? await embeddedNode() : await realServer(securedEventStoreUrl)
     url = running.url
     stop = running.stop
   })
