@@ -115,6 +115,7 @@ function toProblem(error: unknown, translate: TranslateError): Problem {
   return (
     translate(error) ??
     (isFastifyError(error) ? ofFastify(error) : undefined) ??
+    (isOfAFile(error) ? ofFile(error.statusCode) : undefined) ??
     problem('internal-error', { cause: error })
   )
 }
@@ -124,6 +125,16 @@ function isFastifyError(error: unknown): error is FastifyError {
     error instanceof Error &&
     ('validation' in error || ('code' in error && typeof error.code === 'string' && error.code.startsWith('FST_')))
   )
+}
+
+/** An error of the server of the documentation page's files. */
+function isOfAFile(error: unknown): error is { readonly statusCode: number } {
+  return error instanceof Error && 'expose' in error && 'statusCode' in error && typeof error.statusCode === 'number'
+}
+
+function ofFile(status: number): Problem | undefined {
+  if (status === 412) return problem('precondition-failed')
+  return status >= 400 && status < 500 ? problem('not-found') : undefined
 }
 
 function ofFastify(error: FastifyError): Problem | undefined {

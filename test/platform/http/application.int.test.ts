@@ -388,6 +388,17 @@ describe('refusals', () => {
     expect(t.log().slice(before)).not.toMatch(/"level":"error"|"frames"/)
   })
 
+  it.each([
+    ['If-Match: "x"', 412, 'precondition-failed'],
+    ['If-Unmodified-Since: Thu, 01 Jan 1970 00:00:00 GMT', 412, 'precondition-failed'],
+    ['Range: bytes=99999999-', 404, 'not-found'],
+  ])('answers a file of the documentation page with %s by %i, and logs no error', async (header, status, code) => {
+    const before = t.log().length
+    const answer = await raw(`GET /docs/static/index.css HTTP/1.1\r\nhost: x\r\n${header}\r\nconnection: close\r\n\r\n`)
+    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [^]*"code":"${code}"`))
+    expect(t.log().slice(before)).not.toMatch(/"level":"error"|"frames"/)
+  })
+
   it('points at 20 places at most, whatever the body contains', async () => {
     const members = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`m${n}`, 0]))
     for (const body of [
