@@ -37,7 +37,10 @@ it('4.5 row 7: GET /metrics is public, on the host and for each service', async 
   const posted = await t.app.inject({ url: '/metrics', method: 'POST' })
   expect([posted.statusCode, posted.headers['allow']]).toEqual([405, 'GET, HEAD'])
   const document = (await t.app.inject({ url: '/openapi.json' })).json<{ paths: Record<string, object> }>()
-  expect(Object.keys(document.paths).filter((path) => path.endsWith('/metrics'))).toEqual(['/metrics'])
+  expect(Object.keys(document.paths).filter((path) => path.endsWith('/metrics'))).toEqual([
+    '/metrics',
+    '/v1/clinical-api/metrics',
+  ])
   expect(document.paths['/metrics']).toMatchObject({
     get: { security: [], responses: { 200: { content: { 'text/plain': { schema: { type: 'string' } } } } } },
   })
