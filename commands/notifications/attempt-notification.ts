@@ -63,9 +63,9 @@ export function startAttempt(command: StartAttempt, state: NotificationState): D
   return state.status === 'pending' ? [queued, started] : [started]
 }
 
-/** The stricter policy counts. Without a template at creation, `phi` was only assumed. */
-function isPhiWith({ phi, category }: Notification, template: RenderedTemplate | null): boolean {
-  return template === null ? phi : template.phi || (phi && category !== null)
+/** The stricter policy counts. */
+export function isPhiWith({ phi }: Pick<Notification, 'phi'>, template: Pick<RenderedTemplate, 'phi'> | null): boolean {
+  return phi || template?.phi === true
 }
 
 /** An opt-out of any of them suppresses the notification: the stricter category counts. */

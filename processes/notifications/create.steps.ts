@@ -19,7 +19,7 @@ import { callOutside } from '../runtime/attempt.ts'
 import type { PublicEvent, Todo } from '../runtime/define-process.ts'
 import type { StepContext, StepOutcome } from '../runtime/process.ts'
 import { notificationIdOf } from './matches.ts'
-import { patientOf, readPublicEvent, textAt, variablesOf } from './public-event.ts'
+import { isAboutPatient, patientOf, readPublicEvent, textAt, variablesOf } from './public-event.ts'
 
 /** The rule as it was at the event, and the place of the event on its channel. */
 export const CreatePayload = Type.Object({
@@ -152,7 +152,7 @@ async function contentOf(
     channel,
     locale,
     category: template?.category ?? null,
-    phi: template?.phi ?? true,
+    phi: template?.phi === true || isAboutPatient(event),
     recipientType,
     recipientRef,
     recipientKey: recipientRef === null ? null : recipientKeyOf(vault, recipientRef),

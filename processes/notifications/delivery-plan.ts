@@ -1,4 +1,4 @@
-import { categoriesWith, type StartAttempt } from '../../commands/notifications/attempt-notification.ts'
+import { categoriesWith, isPhiWith, type StartAttempt } from '../../commands/notifications/attempt-notification.ts'
 import { findTemplate } from '../../commands/notifications/find-template.ts'
 import { isOptedOut } from '../../commands/notifications/preferences.ts'
 import type { AttemptOutcome } from '../../commands/notifications/record-outcome.ts'
@@ -6,7 +6,6 @@ import { isSuppressed } from '../../commands/notifications/suppressions.ts'
 import { userWithAddress } from '../../commands/users/user-reservations.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { notificationPreferences } from '../../streams/notification-preferences/aggregate.ts'
-import type { NotificationTemplate } from '../../streams/notification-template/aggregate.ts'
 import type { Notification } from '../../streams/notification/aggregate.ts'
 import type { NotificationCategory } from '../../streams/types.ts'
 import type { SendOutcome } from '../adapters/notification-sender.ts'
@@ -58,7 +57,7 @@ export async function planDelivery(notification: Notification, surroundings: Sur
     outcome,
   })
   if (template === undefined) return end(permanent('template_not_found', 'no template has this code'))
-  if (channel === 'slack' && isPhi(notification, template))
+  if (channel === 'slack' && isPhiWith(notification, template))
     return end(permanent('phi_policy_violation', 'chat messages must not contain personal health information'))
   const ofBoth = categoriesWith(notification, template)
   if (ofBoth.length > categories.length && (await hasOptedOut(notification, ofBoth, surroundings)))
@@ -81,11 +80,6 @@ function permanent(
   errorDetail: string,
 ): AttemptOutcome {
   return { kind: 'permanent', errorCode, errorDetail }
-}
-
-/** The stricter of creation and now counts. Without a template at creation, only now does. */
-function isPhi({ phi, category }: Notification, template: NotificationTemplate): boolean {
-  return template.phi || (phi && category !== null)
 }
 
 /**

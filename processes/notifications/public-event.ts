@@ -11,6 +11,11 @@ interface Place {
   readonly channelRevision: string
 }
 
+/** A channel of the platform. Its events contain no personal health information; those of others may. */
+function isOwnChannel(stream: string): boolean {
+  return channelStreams.some(({ name }) => name === stream)
+}
+
 /** The event at its place on its channel. Undefined if an operator has dropped it. */
 export async function readPublicEvent(
   store: Pick<EventStore, 'readStream'>,
@@ -18,8 +23,7 @@ export async function readPublicEvent(
   eventId: string,
 ): Promise<RecordedEvent<PublicEvent> | undefined> {
   const from = BigInt(channelRevision)
-  const isOwn = channelStreams.some(({ name }) => name === channelStream)
-  const stored = isOwn
+  const stored = isOwnChannel(channelStream)
     ? await eventAt<PublicEvent>(store, channelStream, from)
     : publicForm(await eventAt<ForeignReceived>(store, channelStream, from))
   return stored?.id === eventId ? stored : undefined
@@ -64,6 +68,14 @@ export function variablesOf({ data: { images: _, ...members } }: Pick<RecordedEv
 export function patientOf({ patient_id, patientId }: PublicEvent['data']): string | null {
   const named = patient_id ?? patientId
   return typeof named === 'string' && isUuid(named) ? named : null
+}
+
+/**
+ * Whether another service wrote about a patient. Then the variables may contain personal health information, whatever the
+ * template says.
+ */
+export function isAboutPatient({ stream, data: { patient_id, patientId } }: RecordedEvent<PublicEvent>): boolean {
+  return !isOwnChannel(stream) && (patient_id ?? patientId ?? null) !== null
 }
 
 const deepest = 8

@@ -79,7 +79,7 @@ const subject = { phiSubject: Id, phiKeyOwner: KeyOwner }
 const personal = { subject: 'phiSubject', keyOwner: { member: 'phiKeyOwner' } } as const
 
 export const notificationEvents = {
-  /** Template version and category are null if no template was found. Then `phi` is true. */
+  /** Template version and category are null if no template was found. */
   NotificationCreated: defineEvent(
     'NotificationCreated',
     Type.Object({
@@ -89,6 +89,7 @@ export const notificationEvents = {
       /** BCP 47. The template is looked up in this locale, then in en-GB. */
       locale: Type.String(),
       category: Nullable(NotificationCategory),
+      /** Of the template, or because of the patient whom the variables concern. */
       phi: Type.Boolean(),
       recipientType: RecipientType,
       /** A user id, a chat channel id, or an e-mail address. Null if no recipient was found. */

@@ -47,7 +47,7 @@ describe('pending or queued → sending', () => {
 
   it('takes everything from the template if none was found before', () => {
     const template = { version: 1, phi: false, category: 'transactional' } as const
-    const without = { templateVersion: null, category: null, recipientType: 'slackChannel' } as const
+    const without = { templateVersion: null, category: null, phi: false, recipientType: 'slackChannel' } as const
     const after = given(notifications, notificationFact('NotificationCreated', without), queued)
       .when(startAttempt, { ...start, template })
       .thenEvents([

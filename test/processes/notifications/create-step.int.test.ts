@@ -8,13 +8,16 @@ import { aiReviewChannelStream } from '../../../streams/channels/ai-review.ts'
 import { assessmentChannelStream } from '../../../streams/channels/assessment.ts'
 import { usersChannelStream } from '../../../streams/channels/users.ts'
 import { foreignEventId, foreignEvents } from '../../../streams/foreign-event/aggregate.ts'
+import { notifications } from '../../../streams/notification/aggregate.ts'
 import type { RecipientRule } from '../../../streams/notification-subscription/events.ts'
 import { assessmentPublicFact, reviewPublicFact } from '../../streams/channel-facts.ts'
 import { contextOf } from '../../commands/handling/decision-world.ts'
 import { ids } from '../../streams/facts.ts'
 import { foreignFact } from '../../streams/foreign-facts.ts'
+import { notificationFact } from '../../streams/notification-facts.ts'
 import { usersPublicFact } from '../../streams/user-facts.ts'
 import { freshDatabase } from '../../support/postgres.ts'
+import { delivered } from './given-messages.ts'
 import {
   givenContact,
   givenRule,
@@ -57,8 +60,8 @@ async function created(story: Story, deps?: ProcessDependencies) {
 }
 
 /** An event of another service, as the reader of foreign channels records it. */
-async function receivedFrom(channel: string, eventType: string, data: object, orgs = [world.orgId]): Promise<Story> {
-  const rule = await givenRule(world, 'chat', chat, { eventType })
+async function receivedFrom(channel: string, eventType: string, data: object, orgs = [world.orgId], template = 'chat') {
+  const rule = await givenRule(world, template, chat, { eventType })
   const [orgId, only] = [world.orgId, orgs.length === 1 ? world.orgId : null]
   const eventId = randomUUID()
   const recordId = foreignEventId(channel, eventId)
@@ -78,6 +81,30 @@ describe('an event of another service', () => {
     expect(state).toMatchObject({ recipientRef: 'C0123', triggerSource: `event:${story.event.id}`, hop: 1 })
     if (!('variables' in state)) throw new Error('no notification')
     expect(JSON.parse(state.variables ?? '')).toMatchObject({ recall: 'R-1', event_type: 'recall.due' })
+  })
+
+  test.each([
+    ['a patient', { patient_id: ids.patient }, true],
+    ['a patient in a form of its own', { patientId: 'P-4711' }, true],
+    ['no patient', { patient_id: null, recall: 'R-1' }, false],
+  ])('that names %s, by a chat template without PHI', async (_, data, phi) => {
+    const { state } = await created(await receivedFrom('clinic.events', 'recall.due', { note: 'Melanoma', ...data }))
+    expect(state).toMatchObject({ channel: 'slack', phi })
+  })
+
+  test('about a patient never goes to a chat, also if its template is found later', async () => {
+    const missing = randomUUID()
+    const story = await receivedFrom('clinic.events', 'recall.due', { patient_id: ids.patient }, [world.orgId], missing)
+    const { state } = await created(story)
+    expect(state).toMatchObject({ status: 'failed', category: null, phi: true })
+    await givenTemplate(world, { code: missing, channel: 'slack', orgId: null })
+    if (!('notificationId' in state)) throw new Error('no notification')
+    const { notificationId } = state
+    const queued = notificationFact('NotificationQueued', { notificationId, reason: 'retry_requested' })
+    await world.store.append(notifications.of(world.orgId, notificationId), 1n, [queued], contextOf(world))
+    const { last } = await delivered(world, story)
+    expect(last?.data).toMatchObject({ errorCode: 'phi_policy_violation' })
+    expect(await world.chats()).toEqual([])
   })
 
   test('of another organisation, or of another type, meets none', async () => {
