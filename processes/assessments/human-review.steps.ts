@@ -5,12 +5,13 @@ import { assessments, hasEnded } from '../../streams/assessment/aggregate.ts'
 import { humanReviewTasks } from '../../streams/human-review-task/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import type { Todo } from '../runtime/define-process.ts'
-import type { StepOutcome } from '../runtime/process.ts'
+import type { StepContext, StepOutcome } from '../runtime/process.ts'
 
 /** The assessment of the task. */
 export const FollowPayload = Type.Object({ assessmentId: Type.String() })
 
-const endRetryMs = 500
+/** Waits for the end of the assessment, in milliseconds. Uploads may take days, so the waits grow with the age of the row. */
+const endRetry = { firstMs: 500, mostMs: 30_000, shareOfAge: 0.25 }
 
 /**
  * Brings a task to its assessment, once the assessment has ended. Until then another review may still end it, at the
@@ -20,11 +21,15 @@ const endRetryMs = 500
 export async function followTask(
   todo: Todo<Static<typeof FollowPayload>>,
   { store }: ProcessDependencies,
+  step: Pick<StepContext, 'now'>,
 ): Promise<StepOutcome> {
   const { orgId, key: taskId, payload } = todo
   const target = assessments.of(orgId, payload.assessmentId)
-  if (!hasEnded(await loadSufficient(store, target, hasEnded)))
-    return { kind: 'retry', after: endRetryMs, reason: 'assessment_not_ended' }
+  if (!hasEnded(await loadSufficient(store, target, hasEnded))) {
+    const { firstMs, mostMs, shareOfAge } = endRetry
+    const after = Math.min(Math.max(firstMs, shareOfAge * (step.now().getTime() - todo.dueAt.getTime())), mostMs)
+    return { kind: 'retry', after, reason: 'assessment_not_ended' }
+  }
   // Loads fresh state, because no append validates it.
   const { state: task } = await store.load(humanReviewTasks.of(orgId, taskId))
   if (task.status === 'absent') throw new Error('an assessment follows a task that was never opened')

@@ -154,6 +154,12 @@ test('F17: a task that was decided before the end of the assessment waits for it
   const story = await withTask(await submitted(world), 1, ...decision)
   const rows = [todoOf('follow-opened-task', story), todoOf('follow-ended-task', story)]
   for (const todo of rows) expect(await follow(todo)).toMatchObject({ kind: 'retry', reason: 'assessment_not_ended' })
+
+  const waitAfter = async (ms: number) =>
+    follow({ ...todoOf('follow-ended-task', story), dueAt: new Date(world.now().getTime() - ms) })
+  expect(await waitAfter(60_000)).toMatchObject({ after: 15_000 })
+  // Uploads may take days.
+  expect(await waitAfter(86_400_000)).toMatchObject({ after: 30_000 })
   await complete(story)
   for (const todo of rows) await follow(todo)
   expect(await typesOf(story)).toEqual([opened, decided])
