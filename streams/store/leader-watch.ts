@@ -27,6 +27,8 @@ const defaultIntervalMs = 5_000
 const impatience = 5
 /** Events of the first look. Each later look ends where the look before it began. */
 const firstLook = 64
+/** Events of any look. A look back over a long outage would itself count as one. */
+const longestLook = 4_096
 
 /** Something that fails since an instant, until it succeeds. */
 class Failing {
@@ -155,7 +157,8 @@ export class LeaderWatch {
     let head = downTo
     let seen = 0
     for await (const event of this.#options.newestFirst()) {
-      if (downTo !== undefined ? event.isUpTo(downTo) : seen === firstLook) break
+      if (seen === (downTo === undefined ? firstLook : longestLook) || (downTo !== undefined && event.isUpTo(downTo)))
+        break
       if (seen === 0) head = event.position
       seen += 1
       for (const follower of waiting) {

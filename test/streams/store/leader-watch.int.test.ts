@@ -125,6 +125,28 @@ describe('the watch of the leader', () => {
   })
 })
 
+test('a look after a long outage reads a limited part of the log', async () => {
+  let read = 0
+  let looks = 0
+  const watch = new LeaderWatch({
+    async *newestFirst() {
+      looks += 1
+      // Nothing of this is for the follower.
+      for (let position = looks === 1 ? 1 : 20_000; position > 0; position -= 1) {
+        read += 1
+        yield frame(position)
+      }
+    },
+    now: () => new Date(0),
+    intervalMs: 5,
+  })
+  watch.follow({ accepts: () => false, mustReach: () => undefined, check: () => undefined })
+  watch.start(async () => undefined)
+  await until(() => looks > 2)
+  watch.stop()
+  expect(read).toBeLessThan(5_000)
+})
+
 describe('a node that is cut off from its cluster', () => {
   test('is left by a silent subscription: another node delivers from the same place on', async () => {
     const name = stream()
