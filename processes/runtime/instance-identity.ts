@@ -51,8 +51,12 @@ export class InstanceIdentity {
   }
 
   async #tryLock(): Promise<boolean> {
-    this.#locks ??= await AdvisoryLocks.open(this.#options.pool, () => void this.#takeAgain())
-    return this.#locks.tryAcquire(`instance ${this.#options.instance}`)
+    const { pool, instance, signal } = this.#options
+    this.#locks ??= await AdvisoryLocks.open(pool, () => void this.#takeAgain())
+    if (!signal.aborted) return this.#locks.tryAcquire(`instance ${instance}`)
+    // The workers closed meanwhile. A connection that stays open would hold up the end of the pool.
+    await this.close()
+    return false
   }
 
   async #takeAgain(): Promise<void> {
