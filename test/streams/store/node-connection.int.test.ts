@@ -129,7 +129,7 @@ describe('a cluster without a node to connect to', () => {
       url: clusterOf({ port: portOf(seed.url) }, { port: portOf(other.url) }),
     })
     const appending = store.append({ fold, stream: stream() }, 'no_stream', [noted(1)], newContext())
-    await new Promise((resolve) => setTimeout(resolve, 2_000))
+    await until(() => seed.refused() > 2 && other.refused() > 2)
     seed.refuse(false)
     other.refuse(false)
     await appending

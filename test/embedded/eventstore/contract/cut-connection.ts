@@ -9,6 +9,8 @@ export type CutConnection = {
   freeze(): void
   /** Ends every new connection at once, until it is called with false. */
   refuse(isRefusing: boolean): void
+  /** Connections that it has refused. */
+  refused(): number
   /** Connections of clients that are open now. */
   connections(): number
   close(): Promise<void>
@@ -20,8 +22,12 @@ export async function cutConnection(url: string): Promise<CutConnection> {
   const sockets = new Set<Socket>()
   const clients = new Set<Socket>()
   let isRefusing = false
+  let refused = 0
   const server = createServer((client) => {
-    if (isRefusing) return void client.on('error', () => {}).resetAndDestroy()
+    if (isRefusing) {
+      refused += 1
+      return void client.on('error', () => {}).resetAndDestroy()
+    }
     clients.add(client.on('close', () => clients.delete(client)))
     const store = connect(Number(target.port), target.hostname)
     for (const [from, to] of [
@@ -56,6 +62,7 @@ export async function cutConnection(url: string): Promise<CutConnection> {
     refuse: (value) => {
       isRefusing = value
     },
+    refused: () => refused,
     connections: () => clients.size,
     close: async () => {
       cut()
