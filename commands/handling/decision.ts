@@ -33,8 +33,10 @@ const longestMs = 120_000
 
 /**
  * The end of the lease of an open attempt. Until then other workers wait. Null if there is no open attempt, or if its
- * lease has ended: then its worker counts as dead. `endedLeases` are the leases of workers that certainly are. A lease that ends too far in the future came from a wrong clock and
+ * lease has ended: then its worker counts as dead. A lease that ends too far in the future came from a wrong clock and
  * counts as ended. The attempt may then run twice. The receiver sees the same id, so this does no harm.
+ *
+ * @param endedLeases ends of leases whose workers are known to be dead
  */
 export function openLeaseEnd(
   leaseUntil: string | null | undefined,

@@ -7,7 +7,10 @@ const nullableText = Nullable(Type.String())
 
 export const UserStatus = Type.Enum(['active', 'suspended', 'deactivated'])
 
-/** Specification 2.4. `email` is null where the caller may not see it. Other nullable members are so after an erasure, but for `locale`. */
+/**
+ * Specification 2.4. `email` is null where the caller may not see it. Other nullable members are null after an erasure only,
+ * but for `locale`.
+ */
 const user = {
   id: Uuid,
   externalId: Type.String(),

@@ -3,9 +3,10 @@ import { defineEvent, Phi, type EventOf } from '../store/schema.ts'
 import { Id, Instant, Nullable, OrgId } from '../types.ts'
 
 /**
- * Why an event was skipped. `own-domain`: its type begins with a domain of the platform. `organisation`: a member for the organisation is no UUID. `organisation-not-trusted`: the
- * channel is not trusted for that organisation. `malformed`: the data breaks the schema of its type. `erased`: the data
- * was received, but its key was destroyed before the platform acted on it.
+ * Why an event was skipped. `own-domain`: its type begins with a domain of the platform. `organisation`: a member for the
+ * organisation is no UUID. `organisation-not-trusted`: the channel is not trusted for that organisation. `malformed`: the
+ * data breaks the schema of its type. `erased`: the data was received, but its key was destroyed before the platform acted
+ * on it.
  */
 export const RejectionReason = Type.Enum([
   'type',
