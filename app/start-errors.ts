@@ -1,5 +1,6 @@
 import { isDatabaseFull, isDatabaseUnavailable } from '../platform/database/database.ts'
-import { EventStoreUnavailableError, UndecodableEventError } from '../streams/store/errors.ts'
+import { denialOf } from '../streams/store/client-errors.ts'
+import { EventStoreRefusedError, EventStoreUnavailableError, UndecodableEventError } from '../streams/store/errors.ts'
 import { certificateProblem } from '../platform/kit/certificate-errors.ts'
 import { errorCode } from '../platform/kit/error-codes.ts'
 
@@ -24,9 +25,21 @@ function eventStoreProblem(error: unknown): string | undefined {
       certificateProblem('ESDB_URL', error, 'tlsCAFile in ESDB_URL, or NODE_EXTRA_CA_CERTS,') ??
       `the server of ESDB_URL does not answer (${error.code})`
     )
+  if (error instanceof EventStoreRefusedError) return rightsProblem(error)
   if (!(error instanceof UndecodableEventError) || (error.reason !== 'signature' && error.reason !== 'key-missing'))
     return undefined
   return `the vault of VAULT_DATABASE_URL does not belong to the event store of ESDB_URL: its keys do not fit the events (${error.code})`
+}
+
+/** Which right the user of the event store lacks, and who gives it. */
+function rightsProblem(error: EventStoreRefusedError): string | undefined {
+  const denial = denialOf(error.cause)
+  if (denial === undefined) return undefined
+  if (denial === 'login') return `the server of ESDB_URL does not admit its user with its password (${error.code})`
+  const toDo = error.message.endsWith('reading $all')
+    ? 'make it a member of $admins, or name one of its groups in the access list of $all'
+    : 'give it this right in the access list of the stream, or in $settings'
+  return `the user of ESDB_URL lacks a right (${error.message}): ${toDo}`
 }
 
 function databaseProblem(variable: string, error: unknown): string | undefined {

@@ -8,6 +8,7 @@ import {
   UnsupportedError,
   WrongExpectedVersionError,
 } from '@eventstore/db-client'
+import { status } from '@grpc/grpc-js'
 
 export {
   MaxAppendSizeExceededError as ClientAppendTooLarge,
@@ -35,6 +36,15 @@ export function isRefusal(error: unknown): boolean {
   return (
     error instanceof AccessDeniedError || error instanceof InvalidArgumentError || error instanceof UnsupportedError
   )
+}
+
+/**
+ * Why the server refuses its user: a login or password that it does not accept, or a missing right. Undefined for other
+ * errors.
+ */
+export function denialOf(error: unknown): 'login' | 'right' | undefined {
+  if (!(error instanceof AccessDeniedError)) return undefined
+  return error.code === status.UNAUTHENTICATED ? 'login' : 'right'
 }
 
 /** True if the server has no room on its disk. Only the embedded node reports this; EventStoreDB stops instead. */

@@ -1,7 +1,13 @@
+import { EventStoreDBClient } from '@eventstore/db-client'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { DatabaseError } from 'pg'
 import { expect, test } from 'vitest'
 import { requireBucket } from '../../app/bucket-check.ts'
 import { clearly } from '../../app/start-errors.ts'
+import { userLine } from '../../embedded/eventstore/access/users.ts'
+import { startEventStoreNode } from '../../embedded/eventstore/start.ts'
 import { openTestStore, visitCategory } from '../streams/store/fixtures.ts'
 import { startTlsFront } from '../support/tls-front.ts'
 
@@ -35,6 +41,42 @@ test('an untrusted certificate is named with its variable and what to set', asyn
   } finally {
     await front.close()
   }
+})
+
+test('the start names the right that the user of the event store lacks, and works with it', async ({
+  onTestFinished,
+}) => {
+  const folder = await mkdtemp(join(tmpdir(), 'start-errors-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const usersFile = join(folder, 'users')
+  const lines = [
+    await userLine('admin', 'of the administrator', ['$admins']),
+    await userLine('platform', 'of the platform', ['platform']),
+    await userLine('operator', 'of the operator', ['$ops']),
+  ]
+  await writeFile(usersFile, `${lines.join('\n')}\n`)
+  const node = await startEventStoreNode({ dataDir: join(folder, 'data'), port: 0, usersFile })
+  onTestFinished(() => node.stop())
+  const urlOf = (login: string, password: string) =>
+    node.url.replace('//', `//${login}:${encodeURIComponent(password)}@`)
+  const { catalogue } = visitCategory()
+  const startOf = async (login: string, password: string) => {
+    await using store = await openTestStore({ url: urlOf(login, password), catalogue })
+    return await clearly('ESDB_URL', () => store.head({ streamPrefixes: [] }))
+  }
+  const missing =
+    'the user of ESDB_URL lacks a right (the event store refused: reading $all): make it a member of $admins, or name one of its groups in the access list of $all'
+  await expect(startOf('platform', 'of the platform')).rejects.toThrow(missing)
+  await expect(startOf('operator', 'of the operator')).rejects.toThrow(missing)
+  await expect(startOf('platform', 'wrong')).rejects.toThrow(
+    'the server of ESDB_URL does not admit its user with its password',
+  )
+
+  const administrator = EventStoreDBClient.connectionString(urlOf('admin', 'of the administrator'))
+  await administrator.setStreamMetadata('$all', { acl: { readRoles: ['$admins', 'platform'] } })
+  await administrator.dispose()
+  await expect(startOf('platform', 'of the platform')).resolves.toBeDefined()
+  await expect(startOf('operator', 'of the operator')).rejects.toThrow(missing)
 })
 
 test.each([
