@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { createServer } from 'node:http'
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Configuration } from '../configuration/configuration.ts'
 import type { Health } from '../observability/health.ts'
@@ -19,6 +20,7 @@ import { isUuid } from './formats.ts'
 import { addHealthRoutes } from './health-routes.ts'
 import { addMetricsRoutes } from './metrics-routes.ts'
 import type { IsCurrent } from './missing-records.ts'
+import { oneAtATime } from './pipelined-requests.ts'
 import { addProblemPages } from './problem-pages.ts'
 import { createRateLimits } from './rate-limits.ts'
 import { awaitMinimumPosition, type ReadYourWrites } from './replies.ts'
@@ -80,9 +82,18 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
     requestIdHeader: false,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    requestTimeout: 120_000,
-    // Node.js answers a request without Host itself and without a body. `requireClearHead` refuses it instead.
-    http: { headersTimeout: 20_000, connectionsCheckingInterval: 5_000, requireHostHeader: false },
+    serverFactory: (handle) =>
+      createServer(
+        {
+          requestTimeout: 120_000,
+          headersTimeout: 20_000,
+          keepAliveTimeout: 72_000,
+          connectionsCheckingInterval: 5_000,
+          // Node.js answers a request without Host itself and without a body. `requireClearHead` refuses it instead.
+          requireHostHeader: false,
+        },
+        oneAtATime(handle),
+      ),
     clientErrorHandler: createClientErrorHandler(version),
     // An undecodable address is refused before the hooks that set the common headers.
     frameworkErrors: (error, request, reply) => {
