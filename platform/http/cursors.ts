@@ -19,7 +19,7 @@ export function listQueryUpTo(greatest: number) {
     limit: Type.Optional(
       Type.Integer({
         minimum: 1,
-        description: `At most ${greatest}; more is taken as ${greatest}`,
+        description: `At most ${greatest}; more is taken as ${greatest}. A page of large items ends earlier, at 2 MiB`,
         default: defaultLimit,
       }),
     ),
