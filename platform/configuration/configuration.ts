@@ -2,14 +2,13 @@ import { url as inspectorUrl } from 'node:inspector'
 import { isAddressRange, isEgressEntry } from '../outbound/addresses.ts'
 import {
   type ActorContextMode,
-  type Profile,
   actorContextModes,
   ConfigurationError,
   checkProfile,
   deepFreeze,
   isLoopbackHost,
-  profiles,
 } from './profile-rules.ts'
+import { profiles, type Profile } from '../kit/profiles.ts'
 import {
   address,
   addressOfMethods,

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { readEventStoreAddress } from '../kit/event-store-address.ts'
+import type { Profile } from '../kit/profiles.ts'
 import { containsNearlyEverything, hasGuessableKey } from './weak-settings.ts'
 import { readDatabaseAddress, type DatabaseAddress } from '../database/database.ts'
 
@@ -8,9 +9,6 @@ export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError'
   readonly isSafeToLog = true
 }
-
-export const profiles = ['development', 'production'] as const
-export type Profile = (typeof profiles)[number]
 
 export const actorContextModes = ['trust', 'signed', 'resolve'] as const
 export type ActorContextMode = (typeof actorContextModes)[number]

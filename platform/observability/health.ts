@@ -1,4 +1,4 @@
-import type { Profile } from '../configuration/profile-rules.ts'
+import type { Profile } from '../kit/profiles.ts'
 
 export const checkStates = ['ok', 'warning', 'failing'] as const
 type CheckStatus = (typeof checkStates)[number]

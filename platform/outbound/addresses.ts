@@ -1,6 +1,6 @@
 import { lookup, type LookupAddress } from 'node:dns'
 import { BlockList, isIP } from 'node:net'
-import type { Profile } from '../configuration/profile-rules.ts'
+import type { Profile } from '../kit/profiles.ts'
 
 type Subnet = readonly [address: string, prefix: number]
 

@@ -133,6 +133,7 @@ export const usersProjector = defineProjector<UserEvent | OrganisationRolesEvent
   handlers: {
     UserRegistrationStarted: beforeRow,
     UserRegistrationAbandoned: beforeRow,
+    UserRegistrationClearAttempted: beforeRow,
     UserRegistrationCleared: beforeRow,
     UserCreated: ({ data, revision }) => [
       insertRow(usersTable, {

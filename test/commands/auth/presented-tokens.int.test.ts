@@ -58,7 +58,7 @@ test('a client sees its own tokens, a platform client all; others learn nothing'
 })
 
 test('what is no valid token is not active, and 200 to a revocation', async () => {
-  const texts = ['', 'no token', 'a.b.c', 'x'.repeat(20_000), `${await api.tokenOf(client)}x`]
+  const texts = ['', 'no token', 'a.b.c', 'x'.repeat(10_000), `${await api.tokenOf(client)}x`]
   for (const token of texts) {
     const asked = await api.post('introspect', { ...as(client), token })
     expect([asked.status, asked.body]).toEqual([200, { active: false }])

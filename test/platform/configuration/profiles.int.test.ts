@@ -12,7 +12,7 @@ import {
   type Configuration,
   type Environment,
 } from '../../../platform/configuration/configuration.ts'
-import type { Profile } from '../../../platform/configuration/profile-rules.ts'
+import type { Profile } from '../../../platform/kit/profiles.ts'
 import { actorContext } from '../../../app/demo/api-client.ts'
 import { createEgress, type Egress } from '../../../platform/outbound/egress.ts'
 import type { EgressPurpose } from '../../../platform/outbound/exempt-addresses.ts'

@@ -26,6 +26,7 @@ const instance = {
   case_id: ids.case,
   state: 'parked',
   parked_step_id: 'intake',
+  parked_step_kind: 'collect-questions',
   parked_at: at(1),
   assessment_id: null,
   failure_code: null,
@@ -33,7 +34,7 @@ const instance = {
   updated_at: at(1),
   stream_revision: '1',
 }
-const left = { parked_step_id: null, parked_at: null }
+const left = { parked_step_id: null, parked_step_kind: null, parked_at: null }
 const output = { workflow_instance_id: ids.workflowInstance, step_id: 'intake', org_id: ids.org }
 
 describe('the workflows read model', () => {
