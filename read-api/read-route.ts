@@ -7,7 +7,7 @@ import type { Pool } from '../platform/database/database.ts'
 import type { Access, Caller } from '../platform/http/access.ts'
 import { answers } from '../platform/http/answers.ts'
 import type { Cursors, listQuery } from '../platform/http/cursors.ts'
-import { namedOrg, orgQuery } from '../platform/http/parameters.ts'
+import { namedOrg, orgQueryOf } from '../platform/http/parameters.ts'
 import { problem, type ProblemCode } from '../platform/http/problems.ts'
 import { found, type FoundRecord } from '../platform/http/replies.ts'
 import type { ServiceApp } from '../platform/http/service.ts'
@@ -122,7 +122,16 @@ export function readRoute<
 }
 
 export function schemaOf(
-  { operationId, summary, description, params, query, problems = [] }: RouteDeclaration<Members, Members, Tenancy>,
+  {
+    operationId,
+    summary,
+    description,
+    params,
+    query,
+    tenancy,
+    orgMustBeNamed = false,
+    problems = [],
+  }: RouteDeclaration<Members, Members, Tenancy>,
   reply: TSchema,
 ) {
   return {
@@ -130,7 +139,10 @@ export function schemaOf(
     summary,
     ...(description === undefined ? {} : { description }),
     ...(params === undefined ? {} : { params: Type.Object(params) }),
-    querystring: Type.Object({ ...orgQuery, ...query }, { additionalProperties: false }),
+    querystring: Type.Object(
+      { ...query, ...orgQueryOf(orgMustBeNamed ? 'named' : tenancy) },
+      { additionalProperties: false },
+    ),
     response: answers({ 200: reply }, problems),
   }
 }

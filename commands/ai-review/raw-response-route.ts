@@ -38,7 +38,7 @@ export function rawResponseRoute(app: ServiceApp, deps: RawDependencies): void {
         description:
           'Each read is recorded with its client and its actor before the answer. Only administrative clients hold the scope.',
         params: Type.Object({ id: Uuid }),
-        querystring: OrgQuery,
+        querystring: OrgQuery(),
         response: answers({ 200: ProviderResponse }, ['ai-review-result-missing', 'subject-erased']),
       },
       config: { access: { scopes: ['ai-review:read-raw'] } },

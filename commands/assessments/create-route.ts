@@ -74,7 +74,7 @@ function addRoute(
       schema: {
         operationId: 'createAssessment',
         summary: 'Request an assessment of images in the body, or of declared images that are uploaded later',
-        querystring: OrgQuery,
+        querystring: OrgQuery(),
         body: CreateAssessmentBody,
         response: answers({ 202: AssessmentRecord }, [
           'product-required',

@@ -49,7 +49,7 @@ export function uploadUrlRoute(app: ServiceApp, deps: AssessmentDependencies, ro
         operationId: route.operationId,
         summary: route.summary,
         params: idParams(route.path),
-        querystring: OrgQuery,
+        querystring: OrgQuery(),
         response: answers({ 200: UploadUrlReply }, [route.notAwaiting, 'idempotency-key-invalid']),
       },
       config: { access: { scopes: [route.scope] }, changesNothing: true },

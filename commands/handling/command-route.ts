@@ -128,7 +128,9 @@ export function commandRoute<
   const answering = answeringRefusals<string>(route.refusals ?? {})
   const withLowerCaseIds = lowerCaseIds(bodySchema)
   const members = bodySchema !== undefined && 'properties' in bodySchema ? bodySchema.properties : {}
+  const problems: readonly ProblemCode[] = route.problems ?? []
   const namesOrg = orgMembers.some((name) => name in members)
+  const needsOrg = (route.tenancy ?? 'required') === 'required' || problems.includes('org-required')
   const codes = Object.values<RefusalAnswer>(route.refusals ?? {}).map(({ code }) => code)
 
   app.route({
@@ -144,11 +146,11 @@ export function commandRoute<
       summary: route.summary,
       ...(route.description === undefined ? {} : { description: route.description }),
       ...(route.path.includes(':') ? { params: idParams(route.path, texts) } : {}),
-      querystring: OrgQuery,
+      querystring: OrgQuery(namesOrg && needsOrg ? 'inBody' : route.tenancy),
       ...(bodySchema === undefined ? {} : { body: bodySchema }),
       response: answers(
         { ...(replies.mayFind === true ? { 200: replies.schema } : {}), [replies.status]: replies.schema },
-        [...(route.problems ?? []), ...codes, ...(isKeyed ? keyProblems : [])],
+        [...problems, ...codes, ...(isKeyed ? keyProblems : [])],
       ),
     },
     config: { access: route.access, hasEtag, takesWait, mayLackBody, takesIfMatch: ifMatch !== undefined },

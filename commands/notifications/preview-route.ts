@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { answers } from '../../platform/http/answers.ts'
 import { Nullable } from '../../platform/http/members.ts'
-import { namedOrg, orgQuery } from '../../platform/http/parameters.ts'
+import { namedOrg, orgQueryOf } from '../../platform/http/parameters.ts'
 import { problem } from '../../platform/http/problems.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { tenantIfNamed } from '../../platform/http/tenancy.ts'
@@ -47,7 +47,7 @@ export function previewRoute(app: ServiceApp, { store }: Pick<CommandDependencie
         description:
           'Nothing is sent. Without `template` in the body, it is the template that a message of the organisation would use. A missing variable is listed, and subject and body are null.',
         params: Type.Object({ code: Type.String({ minLength: 1, maxLength: 255 }) }),
-        querystring: Type.Object({ ...orgQuery, ...variantMembers }, { additionalProperties: false }),
+        querystring: Type.Object({ ...variantMembers, ...orgQueryOf('optional') }, { additionalProperties: false }),
         body: RenderPreviewBody,
         response: answers({ 200: RenderPreviewReply }, ['not-found', 'template-render-failed']),
       },

@@ -19,8 +19,8 @@ const Path = Type.String({
 const Value = Type.Union([Type.String({ maxLength: 10_000 }), Type.Number(), Type.Boolean()])
 const nested: TSchema = Type.Unsafe({ $ref: 'WorkflowCondition' })
 
-function variant(op: readonly string[], members: Readonly<Record<string, TSchema>>) {
-  return Type.Object({ op: Type.Enum([...op]), ...members }, { additionalProperties: false })
+function variant($id: string, op: readonly string[], members: Readonly<Record<string, TSchema>>) {
+  return Type.Object({ op: Type.Enum([...op]), ...members }, { $id, additionalProperties: false })
 }
 
 /**
@@ -65,11 +65,11 @@ const ConditionSchema = Type.Unsafe<Condition>({
     'op',
     [...comparisons, 'in', 'exists', 'and', 'or', 'not'],
     [
-      variant(comparisons, { path: Path, value: Value }),
-      variant(['in'], { path: Path, values: Type.Array(Value, { minItems: 1, maxItems: 100 }) }),
-      variant(['exists'], { path: Path }),
-      variant(['and', 'or'], { conditions: Type.Array(nested, { minItems: 1, maxItems: 100 }) }),
-      variant(['not'], { condition: nested }),
+      variant('ComparisonCondition', comparisons, { path: Path, value: Value }),
+      variant('InCondition', ['in'], { path: Path, values: Type.Array(Value, { minItems: 1, maxItems: 100 }) }),
+      variant('ExistsCondition', ['exists'], { path: Path }),
+      variant('CombinedCondition', ['and', 'or'], { conditions: Type.Array(nested, { minItems: 1, maxItems: 100 }) }),
+      variant('NotCondition', ['not'], { condition: nested }),
     ],
   ),
 })

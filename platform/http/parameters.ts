@@ -1,18 +1,31 @@
 import { Type } from 'typebox'
 import { invalidMember } from './problems.ts'
 import { Uuid } from './members.ts'
+import type { Tenancy } from './tenancy.ts'
 
-const NamedOrg = Type.String({
-  format: 'uuid',
-  description: 'The organisation. A platform client, whose token has none, must name it unless the route is for all',
-})
-/** The organisation in a request of a platform client, whose token has none. Either casing. */
-export const orgQuery = { org_id: Type.Optional(NamedOrg), orgId: Type.Optional(NamedOrg) }
+/** What the parameter means to a platform client, whose token has no organisation. */
+const orgMeanings = {
+  required:
+    'Needed with a token or an administrator secret that has none; without it the answer is 400 `org-required`.',
+  named: 'Always needed; without it the answer is 400 `org-required`.',
+  inBody: 'Needed with a token or an administrator secret that has none, unless the body names it.',
+  optional: 'With a token or an administrator secret that has none, it may be left out.',
+  'or-none': 'With a token that has none, leaving it out means the records of no organisation.',
+} as const satisfies Readonly<Record<Tenancy | 'named' | 'inBody', string>>
+
+/** The organisation of a request. Either casing: one of the two is enough. */
+export function orgQueryOf(meaning: keyof typeof orgMeanings = 'required') {
+  const description = `The organisation. ${orgMeanings[meaning]} \`org_id\` is also \`orgId\`.`
+  const named = Type.Optional(Type.String({ format: 'uuid', description }))
+  return { org_id: named, orgId: named }
+}
 
 /** Further names of the organisation, for routes that declare them. */
 export const orgAliases = { organisationId: Type.Optional(Uuid), org: Type.Optional(Uuid) }
 
-export const OrgQuery = Type.Object(orgQuery, { additionalProperties: false })
+export function OrgQuery(meaning?: keyof typeof orgMeanings) {
+  return Type.Object(orgQueryOf(meaning), { additionalProperties: false })
+}
 
 /**
  * The organisation in a query or a body, if there is one.

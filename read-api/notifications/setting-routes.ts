@@ -9,7 +9,7 @@ import {
   toSuppressionRecord,
 } from '../../contracts/notifications/settings.ts'
 import { Uuid } from '../../platform/http/members.ts'
-import { namedOrg, orgQuery } from '../../platform/http/parameters.ts'
+import { namedOrg, orgQueryOf } from '../../platform/http/parameters.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { notificationSettingsProjector } from '../../projections/notifications/notification-settings.projector.ts'
 import { usersProjector } from '../../projections/users/users.projector.ts'
@@ -31,6 +31,7 @@ const usual = {
   servedBy: [notificationSettingsProjector],
 } as const
 
+const orgNames = orgQueryOf('optional')
 const visibility =
   'Without `orgId`: those of the organisation and of the platform; for a platform client those of all organisations.'
 
@@ -44,7 +45,7 @@ export function settingReadRoutes(app: ServiceApp, deps: ReadDependencies): void
     operationId: 'listNotificationSubscriptions',
     summary: 'Rules that send messages for events, the oldest first',
     description: visibility,
-    query: { ...orgQuery, eventType: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })) },
+    query: { ...orgNames, eventType: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })) },
     list: 'notification-subscriptions',
     sort: 'createdAt',
     pageName: 'NotificationSubscriptionPage',
@@ -77,7 +78,7 @@ export function settingReadRoutes(app: ServiceApp, deps: ReadDependencies): void
     operationId: 'listSuppressions',
     summary: 'Addresses that get no message, the oldest first',
     description: visibility,
-    query: orgQuery,
+    query: orgNames,
     list: 'suppressions',
     sort: 'createdAt',
     pageName: 'SuppressionPage',

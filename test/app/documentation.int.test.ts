@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { servicesOf } from '../../app/services.ts'
 import { isInstant } from '../../platform/http/formats.ts'
 import { mailAddressPattern } from '../../platform/kit/mail-address.ts'
-import { startApplication, type TestApplication } from '../platform/http/test-application.ts'
+import { adminSecret, startApplication, thingId, type TestApplication } from '../platform/http/test-application.ts'
 import { unusedParts } from '../support/unused-parts.ts'
 
 interface Shown extends Readonly<Record<string, unknown>> {
@@ -11,19 +11,25 @@ interface Shown extends Readonly<Record<string, unknown>> {
 }
 interface Operation {
   readonly operationId: string
-  readonly parameters?: readonly { readonly name: string; readonly schema: Shown }[]
+  readonly parameters?: readonly { readonly name: string; readonly description?: string; readonly schema: Shown }[]
+  readonly requestBody?: object
   readonly responses: Readonly<Record<string, { readonly headers?: object }>>
 }
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
-  readonly components: { readonly schemas: Readonly<Record<string, Shown>> }
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Shown>>
+    readonly securitySchemes: {
+      readonly token: { readonly flows: { readonly clientCredentials: { readonly scopes: object } } }
+    }
+  }
 }
 
 let t: TestApplication
 let text: string
 let document: Document
 beforeAll(async () => {
-  t = await startApplication({ services: servicesOf(unusedParts) })
+  t = await startApplication({ services: servicesOf(unusedParts), env: { ADMIN_API_SECRET: adminSecret } })
   text = (await t.app.inject('/openapi.json')).body
   document = JSON.parse(text)
 })
@@ -86,7 +92,11 @@ describe('the document', () => {
     }
     expect(schemaOf('WorkflowCondition')).not.toHaveProperty('discriminator')
     expect(schemaOf('WorkflowCondition')).not.toHaveProperty('properties')
-    expect(schemaOf('WorkflowCondition').oneOf).toHaveLength(5)
+    const variants = ['Comparison', 'In', 'Exists', 'Combined', 'Not'].map((name) => `${name}Condition`)
+    expect(schemaOf('WorkflowCondition').oneOf).toEqual(
+      variants.map((name) => ({ $ref: `#/components/schemas/${name}` })),
+    )
+    for (const name of variants) expect(schemaOf(name)['type']).toBe('object')
   })
 
   it('describes rules of recipients and suppressions as variants, and one source of keys', () => {
@@ -128,6 +138,35 @@ describe('the document', () => {
   it('contains the position of an unsubscription', () => {
     const operation = document.paths['/v1/notifications/unsubscribe']?.['post']
     expect(operation?.responses['200']?.headers).toHaveProperty('X-Commit-Position')
+  })
+
+  it('names the organisation where a token without one needs it, and only there', async () => {
+    const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).flatMap(([method, operation]) => {
+        const described = operation.parameters?.find(({ name }) => name === 'org_id')?.description
+        return described === undefined ? [] : [{ path, method, operation, described }]
+      }),
+    )
+    const all = Object.keys(document.components.securitySchemes.token.flows.clientCredentials.scopes)
+    const token = await t.token({ orgId: null, scopes: all })
+    const secret = { 'x-admin-api-secret': adminSecret }
+    let asked = 0
+    for (const { path, method, operation, described } of operations) {
+      expect(described, `${method} ${path}`).toMatch(/^The organisation\. (Needed|Always|With)/)
+      // Validation of a body comes before the organisation.
+      if (operation.requestBody !== undefined || method === 'put' || method === 'delete') continue
+      const url = path.replaceAll(/\{\w+\}/g, thingId)
+      const codeFor = async (headers: Readonly<Record<string, string>>): Promise<unknown> =>
+        (await t.app.inject({ method: method === 'post' ? 'POST' : 'GET', url, headers })).json().code
+      const ofToken = await codeFor(token)
+      const code = ofToken === 'actor-context-missing' ? await codeFor(secret) : ofToken
+      // A required parameter, or a route for actors alone.
+      if (code === 'validation-failed' || code === 'token-missing') continue
+      asked += 1
+      const isNeeded = /^The organisation\. (Needed|Always)/.test(described)
+      expect(code === 'org-required', `${method} ${path} ${String(code)}`).toBe(isNeeded)
+    }
+    expect(asked).toBeGreaterThan(50)
   })
 
   it('contains no keyword of its own', () => {
