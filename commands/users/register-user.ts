@@ -5,6 +5,7 @@ import type { CommandContext } from '../../platform/kit/tenants.ts'
 import { users, type UserState } from '../../streams/user/aggregate.ts'
 import { execute } from '../handling/execute.ts'
 import { answeringRefusals } from '../handling/refusals.ts'
+import { settleMembership } from './organisation-membership.ts'
 import { isUnderWay, startRegistration } from './registration.ts'
 import {
   attemptRegistration,
@@ -37,7 +38,7 @@ export async function registerUser(
   context: CommandContext,
 ): Promise<Registered> {
   const { store, now } = deps
-  const { userId, fingerprint, changedBy } = command
+  const { userId, fingerprint, changedBy, membership } = command
   const target = users.of(userId)
   const named = (name: string) => ({ ...context, commandId: v5(name, context.commandId) })
   const longestWaitMs = deps.configuration.readYourWritesMs + providerTimeoutMs
@@ -64,10 +65,11 @@ export async function registerUser(
     return state
   }
 
-  /** The answer to a repeat of the same key. */
+  /** The answer to a repeat of the same key. Whoever reads it may use the membership, also if the attempt ended half-way. */
   async function repeat(): Promise<Registered> {
     const start = { userId, attemptId: userId, fingerprint, changedBy, leaseUntil: now(), now: now() }
     const done = await execute(store, target, (state) => answering(startRegistration(start, state)), named('repeat'))
+    if (membership !== null) await settleMembership(deps, membership, done.state, context)
     return { ...done, state: createdUser(done.state) }
   }
 }

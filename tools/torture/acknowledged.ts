@@ -48,6 +48,8 @@ export interface Acknowledged {
   readonly id: string
   /** X-Commit-Position. Null when the answer has none. */
   readonly position: string | null
+  /** When the answer arrived, in milliseconds since 1970. */
+  readonly at: number
 }
 
 /** Totals over all requests. */

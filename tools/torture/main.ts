@@ -3,13 +3,17 @@ import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { isWhole, reportOf } from './report.ts'
 import { torture } from './run.ts'
-import { describeStrike, scheduleOf } from './schedule.ts'
+import { describeStrike, kinds, scheduleOf } from './schedule.ts'
 
-const usage = `Kills a platform of separate processes at random moments under load, then checks its promises. Linux only.
+const usage = `Kills a platform of separate processes at random moments under load, and lets the cluster of its event store fail,
+then checks its promises. Linux only.
 
-  npm run torture -- --kills N [--seed S] [--users U] [--json FILE] [--plan]
+  npm run torture -- --kills N [--kinds K,K] [--seed S] [--users U] [--json FILE] [--plan]
 
-  --kills N    strikes of kill -9, each on one process or on several at once; default 40
+  --kills N    strikes; default 40
+  --kinds K,K  kinds of strikes: kill (kill -9 of one process or of several at once), silence (the leader drops the
+               bytes of open connections), hang (it leaves appends unanswered), quorum (no node leads); default all.
+               With ESDB_URL the event store is that one, which must be empty, and the only kind is kill
   --seed S     repeats a schedule: the victims, and the pause after the recovery or the previous strike.
                The state of the processes at that moment depends on the operating system and varies
   --users U    users that write at the same time; default 4
@@ -20,6 +24,7 @@ const usage = `Kills a platform of separate processes at random moments under lo
 const { values } = parseArgs({
   options: {
     kills: { type: 'string', default: '40' },
+    kinds: { type: 'string', default: kinds.join(',') },
     seed: { type: 'string' },
     users: { type: 'string', default: '4' },
     json: { type: 'string' },
@@ -39,16 +44,22 @@ const say = (line: string) => void process.stdout.write(`${line}\n`)
 async function main(): Promise<void> {
   const seed = values.seed === undefined ? randomInt(2 ** 31) : countOf(values.seed)
   const strikes = countOf(values.kills)
-  say(`torture seed ${seed}, ${strikes} kills`)
+  const realUrl = process.env['ESDB_URL']
+  const named = values.kinds.split(',')
+  const chosen = kinds.filter((kind) => named.includes(kind) && (realUrl === undefined || kind === 'kill'))
+  if (chosen.length === 0) throw new Error(`--kinds names none of: ${kinds.join(', ')}`)
+  const schedule = scheduleOf(seed, strikes, chosen)
+  say(`torture seed ${seed}, ${strikes} strikes`)
   if (values.plan) {
-    for (const strike of scheduleOf(seed, strikes)) say(describeStrike(strike))
+    for (const strike of schedule) say(describeStrike(strike))
     return
   }
   const calledOff = new AbortController()
   for (const name of ['SIGINT', 'SIGTERM'] as const)
     process.on(name, () => calledOff.abort(new Error(`stopped by ${name}`)))
   try {
-    const result = await torture({ seed, strikes, users: countOf(values.users), signal: calledOff.signal, say })
+    const given = { seed, schedule, ...(realUrl === undefined ? {} : { realUrl }) }
+    const result = await torture({ ...given, users: countOf(values.users), signal: calledOff.signal, say })
     say(`\n${reportOf(result)}`)
     if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(result, null, 2)}\n`)
     process.exitCode = isWhole(result) ? 0 : 1

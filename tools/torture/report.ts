@@ -1,5 +1,6 @@
 import { namedFindings } from './facts.ts'
 import type { TortureResult } from './run.ts'
+import type { Standstill } from './stage/standstill.ts'
 
 /** The result as text: the counts, then the findings. */
 export function reportOf(result: TortureResult): string {
@@ -19,6 +20,7 @@ export function reportOf(result: TortureResult): string {
     `answers: ${counted(load.answers)}`,
     `assessments: ${counted(outcomes)}`,
     `${seconds.strikes} s of strikes, ${seconds.settling} s to settle, ${seconds.all} s in total`,
+    ...standstillRows(result),
     '',
     ...checks.map(
       ({ check, examined, findings }) =>
@@ -30,4 +32,19 @@ export function reportOf(result: TortureResult): string {
 
 export function isWhole({ checks }: TortureResult): boolean {
   return checks.every(({ findings }) => findings.length === 0)
+}
+
+/** What each kind of failure of the cluster cost at most. */
+function standstillRows({ standstills }: TortureResult): readonly string[] {
+  const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`
+  return [...Map.groupBy(standstills, ({ failure }) => failure.name)].map(([name, all]) => {
+    const most = (of: (one: Standstill) => number) => seconds(Math.max(...all.map(of)))
+    const [slowest, ms] = all
+      .map(({ standing }) => standing[0] ?? (['none', 0] as const))
+      .reduce((longest, one) => (one[1] > longest[1] ? one : longest))
+    return [
+      `${all.length} times: ${name}, for up to ${most(({ failure }) => failure.to - failure.from)}`,
+      `  writes stood still for up to ${most((one) => one.writesMs)}, followers for up to ${seconds(ms)} (${slowest}); the last follower went on ${most((one) => one.goneOnMs)} after the return`,
+    ].join('\n')
+  })
 }

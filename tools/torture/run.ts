@@ -23,18 +23,25 @@ import { checkUsers } from './checks/users.ts'
 import { checkWebhooks, type ReceivedLine } from './checks/webhooks.ts'
 import { checkWorkflows } from './checks/workflows.ts'
 import type { LoadOrder } from './outside/load-main.ts'
-import { describeStrike, parts, scheduleOf } from './schedule.ts'
-import { checkOwnEnds, recovered, strikeAll, type Kills } from './stage/killer.ts'
+import { createPool } from '../../platform/database/database.ts'
+import { createLogger } from '../../platform/observability/logging.ts'
+import { describeStrike, type Strike } from './schedule.ts'
+import { checkOwnEnds, recovered, strikeAll, type Kills, type Weapons } from './stage/killer.ts'
 import { Follower, readWholeLog } from './stage/log-reader.ts'
 import { portOf, startOutside, type Outside } from './stage/outside.ts'
 import { compareWithRebuild } from './stage/rebuilt.ts'
 import { settled } from './stage/settle.ts'
 import { startStage, type Stage } from './stage/stage.ts'
+import { checkFollowers, FollowerWatch, standstills, type Standstill } from './stage/standstill.ts'
 
 export interface TortureOptions {
   readonly seed: number
-  readonly strikes: number
+  readonly schedule: readonly Strike[]
   readonly users: number
+  /** A real event store, which must be empty. Undefined: an embedded node that looks like a cluster. */
+  readonly realUrl?: string
+  /** Makes the cluster fail, and resolves to the function that ends it. Default: by the fault of the strike. */
+  readonly fail?: Weapons['fail']
   readonly signal: AbortSignal
   readonly say: (line: string) => void
 }
@@ -47,6 +54,8 @@ export interface TortureResult {
   /** Number of assessments by outcome. */
   readonly outcomes: Readonly<Record<string, number>>
   readonly subscriberDrops: number
+  /** What each failure of the cluster cost. */
+  readonly standstills: readonly Standstill[]
   readonly seconds: { readonly strikes: number; readonly settling: number; readonly all: number }
   readonly checks: readonly Checked[]
   /** Folder with the files of the run. Null when nothing was found; it is deleted then. */
@@ -56,6 +65,7 @@ export interface TortureResult {
 const settleMs = 120_000
 /** Time of load before the first strike and after the last, so that no kill meets an idle system. */
 const calmMs = 1_000
+const nothing = () => undefined
 
 /** The whole run: puts an installation under load, kills it by the schedule, then checks it. */
 export async function torture(options: TortureOptions): Promise<TortureResult> {
@@ -64,7 +74,10 @@ export async function torture(options: TortureOptions): Promise<TortureResult> {
   const closers: (() => Promise<void> | void)[] = []
   let isClean = false
   try {
-    const stage = await startStage(folder, signal)
+    const { realUrl } = options
+    if (realUrl !== undefined && (await readWholeLog(realUrl, 'forwards')).length > 0)
+      throw new Error('the event store of ESDB_URL is not empty')
+    const stage = await startStage(folder, signal, realUrl)
     closers.push(() => stage.stop())
     signal.throwIfAborted()
     const result = await onStage(stage, options, closers)
@@ -84,7 +97,7 @@ async function onStage(
   options: TortureOptions,
   closers: (() => Promise<void> | void)[],
 ): Promise<Omit<TortureResult, 'folder'>> {
-  const { seed, strikes, signal, say } = options
+  const { seed, schedule, signal, say } = options
   const begun = performance.now()
   const files = {
     acknowledged: join(stage.folder, 'acknowledged.jsonl'),
@@ -94,13 +107,18 @@ async function onStage(
   closers.push(() => receiver.kill())
   const follower = new Follower(stage.esdbUrl)
   closers.push(() => follower.close())
+  const logger = createLogger({ level: 'silent' })
+  const followers = new FollowerWatch(
+    createPool({ url: stage.databaseUrl('platform'), max: 1, name: 'followers', logger }),
+  )
+  closers.push(() => followers.close())
   const loaded = await startLoad(stage, options, files.acknowledged, portOf(receiver))
   closers.push(() => loaded.kill())
 
   await sleep(calmMs, undefined, { signal })
-  const told = scheduleOf(seed, strikes)
-  const kills = await strikeAll(stage, told, signal, (strike, index) =>
-    say(`strike ${index + 1} of ${strikes}, ${describeStrike(strike)}`),
+  const fail: Weapons['fail'] = options.fail ?? (async ({ fault }) => (fault && stage.cluster?.begin(fault)) ?? nothing)
+  const kills = await strikeAll({ stage, followers, fail }, schedule, signal, (strike, index) =>
+    say(`strike ${index + 1} of ${schedule.length}, ${describeStrike(strike)}`),
   )
   await sleep(calmMs, undefined, { signal })
   const load = (await loaded.finish()) as LoadSummary
@@ -111,11 +129,16 @@ async function onStage(
 
   const before = await readWholeLog(stage.esdbUrl, 'forwards')
   say('everything at once, a last time; then the checks')
-  await Promise.all(parts.map((part) => stage.part(part).kill()))
+  await Promise.all(stage.parts.map((part) => stage.part(part).kill()))
   await recovered(stage, signal)
   const log = await readWholeLog(stage.esdbUrl, 'backwards')
   const acknowledged = await readLines<Acknowledged>(files.acknowledged)
   const received = await readLines<ReceivedLine>(files.received)
+  const still = standstills(
+    kills.failures,
+    acknowledged.map((one) => one.at),
+    followers.moves,
+  )
   const checks = [
     checkAnswers(load),
     checkAcknowledged(acknowledged, log),
@@ -142,6 +165,7 @@ async function onStage(
     checkUnknown(log, kills.outages),
     await compareWithRebuild(stage),
     checkOwnEnds(stage),
+    checkFollowers(still, followers.moves),
   ]
   const seconds = (from: number, to: number) => Math.round((to - from) / 100) / 10
   return {
@@ -152,6 +176,7 @@ async function onStage(
     events: log.length,
     outcomes: outcomesOf(log),
     subscriberDrops: follower.drops,
+    standstills: still,
     seconds: {
       strikes: seconds(begun, struck),
       settling: seconds(struck, quiet),

@@ -1,5 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createUser, startRegistration } from '../../../commands/users/registration.ts'
+import { registerUser } from '../../../commands/users/register-user.ts'
+import { assignRole } from '../../../commands/users/role-assignments.ts'
+import { execute } from '../../../commands/handling/execute.ts'
+import { answeringRefusals } from '../../../commands/handling/refusals.ts'
 import {
   IdentityProviderRejectedError,
   IdentityProviderUnavailableError,
@@ -172,6 +177,37 @@ describe('POST /admin/users', () => {
     expect(again.headers['idempotency-replayed']).toBe('true')
     expect(refusalOf(await create(newPerson(), headers))).toBe('409 idempotency-key-reused')
     expect(asked).toHaveLength(1)
+  })
+
+  test('completes on a repeat what an attempt left that ended after it had created the user', async () => {
+    const { store, vault, configuration } = api.world
+    const now = () => new Date()
+    const [userId, attemptId, externalId, membershipId] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()]
+    const answering = answeringRefusals<string>({})
+    const by = { userId, fingerprint: '0'.repeat(64), changedBy: 'someone' }
+    const membership = { membershipId, organisationId: clinic.orgId, roleId: clinic.clinician }
+    const profile = {
+      displayName: 'Ada',
+      email: 'ada@example.org',
+      userType: 'admin' as const,
+      locale: null,
+      patientAccount: null,
+      practitionerProfile: null,
+    }
+    const organisation = organisationRoles.of(clinic.orgId)
+    const role = { ...by, ...membership, grantor: 'platform' as const, now: now() }
+    const start = { ...by, attemptId, leaseUntil: now(), now: now() }
+    const created = { ...by, ...profile, attemptId, externalId, membership, now: now() }
+    await execute(store, organisation, (state) => answering(assignRole(role, state)), contextOf(api.world))
+    await execute(store, users.of(userId), (state) => answering(startRegistration(start, state)), contextOf(api.world))
+    await execute(store, users.of(userId), (state) => answering(createUser(created, state)), contextOf(api.world))
+    const isConfirmed = async () => (await store.load(organisation)).state.assignments.get(membershipId)?.isConfirmed
+    expect(await isConfirmed()).toBe(false)
+
+    const deps = { store, vault, configuration, now, identityProvider: provider }
+    const command = { ...by, ...profile, attemptId: randomUUID(), membership }
+    await registerUser(deps, { ...command, grantor: 'platform' }, contextOf(api.world))
+    expect(await isConfirmed()).toBe(true)
   })
 
   test('answers twenty simultaneous requests of one key with the one user and its membership', async () => {

@@ -5,7 +5,7 @@ import type { LogFrame } from '../../../streams/store/log-frames.ts'
 import { createWriteProbe } from '../../../app/write-probe.ts'
 import { catalogue as everything } from '../../../streams/catalogue.ts'
 import { openTestStore, until, visitCategory } from './fixtures.ts'
-import { notLeader, ScriptedServer, type ReadCall } from './scripted-server.ts'
+import { notLeader, ScriptedServer, unavailable, type ReadCall } from './scripted-server.ts'
 import { appended, caughtUp, confirmation, wireEvent } from './wire-messages.ts'
 
 const { catalogue, stream } = visitCategory()
@@ -207,6 +207,49 @@ describe('a node that is cut off from its cluster', () => {
     expect(following.stats().restarts).toBe(1)
     expect(store.subscriptionsBehind()).toEqual([])
   })
+})
+
+test('a subscription that a node accepts and does not confirm is opened again, and goes on where it was', async () => {
+  const name = stream()
+  const opened: string[] = []
+  await using server = await ScriptedServer.start({
+    onRead: (call) => {
+      const options = call.request.getOptions()
+      if (options?.hasSubscription() !== true) return void call.end()
+      opened.push(options.getStream()?.getRevision() ?? 'start')
+      // It delivers, its connection ends, and the node that has returned never serves the next subscription.
+      if (opened.length === 2) return
+      call.write(confirmation())
+      const isFirst = opened.length === 1
+      const revision = isFirst ? 0 : 1
+      call.write(
+        wireEvent({
+          id: randomUUID(),
+          stream: name,
+          type: 'VisitNoted',
+          revision,
+          position: 20 + revision,
+          data: '{}',
+          metadata: '{}',
+        }),
+      )
+      if (isFirst) unavailable(call)
+      else call.write(caughtUp())
+    },
+  })
+  await using store = await openTestStore({ catalogue, url: server.url })
+  const seen: bigint[] = []
+  const following = store.subscribeToStream({
+    name: 'following',
+    stream: name,
+    fromRevision: 'start',
+    onEvent: () => undefined,
+    onUndecodable: ({ revision }) => void seen.push(revision),
+    signal: new AbortController().signal,
+  })
+  await until(() => following.stats().caughtUp)
+  expect(seen).toEqual([0n, 1n])
+  expect(opened).toEqual(['start', '0', '0'])
 })
 
 test('a probe appends one event to its own stream, and begins another one after a failure', async () => {

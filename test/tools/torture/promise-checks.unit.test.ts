@@ -22,6 +22,7 @@ describe('acknowledged writes', () => {
     status: 201,
     id,
     position,
+    at: 0,
   })
   const unsettled = Object.fromEntries(operations.map((operation) => [operation, 0])) as Record<Operation, number>
   const load = (answers: Record<string, number>, patient = 0): LoadSummary => ({

@@ -10,10 +10,19 @@ test('a seed repeats its schedule, and another seed gives another one', () => {
 test('a long schedule strikes every part, several at once, all at once, and during recoveries', () => {
   const schedule = scheduleOf(1, 400)
   expect(new Set(schedule.flatMap(({ victims }) => victims))).toEqual(new Set(parts))
-  expect(new Set(schedule.map(({ victims }) => victims.length))).toEqual(new Set([1, 2, 3, parts.length]))
+  expect(new Set(schedule.map(({ victims }) => victims.length))).toEqual(new Set([0, 1, 2, 3, parts.length]))
   expect(new Set(schedule.map(({ after }) => after))).toEqual(new Set(['recovery', 'strike']))
   for (const { victims } of schedule) expect(new Set(victims).size).toBe(victims.length)
   expect(schedule[0]?.after).toBe('recovery')
+})
+
+test('the cluster of the event store fails in every way, alone and among kills', () => {
+  const mixed = scheduleOf(1, 400).flatMap(({ cluster }) => cluster?.fault ?? [])
+  expect(mixed.length).toBeGreaterThan(50)
+  expect(mixed.length).toBeLessThan(200)
+  const alone = scheduleOf(1, 400, ['silence', 'hang', 'quorum']).map(({ cluster }) => cluster?.fault)
+  expect(new Set(alone.map((fault) => fault?.kind))).toEqual(new Set(['silence', 'hang', 'quorum']))
+  expect(scheduleOf(1, 40, ['kill']).every(({ victims }) => victims.length > 0)).toBe(true)
 })
 
 test('a strike is described with its victims and its time', () => {

@@ -89,7 +89,7 @@ describe('the check of workflows', () => {
 
 describe('acknowledged writes of workflows', () => {
   const told = (operation: Operation, id: string): Acknowledged => {
-    return { operation, key: `${operation} ${id}`, status: 200, id, position: null }
+    return { operation, key: `${operation} ${id}`, status: 200, id, position: null, at: 0 }
   }
   const unsettled = Object.fromEntries(operations.map((operation) => [operation, 0])) as Record<Operation, number>
   const load: LoadSummary = { sent: 3, repeated: 0, answers: {}, unsettled }

@@ -25,6 +25,8 @@ const moves: Readonly<Record<string, { readonly from: readonly Status[]; readonl
   WorkflowInstanceFailed: { from: ['moving', 'waiting'], to: 'failed' },
   WorkflowInstanceCancelled: { from: ['parked', 'waiting'], to: 'cancelled' },
 }
+/** The events of a case that give it its assessment. Others only name it. */
+const assigning = ['CaseOpened', 'CaseAssessmentAssigned']
 const endings = { WorkflowInstanceCompleted: true, WorkflowInstanceFailed: true }
 const ends: Readonly<Record<string, Status>> = { AssessmentCompleted: 'completed', AssessmentFailed: 'failed' }
 
@@ -91,7 +93,7 @@ export class Workflows {
       if (typeof instanceId === 'string') this.#named.set(instanceId, fact)
     }
     const assessmentId = text(fact, 'assessmentId')
-    if (assessmentId === '') return
+    if (assessmentId === '' || !assigning.includes(fact.type)) return
     if (this.#assessments.has(caseId)) this.#report('a second assessment of a case', fact)
     this.#assessments.set(caseId, assessmentId)
     if (fact.type === 'CaseAssessmentAssigned') this.#assigned.set(assessmentId, fact)

@@ -70,6 +70,7 @@ export class PatientClient {
           status: answer.status,
           id: idOf(answer.body),
           position: answer.headers.get('x-commit-position'),
+          at: Date.now(),
         }
         this.#log.write(acknowledged)
         return answer

@@ -1,11 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Strike } from '../schedule.ts'
+import type { ClusterStrike, Strike } from '../schedule.ts'
 import type { Outage } from '../checks/messages.ts'
 import type { Checked, Finding } from '../facts.ts'
 import type { Stage } from './stage.ts'
+import type { Failure, FollowerWatch } from './standstill.ts'
 
 /** Longest time for a complete recovery without a kill. */
 const recoveryMs = 90_000
+/** Longest wait for a follower after a failure of the cluster. The check then reports it. */
+const goOnMs = 60_000
 
 export interface Kills {
   readonly strikes: number
@@ -15,35 +18,65 @@ export interface Kills {
   readonly amidRecovery: number
   readonly longestRecoveryMs: number
   readonly outages: readonly Outage[]
+  /** Failures of the event store's cluster. */
+  readonly failures: readonly Failure[]
+}
+
+/** What strikes. */
+export interface Weapons {
+  readonly stage: Stage
+  readonly followers: FollowerWatch
+  /** Begins a failure of the cluster. Resolves to the function that ends it. */
+  readonly fail: (strike: ClusterStrike) => Promise<() => Promise<void> | void>
 }
 
 /** Strikes by the schedule. `told` is called for each strike. Rejects when a part does not recover. */
 export async function strikeAll(
-  stage: Stage,
+  weapons: Weapons,
   schedule: readonly Strike[],
   signal: AbortSignal,
   told: (strike: Strike, index: number) => void,
 ): Promise<Kills> {
+  const { stage } = weapons
   const kills = { strikes: 0, killed: 0, amidRecovery: 0, longestRecoveryMs: 0 }
+  const failures: Failure[] = []
   const outages: Promise<Outage>[] = []
   for (const [index, strike] of schedule.entries()) {
     if (strike.after === 'recovery')
       kills.longestRecoveryMs = Math.max(kills.longestRecoveryMs, await recovered(stage, signal))
     await sleep(strike.pauseMs, undefined, { signal })
     told(strike, index)
-    const victims = strike.victims.map((name) => stage.part(name))
+    if (strike.cluster !== undefined) {
+      failures.push(await failure(weapons, strike.cluster, signal))
+      kills.strikes += 1
+      continue
+    }
+    const struck = strike.victims.filter((name) => stage.parts.includes(name))
+    const victims = struck.map((name) => stage.part(name))
     if (!stage.isUp()) kills.amidRecovery += 1
     const from = Date.now()
     const hits = await Promise.all(victims.map((victim) => victim.kill()))
     kills.strikes += 1
     kills.killed += hits.filter(Boolean).length
     for (const [place, victim] of victims.entries()) {
-      const part = strike.victims[place]
+      const part = struck[place]
       if (part !== undefined) outages.push(victim.up().then(() => ({ part, from, to: Date.now() })))
     }
   }
   kills.longestRecoveryMs = Math.max(kills.longestRecoveryMs, await recovered(stage, signal))
-  return { ...kills, outages: await Promise.all(outages) }
+  const ofCluster = failures.map(({ from, to }) => ({ part: 'node' as const, from, to }))
+  return { ...kills, failures, outages: [...(await Promise.all(outages)), ...ofCluster] }
+}
+
+/** Fails, returns, and waits for the followers. */
+async function failure({ fail, followers }: Weapons, strike: ClusterStrike, signal: AbortSignal): Promise<Failure> {
+  const from = Date.now()
+  const end = await fail(strike)
+  await sleep(strike.lastsMs, undefined, { signal })
+  await end()
+  const to = Date.now()
+  await followers.movedSince(to, goOnMs, signal)
+  return { name: strike.name, from, to }
 }
 
 /** Milliseconds until everything was up. */

@@ -13,6 +13,7 @@ import { masterKeys, prepareClients } from '../../../test/support/first-clients.
 import { startFront } from '../../../test/support/front.ts'
 import { fastSettings } from '../../../test/support/platform.ts'
 import { parts, type Part } from '../schedule.ts'
+import { PretendedCluster } from './pretended-cluster.ts'
 import { Receivers } from './receivers.ts'
 import { Supervised } from './supervised.ts'
 
@@ -37,7 +38,12 @@ export interface Stage {
   readonly credentials: Credentials
   /** Settings of every role. */
   readonly settings: Readonly<Record<string, string>>
+  /** The event store itself, not its pretended cluster. */
   readonly esdbUrl: string
+  /** The cluster that the platform sees. Undefined with a real event store. */
+  readonly cluster: PretendedCluster | undefined
+  /** What the run may kill. A real event store is not among it. */
+  readonly parts: readonly Part[]
   readonly providerUrl: string
   /** Secret of the provider simulator's remote control. */
   readonly controlSecret: string
@@ -55,8 +61,11 @@ export interface Stage {
   stop(): Promise<void>
 }
 
-/** Starts all parts. Object store, provider, mail box and chat receiver are foreign systems and are never killed. */
-export async function startStage(folder: string, signal: AbortSignal): Promise<Stage> {
+/**
+ * Starts all parts. Object store, provider, mail box and chat receiver are foreign systems and are never killed. With
+ * `realUrl` the event store is one too.
+ */
+export async function startStage(folder: string, signal: AbortSignal, realUrl?: string): Promise<Stage> {
   const data = (name: string) => join(folder, name)
   const running: Supervised[] = []
   const closers: (() => Promise<void>)[] = []
@@ -93,11 +102,14 @@ export async function startStage(folder: string, signal: AbortSignal): Promise<S
     const [front, eventStore, postgres, objectStore, provider, receivers, smtp, ...own] = await freePorts()
     const secret = randomBytes(24).toString('hex')
     const urlOf = (database: string) => databaseUrl(postgres, secret, database)
-    const node = begin(
-      'node',
-      [embeddedMain('eventstore'), '--data', data('node'), '--port', String(eventStore), '--exit-with-parent'],
-      {},
-    )
+    const node =
+      realUrl === undefined
+        ? begin(
+            'node',
+            [embeddedMain('eventstore'), '--data', data('node'), '--port', String(eventStore), '--exit-with-parent'],
+            {},
+          )
+        : undefined
     const cluster = begin(
       'postgres',
       [
@@ -139,12 +151,14 @@ export async function startStage(folder: string, signal: AbortSignal): Promise<S
 
     await messages.slowDown()
 
+    const pretended = realUrl === undefined ? await PretendedCluster.start(eventStore) : undefined
+    if (pretended !== undefined) closers.push(() => pretended.close())
     const shared = {
       ...settings,
       PLATFORM_DATA_DIR: data('platform'),
       ADMIN_API_SECRET: secret,
       BASE_URL: `http://127.0.0.1:${front}`,
-      ESDB_URL: `esdb://127.0.0.1:${eventStore}?tls=false`,
+      ESDB_URL: pretended?.url ?? realUrl ?? '',
       DATABASE_URL: urlOf('platform'),
       VAULT_DATABASE_URL: urlOf('vault'),
       MASTER_KEYS: await masterKeys(data('platform')),
@@ -166,7 +180,10 @@ export async function startStage(folder: string, signal: AbortSignal): Promise<S
       if (role === 'api') apis.push(port)
       const command = roleCommand(role)
       // A fixed port, so that the proxy finds the role again after each start.
-      begin(name, command.args, { ...command.env, ...told, PORT: String(port) }, [node, cluster])
+      begin(name, command.args, { ...command.env, ...told, PORT: String(port) }, [
+        ...(node === undefined ? [] : [node]),
+        cluster,
+      ])
     }
     const opened = await startFront(front, apis)
     closers.push(() => opened.close())
@@ -175,7 +192,9 @@ export async function startStage(folder: string, signal: AbortSignal): Promise<S
       credentials,
       stop,
       settings: told,
-      esdbUrl: shared.ESDB_URL,
+      esdbUrl: realUrl ?? `esdb://127.0.0.1:${eventStore}?tls=false`,
+      cluster: pretended,
+      parts: parts.filter((part) => part !== 'node' || node !== undefined),
       providerUrl: shared.PROVIDER_BASE_URL,
       controlSecret: secret,
       adminSecret: secret,
