@@ -12,8 +12,10 @@ import {
 } from '../../../contracts/users/identity-provider.ts'
 import { createMockIdentityProvider } from '../../../processes/adapters/mock-identity-provider.ts'
 import { organisationRoles } from '../../../streams/organisation-roles/aggregate.ts'
+import { users } from '../../../streams/user/aggregate.ts'
 import { givenOrganisation, type GivenOrganisation } from '../../read-api/users/given-users.ts'
 import { bootstrap, openUsersApi, type UsersApi, type UsersProcess } from '../../read-api/users/users-api.ts'
+import { contextOf } from '../handling/decision-world.ts'
 import { administratorOf, newPerson, recordOf, refusalOf } from './write-callers.ts'
 
 type Headers = Readonly<Record<string, string>>
