@@ -30,6 +30,8 @@ export const weakKeys: Readonly<Record<string, JsonWebKey>> = {
   'RSA, exponent 65536': { ...usual, e: bytes(1, 0, 0) },
   'RSA, exponent 65535': { ...usual, e: bytes(255, 255) },
   'RSA, an even exponent': { ...usual, e: bytes(1, 0, 2) },
+  'RSA, an even modulus': { ...usual, n: bytes(...Array.from({ length: 255 }, () => 0xc5), 0xc6) },
+  'RSA, a power of two': { ...usual, n: bytes(0x80, ...Array.from({ length: 255 }, () => 0)) },
   'RSA, characters that are no base64url': { ...usual, n: `${usual.n}==` },
   'P-256': elliptic('P-256'),
   'a point that is not on the curve': { ...curve, y: String(curve.x) },
