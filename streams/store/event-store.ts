@@ -37,7 +37,6 @@ import type { KeyVault } from '../../platform/kit/key-vault.ts'
 import {
   openRawLogSubscription,
   openRawStreamSubscription,
-  type RawCall,
   type ReadDirection,
   type StreamPlace,
   type StreamRange,
@@ -420,7 +419,7 @@ export class EventStore {
     callbacks: SubscriptionCallbacks,
     describe: (
       callbacks: SubscriptionCallbacks,
-    ) => Omit<SupervisedSubscription, 'codec' | 'now' | 'logger' | 'leader' | 'leaveNodeOf'>,
+    ) => Omit<SupervisedSubscription, 'codec' | 'now' | 'logger' | 'leader' | 'node'>,
   ): RunningSubscription {
     this.#refuseWhenClosed()
     const signal = AbortSignal.any([callbacks.signal, this.#shared.closing.signal])
@@ -429,7 +428,7 @@ export class EventStore {
       now: this.#now,
       logger: this.#logger,
       leader: this.#shared.leader,
-      leaveNodeOf: (call: RawCall) => this.#connection.subscriptions.leaveNodeOf(call),
+      node: this.#connection.subscriptions,
     }
     const subscription = supervise({ ...describe({ ...callbacks, signal }), ...parts })
     this.#shared.subscriptions.add(subscription)

@@ -26,6 +26,8 @@ interface Attachment {
   readonly calls: Set<StreamsCall>
   /** The call that all appends share. */
   lasting: StreamsCall | undefined
+  /** When a call that reports it last got an answer, by `performance.now()`. */
+  heardAtMs: number
 }
 
 /** How long a call waits for a node, in milliseconds. The search goes on. */
@@ -74,10 +76,19 @@ export class NodeConnection {
     return call
   }
 
-  /** Leaves the node of a call that got no answer, if it is still the current one. */
-  leaveNodeOf(call: StreamsCall): void {
+  /** A call got an answer. */
+  heard(call: StreamsCall): void {
     const attachment = this.#attachments.get(call)
-    if (attachment !== undefined) this.#leave(attachment)
+    if (attachment !== undefined) attachment.heardAtMs = performance.now()
+  }
+
+  /**
+   * Leaves the node of a call that got no answer, if it is still the current one. With `unlessHeardSinceMs`, a node that
+   * has answered another call since then is only slow, and stays.
+   */
+  leaveNodeOf(call: StreamsCall, unlessHeardSinceMs = Infinity): void {
+    const attachment = this.#attachments.get(call)
+    if (attachment !== undefined && attachment.heardAtMs < unlessHeardSinceMs) this.#leave(attachment)
   }
 
   close(): void {
@@ -154,7 +165,7 @@ export class NodeConnection {
     this.#closing.signal.throwIfAborted()
     const channel = this.#openChannel(node)
     const service = new StreamsClient('', credentials.createInsecure(), { channelOverride: channel.channel })
-    this.#current = { channel, service, calls: new Set(), lasting: undefined }
+    this.#current = { channel, service, calls: new Set(), lasting: undefined, heardAtMs: 0 }
     return this.#current
   }
 

@@ -6,6 +6,7 @@ import { EventStoreRefusedError, StreamTombstonedError, UndecodableEventError } 
 import type { RecordedEvent } from './events.ts'
 import { toleratedMs, type Follower, type LeaderWatch } from './leader-watch.ts'
 import type { LogFrame } from './log-frames.ts'
+import type { NodeConnection } from './node-connection.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 import type { StoreLogger } from './errors.ts'
 import { Pull } from './pull.ts'
@@ -30,8 +31,7 @@ export interface SupervisedSubscription {
   readonly accepts: (event: LogFrame) => boolean
   /** Whether the event is part of the progress. */
   readonly isHandled: (event: LogFrame, progress: Progress) => boolean
-  /** Goes to another node of the event store, because the node of the call does not deliver. */
-  readonly leaveNodeOf: (call: RawCall) => void
+  readonly node: NodeConnection
   readonly leader: LeaderWatch
   readonly codec: Codec
   readonly now: () => Date
@@ -164,10 +164,12 @@ class SubscriptionRun implements Follower {
 
   /** One connection. Messages that arrive after its end are dropped with its own buffer. */
   async #runOnce(): Promise<void> {
-    const call = await this.#options.open(this.#progress)
+    const { node, open } = this.#options
+    const call = await open(this.#progress)
+    const openedAtMs = performance.now()
     const pull = new Pull<Buffer>(new ReadAhead(call))
     this.#silent = new AbortController()
-    this.#heardAtMs = performance.now()
+    this.#heardAtMs = openedAtMs
     const signal = AbortSignal.any([this.#signal, this.#silent.signal])
     const confirmationMs = Math.min(confirmation.mostMs, confirmation.firstMs * 2 ** this.#unconfirmedAttempts)
     try {
@@ -180,10 +182,12 @@ class SubscriptionRun implements Follower {
         const isUnconfirmed = more === 'silence' && !this.#isConnected
         if (isUnconfirmed) this.#unconfirmedAttempts += 1
         if (isUnconfirmed || (this.#silent.signal.aborted && !this.#signal.aborted)) {
-          this.#options.leaveNodeOf(call)
+          // All subscriptions of the node end with it. So a node that answers others is not left for one that waits.
+          node.leaveNodeOf(call, isUnconfirmed ? openedAtMs : undefined)
           throw new Error(isUnconfirmed ? 'not confirmed in time' : 'silent')
         }
         if (more === 'end') return
+        node.heard(call)
       }
     } finally {
       this.#isWaiting = false

@@ -252,6 +252,34 @@ test('a subscription that a node accepts and does not confirm is opened again, a
   expect(opened).toEqual(['start', '0', '0'])
 })
 
+test('a subscription that waits for its confirmation does not end the others of a node that answers them', async () => {
+  let first: ReadCall | undefined
+  let opened = 0
+  await using server = await ScriptedServer.start({
+    onRead: (call) => {
+      if (call.request.getOptions()?.hasSubscription() !== true) return void call.end()
+      opened += 1
+      if (opened === 2) first?.write(caughtUp())
+      else call.write(confirmation())
+      first ??= call
+    },
+  })
+  await using store = await openTestStore({ catalogue, url: server.url })
+  const follow = (name: string) =>
+    store.subscribeToStream({
+      name,
+      stream: stream(),
+      fromRevision: 'start',
+      onEvent: () => undefined,
+      signal: new AbortController().signal,
+    })
+  const served = follow('served')
+  await until(() => served.stats().connected)
+  const waiting = follow('waiting')
+  await until(() => waiting.stats().connected)
+  expect([served.stats().restarts, waiting.stats().restarts, opened]).toEqual([0, 1, 3])
+})
+
 test('a probe appends one event to its own stream, and begins another one after a failure', async () => {
   let isRefusing = false
   await using server = await ScriptedServer.start({
