@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox'
+import { furtherRule } from '../../platform/http/documented.ts'
 import { Uuid } from '../../platform/http/members.ts'
 import { CaptureType, FindingType } from '../../streams/assessment/events.ts'
 import { freeForm, InlinePatient } from '../clinical/bodies.ts'
@@ -11,7 +12,7 @@ export const declaredUpload = {
   mime_type: Type.String({
     maxLength: 255,
     description: 'image/jpeg or image/png, in any case',
-    documented: { pattern: '^[Ii][Mm][Aa][Gg][Ee]/([Jj][Pp][Ee]?[Gg]|[Pp][Nn][Gg])$' },
+    documented: { pattern: '^[Ii][Mm][Aa][Gg][Ee]/([Jj][Pp][Ee][Gg]|[Pp][Nn][Gg])$' },
   }),
   size_bytes: Type.Optional(
     Type.Integer({
@@ -21,6 +22,10 @@ export const declaredUpload = {
     }),
   ),
 }
+
+const withData = { items: { required: ['data'] } }
+const withoutData = { items: { not: { required: ['data'] } } }
+const patientNames = [{ required: ['patient'] }, { required: ['patient_id'] }]
 
 /** Specification 2.1. Exactly one of `patient` and `patient_id`. Either all images have `data`, or none has. */
 export const CreateAssessmentBody = Type.Object(
@@ -43,10 +48,10 @@ export const CreateAssessmentBody = Type.Object(
         },
         { additionalProperties: false },
       ),
-      { minItems: 1, maxItems: maxImages },
+      { minItems: 1, maxItems: maxImages, documented: furtherRule({ oneOf: [withData, withoutData] }) },
     ),
     ...freeForm,
   },
-  { $id: 'CreateAssessmentBody', additionalProperties: false },
+  { $id: 'CreateAssessmentBody', additionalProperties: false, documented: furtherRule({ oneOf: patientNames }) },
 )
 export type CreateAssessmentBody = Static<typeof CreateAssessmentBody>

@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox'
+import { urlDocumented } from '../../platform/http/documented.ts'
 import { scopePattern } from '../../contracts/auth/scope.ts'
 import type { Configuration } from '../../platform/configuration/configuration.ts'
 import { DistinctList } from '../../platform/http/distinct-items.ts'
@@ -35,7 +36,7 @@ const members = {
   product_id: Type.Optional(Nullable(Uuid)),
   trusted_actor_context: Type.Optional(Type.Boolean()),
   jwks: Type.Optional(Jwks),
-  jwks_uri: Type.Optional(Type.String({ minLength: 1, maxLength: 2048 })),
+  jwks_uri: Type.Optional(Type.String({ minLength: 1, maxLength: 2048, documented: urlDocumented })),
 }
 
 export const RegisterClientBody = Type.Object(

@@ -2,11 +2,12 @@ import { Type } from 'typebox'
 import { credentialMembers } from './credentials.ts'
 
 // RFC 6749, 3.2: parameters that the server does not know must be ignored; clients send `audience` and the like.
-const open = { additionalProperties: true } as const
+// Generators refuse forms that state this default.
+const open = { additionalProperties: true, documented: { without: ['additionalProperties'] } } as const
 
 export const TokenBody = Type.Object(
   {
-    grant_type: Type.String({ maxLength: 255 }),
+    grant_type: Type.String({ maxLength: 255, documented: { enum: ['client_credentials'] } }),
     ...credentialMembers,
     scope: Type.Optional(Type.String({ maxLength: 4096 })),
   },

@@ -8,7 +8,11 @@ const name = Text(255)
 const patientMembers = {
   given_name: name,
   family_name: name,
-  dob: Type.String({ format: 'date', description: 'Calendar date, 1850 or later, not in the future' }),
+  dob: Type.String({
+    format: 'date',
+    description: 'Calendar date, 1850 or later, not in the future',
+    documented: { pattern: '^(18[5-9]|19[0-9]|20[0-9])[0-9]-[0-9]{2}-[0-9]{2}$' },
+  }),
   identifiers: Type.Optional(
     DistinctList(Type.Object({ scheme: name, value: name }, { additionalProperties: false }), { maxItems: 50 }),
   ),

@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { isBodySite } from '../../contracts/clinical/body-sites.ts'
 import type { Configuration } from '../../platform/configuration/configuration.ts'
+import { furtherRule } from '../../platform/http/documented.ts'
 import { Uuid } from '../../platform/http/members.ts'
 import type { MemberError } from '../../platform/http/problems.ts'
 import { CaptureType } from '../../streams/assessment/events.ts'
@@ -16,7 +17,11 @@ export const DeclareImageBody = Type.Object(
     ...declaredUpload,
     body_site_id: Type.Optional(Uuid),
   },
-  { $id: 'DeclareImageBody', additionalProperties: false },
+  {
+    $id: 'DeclareImageBody',
+    additionalProperties: false,
+    documented: furtherRule({ anyOf: [{ required: ['case_id'] }, { required: ['patient_id'] }] }),
+  },
 )
 export type DeclareImageBody = Static<typeof DeclareImageBody>
 

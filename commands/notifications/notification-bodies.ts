@@ -1,18 +1,30 @@
-import { Type, type Static } from 'typebox'
+import { Type, type Static, type TSchema } from 'typebox'
 import { chatChannelPattern } from '../../contracts/notifications/settings.ts'
+import { variantsAlone } from '../../platform/http/documented.ts'
 import { isUuid } from '../../platform/http/formats.ts'
 import { Uuid } from '../../platform/http/members.ts'
 import { invalidMember, requireValid } from '../../platform/http/problems.ts'
-import { readMailAddress } from '../../platform/kit/mail-address.ts'
+import { mailAddressPattern, readMailAddress } from '../../platform/kit/mail-address.ts'
 import { NotificationErrorCode, RecipientType } from '../../streams/notification/events.ts'
 import { mostRequeued } from '../../streams/notification-queue-request/events.ts'
+
+function recipientVariant(type: RecipientType, ref: TSchema) {
+  return Type.Object({ type: Type.Enum([type]), ref }, { additionalProperties: false })
+}
 
 const Recipient = Type.Object(
   {
     type: RecipientType,
     ref: Type.String({ minLength: 1, maxLength: 254, description: 'A user id, a chat channel or an e-mail address' }),
   },
-  { additionalProperties: false },
+  {
+    additionalProperties: false,
+    documented: variantsAlone([
+      recipientVariant('user', Uuid),
+      recipientVariant('slackChannel', Type.String({ pattern: chatChannelPattern })),
+      recipientVariant('email', Type.String({ maxLength: 254, pattern: mailAddressPattern })),
+    ]),
+  },
 )
 
 export const SendNotificationBody = Type.Object(

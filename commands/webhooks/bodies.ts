@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { DistinctList } from '../../platform/http/distinct-items.ts'
+import { urlDocumented } from '../../platform/http/documented.ts'
 import type { Configuration } from '../../platform/configuration/configuration.ts'
 import { Instant, Nullable } from '../../platform/http/members.ts'
 import { invalidMember } from '../../platform/http/problems.ts'
@@ -13,7 +14,7 @@ import {
   WebhookEventType,
 } from '../../streams/webhook-subscriptions/events.ts'
 
-const url = Type.String({ minLength: 1, maxLength: 2048 })
+const url = Type.String({ minLength: 1, maxLength: 2048, documented: urlDocumented })
 const eventTypes = DistinctList(WebhookEventType, { minItems: 1, maxItems: 20 })
 const description = Nullable(Type.String({ maxLength: 255 }))
 

@@ -67,7 +67,8 @@ const ConditionSchema = Type.Unsafe<Condition>({
     [
       variant('ComparisonCondition', comparisons, { path: Path, value: Value }),
       variant('InCondition', ['in'], { path: Path, values: Type.Array(Value, { minItems: 1, maxItems: 100 }) }),
-      variant('ExistsCondition', ['exists'], { path: Path }),
+      // Generators look for the members of the variants in the order of their names: `in` has all members of this one.
+      variant('PresenceCondition', ['exists'], { path: Path }),
       variant('CombinedCondition', ['and', 'or'], { conditions: Type.Array(nested, { minItems: 1, maxItems: 100 }) }),
       variant('NotCondition', ['not'], { condition: nested }),
     ],

@@ -9,6 +9,16 @@ export function variantsAlone(variants: readonly object[]) {
   return { without: ['type', 'properties', 'required', 'additionalProperties'], oneOf: variants }
 }
 
+/** A further rule of an object. Generators of clients ignore `not`, and take `anyOf` beside `properties` for a union. */
+export function furtherRule(rule: object) {
+  return { not: { not: rule } }
+}
+
+/** Addresses that `checkOutboundUrl` can accept, before the rules of the installation. */
+export const urlDocumented = {
+  pattern: '^[Hh][Tt][Tt][Pp][Ss]?://([A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?([/?][!"$-\\[\\]-~]*)?$',
+}
+
 /** Instants of `formats.ts`: years 1850 to 9998, no leap second. */
 const instantPattern =
   '^(18[5-9]\\d|19\\d\\d|[2-8]\\d{3}|9[0-8]\\d\\d|99[0-8]\\d|999[0-8])-\\d{2}-\\d{2}[Tt]([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(\\.\\d{1,9})?([Zz]|[+-]([01]\\d|2[0-3]):[0-5]\\d)$'

@@ -92,7 +92,7 @@ describe('the document', () => {
     }
     expect(schemaOf('WorkflowCondition')).not.toHaveProperty('discriminator')
     expect(schemaOf('WorkflowCondition')).not.toHaveProperty('properties')
-    const variants = ['Comparison', 'In', 'Exists', 'Combined', 'Not'].map((name) => `${name}Condition`)
+    const variants = ['Comparison', 'In', 'Presence', 'Combined', 'Not'].map((name) => `${name}Condition`)
     expect(schemaOf('WorkflowCondition').oneOf).toEqual(
       variants.map((name) => ({ $ref: `#/components/schemas/${name}` })),
     )
@@ -123,6 +123,23 @@ describe('the document', () => {
       false,
       false,
     ])
+  })
+
+  it.each([
+    ['DeclareImageBody', 'mime_type', 'image/jpg', 'image/jpeg'],
+    ['RegisterPatientBody', 'dob', '1849-12-31', '1850-01-01'],
+    ['RegisterClientBody', 'jwks_uri', 'keys.example.org', 'https://keys.example.org:8443/jwks?a=b'],
+    ['SubscribeWebhookBody', 'url', 'https://a.example/#b', 'HTTP://[2001:db8::1]/hook'],
+  ])('limits %s %s', (body, member, refused, accepted) => {
+    const pattern = new RegExp(String(schemaOf(body).properties?.[member]?.['pattern']))
+    expect([refused, accepted].map((value) => pattern.test(value))).toEqual([false, true])
+  })
+
+  it('names members of which one is needed, and the only grant', () => {
+    const one = (names: readonly string[]) => names.map((name) => ({ required: [name] }))
+    expect(schemaOf('DeclareImageBody')['not']).toEqual({ not: { anyOf: one(['case_id', 'patient_id']) } })
+    expect(schemaOf('CreateAssessmentBody')['not']).toEqual({ not: { oneOf: one(['patient', 'patient_id']) } })
+    expect(schemaOf('TokenBody').properties?.['grant_type']).toMatchObject({ enum: ['client_credentials'] })
   })
 
   it('contains health and metrics of the host and of every service, each with its own operation', () => {
