@@ -60,7 +60,7 @@ function requireParsable(source: string, pointer: TemplateMember): void {
   const { lexer, terminals_: names } = Handlebars.Parser
   lexer.setInput(source)
   lexer.yy = {}
-  if (source.split(/\{\{~?!/).length > mostComments) throw tooComplex(source, pointer)
+  if (source.split(/\{\{~?!/).length - 1 > mostComments) throw tooComplex(source, pointer)
   /** For each open block, how deep its last branch is in it. */
   const blocks: number[] = []
   let depth = 0
