@@ -23,6 +23,7 @@ export const declaredUpload = {
   ),
 }
 
+const base64 = { minLength: 4, pattern: '^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$' }
 const withData = { items: { required: ['data'] } }
 const withoutData = { items: { not: { required: ['data'] } } }
 const patientNames = [{ required: ['patient'] }, { required: ['patient_id'] }]
@@ -44,7 +45,9 @@ export const CreateAssessmentBody = Type.Object(
         {
           capture_type: CaptureType,
           ...declaredUpload,
-          data: Type.Optional(Type.String({ description: 'Base64 of the image, at most 20 MiB decoded' })),
+          data: Type.Optional(
+            Type.String({ description: 'Base64 of the image, at most 20 MiB decoded', documented: base64 }),
+          ),
         },
         { additionalProperties: false },
       ),

@@ -59,7 +59,10 @@ export const DecisionConfig = Type.Object({}, closed)
 const OutputConfig = Type.Object(
   {
     /** Path by name. */
-    values: Type.Record(Type.String(), Type.String({ maxLength: 255 }), { maxProperties: 100 }),
+    values: Type.Record(Type.String(), Type.String({ maxLength: 255 }), {
+      maxProperties: 100,
+      documented: { propertyNames: { pattern: workflowNamePattern } },
+    }),
     effect: Type.Optional(Type.Enum(['assessment'])),
     finding_type: Type.Optional(FindingType),
   },
@@ -74,13 +77,15 @@ export function stepSchemas<When extends TSchema>(condition: When) {
   const named = { step_id: WorkflowName, title: Type.String({ minLength: 1, maxLength: 255 }) }
   const branch = Type.Object({ when: Type.Optional(condition), step_id: WorkflowName }, closed)
   const next = Type.Array(branch, { maxItems: mostSteps })
+  // The publication refuses an empty list with its own code.
+  const onward = Type.Array(branch, { maxItems: mostSteps, documented: { minItems: 1 } })
   return {
     questions: Type.Object(
-      { ...named, kind: Type.Literal('collect-questions'), config: QuestionsConfig, next },
+      { ...named, kind: Type.Literal('collect-questions'), config: QuestionsConfig, next: onward },
       closed,
     ),
-    images: Type.Object({ ...named, kind: Type.Literal('collect-images'), config: ImagesConfig, next }, closed),
-    decision: Type.Object({ ...named, kind: Type.Literal('decision'), config: DecisionConfig, next }, closed),
+    images: Type.Object({ ...named, kind: Type.Literal('collect-images'), config: ImagesConfig, next: onward }, closed),
+    decision: Type.Object({ ...named, kind: Type.Literal('decision'), config: DecisionConfig, next: onward }, closed),
     output: Type.Object({ ...named, kind: Type.Literal('output'), config: OutputConfig, next }, closed),
   }
 }

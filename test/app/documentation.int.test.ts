@@ -135,6 +135,16 @@ describe('the document', () => {
     expect([refused, accepted].map((value) => pattern.test(value))).toEqual([false, true])
   })
 
+  it('demands a next step of all steps but outputs', () => {
+    for (const [name, least] of [
+      ['CollectQuestionsStep', 1],
+      ['CollectImagesStep', 1],
+      ['DecisionStepBody', 1],
+      ['OutputStepBody', undefined],
+    ] as const)
+      expect(schemaOf(name).properties?.['next']?.['minItems'], name).toBe(least)
+  })
+
   it('names members of which one is needed, and the only grant', () => {
     const one = (names: readonly string[]) => names.map((name) => ({ required: [name] }))
     expect(schemaOf('DeclareImageBody')['not']).toEqual({ not: { anyOf: one(['case_id', 'patient_id']) } })
