@@ -18,8 +18,12 @@ const largestShare = 1 / 16
 /** Even steps through all addresses. */
 const steps = Array.from({ length: 4_096 }, (_, step) => step * 16)
 const ipv4 = steps.map((step) => `${step >> 8}.${step & 255}.85.170`)
-// A range of IPv6 addresses can contain IPv4 addresses, too.
-const samples = [ipv4, ipv4.map((address) => `::ffff:${address}`), steps.map((step) => `${step.toString(16)}:5::5`)]
+// A range of IPv6 addresses can contain IPv4 addresses, too: as they are (RFC 4291, 2.5.5.2), or behind a NAT64 (RFC 6052, 2.1).
+const samples = [
+  ipv4,
+  ...['::ffff:', '64:ff9b::'].map((prefix) => ipv4.map((address) => `${prefix}${address}`)),
+  steps.map((step) => `${step.toString(16)}:5::5`),
+]
 
 /** Whether address ranges, alone or together, contain so many addresses that the list excludes nobody. */
 export function containsNearlyEverything(entries: readonly string[]): boolean {
