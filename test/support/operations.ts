@@ -15,12 +15,12 @@ export interface DocumentedOperation {
   readonly answers: Readonly<Record<string, string>>
 }
 
-/** Health and metrics of a service. They need no token and have tests of their own. */
+/** Health and metrics of a service. They are those of the host, need no token, and have tests of their own. */
 export function isForOperators(path: string): boolean {
-  return /\/(?:health(?:\/live|\/ready)?|metrics)$/.test(path)
+  return /^\/v1\/.*\/(?:health(?:\/live|\/ready)?|metrics)$/.test(path)
 }
 
-/** Every operation in `/openapi.json`, except those for operators. */
+/** Every operation in `/openapi.json`, except health and metrics of single services. */
 export async function operationsOf(baseUrl: string): Promise<readonly DocumentedOperation[]> {
   const document: unknown = await (await fetch(`${baseUrl}/openapi.json`)).json()
   const paths = membersOf(at(document, 'paths')).filter(([path]) => !isForOperators(path))
