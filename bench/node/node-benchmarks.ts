@@ -5,6 +5,10 @@ import { startEventStoreNode } from '../../embedded/eventstore/start.ts'
 import type { Benchmark, Measuring } from '../harness/benchmark.ts'
 import { atLeast, atMost, single, type Comparison, median } from '../harness/compare.ts'
 import { withScope } from '../harness/scope.ts'
+import { startOfLog } from '../../platform/kit/positions.ts'
+import { connectEventStore } from '../../streams/store/connection.ts'
+import { frameOf } from '../../streams/store/log-frames.ts'
+import { openRawLog } from '../../streams/store/raw-calls.ts'
 import { append, fill, readAll, subscribeToAll } from './workload.ts'
 
 type NodeSizes = {
@@ -20,11 +24,12 @@ const FULL: NodeSizes = { events: 1_000_000, reading: 100_000, appends: 20_000 }
 const QUICK: NodeSizes = { events: 100_000, reading: 10_000, appends: 2_000 }
 
 const CANNED_SERVER = fileURLToPath(new URL('canned-server.ts', import.meta.url))
+const COMPRESSING_SERVER = fileURLToPath(new URL('compressing-server.ts', import.meta.url))
 const MOST_IN_FLIGHT = 256
 
 export const eventStoreNode: Benchmark = {
   name: 'node',
-  goals: ['4', '5', '5a', '11'],
+  goals: ['4', '5', '5a', '5c', '11'],
   about: 'the embedded event store node over one that stores nothing, over itself when empty, over a real EventStoreDB',
   run: async (settings, measuring) => {
     const sizes = settings.quick ? QUICK : FULL
@@ -86,6 +91,18 @@ async function measureNode(
         goal: atLeast(0.95),
       }),
     )
+    const compressing = await started(startChild({ name: 'compressing server', script: COMPRESSING_SERVER }))
+    const plain = await started(startChild({ name: 'plain server', script: COMPRESSING_SERVER, args: ['--plain'] }))
+    await compare(
+      single({
+        goalNumber: '5c',
+        name: 'reads of the log, server that compresses when it may',
+        unit: 'events per second',
+        ours: { name: 'compressing server', measure: () => readFrames(compressing.port, reading) },
+        other: { name: 'plain server', measure: () => readFrames(plain.port, reading) },
+        goal: atLeast(0.95),
+      }),
+    )
     if (realUrl === undefined) {
       notRun({
         goal: '5a',
@@ -126,6 +143,24 @@ function overReal(empty: string, full: string, real: string, { appends, reading 
     appending(MOST_IN_FLIGHT, appends, 1),
     ...readings,
   ]
+}
+
+/** Events a second that the connection of the platform reads. */
+async function readFrames(port: number, count: number): Promise<number> {
+  const connection = connectEventStore({ url: `esdb://127.0.0.1:${port}?tls=false` })
+  try {
+    const call = await openRawLog(connection.subscriptions, startOfLog)
+    const startedAt = performance.now()
+    let seen = 0
+    for await (const message of call) {
+      if (frameOf(message as Buffer) === undefined) throw new Error('a message without an event')
+      seen += 1
+      if (seen === count) break
+    }
+    return (count * 1000) / (performance.now() - startedAt)
+  } finally {
+    connection.close()
+  }
 }
 
 async function appendRate(url: string, count: number, inFlight: number): Promise<number> {
