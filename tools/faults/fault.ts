@@ -1,3 +1,4 @@
+import type { ServerName } from './stage/servers.ts'
 import type { Stage, StageOptions } from './stage/stage.ts'
 
 /** The prepared environment of a fault, for example a disk that can be full or a clock that can be moved. */
@@ -12,6 +13,8 @@ export interface Ground {
 export interface Fault {
   /** Component, then failure, for example `event store killed`. */
   readonly name: string
+  /** The server whose process or line fails. Undefined for faults of disks and clocks. */
+  readonly server?: ServerName
   /** Method, for the report. */
   readonly means: string
   /** Duration in a full run and in a short run, in seconds. */

@@ -14,6 +14,7 @@ const shownBy: Readonly<Record<ServerName, readonly string[]>> = {
 function restarted(server: ServerName): Fault {
   return {
     name: `${server} restarted`,
+    server,
     means: 'SIGTERM, then a start',
     seconds: { full: 10, short: 2 },
     health: shownBy[server],
@@ -27,6 +28,7 @@ function restarted(server: ServerName): Fault {
 function killed(server: ServerName): Fault {
   return {
     name: `${server} killed`,
+    server,
     means: 'SIGKILL, then a start',
     seconds: { full: 10, short: 2 },
     health: shownBy[server],
@@ -40,6 +42,7 @@ function killed(server: ServerName): Fault {
 function paused(server: ServerName): Fault {
   return {
     name: `${server} paused`,
+    server,
     means: 'SIGSTOP, then SIGCONT',
     seconds: { full: 30, short: 3 },
     health: shownBy[server],
@@ -53,6 +56,7 @@ function paused(server: ServerName): Fault {
 function slow(server: ServerName, delayMs: number): Fault {
   return {
     name: `${server} slow by ${delayMs} ms`,
+    server,
     means: 'a proxy that delays every chunk in both directions',
     seconds: { full: 30, short: 3 },
     health: delayMs >= 1_000 ? shownBy[server] : [],
@@ -67,6 +71,7 @@ function slow(server: ServerName, delayMs: number): Fault {
 function cut(server: ServerName): Fault {
   return {
     name: `${server} cut off every 700 ms`,
+    server,
     means: 'a proxy that cuts all its connections',
     seconds: { full: 30, short: 3 },
     health: [],

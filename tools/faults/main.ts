@@ -1,4 +1,6 @@
-import { writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { faults } from './faults.ts'
 import type { Observation } from './outcomes.ts'
@@ -13,6 +15,8 @@ const usage = `Makes the components that a platform depends on fail under load, 
   --short      a few seconds of each fault instead of its full duration
   --list       prints the names and exits
   --json FILE  also writes the results to a file
+
+  ESDB_URL     an event store of your own, which must be empty. Its own faults, and those of disks and clocks, do not run
 `
 
 const { values, positionals } = parseArgs({
@@ -28,13 +32,17 @@ const { values, positionals } = parseArgs({
 const say = (line: string) => void process.stdout.write(`${line}\n`)
 
 async function main(): Promise<void> {
+  const url = process.env['ESDB_URL'] ?? ''
   const chosen = faults.filter(
-    ({ name }) => positionals.length === 0 || positionals.some((part) => name.includes(part)),
+    ({ name, server }) =>
+      (positionals.length === 0 || positionals.some((part) => name.includes(part))) &&
+      (url === '' || (server !== undefined && server !== 'event store')),
   )
   if (values.list) {
     for (const fault of chosen) say(describeFault(fault))
     return
   }
+  const lasting = url === '' ? undefined : { url, dataDir: await mkdtemp(join(tmpdir(), 'faults-')) }
   const seen: Observation[] = []
   for (const fault of chosen) {
     const seconds = values.short ? fault.seconds.short : fault.seconds.full
@@ -45,7 +53,7 @@ async function main(): Promise<void> {
     })
     if (ground === undefined) continue
     // On a busy machine the platform may need longer to start than the starter waits. So the start is tried twice.
-    const stage = await openStage(ground.options).catch(() => openStage(ground.options))
+    const stage = await openStage(ground.options, lasting).catch(() => openStage(ground.options, lasting))
     try {
       const observation = await runFault(stage, fault, ground, seconds)
       seen.push(observation)
@@ -57,6 +65,7 @@ async function main(): Promise<void> {
       await ground.release()
     }
   }
+  if (lasting !== undefined) await rm(lasting.dataDir, { recursive: true, force: true })
   say(`\n${heading}\n${seen.map(rowOf).join('\n')}`)
   if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(seen, null, 2)}\n`)
   process.exitCode = seen.some(({ wrong }) => wrong.length > 0) ? 1 : 0

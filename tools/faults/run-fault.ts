@@ -99,7 +99,7 @@ async function settled(
     const leftMs = Math.max(1_000, deadline - performance.now())
     records.set(id, await waitFor(`the end of ${id}`, () => endOf(api, id), leftMs).catch(() => undefined))
   }
-  const published = await channelByCase(`esdb://127.0.0.1:${stage.servers.of['event store'].port}?tls=false`)
+  const published = await channelByCase(stage.servers.eventStoreUrl)
   return [...records].flatMap(([id, record]) => {
     if (record === undefined) return [`assessment ${id} has no end`]
     const code = at(record, 'error', 'code')
@@ -120,7 +120,7 @@ async function endOf(api: ApiClient, id: string): Promise<unknown> {
 
 /** Returns a violation unless the subscriber has every event of the channel once and in order. */
 async function followedChannel(stage: Stage, subscriber: ChannelSubscriber): Promise<string[]> {
-  const head = await headOfChannel(`esdb://127.0.0.1:${stage.servers.of['event store'].port}?tls=false`)
+  const head = await headOfChannel(stage.servers.eventStoreUrl)
   await waitFor('the subscriber', () => ((subscriber.revisions.at(-1) ?? -1n) >= head ? true : undefined))
   const isWhole = subscriber.revisions.every((revision, place) => revision === BigInt(place))
   return isWhole ? [] : ['the subscriber has events twice, out of order, or not at all']

@@ -35,6 +35,8 @@ interface StagedServer {
 export interface Servers {
   readonly of: Readonly<Record<ServerName, StagedServer>>
   readonly env: Readonly<Record<string, string>>
+  /** Connection string of the event store, beside its line. */
+  readonly eventStoreUrl: string
   close(): Promise<void>
 }
 
@@ -43,17 +45,23 @@ const access = { accessKeyId: 'faults', secretAccessKey: password, bucket: 'faul
 const login = { login: 'platform', password, controlSecret: password }
 
 export interface ServersOptions {
+  /** Connection string of an event store of the operator. It has no line, and no fault of its own. */
+  readonly eventStoreUrl?: string
   /** Folder of a server's files, if it is not below the stage's folder. */
   readonly folders?: Partial<Record<ServerName, string>>
   /** Variables of a server's process, for its clock. */
   readonly clocks?: { readonly [Name in 'event store' | 'Postgres']?: Readonly<Record<string, string>> }
 }
 
-export async function startServers(dataDir: string, { folders = {}, clocks = {} }: ServersOptions): Promise<Servers> {
+export async function startServers(
+  dataDir: string,
+  { folders = {}, clocks = {}, eventStoreUrl }: ServersOptions,
+): Promise<Servers> {
   const staged = (name: ServerName, start: (dataDir: string, port: number) => Promise<Running>) =>
     stage(folders[name] ?? join(dataDir, name.replace(' ', '-')), start)
   const [eventStore, postgres, objectStore, provider] = await Promise.all([
     staged('event store', async (folder, port) => {
+      if (eventStoreUrl !== undefined) return notOurs
       const node = await startEventStoreNode({ dataDir: folder, port, env: clocks['event store'] ?? {} })
       const kill = async () => {
         node.kill()
@@ -76,7 +84,7 @@ export async function startServers(dataDir: string, { folders = {}, clocks = {} 
   return {
     of: { 'event store': eventStore, Postgres: postgres, 'object store': objectStore, provider },
     env: {
-      ESDB_URL: `esdb://127.0.0.1:${eventStore.line.port}?tls=false`,
+      ESDB_URL: eventStoreUrl ?? `esdb://127.0.0.1:${eventStore.line.port}?tls=false`,
       DATABASE_URL: database('platform'),
       VAULT_DATABASE_URL: database('vault'),
       S3_ENDPOINT: `http://127.0.0.1:${objectStore.line.port}`,
@@ -87,6 +95,7 @@ export async function startServers(dataDir: string, { folders = {}, clocks = {} 
       PROVIDER_LOGIN: login.login,
       PROVIDER_PASSWORD: login.password,
     },
+    eventStoreUrl: eventStoreUrl ?? `esdb://127.0.0.1:${eventStore.port}?tls=false`,
     async close() {
       await Promise.all(
         [eventStore, postgres, objectStore, provider].map(async (server) => {
@@ -97,6 +106,9 @@ export async function startServers(dataDir: string, { folders = {}, clocks = {} 
     },
   }
 }
+
+/** Stands where a server of the operator needs no process of ours. */
+const notOurs: Running = { pid: 0, stop: async () => undefined, kill: async () => undefined }
 
 function killable({
   pid,

@@ -36,14 +36,23 @@ const schedules = {
   ESDB_URL: '',
 }
 
-export async function openStage({ env = {}, ...ofServers }: StageOptions = {}): Promise<Stage> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'faults-'))
-  const servers = await startServers(dataDir, ofServers)
+/** An event store of the operator, which all faults of a run share. Its events need one vault, so one folder. */
+export interface LastingStore {
+  readonly url: string
+  readonly dataDir: string
+  /** Set by the first stage. */
+  patientId?: string
+}
+
+export async function openStage({ env = {}, ...ofServers }: StageOptions = {}, lasting?: LastingStore): Promise<Stage> {
+  const dataDir = lasting?.dataDir ?? (await mkdtemp(join(tmpdir(), 'faults-')))
+  const ofStore = lasting === undefined ? {} : { eventStoreUrl: lasting.url }
+  const servers = await startServers(dataDir, { ...ofServers, ...ofStore })
   let platform: PlatformProcess | undefined
   const close = async () => {
     await platform?.stop()
     await servers.close()
-    await rm(dataDir, { recursive: true, force: true })
+    if (lasting === undefined) await rm(dataDir, { recursive: true, force: true })
   }
   try {
     const running = await startPlatformProcess(join(dataDir, 'platform'), {
@@ -57,8 +66,9 @@ export async function openStage({ env = {}, ...ofServers }: StageOptions = {}): 
     const connect = async () =>
       createApiClient(baseUrl, textAt((await requestToken(baseUrl, clientOf(running, 0))).body, 'access_token'))
     const api = await connect()
-    const terms = await createConsentTerms(api, running.credentials.org_id)
-    const patientId = await consentedPatient(api, terms)
+    const patientId =
+      lasting?.patientId ?? (await consentedPatient(api, await createConsentTerms(api, running.credentials.org_id)))
+    if (lasting !== undefined) lasting.patientId = patientId
     return { servers, platform: running, baseUrl, patientId, connect, close }
   } catch (error) {
     await close()
