@@ -59,6 +59,7 @@ export const keepAccount: Act = (story, random) => {
   const ofUser = (...facts: ReturnType<typeof userFact>[]) => story.append(organisationId, stream, ...facts)
   const ofRoles = (...facts: ReturnType<typeof roleFact>[]) => story.append(organisationId, roles, ...facts)
   ofUser(userFact('UserRegistrationStarted', { userId }), userFact('UserRegistrationAbandoned', { userId }))
+  ofUser(userFact('UserRegistrationClearAttempted', { userId }))
   ofUser(userFact('UserRegistrationCleared', { userId }), userFact('UserRegistrationStarted', { userId }))
   if (random.oneIn(3)) return
   ofRoles(roleFact('MembershipRoleAssigned', of))
