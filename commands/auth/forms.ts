@@ -1,9 +1,17 @@
 import { Type } from 'typebox'
+import { noneOf } from '../../platform/kit/documented-rules.ts'
 import { credentialMembers } from './credentials.ts'
+
+/** A secret or an assertion (RFC 6749, 2.3), and an assertion with its type (RFC 7521, 4.2). */
+const oneMethod = noneOf(
+  { required: ['client_secret', 'client_assertion'] },
+  { required: ['client_assertion'], not: { required: ['client_assertion_type'] } },
+  { required: ['client_assertion_type'], not: { required: ['client_assertion'] } },
+)
 
 // RFC 6749, 3.2: parameters that the server does not know must be ignored; clients send `audience` and the like.
 // Generators refuse forms that state this default.
-const open = { additionalProperties: true, documented: { without: ['additionalProperties'] } } as const
+const open = { additionalProperties: true, documented: { without: ['additionalProperties'], ...oneMethod } } as const
 
 export const TokenBody = Type.Object(
   {

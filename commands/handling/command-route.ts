@@ -1,6 +1,6 @@
 import type { FastifyContextConfig, FastifyRequest } from 'fastify'
 import { v7 } from 'uuid'
-import type { Static, TArray, TObject } from 'typebox'
+import type { Static, TArray, TObject, TString } from 'typebox'
 import type { Access, Caller } from '../../platform/http/access.ts'
 import { answers } from '../../platform/http/answers.ts'
 import { readsBothCasings, type Casing } from '../../platform/http/both-casings.ts'
@@ -38,7 +38,7 @@ export interface CommandRoute<
   readonly method: 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Below the service's mount. Its parameters are UUIDs, but for `textParams`. */
   readonly path: Path
-  readonly textParams?: readonly (keyof NoInfer<IdParams<Path>>)[]
+  readonly textParams?: { readonly [Name in keyof NoInfer<IdParams<Path>>]?: TString }
   readonly operationId: string
   readonly summary: string
   readonly description?: string
@@ -124,7 +124,7 @@ export function commandRoute<
   const { takesWait = false, mayLackBody = false } = route
   const { store, vault } = deps
   const isKeyed = method === 'POST'
-  const texts: readonly string[] = route.textParams ?? []
+  const texts: Readonly<Record<string, TString>> = { ...route.textParams }
   const answering = answeringRefusals<string>(route.refusals ?? {})
   const withLowerCaseIds = lowerCaseIds(bodySchema)
   const members = bodySchema !== undefined && 'properties' in bodySchema ? bodySchema.properties : {}
@@ -224,10 +224,10 @@ async function takesNoBodyAsEmpty(request: FastifyRequest): Promise<void> {
   if (request.body === undefined) request.body = {}
 }
 
-function lowerCased<Ids extends Readonly<Record<string, string>>>(ids: Ids, texts: readonly string[]): Ids {
+function lowerCased<Ids extends Readonly<Record<string, string>>>(ids: Ids, texts: object): Ids {
   // The names stay, so the type does.
   return Object.fromEntries(
-    Object.entries(ids).map(([name, id]) => [name, texts.includes(name) ? id : id.toLowerCase()]),
+    Object.entries(ids).map(([name, id]) => [name, name in texts ? id : id.toLowerCase()]),
   ) as Ids
 }
 

@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox'
 import { HumanReviewRule } from '../../contracts/human-review/record.ts'
 import { Text } from '../../platform/http/members.ts'
 import type { MemberError } from '../../platform/http/problems.ts'
+import { noneOf } from '../../platform/kit/documented-rules.ts'
 import { Recommendation } from '../../streams/assessment/events.ts'
 import { humanReviewPolicies } from '../../streams/human-review-policy/aggregate.ts'
 import type { PolicyRule } from '../../streams/human-review-policy/events.ts'
@@ -22,6 +23,7 @@ export const SetPolicyBody = Type.Object(
   { $id: 'SetHumanReviewPolicyBody', additionalProperties: false },
 )
 
+const corrections = ['icd10', 'snomed', 'category'] as const
 const Coded = Type.Object({ code: Text(255), term: Text(255) }, { additionalProperties: false })
 const LesionDecisionBody = Type.Object(
   {
@@ -31,7 +33,16 @@ const LesionDecisionBody = Type.Object(
     snomed: Type.Optional(Coded),
     category: Type.Optional(Text(255)),
   },
-  { additionalProperties: false },
+  {
+    additionalProperties: false,
+    documented: noneOf(
+      { properties: { outcome: { enum: ['correct'] } }, not: { required: ['icd10', 'category'] } },
+      {
+        properties: { outcome: { enum: LesionOutcome.enum.filter((outcome) => outcome !== 'correct') } },
+        anyOf: corrections.map((name) => ({ required: [name] })),
+      },
+    ),
+  },
 )
 type LesionDecisionBody = Static<typeof LesionDecisionBody>
 
@@ -91,7 +102,7 @@ function wholeDecision({ lesion_number: lesionNumber, outcome, ...given }: Lesio
 export function outcomeErrors(lesions: readonly LesionDecisionBody[]): MemberError[] {
   return lesions.flatMap((lesion, index) => {
     const pointer = `/lesions/${index}`
-    const given = (['icd10', 'snomed', 'category'] as const).filter((name) => lesion[name] !== undefined)
+    const given = corrections.filter((name) => lesion[name] !== undefined)
     if (lesion.outcome !== 'correct')
       return given.map((name) => ({
         pointer: `${pointer}/${name}`,

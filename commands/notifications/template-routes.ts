@@ -12,7 +12,7 @@ import { commandRoute } from '../handling/command-route.ts'
 import type { CommandDependencies } from '../handling/dependencies.ts'
 import { ownerOf } from './row-owner.ts'
 import { saveTemplate } from './save-template.ts'
-import { PutTemplateBody, requireCode, variantOf } from './template-bodies.ts'
+import { PutTemplateBody, requireCode, TemplateCode, variantOf } from './template-bodies.ts'
 import { previewRoute } from './preview-route.ts'
 import { compiledOrRefused } from './template-problems.ts'
 
@@ -22,7 +22,7 @@ export function templateWriteRoutes(app: ServiceApp, deps: CommandDependencies):
   commandRoute(app, deps, {
     method: 'PUT',
     path: '/admin/templates/:code',
-    textParams: ['code'],
+    textParams: { code: TemplateCode },
     operationId: 'putNotificationTemplate',
     summary: 'Create a template or replace its content',
     description:

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { DistinctList } from '../../platform/http/distinct-items.ts'
 import { localeDocumented, Nullable, Text, Uuid } from '../../platform/http/members.ts'
+import { noneOf } from '../../platform/kit/documented-rules.ts'
 import { mailAddressPattern, mostAddressCharacters } from '../../platform/kit/mail-address.ts'
 import { UserStatus } from '../../contracts/users/record.ts'
 import { UserType } from '../../streams/user/events.ts'
@@ -43,6 +44,8 @@ const profiles = {
   patientAccount: Type.Optional(PatientAccountBody),
 }
 
+const typesBut = (type: UserType) => ({ userType: { enum: UserType.enum.filter((other) => other !== type) } })
+
 export const CreateUserBody = Type.Object(
   {
     email: Email,
@@ -52,7 +55,14 @@ export const CreateUserBody = Type.Object(
     roleId: Type.Optional(Uuid),
     ...profiles,
   },
-  { $id: 'CreateUserBody', additionalProperties: false },
+  {
+    $id: 'CreateUserBody',
+    additionalProperties: false,
+    documented: noneOf(
+      { required: ['practitionerProfile'], properties: typesBut('clinician') },
+      { required: ['patientAccount'], properties: typesBut('patient') },
+    ),
+  },
 )
 
 export const ChangeUserBody = Type.Object(
@@ -62,7 +72,11 @@ export const ChangeUserBody = Type.Object(
     status: Type.Optional(UserStatus),
     ...profiles,
   },
-  { $id: 'ChangeUserBody', additionalProperties: false },
+  {
+    $id: 'ChangeUserBody',
+    additionalProperties: false,
+    documented: noneOf({ required: ['practitionerProfile', 'patientAccount'] }),
+  },
 )
 
 export const ChangeMeBody = Type.Object(

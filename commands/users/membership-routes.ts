@@ -1,3 +1,4 @@
+import { Type } from 'typebox'
 import { usersAdmin } from '../../contracts/users/access.ts'
 import { MembershipRecord, ProductAccessRecord } from '../../contracts/users/record.ts'
 import { problem } from '../../platform/http/problems.ts'
@@ -149,7 +150,7 @@ export function membershipRoutes(app: ServiceApp, deps: CommandDependencies): vo
     ...usual,
     method: 'DELETE',
     path: '/admin/users/:id/memberships/:membershipId/products/:productId',
-    textParams: ['productId'],
+    textParams: { productId: Type.String({ minLength: 1, maxLength: 255 }) },
     operationId: 'revokeProductAccess',
     summary: 'Revoke the access of a membership to a product',
     reply: deleted,

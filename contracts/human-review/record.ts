@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox'
+import { furtherRule } from '../../platform/http/documented.ts'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
 import { namePairsOf } from '../../platform/kit/member-names.ts'
 import { Recommendation } from '../../streams/assessment/events.ts'
@@ -32,7 +33,11 @@ export const HumanReviewRule = Type.Object(
       Type.Integer({ minimum: 1, maximum: 2, description: 'Clinicians who give an opinion. Default: 1' }),
     ),
   },
-  { $id: 'HumanReviewRule', additionalProperties: false },
+  {
+    $id: 'HumanReviewRule',
+    additionalProperties: false,
+    documented: furtherRule({ anyOf: SelectorName.enum.map((name) => ({ required: [name] })) }),
+  },
 )
 export type HumanReviewRule = Static<typeof HumanReviewRule>
 

@@ -14,9 +14,27 @@ export function furtherRule(rule: object) {
   return { not: { not: rule } }
 }
 
+const group = '[0-9A-Fa-f]{1,4}'
+const byte = '(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])'
+const ipv4 = `(${byte}\\.){3}${byte}`
+/** With `::` after none to seven groups, or without it. */
+const ipv6 = [
+  `(${group}:){7}${group}`,
+  `(${group}:){6}${ipv4}`,
+  ...[1, 2, 3, 4, 5, 6].map((before) => `(${group}:){${before}}(:${group}){1,${7 - before}}`),
+  `(${group}:){1,7}:`,
+  `:((:${group}){1,7}|:)`,
+  `::(${group}:){0,5}${ipv4}`,
+  ...[1, 2, 3, 4].map((before) => `(${group}:){${before}}:(${group}:){0,${5 - before}}${ipv4}`),
+  `(${group}:){5}:${ipv4}`,
+].join('|')
+/** A last label of digits alone would make the name a number. */
+const hostName = '([A-Za-z0-9_-]*\\.)*[0-9]*[A-Za-z_-][A-Za-z0-9_-]*\\.?'
+const port = '(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|[0-9]{1,4})'
+
 /** Addresses that `checkOutboundUrl` can accept, before the rules of the installation. */
 export const urlDocumented = {
-  pattern: '^[Hh][Tt][Tt][Pp][Ss]?://([A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?([/?][!"$-\\[\\]-~]*)?$',
+  pattern: `^[Hh][Tt][Tt][Pp][Ss]?://(${hostName}|${ipv4}|\\[(${ipv6})\\])(:${port})?([/?][!"$-\\[\\]-~]*)?$`,
 }
 
 /** Instants of `formats.ts`: years 1850 to 9998, no leap second. */

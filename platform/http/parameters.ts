@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { Type, type TString } from 'typebox'
 import { invalidMember } from './problems.ts'
 import { Uuid } from './members.ts'
 import type { Tenancy } from './tenancy.ts'
@@ -53,9 +53,8 @@ type NameIn<Path extends string> = Path extends `${string}:${infer Name}/${infer
 /** The parameters that a path names, `/cases/:id`. */
 export type IdParams<Path extends string> = { readonly [Name in NameIn<Path>]: string }
 
-/** The schema of a path's parameters: UUIDs, but for those whose names are in `texts`. */
-export function idParams(path: string, texts: readonly string[] = []) {
+/** The schema of a path's parameters: UUIDs, but for `texts`. */
+export function idParams(path: string, texts: Readonly<Record<string, TString>> = {}) {
   const names = path.split('/').flatMap((part) => (part.startsWith(':') ? [part.slice(1)] : []))
-  const schemaOf = (name: string) => (texts.includes(name) ? Type.String({ minLength: 1, maxLength: 255 }) : Uuid)
-  return Type.Object(Object.fromEntries(names.map((name) => [name, schemaOf(name)])))
+  return Type.Object(Object.fromEntries(names.map((name) => [name, texts[name] ?? Uuid])))
 }

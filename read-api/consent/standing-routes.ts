@@ -104,7 +104,11 @@ export function standingRoutes(app: ServiceApp, deps: ReadDependencies): void {
     params: { patientId: Uuid },
     query: {
       ...asOfQuery,
-      types: Type.String({ maxLength: 4096, description: 'Type codes, separated by commas, at most 50' }),
+      types: Type.String({
+        maxLength: 4096,
+        description: 'Type codes, separated by commas, at most 50',
+        documented: { pattern: '[^\\s,]' },
+      }),
     },
     reply: ConsentCheckReply,
     handle: async ({ tenant, params, query }) => {

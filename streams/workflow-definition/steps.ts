@@ -1,4 +1,5 @@
 import { Type, type Static, type TSchema } from 'typebox'
+import { distinctItems, noneOf } from '../../platform/kit/documented-rules.ts'
 import { CaptureType, FindingType } from '../assessment/events.ts'
 
 /** Names of steps, questions and values. A path joins them with dots. */
@@ -26,6 +27,8 @@ export type Condition =
   | { readonly op: 'not'; readonly condition: Condition }
 
 const closed = { additionalProperties: false } as const
+// The publication refuses what these rules refuse, with codes of its own.
+const distinct = { documented: distinctItems }
 
 const Question = Type.Object(
   {
@@ -33,9 +36,17 @@ const Question = Type.Object(
     text: Type.String({ minLength: 1, maxLength: 1000 }),
     type: QuestionType,
     required: Type.Boolean(),
-    options: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { minItems: 1, maxItems: 100 })),
+    options: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { minItems: 1, maxItems: 100, ...distinct }),
+    ),
   },
-  closed,
+  {
+    ...closed,
+    documented: noneOf(
+      { properties: { type: { enum: ['choice'] } }, not: { required: ['options'] } },
+      { properties: { type: { enum: QuestionType.enum.filter((type) => type !== 'choice') } }, required: ['options'] },
+    ),
+  },
 )
 export type Question = Static<typeof Question>
 
@@ -48,7 +59,7 @@ const ImagesConfig = Type.Object(
   {
     min: Type.Integer({ minimum: 0, maximum: mostImages }),
     max: Type.Integer({ minimum: 1, maximum: mostImages }),
-    capture_types: Type.Array(CaptureType, { minItems: 1, maxItems: 3 }),
+    capture_types: Type.Array(CaptureType, { minItems: 1, maxItems: 3, ...distinct }),
   },
   closed,
 )
@@ -66,7 +77,7 @@ const OutputConfig = Type.Object(
     effect: Type.Optional(Type.Enum(['assessment'])),
     finding_type: Type.Optional(FindingType),
   },
-  closed,
+  { ...closed, documented: noneOf({ required: ['finding_type'], not: { required: ['effect'] } }) },
 )
 export type OutputConfig = Static<typeof OutputConfig>
 
@@ -76,8 +87,7 @@ export const mostSteps = 200
 export function stepSchemas<When extends TSchema>(condition: When) {
   const named = { step_id: WorkflowName, title: Type.String({ minLength: 1, maxLength: 255 }) }
   const branch = Type.Object({ when: Type.Optional(condition), step_id: WorkflowName }, closed)
-  const next = Type.Array(branch, { maxItems: mostSteps })
-  // The publication refuses an empty list with its own code.
+  const next = Type.Array(branch, { maxItems: mostSteps, documented: { maxItems: 0 } })
   const onward = Type.Array(branch, { maxItems: mostSteps, documented: { minItems: 1 } })
   return {
     questions: Type.Object(

@@ -1,3 +1,4 @@
+import { Ajv } from 'ajv'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { servicesOf } from '../../app/services.ts'
 import { isInstant } from '../../platform/http/formats.ts'
@@ -35,6 +36,11 @@ beforeAll(async () => {
 })
 afterAll(() => t.app.close())
 
+/** Whether the component accepts a value, formats aside. */
+function accepts(name: string, value: unknown): boolean {
+  const ajv = new Ajv({ strict: false, validateFormats: false })
+  return ajv.addSchema({ $id: 'document', ...document }).validate(`document#/components/schemas/${name}`, value)
+}
 const schemaOf = (name: string) => document.components.schemas[name] ?? {}
 const parameterOf = (path: string, method: string, name: string) =>
   document.paths[path]?.[method]?.parameters?.find((one) => one.name === name)?.schema
@@ -114,9 +120,9 @@ describe('the document', () => {
   it('limits media types and locales', () => {
     const { mime_type: mimeType } = schemaOf('DeclareImageBody').properties ?? {}
     const { locale } = schemaOf('PublishTextVersionBody').properties ?? {}
-    const accepts = (schema: Shown | undefined, value: string) => new RegExp(String(schema?.['pattern'])).test(value)
-    expect(['image/png', 'IMAGE/jpeg', 'image/gif'].map((type) => accepts(mimeType, type))).toEqual([true, true, false])
-    expect(['en', 'de-CH', 'zh-Hant-TW', 'e', 'en-x'].map((tag) => accepts(locale, tag))).toEqual([
+    const matches = (schema: Shown | undefined, value: string) => new RegExp(String(schema?.['pattern'])).test(value)
+    expect(['image/png', 'IMAGE/jpeg', 'image/gif'].map((type) => matches(mimeType, type))).toEqual([true, true, false])
+    expect(['en', 'de-CH', 'zh-Hant-TW', 'e', 'en-x'].map((tag) => matches(locale, tag))).toEqual([
       true,
       true,
       true,
@@ -129,10 +135,96 @@ describe('the document', () => {
     ['DeclareImageBody', 'mime_type', 'image/jpg', 'image/jpeg'],
     ['RegisterPatientBody', 'dob', '1849-12-31', '1850-01-01'],
     ['RegisterClientBody', 'jwks_uri', 'keys.example.org', 'https://keys.example.org:8443/jwks?a=b'],
+    ['RegisterClientBody', 'jwks_uri', 'https://[5]/', 'https://[1:2:3::8]/'],
+    ['RegisterClientBody', 'jwks_uri', 'https://a.example:65536/', 'https://a.example:65535/'],
+    ['SubscribeWebhookBody', 'url', 'https://1.2.3.256', 'https://1.2.3.255'],
     ['SubscribeWebhookBody', 'url', 'https://a.example/#b', 'HTTP://[2001:db8::1]/hook'],
   ])('limits %s %s', (body, member, refused, accepted) => {
     const pattern = new RegExp(String(schemaOf(body).properties?.[member]?.['pattern']))
     expect([refused, accepted].map((value) => pattern.test(value))).toEqual([false, true])
+  })
+
+  const user = { email: 'a@example.org', displayName: 'A' }
+  const image = { capture_type: 'other', mime_type: 'image/png' }
+  const assessment = { patient_id: thingId, finding: { finding_type: 'rash' } }
+  const step = { step_id: 'a', title: 'A' }
+  const asking = (question: object) => {
+    const config = { questions: [{ id: 'q', text: 'Q', required: true, ...question }] }
+    return { ...step, kind: 'collect-questions', config, next: [{ step_id: 'b' }] }
+  }
+  const collecting = (types: readonly string[]) => {
+    const config = { min: 1, max: 1, capture_types: types }
+    return { ...step, kind: 'collect-images', config, next: [{ step_id: 'b' }] }
+  }
+  const output = (config: object, others: object = {}) => ({
+    ...step,
+    kind: 'output',
+    config: { values: {}, ...config },
+    ...others,
+  })
+  const notice = { templateCode: 'news', variables: {} }
+  const template = { category: 'clinical', phi: false, bodyTemplate: 'x', subject: 'S' }
+  const coded = { code: 'x', term: 'X' }
+  const decided = (lesion: object) => ({ lesions: [{ lesion_number: 1, ...lesion }], recommendation: 'no_action' })
+  const ofToken = { grant_type: 'client_credentials', client_assertion: 'x' }
+  it.each<readonly [string, object, object]>([
+    [
+      'CreateUserBody',
+      { ...user, userType: 'patient', patientAccount: {} },
+      { ...user, userType: 'admin', patientAccount: {} },
+    ],
+    [
+      'CreateUserBody',
+      { ...user, userType: 'clinician', practitionerProfile: {} },
+      { ...user, userType: 'patient', practitionerProfile: {} },
+    ],
+    ['ChangeUserBody', { patientAccount: {} }, { patientAccount: {}, practitionerProfile: {} }],
+    [
+      'CreateAssessmentBody',
+      { ...assessment, images: [{ ...image, data: 'AAA=' }] },
+      { ...assessment, images: [{ ...image, data: 'AAA' }] },
+    ],
+    [
+      'CreateAssessmentBody',
+      { ...assessment, images: [image, image] },
+      { ...assessment, images: [image, { ...image, data: 'AAAA' }] },
+    ],
+    ['WorkflowStepBody', asking({ type: 'text' }), asking({ type: 'text', options: ['x'] })],
+    ['WorkflowStepBody', asking({ type: 'choice', options: ['x', 'y'] }), asking({ type: 'choice' })],
+    ['WorkflowStepBody', asking({ type: 'choice', options: ['x'] }), asking({ type: 'choice', options: ['x', 'x'] })],
+    ['WorkflowStepBody', collecting(['other', 'macroscopic']), collecting(['other', 'other'])],
+    ['WorkflowStepBody', output({ values: { a: 'a.image_ids' } }), output({ values: { A: 'a.image_ids' } })],
+    ['WorkflowStepBody', output({ effect: 'assessment', finding_type: 'rash' }), output({ finding_type: 'rash' })],
+    ['WorkflowStepBody', output({}, { next: [] }), output({}, { next: [{ step_id: 'a' }] })],
+    [
+      'SendNotificationBody',
+      { ...notice, recipient: { type: 'user', ref: thingId } },
+      { ...notice, recipient: { type: 'email', ref: 'x' } },
+    ],
+    ['PutTemplateBody', template, { ...template, channel: 'slack' }],
+    ['PutTemplateBody', { ...template, channel: 'slack', subject: null }, { ...template, subject: 'a\nb' }],
+    ['SetHumanReviewPolicyBody', { rules: [{ always: true }] }, { rules: [{ opinions: 2 }] }],
+    ['DecideHumanReviewTaskBody', decided({ outcome: 'confirm' }), decided({ outcome: 'confirm', icd10: coded })],
+    [
+      'DecideHumanReviewTaskBody',
+      decided({ outcome: 'correct', icd10: coded, category: 'c' }),
+      decided({ outcome: 'correct', icd10: coded }),
+    ],
+    ['TokenBody', { ...ofToken, client_assertion_type: 'x' }, ofToken],
+    [
+      'TokenBody',
+      { grant_type: 'client_credentials', client_secret: 'x' },
+      { ...ofToken, client_assertion_type: 'x', client_secret: 'x' },
+    ],
+  ])('%s takes %j, not %j', (body, accepted, refused) => {
+    expect([accepts(body, accepted), accepts(body, refused)]).toEqual([true, false])
+  })
+
+  it('limits the code of a new template, and demands a type of consent', () => {
+    const code = parameterOf('/v1/notifications/admin/templates/{code}', 'put', 'code')
+    expect(code).toMatchObject({ pattern: '^[a-z0-9][a-z0-9._-]{0,99}$' })
+    const types = parameterOf('/v1/patients/{patientId}/consents/check', 'get', 'types')
+    expect(types).toMatchObject({ pattern: '[^\\s,]' })
   })
 
   it('demands a next step of all steps but outputs', () => {
