@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox'
-import { urlDocumented } from '../../platform/http/documented.ts'
+import { furtherRule, urlDocumented } from '../../platform/http/documented.ts'
 import { scopePattern } from '../../contracts/auth/scope.ts'
 import type { Configuration } from '../../platform/configuration/configuration.ts'
 import { DistinctList } from '../../platform/http/distinct-items.ts'
@@ -7,20 +7,41 @@ import { Instant, Nullable, Text, Uuid } from '../../platform/http/members.ts'
 import { invalidMember } from '../../platform/http/problems.ts'
 import { checkOutboundUrl, urlRules } from '../../platform/outbound/addresses.ts'
 import { outboundRules } from '../../platform/outbound/own-servers.ts'
+import { distinctItems, noneOf } from '../../platform/kit/documented-rules.ts'
 import type { ClientKey } from '../../streams/oauth-client/events.ts'
-import { isUsableKey } from './key-strength.ts'
+import { isUsableKey, longest } from './key-strength.ts'
 
 const Scopes = DistinctList(Type.String({ maxLength: 255 }), { maxItems: 200 })
 
-const keyText = Type.Optional(Type.String({ maxLength: 2048 }))
+/** A number of a key. `isUsableKey` checks it. */
+function keyNumber(minLength: number, longest: number) {
+  const documented = { minLength, maxLength: longest, pattern: '^[A-Za-z0-9_-]+$' }
+  return Type.Optional(Type.String({ maxLength: 2048, documented }))
+}
+const secretMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
+const publicKeyDocumented = furtherRule({
+  oneOf: [
+    { properties: { kty: { enum: ['RSA'] } }, required: ['n', 'e'] },
+    { properties: { kty: { enum: ['EC'] }, crv: { enum: ['P-384'] } }, required: ['crv', 'x', 'y'] },
+  ],
+  ...noneOf(...secretMembers.map((name) => ({ required: [name] }))),
+})
 
 /** RFC 7517: other members of a key are ignored. */
 const Jwks = Type.Object(
   {
     keys: Type.Array(
       Type.Object(
-        { kid: Text(255), kty: Type.Enum(['RSA', 'EC']), n: keyText, e: keyText, crv: keyText, x: keyText, y: keyText },
-        { additionalProperties: true },
+        {
+          kid: Text(255),
+          kty: Type.Enum(['RSA', 'EC']),
+          n: keyNumber(342, longest.n),
+          e: keyNumber(4, longest.e),
+          crv: Type.Optional(Type.String({ maxLength: 2048 })),
+          x: keyNumber(1, 2048),
+          y: keyNumber(1, 2048),
+        },
+        { additionalProperties: true, documented: publicKeyDocumented },
       ),
       { minItems: 1, maxItems: 10 },
     ),
@@ -67,7 +88,7 @@ export const RegisterScopesBody = Type.Object(
         { scope: Type.String({ pattern: scopePattern, maxLength: 255 }), description: Text(1000) },
         { additionalProperties: false },
       ),
-      { minItems: 1, maxItems: 500 },
+      { minItems: 1, maxItems: 500, documented: distinctItems },
     ),
   },
   { $id: 'RegisterScopesBody', additionalProperties: false },
@@ -87,8 +108,6 @@ export function keyCheck(configuration: Configuration) {
 }
 
 type GivenKey = Static<typeof Jwks>['keys'][number]
-
-const secretMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
 function publicKey(key: GivenKey, place: number, all: readonly GivenKey[]): ClientKey {
   const { kid, kty, n, e, crv, x, y } = key

@@ -4,7 +4,7 @@ import { ClientKey } from '../../streams/oauth-client/events.ts'
 
 const base64url = /^[A-Za-z0-9_-]+$/
 /** In characters. 8192 bits: a longer modulus would make each verification slow. */
-const longest = { n: 1366, e: 8 }
+export const longest = { n: 1366, e: 8 }
 
 /**
  * Whether a key verifies signatures, and only its owner makes them. RSA needs 2048 bits and an odd exponent above 65536:

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { DistinctList } from '../../platform/http/distinct-items.ts'
 import { localeDocumented, Nullable, Text, Uuid } from '../../platform/http/members.ts'
-import { noneOf } from '../../platform/kit/documented-rules.ts'
+import { distinctItems, noneOf } from '../../platform/kit/documented-rules.ts'
 import { mailAddressPattern, mostAddressCharacters } from '../../platform/kit/mail-address.ts'
 import { UserStatus } from '../../contracts/users/record.ts'
 import { UserType } from '../../streams/user/events.ts'
@@ -137,7 +137,7 @@ export const RegisterPermissionsBody = Type.Object(
         },
         { additionalProperties: false },
       ),
-      { minItems: 1, maxItems: 500 },
+      { minItems: 1, maxItems: 500, documented: distinctItems },
     ),
   },
   { $id: 'RegisterPermissionsBody', additionalProperties: false },

@@ -166,6 +166,13 @@ describe('the document', () => {
   const template = { category: 'clinical', phi: false, bodyTemplate: 'x', subject: 'S' }
   const coded = { code: 'x', term: 'X' }
   const decided = (lesion: object) => ({ lesions: [{ lesion_number: 1, ...lesion }], recommendation: 'no_action' })
+  const rsa = { kid: 'a', kty: 'RSA', n: 'x'.repeat(342), e: 'AQAB' }
+  const ec = { kid: 'a', kty: 'EC', crv: 'P-384', x: 'x'.repeat(64), y: 'y'.repeat(64) }
+  const client = (key: object) => ({ name: 'C', scopes: [], jwks: { keys: [key] } })
+  const registered = (...scopes: readonly object[]) => ({
+    service_id: 'a',
+    scopes: scopes.map((scope) => ({ ...scope, description: 'D' })),
+  })
   const ofToken = { grant_type: 'client_credentials', client_assertion: 'x' }
   it.each<readonly [string, object, object]>([
     [
@@ -209,6 +216,14 @@ describe('the document', () => {
       'DecideHumanReviewTaskBody',
       decided({ outcome: 'correct', icd10: coded, category: 'c' }),
       decided({ outcome: 'correct', icd10: coded }),
+    ],
+    ['RegisterClientBody', client(rsa), client({ kid: 'a', kty: 'RSA', n: rsa.n })],
+    ['RegisterClientBody', client(ec), client({ ...ec, crv: 'P-256' })],
+    ['RegisterClientBody', client({ ...rsa, use: 'sig' }), client({ ...rsa, d: 'AQAB' })],
+    [
+      'RegisterScopesBody',
+      registered({ scope: 'a:b' }, { scope: 'a:c' }),
+      registered({ scope: 'a:b' }, { scope: 'a:b' }),
     ],
     ['TokenBody', { ...ofToken, client_assertion_type: 'x' }, ofToken],
     [
