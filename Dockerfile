@@ -9,6 +9,7 @@ COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund && npm cache clean --force
 
 COPY LICENSE ./
+COPY engine engine
 COPY streams streams
 COPY contracts contracts
 COPY commands commands

@@ -4,7 +4,7 @@ import type { Logger } from '../platform/observability/logging.ts'
 import { parseMasterKeys } from '../platform/vault/master-keys.ts'
 import { openVault, type Vault } from '../platform/vault/vault.ts'
 import { catalogue } from '../streams/catalogue.ts'
-import { openEventStore, type EventStore } from '../streams/store/event-store.ts'
+import { openEventStore, type EventStore } from '../engine/store/event-store.ts'
 import { clearly } from './start-errors.ts'
 
 /** Does the work of one command with the configured event store and vault, and closes both. */

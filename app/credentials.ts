@@ -7,7 +7,7 @@ import {
   IdentityProviderUnavailableError,
 } from '../contracts/users/identity-provider.ts'
 import { writeDurably } from '../embedded/children/durable-file.ts'
-import type { EventStore } from '../streams/store/event-store.ts'
+import type { EventStore } from '../engine/store/event-store.ts'
 import type { Configuration } from '../platform/configuration/configuration.ts'
 import { Problem } from '../platform/http/problems.ts'
 import type { Logger } from '../platform/observability/logging.ts'

@@ -2,7 +2,7 @@ import type { Pool } from '../platform/database/database.ts'
 import { pause } from '../platform/kit/backoff.ts'
 import type { HealthCheck } from '../platform/observability/health.ts'
 import type { Logger } from '../platform/observability/logging.ts'
-import { ensureRuntimeSchema } from '../projections/runtime/schema.ts'
+import { ensureRuntimeSchema } from '../engine/projections/schema.ts'
 import type { NotificationSenders } from './notification-senders.ts'
 
 /** Between two reports, and for one call of a provider. Milliseconds. */

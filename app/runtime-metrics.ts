@@ -1,5 +1,5 @@
-import { relayStates, type RelayStatus } from '../processes/relay/relay.ts'
-import { projectorStates, type ProjectorStatus } from '../projections/runtime/runner-options.ts'
+import { relayStates, type RelayStatus } from '../engine/relay/relay.ts'
+import { projectorStates, type ProjectorStatus } from '../engine/projections/runner-options.ts'
 import { limited } from '../platform/kit/time-limits.ts'
 import { stateSamples, type Metrics } from '../platform/observability/metrics.ts'
 import type { Attendance } from './projections/attendance.ts'

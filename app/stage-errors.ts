@@ -9,7 +9,7 @@ import {
   StreamTombstonedError,
   StreamTruncatedError,
   UndecodableEventError,
-} from '../streams/store/errors.ts'
+} from '../engine/store/errors.ts'
 import { isDatabaseMissing, isDatabaseUnavailable, isTableMissing } from '../platform/database/database.ts'
 import { problem, type Problem } from '../platform/http/problems.ts'
 

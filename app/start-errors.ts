@@ -1,6 +1,6 @@
 import { isDatabaseFull, isDatabaseUnavailable } from '../platform/database/database.ts'
-import { denialOf } from '../streams/store/client-errors.ts'
-import { EventStoreRefusedError, EventStoreUnavailableError, UndecodableEventError } from '../streams/store/errors.ts'
+import { denialOf } from '../engine/store/client-errors.ts'
+import { EventStoreRefusedError, EventStoreUnavailableError, UndecodableEventError } from '../engine/store/errors.ts'
 import { certificateProblem } from '../platform/kit/certificate-errors.ts'
 import { errorCode } from '../platform/kit/error-codes.ts'
 

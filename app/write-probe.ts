@@ -1,5 +1,5 @@
 import { v7 } from 'uuid'
-import type { EventStore } from '../streams/store/event-store.ts'
+import type { EventStore } from '../engine/store/event-store.ts'
 import type { StreamRevision } from '../platform/kit/positions.ts'
 import { writeProbes } from '../streams/write-probe/aggregate.ts'
 

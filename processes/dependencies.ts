@@ -1,4 +1,4 @@
-import type { CommandDependencies } from '../commands/handling/dependencies.ts'
+import type { CommandDependencies } from '../engine/commands/dependencies.ts'
 import type { IdentityProvider } from '../contracts/users/identity-provider.ts'
 import type { Failpoint } from '../platform/lifecycle/graceful-stop.ts'
 import type { ObjectStore } from '../platform/storage/object-store.ts'

@@ -1,4 +1,4 @@
-import { readCheckpoints } from '../../projections/runtime/checkpoints.ts'
+import { readCheckpoints } from '../../engine/projections/checkpoints.ts'
 import type { Pool } from '../../platform/database/database.ts'
 import { knownNames } from './known-projectors.ts'
 

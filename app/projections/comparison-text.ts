@@ -1,7 +1,7 @@
-import type { Comparison } from '../../projections/rebuild/content.ts'
-import type { Difference } from '../../projections/rebuild/first-difference.ts'
-import type { RebuildContext } from '../../projections/rebuild/context.ts'
-import type { Unable } from '../../projections/rebuild/rebuild.ts'
+import type { Comparison } from '../../engine/rebuild/content.ts'
+import type { Difference } from '../../engine/rebuild/first-difference.ts'
+import type { RebuildContext } from '../../engine/rebuild/context.ts'
+import type { Unable } from '../../engine/rebuild/rebuild.ts'
 import { formatPosition } from '../../platform/kit/positions.ts'
 
 /**

@@ -1,8 +1,8 @@
 import { processes } from '../../processes/registry.ts'
 import { readModels } from '../../projections/registry.ts'
-import type { Projector } from '../../projections/runtime/projector.ts'
+import type { Projector } from '../../engine/projections/projector.ts'
 import type { Pool } from 'pg'
-import type { ProjectionFailure, StoredStatus } from '../../projections/runtime/checkpoints.ts'
+import type { ProjectionFailure, StoredStatus } from '../../engine/projections/checkpoints.ts'
 import { isTableMissing } from '../../platform/database/database.ts'
 
 /** All projectors of this program: the read models and the to-do lists of the processes. */

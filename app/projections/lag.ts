@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import type { EventStore } from '../../streams/store/event-store.ts'
+import type { EventStore } from '../../engine/store/event-store.ts'
 import {
   comparePositions,
   formatPosition,

@@ -1,4 +1,4 @@
-import type { RebuildProgress } from '../../projections/rebuild/context.ts'
+import type { RebuildProgress } from '../../engine/rebuild/context.ts'
 
 export interface ProgressOutput {
   readonly write: (text: string) => void

@@ -3,7 +3,7 @@ import { readModels } from '../../projections/registry.ts'
 import { aiReviewAccesses } from '../../streams/ai-review-access/aggregate.ts'
 import { catalogue } from '../../streams/catalogue.ts'
 import { projections } from '../../streams/projection/aggregate.ts'
-import { reservations } from '../../streams/reservation/aggregate.ts'
+import { reservations } from '../../engine/commands/reservation/aggregate.ts'
 
 /** Categories with a handler in a read model or a to-do list. */
 const listenedTo = new Set(

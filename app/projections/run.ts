@@ -1,5 +1,5 @@
-import type { RebuildContext } from '../../projections/rebuild/context.ts'
-import { ensureRuntimeSchema } from '../../projections/runtime/schema.ts'
+import type { RebuildContext } from '../../engine/rebuild/context.ts'
+import { ensureRuntimeSchema } from '../../engine/projections/schema.ts'
 import type { Environment } from '../../platform/configuration/configuration.ts'
 import { createLogger } from '../../platform/observability/logging.ts'
 import { clearly } from '../start-errors.ts'

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { catalogue } from '../../streams/catalogue.ts'
-import { openEventStore, type EventStore } from '../../streams/store/event-store.ts'
+import { openEventStore, type EventStore } from '../../engine/store/event-store.ts'
 import { loadConfiguration, type Configuration, type Environment } from '../../platform/configuration/configuration.ts'
 import { createPool, isDatabaseMissing, type Pool } from '../../platform/database/database.ts'
 import { createLogger } from '../../platform/observability/logging.ts'

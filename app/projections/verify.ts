@@ -1,5 +1,5 @@
-import type { RebuildContext } from '../../projections/rebuild/context.ts'
-import { verify, type VerifyOutcome } from '../../projections/rebuild/rebuild.ts'
+import type { RebuildContext } from '../../engine/rebuild/context.ts'
+import { verify, type VerifyOutcome } from '../../engine/rebuild/rebuild.ts'
 import { formatPosition } from '../../platform/kit/positions.ts'
 import { differenceText, passedOverBy, sizeText, unableText } from './comparison-text.ts'
 import type { Told } from './going-on.ts'

@@ -18,7 +18,7 @@ import type { Role } from '../../app/roles.ts'
 import { createMasterKeyFile, parseMasterKeys } from '../../platform/vault/master-keys.ts'
 import { openVault, type Vault } from '../../platform/vault/vault.ts'
 import { catalogue } from '../../streams/catalogue.ts'
-import { openEventStore, type EventStore } from '../../streams/store/event-store.ts'
+import { openEventStore, type EventStore } from '../../engine/store/event-store.ts'
 
 /**
  * The platform's servers, one process with the requested roles, and this process's own connections to the store and the

@@ -6,9 +6,9 @@ import type { Benchmark, Measuring } from '../harness/benchmark.ts'
 import { atLeast, atMost, single, type Comparison, median } from '../harness/compare.ts'
 import { withScope } from '../harness/scope.ts'
 import { startOfLog } from '../../platform/kit/positions.ts'
-import { connectEventStore } from '../../streams/store/connection.ts'
-import { frameOf } from '../../streams/store/log-frames.ts'
-import { openRawLog } from '../../streams/store/raw-calls.ts'
+import { connectEventStore } from '../../engine/store/connection.ts'
+import { frameOf } from '../../engine/store/log-frames.ts'
+import { openRawLog } from '../../engine/store/raw-calls.ts'
 import { append, fill, readAll, subscribeToAll } from './workload.ts'
 
 type NodeSizes = {

@@ -1,8 +1,8 @@
 import { v7 } from 'uuid'
 import { consents } from '../../streams/consent/aggregate.ts'
-import { categoryOf } from '../../streams/store/catalogue.ts'
-import type { EventStore } from '../../streams/store/event-store.ts'
-import type { DomainEvent, Fold } from '../../streams/store/events.ts'
+import { categoryOf } from '../../engine/store/catalogue.ts'
+import type { EventStore } from '../../engine/store/event-store.ts'
+import type { DomainEvent, Fold } from '../../engine/store/events.ts'
 import { type StreamRevision, startOfLog, type Position } from '../../platform/kit/positions.ts'
 import {
   assessmentAppends,

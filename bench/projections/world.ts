@@ -7,7 +7,7 @@ import { createPool, type Pool } from '../../platform/database/database.ts'
 import { parseMasterKeys } from '../../platform/vault/master-keys.ts'
 import { openVault } from '../../platform/vault/vault.ts'
 import { catalogue } from '../../streams/catalogue.ts'
-import { openEventStore, type EventStore } from '../../streams/store/event-store.ts'
+import { openEventStore, type EventStore } from '../../engine/store/event-store.ts'
 
 /** The settings with which another process opens the same servers. */
 export interface Addresses {

@@ -1,6 +1,6 @@
 import type { AiReviewEvent } from '../../streams/ai-review/events.ts'
 import type { AiReviewState } from '../../streams/ai-review/aggregate.ts'
-import type { Decision } from '../handling/decision.ts'
+import type { Decision } from '../../engine/commands/decision.ts'
 import { isStillNext, type PlannedCall } from './next-call.ts'
 
 export interface AttemptCall {

@@ -1,7 +1,7 @@
 import type { AiReviewEvent } from '../../streams/ai-review/events.ts'
 import type { AiReviewState } from '../../streams/ai-review/aggregate.ts'
-import type { CausingRequest } from '../../streams/types.ts'
-import { refused, type Decision } from '../handling/decision.ts'
+import type { CausingRequest } from '../../engine/aggregates/types.ts'
+import { refused, type Decision } from '../../engine/commands/decision.ts'
 import { isAwaiting, isStarting } from './next-call.ts'
 
 export interface CancelReview {

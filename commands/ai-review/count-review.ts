@@ -8,11 +8,11 @@ import type { AiReviewBudgetEvent } from '../../streams/ai-review-budget/events.
 import { aiReviewSlots, type AiReviewSlotState } from '../../streams/ai-review-slot/aggregate.ts'
 import type { AiReviewSlotEvent } from '../../streams/ai-review-slot/events.ts'
 import { aiReviews } from '../../streams/ai-review/aggregate.ts'
-import type { EventStore } from '../../streams/store/event-store.ts'
-import { isRefusal, refused, type Decision } from '../handling/decision.ts'
-import type { CommandDependencies } from '../handling/dependencies.ts'
-import { execute } from '../handling/execute.ts'
-import type { KeyedLock } from '../handling/keyed-lock.ts'
+import type { EventStore } from '../../engine/store/event-store.ts'
+import { isRefusal, refused, type Decision } from '../../engine/commands/decision.ts'
+import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
+import { execute } from '../../engine/commands/execute.ts'
+import type { KeyedLock } from '../../engine/commands/keyed-lock.ts'
 
 export interface CountReview {
   readonly aiReviewId: string

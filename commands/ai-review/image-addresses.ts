@@ -2,7 +2,7 @@ import { checkOutboundUrl, urlRules, type OutboundRules, type UrlRefusal } from 
 import { outboundRules } from '../../platform/outbound/own-servers.ts'
 import type { MemberError } from '../../platform/http/problems.ts'
 import type { GivenAddress, ReviewImage } from '../../streams/ai-review/review-image.ts'
-import type { CommandDependencies } from '../handling/dependencies.ts'
+import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
 import { maxPresignedUrlLength, type SupersedeAiReviewBody } from './bodies.ts'
 
 type RequestedImage = SupersedeAiReviewBody['images'][number]

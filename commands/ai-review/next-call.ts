@@ -6,7 +6,7 @@ import {
   type StartingReview,
 } from '../../streams/ai-review/aggregate.ts'
 import { isOver } from '../../contracts/ai-review/record.ts'
-import { openLeaseEnd } from '../handling/decision.ts'
+import { openLeaseEnd } from '../../engine/commands/decision.ts'
 
 /** A provider call with its arguments. Two equal calls request the same thing of the provider. */
 export type PlannedCall =

@@ -2,7 +2,7 @@ import type { SlotHolder } from '../../streams/ai-review-slot/aggregate.ts'
 import type { AiReviewEvent } from '../../streams/ai-review/events.ts'
 import type { AiReviewState } from '../../streams/ai-review/aggregate.ts'
 import type { GivenAddress } from '../../streams/ai-review/review-image.ts'
-import type { Decision } from '../handling/decision.ts'
+import type { Decision } from '../../engine/commands/decision.ts'
 import { isStarting } from './next-call.ts'
 
 /** The first event contains the data of the slot's claim, so it can be written again after a crash. */

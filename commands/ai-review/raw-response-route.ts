@@ -12,9 +12,9 @@ import type { ObjectStore } from '../../platform/storage/object-store.ts'
 import { aiReviewAccesses } from '../../streams/ai-review-access/aggregate.ts'
 import type { AiReviewAccessEvent } from '../../streams/ai-review-access/events.ts'
 import { aiReviews } from '../../streams/ai-review/aggregate.ts'
-import type { StoredObject } from '../../streams/types.ts'
-import type { CommandDependencies } from '../handling/dependencies.ts'
-import { execute } from '../handling/execute.ts'
+import type { StoredObject } from '../../engine/aggregates/types.ts'
+import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
+import { execute } from '../../engine/commands/execute.ts'
 
 interface RawDependencies extends CommandDependencies {
   readonly objects: Pick<ObjectStore, 'get'>

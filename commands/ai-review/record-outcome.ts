@@ -12,8 +12,8 @@ import {
   type AwaitingReview,
   type StartingReview,
 } from '../../streams/ai-review/aggregate.ts'
-import type { StoredObject } from '../../streams/types.ts'
-import type { Decision } from '../handling/decision.ts'
+import type { StoredObject } from '../../engine/aggregates/types.ts'
+import type { Decision } from '../../engine/commands/decision.ts'
 import { isAwaiting, isStarting, isStillNext, type PlannedCall } from './next-call.ts'
 
 export type CallOutcome =

@@ -1,6 +1,6 @@
 import { aiReviewPlaces, type AiReviewPlacesState } from '../../streams/ai-review-places/aggregate.ts'
 import type { AiReviewPlacesEvent, WaitingReview } from '../../streams/ai-review-places/events.ts'
-import type { Decision } from '../handling/decision.ts'
+import type { Decision } from '../../engine/commands/decision.ts'
 
 interface Places {
   /** Reviews of one organisation at the same time. Undefined: no limit. */

@@ -1,5 +1,5 @@
 import { aiReviewSlots, type SlotHolder } from '../../streams/ai-review-slot/aggregate.ts'
-import type { EventStore } from '../../streams/store/event-store.ts'
+import type { EventStore } from '../../engine/store/event-store.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 
 /** A review, with the ids that name its slot. */

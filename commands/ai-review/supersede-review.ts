@@ -2,7 +2,7 @@ import type { AiReviewSlotEvent } from '../../streams/ai-review-slot/events.ts'
 import type { AiReviewSlotState, SlotHolder } from '../../streams/ai-review-slot/aggregate.ts'
 import type { AiReviewState } from '../../streams/ai-review/aggregate.ts'
 import type { AiReviewEvent } from '../../streams/ai-review/events.ts'
-import { refused, type Decision } from '../handling/decision.ts'
+import { refused, type Decision } from '../../engine/commands/decision.ts'
 
 export interface SupersedeSlot extends Omit<SlotHolder, 'claimedAt' | 'requestEventId' | 'supersedes'> {
   readonly supersedes: NonNullable<SlotHolder['supersedes']>

@@ -1,6 +1,6 @@
 import type { AiReviewSlotEvent } from '../../streams/ai-review-slot/events.ts'
 import type { AiReviewSlotState, SlotHolder } from '../../streams/ai-review-slot/aggregate.ts'
-import type { Decision } from '../handling/decision.ts'
+import type { Decision } from '../../engine/commands/decision.ts'
 
 export interface TakeSlot extends Omit<SlotHolder, 'claimedAt' | 'requestEventId' | 'supersedes' | 'request'> {
   readonly requestEventId: string

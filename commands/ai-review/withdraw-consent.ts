@@ -1,6 +1,6 @@
 import type { AiReviewEvent } from '../../streams/ai-review/events.ts'
 import type { AiReviewState } from '../../streams/ai-review/aggregate.ts'
-import type { Decision } from '../handling/decision.ts'
+import type { Decision } from '../../engine/commands/decision.ts'
 import { isAwaiting, isStarting } from './next-call.ts'
 
 /** The review fails if the provider does not have all images yet. It is cancelled if it waits for the result. */

@@ -1,7 +1,7 @@
 import type { AssessmentEvent, FailureCode } from '../../streams/assessment/events.ts'
 import type { AssessmentState } from '../../streams/assessment/aggregate.ts'
 import type { CancellationReason, Classification, ImageQuality, Lesion } from '../../streams/ai-review/events.ts'
-import type { Decision } from '../handling/decision.ts'
+import type { Decision } from '../../engine/commands/decision.ts'
 import { outcomeOf } from './outcome-mapping.ts'
 
 /** How the AI review of the assessment's case ended. */

@@ -1,6 +1,6 @@
 import type { AssessmentEvent, ReceivedImage } from '../../streams/assessment/events.ts'
 import type { AssessmentState, DeclaredImage } from '../../streams/assessment/aggregate.ts'
-import { repeated, type Decision } from '../handling/decision.ts'
+import { repeated, type Decision } from '../../engine/commands/decision.ts'
 
 type Requested = Extract<AssessmentEvent, { type: 'AssessmentRequested' }>['data']
 

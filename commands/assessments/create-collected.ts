@@ -2,7 +2,7 @@ import type { AssessmentEvent } from '../../streams/assessment/events.ts'
 import type { AssessmentState } from '../../streams/assessment/aggregate.ts'
 import type { ExistingCase } from '../../streams/case/aggregate.ts'
 import type { ImageState } from '../../streams/image/aggregate.ts'
-import type { Decision } from '../handling/decision.ts'
+import type { Decision } from '../../engine/commands/decision.ts'
 
 type ReceivedState = Extract<ImageState, { status: 'received' }>
 

@@ -1,6 +1,6 @@
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
 import type { AssessmentState } from '../../streams/assessment/aggregate.ts'
-import type { Decision } from '../handling/decision.ts'
+import type { Decision } from '../../engine/commands/decision.ts'
 import { areUploadsOpen } from './submit-assessment.ts'
 
 /** Ends an assessment after its deadline, in every state of its review. So none stays open for ever (invariant 4). */

@@ -3,8 +3,8 @@ import type { CommandContext } from '../../platform/kit/tenants.ts'
 import type { ProcessingAssessment } from '../../streams/assessment/aggregate.ts'
 import { cases } from '../../streams/case/aggregate.ts'
 import { openCase } from '../clinical/open-case.ts'
-import type { CommandDependencies } from '../handling/dependencies.ts'
-import { execute } from '../handling/execute.ts'
+import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
+import { execute } from '../../engine/commands/execute.ts'
 
 /**
  * Opens the case under the id in the assessment. The route calls this before it answers; after a crash, the process.

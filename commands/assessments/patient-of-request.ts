@@ -6,8 +6,8 @@ import type { TenantId } from '../../platform/kit/tenants.ts'
 import { identifierConflict, patientsHolding } from '../clinical/identifier-reservations.ts'
 import { registerWithIdentifiers } from '../clinical/register-with-identifiers.ts'
 import { requirePatient } from '../clinical/require-patient.ts'
-import type { CommandDependencies } from '../handling/dependencies.ts'
-import type { KeyedRequest } from '../handling/keyed-request.ts'
+import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
+import type { KeyedRequest } from '../../engine/commands/keyed-request.ts'
 import type { CreateAssessmentBody } from './bodies.ts'
 
 const conflictAttempts = 8

@@ -1,7 +1,7 @@
 import { hasEnded, type AssessmentState } from '../../streams/assessment/aggregate.ts'
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
 import type { HumanReviewTask } from '../../streams/human-review-task/aggregate.ts'
-import type { Decision } from '../handling/decision.ts'
+import type { Decision } from '../../engine/commands/decision.ts'
 
 export interface RecordHumanReview {
   /** The task of any AI review of the assessment. */

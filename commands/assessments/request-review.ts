@@ -1,6 +1,6 @@
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
 import type { AssessmentState, ProcessingAssessment } from '../../streams/assessment/aggregate.ts'
-import type { Decision } from '../handling/decision.ts'
+import type { Decision } from '../../engine/commands/decision.ts'
 
 type ReviewRequested = Extract<AssessmentEvent, { type: 'AssessmentReviewRequested' }>['data']
 

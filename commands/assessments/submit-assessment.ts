@@ -1,7 +1,7 @@
 import type { AssessmentEvent, ReceivedImage } from '../../streams/assessment/events.ts'
 import type { AssessmentState, AwaitingAssessment } from '../../streams/assessment/aggregate.ts'
-import type { CausingRequest } from '../../streams/types.ts'
-import { refused, type Decision, type Refusal } from '../handling/decision.ts'
+import type { CausingRequest } from '../../engine/aggregates/types.ts'
+import { refused, type Decision, type Refusal } from '../../engine/commands/decision.ts'
 
 /** A submit request, before its uploads are read. */
 export interface Submission {

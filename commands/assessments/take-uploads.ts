@@ -1,11 +1,11 @@
 import { Problem, problem, type ProblemCode } from '../../platform/http/problems.ts'
 import type { ReceivedImage } from '../../streams/assessment/events.ts'
-import type { DomainEvent, Target } from '../../streams/store/events.ts'
+import type { DomainEvent, Target } from '../../engine/store/events.ts'
 import type { StreamRevision } from '../../platform/kit/positions.ts'
 import type { CommandContext } from '../../platform/kit/tenants.ts'
-import type { Decision, Refusal } from '../handling/decision.ts'
-import { execute, type Executed } from '../handling/execute.ts'
-import type { AssessmentRouteDependencies } from '../handling/dependencies.ts'
+import type { Decision, Refusal } from '../../engine/commands/decision.ts'
+import { execute, type Executed } from '../../engine/commands/execute.ts'
+import type { AssessmentRouteDependencies } from './dependencies.ts'
 import { freezeUploads, type AwaitedUploads, type FrozenUploads } from './freeze-uploads.ts'
 
 /** An assessment, or an image without one. It declares images, awaits their uploads and accepts them. */

@@ -9,7 +9,7 @@ import type { ProblemCode } from '../../platform/http/problems.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import type { DeclaredImage } from '../../streams/assessment/aggregate.ts'
-import type { AssessmentDependencies } from '../handling/dependencies.ts'
+import type { AssessmentDependencies } from './dependencies.ts'
 import { signUpload, type UploadWindow } from './uploads.ts'
 
 const UploadUrlReply = Type.Object(

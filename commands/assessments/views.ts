@@ -5,7 +5,7 @@ import {
   type AssessmentView,
 } from '../../contracts/assessments/record.ts'
 import { hasEnded, type ExistingAssessment } from '../../streams/assessment/aggregate.ts'
-import type { AssessmentDependencies } from '../handling/dependencies.ts'
+import type { AssessmentDependencies } from './dependencies.ts'
 
 /** The record's view of an assessment, from its stream. */
 export function viewOf(state: ExistingAssessment): AssessmentView {

@@ -1,6 +1,6 @@
 import type { OauthClientState, RegisteredOauthClient } from '../../streams/oauth-client/aggregate.ts'
 import type { ClientKey, OauthClientEvent } from '../../streams/oauth-client/events.ts'
-import { refused, type Decision } from '../handling/decision.ts'
+import { refused, type Decision } from '../../engine/commands/decision.ts'
 import { administered, isRefused, needsPlatform, type Administration } from './client-rules.ts'
 import { exceedsOrganisation, isCovered } from './scopes.ts'
 

@@ -5,7 +5,7 @@ import { TokenEndpointError, tokenEndpointError } from '../../platform/http/toke
 import type { TokenIssuer } from '../../platform/http/tokens.ts'
 import { areEqualSecrets } from '../../platform/kit/sealed-bytes.ts'
 import { liveSecrets, oauthClients, type RegisteredOauthClient } from '../../streams/oauth-client/aggregate.ts'
-import type { CommandDependencies } from '../handling/dependencies.ts'
+import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
 import { verifyAssertion } from './client-assertion.ts'
 import type { ClientKeys } from './client-keys.ts'
 import { readCredentials, type ClientCredentials } from './credentials.ts'

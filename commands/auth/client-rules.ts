@@ -3,7 +3,7 @@ import {
   type OauthClientState,
   type RegisteredOauthClient,
 } from '../../streams/oauth-client/aggregate.ts'
-import { refused, type Refusal } from '../handling/decision.ts'
+import { refused, type Refusal } from '../../engine/commands/decision.ts'
 import { isPlatformScope } from './scopes.ts'
 
 /** Who administers a client, and which version of it. */

@@ -1,6 +1,6 @@
 import { isRegistered, type OauthClientState } from '../../streams/oauth-client/aggregate.ts'
 import type { OauthClientEvent } from '../../streams/oauth-client/events.ts'
-import { refused, repeated, type Decision } from '../handling/decision.ts'
+import { refused, repeated, type Decision } from '../../engine/commands/decision.ts'
 import { administered, isRefused, type Administration } from './client-rules.ts'
 
 type ClientRefusal = 'not-found' | 'client-read-only' | 'precondition-failed'

@@ -1,6 +1,6 @@
 import { isRegistered, type OauthClientState } from '../../streams/oauth-client/aggregate.ts'
 import type { OauthClientEvent } from '../../streams/oauth-client/events.ts'
-import { refused, repeated, type Decision } from '../handling/decision.ts'
+import { refused, repeated, type Decision } from '../../engine/commands/decision.ts'
 import { descriptionOf } from './change-client.ts'
 import { exceedsOrganisation } from './scopes.ts'
 

@@ -1,6 +1,6 @@
 import type { OauthScopesState } from '../../streams/oauth-scope/aggregate.ts'
 import type { OauthScopeEvent } from '../../streams/oauth-scope/events.ts'
-import { refused, type Decision } from '../handling/decision.ts'
+import { refused, type Decision } from '../../engine/commands/decision.ts'
 import { builtInScopes, builtInService } from './scopes.ts'
 
 export interface RegisterScopes {

@@ -1,7 +1,7 @@
 import type { VerifiedToken } from '../../platform/http/tokens.ts'
 import { isRegistered, isRevoked, type OauthClientState } from '../../streams/oauth-client/aggregate.ts'
 import type { OauthClientEvent } from '../../streams/oauth-client/events.ts'
-import type { Decision } from '../handling/decision.ts'
+import type { Decision } from '../../engine/commands/decision.ts'
 
 /** Ends one token. Ends nothing twice, so a client that repeats its request adds nothing to its stream. */
 export function revokeToken(

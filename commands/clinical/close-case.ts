@@ -1,6 +1,6 @@
 import type { CaseState } from '../../streams/case/aggregate.ts'
 import type { CaseEvent } from '../../streams/case/events.ts'
-import { refused, type Decision } from '../handling/decision.ts'
+import { refused, type Decision } from '../../engine/commands/decision.ts'
 
 export interface CloseCase {
   /** Nobody can decide a task of an erased patient, so it holds up no close. */

@@ -1,7 +1,7 @@
 import { comparedName } from '../../platform/kit/compared-name.ts'
 import type { PatientEvent, PatientIdentifier } from '../../streams/patient/events.ts'
 import type { PatientState, RegisteredPatient } from '../../streams/patient/aggregate.ts'
-import { refused, type Decision } from '../handling/decision.ts'
+import { refused, type Decision } from '../../engine/commands/decision.ts'
 
 /** A correction. Omitted members stay unchanged. The list of identifiers is replaced as a whole. */
 export interface CorrectPatient {

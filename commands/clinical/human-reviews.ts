@@ -3,7 +3,7 @@ import type { CaseEvent } from '../../streams/case/events.ts'
 import type { CaseState, ExistingCase } from '../../streams/case/aggregate.ts'
 import type { HumanReviewTask } from '../../streams/human-review-task/aggregate.ts'
 import type { LesionDecision } from '../../streams/human-review-task/events.ts'
-import { refused, type Decision } from '../handling/decision.ts'
+import { refused, type Decision } from '../../engine/commands/decision.ts'
 import { sharesOf, type LesionShare } from './lesion-shares.ts'
 import { supersessionsOf } from './supersede-diagnoses.ts'
 

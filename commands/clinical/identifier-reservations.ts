@@ -4,7 +4,7 @@ import { comparedName } from '../../platform/kit/compared-name.ts'
 import type { CommandContext, TenantId } from '../../platform/kit/tenants.ts'
 import type { PatientIdentifier } from '../../streams/patient/events.ts'
 import { patients, type PatientState } from '../../streams/patient/aggregate.ts'
-import type { CommandDependencies } from '../handling/dependencies.ts'
+import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
 import {
   reserve,
   holderOf,
@@ -14,7 +14,7 @@ import {
   type ReservationResult,
   type OwnerState,
   type Reservations,
-} from '../handling/reservations.ts'
+} from '../../engine/commands/reservations.ts'
 
 export interface ReservingPatient {
   readonly orgId: TenantId

@@ -1,6 +1,6 @@
 import type { CaseEvent } from '../../streams/case/events.ts'
 import type { CaseState } from '../../streams/case/aggregate.ts'
-import { repeated, type Decision } from '../handling/decision.ts'
+import { repeated, type Decision } from '../../engine/commands/decision.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 
 export interface OpenCase {

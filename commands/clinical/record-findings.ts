@@ -2,7 +2,7 @@ import { v5 } from 'uuid'
 import type { Lesion } from '../../streams/ai-review/events.ts'
 import type { CaseEvent } from '../../streams/case/events.ts'
 import type { CaseState } from '../../streams/case/aggregate.ts'
-import { refused, type Decision } from '../handling/decision.ts'
+import { refused, type Decision } from '../../engine/commands/decision.ts'
 import type { LesionShare } from './lesion-shares.ts'
 
 export interface RecordFindings {

@@ -1,6 +1,6 @@
 import type { PatientEvent, PatientIdentifier } from '../../streams/patient/events.ts'
 import type { PatientState } from '../../streams/patient/aggregate.ts'
-import { refused, repeated, type Decision } from '../handling/decision.ts'
+import { refused, repeated, type Decision } from '../../engine/commands/decision.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 
 export interface RegisterPatient {

@@ -1,7 +1,7 @@
 import { invalidMember, problem } from '../../platform/http/problems.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { cases, type ExistingCase } from '../../streams/case/aggregate.ts'
-import type { CommandDependencies } from '../handling/dependencies.ts'
+import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
 
 /**
  * The case in the member `case_id` of a body. Loads fresh state, because another instance may have closed the case.

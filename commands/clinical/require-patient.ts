@@ -1,8 +1,8 @@
 import { invalidMember, problem } from '../../platform/http/problems.ts'
 import { patients } from '../../streams/patient/aggregate.ts'
-import type { CommandDependencies } from '../handling/dependencies.ts'
+import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
-import { loadSufficient } from '../handling/execute.ts'
+import { loadSufficient } from '../../engine/commands/execute.ts'
 
 /** Longer than any request takes. A registration that is not revoked by then stays. */
 const requestMs = 3_600_000

@@ -1,6 +1,6 @@
 import type { CaseEvent } from '../../streams/case/events.ts'
 import type { CaseState, ExistingCase } from '../../streams/case/aggregate.ts'
-import { refused, type Decision } from '../handling/decision.ts'
+import { refused, type Decision } from '../../engine/commands/decision.ts'
 import type { LesionShare } from './lesion-shares.ts'
 
 export interface Supersession {

@@ -1,6 +1,6 @@
 import { isDefined, type ConsentTypeState } from '../../streams/consent-type/aggregate.ts'
 import type { ConsentTypeEvent } from '../../streams/consent-type/events.ts'
-import { refused, repeated, type Decision } from '../handling/decision.ts'
+import { refused, repeated, type Decision } from '../../engine/commands/decision.ts'
 
 type DataOf<Type extends ConsentTypeEvent['type']> = Extract<ConsentTypeEvent, { type: Type }>['data']
 

@@ -1,7 +1,7 @@
 import { isDefined, type ConsentTypeState } from '../../streams/consent-type/aggregate.ts'
 import { keyedDecision, type ConsentState, type RecordedConsent } from '../../streams/consent/aggregate.ts'
 import type { ConsentEvent } from '../../streams/consent/events.ts'
-import { refused, repeated, type Decision } from '../handling/decision.ts'
+import { refused, repeated, type Decision } from '../../engine/commands/decision.ts'
 
 type Given = 'consentId' | 'patientId' | 'textVersionId' | 'decision' | 'recordedBy' | 'fingerprint'
 

@@ -6,7 +6,7 @@ import {
   ConsentTypeRecord,
   toConsentDecisionRecord,
 } from '../../contracts/consent/record.ts'
-import { toRecord } from '../../contracts/records.ts'
+import { toRecord } from '../../engine/reads/records.ts'
 import { invalidMember, problem } from '../../platform/http/problems.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
@@ -20,11 +20,11 @@ import {
   type ConsentTypeState,
 } from '../../streams/consent-type/aggregate.ts'
 import { consents, keyedDecision } from '../../streams/consent/aggregate.ts'
-import { changed, created, deleted } from '../handling/command-replies.ts'
-import { commandRoute } from '../handling/command-route.ts'
-import type { CommandDependencies } from '../handling/dependencies.ts'
-import { execute } from '../handling/execute.ts'
-import { onceByKey } from '../handling/once-by-key.ts'
+import { changed, created, deleted } from '../../engine/commands/command-replies.ts'
+import { commandRoute } from '../../engine/commands/command-route.ts'
+import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
+import { execute } from '../../engine/commands/execute.ts'
+import { onceByKey } from '../../engine/commands/once-by-key.ts'
 import { CreateConsentTypeBody, PublishTextVersionBody, RecordConsentBody, UpdateConsentTypeBody } from './bodies.ts'
 import {
   createConsentType,

@@ -4,9 +4,9 @@ import { tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
 import { channelStreams } from '../../streams/channels/channel-streams.ts'
 import { foreignEventId, type ForeignEventState } from '../../streams/foreign-event/aggregate.ts'
 import type { ForeignEvent, RejectionReason } from '../../streams/foreign-event/events.ts'
-import { isJsonObject, type JsonObject } from '../../streams/store/events.ts'
+import { isJsonObject, type JsonObject } from '../../engine/store/events.ts'
 import { readForeignRequest } from '../ai-review/foreign-request.ts'
-import type { Decision } from '../handling/decision.ts'
+import type { Decision } from '../../engine/commands/decision.ts'
 
 /** A foreign stream, and the organisations about which its events are believed. Null: every organisation. */
 export interface ForeignChannel {

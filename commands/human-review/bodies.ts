@@ -7,7 +7,7 @@ import { Recommendation } from '../../streams/assessment/events.ts'
 import { humanReviewPolicies } from '../../streams/human-review-policy/aggregate.ts'
 import type { PolicyRule } from '../../streams/human-review-policy/events.ts'
 import { LesionOutcome, SelectorName, type LesionDecision } from '../../streams/human-review-task/events.ts'
-import { Count } from '../../streams/types.ts'
+import { Count } from '../../engine/aggregates/types.ts'
 import { selectorsOf } from './selection.ts'
 
 const { leaseSeconds: defaultLeaseSeconds } = humanReviewPolicies.initialState

@@ -1,7 +1,7 @@
 import type { HumanReviewTask, HumanReviewTaskState, Opinion } from '../../streams/human-review-task/aggregate.ts'
 import type { HumanReviewTaskEvent, LesionDecision } from '../../streams/human-review-task/events.ts'
-import type { CausingRequest } from '../../streams/types.ts'
-import { refused, type Decision } from '../handling/decision.ts'
+import type { CausingRequest } from '../../engine/aggregates/types.ts'
+import { refused, type Decision } from '../../engine/commands/decision.ts'
 import { earlierRequest, holderOf, undecided, type TaskRefusal } from './tasks.ts'
 
 export interface DecideTask extends Pick<Opinion, 'userId' | 'recommendation' | 'note'> {

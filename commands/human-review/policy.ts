@@ -1,7 +1,7 @@
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import type { HumanReviewPolicy } from '../../streams/human-review-policy/aggregate.ts'
 import type { HumanReviewPolicyEvent, PolicyRule } from '../../streams/human-review-policy/events.ts'
-import type { Decision } from '../handling/decision.ts'
+import type { Decision } from '../../engine/commands/decision.ts'
 
 export interface SetPolicy {
   readonly organisationId: TenantId

@@ -1,7 +1,7 @@
 import type { HumanReviewTask, HumanReviewTaskState, OpenedTask } from '../../streams/human-review-task/aggregate.ts'
 import type { HumanReviewTaskEvent, TaskCancelReason } from '../../streams/human-review-task/events.ts'
-import type { CausingRequest } from '../../streams/types.ts'
-import { refused, type Decision, type Refusal } from '../handling/decision.ts'
+import type { CausingRequest } from '../../engine/aggregates/types.ts'
+import { refused, type Decision, type Refusal } from '../../engine/commands/decision.ts'
 
 export type OpenTask = Omit<OpenedTask, 'openedAt'> & { readonly now: Date }
 

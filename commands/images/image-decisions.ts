@@ -1,8 +1,8 @@
 import type { ReceivedImage } from '../../streams/assessment/events.ts'
 import type { ImageEvent } from '../../streams/image/events.ts'
 import type { AwaitedImage, ImageState } from '../../streams/image/aggregate.ts'
-import type { CausingRequest } from '../../streams/types.ts'
-import { refused, repeated, type Decision, type Refusal } from '../handling/decision.ts'
+import type { CausingRequest } from '../../engine/aggregates/types.ts'
+import { refused, repeated, type Decision, type Refusal } from '../../engine/commands/decision.ts'
 
 type Declared = Extract<ImageEvent, { type: 'ImageDeclared' }>['data']
 

@@ -1,7 +1,7 @@
 import { invalidMember } from '../../platform/http/problems.ts'
 import { requireOpenCase } from '../clinical/require-open-case.ts'
 import { requirePatient } from '../clinical/require-patient.ts'
-import type { CommandDependencies } from '../handling/dependencies.ts'
+import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
 import type { DeclareImageBody } from './bodies.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 

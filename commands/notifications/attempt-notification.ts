@@ -7,7 +7,7 @@ import {
 } from '../../streams/notification/aggregate.ts'
 import type { CallMetadata, NotificationEvent } from '../../streams/notification/events.ts'
 import type { NotificationCategory } from '../../streams/types.ts'
-import { openLeaseEnd, type Decision } from '../handling/decision.ts'
+import { openLeaseEnd, type Decision } from '../../engine/commands/decision.ts'
 import { recordOutcome, type AttemptOutcome } from './record-outcome.ts'
 
 /** The template that the attempt renders. */

@@ -1,7 +1,7 @@
 import type { CreatedNotification, NotificationState } from '../../streams/notification/aggregate.ts'
 import { isNotification } from '../../streams/notification/aggregate.ts'
 import type { NotificationErrorCode, NotificationEvent } from '../../streams/notification/events.ts'
-import { repeated, type Decision } from '../handling/decision.ts'
+import { repeated, type Decision } from '../../engine/commands/decision.ts'
 
 type Discarded = Extract<NotificationEvent, { type: 'NotificationDiscarded' }>['data']
 

@@ -1,7 +1,7 @@
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { isDefined, templateOf, type NotificationTemplate } from '../../streams/notification-template/aggregate.ts'
 import type { NotificationChannel } from '../../streams/types.ts'
-import type { EventStore } from '../../streams/store/event-store.ts'
+import type { EventStore } from '../../engine/store/event-store.ts'
 
 export const defaultLocale = 'en-GB'
 

@@ -7,7 +7,7 @@ import {
 } from '../../streams/notification-preferences/aggregate.ts'
 import type { NotificationPreferencesEvent } from '../../streams/notification-preferences/events.ts'
 import type { NotificationCategory, NotificationChannel } from '../../streams/types.ts'
-import type { Decision } from '../handling/decision.ts'
+import type { Decision } from '../../engine/commands/decision.ts'
 
 /** Whether the user's preferences hold back messages of this category. Never for `transactional`. */
 export function isOptedOut(

@@ -9,9 +9,9 @@ import type {
   NotificationQueueRequestState,
 } from '../../streams/notification-queue-request/aggregate.ts'
 import type { NotificationQueueRequestEvent } from '../../streams/notification-queue-request/events.ts'
-import type { CommandDependencies } from '../handling/dependencies.ts'
-import { repeated, type Decision } from '../handling/decision.ts'
-import { execute } from '../handling/execute.ts'
+import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
+import { repeated, type Decision } from '../../engine/commands/decision.ts'
+import { execute } from '../../engine/commands/execute.ts'
 
 export interface AnswerQueueRequest extends Omit<NotificationQueueRequest, 'answeredAt'> {
   readonly now: Date

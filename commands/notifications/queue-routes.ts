@@ -9,11 +9,11 @@ import { isNotification, notifications, type NotificationState } from '../../str
 import type { NotificationErrorCode } from '../../streams/notification/events.ts'
 import { notificationQueueRequests } from '../../streams/notification-queue-request/aggregate.ts'
 import { mostRequeued } from '../../streams/notification-queue-request/events.ts'
-import { accepted, changed } from '../handling/command-replies.ts'
-import { commandRoute } from '../handling/command-route.ts'
-import { isRefusal } from '../handling/decision.ts'
-import type { CommandDependencies } from '../handling/dependencies.ts'
-import type { KeyedRequest } from '../handling/keyed-request.ts'
+import { accepted, changed } from '../../engine/commands/command-replies.ts'
+import { commandRoute } from '../../engine/commands/command-route.ts'
+import { isRefusal } from '../../engine/commands/decision.ts'
+import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
+import type { KeyedRequest } from '../../engine/commands/keyed-request.ts'
 import { ReEnqueueStuckBody, ReEnqueueStuckReply, RetryFailedBody, RetryFailedReply } from './notification-bodies.ts'
 import {
   answerQueueRequest,

@@ -7,7 +7,7 @@ import type {
   SuppressionReason,
 } from '../../streams/notification/events.ts'
 import type { NotificationCategory } from '../../streams/types.ts'
-import { openLeaseEnd, type Decision } from '../handling/decision.ts'
+import { openLeaseEnd, type Decision } from '../../engine/commands/decision.ts'
 
 interface Failure {
   readonly errorCode: NotificationErrorCode

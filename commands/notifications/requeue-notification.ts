@@ -1,7 +1,7 @@
 import { isNotification, type NotificationState } from '../../streams/notification/aggregate.ts'
 import type { NotificationEvent } from '../../streams/notification/events.ts'
-import type { CausingRequest } from '../../streams/types.ts'
-import { refused, type Decision } from '../handling/decision.ts'
+import type { CausingRequest } from '../../engine/aggregates/types.ts'
+import { refused, type Decision } from '../../engine/commands/decision.ts'
 import { settleAttempt, type SettleAttempt } from './record-outcome.ts'
 
 /** The job is durable (specification 3.3). An attempt does the same, if it comes first. */

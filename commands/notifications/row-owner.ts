@@ -1,7 +1,7 @@
 import { invalidMember, problem } from '../../platform/http/problems.ts'
 import { noOrganisation, type TenantId } from '../../platform/kit/tenants.ts'
-import type { EventStore } from '../../streams/store/event-store.ts'
-import type { DomainEvent, Target } from '../../streams/store/events.ts'
+import type { EventStore } from '../../engine/store/event-store.ts'
+import type { DomainEvent, Target } from '../../engine/store/events.ts'
 
 interface OwnedRequest {
   /** Of the token, the query or the body. */

@@ -4,7 +4,7 @@ import {
   type NotificationTemplateState,
 } from '../../streams/notification-template/aggregate.ts'
 import type { NotificationTemplateEvent } from '../../streams/notification-template/events.ts'
-import type { Decision } from '../handling/decision.ts'
+import type { Decision } from '../../engine/commands/decision.ts'
 
 export type TemplateContent = Pick<
   NotificationTemplate,

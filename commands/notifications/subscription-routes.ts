@@ -8,9 +8,9 @@ import {
   type NotificationSubscription,
   type NotificationSubscriptionState,
 } from '../../streams/notification-subscription/aggregate.ts'
-import { changed, created, deleted } from '../handling/command-replies.ts'
-import { commandRoute } from '../handling/command-route.ts'
-import type { CommandDependencies } from '../handling/dependencies.ts'
+import { changed, created, deleted } from '../../engine/commands/command-replies.ts'
+import { commandRoute } from '../../engine/commands/command-route.ts'
+import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
 import { changedByOf } from '../users/user-routes.ts'
 import { defaultLocale, findTemplate } from './find-template.ts'
 import { ownerOf, ownerOfExisting } from './row-owner.ts'

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { NotificationSubscriptionState } from '../../streams/notification-subscription/aggregate.ts'
 import type { NotificationSubscriptionEvent, RecipientRule } from '../../streams/notification-subscription/events.ts'
-import { refused, repeated, type Decision } from '../handling/decision.ts'
+import { refused, repeated, type Decision } from '../../engine/commands/decision.ts'
 
 type Created = Extract<NotificationSubscriptionEvent, { type: 'NotificationSubscriptionCreated' }>['data']
 

@@ -5,8 +5,8 @@ import { noOrganisation, type TenantId } from '../../platform/kit/tenants.ts'
 import { suppressions, type SuppressionState } from '../../streams/suppression/aggregate.ts'
 import type { SuppressionEvent } from '../../streams/suppression/events.ts'
 import type { NotificationChannel } from '../../streams/types.ts'
-import { refused, type Decision } from '../handling/decision.ts'
-import type { CommandDependencies } from '../handling/dependencies.ts'
+import { refused, type Decision } from '../../engine/commands/decision.ts'
+import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
 
 interface SuppressedAddress {
   readonly channel: NotificationChannel

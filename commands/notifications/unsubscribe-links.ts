@@ -2,7 +2,7 @@ import { createSecretKey, type KeyObject } from 'node:crypto'
 import { openBytes, sealBytes } from '../../platform/kit/sealed-bytes.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import type { NotificationCategory, NotificationChannel } from '../../streams/types.ts'
-import type { CommandDependencies } from '../handling/dependencies.ts'
+import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
 
 /** The recipient of a message, and the kind of message that it may stop. */
 export interface UnsubscribeSubject {

@@ -1,6 +1,6 @@
 import type { ProjectionEvent } from '../../streams/projection/events.ts'
 import type { ProjectionState, SkippedEvent } from '../../streams/projection/aggregate.ts'
-import type { Decision } from '../handling/decision.ts'
+import type { Decision } from '../../engine/commands/decision.ts'
 
 /** A projector cannot handle the event, and an operator lets it continue without this event. */
 export interface SkipEvent extends Omit<SkippedEvent, 'skippedAt'> {

@@ -1,7 +1,7 @@
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { isUser, type UserState } from '../../streams/user/aggregate.ts'
 import type { UserEvent } from '../../streams/user/events.ts'
-import { refused, type Decision } from '../handling/decision.ts'
+import { refused, type Decision } from '../../engine/commands/decision.ts'
 
 interface Command {
   readonly membershipId: string

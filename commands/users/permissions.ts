@@ -1,6 +1,6 @@
 import { firstSegmentOf, type PermissionsState } from '../../streams/permission/aggregate.ts'
 import type { PermissionEvent } from '../../streams/permission/events.ts'
-import { refused, type Decision } from '../handling/decision.ts'
+import { refused, type Decision } from '../../engine/commands/decision.ts'
 
 /** Permissions of the platform itself. They have two segments, so no service can register them. */
 export const platformPermissions = [

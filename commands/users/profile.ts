@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isUser, type User, type UserState } from '../../streams/user/aggregate.ts'
 import type { PatientAccount, PractitionerProfile, UserEvent } from '../../streams/user/events.ts'
-import { refused, type Decision } from '../handling/decision.ts'
+import { refused, type Decision } from '../../engine/commands/decision.ts'
 
 type Profile = Omit<
   Extract<UserEvent, { type: 'UserChanged' }>['data'],

@@ -8,10 +8,10 @@ import { problem, type Problem, type ProblemCode } from '../../platform/http/pro
 import type { CommandContext, TenantId } from '../../platform/kit/tenants.ts'
 import { users, type User, type UserState } from '../../streams/user/aggregate.ts'
 import type { UserEvent } from '../../streams/user/events.ts'
-import type { CommandDependencies } from '../handling/dependencies.ts'
-import { execute, type Executed } from '../handling/execute.ts'
-import { answeringRefusals } from '../handling/refusals.ts'
-import type { ReservationResult } from '../handling/reservations.ts'
+import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
+import { execute, type Executed } from '../../engine/commands/execute.ts'
+import { answeringRefusals } from '../../engine/commands/refusals.ts'
+import type { ReservationResult } from '../../engine/commands/reservations.ts'
 import { assignRoleFirst, isMember, settleMembership } from './organisation-membership.ts'
 import {
   abandonRegistration,

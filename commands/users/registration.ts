@@ -1,6 +1,6 @@
 import type { UserState } from '../../streams/user/aggregate.ts'
 import type { UserEvent } from '../../streams/user/events.ts'
-import { openLeaseEnd, refused, repeated, type Decision } from '../handling/decision.ts'
+import { openLeaseEnd, refused, repeated, type Decision } from '../../engine/commands/decision.ts'
 
 type DataOf<Type extends UserEvent['type']> = Extract<UserEvent, { type: Type }>['data']
 

@@ -1,6 +1,6 @@
 import { isUser, type PasswordReset, type UserState } from '../../streams/user/aggregate.ts'
 import type { UserEvent } from '../../streams/user/events.ts'
-import { openLeaseEnd, refused, type Decision } from '../handling/decision.ts'
+import { openLeaseEnd, refused, type Decision } from '../../engine/commands/decision.ts'
 
 type Outcome = Extract<UserEvent, { type: 'UserPasswordResetEnded' }>['data']['outcome']
 

@@ -1,7 +1,7 @@
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import type { OrganisationRolesState, RoleAssignment } from '../../streams/organisation-roles/aggregate.ts'
 import type { OrganisationRolesEvent } from '../../streams/organisation-roles/events.ts'
-import { refused, repeated, type Decision } from '../handling/decision.ts'
+import { refused, repeated, type Decision } from '../../engine/commands/decision.ts'
 import { administers, isLastAdministrator } from './administrators.ts'
 import { isRestricted, type Grantor } from './restricted-permission.ts'
 import { defaultRoleOf } from './roles.ts'

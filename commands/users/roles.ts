@@ -1,7 +1,7 @@
 import { comparedName } from '../../platform/kit/compared-name.ts'
 import type { OrganisationRolesState, Role } from '../../streams/organisation-roles/aggregate.ts'
 import type { OrganisationRolesEvent } from '../../streams/organisation-roles/events.ts'
-import { refused, repeated, type Decision } from '../handling/decision.ts'
+import { refused, repeated, type Decision } from '../../engine/commands/decision.ts'
 import { administers, administratorsOf } from './administrators.ts'
 import { isRestricted, restrictedPermission, type Grantor } from './restricted-permission.ts'
 

@@ -1,6 +1,6 @@
 import { isUser, type AccountState, type User, type UserState } from '../../streams/user/aggregate.ts'
 import type { UserEvent } from '../../streams/user/events.ts'
-import { refused, type Decision } from '../handling/decision.ts'
+import { refused, type Decision } from '../../engine/commands/decision.ts'
 
 export type UserStatus = 'active' | 'suspended' | 'deactivated'
 

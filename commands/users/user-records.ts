@@ -9,7 +9,7 @@ import {
 } from '../../contracts/users/record.ts'
 import { organisationRoles } from '../../streams/organisation-roles/aggregate.ts'
 import type { User, UserMembership } from '../../streams/user/aggregate.ts'
-import type { CommandDependencies } from '../handling/dependencies.ts'
+import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
 
 type ShownUser = User & { readonly status: 'active' | 'suspended' | 'deactivated' }
 

@@ -10,7 +10,7 @@ import {
   type ReservationRequest,
   type ReservationResult,
   type Reservations,
-} from '../handling/reservations.ts'
+} from '../../engine/commands/reservations.ts'
 
 export function addressKey(email: string): string {
   return `email\0${comparedAddress(email)}`

@@ -2,8 +2,8 @@ import { problem } from '../../platform/http/problems.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { organisationRoles } from '../../streams/organisation-roles/aggregate.ts'
 import { isUser, type User, type UserState } from '../../streams/user/aggregate.ts'
-import { refused, type Refusal } from '../handling/decision.ts'
-import type { CommandDependencies } from '../handling/dependencies.ts'
+import { refused, type Refusal } from '../../engine/commands/decision.ts'
+import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
 import { isRestricted, restrictedProblem, type Grantor } from './restricted-permission.ts'
 
 /** Who administers a user. */

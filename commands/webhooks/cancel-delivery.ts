@@ -1,6 +1,6 @@
 import type { CancelReason, WebhookDeliveryEvent } from '../../streams/webhook-delivery/events.ts'
 import type { WebhookDeliveryState } from '../../streams/webhook-delivery/aggregate.ts'
-import { openLeaseEnd, type Decision } from '../handling/decision.ts'
+import { openLeaseEnd, type Decision } from '../../engine/commands/decision.ts'
 import type { NewDelivery } from './deliver-webhook.ts'
 
 export interface CancelDelivery {

@@ -5,7 +5,7 @@ import type {
   WebhookSubscriptionEvent,
 } from '../../streams/webhook-subscriptions/events.ts'
 import type { WebhookSubscription, WebhookSubscriptionsState } from '../../streams/webhook-subscriptions/aggregate.ts'
-import { refused, type Decision } from '../handling/decision.ts'
+import { refused, type Decision } from '../../engine/commands/decision.ts'
 import { duplicateOf, sortedOnce } from './subscribe-webhook.ts'
 
 export interface ChangeSubscription {

@@ -1,6 +1,6 @@
 import type { DeliveryErrorClass, FailedEndpoint, WebhookDeliveryEvent } from '../../streams/webhook-delivery/events.ts'
 import type { WebhookDeliveryState } from '../../streams/webhook-delivery/aggregate.ts'
-import { openLeaseEnd, type Decision } from '../handling/decision.ts'
+import { openLeaseEnd, type Decision } from '../../engine/commands/decision.ts'
 
 type Scheduled = Extract<WebhookDeliveryEvent, { type: 'WebhookDeliveryScheduled' }>['data']
 

@@ -1,6 +1,6 @@
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import type { WebhookEventType } from '../../streams/webhook-subscriptions/events.ts'
-import type { CommandDependencies } from '../handling/dependencies.ts'
+import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
 
 interface RecoveryPeriod {
   /** RFC 3339, inclusive. */

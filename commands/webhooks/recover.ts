@@ -1,6 +1,6 @@
 import type { WebhookRecoveryEvent } from '../../streams/webhook-recovery/events.ts'
 import type { WebhookRecovery, WebhookRecoveryState } from '../../streams/webhook-recovery/aggregate.ts'
-import { refused, repeated, type Decision } from '../handling/decision.ts'
+import { refused, repeated, type Decision } from '../../engine/commands/decision.ts'
 
 export interface Recover extends Omit<WebhookRecovery, 'requestedAt'> {
   readonly isActive: boolean

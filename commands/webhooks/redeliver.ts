@@ -1,7 +1,7 @@
-import type { CausingRequest } from '../../streams/types.ts'
+import type { CausingRequest } from '../../engine/aggregates/types.ts'
 import type { WebhookDeliveryEvent } from '../../streams/webhook-delivery/events.ts'
 import { webhookDeliveries, type WebhookDeliveryState } from '../../streams/webhook-delivery/aggregate.ts'
-import { isRefusal, refused, type Decision } from '../handling/decision.ts'
+import { isRefusal, refused, type Decision } from '../../engine/commands/decision.ts'
 
 type Scheduled = Extract<WebhookDeliveryEvent, { type: 'WebhookDeliveryScheduled' }>
 

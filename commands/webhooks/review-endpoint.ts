@@ -1,6 +1,6 @@
 import type { FailingPercent, WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'
 import type { WebhookSubscription, WebhookSubscriptionsState } from '../../streams/webhook-subscriptions/aggregate.ts'
-import type { Decision } from '../handling/decision.ts'
+import type { Decision } from '../../engine/commands/decision.ts'
 
 /** The endpoint with the counted failures. A changed endpoint has another revision, so old failures do not count. */
 export interface CountedEndpoint {

@@ -1,4 +1,4 @@
-import type { CausingRequest } from '../../streams/types.ts'
+import type { CausingRequest } from '../../engine/aggregates/types.ts'
 import type { PublicKey, WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'
 import {
   liveSecrets,
@@ -6,7 +6,7 @@ import {
   type WebhookSubscription,
   type WebhookSubscriptionsState,
 } from '../../streams/webhook-subscriptions/aggregate.ts'
-import { refused, repeated, type Decision } from '../handling/decision.ts'
+import { refused, repeated, type Decision } from '../../engine/commands/decision.ts'
 
 export interface RotateSecret {
   readonly subscriptionId: string

@@ -9,10 +9,10 @@ import {
   webhookSubscriptions,
   type WebhookSubscriptionsState,
 } from '../../streams/webhook-subscriptions/aggregate.ts'
-import { changed, createdOrFound, deleted } from '../handling/command-replies.ts'
-import { commandRoute } from '../handling/command-route.ts'
-import type { CommandDependencies } from '../handling/dependencies.ts'
-import { onceByKey } from '../handling/once-by-key.ts'
+import { changed, createdOrFound, deleted } from '../../engine/commands/command-replies.ts'
+import { commandRoute } from '../../engine/commands/command-route.ts'
+import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
+import { onceByKey } from '../../engine/commands/once-by-key.ts'
 import {
   ChangeWebhookSubscriptionBody,
   receiverUrlCheck,

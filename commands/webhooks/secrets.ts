@@ -8,11 +8,11 @@ import type {
   WebhookSubscriptionEvent,
 } from '../../streams/webhook-subscriptions/events.ts'
 import type { WebhookSubscription, WebhookSubscriptionsState } from '../../streams/webhook-subscriptions/aggregate.ts'
-import { isRefusal } from '../handling/decision.ts'
-import type { AnsweredDecision } from '../handling/refusals.ts'
-import type { CommandDependencies } from '../handling/dependencies.ts'
-import { execute, type Executed } from '../handling/execute.ts'
-import type { Target } from '../../streams/store/events.ts'
+import { isRefusal } from '../../engine/commands/decision.ts'
+import type { AnsweredDecision } from '../../engine/commands/refusals.ts'
+import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
+import { execute, type Executed } from '../../engine/commands/execute.ts'
+import type { Target } from '../../engine/store/events.ts'
 
 export interface NewSecret {
   readonly secretId: string

@@ -1,7 +1,7 @@
-import type { CausingRequest } from '../../streams/types.ts'
+import type { CausingRequest } from '../../engine/aggregates/types.ts'
 import type { WebhookDeliveryEvent } from '../../streams/webhook-delivery/events.ts'
 import type { WebhookDeliveryState } from '../../streams/webhook-delivery/aggregate.ts'
-import { refused, repeated, type Decision } from '../handling/decision.ts'
+import { refused, repeated, type Decision } from '../../engine/commands/decision.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 
 export interface SendTest {

@@ -6,7 +6,7 @@ import type {
   WebhookSubscriptionEvent,
 } from '../../streams/webhook-subscriptions/events.ts'
 import type { WebhookSubscription, WebhookSubscriptionsState } from '../../streams/webhook-subscriptions/aggregate.ts'
-import { refused, repeated, type Decision } from '../handling/decision.ts'
+import { refused, repeated, type Decision } from '../../engine/commands/decision.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 
 export interface SubscribeWebhook {

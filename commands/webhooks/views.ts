@@ -2,7 +2,7 @@ import type { WebhookDeliveryView } from '../../contracts/webhooks/delivery.ts'
 import type { WebhookSubscriptionView } from '../../contracts/webhooks/subscription.ts'
 import { problem } from '../../platform/http/problems.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
-import type { EventStore } from '../../streams/store/event-store.ts'
+import type { EventStore } from '../../engine/store/event-store.ts'
 import type { WebhookDeliveryState } from '../../streams/webhook-delivery/aggregate.ts'
 import { webhookSubscriptions, type WebhookSubscription } from '../../streams/webhook-subscriptions/aggregate.ts'
 

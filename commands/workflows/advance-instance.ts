@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { WorkflowInstanceState } from '../../streams/workflow-instance/aggregate.ts'
 import type { WorkflowInstanceEvent } from '../../streams/workflow-instance/events.ts'
-import type { CausingRequest } from '../../streams/types.ts'
-import { isRefusal, refused, type Decision } from '../handling/decision.ts'
+import type { CausingRequest } from '../../engine/aggregates/types.ts'
+import { isRefusal, refused, type Decision } from '../../engine/commands/decision.ts'
 import type { WorkflowDefinition } from './definitions.ts'
 import { leaveStep } from './steps-ahead.ts'
 

@@ -1,7 +1,7 @@
 import type { WorkflowInstanceState } from '../../streams/workflow-instance/aggregate.ts'
 import type { WorkflowInstanceEvent } from '../../streams/workflow-instance/events.ts'
-import type { CausingRequest } from '../../streams/types.ts'
-import { refused, type Decision } from '../handling/decision.ts'
+import type { CausingRequest } from '../../engine/aggregates/types.ts'
+import { refused, type Decision } from '../../engine/commands/decision.ts'
 
 export interface CancelInstance {
   readonly request: CausingRequest

@@ -2,7 +2,7 @@ import type { TenantId } from '../../platform/kit/tenants.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
 import { cases } from '../../streams/case/aggregate.ts'
 import { images } from '../../streams/image/aggregate.ts'
-import type { EventStore } from '../../streams/store/event-store.ts'
+import type { EventStore } from '../../engine/store/event-store.ts'
 import type { ImagesOfCase } from './output-errors.ts'
 
 /** The received images of a case among the given ids: its own, and those of its assessment. */

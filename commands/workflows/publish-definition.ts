@@ -1,6 +1,6 @@
 import type { PublishedDefinition, WorkflowDefinitionEvent } from '../../streams/workflow-definition/events.ts'
 import type { WorkflowDefinitionState } from '../../streams/workflow-definition/aggregate.ts'
-import { refused, type Decision } from '../handling/decision.ts'
+import { refused, type Decision } from '../../engine/commands/decision.ts'
 
 export interface PublishDefinition extends Omit<PublishedDefinition, 'version' | 'publishedAt'> {
   readonly now: Date

@@ -1,7 +1,7 @@
 import { invalidMember } from '../../platform/http/problems.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { workflowDefinitions } from '../../streams/workflow-definition/aggregate.ts'
-import type { CommandDependencies } from '../handling/dependencies.ts'
+import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
 
 /**
  * The newest version of the definition in the member `workflow_definition_id` of a body.

@@ -1,7 +1,7 @@
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import type { WorkflowInstanceState } from '../../streams/workflow-instance/aggregate.ts'
 import type { WorkflowInstanceEvent } from '../../streams/workflow-instance/events.ts'
-import { isRefusal, repeated, type Decision } from '../handling/decision.ts'
+import { isRefusal, repeated, type Decision } from '../../engine/commands/decision.ts'
 import type { WorkflowDefinition } from './definitions.ts'
 import { enterStep } from './steps-ahead.ts'
 

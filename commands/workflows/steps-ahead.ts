@@ -1,7 +1,7 @@
 import { isCollecting, type OutputStep, type WorkflowStep } from '../../streams/workflow-definition/steps.ts'
 import type { Output } from '../../streams/workflow-instance/aggregate.ts'
 import type { WorkflowFailureCode, WorkflowInstanceEvent } from '../../streams/workflow-instance/events.ts'
-import { refused, type Decision } from '../handling/decision.ts'
+import { refused, type Decision } from '../../engine/commands/decision.ts'
 import { holds, valueAt } from './conditions.ts'
 import type { WorkflowDefinition } from './definitions.ts'
 

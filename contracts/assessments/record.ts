@@ -4,7 +4,7 @@ import type { ObjectStore } from '../../platform/storage/object-store.ts'
 import { AssessmentStatus, CaptureType, HumanReview, type FailureCode } from '../../streams/assessment/events.ts'
 import { ImageStatus } from '../../streams/image/events.ts'
 import { CodedTerm } from '../../streams/types.ts'
-import { toRecord, type ValuesOf } from '../records.ts'
+import { toRecord, type ValuesOf } from '../../engine/reads/records.ts'
 
 /** Milliseconds between two polls of a processing assessment. */
 export const pollAfterMs = 5000

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
 import type { ClientKey } from '../../streams/oauth-client/events.ts'
-import { toRecord, type ValuesOf } from '../records.ts'
+import { toRecord, type ValuesOf } from '../../engine/reads/records.ts'
 
 /** Shown once, in the answer of the request that made it. */
 const shownOnce = { description: 'Only in the answer to the request that made it; a keyed repeat has none' }

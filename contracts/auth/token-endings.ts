@@ -2,9 +2,9 @@ import type { TokenEndings, VerifiedToken } from '../../platform/http/tokens.ts'
 import type { Logger } from '../../platform/observability/logging.ts'
 import { oauthClients } from '../../streams/oauth-client/aggregate.ts'
 import type { OauthClientEvent } from '../../streams/oauth-client/events.ts'
-import { EventStoreUnavailableError } from '../../streams/store/errors.ts'
-import type { EventStore } from '../../streams/store/event-store.ts'
-import type { RecordedEvent } from '../../streams/store/events.ts'
+import { EventStoreUnavailableError } from '../../engine/store/errors.ts'
+import type { EventStore } from '../../engine/store/event-store.ts'
+import type { RecordedEvent } from '../../engine/store/events.ts'
 
 export interface TokenEndingsOptions {
   readonly store: Pick<EventStore, 'subscribeToAll'>

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
 import { CaseStatus } from '../../streams/case/events.ts'
-import { toRecord, type ValuesOf } from '../records.ts'
+import { toRecord, type ValuesOf } from '../../engine/reads/records.ts'
 
 /** Specification 2.3. A case is `in_review` while one of its tasks of human review is open or claimed. */
 export const CaseRecord = Type.Object(

@@ -3,7 +3,7 @@ import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
 import { Coordinates } from '../../streams/ai-review/events.ts'
 import { DiagnosisSource, DiagnosisStatus, FindingSource } from '../../streams/case/events.ts'
 import { CodedTerm } from '../../streams/types.ts'
-import { toRecord, type ValuesOf } from '../records.ts'
+import { toRecord, type ValuesOf } from '../../engine/reads/records.ts'
 
 /** `clinician` follows with services in which clinicians record findings. */
 const findingSource = Type.Enum([...FindingSource.enum, 'clinician'])

@@ -1,5 +1,5 @@
-import type { RecordedEvent } from '../../streams/store/events.ts'
-import { openEvictingCache, type EvictingCacheOptions } from '../evicting-cache.ts'
+import type { RecordedEvent } from '../../engine/store/events.ts'
+import { openEvictingCache, type EvictingCacheOptions } from '../../engine/reads/evicting-cache.ts'
 import type { ConsentAnswer } from './record.ts'
 
 export interface ConsentQuestion {

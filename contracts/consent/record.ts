@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
 import { ConsentDecision } from '../../streams/consent/events.ts'
-import { toRecord, type ValuesOf } from '../records.ts'
+import { toRecord, type ValuesOf } from '../../engine/reads/records.ts'
 
 /** Specification 2.5. */
 export const ConsentTypeRecord = Type.Object(

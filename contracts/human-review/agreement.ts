@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable } from '../../platform/http/members.ts'
-import { toRecord, type ValuesOf } from '../records.ts'
+import { toRecord, type ValuesOf } from '../../engine/reads/records.ts'
 
 const AgreementRow = Type.Object({
   provider_version: Nullable(Type.String()),

@@ -13,7 +13,7 @@ import {
   TaskCancelReason,
 } from '../../streams/human-review-task/events.ts'
 import { CodedTerm } from '../../streams/types.ts'
-import { toRecord, type ValuesOf } from '../records.ts'
+import { toRecord, type ValuesOf } from '../../engine/reads/records.ts'
 
 const text = Type.String({ minLength: 1, maxLength: 255 })
 const textList = Type.Array(text, { minItems: 1, maxItems: 50 })

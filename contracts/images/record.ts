@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
 import { CaptureType } from '../../streams/assessment/events.ts'
 import { ImageStatus } from '../../streams/image/events.ts'
-import { toRecord, type ValuesOf } from '../records.ts'
+import { toRecord, type ValuesOf } from '../../engine/reads/records.ts'
 
 const size = Nullable(Type.Integer({ minimum: 0 }))
 

@@ -8,7 +8,7 @@ import {
 } from '../../streams/notification/events.ts'
 import { noOrganisation } from '../../platform/kit/tenants.ts'
 import { NotificationCategory, NotificationChannel } from '../../streams/types.ts'
-import { toRecord, type ValuesOf } from '../records.ts'
+import { toRecord, type ValuesOf } from '../../engine/reads/records.ts'
 
 export const NotificationStatus = Type.Enum(['pending', 'queued', 'sending', 'sent', 'failed', 'suppressed'])
 export type NotificationStatus = Static<typeof NotificationStatus>

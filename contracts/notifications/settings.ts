@@ -5,7 +5,7 @@ import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
 import { problem } from '../../platform/http/problems.ts'
 import type { RecipientRule } from '../../streams/notification-subscription/events.ts'
 import { NotificationCategory, NotificationChannel } from '../../streams/types.ts'
-import { toRecord, type ValuesOf } from '../records.ts'
+import { toRecord, type ValuesOf } from '../../engine/reads/records.ts'
 
 /** Names with dots between them, at most eight. A name is a member of the payload, or of an object in it. */
 export const payloadPathPattern = '^[A-Za-z0-9_-]{1,64}(\\.[A-Za-z0-9_-]{1,64}){0,7}$'

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
 import { NotificationCategory, NotificationChannel } from '../../streams/types.ts'
-import { toRecord, type ValuesOf } from '../records.ts'
+import { toRecord, type ValuesOf } from '../../engine/reads/records.ts'
 
 const variant = {
   id: Uuid,

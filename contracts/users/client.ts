@@ -1,8 +1,8 @@
 import type { ActorContext, SelectedActor } from '../../platform/http/actor-context.ts'
 import { problem } from '../../platform/http/problems.ts'
 import { usersChannelStream } from '../../streams/channels/users.ts'
-import type { RecordedEvent } from '../../streams/store/events.ts'
-import { openEvictingCache, type EvictingCacheOptions } from '../evicting-cache.ts'
+import type { RecordedEvent } from '../../engine/store/events.ts'
+import { openEvictingCache, type EvictingCacheOptions } from '../../engine/reads/evicting-cache.ts'
 
 export type ContextAnswer =
   | { readonly kind: 'actor'; readonly actor: ActorContext }

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
-import { toRecord } from '../records.ts'
+import { toRecord } from '../../engine/reads/records.ts'
 import type { SigningKey } from '../../platform/vault/signing-keys.ts'
 import { UserType, type PractitionerProfile } from '../../streams/user/events.ts'
 

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
 import { DeliveredEventType, DeliveryErrorClass, DeliveryStatus } from '../../streams/webhook-delivery/events.ts'
-import { toRecord, type ValuesOf } from '../records.ts'
+import { toRecord, type ValuesOf } from '../../engine/reads/records.ts'
 
 const Attempt = Type.Object({
   at: Instant,

@@ -8,7 +8,7 @@ import {
   WebhookEventType,
   type PublicKey,
 } from '../../streams/webhook-subscriptions/events.ts'
-import { toRecord, type ValuesOf } from '../records.ts'
+import { toRecord, type ValuesOf } from '../../engine/reads/records.ts'
 
 const nullableText = Nullable(Type.String())
 

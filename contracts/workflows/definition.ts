@@ -9,7 +9,7 @@ import {
   type WorkflowStep,
   type Condition,
 } from '../../streams/workflow-definition/steps.ts'
-import { toRecord, type ValuesOf } from '../records.ts'
+import { toRecord, type ValuesOf } from '../../engine/reads/records.ts'
 
 const closed = { additionalProperties: false } as const
 const Path = Type.String({

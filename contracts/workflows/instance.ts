@@ -6,7 +6,7 @@ import {
   WorkflowInstanceStatus,
   type WorkflowFailureCode as FailureCode,
 } from '../../streams/workflow-instance/events.ts'
-import { toRecord, type ValuesOf } from '../records.ts'
+import { toRecord, type ValuesOf } from '../../engine/reads/records.ts'
 
 const FreeForm = Type.Record(Type.String(), Type.Unknown())
 

@@ -3,7 +3,7 @@ import { ContextClaims } from '../../contracts/users/context.ts'
 import type { AskContext, ContextAnswer } from '../../contracts/users/client.ts'
 import { isUuid } from '../../platform/http/formats.ts'
 import { EgressError } from '../../platform/outbound/egress-error.ts'
-import { memberOf } from './outside-answers.ts'
+import { memberOf } from '../../platform/outbound/outside-answers.ts'
 import { callService, type ServiceCalls, type ServiceReply } from './service-call.ts'
 
 const timeoutMs = 5_000

@@ -1,4 +1,4 @@
-import { memberOf } from './outside-answers.ts'
+import { memberOf } from '../../platform/outbound/outside-answers.ts'
 import { getFromService, type ServiceCalls } from './service-call.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 

@@ -11,7 +11,7 @@ import { jsonOf } from '../../platform/kit/json-reading.ts'
 import { hasControlCharacter } from '../../platform/kit/mail-address.ts'
 import { EgressError } from '../../platform/outbound/egress-error.ts'
 import type { Egress } from '../../platform/outbound/egress.ts'
-import { memberOf, readRetryAfter } from './outside-answers.ts'
+import { memberOf, readRetryAfter } from '../../platform/outbound/outside-answers.ts'
 import {
   sendFailure,
   unansweredCall,

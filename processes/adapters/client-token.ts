@@ -1,6 +1,6 @@
 import type { Egress } from '../../platform/outbound/egress.ts'
 import type { EgressPurpose } from '../../platform/outbound/exempt-addresses.ts'
-import { memberOf } from './outside-answers.ts'
+import { memberOf } from '../../platform/outbound/outside-answers.ts'
 
 /** An access token of a client, by client credentials (RFC 6749, 4.4). Kept until half a minute before it expires. */
 export interface ClientToken {

@@ -1,5 +1,5 @@
 import type { ConsentAnswer } from '../../contracts/consent/record.ts'
-import { memberOf } from './outside-answers.ts'
+import { memberOf } from '../../platform/outbound/outside-answers.ts'
 import { getFromService, type ServiceCalls } from './service-call.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 

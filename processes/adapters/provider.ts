@@ -5,7 +5,7 @@ import type { Egress, EgressRequest, EgressResponse } from '../../platform/outbo
 import { EgressError } from '../../platform/outbound/egress-error.ts'
 import { readJsonText } from '../../platform/kit/json-reading.ts'
 import type { ImageType } from '../../streams/types.ts'
-import { isInt32, memberOf, readRetryAfter } from './outside-answers.ts'
+import { isInt32, memberOf, readRetryAfter } from '../../platform/outbound/outside-answers.ts'
 
 /** How a provider call ended (specification 7.3). */
 export type ProviderAnswer<Value> =

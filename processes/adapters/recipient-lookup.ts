@@ -1,6 +1,6 @@
 import { isUuid } from '../../platform/http/formats.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
-import { memberOf } from './outside-answers.ts'
+import { memberOf } from '../../platform/outbound/outside-answers.ts'
 import { callService, type ServiceCalls, type ServiceReply } from './service-call.ts'
 
 /** An active member of the organisation. */

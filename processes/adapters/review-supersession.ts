@@ -1,5 +1,5 @@
 import type { RequestedImage } from '../../streams/ai-review/review-image.ts'
-import { memberOf } from './outside-answers.ts'
+import { memberOf } from '../../platform/outbound/outside-answers.ts'
 import { callService, type ServiceCalls } from './service-call.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 

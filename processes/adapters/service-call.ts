@@ -2,7 +2,7 @@ import type { Egress, EgressRequest } from '../../platform/outbound/egress.ts'
 import { EgressError } from '../../platform/outbound/egress-error.ts'
 import { pause } from '../../platform/kit/backoff.ts'
 import { readJsonText } from '../../platform/kit/json-reading.ts'
-import { memberOf } from './outside-answers.ts'
+import { memberOf } from '../../platform/outbound/outside-answers.ts'
 import type { PlatformToken } from './platform-token.ts'
 
 export type ServiceAnswer =

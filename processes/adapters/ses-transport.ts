@@ -3,7 +3,7 @@ import { SendEmailCommand, SESv2Client } from '@aws-sdk/client-sesv2'
 import { createTransport } from 'nodemailer'
 import { EgressError } from '../../platform/outbound/egress-error.ts'
 import type { Egress } from '../../platform/outbound/egress.ts'
-import { memberOf } from './outside-answers.ts'
+import { memberOf } from '../../platform/outbound/outside-answers.ts'
 import {
   sendFailure,
   unansweredCall,

@@ -1,6 +1,6 @@
 import { EgressError } from '../../platform/outbound/egress-error.ts'
 import { errorCode } from '../../platform/kit/error-codes.ts'
-import { memberOf } from './outside-answers.ts'
+import { memberOf } from '../../platform/outbound/outside-answers.ts'
 import {
   sendFailure,
   unknownDelivery,

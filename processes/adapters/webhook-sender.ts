@@ -2,7 +2,7 @@ import type { Configuration } from '../../platform/configuration/configuration.t
 import type { Egress } from '../../platform/outbound/egress.ts'
 import { EgressError, type EgressErrorCode } from '../../platform/outbound/egress-error.ts'
 import type { DeliveryErrorClass } from '../../streams/webhook-delivery/events.ts'
-import { readRetryAfter } from './outside-answers.ts'
+import { readRetryAfter } from '../../platform/outbound/outside-answers.ts'
 
 interface WebhookMessage {
   readonly url: string

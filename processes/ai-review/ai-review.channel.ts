@@ -5,8 +5,8 @@ import { aiReviews } from '../../streams/ai-review/aggregate.ts'
 import type { GivenAddress } from '../../streams/ai-review/review-image.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
 import { aiReviewChannelStream } from '../../streams/channels/ai-review.ts'
-import type { EventStore } from '../../streams/store/event-store.ts'
-import { defineChannel } from '../relay/channel.ts'
+import type { EventStore } from '../../engine/store/event-store.ts'
+import { defineChannel } from '../../engine/relay/channel.ts'
 
 export interface AiReviewChannelDependencies {
   readonly store: Pick<EventStore, 'loadCached'>

@@ -5,7 +5,7 @@ import { aiReviewSlots } from '../../streams/ai-review-slot/aggregate.ts'
 import type { StartingReview } from '../../streams/ai-review/aggregate.ts'
 import type { GivenAddress } from '../../streams/ai-review/review-image.ts'
 import { foreignEvents, type ForeignEventState } from '../../streams/foreign-event/aggregate.ts'
-import type { EventStore } from '../../streams/store/event-store.ts'
+import type { EventStore } from '../../engine/store/event-store.ts'
 
 /** The addresses of a review that another service requested. Null for a review of another origin. */
 export async function foreignAddresses(

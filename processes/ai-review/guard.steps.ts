@@ -1,13 +1,13 @@
 import { Type, type Static } from 'typebox'
 import { countClaimed, returnCount, wasClaimed } from '../../commands/ai-review/count-review.ts'
 import { releasePlace, takePlace } from '../../commands/ai-review/review-places.ts'
-import { execute } from '../../commands/handling/execute.ts'
+import { execute } from '../../engine/commands/execute.ts'
 import { aiReviewBudgets } from '../../streams/ai-review-budget/aggregate.ts'
 import { aiReviewPlaces } from '../../streams/ai-review-places/aggregate.ts'
 import type { StartingReview } from '../../streams/ai-review/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
-import type { Todo } from '../runtime/define-process.ts'
-import type { StepContext, StepOutcome } from '../runtime/process.ts'
+import type { Todo } from '../../engine/processes/define-process.ts'
+import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
 
 /** The count of a request that may not have claimed its slot. */
 export const ReturnCountPayload = Type.Object({ caseId: Type.String(), productId: Type.String(), day: Type.String() })

@@ -3,7 +3,7 @@ import type { ReviewResult } from '../../commands/ai-review/record-outcome.ts'
 import type { ImageQuality, Lesion } from '../../streams/ai-review/events.ts'
 import { readJsonText } from '../../platform/kit/json-reading.ts'
 import type { AwaitingReview } from '../../streams/ai-review/aggregate.ts'
-import { isInt32, memberOf } from '../adapters/outside-answers.ts'
+import { isInt32, memberOf } from '../../platform/outbound/outside-answers.ts'
 
 /** The part of a result payload that the service reads (specification 2.6). Only the raw response contains the rest. */
 type ProviderResult = { readonly kind: 'not-processed' } | { readonly kind: 'processed'; readonly result: ReviewResult }

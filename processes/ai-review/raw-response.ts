@@ -1,6 +1,6 @@
 import { createSecretKey, randomBytes } from 'node:crypto'
 import { sealBytes } from '../../platform/kit/sealed-bytes.ts'
-import type { StoredObject } from '../../streams/types.ts'
+import type { StoredObject } from '../../engine/aggregates/types.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 

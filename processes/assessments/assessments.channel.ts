@@ -1,8 +1,8 @@
 import { assessments, hasEnded, type ExistingAssessment } from '../../streams/assessment/aggregate.ts'
 import { assessmentChannelStream } from '../../streams/channels/assessment.ts'
-import type { EventStore } from '../../streams/store/event-store.ts'
-import type { RecordedEvent } from '../../streams/store/events.ts'
-import { defineChannel } from '../relay/channel.ts'
+import type { EventStore } from '../../engine/store/event-store.ts'
+import type { RecordedEvent } from '../../engine/store/events.ts'
+import { defineChannel } from '../../engine/relay/channel.ts'
 
 export interface AssessmentChannelDependencies {
   readonly store: Pick<EventStore, 'load' | 'loadCached'>

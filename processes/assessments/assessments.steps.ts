@@ -2,12 +2,12 @@ import { closeUploads as decideClose, expireAssessment } from '../../commands/as
 import { openAssessmentCase } from '../../commands/assessments/open-assessment-case.ts'
 import { removeUploads } from '../../commands/assessments/uploads.ts'
 import { requestReview } from '../../commands/assessments/request-review.ts'
-import { execute, loadSufficient } from '../../commands/handling/execute.ts'
+import { execute, loadSufficient } from '../../engine/commands/execute.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
 import { cases } from '../../streams/case/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
-import type { Todo } from '../runtime/define-process.ts'
-import type { StepContext, StepOutcome } from '../runtime/process.ts'
+import type { Todo } from '../../engine/processes/define-process.ts'
+import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
 
 /** Opens the case unless the route has done so, then requests its review. */
 export async function askForReview(todo: Todo, deps: ProcessDependencies): Promise<StepOutcome> {

@@ -3,15 +3,15 @@ import { concludeAssessment, type ReviewEnd } from '../../commands/assessments/c
 import { renewReview } from '../../commands/assessments/request-review.ts'
 import { reviewImagesOf } from '../../commands/assessments/request-review.ts'
 import { successorOf } from '../../commands/ai-review/slot-holder.ts'
-import { execute } from '../../commands/handling/execute.ts'
+import { execute } from '../../engine/commands/execute.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
 import { aiReviewChannelStream, type AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
 import { signedImages } from '../ai-review/signed-images.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
-import { readChannelEvent, type Recorded } from '../relay/channel.ts'
-import { callOutside } from '../runtime/attempt.ts'
-import type { Todo } from '../runtime/define-process.ts'
-import type { StepContext, StepOutcome } from '../runtime/process.ts'
+import { readChannelEvent, type Recorded } from '../../engine/relay/channel.ts'
+import { callOutside } from '../../engine/processes/attempt.ts'
+import type { Todo } from '../../engine/processes/define-process.ts'
+import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
 
 /** The event that ended the review: its place on the channel, and the review. */
 export const ConcludePayload = Type.Object({ channelRevision: Type.String(), aiReviewId: Type.String() })

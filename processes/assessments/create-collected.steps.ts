@@ -1,12 +1,12 @@
 import { Type, type Static } from 'typebox'
 import { createCollectedAssessment } from '../../commands/assessments/create-collected.ts'
-import { execute } from '../../commands/handling/execute.ts'
+import { execute } from '../../engine/commands/execute.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
 import { cases } from '../../streams/case/aggregate.ts'
 import { images } from '../../streams/image/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
-import type { Todo } from '../runtime/define-process.ts'
-import type { StepOutcome } from '../runtime/process.ts'
+import type { Todo } from '../../engine/processes/define-process.ts'
+import type { StepOutcome } from '../../engine/processes/process.ts'
 
 export const CollectedPayload = Type.Object({ caseId: Type.String() })
 

@@ -1,11 +1,11 @@
 import { Type, type Static } from 'typebox'
 import { recordHumanReview } from '../../commands/assessments/record-human-review.ts'
-import { execute, loadSufficient } from '../../commands/handling/execute.ts'
+import { execute, loadSufficient } from '../../engine/commands/execute.ts'
 import { assessments, hasEnded } from '../../streams/assessment/aggregate.ts'
 import { humanReviewTasks } from '../../streams/human-review-task/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
-import type { Todo } from '../runtime/define-process.ts'
-import type { StepContext, StepOutcome } from '../runtime/process.ts'
+import type { Todo } from '../../engine/processes/define-process.ts'
+import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
 
 /** The assessment of the task. */
 export const FollowPayload = Type.Object({ assessmentId: Type.String() })

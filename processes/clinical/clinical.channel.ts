@@ -2,7 +2,7 @@ import { cases } from '../../streams/case/aggregate.ts'
 import type { CaseEvent } from '../../streams/case/events.ts'
 import { clinicalChannelStream } from '../../streams/channels/clinical.ts'
 import { patients } from '../../streams/patient/aggregate.ts'
-import { defineChannel } from '../relay/channel.ts'
+import { defineChannel } from '../../engine/relay/channel.ts'
 
 /** Changes of patients and cases, with ids only: no name, no birth date, no code (architecture section 3). */
 export const clinicalChannel = defineChannel({

@@ -1,9 +1,9 @@
-import { defineTable } from '../../projections/runtime/projector.ts'
-import { insertRow, removeRows } from '../../projections/runtime/row-changes.ts'
+import { defineTable } from '../../engine/projections/projector.ts'
+import { insertRow, removeRows } from '../../engine/projections/row-changes.ts'
 import type { CaseEvent } from '../../streams/case/events.ts'
 import type { AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
-import { defineProcess, step } from '../runtime/define-process.ts'
+import { defineProcess, step } from '../../engine/processes/define-process.ts'
 import {
   RecordPayload,
   recordFindingsOfReview,

@@ -1,6 +1,6 @@
 import { consentChannelStream } from '../../streams/channels/consent.ts'
 import { consents } from '../../streams/consent/aggregate.ts'
-import { defineChannel } from '../relay/channel.ts'
+import { defineChannel } from '../../engine/relay/channel.ts'
 
 /** Every recorded decision, once and in order per patient (specification section 6). */
 export const consentChannel = defineChannel({

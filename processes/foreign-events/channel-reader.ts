@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import { execute } from '../../commands/handling/execute.ts'
+import { execute } from '../../engine/commands/execute.ts'
 import {
   foreignEventOf,
   recordForeignEvent,
@@ -11,9 +11,9 @@ import { noOrganisation } from '../../platform/kit/tenants.ts'
 import type { Failpoint } from '../../platform/lifecycle/graceful-stop.ts'
 import type { Logger } from '../../platform/observability/logging.ts'
 import { foreignChannelId, foreignEvents } from '../../streams/foreign-event/aggregate.ts'
-import { EventStoreError } from '../../streams/store/errors.ts'
-import type { EventStore } from '../../streams/store/event-store.ts'
-import { runOnOneInstance } from '../runtime/single-instance.ts'
+import { EventStoreError } from '../../engine/store/errors.ts'
+import type { EventStore } from '../../engine/store/event-store.ts'
+import { runOnOneInstance } from '../../engine/processes/single-instance.ts'
 
 export interface ChannelReaderOptions {
   readonly store: EventStore

@@ -6,8 +6,8 @@ import type { Configuration } from '../../platform/configuration/configuration.t
 import type { ObjectStore } from '../../platform/storage/object-store.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
 import { images } from '../../streams/image/aggregate.ts'
-import type { EventStore } from '../../streams/store/event-store.ts'
-import { evolved, type DomainEvent, type Target } from '../../streams/store/events.ts'
+import type { EventStore } from '../../engine/store/event-store.ts'
+import { evolved, type DomainEvent, type Target } from '../../engine/store/events.ts'
 import { tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
 
 interface SweepOptions {

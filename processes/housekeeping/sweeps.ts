@@ -1,7 +1,7 @@
 import { createTask } from 'node-cron'
 import type { Pool } from '../../platform/database/database.ts'
 import type { Logger } from '../../platform/observability/logging.ts'
-import { AdvisoryLocks } from '../../projections/runtime/advisory-locks.ts'
+import { AdvisoryLocks } from '../../engine/projections/advisory-locks.ts'
 import type { Swept } from './sweep-objects.ts'
 
 interface SweepsOptions {

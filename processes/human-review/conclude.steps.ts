@@ -1,11 +1,11 @@
 import { decisionShares, endHumanReview, hasFindings } from '../../commands/clinical/human-reviews.ts'
-import { execute, loadSufficient } from '../../commands/handling/execute.ts'
+import { execute, loadSufficient } from '../../engine/commands/execute.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 import { cases, type CaseState } from '../../streams/case/aggregate.ts'
 import { humanReviewTasks } from '../../streams/human-review-task/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
-import type { Todo } from '../runtime/define-process.ts'
-import type { StepOutcome } from '../runtime/process.ts'
+import type { Todo } from '../../engine/processes/define-process.ts'
+import type { StepOutcome } from '../../engine/processes/process.ts'
 
 const findingsRetryMs = 2_000
 

@@ -1,9 +1,9 @@
 import { humanReviewChannelStream } from '../../streams/channels/human-review.ts'
 import { humanReviewTasks, type HumanReviewTask } from '../../streams/human-review-task/aggregate.ts'
-import type { EventStore } from '../../streams/store/event-store.ts'
-import type { RecordedEvent } from '../../streams/store/events.ts'
-import { defineChannel } from '../relay/channel.ts'
-import { loadSufficient } from '../../commands/handling/execute.ts'
+import type { EventStore } from '../../engine/store/event-store.ts'
+import type { RecordedEvent } from '../../engine/store/events.ts'
+import { defineChannel } from '../../engine/relay/channel.ts'
+import { loadSufficient } from '../../engine/commands/execute.ts'
 
 export interface HumanReviewChannelDependencies {
   readonly store: Pick<EventStore, 'load' | 'presume'>

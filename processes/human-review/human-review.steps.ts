@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { startHumanReview } from '../../commands/clinical/human-reviews.ts'
-import { execute } from '../../commands/handling/execute.ts'
+import { execute } from '../../engine/commands/execute.ts'
 import { selectionOf } from '../../commands/human-review/selection.ts'
 import {
   assignAssessment,
@@ -18,13 +18,13 @@ import { humanReviewPolicies } from '../../streams/human-review-policy/aggregate
 import type { HumanReviewPolicyEvent, PolicyRule } from '../../streams/human-review-policy/events.ts'
 import { humanReviewTasks, type HumanReviewTaskState } from '../../streams/human-review-task/aggregate.ts'
 import type { ReviewedLesion } from '../../streams/human-review-task/events.ts'
-import type { EventStore } from '../../streams/store/event-store.ts'
+import type { EventStore } from '../../engine/store/event-store.ts'
 import { requiredConsentCode } from '../ai-review/start.steps.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
-import { readChannelEvent } from '../relay/channel.ts'
-import { callOutside } from '../runtime/attempt.ts'
-import type { Todo } from '../runtime/define-process.ts'
-import type { StepContext, StepOutcome } from '../runtime/process.ts'
+import { readChannelEvent } from '../../engine/relay/channel.ts'
+import { callOutside } from '../../engine/processes/attempt.ts'
+import type { Todo } from '../../engine/processes/define-process.ts'
+import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
 
 /** Places of the completed review on its channel, and of the policy in force at that event in its stream. */
 export const OpenPayload = Type.Object({ channelRevision: Type.String(), policyRevision: Type.String() })

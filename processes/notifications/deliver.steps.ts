@@ -6,15 +6,15 @@ import {
   settleAttempt,
   type AttemptOutcome,
 } from '../../commands/notifications/record-outcome.ts'
-import { execute, loadSufficient } from '../../commands/handling/execute.ts'
-import { answeringRefusals } from '../../commands/handling/refusals.ts'
+import { execute, loadSufficient } from '../../engine/commands/execute.ts'
+import { answeringRefusals } from '../../engine/commands/refusals.ts'
 import { notifications, type NotificationState } from '../../streams/notification/aggregate.ts'
 import { NotificationChannel } from '../../streams/types.ts'
 import type { SendOutcome } from '../adapters/notification-sender.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
-import { openAttempt } from '../runtime/attempt.ts'
-import type { Todo } from '../runtime/define-process.ts'
-import type { ReceiverHealth, StepContext, StepOutcome } from '../runtime/process.ts'
+import { openAttempt } from '../../engine/processes/attempt.ts'
+import type { Todo } from '../../engine/processes/define-process.ts'
+import type { ReceiverHealth, StepContext, StepOutcome } from '../../engine/processes/process.ts'
 import { planDelivery, type DeliveryPlan } from './delivery-plan.ts'
 
 export const DeliverPayload = Type.Object({ channel: NotificationChannel })

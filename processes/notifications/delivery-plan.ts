@@ -10,8 +10,8 @@ import type { Notification } from '../../streams/notification/aggregate.ts'
 import type { NotificationCategory } from '../../streams/types.ts'
 import type { SendOutcome } from '../adapters/notification-sender.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
-import { callOutside } from '../runtime/attempt.ts'
-import type { StepContext } from '../runtime/process.ts'
+import { callOutside } from '../../engine/processes/attempt.ts'
+import type { StepContext } from '../../engine/processes/process.ts'
 import { messageFor } from './message.ts'
 
 type Prepared = Pick<StartAttempt, 'template' | 'resolvedAddress' | 'providerName' | 'request'>

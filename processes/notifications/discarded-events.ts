@@ -1,5 +1,5 @@
 import type { Pool } from '../../platform/database/database.ts'
-import { defineTable } from '../../projections/runtime/projector.ts'
+import { defineTable } from '../../engine/projections/projector.ts'
 
 /** Events that a rule matched and that made no notification. */
 export const discardedEvents = defineTable({

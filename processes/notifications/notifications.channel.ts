@@ -1,7 +1,7 @@
 import { notificationChannelStream } from '../../streams/channels/notification.ts'
 import { notifications } from '../../streams/notification/aggregate.ts'
 import type { NotificationEvent } from '../../streams/notification/events.ts'
-import { defineChannel } from '../relay/channel.ts'
+import { defineChannel } from '../../engine/relay/channel.ts'
 
 type Sent = Extract<NotificationEvent, { type: 'NotificationSent' }>['data']
 

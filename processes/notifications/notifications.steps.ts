@@ -1,5 +1,5 @@
-import { keyedStep } from '../runtime/define-process.ts'
-import type { TodoList } from '../runtime/todo-list.ts'
+import { keyedStep } from '../../engine/processes/define-process.ts'
+import type { TodoList } from '../../engine/processes/todo-list.ts'
 import { create, CreatePayload } from './create.steps.ts'
 import { deliver, DeliverPayload } from './deliver.steps.ts'
 

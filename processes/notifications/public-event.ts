@@ -1,9 +1,9 @@
-import type { EventStore } from '../../streams/store/event-store.ts'
+import type { EventStore } from '../../engine/store/event-store.ts'
 import { channelStreams } from '../../streams/channels/channel-streams.ts'
 import type { ForeignEvent } from '../../streams/foreign-event/events.ts'
-import type { DomainEvent, RecordedEvent } from '../../streams/store/events.ts'
-import type { PublicEvent } from '../runtime/define-process.ts'
-import { isInt32, memberOf } from '../adapters/outside-answers.ts'
+import type { DomainEvent, RecordedEvent } from '../../engine/store/events.ts'
+import type { PublicEvent } from '../../engine/processes/define-process.ts'
+import { isInt32, memberOf } from '../../platform/outbound/outside-answers.ts'
 import { isUuid } from '../../platform/http/formats.ts'
 
 interface Place {

@@ -1,13 +1,13 @@
 import { Type, type Static } from 'typebox'
 import type { IdentityProvider } from '../../contracts/users/identity-provider.ts'
-import { execute } from '../../commands/handling/execute.ts'
+import { execute } from '../../engine/commands/execute.ts'
 import { completeErasure } from '../../commands/users/erase-user.ts'
 import { alignAccount, wantedAccount } from '../../commands/users/status.ts'
 import { users, type AccountState } from '../../streams/user/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
-import { callOutside } from '../runtime/attempt.ts'
-import type { Todo } from '../runtime/define-process.ts'
-import type { StepContext, StepOutcome } from '../runtime/process.ts'
+import { callOutside } from '../../engine/processes/attempt.ts'
+import type { Todo } from '../../engine/processes/define-process.ts'
+import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
 
 /**
  * The account at the identity provider follows the status of the user. Each call may be repeated, so it needs no attempt:

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox'
-import { execute } from '../../commands/handling/execute.ts'
+import { execute } from '../../engine/commands/execute.ts'
 import { removeMembership } from '../../commands/users/memberships.ts'
 import { settleMembership } from '../../commands/users/organisation-membership.ts'
 import { abandonRegistration } from '../../commands/users/registration.ts'
@@ -9,8 +9,8 @@ import { tenantOfFact } from '../../platform/kit/tenants.ts'
 import { organisationRoles } from '../../streams/organisation-roles/aggregate.ts'
 import { users } from '../../streams/user/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
-import type { Todo } from '../runtime/define-process.ts'
-import type { StepContext, StepOutcome } from '../runtime/process.ts'
+import type { Todo } from '../../engine/processes/define-process.ts'
+import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
 import { leaseOf } from './registration.steps.ts'
 
 /** The row's key is the membership. */

@@ -11,10 +11,10 @@ import {
 } from '../../contracts/users/identity-provider.ts'
 import { users } from '../../streams/user/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
-import { openAttempt } from '../runtime/attempt.ts'
-import type { Todo } from '../runtime/define-process.ts'
-import type { StepContext, StepOutcome } from '../runtime/process.ts'
-import { nextDelay } from '../runtime/step-timing.ts'
+import { openAttempt } from '../../engine/processes/attempt.ts'
+import type { Todo } from '../../engine/processes/define-process.ts'
+import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
+import { nextDelay } from '../../engine/processes/step-timing.ts'
 
 /** The row's key is the user. */
 export const ResetPayload = Type.Object({ requestId: Type.String() })

@@ -4,13 +4,13 @@ import {
   clearingUntil,
   clearRegistration,
 } from '../../commands/users/registration.ts'
-import { execute } from '../../commands/handling/execute.ts'
-import { openLeaseEnd } from '../../commands/handling/decision.ts'
+import { execute } from '../../engine/commands/execute.ts'
+import { openLeaseEnd } from '../../engine/commands/decision.ts'
 import { users, type UserState } from '../../streams/user/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
-import { callOutside, openAttempt } from '../runtime/attempt.ts'
-import type { Todo } from '../runtime/define-process.ts'
-import type { StepContext, StepOutcome } from '../runtime/process.ts'
+import { callOutside, openAttempt } from '../../engine/processes/attempt.ts'
+import type { Todo } from '../../engine/processes/define-process.ts'
+import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
 
 /**
  * The route that created the user is gone. The event comes before the account is removed: from then on the stream refuses

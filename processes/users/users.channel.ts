@@ -2,7 +2,7 @@ import { usersChannelStream } from '../../streams/channels/users.ts'
 import { organisationRoles } from '../../streams/organisation-roles/aggregate.ts'
 import { users } from '../../streams/user/aggregate.ts'
 import type { UserEvent } from '../../streams/user/events.ts'
-import { defineChannel } from '../relay/channel.ts'
+import { defineChannel } from '../../engine/relay/channel.ts'
 
 type StatusData = Extract<UserEvent, { type: 'UserSuspended' }>['data']
 

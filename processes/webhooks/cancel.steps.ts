@@ -1,11 +1,11 @@
 import { Type, type Static } from 'typebox'
 import { cancelDelivery, type CancelDelivery } from '../../commands/webhooks/cancel-delivery.ts'
-import { execute } from '../../commands/handling/execute.ts'
+import { execute } from '../../engine/commands/execute.ts'
 import { webhookDeliveries } from '../../streams/webhook-delivery/aggregate.ts'
 import { CancelReason } from '../../streams/webhook-delivery/events.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
-import type { Todo } from '../runtime/define-process.ts'
-import type { StepContext, StepOutcome } from '../runtime/process.ts'
+import type { Todo } from '../../engine/processes/define-process.ts'
+import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
 import { deliveryOf, DeliverPayload, unsettled } from './delivery-target.ts'
 
 /** The subscription was disabled or deleted before the delivery. */

@@ -1,6 +1,6 @@
 import { viewOf } from '../../commands/assessments/views.ts'
-import type { CommandDependencies } from '../../commands/handling/dependencies.ts'
-import { loadSufficient } from '../../commands/handling/execute.ts'
+import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
+import { loadSufficient } from '../../engine/commands/execute.ts'
 import type { ObjectStore } from '../../platform/storage/object-store.ts'
 import { signDownloads, toAssessmentRecord } from '../../contracts/assessments/record.ts'
 import { assessments, hasEnded, humanReviewAfter, type EndedAssessment } from '../../streams/assessment/aggregate.ts'

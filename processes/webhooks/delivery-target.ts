@@ -1,10 +1,10 @@
 import { Type, type Static } from 'typebox'
 import { waitsUntil, type NewDelivery } from '../../commands/webhooks/deliver-webhook.ts'
-import { Nullable } from '../../streams/types.ts'
+import { Nullable } from '../../engine/aggregates/types.ts'
 import { deliveryIdOf, type WebhookDeliveryState } from '../../streams/webhook-delivery/aggregate.ts'
 import { DeliveredEventType } from '../../streams/webhook-delivery/events.ts'
-import type { Todo } from '../runtime/define-process.ts'
-import type { StepContext, StepOutcome } from '../runtime/process.ts'
+import type { Todo } from '../../engine/processes/define-process.ts'
+import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
 
 export const DeliverPayload = Type.Object({
   subscriptionId: Type.String(),

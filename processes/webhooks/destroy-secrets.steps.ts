@@ -1,13 +1,13 @@
-import { execute } from '../../commands/handling/execute.ts'
+import { execute } from '../../engine/commands/execute.ts'
 import { destroySecrets } from '../../commands/webhooks/change-subscription.ts'
 import type { SecretKind } from '../../platform/vault/vault.ts'
-import type { EventStore } from '../../streams/store/event-store.ts'
+import type { EventStore } from '../../engine/store/event-store.ts'
 import type { WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'
 import { webhookSubscriptions } from '../../streams/webhook-subscriptions/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
-import { isOf } from '../relay/channel.ts'
-import type { Todo } from '../runtime/define-process.ts'
-import type { StepContext, StepOutcome } from '../runtime/process.ts'
+import { isOf } from '../../engine/relay/channel.ts'
+import type { Todo } from '../../engine/processes/define-process.ts'
+import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
 
 /**
  * Destroys all secrets that a deleted subscription ever had, when no earlier attempt can need them. Pending deliveries

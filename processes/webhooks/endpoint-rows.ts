@@ -1,8 +1,8 @@
-import { defineTable, type RowChange, type WhereOf } from '../../projections/runtime/projector.ts'
-import { patchRows, type Members } from '../../projections/runtime/row-changes.ts'
+import { defineTable, type RowChange, type WhereOf } from '../../engine/projections/projector.ts'
+import { patchRows, type Members } from '../../engine/projections/row-changes.ts'
 import type { CancelReason, FailedEndpoint } from '../../streams/webhook-delivery/events.ts'
 import { SubscriptionStatus } from '../../streams/webhook-subscriptions/events.ts'
-import { noConcurrencyKey } from '../runtime/todo-tables.ts'
+import { noConcurrencyKey } from '../../engine/processes/todo-tables.ts'
 import type { WebhookTodos } from './webhooks.steps.ts'
 
 /** The endpoints of subscriptions at an event's place in `$all`. */

@@ -1,10 +1,10 @@
 import { Type, type Static } from 'typebox'
 import { disableGone, nextReviewOf, reviewEndpoint } from '../../commands/webhooks/review-endpoint.ts'
-import { execute } from '../../commands/handling/execute.ts'
+import { execute } from '../../engine/commands/execute.ts'
 import { webhookSubscriptions } from '../../streams/webhook-subscriptions/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
-import type { Todo } from '../runtime/define-process.ts'
-import type { StepContext, StepOutcome } from '../runtime/process.ts'
+import type { Todo } from '../../engine/processes/define-process.ts'
+import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
 
 /** Nothing was delivered since `failingSince`, RFC 3339. */
 export const WatchPayload = Type.Object({ endpointRevision: Type.Integer(), failingSince: Type.String() })

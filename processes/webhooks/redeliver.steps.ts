@@ -1,10 +1,10 @@
 import { Type, type Static } from 'typebox'
-import { execute } from '../../commands/handling/execute.ts'
+import { execute } from '../../engine/commands/execute.ts'
 import { redeliver as redeliverAgain } from '../../commands/webhooks/redeliver.ts'
 import { webhookDeliveries } from '../../streams/webhook-delivery/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
-import type { Todo } from '../runtime/define-process.ts'
-import type { StepContext, StepOutcome } from '../runtime/process.ts'
+import type { Todo } from '../../engine/processes/define-process.ts'
+import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
 
 /** One delivery of a recovery. */
 export const RedeliverPayload = Type.Object({

@@ -1,4 +1,4 @@
-import type { EventStore } from '../../streams/store/event-store.ts'
+import type { EventStore } from '../../engine/store/event-store.ts'
 import {
   webhookSubscriptions,
   type WebhookSubscription,

@@ -1,6 +1,6 @@
 import { webhookChannelStream } from '../../streams/channels/webhook.ts'
 import { webhookSubscriptions } from '../../streams/webhook-subscriptions/aggregate.ts'
-import { defineChannel } from '../relay/channel.ts'
+import { defineChannel } from '../../engine/relay/channel.ts'
 
 /** Endpoints that fail, and subscriptions that are disabled for this or on request. */
 export const webhookChannel = defineChannel({

@@ -1,5 +1,5 @@
-import { keyedStep, Nothing, step } from '../runtime/define-process.ts'
-import type { TodoList } from '../runtime/todo-list.ts'
+import { keyedStep, Nothing, step } from '../../engine/processes/define-process.ts'
+import type { TodoList } from '../../engine/processes/todo-list.ts'
 import { cancel, CancelPayload } from './cancel.steps.ts'
 import { deliver } from './deliver.steps.ts'
 import { DeliverPayload } from './delivery-target.ts'

@@ -1,9 +1,9 @@
 import { workflowChannelStream } from '../../streams/channels/workflow.ts'
-import type { EventStore } from '../../streams/store/event-store.ts'
-import type { RecordedEvent } from '../../streams/store/events.ts'
+import type { EventStore } from '../../engine/store/event-store.ts'
+import type { RecordedEvent } from '../../engine/store/events.ts'
 import { workflowInstances } from '../../streams/workflow-instance/aggregate.ts'
-import { defineChannel } from '../relay/channel.ts'
-import { loadExisting } from '../../commands/handling/execute.ts'
+import { defineChannel } from '../../engine/relay/channel.ts'
+import { loadExisting } from '../../engine/commands/execute.ts'
 
 export interface WorkflowChannelDependencies {
   readonly store: Pick<EventStore, 'load' | 'presume'>

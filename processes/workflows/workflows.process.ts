@@ -1,12 +1,12 @@
-import { defineTable, type RowChange } from '../../projections/runtime/projector.ts'
-import { insertRow, patchRow, removeRow } from '../../projections/runtime/row-changes.ts'
+import { defineTable, type RowChange } from '../../engine/projections/projector.ts'
+import { insertRow, patchRow, removeRow } from '../../engine/projections/row-changes.ts'
 import type { AssessmentChannelEvent } from '../../streams/channels/assessment.ts'
 import type { ClinicalChannelEvent } from '../../streams/channels/clinical.ts'
 import type { WorkflowInstanceEvent } from '../../streams/workflow-instance/events.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
-import type { Recorded } from '../relay/channel.ts'
-import { defineProcess, Nothing, step } from '../runtime/define-process.ts'
-import type { TodoList } from '../runtime/todo-list.ts'
+import type { Recorded } from '../../engine/relay/channel.ts'
+import { defineProcess, Nothing, step } from '../../engine/processes/define-process.ts'
+import type { TodoList } from '../../engine/processes/todo-list.ts'
 import { cancel, settle, start, StartPayload } from './workflows.steps.ts'
 
 /** Instances that have not ended. */

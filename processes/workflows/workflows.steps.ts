@@ -1,18 +1,18 @@
 import { Type, type Static } from 'typebox'
 import { v5 } from 'uuid'
 import { assignAssessment, type AssignAssessment } from '../../commands/clinical/close-case.ts'
-import { execute } from '../../commands/handling/execute.ts'
-import { isRefusal } from '../../commands/handling/decision.ts'
+import { execute } from '../../engine/commands/execute.ts'
+import { isRefusal } from '../../engine/commands/decision.ts'
 import { definitionAt } from '../../commands/workflows/definitions.ts'
 import { cancelWithCase, settleEffect } from '../../commands/workflows/end-instance.ts'
 import { startInstance } from '../../commands/workflows/start-instance.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
 import { cases, type CaseState } from '../../streams/case/aggregate.ts'
-import type { EventStore } from '../../streams/store/event-store.ts'
+import type { EventStore } from '../../engine/store/event-store.ts'
 import { workflowInstances } from '../../streams/workflow-instance/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
-import type { Todo } from '../runtime/define-process.ts'
-import type { StepOutcome } from '../runtime/process.ts'
+import type { Todo } from '../../engine/processes/define-process.ts'
+import type { StepOutcome } from '../../engine/processes/process.ts'
 
 /** The case that starts the instance, and the version of its definition. */
 export const StartPayload = Type.Object({

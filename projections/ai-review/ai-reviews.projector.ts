@@ -7,8 +7,8 @@ import {
   type ImageQuality,
 } from '../../streams/ai-review/events.ts'
 import { ImageType } from '../../streams/types.ts'
-import { defineProjector, defineTable, type RowChange } from '../runtime/projector.ts'
-import { insertRow, patchRow, patchRows, type ChangeOf } from '../runtime/row-changes.ts'
+import { defineProjector, defineTable, type RowChange } from '../../engine/projections/projector.ts'
+import { insertRow, patchRow, patchRows, type ChangeOf } from '../../engine/projections/row-changes.ts'
 
 export const aiReviewsTable = defineTable({
   name: 'ai_reviews',

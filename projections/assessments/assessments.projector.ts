@@ -8,9 +8,9 @@ import {
   type AssessmentEvent,
 } from '../../streams/assessment/events.ts'
 import { humanReviewAfter, type HumanReviewEvent } from '../../streams/assessment/aggregate.ts'
-import type { RecordedEvent } from '../../streams/store/events.ts'
-import { defineProjector, defineTable, type RowChange } from '../runtime/projector.ts'
-import { insertRow, patchRow } from '../runtime/row-changes.ts'
+import type { RecordedEvent } from '../../engine/store/events.ts'
+import { defineProjector, defineTable, type RowChange } from '../../engine/projections/projector.ts'
+import { insertRow, patchRow } from '../../engine/projections/row-changes.ts'
 
 const Result = Type.Object({ ai_provider: Type.String(), outcome: Outcome, completed_at: Type.String() })
 

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { AuthMethod, ClientKey, type OauthClientEvent } from '../../streams/oauth-client/events.ts'
-import { defineProjector, defineTable } from '../runtime/projector.ts'
-import { insertRow, patchRow, removeRow, removeRows } from '../runtime/row-changes.ts'
+import { defineProjector, defineTable } from '../../engine/projections/projector.ts'
+import { insertRow, patchRow, removeRow, removeRows } from '../../engine/projections/row-changes.ts'
 
 export const oauthClientsTable = defineTable({
   name: 'oauth_clients',

@@ -1,6 +1,6 @@
 import type { OauthScopeEvent } from '../../streams/oauth-scope/events.ts'
-import { defineProjector, defineTable } from '../runtime/projector.ts'
-import { upsertRow } from '../runtime/row-changes.ts'
+import { defineProjector, defineTable } from '../../engine/projections/projector.ts'
+import { upsertRow } from '../../engine/projections/row-changes.ts'
 
 /** Scopes belong to the installation, so the rows name no organisation. */
 export const oauthScopesTable = defineTable({

@@ -6,10 +6,10 @@ import {
   FindingSource,
   type CaseEvent,
 } from '../../streams/case/events.ts'
-import { parseOwnedStream } from '../../streams/aggregate.ts'
+import { parseOwnedStream } from '../../engine/aggregates/aggregate.ts'
 import { CodedTerm } from '../../streams/types.ts'
-import { defineProjector, defineTable } from '../runtime/projector.ts'
-import { insertRow, patchRow } from '../runtime/row-changes.ts'
+import { defineProjector, defineTable } from '../../engine/projections/projector.ts'
+import { insertRow, patchRow } from '../../engine/projections/row-changes.ts'
 
 export const casesTable = defineTable({
   name: 'cases',

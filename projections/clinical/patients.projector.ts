@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
 import { comparedName } from '../../platform/kit/compared-name.ts'
 import { PatientIdentifier, type PatientEvent } from '../../streams/patient/events.ts'
-import { parseOwnedStream } from '../../streams/aggregate.ts'
-import { defineProjector, defineTable } from '../runtime/projector.ts'
-import { insertRow, patchRow, removeRow, removeRows } from '../runtime/row-changes.ts'
-import { storableText } from '../runtime/storable-json.ts'
+import { parseOwnedStream } from '../../engine/aggregates/aggregate.ts'
+import { defineProjector, defineTable } from '../../engine/projections/projector.ts'
+import { insertRow, patchRow, removeRow, removeRows } from '../../engine/projections/row-changes.ts'
+import { storableText } from '../../engine/projections/storable-json.ts'
 
 export const patientsTable = defineTable({
   name: 'patients',

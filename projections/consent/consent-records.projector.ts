@@ -1,6 +1,6 @@
 import { ConsentDecision, type ConsentEvent } from '../../streams/consent/events.ts'
-import { defineProjector, defineTable } from '../runtime/projector.ts'
-import { insertRow } from '../runtime/row-changes.ts'
+import { defineProjector, defineTable } from '../../engine/projections/projector.ts'
+import { insertRow } from '../../engine/projections/row-changes.ts'
 
 /** Every recorded decision. The latest of a patient and a type is the current one. */
 export const consentRecordsTable = defineTable({

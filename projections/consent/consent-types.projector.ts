@@ -1,7 +1,7 @@
 import type { ConsentTypeEvent } from '../../streams/consent-type/events.ts'
-import { parseOwnedStream } from '../../streams/aggregate.ts'
-import { defineProjector, defineTable } from '../runtime/projector.ts'
-import { insertRow, patchRow, removeRow, removeRows } from '../runtime/row-changes.ts'
+import { parseOwnedStream } from '../../engine/aggregates/aggregate.ts'
+import { defineProjector, defineTable } from '../../engine/projections/projector.ts'
+import { insertRow, patchRow, removeRow, removeRows } from '../../engine/projections/row-changes.ts'
 
 export const consentTypesTable = defineTable({
   name: 'consent_types',

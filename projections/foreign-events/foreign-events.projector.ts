@@ -1,6 +1,6 @@
 import { RejectionReason, type ForeignEvent } from '../../streams/foreign-event/events.ts'
-import { defineProjector, defineTable } from '../runtime/projector.ts'
-import { insertRow } from '../runtime/row-changes.ts'
+import { defineProjector, defineTable } from '../../engine/projections/projector.ts'
+import { insertRow } from '../../engine/projections/row-changes.ts'
 
 /** Events of foreign channels that were skipped. Operators list them. */
 export const rejectedForeignEventsTable = defineTable({

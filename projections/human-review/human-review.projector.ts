@@ -9,9 +9,9 @@ import {
 } from '../../streams/human-review-task/events.ts'
 import { Recommendation } from '../../streams/assessment/events.ts'
 import { decisionsIn } from '../../streams/human-review-task/aggregate.ts'
-import { parseOwnedStream } from '../../streams/aggregate.ts'
-import { defineProjector, defineTable, type RowChange } from '../runtime/projector.ts'
-import { insertRow, patchRow, upsertRow, type ChangeOf } from '../runtime/row-changes.ts'
+import { parseOwnedStream } from '../../engine/aggregates/aggregate.ts'
+import { defineProjector, defineTable, type RowChange } from '../../engine/projections/projector.ts'
+import { insertRow, patchRow, upsertRow, type ChangeOf } from '../../engine/projections/row-changes.ts'
 
 export const humanReviewPoliciesTable = defineTable({
   name: 'policies',

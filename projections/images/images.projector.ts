@@ -1,7 +1,7 @@
 import { CaptureType, type AssessmentEvent, type ReceivedImage } from '../../streams/assessment/events.ts'
 import { ImageStatus, type ImageEvent } from '../../streams/image/events.ts'
-import { defineProjector, defineTable, type RowChange } from '../runtime/projector.ts'
-import { insertRow, patchRow } from '../runtime/row-changes.ts'
+import { defineProjector, defineTable, type RowChange } from '../../engine/projections/projector.ts'
+import { insertRow, patchRow } from '../../engine/projections/row-changes.ts'
 
 /** The owner of images: an assessment, with one status for all its images, or a single declared image. */
 export const imageOwnersTable = defineTable({

@@ -2,8 +2,8 @@ import type { NotificationPreferencesEvent } from '../../streams/notification-pr
 import { RecipientRule, type NotificationSubscriptionEvent } from '../../streams/notification-subscription/events.ts'
 import type { SuppressionEvent } from '../../streams/suppression/events.ts'
 import { NotificationCategory, NotificationChannel } from '../../streams/types.ts'
-import { defineProjector, defineTable } from '../runtime/projector.ts'
-import { insertRow, patchRow, removeRow, upsertRow } from '../runtime/row-changes.ts'
+import { defineProjector, defineTable } from '../../engine/projections/projector.ts'
+import { insertRow, patchRow, removeRow, upsertRow } from '../../engine/projections/row-changes.ts'
 
 /** Rules. `org_id` is null for those of the platform. */
 export const notificationSubscriptionsTable = defineTable({

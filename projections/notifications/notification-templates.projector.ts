@@ -1,7 +1,7 @@
 import type { NotificationTemplateEvent } from '../../streams/notification-template/events.ts'
 import { NotificationCategory, NotificationChannel } from '../../streams/types.ts'
-import { defineProjector, defineTable } from '../runtime/projector.ts'
-import { insertRow, patchRow } from '../runtime/row-changes.ts'
+import { defineProjector, defineTable } from '../../engine/projections/projector.ts'
+import { insertRow, patchRow } from '../../engine/projections/row-changes.ts'
 
 export const notificationTemplatesTable = defineTable({
   name: 'templates',

@@ -9,8 +9,8 @@ import {
 } from '../../streams/notification/events.ts'
 import { NotificationCategory, NotificationChannel } from '../../streams/types.ts'
 import type { UserEvent } from '../../streams/user/events.ts'
-import { defineProjector, defineTable, type RowChange } from '../runtime/projector.ts'
-import { insertRow, patchRow, patchRows, removeRow, upsertRow } from '../runtime/row-changes.ts'
+import { defineProjector, defineTable, type RowChange } from '../../engine/projections/projector.ts'
+import { insertRow, patchRow, patchRows, removeRow, upsertRow } from '../../engine/projections/row-changes.ts'
 
 export const NotificationStatus = ['pending', 'queued', 'sending', 'sent', 'failed', 'suppressed'] as const
 

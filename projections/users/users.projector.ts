@@ -2,8 +2,8 @@ import { Type } from 'typebox'
 import type { OrganisationRolesEvent } from '../../streams/organisation-roles/events.ts'
 import type { PermissionEvent } from '../../streams/permission/events.ts'
 import { PatientAccount, PractitionerProfile, UserType, type UserEvent } from '../../streams/user/events.ts'
-import { defineProjector, defineTable } from '../runtime/projector.ts'
-import { insertRow, patchRow, patchRows, removeRow, removeRows } from '../runtime/row-changes.ts'
+import { defineProjector, defineTable } from '../../engine/projections/projector.ts'
+import { insertRow, patchRow, patchRows, removeRow, removeRows } from '../../engine/projections/row-changes.ts'
 
 /** Users belong to no organisation. Their memberships say which organisations see them. */
 export const usersTable = defineTable({

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import type { AssessmentEvent } from '../../streams/assessment/events.ts'
-import type { RecordedEvent } from '../../streams/store/events.ts'
-import { parseOwnedStream } from '../../streams/aggregate.ts'
+import type { RecordedEvent } from '../../engine/store/events.ts'
+import { parseOwnedStream } from '../../engine/aggregates/aggregate.ts'
 import {
   DeliveredEventType,
   DeliveryErrorClass,
@@ -14,8 +14,8 @@ import {
   WebhookEventType,
   type WebhookSubscriptionEvent,
 } from '../../streams/webhook-subscriptions/events.ts'
-import { defineProjector, defineTable, insertSelect, type RowChange } from '../runtime/projector.ts'
-import { insertRow, patchRow, removeRow, upsertRow } from '../runtime/row-changes.ts'
+import { defineProjector, defineTable, insertSelect, type RowChange } from '../../engine/projections/projector.ts'
+import { insertRow, patchRow, removeRow, upsertRow } from '../../engine/projections/row-changes.ts'
 
 /** Subscriptions at an event's place in `$all`. An event is due to the active ones that name its type. */
 const webhookRecipientsTable = defineTable({

@@ -8,8 +8,8 @@ import {
   type PublicKey,
   type WebhookSubscriptionEvent,
 } from '../../streams/webhook-subscriptions/events.ts'
-import { defineProjector, defineTable, type RowChange } from '../runtime/projector.ts'
-import { insertRow, patchRow, patchRows, removeRow, removeRows } from '../runtime/row-changes.ts'
+import { defineProjector, defineTable, type RowChange } from '../../engine/projections/projector.ts'
+import { insertRow, patchRow, patchRows, removeRow, removeRows } from '../../engine/projections/row-changes.ts'
 
 export const webhookSubscriptionsTable = defineTable({
   name: 'webhook_subscriptions',

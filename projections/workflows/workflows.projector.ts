@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { parseOwnedStream } from '../../streams/aggregate.ts'
+import { parseOwnedStream } from '../../engine/aggregates/aggregate.ts'
 import type { WorkflowDefinitionEvent } from '../../streams/workflow-definition/events.ts'
 import { StepKind, WorkflowStep } from '../../streams/workflow-definition/steps.ts'
 import {
@@ -7,8 +7,8 @@ import {
   WorkflowInstanceStatus,
   type WorkflowInstanceEvent,
 } from '../../streams/workflow-instance/events.ts'
-import { defineProjector, defineTable, type RowChange } from '../runtime/projector.ts'
-import { insertRow, patchRow, upsertRow } from '../runtime/row-changes.ts'
+import { defineProjector, defineTable, type RowChange } from '../../engine/projections/projector.ts'
+import { insertRow, patchRow, upsertRow } from '../../engine/projections/row-changes.ts'
 
 const version = {
   workflow_definition_id: 'uuid',

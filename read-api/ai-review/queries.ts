@@ -1,6 +1,6 @@
 import { v5 } from 'uuid'
 import { AiReviewDetails, aiReviewFailures, AiReviewRecord } from '../../contracts/ai-review/record.ts'
-import { toRecord } from '../../contracts/records.ts'
+import { toRecord } from '../../engine/reads/records.ts'
 import type { Pool } from '../../platform/database/database.ts'
 import type { PageRequest } from '../../platform/http/cursors.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
@@ -9,8 +9,16 @@ import {
   aiReviewsProjector,
   aiReviewsTable,
 } from '../../projections/ai-review/ai-reviews.projector.ts'
-import type { ViewOf } from '../../projections/runtime/projector.ts'
-import { columnsOf, computed, rowsOfTenant, sortOrder, tableOf, viewByIds, pageOf } from '../tenant-rows.ts'
+import type { ViewOf } from '../../engine/projections/projector.ts'
+import {
+  columnsOf,
+  computed,
+  rowsOfTenant,
+  sortOrder,
+  tableOf,
+  viewByIds,
+  pageOf,
+} from '../../engine/reads/tenant-rows.ts'
 
 type Review = ViewOf<typeof aiReviewsTable>
 

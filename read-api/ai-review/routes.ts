@@ -3,8 +3,8 @@ import { AiReviewDetails, AiReviewRecord, isOver } from '../../contracts/ai-revi
 import { Uuid } from '../../platform/http/members.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { aiReviewsProjector } from '../../projections/ai-review/ai-reviews.projector.ts'
-import { listRoute } from '../list-route.ts'
-import { readRoute, type ReadDependencies } from '../read-route.ts'
+import { listRoute } from '../../engine/reads/list-route.ts'
+import { readRoute, type ReadDependencies } from '../../engine/reads/read-route.ts'
 import { getReview, listReviews, placeOfReview, toReviewRecord } from './queries.ts'
 
 const shared = { access: { scopes: ['ai-review:read'] }, servedBy: [aiReviewsProjector] } as const

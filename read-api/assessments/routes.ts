@@ -10,8 +10,8 @@ import { Uuid } from '../../platform/http/members.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { assessmentsProjector, assessmentsTable } from '../../projections/assessments/assessments.projector.ts'
-import { readRoute, type ReadDependencies } from '../read-route.ts'
-import { columnsOf, computed, rowsOfTenant, viewByIds } from '../tenant-rows.ts'
+import { readRoute, type ReadDependencies } from '../../engine/reads/read-route.ts'
+import { columnsOf, computed, rowsOfTenant, viewByIds } from '../../engine/reads/tenant-rows.ts'
 
 const a = columnsOf(assessmentsTable, 'a')
 

@@ -4,7 +4,16 @@ import type { PageRequest } from '../../platform/http/cursors.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { oauthClientsProjector, oauthClientsTable } from '../../projections/auth/oauth-clients.projector.ts'
 import { oauthScopesProjector, oauthScopesTable } from '../../projections/auth/oauth-scopes.projector.ts'
-import { columnsOf, computed, oneView, rowsOf, rowsWithin, sortOrder, tableOf, pageOf } from '../tenant-rows.ts'
+import {
+  columnsOf,
+  computed,
+  oneView,
+  rowsOf,
+  rowsWithin,
+  sortOrder,
+  tableOf,
+  pageOf,
+} from '../../engine/reads/tenant-rows.ts'
 
 const c = columnsOf(oauthClientsTable, 'c')
 const s = columnsOf(oauthScopesTable, 's')

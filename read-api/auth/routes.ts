@@ -1,13 +1,13 @@
 import { Type } from 'typebox'
 import { OauthClientRecord, toOauthClientRecord } from '../../contracts/auth/client.ts'
 import { OauthScopeRecord } from '../../contracts/auth/scope.ts'
-import { toRecord } from '../../contracts/records.ts'
+import { toRecord } from '../../engine/reads/records.ts'
 import { Uuid } from '../../platform/http/members.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { oauthClientsProjector } from '../../projections/auth/oauth-clients.projector.ts'
 import { oauthScopesProjector } from '../../projections/auth/oauth-scopes.projector.ts'
-import { listRoute } from '../list-route.ts'
-import { readRoute, type ReadDependencies } from '../read-route.ts'
+import { listRoute } from '../../engine/reads/list-route.ts'
+import { readRoute, type ReadDependencies } from '../../engine/reads/read-route.ts'
 import { getClient, listClients, placeOfClient, placeOfScope, scopesOfServices } from './queries.ts'
 
 const usual = { access: { admin: 'auth:admin', orScope: 'auth:admin' }, tenancy: 'optional' } as const

@@ -9,8 +9,8 @@ import {
 import { Uuid } from '../../platform/http/members.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { casesProjector } from '../../projections/clinical/cases.projector.ts'
-import { listRoute } from '../list-route.ts'
-import { readRoute, requireCurrent, wantsCurrent, type ReadDependencies } from '../read-route.ts'
+import { listRoute } from '../../engine/reads/list-route.ts'
+import { readRoute, requireCurrent, wantsCurrent, type ReadDependencies } from '../../engine/reads/read-route.ts'
 import {
   getCase,
   listCases,

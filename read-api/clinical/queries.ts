@@ -10,7 +10,7 @@ import {
   findingsTable,
 } from '../../projections/clinical/cases.projector.ts'
 import { patientsProjector, patientsTable } from '../../projections/clinical/patients.projector.ts'
-import { columnsOf, rowsOfTenant, sortOrder, viewByIds, pageOf } from '../tenant-rows.ts'
+import { columnsOf, rowsOfTenant, sortOrder, viewByIds, pageOf } from '../../engine/reads/tenant-rows.ts'
 
 const p = columnsOf(patientsTable, 'p')
 const c = columnsOf(casesTable, 'c')

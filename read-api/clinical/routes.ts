@@ -4,8 +4,8 @@ import { PatientRecord, toPatientRecord } from '../../contracts/clinical/patient
 import { Uuid, schemeAndValuePattern } from '../../platform/http/members.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { patientsProjector } from '../../projections/clinical/patients.projector.ts'
-import { listRoute } from '../list-route.ts'
-import { readRoute, type ReadDependencies } from '../read-route.ts'
+import { listRoute } from '../../engine/reads/list-route.ts'
+import { readRoute, type ReadDependencies } from '../../engine/reads/read-route.ts'
 import { caseReadRoutes } from './case-routes.ts'
 import { getPatient, listPatients, placeOfPatient } from './queries.ts'
 

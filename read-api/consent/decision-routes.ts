@@ -5,8 +5,8 @@ import { Nullable, Uuid } from '../../platform/http/members.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { consentRecordsProjector } from '../../projections/consent/consent-records.projector.ts'
 import { consentTypesProjector } from '../../projections/consent/consent-types.projector.ts'
-import { listRoute } from '../list-route.ts'
-import { readRoute, requireCurrent, type ReadDependencies } from '../read-route.ts'
+import { listRoute } from '../../engine/reads/list-route.ts'
+import { readRoute, requireCurrent, type ReadDependencies } from '../../engine/reads/read-route.ts'
 import {
   getDecision,
   getDecisionWithLocale,

@@ -7,7 +7,7 @@ import {
   consentTypesTable,
   textVersionsTable,
 } from '../../projections/consent/consent-types.projector.ts'
-import type { ViewOf } from '../../projections/runtime/projector.ts'
+import type { ViewOf } from '../../engine/projections/projector.ts'
 import {
   columnsOf,
   computed,
@@ -18,7 +18,7 @@ import {
   viewByIds,
   pageOf,
   viewsOf,
-} from '../tenant-rows.ts'
+} from '../../engine/reads/tenant-rows.ts'
 
 export type DecisionView = ViewOf<typeof consentRecordsTable>
 

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { ConsentTextVersionRecord, ConsentTypeRecord } from '../../contracts/consent/record.ts'
-import { toRecord } from '../../contracts/records.ts'
+import { toRecord } from '../../engine/reads/records.ts'
 import { greatestPageBytes, itemsWithin } from '../../platform/http/cursors.ts'
 import { Uuid } from '../../platform/http/members.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
@@ -9,9 +9,9 @@ import {
   type consentTypesTable,
   type textVersionsTable,
 } from '../../projections/consent/consent-types.projector.ts'
-import type { ViewOf } from '../../projections/runtime/projector.ts'
-import { listRoute } from '../list-route.ts'
-import { readRoute, type ReadDependencies } from '../read-route.ts'
+import type { ViewOf } from '../../engine/projections/projector.ts'
+import { listRoute } from '../../engine/reads/list-route.ts'
+import { readRoute, type ReadDependencies } from '../../engine/reads/read-route.ts'
 import { decisionReadRoutes } from './decision-routes.ts'
 import {
   getConsentType,

@@ -1,13 +1,13 @@
 import { Type } from 'typebox'
 import { ConsentDecisionRecord } from '../../contracts/consent/record.ts'
-import { toRecord } from '../../contracts/records.ts'
+import { toRecord } from '../../engine/reads/records.ts'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
 import { invalidMember } from '../../platform/http/problems.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { consentRecordsProjector } from '../../projections/consent/consent-records.projector.ts'
 import { consentTypesProjector } from '../../projections/consent/consent-types.projector.ts'
-import { listRoute } from '../list-route.ts'
-import { readRoute, type ReadDependencies } from '../read-route.ts'
+import { listRoute } from '../../engine/reads/list-route.ts'
+import { readRoute, type ReadDependencies } from '../../engine/reads/read-route.ts'
 import { access } from './decision-routes.ts'
 import {
   getConsentTypeByCode,

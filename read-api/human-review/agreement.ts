@@ -12,8 +12,8 @@ import {
   humanReviewProjector,
   humanReviewTasksTable,
 } from '../../projections/human-review/human-review.projector.ts'
-import { readRoute, type ReadDependencies } from '../read-route.ts'
-import { columnsOf, computed, rowsFrom, rowsOfTenant, tableOf, viewsOf } from '../tenant-rows.ts'
+import { readRoute, type ReadDependencies } from '../../engine/reads/read-route.ts'
+import { columnsOf, computed, rowsFrom, rowsOfTenant, tableOf, viewsOf } from '../../engine/reads/tenant-rows.ts'
 
 const t = columnsOf(humanReviewTasksTable, 't')
 const o = columnsOf(humanReviewOpinionsTable, 'o')

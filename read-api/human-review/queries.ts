@@ -9,7 +9,16 @@ import {
   humanReviewProjector,
   humanReviewTasksTable,
 } from '../../projections/human-review/human-review.projector.ts'
-import { columnsOf, computed, oneView, rowsOfTenant, sortOrder, tableOf, pageOf, viewsOf } from '../tenant-rows.ts'
+import {
+  columnsOf,
+  computed,
+  oneView,
+  rowsOfTenant,
+  sortOrder,
+  tableOf,
+  pageOf,
+  viewsOf,
+} from '../../engine/reads/tenant-rows.ts'
 
 const t = columnsOf(humanReviewTasksTable, 't')
 const o = columnsOf(humanReviewOpinionsTable, 'o')

@@ -3,8 +3,8 @@ import type { Pool } from '../../platform/database/database.ts'
 import type { PageRequest } from '../../platform/http/cursors.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { imageOwnersTable, imagesProjector, imagesTable } from '../../projections/images/images.projector.ts'
-import type { ViewOf } from '../../projections/runtime/projector.ts'
-import { columnsOf, rowsOfTenant, sortOrder, tableOf, viewByIds, pageOf } from '../tenant-rows.ts'
+import type { ViewOf } from '../../engine/projections/projector.ts'
+import { columnsOf, rowsOfTenant, sortOrder, tableOf, viewByIds, pageOf } from '../../engine/reads/tenant-rows.ts'
 
 type Image = ViewOf<typeof imageOwnersTable> & ViewOf<typeof imagesTable>
 

@@ -3,8 +3,8 @@ import { ImageRecord, toImageRecord } from '../../contracts/images/record.ts'
 import { Uuid } from '../../platform/http/members.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { imagesProjector } from '../../projections/images/images.projector.ts'
-import { listRoute } from '../list-route.ts'
-import { readRoute, type ReadDependencies } from '../read-route.ts'
+import { listRoute } from '../../engine/reads/list-route.ts'
+import { readRoute, type ReadDependencies } from '../../engine/reads/read-route.ts'
 import { getImage, listImages, placeOfImage, recordedImage } from './queries.ts'
 
 const shared = { access: { scopes: ['images:read'] }, servedBy: [imagesProjector] } as const

@@ -7,8 +7,17 @@ import {
   notificationsProjector,
   notificationsTable,
 } from '../../projections/notifications/notifications.projector.ts'
-import type { ViewOf } from '../../projections/runtime/projector.ts'
-import { columnsOf, computed, rowsOfTenant, sortOrder, viewByIds, pageOf, viewsOf, type Rows } from '../tenant-rows.ts'
+import type { ViewOf } from '../../engine/projections/projector.ts'
+import {
+  columnsOf,
+  computed,
+  rowsOfTenant,
+  sortOrder,
+  viewByIds,
+  pageOf,
+  viewsOf,
+  type Rows,
+} from '../../engine/reads/tenant-rows.ts'
 
 type Notification = ViewOf<typeof notificationsTable>
 

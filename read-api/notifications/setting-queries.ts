@@ -17,7 +17,7 @@ import {
   tableOf,
   pageOf,
   viewsOf,
-} from '../tenant-rows.ts'
+} from '../../engine/reads/tenant-rows.ts'
 import { getUser } from '../users/queries.ts'
 
 const n = columnsOf(notificationSubscriptionsTable, 'n')

@@ -13,8 +13,8 @@ import { namedOrg, orgQueryOf } from '../../platform/http/parameters.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { notificationSettingsProjector } from '../../projections/notifications/notification-settings.projector.ts'
 import { usersProjector } from '../../projections/users/users.projector.ts'
-import { listRoute } from '../list-route.ts'
-import { readRoute, type ReadDependencies } from '../read-route.ts'
+import { listRoute } from '../../engine/reads/list-route.ts'
+import { readRoute, type ReadDependencies } from '../../engine/reads/read-route.ts'
 import {
   getNotificationSubscription,
   getPreferences,

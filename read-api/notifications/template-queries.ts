@@ -15,7 +15,7 @@ import {
   tableOf,
   pageOf,
   viewsOf,
-} from '../tenant-rows.ts'
+} from '../../engine/reads/tenant-rows.ts'
 
 const t = columnsOf(notificationTemplatesTable, 't')
 const table = tableOf(notificationTemplatesProjector, notificationTemplatesTable, 't')

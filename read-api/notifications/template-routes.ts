@@ -4,13 +4,13 @@ import {
   NotificationTemplateRecord,
   toTemplateRecord,
 } from '../../contracts/notifications/template.ts'
-import { toRecord } from '../../contracts/records.ts'
+import { toRecord } from '../../engine/reads/records.ts'
 import { Uuid } from '../../platform/http/members.ts'
 import { problem } from '../../platform/http/problems.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { notificationTemplatesProjector } from '../../projections/notifications/notification-templates.projector.ts'
-import { listRoute } from '../list-route.ts'
-import { readRoute, type ReadDependencies } from '../read-route.ts'
+import { listRoute } from '../../engine/reads/list-route.ts'
+import { readRoute, type ReadDependencies } from '../../engine/reads/read-route.ts'
 import {
   listTemplates,
   placeOfTemplate,

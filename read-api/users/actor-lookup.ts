@@ -5,7 +5,7 @@ import { Problem } from '../../platform/http/problems.ts'
 import { pause } from '../../platform/kit/backoff.ts'
 import { tenantOfFact } from '../../platform/kit/tenants.ts'
 import { usersProjector } from '../../projections/users/users.projector.ts'
-import type { ReadDependencies } from '../read-route.ts'
+import type { ReadDependencies } from '../../engine/reads/read-route.ts'
 import { getUser, type UserView } from './queries.ts'
 
 /** The event store may need longer to say that it is away. */

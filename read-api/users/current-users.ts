@@ -4,8 +4,8 @@ import { formatPosition } from '../../platform/kit/positions.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { within } from '../../platform/kit/time-limits.ts'
 import { usersProjector } from '../../projections/users/users.projector.ts'
-import { requireCurrent, type ReadDependencies } from '../read-route.ts'
-import { askInRounds } from '../rounds.ts'
+import { requireCurrent, type ReadDependencies } from '../../engine/reads/read-route.ts'
+import { askInRounds } from '../../engine/reads/rounds.ts'
 import { findUsers, presentUser, type UserRow, type UserView } from './queries.ts'
 
 /** Null: the user in all of its organisations. */

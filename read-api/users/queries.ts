@@ -2,7 +2,7 @@ import type { Pool } from '../../platform/database/database.ts'
 import type { PageRequest, PageRows } from '../../platform/http/cursors.ts'
 import { problem } from '../../platform/http/problems.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
-import type { ViewOf } from '../../projections/runtime/projector.ts'
+import type { ViewOf } from '../../engine/projections/projector.ts'
 import { permissionsTable, rolesTable, usersProjector, usersTable } from '../../projections/users/users.projector.ts'
 import {
   columnsOf,
@@ -15,7 +15,7 @@ import {
   pageOf,
   viewsOf,
   type Rows,
-} from '../tenant-rows.ts'
+} from '../../engine/reads/tenant-rows.ts'
 
 const u = columnsOf(usersTable, 'u')
 const r = columnsOf(rolesTable, 'r')

@@ -1,4 +1,4 @@
-import { toRecord } from '../../contracts/records.ts'
+import { toRecord } from '../../engine/reads/records.ts'
 import { MembershipRecord, toUserDetailRecord, type UserDetailRecord } from '../../contracts/users/record.ts'
 import type { MembershipView, UserView } from './queries.ts'
 

@@ -1,14 +1,14 @@
 import { Type } from 'typebox'
-import { toRecord } from '../../contracts/records.ts'
+import { toRecord } from '../../engine/reads/records.ts'
 import { usersAdmin } from '../../contracts/users/access.ts'
 import { PermissionRecord, RoleRecord, toRoleRecord } from '../../contracts/users/record.ts'
 import { Uuid } from '../../platform/http/members.ts'
 import { orgAliases } from '../../platform/http/parameters.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { usersProjector, type rolesTable } from '../../projections/users/users.projector.ts'
-import type { ViewOf } from '../../projections/runtime/projector.ts'
-import { listRoute } from '../list-route.ts'
-import { readRoute, type ReadDependencies } from '../read-route.ts'
+import type { ViewOf } from '../../engine/projections/projector.ts'
+import { listRoute } from '../../engine/reads/list-route.ts'
+import { readRoute, type ReadDependencies } from '../../engine/reads/read-route.ts'
 import { getRole, listRoles, placeOfPermission, placeOfRole, registeredPermissions } from './queries.ts'
 
 const usual = { servedBy: [usersProjector], tenancy: 'optional' } as const

@@ -7,13 +7,13 @@ import {
   UserRecord,
   UserStatus,
 } from '../../contracts/users/record.ts'
-import { toRecord } from '../../contracts/records.ts'
+import { toRecord } from '../../engine/reads/records.ts'
 import { Uuid } from '../../platform/http/members.ts'
 import { orgAliases } from '../../platform/http/parameters.ts'
 import { invalidMember, problem } from '../../platform/http/problems.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { usersProjector } from '../../projections/users/users.projector.ts'
-import { listRoute } from '../list-route.ts'
+import { listRoute } from '../../engine/reads/list-route.ts'
 import {
   readRoute,
   requireCurrent,
@@ -21,7 +21,7 @@ import {
   type Members,
   type ReadDependencies,
   type ReadRequest,
-} from '../read-route.ts'
+} from '../../engine/reads/read-route.ts'
 import { getUser, getUserByExternalId, getUserOfPatient, listUsers, placeOfUser } from './queries.ts'
 import { toDetail, versioned } from './records.ts'
 

@@ -6,8 +6,8 @@ import {
   webhookKeysTable,
   webhookSubscriptionsProjector,
 } from '../../projections/webhooks/webhook-subscriptions.projector.ts'
-import type { ReadDependencies } from '../read-route.ts'
-import { columnsOf, rowsOf, tableOf, viewsOf } from '../tenant-rows.ts'
+import type { ReadDependencies } from '../../engine/reads/read-route.ts'
+import { columnsOf, rowsOf, tableOf, viewsOf } from '../../engine/reads/tenant-rows.ts'
 
 const WebhookKeySet = Type.Object(
   {

@@ -3,7 +3,7 @@ import type { WebhookSubscriptionView } from '../../contracts/webhooks/subscript
 import type { Pool } from '../../platform/database/database.ts'
 import type { PageRequest } from '../../platform/http/cursors.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
-import type { ViewOf } from '../../projections/runtime/projector.ts'
+import type { ViewOf } from '../../engine/projections/projector.ts'
 import {
   webhookDeliveriesProjector,
   webhookDeliveriesTable,
@@ -12,7 +12,16 @@ import {
   webhookSubscriptionsProjector,
   webhookSubscriptionsTable,
 } from '../../projections/webhooks/webhook-subscriptions.projector.ts'
-import { columnsOf, computed, rowsFrom, rowsOfTenant, sortOrder, viewByIds, pageOf, viewsOf } from '../tenant-rows.ts'
+import {
+  columnsOf,
+  computed,
+  rowsFrom,
+  rowsOfTenant,
+  sortOrder,
+  viewByIds,
+  pageOf,
+  viewsOf,
+} from '../../engine/reads/tenant-rows.ts'
 
 type Subscription = ViewOf<typeof webhookSubscriptionsTable>
 type Delivery = ViewOf<typeof webhookDeliveriesTable>

@@ -5,8 +5,8 @@ import { Uuid } from '../../platform/http/members.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { webhookDeliveriesProjector } from '../../projections/webhooks/webhook-deliveries.projector.ts'
 import { webhookSubscriptionsProjector } from '../../projections/webhooks/webhook-subscriptions.projector.ts'
-import { listRoute } from '../list-route.ts'
-import { readRoute, type ReadDependencies } from '../read-route.ts'
+import { listRoute } from '../../engine/reads/list-route.ts'
+import { readRoute, type ReadDependencies } from '../../engine/reads/read-route.ts'
 import { webhookKeysRoute } from './keys-route.ts'
 import {
   getDelivery,

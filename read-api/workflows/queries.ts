@@ -9,7 +9,16 @@ import {
   workflowsProjector,
   workflowVersionsTable,
 } from '../../projections/workflows/workflows.projector.ts'
-import { columnsOf, computed, oneView, rowsOfTenant, sortOrder, tableOf, viewByIds, pageOf } from '../tenant-rows.ts'
+import {
+  columnsOf,
+  computed,
+  oneView,
+  rowsOfTenant,
+  sortOrder,
+  tableOf,
+  viewByIds,
+  pageOf,
+} from '../../engine/reads/tenant-rows.ts'
 
 const d = columnsOf(workflowDefinitionsTable, 'd')
 const v = columnsOf(workflowVersionsTable, 'v')

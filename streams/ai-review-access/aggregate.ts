@@ -1,4 +1,4 @@
-import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
+import { defineAggregate, idOfOrganisation } from '../../engine/aggregates/aggregate.ts'
 import { aiReviewAccessEvents, type AiReviewAccessEvent } from './events.ts'
 
 export interface AiReviewAccessState {

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { defineEvent, type EventOf } from '../store/schema.ts'
-import { Id, Instant, Nullable } from '../types.ts'
+import { defineEvent, type EventOf } from '../../engine/store/schema.ts'
+import { Id, Instant, Nullable } from '../../engine/aggregates/types.ts'
 
 export const aiReviewAccessEvents = {
   /** A client got the decrypted response of the provider. Recorded before the answer. */

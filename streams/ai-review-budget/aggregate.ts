@@ -1,6 +1,6 @@
 import type { TenantId } from '../../platform/kit/tenants.ts'
-import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
-import { GrowingMap } from '../growing-map.ts'
+import { defineAggregate, idOfOrganisation } from '../../engine/aggregates/aggregate.ts'
+import { GrowingMap } from '../../engine/aggregates/growing-map.ts'
 import { aiReviewBudgetEvents, type AiReviewBudgetEvent } from './events.ts'
 
 export interface AiReviewBudgetState {

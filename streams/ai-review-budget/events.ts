@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { defineEvent, type EventOf } from '../store/schema.ts'
-import { Count, Id, Instant } from '../types.ts'
+import { defineEvent, type EventOf } from '../../engine/store/schema.ts'
+import { Count, Id, Instant } from '../../engine/aggregates/types.ts'
 
 export const aiReviewBudgetEvents = {
   /** A review uses one unit of the budget of its day. */

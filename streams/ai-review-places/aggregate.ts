@@ -1,5 +1,5 @@
 import type { TenantId } from '../../platform/kit/tenants.ts'
-import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
+import { defineAggregate, idOfOrganisation } from '../../engine/aggregates/aggregate.ts'
 import { aiReviewPlacesEvents, type AiReviewPlacesEvent, type WaitingReview } from './events.ts'
 
 export interface AiReviewPlacesState {

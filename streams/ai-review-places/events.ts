@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
-import { defineEvent, type EventOf } from '../store/schema.ts'
-import { Id, Instant } from '../types.ts'
+import { defineEvent, type EventOf } from '../../engine/store/schema.ts'
+import { Id, Instant } from '../../engine/aggregates/types.ts'
 
 /** A review that waits for a place. */
 const WaitingReview = Type.Object({ aiReviewId: Id, requestedAt: Instant })

@@ -1,7 +1,7 @@
 import type { TenantId } from '../../platform/kit/tenants.ts'
-import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
-import { GrowingMap } from '../growing-map.ts'
-import type { CausingRequest } from '../types.ts'
+import { defineAggregate, idOfOrganisation } from '../../engine/aggregates/aggregate.ts'
+import { GrowingMap } from '../../engine/aggregates/growing-map.ts'
+import type { CausingRequest } from '../../engine/aggregates/types.ts'
 import { aiReviewSlotEvents, type AiReviewSlotEvent } from './events.ts'
 
 export type SlotHolder = Extract<AiReviewSlotEvent, { type: 'AiReviewSlotClaimed' }>['data']

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { defineEvent, type EventOf } from '../store/schema.ts'
-import { CausingRequest, Id, Instant, Nullable } from '../types.ts'
+import { defineEvent, type EventOf } from '../../engine/store/schema.ts'
+import { CausingRequest, Id, Instant, Nullable } from '../../engine/aggregates/types.ts'
 import { reviewRequest } from '../ai-review/review-image.ts'
 
 /** Version 1 of `AiReviewSlotClaimed` covered free slots and causing events only. */

@@ -1,5 +1,5 @@
-import type { CausingRequest, StoredObject } from '../types.ts'
-import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
+import type { CausingRequest, StoredObject } from '../../engine/aggregates/types.ts'
+import { defineAggregate, idOfOrganisation } from '../../engine/aggregates/aggregate.ts'
 import { aiReviewEvents, type AiReviewEvent, type Classification, type ProviderCall } from './events.ts'
 
 type Requested = Extract<AiReviewEvent, { type: 'AiReviewRequested' }>['data']

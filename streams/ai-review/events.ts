@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
-import { defineEvent, type EventOf } from '../store/schema.ts'
-import { CausingRequest, Count, Id, Instant, Int32, Nullable, StoredObject } from '../types.ts'
+import { defineEvent, type EventOf } from '../../engine/store/schema.ts'
+import { CausingRequest, Count, Id, Instant, Int32, Nullable, StoredObject } from '../../engine/aggregates/types.ts'
 import { GivenAddresses, reviewRequest } from './review-image.ts'
 
 export const AiReviewStatus = Type.Enum([

@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox'
-import { Phi } from '../store/schema.ts'
-import { Id, ImageType, Instant, Nullable, OrgId } from '../types.ts'
+import { Phi } from '../../engine/store/schema.ts'
+import { Id, Instant, Nullable, OrgId } from '../../engine/aggregates/types.ts'
+import { ImageType } from '../types.ts'
 
 const described = {
   imageId: Id,

@@ -1,6 +1,6 @@
-import type { CausingRequest, StoredObject } from '../types.ts'
-import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
-import { GrowingMap } from '../growing-map.ts'
+import type { CausingRequest, StoredObject } from '../../engine/aggregates/types.ts'
+import { defineAggregate, idOfOrganisation } from '../../engine/aggregates/aggregate.ts'
+import { GrowingMap } from '../../engine/aggregates/growing-map.ts'
 import { assessmentEvents, type AssessmentEvent, type FailureCode, type HumanReview, type Outcome } from './events.ts'
 
 type Requested = Extract<AssessmentEvent, { type: 'AssessmentRequested' }>['data']

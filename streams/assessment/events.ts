@@ -1,19 +1,17 @@
 import { Type, type Static } from 'typebox'
-import { defineEvent, Phi, type EventOf } from '../store/schema.ts'
+import { defineEvent, Phi, type EventOf } from '../../engine/store/schema.ts'
 import {
   CausingRequest,
-  CodedTerm,
   Count,
   Fingerprint,
   Id,
-  ImageType,
   Instant,
   Int32,
   Nullable,
   OrgId,
-  ReviewOrdinal,
   StoredObject,
-} from '../types.ts'
+} from '../../engine/aggregates/types.ts'
+import { CodedTerm, ImageType, ReviewOrdinal } from '../types.ts'
 
 export const CaptureType = Type.Enum(['dermoscopic', 'macroscopic', 'other'])
 export const FindingType = Type.Enum(['lesion', 'rash', 'patch', 'blemish', 'other'])

@@ -1,4 +1,4 @@
-import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
+import { defineAggregate, idOfOrganisation } from '../../engine/aggregates/aggregate.ts'
 import { caseEvents, type CaseEvent, type CaseStatus, type DiagnosisStatus } from './events.ts'
 
 type Opened = Extract<CaseEvent, { type: 'CaseOpened' }>['data']

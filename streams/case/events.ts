@@ -1,8 +1,9 @@
 import { Type, type Static, type TSchema } from 'typebox'
 import { Coordinates } from '../ai-review/events.ts'
 import { FindingType } from '../assessment/events.ts'
-import { defineEvent, Phi, type EventOf } from '../store/schema.ts'
-import { CodedTerm, Count, Fingerprint, Id, Instant, Nullable, OrgId } from '../types.ts'
+import { defineEvent, Phi, type EventOf } from '../../engine/store/schema.ts'
+import { Count, Fingerprint, Id, Instant, Nullable, OrgId } from '../../engine/aggregates/types.ts'
+import { CodedTerm } from '../types.ts'
 
 export const FindingSource = Type.Enum(['ai'])
 /** A clinician's diagnosis comes from a task of human review. */

@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
 import { CancellationReason, Classification, ImageQuality, Lesion } from '../ai-review/events.ts'
 import { RequestedImage } from '../ai-review/review-image.ts'
-import { defineEvent, type EventOf } from '../store/schema.ts'
-import { Id, Instant, Nullable, OrgId } from '../types.ts'
-import { defineChannelStream, publicData } from './channel.ts'
+import { defineEvent, type EventOf } from '../../engine/store/schema.ts'
+import { Id, Instant, Nullable, OrgId } from '../../engine/aggregates/types.ts'
+import { defineChannelStream, publicData } from '../../engine/aggregates/channel-stream.ts'
 
 const review = { orgId: OrgId, aiReviewId: Id, caseId: Id, productId: Id, correlationId: Nullable(Type.String()) }
 

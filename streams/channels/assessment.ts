@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { FailureCode } from '../assessment/events.ts'
-import { defineEvent, type EventOf } from '../store/schema.ts'
-import { Id, Instant, Nullable } from '../types.ts'
-import { defineChannelStream, publicData } from './channel.ts'
+import { defineEvent, type EventOf } from '../../engine/store/schema.ts'
+import { Id, Instant, Nullable } from '../../engine/aggregates/types.ts'
+import { defineChannelStream, publicData } from '../../engine/aggregates/channel-stream.ts'
 
 const named = { org_id: Id, assessment_id: Id, patient_id: Id }
 

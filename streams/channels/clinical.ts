@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { DiagnosisSource } from '../case/events.ts'
-import { defineEvent, type EventOf } from '../store/schema.ts'
-import { Count, Id, Instant, Nullable } from '../types.ts'
-import { defineChannelStream, publicData } from './channel.ts'
+import { defineEvent, type EventOf } from '../../engine/store/schema.ts'
+import { Count, Id, Instant, Nullable } from '../../engine/aggregates/types.ts'
+import { defineChannelStream, publicData } from '../../engine/aggregates/channel-stream.ts'
 
 const ofDiagnosis = {
   org_id: Id,

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { defineEvent, type EventOf } from '../store/schema.ts'
-import { Id, Instant } from '../types.ts'
-import { defineChannelStream, publicData } from './channel.ts'
+import { defineEvent, type EventOf } from '../../engine/store/schema.ts'
+import { Id, Instant } from '../../engine/aggregates/types.ts'
+import { defineChannelStream, publicData } from '../../engine/aggregates/channel-stream.ts'
 
 function decisionEvent<Name extends 'consent.granted' | 'consent.denied' | 'consent.withdrawn'>(name: Name) {
   return defineEvent(

@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { ReleaseReason, TaskCancelReason } from '../human-review-task/events.ts'
-import { defineEvent, type EventOf } from '../store/schema.ts'
-import { Id, Instant, Nullable } from '../types.ts'
-import { defineChannelStream, publicData } from './channel.ts'
+import { defineEvent, type EventOf } from '../../engine/store/schema.ts'
+import { Id, Instant, Nullable } from '../../engine/aggregates/types.ts'
+import { defineChannelStream, publicData } from '../../engine/aggregates/channel-stream.ts'
 
 const task = {
   org_id: Id,

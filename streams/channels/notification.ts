@@ -1,8 +1,9 @@
 import { Type } from 'typebox'
 import { NotificationErrorCode, SuppressionReason } from '../notification/events.ts'
-import { defineEvent, type EventOf } from '../store/schema.ts'
-import { Id, NotificationChannel, Nullable } from '../types.ts'
-import { defineChannelStream, publicData } from './channel.ts'
+import { defineEvent, type EventOf } from '../../engine/store/schema.ts'
+import { Id, Nullable } from '../../engine/aggregates/types.ts'
+import { NotificationChannel } from '../types.ts'
+import { defineChannelStream, publicData } from '../../engine/aggregates/channel-stream.ts'
 
 const payload = {
   notificationId: Id,

@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
 import { ChangedBy } from '../organisation-roles/events.ts'
-import { defineEvent, type EventOf } from '../store/schema.ts'
-import { Id, Instant } from '../types.ts'
+import { defineEvent, type EventOf } from '../../engine/store/schema.ts'
+import { Id, Instant } from '../../engine/aggregates/types.ts'
 import { UserType } from '../user/events.ts'
-import { defineChannelStream, publicData } from './channel.ts'
+import { defineChannelStream, publicData } from '../../engine/aggregates/channel-stream.ts'
 
 const cause = { changedBy: ChangedBy, timestamp: Instant }
 /** `orgId` where the event concerns exactly one organisation. */

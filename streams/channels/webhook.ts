@@ -1,7 +1,7 @@
-import { defineEvent, type EventOf } from '../store/schema.ts'
-import { Id, Instant } from '../types.ts'
+import { defineEvent, type EventOf } from '../../engine/store/schema.ts'
+import { Id, Instant } from '../../engine/aggregates/types.ts'
 import { DisabledReason, FailingPercent } from '../webhook-subscriptions/events.ts'
-import { defineChannelStream, publicData } from './channel.ts'
+import { defineChannelStream, publicData } from '../../engine/aggregates/channel-stream.ts'
 
 const endpoint = { org_id: Id, subscription_id: Id }
 

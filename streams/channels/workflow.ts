@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
-import { defineEvent, type EventOf } from '../store/schema.ts'
-import { Id } from '../types.ts'
+import { defineEvent, type EventOf } from '../../engine/store/schema.ts'
+import { Id } from '../../engine/aggregates/types.ts'
 import { WorkflowName } from '../workflow-definition/steps.ts'
 import { WorkflowFailureCode } from '../workflow-instance/events.ts'
-import { defineChannelStream, publicData } from './channel.ts'
+import { defineChannelStream, publicData } from '../../engine/aggregates/channel-stream.ts'
 
 const instance = {
   org_id: Id,

@@ -1,5 +1,5 @@
 import { v5 } from 'uuid'
-import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
+import { defineAggregate, idOfOrganisation } from '../../engine/aggregates/aggregate.ts'
 import { consentTypeEvents, type ConsentTypeEvent } from './events.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 

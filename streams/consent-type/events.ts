@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { defineEvent, type EventOf } from '../store/schema.ts'
-import { Fingerprint, Id, Instant, Nullable, Sha256, OrgId } from '../types.ts'
+import { defineEvent, type EventOf } from '../../engine/store/schema.ts'
+import { Fingerprint, Id, Instant, Nullable, Sha256, OrgId } from '../../engine/aggregates/types.ts'
 
 export const consentTypeEvents = {
   ConsentTypeCreated: defineEvent(

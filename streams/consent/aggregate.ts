@@ -1,4 +1,4 @@
-import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
+import { defineAggregate, idOfOrganisation } from '../../engine/aggregates/aggregate.ts'
 import { consentEvents, type ConsentEvent } from './events.ts'
 
 export type RecordedConsent = ConsentEvent['data']

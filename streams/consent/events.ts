@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
-import { defineEvent, Phi, type EventOf } from '../store/schema.ts'
-import { Fingerprint, Id, Instant, Nullable, Sha256, OrgId } from '../types.ts'
+import { defineEvent, Phi, type EventOf } from '../../engine/store/schema.ts'
+import { Fingerprint, Id, Instant, Nullable, Sha256, OrgId } from '../../engine/aggregates/types.ts'
 
 export const ConsentDecision = Type.Enum(['granted', 'denied', 'withdrawn'])
 export type ConsentDecision = Static<typeof ConsentDecision>

@@ -1,5 +1,5 @@
 import { v5 } from 'uuid'
-import { defineAggregate } from '../aggregate.ts'
+import { defineAggregate } from '../../engine/aggregates/aggregate.ts'
 import { foreignEventEvents, type ForeignEvent } from './events.ts'
 
 type Received = Extract<ForeignEvent, { type: 'ForeignEventReceived' }>['data']

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
-import { defineEvent, Phi, type EventOf } from '../store/schema.ts'
-import { Id, Instant, Nullable, OrgId } from '../types.ts'
+import { defineEvent, Phi, type EventOf } from '../../engine/store/schema.ts'
+import { Id, Instant, Nullable, OrgId } from '../../engine/aggregates/types.ts'
 
 /**
  * Why an event was skipped. `own-domain`: its type begins with a domain of the platform. `organisation`: a member for the

@@ -1,5 +1,5 @@
 import type { TenantId } from '../../platform/kit/tenants.ts'
-import { defineAggregate } from '../aggregate.ts'
+import { defineAggregate } from '../../engine/aggregates/aggregate.ts'
 import { humanReviewPolicyEvents, type HumanReviewPolicyEvent } from './events.ts'
 
 type PolicySet = HumanReviewPolicyEvent['data']

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
-import { defineEvent, type EventOf } from '../store/schema.ts'
-import { Id, Instant, Int32, Nullable, OrgId } from '../types.ts'
+import { defineEvent, type EventOf } from '../../engine/store/schema.ts'
+import { Id, Instant, Int32, Nullable, OrgId } from '../../engine/aggregates/types.ts'
 
 const names = Nullable(Type.Array(Type.String()))
 

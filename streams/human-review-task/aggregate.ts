@@ -1,7 +1,7 @@
 import { v5 } from 'uuid'
-import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
-import { GrowingMap } from '../growing-map.ts'
-import type { CausingRequest } from '../types.ts'
+import { defineAggregate, idOfOrganisation } from '../../engine/aggregates/aggregate.ts'
+import { GrowingMap } from '../../engine/aggregates/growing-map.ts'
+import type { CausingRequest } from '../../engine/aggregates/types.ts'
 import {
   humanReviewTaskEvents,
   type HumanReviewTaskEvent,

@@ -1,7 +1,8 @@
 import { Type, type Static } from 'typebox'
 import { Recommendation } from '../assessment/events.ts'
-import { defineEvent, Phi, type EventOf } from '../store/schema.ts'
-import { CausingRequest, CodedTerm, Count, Id, Instant, Nullable, OrgId, ReviewOrdinal } from '../types.ts'
+import { defineEvent, Phi, type EventOf } from '../../engine/store/schema.ts'
+import { CausingRequest, Count, Id, Instant, Nullable, OrgId } from '../../engine/aggregates/types.ts'
+import { CodedTerm, ReviewOrdinal } from '../types.ts'
 
 export const HumanReviewTaskStatus = Type.Enum(['open', 'claimed', 'decided', 'cancelled'])
 

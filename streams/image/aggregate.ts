@@ -1,5 +1,5 @@
-import type { CausingRequest, StoredObject } from '../types.ts'
-import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
+import type { CausingRequest, StoredObject } from '../../engine/aggregates/types.ts'
+import { defineAggregate, idOfOrganisation } from '../../engine/aggregates/aggregate.ts'
 import { imageEvents, type ImageEvent } from './events.ts'
 
 type Declared = Extract<ImageEvent, { type: 'ImageDeclared' }>['data']

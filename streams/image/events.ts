@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { CaptureType, ReceivedImage } from '../assessment/events.ts'
-import { defineEvent, type EventOf } from '../store/schema.ts'
-import { CausingRequest, Fingerprint, Id, Instant, Nullable, OrgId } from '../types.ts'
+import { defineEvent, type EventOf } from '../../engine/store/schema.ts'
+import { CausingRequest, Fingerprint, Id, Instant, Nullable, OrgId } from '../../engine/aggregates/types.ts'
 
 export const ImageStatus = Type.Enum(['awaiting_upload', 'received', 'processed'])
 

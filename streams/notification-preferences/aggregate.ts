@@ -1,5 +1,5 @@
 import type { TenantId } from '../../platform/kit/tenants.ts'
-import { defineAggregate } from '../aggregate.ts'
+import { defineAggregate } from '../../engine/aggregates/aggregate.ts'
 import type { NotificationCategory, NotificationChannel } from '../types.ts'
 import { notificationPreferencesEvents, type NotificationPreferencesEvent } from './events.ts'
 

@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
 import { ChangedBy } from '../organisation-roles/events.ts'
-import { defineEvent, type EventOf } from '../store/schema.ts'
-import { Id, Instant, NotificationCategory, NotificationChannel, OrgId } from '../types.ts'
+import { defineEvent, type EventOf } from '../../engine/store/schema.ts'
+import { Id, Instant, OrgId } from '../../engine/aggregates/types.ts'
+import { NotificationCategory, NotificationChannel } from '../types.ts'
 
 export const notificationPreferencesEvents = {
   /** The entries that the change concerns. All others stay. */

@@ -1,4 +1,4 @@
-import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
+import { defineAggregate, idOfOrganisation } from '../../engine/aggregates/aggregate.ts'
 import { notificationQueueRequestEvents, type NotificationQueueRequestEvent } from './events.ts'
 
 export type NotificationQueueRequest = NotificationQueueRequestEvent['data']

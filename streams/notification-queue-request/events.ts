@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { defineEvent, type EventOf } from '../store/schema.ts'
-import { Count, Fingerprint, Id, Instant, OrgId } from '../types.ts'
+import { defineEvent, type EventOf } from '../../engine/store/schema.ts'
+import { Count, Fingerprint, Id, Instant, OrgId } from '../../engine/aggregates/types.ts'
 
 /** Most notifications of one request. */
 export const mostRequeued = 1000

@@ -1,4 +1,4 @@
-import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
+import { defineAggregate, idOfOrganisation } from '../../engine/aggregates/aggregate.ts'
 import { notificationSubscriptionEvents, type NotificationSubscriptionEvent } from './events.ts'
 
 type DataOf<Type extends NotificationSubscriptionEvent['type']> = Extract<

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { ChangedBy } from '../organisation-roles/events.ts'
-import { defineEvent, type EventOf } from '../store/schema.ts'
-import { Fingerprint, Id, Instant, Nullable, OrgId } from '../types.ts'
+import { defineEvent, type EventOf } from '../../engine/store/schema.ts'
+import { Fingerprint, Id, Instant, Nullable, OrgId } from '../../engine/aggregates/types.ts'
 
 /** Finds a user in the payload of an event: the value at the path is a user id, or the id of a clinical patient. */
 function personRule<const Name extends 'user' | 'patient'>(type: Name) {

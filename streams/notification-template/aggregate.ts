@@ -1,6 +1,6 @@
 import { v5 } from 'uuid'
 import { noOrganisation } from '../../platform/kit/tenants.ts'
-import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
+import { defineAggregate, idOfOrganisation } from '../../engine/aggregates/aggregate.ts'
 import { notificationTemplateEvents, type NotificationTemplateEvent } from './events.ts'
 
 type Created = Extract<NotificationTemplateEvent, { type: 'NotificationTemplateCreated' }>['data']

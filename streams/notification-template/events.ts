@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
-import { defineEvent, type EventOf } from '../store/schema.ts'
-import { Count, Id, Instant, NotificationCategory, NotificationChannel, Nullable, OrgId } from '../types.ts'
+import { defineEvent, type EventOf } from '../../engine/store/schema.ts'
+import { Count, Id, Instant, Nullable, OrgId } from '../../engine/aggregates/types.ts'
+import { NotificationCategory, NotificationChannel } from '../types.ts'
 
 const content = {
   /** Each start of the platform restores a seeded one. */

@@ -1,6 +1,6 @@
-import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
-import { GrowingMap } from '../growing-map.ts'
-import type { KeyOwner } from '../store/schema.ts'
+import { defineAggregate, idOfOrganisation } from '../../engine/aggregates/aggregate.ts'
+import { GrowingMap } from '../../engine/aggregates/growing-map.ts'
+import type { KeyOwner } from '../../engine/store/schema.ts'
 import type { NotificationCategory } from '../types.ts'
 import { notificationEvents, type NotificationEvent } from './events.ts'
 

@@ -1,17 +1,16 @@
 import { Type, type Static } from 'typebox'
-import { defineEvent, KeyOwner, Phi, type EventOf } from '../store/schema.ts'
+import { defineEvent, KeyOwner, Phi, type EventOf } from '../../engine/store/schema.ts'
 import {
   CausingRequest,
   Count,
   Fingerprint,
   Id,
   Instant,
-  NotificationCategory,
-  NotificationChannel,
   Nullable,
   OrgId,
   Sha256,
-} from '../types.ts'
+} from '../../engine/aggregates/types.ts'
+import { NotificationCategory, NotificationChannel } from '../types.ts'
 
 export const RecipientType = Type.Enum(['user', 'slackChannel', 'email'])
 export type RecipientType = Static<typeof RecipientType>

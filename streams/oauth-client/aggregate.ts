@@ -1,5 +1,5 @@
-import { defineAggregate } from '../aggregate.ts'
-import { GrowingMap } from '../growing-map.ts'
+import { defineAggregate } from '../../engine/aggregates/aggregate.ts'
+import { GrowingMap } from '../../engine/aggregates/growing-map.ts'
 import { oauthClientEvents, type OauthClientEvent } from './events.ts'
 
 type DataOf<Type extends OauthClientEvent['type']> = Extract<OauthClientEvent, { type: Type }>['data']

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
-import { defineEvent, type EventOf } from '../store/schema.ts'
-import { Fingerprint, Id, Instant, Nullable, OrgId, Sha256 } from '../types.ts'
+import { defineEvent, type EventOf } from '../../engine/store/schema.ts'
+import { Fingerprint, Id, Instant, Nullable, OrgId, Sha256 } from '../../engine/aggregates/types.ts'
 
 /** How the client proves who it is: by a secret (in the header or in the form), or by a signed JWT. */
 export const AuthMethod = Type.Enum(['client_secret', 'private_key_jwt'])

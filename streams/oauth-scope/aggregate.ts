@@ -1,4 +1,4 @@
-import { defineAggregate } from '../aggregate.ts'
+import { defineAggregate } from '../../engine/aggregates/aggregate.ts'
 import { oauthScopeEvents, type OauthScopeEvent } from './events.ts'
 
 export interface RegisteredScope {

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { defineEvent, type EventOf } from '../store/schema.ts'
-import { Instant } from '../types.ts'
+import { defineEvent, type EventOf } from '../../engine/store/schema.ts'
+import { Instant } from '../../engine/aggregates/types.ts'
 
 export const oauthScopeEvents = {
   /** Scopes that are new, and scopes with another description. Unchanged scopes are left out. */

@@ -1,5 +1,5 @@
-import { GrowingMap } from '../growing-map.ts'
-import { defineAggregate } from '../aggregate.ts'
+import { GrowingMap } from '../../engine/aggregates/growing-map.ts'
+import { defineAggregate } from '../../engine/aggregates/aggregate.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { organisationRolesEvents, type OrganisationRolesEvent } from './events.ts'
 

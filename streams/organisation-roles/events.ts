@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { defineEvent, type EventOf } from '../store/schema.ts'
-import { Fingerprint, Id, Instant, Nullable, OrgId } from '../types.ts'
+import { defineEvent, type EventOf } from '../../engine/store/schema.ts'
+import { Fingerprint, Id, Instant, Nullable, OrgId } from '../../engine/aggregates/types.ts'
 
 /** User id of the acting person, else the client id, else `bootstrap`. Never an address. */
 export const ChangedBy = Type.String({ minLength: 1, maxLength: 255 })

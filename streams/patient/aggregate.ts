@@ -1,4 +1,4 @@
-import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
+import { defineAggregate, idOfOrganisation } from '../../engine/aggregates/aggregate.ts'
 import { patientEvents, type PatientEvent, type PatientIdentifier } from './events.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 

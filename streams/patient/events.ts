@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
-import { defineEvent, Phi, type EventOf } from '../store/schema.ts'
-import { Fingerprint, Id, Instant, OrgId } from '../types.ts'
+import { defineEvent, Phi, type EventOf } from '../../engine/store/schema.ts'
+import { Fingerprint, Id, Instant, OrgId } from '../../engine/aggregates/types.ts'
 
 export const PatientIdentifier = Type.Object({ scheme: Type.String(), value: Type.String() })
 export type PatientIdentifier = Static<typeof PatientIdentifier>

@@ -1,4 +1,4 @@
-import { defineAggregate } from '../aggregate.ts'
+import { defineAggregate } from '../../engine/aggregates/aggregate.ts'
 import { permissionEvents, type PermissionEvent } from './events.ts'
 
 type Registered = Extract<PermissionEvent, { type: 'PermissionsRegistered' }>['data']['created'][number]

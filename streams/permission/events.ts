@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { ChangedBy } from '../organisation-roles/events.ts'
-import { defineEvent, type EventOf } from '../store/schema.ts'
-import { Id, Instant, Nullable } from '../types.ts'
+import { defineEvent, type EventOf } from '../../engine/store/schema.ts'
+import { Id, Instant, Nullable } from '../../engine/aggregates/types.ts'
 
 const Registered = Type.Object({ permissionId: Id, permission: Type.String(), description: Nullable(Type.String()) })
 

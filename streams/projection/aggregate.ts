@@ -1,4 +1,4 @@
-import { defineAggregate } from '../aggregate.ts'
+import { defineAggregate } from '../../engine/aggregates/aggregate.ts'
 import { projectionEvents, type ProjectionEvent } from './events.ts'
 
 export type SkippedEvent = Extract<ProjectionEvent, { type: 'ProjectionEventSkipped' }>['data']

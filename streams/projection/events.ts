@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { defineEvent, type EventOf } from '../store/schema.ts'
-import { Id, Instant } from '../types.ts'
+import { defineEvent, type EventOf } from '../../engine/store/schema.ts'
+import { Id, Instant } from '../../engine/aggregates/types.ts'
 
 /** One number of a position. A JSON number cannot hold 64 bits. */
 const LogPosition = Type.String({ pattern: '^(?:0|[1-9]\\d{0,19})$' })

@@ -1,4 +1,4 @@
-import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
+import { defineAggregate, idOfOrganisation } from '../../engine/aggregates/aggregate.ts'
 import { suppressionEvents, type SuppressionEvent } from './events.ts'
 
 type Added = Extract<SuppressionEvent, { type: 'SuppressionAdded' }>['data']

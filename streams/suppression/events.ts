@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
 import { ChangedBy } from '../organisation-roles/events.ts'
-import { defineEvent, Phi, type EventOf } from '../store/schema.ts'
-import { Fingerprint, Id, Instant, NotificationChannel, Nullable, OrgId } from '../types.ts'
+import { defineEvent, Phi, type EventOf } from '../../engine/store/schema.ts'
+import { Fingerprint, Id, Instant, Nullable, OrgId } from '../../engine/aggregates/types.ts'
+import { NotificationChannel } from '../types.ts'
 
 /** The platform owns the keys, because a suppression of the platform belongs to no organisation. */
 const personal = { subject: 'suppressionId', keyOwner: 'platform' } as const

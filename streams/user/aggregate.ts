@@ -1,4 +1,4 @@
-import { defineAggregate } from '../aggregate.ts'
+import { defineAggregate } from '../../engine/aggregates/aggregate.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { userEvents, type UserEvent } from './events.ts'
 

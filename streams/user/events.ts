@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { ChangedBy } from '../organisation-roles/events.ts'
-import { defineEvent, Phi, type EventOf } from '../store/schema.ts'
-import { Fingerprint, Id, Instant, Nullable, OrgId } from '../types.ts'
+import { defineEvent, Phi, type EventOf } from '../../engine/store/schema.ts'
+import { Fingerprint, Id, Instant, Nullable, OrgId } from '../../engine/aggregates/types.ts'
 
 export const UserType = Type.Enum(['clinician', 'admin', 'patient'])
 export type UserType = Static<typeof UserType>

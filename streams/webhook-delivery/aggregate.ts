@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { GrowingMap } from '../growing-map.ts'
-import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
+import { GrowingMap } from '../../engine/aggregates/growing-map.ts'
+import { defineAggregate, idOfOrganisation } from '../../engine/aggregates/aggregate.ts'
 import { webhookDeliveryEvents, type DeliveryErrorClass, type WebhookDeliveryEvent } from './events.ts'
 
 type DataOf<Type extends WebhookDeliveryEvent['type']> = Extract<WebhookDeliveryEvent, { type: Type }>['data']

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
-import { defineEvent, type EventOf } from '../store/schema.ts'
-import { CausingRequest, Id, Instant, Nullable, OrgId } from '../types.ts'
+import { defineEvent, type EventOf } from '../../engine/store/schema.ts'
+import { CausingRequest, Id, Instant, Nullable, OrgId } from '../../engine/aggregates/types.ts'
 import { WebhookEventType } from '../webhook-subscriptions/events.ts'
 
 export const DeliveryStatus = Type.Enum(['pending', 'delivered', 'failed', 'cancelled'])

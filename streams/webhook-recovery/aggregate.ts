@@ -1,4 +1,4 @@
-import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
+import { defineAggregate, idOfOrganisation } from '../../engine/aggregates/aggregate.ts'
 import { webhookRecoveryEvents, type WebhookRecoveryEvent } from './events.ts'
 
 export type WebhookRecovery = WebhookRecoveryEvent['data']

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { defineEvent, type EventOf } from '../store/schema.ts'
-import { Fingerprint, Id, Instant, OrgId } from '../types.ts'
+import { defineEvent, type EventOf } from '../../engine/store/schema.ts'
+import { Fingerprint, Id, Instant, OrgId } from '../../engine/aggregates/types.ts'
 
 /** Most deliveries of one recovery. */
 export const mostRecovered = 1000

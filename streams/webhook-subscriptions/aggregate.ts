@@ -1,7 +1,7 @@
-import { GrowingMap } from '../growing-map.ts'
-import type { CausingRequest } from '../types.ts'
+import { GrowingMap } from '../../engine/aggregates/growing-map.ts'
+import type { CausingRequest } from '../../engine/aggregates/types.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
-import { defineAggregate } from '../aggregate.ts'
+import { defineAggregate } from '../../engine/aggregates/aggregate.ts'
 import {
   webhookSubscriptionEvents,
   type DisabledReason,

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
-import { defineEvent, type EventOf } from '../store/schema.ts'
-import { CausingRequest, Fingerprint, Id, Instant, Nullable, OrgId } from '../types.ts'
+import { defineEvent, type EventOf } from '../../engine/store/schema.ts'
+import { CausingRequest, Fingerprint, Id, Instant, Nullable, OrgId } from '../../engine/aggregates/types.ts'
 
 export const WebhookEventType = Type.Enum(['assessment.completed', 'assessment.failed', 'assessment.reviewed'])
 export type WebhookEventType = Static<typeof WebhookEventType>

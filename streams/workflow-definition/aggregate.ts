@@ -1,5 +1,5 @@
-import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
-import { GrowingMap } from '../growing-map.ts'
+import { defineAggregate, idOfOrganisation } from '../../engine/aggregates/aggregate.ts'
+import { GrowingMap } from '../../engine/aggregates/growing-map.ts'
 import { workflowDefinitionEvents, type WorkflowDefinitionEvent } from './events.ts'
 
 interface KeyedVersion {

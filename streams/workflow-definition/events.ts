@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { defineEvent, type EventOf } from '../store/schema.ts'
-import { CausingRequest, Id, Instant, OrgId } from '../types.ts'
+import { defineEvent, type EventOf } from '../../engine/store/schema.ts'
+import { CausingRequest, Id, Instant, OrgId } from '../../engine/aggregates/types.ts'
 import { WorkflowName, WorkflowStep } from './steps.ts'
 
 /** A definition is free of PHI. */

@@ -1,5 +1,5 @@
-import { defineAggregate, idOfOrganisation } from '../aggregate.ts'
-import { GrowingMap } from '../growing-map.ts'
+import { defineAggregate, idOfOrganisation } from '../../engine/aggregates/aggregate.ts'
+import { GrowingMap } from '../../engine/aggregates/growing-map.ts'
 import type { CollectingStep } from '../workflow-definition/steps.ts'
 import { workflowInstanceEvents, type WorkflowFailureCode, type WorkflowInstanceEvent } from './events.ts'
 

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { FindingType } from '../assessment/events.ts'
-import { defineEvent, Phi, type EventOf } from '../store/schema.ts'
-import { CausingRequest, Fingerprint, Id, Instant, Nullable, OrgId } from '../types.ts'
+import { defineEvent, Phi, type EventOf } from '../../engine/store/schema.ts'
+import { CausingRequest, Fingerprint, Id, Instant, Nullable, OrgId } from '../../engine/aggregates/types.ts'
 import { WorkflowName } from '../workflow-definition/steps.ts'
 
 export const WorkflowInstanceStatus = Type.Enum(['running', 'parked', 'completed', 'failed', 'cancelled'])

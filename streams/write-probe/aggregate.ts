@@ -1,4 +1,4 @@
-import { defineAggregate } from '../aggregate.ts'
+import { defineAggregate } from '../../engine/aggregates/aggregate.ts'
 import { writeProbeEvents } from './events.ts'
 
 /** One stream for each process that had to try. It keeps its newest event only. */

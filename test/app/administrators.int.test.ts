@@ -15,7 +15,7 @@ import { createLogger } from '../../platform/observability/logging.ts'
 import { createMockIdentityProvider } from '../../processes/adapters/mock-identity-provider.ts'
 import { organisationRoles } from '../../streams/organisation-roles/aggregate.ts'
 import { users } from '../../streams/user/aggregate.ts'
-import { openDecisionWorld, type DecisionWorld } from '../commands/handling/decision-world.ts'
+import { openDecisionWorld, type DecisionWorld } from '../engine/commands/decision-world.ts'
 
 let world: DecisionWorld
 let deps: UserDependencies

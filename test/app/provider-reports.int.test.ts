@@ -3,7 +3,7 @@ import { providerChecks, startProviderReports } from '../../app/provider-reports
 import { createPool, type Pool } from '../../platform/database/database.ts'
 import { createHealth } from '../../platform/observability/health.ts'
 import { createLogger } from '../../platform/observability/logging.ts'
-import { ensureRuntimeSchema } from '../../projections/runtime/schema.ts'
+import { ensureRuntimeSchema } from '../../engine/projections/schema.ts'
 import { freshDatabase, type FreshDatabase } from '../support/postgres.ts'
 
 let database: FreshDatabase

@@ -10,7 +10,7 @@ import { keepCredentials, registerClients, serviceClientOf } from '../../app/cre
 import type { Credentials } from '../../app/credentials-file.ts'
 import { oauthClients } from '../../streams/oauth-client/aggregate.ts'
 import type { OauthClientEvent } from '../../streams/oauth-client/events.ts'
-import { contextOf, openDecisionWorld, type DecisionWorld } from '../commands/handling/decision-world.ts'
+import { contextOf, openDecisionWorld, type DecisionWorld } from '../engine/commands/decision-world.ts'
 import { clientFact } from '../streams/facts.ts'
 
 let world: DecisionWorld

@@ -13,7 +13,7 @@ import {
   StreamTruncatedError,
   UndecodableEventError,
   UnknownEventTypeError,
-} from '../../streams/store/errors.ts'
+} from '../../engine/store/errors.ts'
 
 const head = {
   id: 'a',

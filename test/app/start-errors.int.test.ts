@@ -8,7 +8,7 @@ import { requireBucket } from '../../app/bucket-check.ts'
 import { clearly } from '../../app/start-errors.ts'
 import { userLine } from '../../embedded/eventstore/access/users.ts'
 import { startEventStoreNode } from '../../embedded/eventstore/start.ts'
-import { openTestStore, visitCategory } from '../streams/store/fixtures.ts'
+import { openTestStore, visitCategory } from '../engine/store/fixtures.ts'
 import { startTlsFront } from '../support/tls-front.ts'
 
 test.each([

@@ -10,7 +10,7 @@ import { createLogger } from '../../platform/observability/logging.ts'
 import { up, type RunningPlatform } from '../../app/up.ts'
 import { catalogue } from '../../streams/catalogue.ts'
 import { users } from '../../streams/user/aggregate.ts'
-import { newContext, openTestStore } from '../streams/store/fixtures.ts'
+import { newContext, openTestStore } from '../engine/store/fixtures.ts'
 import { userFact } from '../streams/user-facts.ts'
 import { freshDatabase, type FreshDatabase } from '../support/postgres.ts'
 

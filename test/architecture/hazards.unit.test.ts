@@ -41,7 +41,7 @@ describe('the table of event store hazards', () => {
     const hazards = hazardsOf(document)
 
     expect(hazards.filter(({ tests }) => tests.length === 0)).toEqual([])
-    expect(missingTests(document, sourcesOf('test/{streams/store,architecture}/*.test.ts'))).toEqual([])
+    expect(missingTests(document, sourcesOf('test/{engine/store,architecture}/*.test.ts'))).toEqual([])
   })
 
   test('has a row for each hazard in the design', () => {
@@ -58,8 +58,8 @@ describe('the table of event store hazards', () => {
 
   test('no reader of events depends on system projections or persistent subscriptions', () => {
     const forbidden = /PersistentSubscription|['"`]\$(ce|et|bc|by_category)-/
-    const offenders = sourcesOf('{streams,projections,processes,commands,read-api,platform}/**/*.ts').filter((source) =>
-      forbidden.test(source),
+    const offenders = sourcesOf('{engine,streams,projections,processes,commands,read-api,platform}/**/*.ts').filter(
+      (source) => forbidden.test(source),
     )
 
     expect(offenders).toEqual([])

@@ -25,6 +25,7 @@ interface ImportRule {
 }
 
 const stages = [
+  'engine/',
   'streams/',
   'contracts/',
   'commands/',
@@ -35,23 +36,50 @@ const stages = [
   'embedded/',
 ]
 
+/** What declares events and reads or appends them. */
+const events = ['engine/aggregates/', 'engine/store/']
+
 /** The rows of architecture section 2. */
 export const importRules: readonly ImportRule[] = [
-  { of: 'streams/', may: ['streams/', 'platform/kit/'] },
-  { of: 'contracts/', may: ['contracts/', 'streams/', 'platform/'] },
+  // The engine serves every service and knows none.
+  { of: 'engine/store/', may: ['engine/store/', 'platform/kit/'] },
+  { of: 'engine/aggregates/', may: ['engine/aggregates/', 'engine/store/', 'platform/kit/'] },
+  { of: 'engine/commands/', may: ['engine/commands/', ...events, 'platform/'] },
+  { of: 'engine/projections/', may: ['engine/projections/', 'engine/rebuild/', 'engine/store/', 'platform/'] },
+  { of: 'engine/rebuild/', may: ['engine/rebuild/', 'engine/projections/', 'engine/store/', 'platform/'] },
+  {
+    of: 'engine/processes/',
+    may: ['engine/processes/', 'engine/projections/', 'engine/commands/', ...events, 'platform/'],
+  },
+  { of: 'engine/relay/', may: ['engine/relay/', 'engine/processes/', ...events, 'platform/'] },
+  { of: 'engine/reads/', may: ['engine/reads/', 'engine/projections/', 'engine/store/', 'platform/'] },
+  { of: 'streams/', may: ['streams/', ...events, 'platform/kit/'] },
+  // The aggregates of the engine are in the catalogue too.
+  { of: 'streams/catalogue.ts', may: ['streams/', ...events, /^engine\/commands\/.*\/aggregate\.ts$/] },
+  { of: 'contracts/', may: ['contracts/', 'streams/', 'engine/reads/', ...events, 'platform/'] },
   {
     of: 'commands/',
-    may: ['commands/', 'streams/', 'contracts/', 'platform/'],
+    may: ['commands/', 'streams/', 'contracts/', 'engine/commands/', 'engine/reads/records.ts', ...events, 'platform/'],
     // A route names the projectors that serve its reply.
     except: { files: /routes?\.ts$/, may: [/^projections\/.*\.projector\.ts$/] },
   },
-  { of: 'projections/', may: ['projections/', 'streams/', 'platform/'] },
+  { of: 'projections/', may: ['projections/', 'streams/', 'engine/projections/', ...events, 'platform/'] },
   {
     of: 'processes/',
-    may: ['processes/', 'streams/', 'commands/', 'projections/runtime/', 'contracts/', 'platform/'],
-    not: [/^commands\/.*routes?\.ts$/],
+    may: ['processes/', 'streams/', 'commands/', 'contracts/', 'engine/', 'platform/'],
+    not: [/^commands\/.*routes?\.ts$/, 'engine/reads/', 'engine/rebuild/'],
   },
-  { of: 'read-api/', may: ['read-api/', /^projections\/.*projector\.ts$/, 'contracts/', 'platform/'] },
+  {
+    of: 'read-api/',
+    may: [
+      'read-api/',
+      /^projections\/.*\.projector\.ts$/,
+      'engine/projections/projector.ts',
+      'engine/reads/',
+      'contracts/',
+      'platform/',
+    ],
+  },
   { of: 'platform/', may: ['platform/'] },
   { of: 'platform/kit/', may: ['platform/kit/'] },
   { of: 'app/main.ts', may: ['app/', ...stages], not: ['app/demo/'] },
@@ -70,7 +98,7 @@ const clientInternals = 'platform/kit/event-store-client.ts'
 const packageRules: readonly { readonly of: string; readonly by: readonly string[] }[] = [
   {
     of: '@eventstore/db-client',
-    by: ['streams/store/', clientInternals, 'embedded/eventstore/transfer/', 'test/', 'tools/', 'bench/'],
+    by: ['engine/store/', clientInternals, 'embedded/eventstore/transfer/', 'test/', 'tools/', 'bench/'],
   },
   {
     of: '@eventstore/db-client/generated/',
@@ -82,9 +110,10 @@ const packageRules: readonly { readonly of: string; readonly by: readonly string
 ]
 
 const pureFiles = [
-  /^commands\/(?!handling\/).*(?<!routes?)\.ts$/,
+  /^commands\/.*(?<!routes?)\.ts$/,
   /\.(process|projector|channel)\.ts$/,
-  /^streams\/(?!store\/).*\.ts$/,
+  /^(streams|engine\/aggregates)\/.*\.ts$/,
+  /^engine\/commands\/[^/]+\/.*\.ts$/,
 ]
 
 /** Time, ids and random values come in with the command. `new Date(value)` only parses data. */

@@ -41,9 +41,31 @@ describe('a planted violation', () => {
   it.each([
     ['streams/case/aggregate.ts', '../../platform/http/problems.ts', 'imports of streams/: platform/http/problems.ts'],
     [
-      'streams/store/codec.ts',
+      'engine/store/codec.ts',
       '../../embedded/eventstore/start.ts',
-      'imports of streams/: embedded/eventstore/start.ts',
+      'imports of engine/store/: embedded/eventstore/start.ts',
+    ],
+    ['engine/store/codec.ts', '../../streams/case/events.ts', 'imports of engine/store/: streams/case/events.ts'],
+    ['engine/aggregates/aggregate.ts', '../../streams/types.ts', 'imports of engine/aggregates/: streams/types.ts'],
+    [
+      'engine/commands/command-route.ts',
+      '../../commands/consent/bodies.ts',
+      'imports of engine/commands/: commands/consent/bodies.ts',
+    ],
+    [
+      'engine/projections/runner.ts',
+      '../../projections/registry.ts',
+      'imports of engine/projections/: projections/registry.ts',
+    ],
+    [
+      'engine/processes/workers.ts',
+      '../../processes/registry.ts',
+      'imports of engine/processes/: processes/registry.ts',
+    ],
+    [
+      'engine/reads/read-route.ts',
+      '../../contracts/users/context.ts',
+      'imports of engine/reads/: contracts/users/context.ts',
     ],
     [
       'commands/clinical/open-case.ts',
@@ -89,20 +111,20 @@ describe('a planted violation', () => {
     ],
     [
       'read-api/clinical/case-queries.ts',
-      '../../projections/runtime/row-changes.ts',
-      'imports of read-api/: projections/runtime/row-changes.ts',
+      '../../engine/projections/row-changes.ts',
+      'imports of read-api/: engine/projections/row-changes.ts',
     ],
     [
       'read-api/clinical/case-queries.ts',
-      '../../projections/runtime/runner.ts',
-      'imports of read-api/: projections/runtime/runner.ts',
+      '../../engine/projections/runner.ts',
+      'imports of read-api/: engine/projections/runner.ts',
     ],
     [
       'contracts/clinical/cases.ts',
       '../../commands/clinical/routes.ts',
       'imports of contracts/: commands/clinical/routes.ts',
     ],
-    ['platform/http/replies.ts', '../../streams/store/events.ts', 'imports of platform/: streams/store/events.ts'],
+    ['platform/http/replies.ts', '../../engine/store/events.ts', 'imports of platform/: engine/store/events.ts'],
     ['platform/kit/positions.ts', '../http/problems.ts', 'imports of platform/kit/: platform/http/problems.ts'],
     ['streams/case/aggregate.ts', '../../platform/http/problems.ts', 'imports of streams/: platform/http/problems.ts'],
     ['platform/vault/vault.ts', '../../app/services.ts', 'imports of platform/: app/services.ts'],
@@ -122,7 +144,7 @@ describe('a planted violation', () => {
     ],
     ['test/support/postgres.ts', '../../bench/appends.ts', 'imports of test/: bench/appends.ts'],
     [
-      'commands/handling/execute.ts',
+      'engine/commands/execute.ts',
       '@eventstore/db-client',
       'importers of @eventstore/db-client: @eventstore/db-client',
     ],
@@ -137,13 +159,13 @@ describe('a planted violation', () => {
       'importers of @eventstore/db-client/generated/: @eventstore/db-client/generated/gossip_pb.js',
     ],
     [
-      'streams/store/reading.ts',
+      'engine/store/reading.ts',
       '@eventstore/db-client/generated/shared_pb.js',
       'importers of @eventstore/db-client/generated/: @eventstore/db-client/generated/shared_pb.js',
     ],
-    ['processes/runtime/process-worker.ts', 'prom-client', 'importers of prom-client: prom-client'],
+    ['engine/processes/process-worker.ts', 'prom-client', 'importers of prom-client: prom-client'],
     [
-      'streams/store/client-errors.ts',
+      'engine/store/client-errors.ts',
       '@eventstore/db-client/dist/streams/appendToStream/unpackError.js',
       'importers of @eventstore/db-client/dist/: @eventstore/db-client/dist/streams/appendToStream/unpackError.js',
     ],
@@ -152,7 +174,7 @@ describe('a planted violation', () => {
   })
 
   it('is reported for a non-public member of the client', () => {
-    const [violation] = plant('streams/store/reading.ts', `const open = client['callArguments']({}, {})`)
+    const [violation] = plant('engine/store/reading.ts', `const open = client['callArguments']({}, {})`)
     expect(violation).toBe(`importers of platform/kit/event-store-client.ts: ['callArguments']`)
   })
 
@@ -200,6 +222,8 @@ describe('a planted violation', () => {
       'processes/consent/consent.channel.ts',
       'projections/clinical/cases.projector.ts',
       'streams/case/aggregate.ts',
+      'engine/aggregates/aggregate.ts',
+      'engine/commands/reservation/aggregate.ts',
     ]
     for (const path of pure) expect(plant(path, `const a = ${call}`)).toHaveLength(1)
     expect(plant('processes/webhooks/deliver.steps.ts', `const a = ${call}`)).toEqual([])
@@ -223,9 +247,9 @@ describe('a planted violation', () => {
 
 describe('reading imports', () => {
   it('returns relative imports as paths from the root, and packages unchanged', () => {
-    const text = `import type { A } from '../store/events.ts'\nimport { b } from 'typebox'\nexport type { C } from './stream.ts'`
+    const text = `import type { A } from '../../engine/store/events.ts'\nimport { b } from 'typebox'\nexport type { C } from './stream.ts'`
     expect(importsOf({ path: 'streams/case/aggregate.ts', text })).toEqual([
-      'streams/store/events.ts',
+      'engine/store/events.ts',
       'typebox',
       'streams/case/stream.ts',
     ])

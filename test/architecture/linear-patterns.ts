@@ -5,7 +5,7 @@ import { parseSync, Visitor, type ESTree } from 'rolldown/utils'
 import { analyse } from 'scslre'
 
 /** Folders whose code parses requests, or stored parts of them. */
-const folders = ['platform/http', 'commands', 'read-api', 'streams']
+const folders = ['platform/http', 'engine/store', 'engine/commands', 'engine/reads', 'commands', 'read-api', 'streams']
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
 /** The only place for `uniqueItems`: it requires `maxItems` too. */

@@ -418,6 +418,7 @@ test('the image contains every stage that the program imports', () => {
     'commands',
     'contracts',
     'embedded',
+    'engine',
     'platform',
     'processes',
     'projections',

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { FailureCode } from '../../streams/assessment/events.ts'
 import { catalogue } from '../../streams/catalogue.ts'
-import { envelope } from '../../streams/channels/channel.ts'
+import { envelope } from '../../engine/aggregates/channel-stream.ts'
 
 const page = readFileSync(new URL('../../docs/events.md', import.meta.url), 'utf8')
 

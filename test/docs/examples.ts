@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 export const compiledDocuments: readonly string[] = [
   'docs/adding-a-service.md',
   'streams/README.md',
-  'streams/store/README.md',
+  'engine/store/README.md',
   'contracts/README.md',
   'commands/README.md',
   'projections/README.md',

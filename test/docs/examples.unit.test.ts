@@ -14,7 +14,7 @@ export const target = consents.of(id, id)
 \`\`\`
 
 \`\`\`ts streams/planted/events.ts
-import { defineEvents } from '../store/schema.ts'
+import { defineEvents } from '../../engine/store/schema.ts'
 \`\`\`
 `
 

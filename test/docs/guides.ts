@@ -5,7 +5,7 @@ import { compiledDocuments } from './examples.ts'
 
 /** A guide for authors: the README of a folder. */
 export interface Guide {
-  /** Path from the root, like `streams/store/README.md`. */
+  /** Path from the root, like `engine/store/README.md`. */
   readonly path: string
   readonly text: string
 }

@@ -29,7 +29,7 @@ test.each([
 })
 
 test.each([
-  'Call `defineProcess` in `runtime/define-process.ts`, as `processes/<service>/<name>.process.ts` does.',
+  'Call `defineProcess` in `engine/processes/define-process.ts`, as `processes/<service>/<name>.process.ts` does.',
   '| `processes/<service>/<name>.process.ts` | `defineProcess` |',
   'See [the decision](../docs/decisions/0014-node-cron-runs-the-sweep.md), `GET /health/live` and `credentials.json`.',
   '```sh\nno_such_command\n```',

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { catalogue } from '../../streams/catalogue.ts'
-import { categoryOf, createCatalogue } from '../../streams/store/catalogue.ts'
-import { isJsonObject } from '../../streams/store/events.ts'
+import { categoryOf, createCatalogue } from '../../engine/store/catalogue.ts'
+import { isJsonObject } from '../../engine/store/events.ts'
 import {
   decodeGolden,
   destroyedKeys,

@@ -1,8 +1,8 @@
 import { createHash, createSecretKey, type KeyObject } from 'node:crypto'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { catalogue } from '../../streams/catalogue.ts'
-import { categoryOf } from '../../streams/store/catalogue.ts'
-import { createCodec } from '../../streams/store/codec.ts'
+import { categoryOf } from '../../engine/store/catalogue.ts'
+import { createCodec } from '../../engine/store/codec.ts'
 import type { KeyVault } from '../../platform/kit/key-vault.ts'
 import { goldenFact } from './golden-facts.ts'
 

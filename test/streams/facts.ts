@@ -7,8 +7,8 @@ import type { OauthClientEvent } from '../../streams/oauth-client/events.ts'
 import type { OauthScopeEvent } from '../../streams/oauth-scope/events.ts'
 import type { PatientEvent } from '../../streams/patient/events.ts'
 import type { ProjectionEvent } from '../../streams/projection/events.ts'
-import type { MintedIdEvent } from '../../streams/minted-id/events.ts'
-import type { ReservationEvent } from '../../streams/reservation/events.ts'
+import type { MintedIdEvent } from '../../engine/commands/minted-id/events.ts'
+import type { ReservationEvent } from '../../engine/commands/reservation/events.ts'
 import type { WriteProbeEvent } from '../../streams/write-probe/events.ts'
 
 type Fact = { readonly type: string; readonly data: object }

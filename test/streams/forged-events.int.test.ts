@@ -8,11 +8,11 @@ import {
 } from '@eventstore/db-client'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createPool, type Pool } from '../../platform/database/database.ts'
-import type { Channel } from '../../processes/relay/channel.ts'
-import { createRelay, type Relay } from '../../processes/relay/relay.ts'
-import { createProjectionRunner, type ProjectionRunner } from '../../projections/runtime/runner.ts'
-import { UndecodableEventError } from '../../streams/store/errors.ts'
-import type { EventStore } from '../../streams/store/event-store.ts'
+import type { Channel } from '../../engine/relay/channel.ts'
+import { createRelay, type Relay } from '../../engine/relay/relay.ts'
+import { createProjectionRunner, type ProjectionRunner } from '../../engine/projections/runner.ts'
+import { UndecodableEventError } from '../../engine/store/errors.ts'
+import type { EventStore } from '../../engine/store/event-store.ts'
 import { embeddedEventStore, type TestEventStore } from '../support/event-store.ts'
 import { freshDatabase, type FreshDatabase } from '../support/postgres.ts'
 import {
@@ -26,7 +26,7 @@ import {
   ticketCounts,
   ticketFold,
   type TicketEvent,
-} from '../projections/runtime/tickets.ts'
+} from '../engine/projections/tickets.ts'
 
 const own = 'ticket-orgA-1'
 const channel: Channel<undefined> = {

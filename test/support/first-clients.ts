@@ -8,7 +8,7 @@ import { createMasterKeyFile, parseMasterKeys } from '../../platform/vault/maste
 import { openVault } from '../../platform/vault/vault.ts'
 import { catalogue } from '../../streams/catalogue.ts'
 import type { StandIns } from '../../app/embedded.ts'
-import { openEventStore } from '../../streams/store/event-store.ts'
+import { openEventStore } from '../../engine/store/event-store.ts'
 
 /** The master keys of a data folder, created if missing. */
 export async function masterKeys(dataDir: string): Promise<string> {

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
-import { isRefusal, type Decision } from '../../commands/handling/decision.ts'
+import { isRefusal, type Decision } from '../../engine/commands/decision.ts'
 import { catalogue } from '../../streams/catalogue.ts'
-import type { DomainEvent, Fold } from '../../streams/store/events.ts'
+import type { DomainEvent, Fold } from '../../engine/store/events.ts'
 
 type Decide<State, Event extends DomainEvent, Command, Name extends string> = (
   command: Command,

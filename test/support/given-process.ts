@@ -1,6 +1,6 @@
-import type { Process, StepOutcome, TodoRow } from '../../processes/runtime/process.ts'
-import { leaseUntil } from '../../processes/runtime/step-timing.ts'
-import type { RecordedEvent } from '../../streams/store/events.ts'
+import type { Process, StepOutcome, TodoRow } from '../../engine/processes/process.ts'
+import { leaseUntil } from '../../engine/processes/step-timing.ts'
+import type { RecordedEvent } from '../../engine/store/events.ts'
 import { rowsInMemory } from './rows-in-memory.ts'
 
 /** The to-do list of a process after these events, ordered by key and step. */

@@ -1,11 +1,11 @@
 import { v5 } from 'uuid'
 import { createPool, type Pool } from '../../platform/database/database.ts'
-import { partOf, writeBatch } from '../../projections/runtime/batch-writer.ts'
-import type { Projector, Row } from '../../projections/runtime/projector.ts'
-import { quoted } from '../../projections/runtime/row-statements.ts'
-import { ensureRuntimeSchema, prepareProjector } from '../../projections/runtime/schema.ts'
+import { partOf, writeBatch } from '../../engine/projections/batch-writer.ts'
+import type { Projector, Row } from '../../engine/projections/projector.ts'
+import { quoted } from '../../engine/projections/row-statements.ts'
+import { ensureRuntimeSchema, prepareProjector } from '../../engine/projections/schema.ts'
 import { inTransaction } from '../../platform/database/transaction.ts'
-import type { DomainEvent, EventMetadata, RecordedEvent } from '../../streams/store/events.ts'
+import type { DomainEvent, EventMetadata, RecordedEvent } from '../../engine/store/events.ts'
 import { freshDatabase } from './postgres.ts'
 
 /** An event as a test writes it. Omitted parts get defaults, the same on every run. */

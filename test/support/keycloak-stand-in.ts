@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { listenOnLoopback } from '../../embedded/children/loopback-server.ts'
-import { memberOf } from '../../processes/adapters/outside-answers.ts'
+import { memberOf } from '../../platform/outbound/outside-answers.ts'
 
 /** `cut-before` breaks the connection unheard, `cut-after` after the server did what it was asked. `hang` never answers. */
 export type Fault = { readonly status: number } | 'cut-before' | 'cut-after' | 'hang' | 'not-json' | 'endless'

@@ -25,16 +25,12 @@ import { createReviewSupersession } from '../../processes/adapters/review-supers
 import { createWebhookSender } from '../../processes/adapters/webhook-sender.ts'
 import { createWebhookSignatures } from '../../processes/adapters/webhook-signatures.ts'
 import type { ProcessDependencies } from '../../processes/dependencies.ts'
-import { leaseUntil } from '../../processes/runtime/step-timing.ts'
-import type { Process, TodoRow } from '../../processes/runtime/process.ts'
-import { runStep, type StepResult } from '../../processes/runtime/step-run.ts'
+import { leaseUntil } from '../../engine/processes/step-timing.ts'
+import type { Process, TodoRow } from '../../engine/processes/process.ts'
+import { runStep, type StepResult } from '../../engine/processes/step-run.ts'
 import { createDeliveryBodies } from '../../processes/webhooks/delivery-body.ts'
 import { createSubscriptionReader } from '../../processes/webhooks/subscription-reader.ts'
-import {
-  openDecisionWorld,
-  type DecisionWorld,
-  type DecisionWorldOptions,
-} from '../commands/handling/decision-world.ts'
+import { openDecisionWorld, type DecisionWorld, type DecisionWorldOptions } from '../engine/commands/decision-world.ts'
 import { ids } from '../streams/facts.ts'
 import { providerAt, type TestProvider } from './provider.ts'
 

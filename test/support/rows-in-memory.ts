@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Expression, Projector, Row, RowChange, Table } from '../../projections/runtime/projector.ts'
-import { columnType } from '../../projections/runtime/row-statements.ts'
-import type { RecordedEvent } from '../../streams/store/events.ts'
+import type { Expression, Projector, Row, RowChange, Table } from '../../engine/projections/projector.ts'
+import { columnType } from '../../engine/projections/row-statements.ts'
+import type { RecordedEvent } from '../../engine/store/events.ts'
 import type { Rows } from './given-projector.ts'
 
 /**

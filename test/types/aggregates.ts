@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto'
 import { tenantOfFact } from '../../platform/kit/tenants.ts'
 import { aiReviewSlots } from '../../streams/ai-review-slot/aggregate.ts'
-import { defineAggregate, idOfOrganisation } from '../../streams/aggregate.ts'
+import { defineAggregate, idOfOrganisation } from '../../engine/aggregates/aggregate.ts'
 import { consentEvents, type ConsentEvent } from '../../streams/consent/events.ts'
 import { consents } from '../../streams/consent/aggregate.ts'
 import { webhookSubscriptions } from '../../streams/webhook-subscriptions/aggregate.ts'

@@ -2,11 +2,11 @@
  * Mistakes that must not compile. `tsc` fails on an `@ts-expect-error` line without an error, so each line is a test.
  */
 import { Type } from 'typebox'
-import { changed, created } from '../../commands/handling/command-replies.ts'
-import { commandRoute } from '../../commands/handling/command-route.ts'
-import { refused, type Decision } from '../../commands/handling/decision.ts'
-import type { CommandDependencies } from '../../commands/handling/dependencies.ts'
-import { execute } from '../../commands/handling/execute.ts'
+import { changed, created } from '../../engine/commands/command-replies.ts'
+import { commandRoute } from '../../engine/commands/command-route.ts'
+import { refused, type Decision } from '../../engine/commands/decision.ts'
+import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
+import { execute } from '../../engine/commands/execute.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { consentRecordsProjector } from '../../projections/consent/consent-records.projector.ts'
 import { consents, type ConsentState } from '../../streams/consent/aggregate.ts'

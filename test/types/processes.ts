@@ -2,10 +2,10 @@
  * Mistakes that must not compile. `tsc` fails on an `@ts-expect-error` line without an error, so each line is a test.
  */
 import { Type, type Static } from 'typebox'
-import { defineChannel } from '../../processes/relay/channel.ts'
-import { defineProcess, keyedStep, Nothing, step, type Todo } from '../../processes/runtime/define-process.ts'
-import type { StepOutcome } from '../../processes/runtime/process.ts'
-import { defineTable } from '../../projections/runtime/projector.ts'
+import { defineChannel } from '../../engine/relay/channel.ts'
+import { defineProcess, keyedStep, Nothing, step, type Todo } from '../../engine/processes/define-process.ts'
+import type { StepOutcome } from '../../engine/processes/process.ts'
+import { defineTable } from '../../engine/projections/projector.ts'
 import { consentChannelStream } from '../../streams/channels/consent.ts'
 import { consents } from '../../streams/consent/aggregate.ts'
 import type { ConsentEvent } from '../../streams/consent/events.ts'

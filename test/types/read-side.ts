@@ -1,15 +1,15 @@
 import { Type } from 'typebox'
 import { ConsentDecisionRecord } from '../../contracts/consent/record.ts'
-import { toRecord } from '../../contracts/records.ts'
+import { toRecord } from '../../engine/reads/records.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { consentRecordsProjector, consentRecordsTable } from '../../projections/consent/consent-records.projector.ts'
 import { consentTypesTable } from '../../projections/consent/consent-types.projector.ts'
-import type { ViewOf } from '../../projections/runtime/projector.ts'
-import { insertRow, patchRow, removeRow, removeRows } from '../../projections/runtime/row-changes.ts'
-import { listRoute } from '../../read-api/list-route.ts'
-import { readRoute, requireCurrent, type ReadDependencies } from '../../read-api/read-route.ts'
-import { columnsOf, rowsOfTenant, sortOrder, viewByIds } from '../../read-api/tenant-rows.ts'
+import type { ViewOf } from '../../engine/projections/projector.ts'
+import { insertRow, patchRow, removeRow, removeRows } from '../../engine/projections/row-changes.ts'
+import { listRoute } from '../../engine/reads/list-route.ts'
+import { readRoute, requireCurrent, type ReadDependencies } from '../../engine/reads/read-route.ts'
+import { columnsOf, rowsOfTenant, sortOrder, viewByIds } from '../../engine/reads/tenant-rows.ts'
 
 /**
  * Mistakes that must not compile. `tsc` fails on an `@ts-expect-error` line without an error, so each line is a test.

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import type { Projector } from '../../projections/runtime/projector.ts'
+import type { Projector } from '../../engine/projections/projector.ts'
 import { processes } from '../../processes/registry.ts'
 import { readModels } from '../../projections/registry.ts'
 import { courses } from './disturbances.ts'

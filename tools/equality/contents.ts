@@ -1,11 +1,11 @@
 import type { Pool } from '../../platform/database/database.ts'
 import { inTransaction } from '../../platform/database/transaction.ts'
-import type { Copy } from '../../projections/rebuild/copies.ts'
-import { fill } from '../../projections/rebuild/fill.ts'
-import type { Projector, Row } from '../../projections/runtime/projector.ts'
-import { quoted } from '../../projections/runtime/row-statements.ts'
-import { prepareProjector } from '../../projections/runtime/schema.ts'
-import type { EventStore } from '../../streams/store/event-store.ts'
+import type { Copy } from '../../engine/rebuild/copies.ts'
+import { fill } from '../../engine/rebuild/fill.ts'
+import type { Projector, Row } from '../../engine/projections/projector.ts'
+import { quoted } from '../../engine/projections/row-statements.ts'
+import { prepareProjector } from '../../engine/projections/schema.ts'
+import type { EventStore } from '../../engine/store/event-store.ts'
 import { startOfLog, type Position } from '../../platform/kit/positions.ts'
 
 /** Discards all log lines. */

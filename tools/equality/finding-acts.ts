@@ -4,7 +4,7 @@ import { supersedeDiagnoses as supersededOf } from '../../commands/clinical/supe
 import { cases } from '../../streams/case/aggregate.ts'
 import type { CaseEvent } from '../../streams/case/events.ts'
 import { humanReviewTaskId } from '../../streams/human-review-task/aggregate.ts'
-import type { Decision } from '../../commands/handling/decision.ts'
+import type { Decision } from '../../engine/commands/decision.ts'
 import { lesion } from '../../test/streams/ai-review-facts.ts'
 import { caseFact, ids } from '../../test/streams/facts.ts'
 import type { SeededRandom } from '../node-checks/seeded-random.ts'

@@ -1,6 +1,6 @@
 import { aiReviewBudgets } from '../../streams/ai-review-budget/aggregate.ts'
 import { aiReviewPlaces } from '../../streams/ai-review-places/aggregate.ts'
-import type { DomainEvent } from '../../streams/store/events.ts'
+import type { DomainEvent } from '../../engine/store/events.ts'
 import { budgetFact, placesFact } from '../../test/streams/ai-review-facts.ts'
 import type { Act } from './clinical-acts.ts'
 

@@ -1,4 +1,4 @@
-import type { Decision } from '../../commands/handling/decision.ts'
+import type { Decision } from '../../engine/commands/decision.ts'
 import { decideTask } from '../../commands/human-review/opinions.ts'
 import {
   assignAssessment,

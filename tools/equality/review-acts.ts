@@ -1,7 +1,7 @@
 import { aiReviewChannelStream } from '../../streams/channels/ai-review.ts'
 import { aiReviewSlots } from '../../streams/ai-review-slot/aggregate.ts'
 import { aiReviews } from '../../streams/ai-review/aggregate.ts'
-import type { DomainEvent } from '../../streams/store/events.ts'
+import type { DomainEvent } from '../../engine/store/events.ts'
 import type { SeededRandom } from '../node-checks/seeded-random.ts'
 import { lesion, reviewFact as fact, slotFact } from '../../test/streams/ai-review-facts.ts'
 import { reviewPublicFact } from '../../test/streams/channel-facts.ts'

@@ -1,5 +1,5 @@
 import { v5 } from 'uuid'
-import { eventIdOf, type DomainEvent, type RecordedEvent } from '../../streams/store/events.ts'
+import { eventIdOf, type DomainEvent, type RecordedEvent } from '../../engine/store/events.ts'
 import type { DeliveredEventType } from '../../streams/webhook-delivery/events.ts'
 import type { WebhookEventType } from '../../streams/webhook-subscriptions/events.ts'
 import type { SeededRandom } from '../node-checks/seeded-random.ts'

@@ -1,8 +1,8 @@
 import { pause } from '../../platform/kit/backoff.ts'
-import type { LogBatch, LogRead } from '../../streams/store/log-reading.ts'
-import type { RecordedEvent } from '../../streams/store/events.ts'
+import type { LogBatch, LogRead } from '../../engine/store/log-reading.ts'
+import type { RecordedEvent } from '../../engine/store/events.ts'
 import { comparePositions, startOfLog, type Position } from '../../platform/kit/positions.ts'
-import type { AllSubscription, RunningSubscription } from '../../streams/store/subscription-options.ts'
+import type { AllSubscription, RunningSubscription } from '../../engine/store/subscription-options.ts'
 
 /** How a log delivers its events. Each list is used cyclically. */
 export interface Delivery {

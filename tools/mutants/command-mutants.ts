@@ -17,19 +17,19 @@ export const commandMutants: readonly Mutant[] = [
   {
     name: 'claim-ended-before-use',
     fault: 'an identifier that a correction has reserved and not yet taken goes to another caller',
-    file: 'commands/handling/reservations.ts',
+    file: 'engine/commands/reservations.ts',
     at: 'judge / &&',
     becomes: '$left',
     caughtBy: {
       [corrections]: 'no other request ends a claim that is about to be used',
-      'test/commands/handling/reservations.int.test.ts':
+      'test/engine/commands/reservations.int.test.ts':
         'stays for 30 s, because the owner may be about to use it, but does not count as held',
     },
   },
   {
     name: 'claim-not-renewed',
     fault: 'an identifier that was taken back is still freed by a caller that saw it dropped',
-    file: 'commands/handling/reservations.ts',
+    file: 'engine/commands/reservations.ts',
     at: 'reserveFor / ||',
     becomes: '$left',
     caughtBy: { [corrections]: 'an identifier that is removed and added back before it is freed stays' },
@@ -45,11 +45,11 @@ export const commandMutants: readonly Mutant[] = [
   {
     name: 'stale-revision-refused',
     fault: "If-Match is compared with a revision older than another process's newer one",
-    file: 'commands/handling/execute.ts',
+    file: 'engine/commands/execute.ts',
     at: "execute / 'precondition-failed'",
     becomes: 'not-found',
     caughtBy: {
-      'test/commands/handling/execute.int.test.ts':
+      'test/engine/commands/execute.int.test.ts':
         'accepts an expected revision that another process wrote, and no other',
     },
   },

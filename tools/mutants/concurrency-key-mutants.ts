@@ -1,14 +1,14 @@
 import type { Mutant } from './mutant.ts'
 
-const claims = 'test/processes/runtime/keyed-claims.int.test.ts'
-const shares = 'test/processes/runtime/receiver-shares.int.test.ts'
+const claims = 'test/engine/processes/keyed-claims.int.test.ts'
+const shares = 'test/engine/processes/receiver-shares.int.test.ts'
 const egress = 'test/platform/outbound/egress.int.test.ts'
 
 export const concurrencyKeyMutants: readonly Mutant[] = [
   {
     name: 'key-limit-ignored',
     fault: 'one concurrency key gets a worker for each of its rows',
-    file: 'processes/runtime/claim-statements.ts',
+    file: 'engine/processes/claim-statements.ts',
     at: "claimStatement / 'limit coalesce(known.room, $13::integer)'",
     becomes: 'limit greatest($5::integer, coalesce(known.room, $13::integer))',
     caughtBy: {
@@ -19,7 +19,7 @@ export const concurrencyKeyMutants: readonly Mutant[] = [
   {
     name: 'unhealthy-keys-unlimited',
     fault: 'unhealthy endpoints take the workers of healthy ones',
-    file: 'processes/runtime/claim-statements.ts',
+    file: 'engine/processes/claim-statements.ts',
     at: "claimStatement / 'place <= $14::integer'",
     becomes: '$14::integer >= 0',
     caughtBy: { [claims]: 'takes from all unhealthy keys together no more than their share' },
@@ -27,7 +27,7 @@ export const concurrencyKeyMutants: readonly Mutant[] = [
   {
     name: 'unhealthy-keys-by-age',
     fault: 'unhealthy endpoints with long queues keep all other unhealthy endpoints from recovering',
-    file: 'processes/runtime/claim-statements.ts',
+    file: 'engine/processes/claim-statements.ts',
     at: "claimStatement / 'order by turn, due_at, key, step'",
     becomes: 'order by due_at, key, step',
     caughtBy: { [claims]: 'lets unhealthy keys take turns, however long their queues are' },
@@ -35,7 +35,7 @@ export const concurrencyKeyMutants: readonly Mutant[] = [
   {
     name: 'oldest-rows-first',
     fault: 'a few slow receivers get every worker that becomes free',
-    file: 'processes/runtime/claim-statements.ts',
+    file: 'engine/processes/claim-statements.ts',
     at: "claimStatement / 'order by load, due_at limit'",
     becomes: 'order by due_at limit',
     caughtBy: { [claims]: 'takes first the rows of the keys with the fewest running steps' },
@@ -43,7 +43,7 @@ export const concurrencyKeyMutants: readonly Mutant[] = [
   {
     name: 'dead-queue-read-whole',
     fault: 'each claim reads the whole queue of an unreachable receiver',
-    file: 'processes/runtime/claims-pool.ts',
+    file: 'engine/processes/claims-pool.ts',
     at: 'createClaimsPool / enable_sort',
     becomes: "enable_sort: 'on'",
     caughtBy: { [claims]: 'costs the same however long its queue is' },
@@ -51,11 +51,11 @@ export const concurrencyKeyMutants: readonly Mutant[] = [
   {
     name: 'key-never-pauses',
     fault: 'an unreachable receiver is called without pause',
-    file: 'processes/runtime/concurrency-keys.ts',
+    file: 'engine/processes/concurrency-keys.ts',
     at: 'ConcurrencyKeys / shares / ||',
     becomes: '$right',
     caughtBy: {
-      'test/processes/runtime/concurrency-keys.unit.test.ts':
+      'test/engine/processes/concurrency-keys.unit.test.ts':
         'pauses a key when its receiver is unreachable three times in a row',
       [shares]: 'an unreachable receiver pauses',
     },
@@ -63,7 +63,7 @@ export const concurrencyKeyMutants: readonly Mutant[] = [
   {
     name: 'receivers-share-workers',
     fault: 'deliveries that hang take the workers of other processes',
-    file: 'processes/runtime/workers.ts',
+    file: 'engine/processes/workers.ts',
     at: 'Workers / #workerOf / ?',
     becomes: '$consequent',
     caughtBy: { [shares]: 'receivers that all hang take no workers of other processes' },

@@ -50,7 +50,7 @@ export const imageMutants: readonly Mutant[] = [
   {
     name: 'images-of-everybody',
     fault: 'an image is readable for every caller that has its id',
-    file: 'read-api/tenant-rows.ts',
+    file: 'engine/reads/tenant-rows.ts',
     at: 'rowsOfTenant / where()',
     becomes: '$callee.object',
     caughtBy: {

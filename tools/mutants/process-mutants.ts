@@ -6,7 +6,7 @@ const databaseAddress = 'test/platform/database/database-address.int.test.ts'
 const deliverStep = 'test/processes/webhooks/deliver-step.int.test.ts'
 const startStep = 'test/processes/ai-review/start-step.int.test.ts'
 const sweepObjects = 'test/processes/housekeeping/sweep-objects.int.test.ts'
-const resumePoint = 'test/processes/relay/resume-point.int.test.ts'
+const resumePoint = 'test/engine/relay/resume-point.int.test.ts'
 
 export const processMutants: readonly Mutant[] = [
   {
@@ -54,11 +54,11 @@ export const processMutants: readonly Mutant[] = [
   {
     name: 'lease-never-ends',
     fault: 'an attempt blocks other workers at the very instant at which its lease ends',
-    file: 'commands/handling/decision.ts',
+    file: 'engine/commands/decision.ts',
     at: 'openLeaseEnd / >',
     becomes: '$left >= $right',
     caughtBy: {
-      'test/commands/handling/decision.unit.test.ts':
+      'test/engine/commands/decision.unit.test.ts':
         'waits for an open attempt until its lease ends, and not at that instant',
     },
   },
@@ -136,7 +136,7 @@ export const processMutants: readonly Mutant[] = [
   {
     name: 'relay-forgets-quiet',
     fault: 'a relay continues after its last event, without the quiet stretch that it has passed',
-    file: 'processes/relay/resume-point.ts',
+    file: 'engine/relay/resume-point.ts',
     at: 'resumePoint / return 2 / ?',
     becomes: '$consequent',
     caughtBy: { [resumePoint]: 'is the later of the newest own event and the quiet stretch after it' },
@@ -144,7 +144,7 @@ export const processMutants: readonly Mutant[] = [
   {
     name: 'relay-from-the-start',
     fault: 'a relay does not read the position of its channel',
-    file: 'processes/relay/resume-point.ts',
+    file: 'engine/relay/resume-point.ts',
     at: 'newestOwn / if / .test',
     becomes: '!($self)',
     caughtBy: { [resumePoint]: 'is the later of the newest own event and the quiet stretch after it' },

@@ -1,20 +1,20 @@
 import type { Mutant } from './mutant.ts'
 
-const workers = 'test/processes/runtime/workers.int.test.ts'
-const goingOn = 'test/processes/runtime/continued-steps.int.test.ts'
+const workers = 'test/engine/processes/workers.int.test.ts'
+const goingOn = 'test/engine/processes/continued-steps.int.test.ts'
 const egressStandstill = 'test/platform/outbound/egress-standstill.int.test.ts'
-const pure = 'test/processes/runtime/pure.unit.test.ts'
+const pure = 'test/engine/processes/pure.unit.test.ts'
 const deliverStep = 'test/processes/webhooks/deliver-step.int.test.ts'
 const startStep = 'test/processes/ai-review/start-step.int.test.ts'
-const keyedClaims = 'test/processes/runtime/keyed-claims.int.test.ts'
-const lateCompletions = 'test/processes/runtime/late-completions.int.test.ts'
-const workerBudget = 'test/processes/runtime/worker-budget.unit.test.ts'
+const keyedClaims = 'test/engine/processes/keyed-claims.int.test.ts'
+const lateCompletions = 'test/engine/processes/late-completions.int.test.ts'
+const workerBudget = 'test/engine/processes/worker-budget.unit.test.ts'
 
 export const processRuntimeMutants: readonly Mutant[] = [
   {
     name: 'close-while-connecting-hangs',
     fault: 'workers that are closed while they connect wait for wake-up signals for ever',
-    file: 'processes/runtime/wake-ups.ts',
+    file: 'engine/processes/wake-ups.ts',
     at: 'untilLost / if',
     becomes: '',
     caughtBy: { [workers]: 'end when they close while they connect' },
@@ -22,7 +22,7 @@ export const processRuntimeMutants: readonly Mutant[] = [
   {
     name: 'claim-unfenced',
     fault: 'a row is processed again before its list has read the events of the step',
-    file: 'processes/runtime/claims.ts',
+    file: 'engine/processes/claims.ts',
     at: "Claims / 'fence_commit = coalesce(x.fence_commit, c.fence_commit), fence_prepare = coalesce(x.fence_prepare, c.fence_prepare)'",
     becomes: 'fence_commit = c.fence_commit',
     caughtBy: { [workers]: 'do not run a step again before its list contains the event that it appended' },
@@ -30,7 +30,7 @@ export const processRuntimeMutants: readonly Mutant[] = [
   {
     name: 'claim-without-lease',
     fault: 'a claim is free again immediately',
-    file: 'processes/runtime/process-worker.ts',
+    file: 'engine/processes/process-worker.ts',
     at: 'ProcessWorker / #claim / claim() / .arguments.2',
     becomes: 'new Date(0)',
     caughtBy: { [workers]: 'of two instances work off each row once' },
@@ -38,11 +38,11 @@ export const processRuntimeMutants: readonly Mutant[] = [
   {
     name: 'lease-outlived',
     fault: 'a step whose claim waited for the database is still in its call when another worker makes the same call',
-    file: 'processes/runtime/process-worker.ts',
+    file: 'engine/processes/process-worker.ts',
     at: 'ProcessWorker / #termOf / limitsWithin()',
     becomes: 'limitsWithin($arguments.1.stepLeaseMs, $arguments.1)',
     caughtBy: {
-      'test/processes/runtime/slow-claims.int.test.ts': [
+      'test/engine/processes/slow-claims.int.test.ts': [
         'has only the time that its lease has left',
         'is claimed again if its lease has almost ended',
       ],
@@ -51,7 +51,7 @@ export const processRuntimeMutants: readonly Mutant[] = [
   {
     name: 'goes-on-under-a-short-lease',
     fault: 'a step makes its next call with the rest of its lease from before',
-    file: 'processes/runtime/process-worker.ts',
+    file: 'engine/processes/process-worker.ts',
     at: 'ProcessWorker / #prolonged / if 2',
     becomes: 'if ($consequent.argument !== undefined) $consequent',
     caughtBy: { [goingOn]: 'a step that continues extends a lease that has less left than the time limit' },
@@ -59,7 +59,7 @@ export const processRuntimeMutants: readonly Mutant[] = [
   {
     name: 'goes-on-without-its-claim',
     fault: 'a step continues although another worker has taken its claim',
-    file: 'processes/runtime/claims.ts',
+    file: 'engine/processes/claims.ts',
     at: "Claims / prolong / 'worker = $2 and key = $3 and step = $4 and lease_until = $5'",
     becomes: 'worker <> $2 and key = $3 and step = $4 and lease_until <> $5',
     caughtBy: { [goingOn]: 'a step does not continue if another worker has taken over its claim' },
@@ -67,7 +67,7 @@ export const processRuntimeMutants: readonly Mutant[] = [
   {
     name: 'goes-on-while-stopping',
     fault: 'a step makes its next call although the workers are stopping',
-    file: 'processes/runtime/process-worker.ts',
+    file: 'engine/processes/process-worker.ts',
     at: 'ProcessWorker / #prolonged / if 1',
     becomes: '',
     caughtBy: { [goingOn]: 'a step does not continue if the workers stop, and its row is given back' },
@@ -75,7 +75,7 @@ export const processRuntimeMutants: readonly Mutant[] = [
   {
     name: 'goes-on-once-prolonged',
     fault: 'a step makes its next call although the workers were stopped during the extension of its lease',
-    file: 'processes/runtime/process-worker.ts',
+    file: 'engine/processes/process-worker.ts',
     at: 'ProcessWorker / #prolonged / &&',
     becomes: '$left',
     caughtBy: {
@@ -85,7 +85,7 @@ export const processRuntimeMutants: readonly Mutant[] = [
   {
     name: 'throws-before-going-on-count',
     fault: 'a step that throws after an answered call backs off as if no call was made',
-    file: 'processes/runtime/process-worker.ts',
+    file: 'engine/processes/process-worker.ts',
     at: 'ProcessWorker / #run / = 1',
     becomes: 'undefined',
     caughtBy: { [goingOn]: ['when a later run throws', 'when a later run waits'] },
@@ -93,7 +93,7 @@ export const processRuntimeMutants: readonly Mutant[] = [
   {
     name: 'step-ends-before-its-answer',
     fault: 'a process that was suspended aborts a step whose call was answered meanwhile',
-    file: 'processes/runtime/step-run.ts',
+    file: 'engine/processes/step-run.ts',
     at: 'runStep / setImmediate()',
     becomes: '$arguments.0.body',
     caughtBy: { [egressStandstill]: 'counts, although the time limit of the step has passed' },
@@ -101,7 +101,7 @@ export const processRuntimeMutants: readonly Mutant[] = [
   {
     name: 'lease-of-no-length',
     fault: 'the lease of an attempt is over immediately, so the next worker makes the attempt too',
-    file: 'processes/runtime/step-timing.ts',
+    file: 'engine/processes/step-timing.ts',
     at: 'leaseUntil / +',
     becomes: '$left',
     caughtBy: { [pure]: 'ends in the future and within a minute' },
@@ -109,7 +109,7 @@ export const processRuntimeMutants: readonly Mutant[] = [
   {
     name: 'schedule-shifted',
     fault: 'the first delay of a retry schedule is skipped',
-    file: 'processes/runtime/step-timing.ts',
+    file: 'engine/processes/step-timing.ts',
     at: 'nextDelay / -',
     becomes: '$left',
     caughtBy: {
@@ -120,7 +120,7 @@ export const processRuntimeMutants: readonly Mutant[] = [
   {
     name: 'waiting-is-success',
     fault: 'a wait for a lease resets the count of failures',
-    file: 'processes/runtime/step-run.ts',
+    file: 'engine/processes/step-run.ts',
     at: 'completionOf / failures 3',
     becomes: 'failures: 0',
     caughtBy: { [pure]: 'waits for an open attempt, and keeps the count of failures' },
@@ -128,7 +128,7 @@ export const processRuntimeMutants: readonly Mutant[] = [
   {
     name: 'attempt-id-shared',
     fault: 'two workers begin an attempt under one id, and both count theirs as valid',
-    file: 'processes/runtime/step-identity.ts',
+    file: 'engine/processes/step-identity.ts',
     at: 'attemptCommand / commandId / .value',
     becomes: "'018f0000-0000-7000-8000-000000000000'",
     caughtBy: { [deliverStep]: 'is sent by one of several workers that run the step at once' },
@@ -136,15 +136,15 @@ export const processRuntimeMutants: readonly Mutant[] = [
   {
     name: 'id-not-derived',
     fault: 'a step that runs twice creates two ids',
-    file: 'processes/runtime/step-identity.ts',
+    file: 'engine/processes/step-identity.ts',
     at: 'derivedV7 / update() / .arguments.0',
     becomes: 'String(performance.now())',
-    caughtBy: { 'test/processes/runtime/step-identity.unit.test.ts': 'is the same for the same cause and instant' },
+    caughtBy: { 'test/engine/processes/step-identity.unit.test.ts': 'is the same for the same cause and instant' },
   },
   {
     name: 'claims-crosswise',
     fault: "two instances with expired leases wait for each other's claims while each gives its claims back",
-    file: 'processes/runtime/claim-statements.ts',
+    file: 'engine/processes/claim-statements.ts',
     at: "claimStatement / 'where due.has_claim for update of c skip locked'",
     becomes: 'where due.has_claim for update of c',
     caughtBy: { [lateCompletions]: 'is passed over by a claim' },
@@ -152,7 +152,7 @@ export const processRuntimeMutants: readonly Mutant[] = [
   {
     name: 'filling-list-claimed',
     fault: 'steps run for rows of a to-do list that is being filled again',
-    file: 'processes/runtime/claim-statements.ts',
+    file: 'engine/processes/claim-statements.ts',
     at: "claimStatement / 'version = $8 and status = 'running''",
     becomes: 'version = $8',
     caughtBy: { [keyedClaims]: 'takes nothing from a list of another version or from a list that does not run' },
@@ -160,7 +160,7 @@ export const processRuntimeMutants: readonly Mutant[] = [
   {
     name: 'claim-taken-twice',
     fault: 'a claim replaces the claim that another worker has committed in the meantime',
-    file: 'processes/runtime/claim-statements.ts',
+    file: 'engine/processes/claim-statements.ts',
     at: "claimStatement / 'excluded.lease_until where ${isOver('$3')} and'",
     becomes: 'excluded.lease_until where',
     caughtBy: { [lateCompletions]: 'a row that another worker claims during our claim stays with that worker' },
@@ -168,7 +168,7 @@ export const processRuntimeMutants: readonly Mutant[] = [
   {
     name: 'lease-from-a-fast-clock',
     fault: 'rows of a dead instance wait until its clock, which was ahead, is reached',
-    file: 'processes/runtime/claim-statements.ts',
+    file: 'engine/processes/claim-statements.ts',
     at: "isOver / 'or c.lease_until > ${now}::timestamptz + interval '2 minutes''",
     becomes: '',
     caughtBy: { [workers]: 'take over at once from a dead instance whose clock was ahead' },
@@ -176,7 +176,7 @@ export const processRuntimeMutants: readonly Mutant[] = [
   {
     name: 'unopened-attempt-calls',
     fault: 'a step makes its call although its attempt was not appended',
-    file: 'processes/runtime/attempt.ts',
+    file: 'engine/processes/attempt.ts',
     at: 'openAttempt / isOpen',
     becomes: 'isOpen: true',
     caughtBy: {
@@ -187,7 +187,7 @@ export const processRuntimeMutants: readonly Mutant[] = [
   {
     name: 'stop-is-an-outcome',
     fault: 'a call that a stop of the worker cuts off counts as a failed try',
-    file: 'processes/runtime/attempt.ts',
+    file: 'engine/processes/attempt.ts',
     at: 'callOutside / if',
     becomes: '',
     caughtBy: {
@@ -198,7 +198,7 @@ export const processRuntimeMutants: readonly Mutant[] = [
   {
     name: 'time-out-is-a-stop',
     fault: 'a call that always takes too long is repeated for ever',
-    file: 'processes/runtime/attempt.ts',
+    file: 'engine/processes/attempt.ts',
     at: 'isCutOff / && 1',
     becomes: '$left',
     caughtBy: { [startStep]: 'by its time limit is a try' },
@@ -206,19 +206,19 @@ export const processRuntimeMutants: readonly Mutant[] = [
   {
     name: 'no-workers-reserved',
     fault: 'steps of one process that hang take the workers of all processes',
-    file: 'processes/runtime/worker-budget.ts',
+    file: 'engine/processes/worker-budget.ts',
     at: 'WorkerBudget / roomFor / max() 3 / -',
     becomes: '$left',
     caughtBy: {
       [workerBudget]: 'keeps half of an equal share free for each other process',
-      'test/processes/runtime/worker-shares.int.test.ts':
+      'test/engine/processes/worker-shares.int.test.ts':
         'steps of one process that hang do not take the workers that are reserved for the others',
     },
   },
   {
     name: 'no-worker-for-a-process',
     fault: 'with fewer workers than processes, no process runs a step',
-    file: 'processes/runtime/worker-budget.ts',
+    file: 'engine/processes/worker-budget.ts',
     at: 'WorkerBudget / roomFor / ?',
     becomes: '$alternate',
     caughtBy: { [workerBudget]: 'lets each process run a step although there are fewer workers than processes' },
@@ -226,7 +226,7 @@ export const processRuntimeMutants: readonly Mutant[] = [
   {
     name: 'busy-process-first',
     fault: 'a busy process takes each worker that becomes free, before processes that have none',
-    file: 'processes/runtime/worker-budget.ts',
+    file: 'engine/processes/worker-budget.ts',
     at: 'WorkerBudget / freed / toSorted()',
     becomes: '$callee.object',
     caughtBy: { [workerBudget]: 'wakes the process with the fewest steps first when there is room' },

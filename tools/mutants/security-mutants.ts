@@ -1,13 +1,13 @@
 import type { Mutant } from './mutant.ts'
 
-const codec = 'test/streams/store/codec.unit.test.ts'
+const codec = 'test/engine/store/codec.unit.test.ts'
 const ownServers = 'test/platform/outbound/own-servers.int.test.ts'
 
 export const securityMutants: readonly Mutant[] = [
   {
     name: 'signature-without-stream',
     fault: 'an event is accepted in another stream',
-    file: 'streams/store/signature.ts',
+    file: 'engine/store/signature.ts',
     at: 'createSigner / stringify() / .arguments.0',
     becomes: '[$elements.1, $elements.2, $elements.3, $elements.4]',
     caughtBy: { [codec]: 'it is in another stream' },
@@ -15,7 +15,7 @@ export const securityMutants: readonly Mutant[] = [
   {
     name: 'signature-without-revision',
     fault: 'an event is accepted at another revision of its stream',
-    file: 'streams/store/signature.ts',
+    file: 'engine/store/signature.ts',
     at: 'createSigner / stringify() / .arguments.0',
     becomes: '[$elements.0, $elements.2, $elements.3, $elements.4]',
     caughtBy: { [codec]: 'it is at another revision' },
@@ -23,7 +23,7 @@ export const securityMutants: readonly Mutant[] = [
   {
     name: 'signature-without-metadata',
     fault: 'an event is accepted with the metadata of another user',
-    file: 'streams/store/signature.ts',
+    file: 'engine/store/signature.ts',
     at: 'createSigner / update() 1',
     becomes: '$callee.object',
     caughtBy: { 'test/streams/forged-events.int.test.ts': 'attributed to another user' },

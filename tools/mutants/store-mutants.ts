@@ -1,20 +1,20 @@
 import type { Mutant } from './mutant.ts'
 
-const eventStore = 'test/streams/store/event-store.int.test.ts'
+const eventStore = 'test/engine/store/event-store.int.test.ts'
 const tornTail = 'test/embedded/eventstore/files/torn-tail.int.test.ts'
-const execute = 'test/commands/handling/execute.int.test.ts'
-const unreadAppends = 'test/streams/store/unread-appends.int.test.ts'
-const nodeConnection = 'test/streams/store/node-connection.int.test.ts'
+const execute = 'test/engine/commands/execute.int.test.ts'
+const unreadAppends = 'test/engine/store/unread-appends.int.test.ts'
+const nodeConnection = 'test/engine/store/node-connection.int.test.ts'
 
 export const storeMutants: readonly Mutant[] = [
   {
     name: 'append-anywhere',
     fault: 'an append does not contain the revision on which it was decided',
-    file: 'streams/store/appending.ts',
+    file: 'engine/store/appending.ts',
     at: 'attemptAppend / expected / .value',
     becomes: "'any'",
     caughtBy: {
-      'test/streams/store/append-hazards.int.test.ts': 'every append contains an exact revision',
+      'test/engine/store/append-hazards.int.test.ts': 'every append contains an exact revision',
       [eventStore]: 'exactly one of fifty parallel appends to one new stream succeeds',
     },
   },
@@ -29,7 +29,7 @@ export const storeMutants: readonly Mutant[] = [
   {
     name: 'event-id-not-derived',
     fault: 'a repeated command has other event ids',
-    file: 'streams/store/events.ts',
+    file: 'engine/store/events.ts',
     at: 'eventIdOf / v5() / .arguments.0',
     becomes: 'String(performance.now())',
     caughtBy: { [eventStore]: 'the same command appended again is one append' },
@@ -37,15 +37,15 @@ export const storeMutants: readonly Mutant[] = [
   {
     name: 'cache-goes-back',
     fault: 'an older state replaces a newer one in the cache',
-    file: 'streams/store/state-cache.ts',
+    file: 'engine/store/state-cache.ts',
     at: 'StateCache / >=',
     becomes: 'false',
-    caughtBy: { 'test/streams/store/state-cache.unit.test.ts': 'keeps the newest state, whichever is stored last' },
+    caughtBy: { 'test/engine/store/state-cache.unit.test.ts': 'keeps the newest state, whichever is stored last' },
   },
   {
     name: 'cache-of-another-revision',
     fault: 'an append is folded onto a cached state on which it was not decided',
-    file: 'streams/store/event-store.ts',
+    file: 'engine/store/event-store.ts',
     at: 'EventStore / #stateAt / ? 1',
     becomes: '$consequent',
     caughtBy: { [eventStore]: 'an append on newer events than the cached ones does not damage the cache' },
@@ -79,7 +79,7 @@ export const storeMutants: readonly Mutant[] = [
   {
     name: 'key-for-any-request',
     fault: 'an Idempotency-Key returns the answer of another request',
-    file: 'commands/handling/once-by-key.ts',
+    file: 'engine/commands/once-by-key.ts',
     at: 'onceByKey / ||',
     becomes: '$left',
     caughtBy: { [execute]: 'is claimed by the first request, answers its repeat, and refuses another request' },
@@ -87,7 +87,7 @@ export const storeMutants: readonly Mutant[] = [
   {
     name: 'key-given-back-by-repeat',
     fault: 'a refused repeat releases the key of the request before it',
-    file: 'commands/handling/once-by-key.ts',
+    file: 'engine/commands/once-by-key.ts',
     at: 'onceByKey / && 3',
     becomes: '$right',
     caughtBy: { [execute]: 'is not released by a refused repeat while the outcome of the first request is unknown' },
@@ -95,7 +95,7 @@ export const storeMutants: readonly Mutant[] = [
   {
     name: 'refused-on-stale-state',
     fault: 'a command is refused because of stale cached state',
-    file: 'commands/handling/execute.ts',
+    file: 'engine/commands/execute.ts',
     at: 'execute / && 1',
     becomes: '$left && !$right.left && $right.right',
     caughtBy: { [execute]: 'decides a refusal again after reading the tail' },
@@ -103,7 +103,7 @@ export const storeMutants: readonly Mutant[] = [
   {
     name: 'append-to-nobody',
     fault: 'an append that nobody answers keeps its call and its connection',
-    file: 'streams/store/append-calls.ts',
+    file: 'engine/store/append-calls.ts',
     at: 'AppendCalls / send / leaveNodeOf()',
     becomes: 'undefined',
     caughtBy: {
@@ -113,7 +113,7 @@ export const storeMutants: readonly Mutant[] = [
   {
     name: 'ended-call-stays',
     fault: 'appends continue on a call that its server ended during a write',
-    file: 'streams/store/append-calls.ts',
+    file: 'engine/store/append-calls.ts',
     at: 'AppendCalls / #begun / destroy()',
     becomes: 'undefined',
     caughtBy: { [unreadAppends]: 'end with their call' },

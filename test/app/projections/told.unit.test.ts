@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { differenceText } from '../../../app/projections/comparison-text.ts'
 import { toldOfRebuild } from '../../../app/projections/rebuild.ts'
-import type { Comparison } from '../../../projections/rebuild/content.ts'
+import type { Comparison } from '../../../engine/rebuild/content.ts'
 
 const position = { commit: 70n, prepare: 65n }
 const nothing: ReadonlySet<string> = new Set()

@@ -6,7 +6,7 @@ import { aiReviewSlots } from '../../../streams/ai-review-slot/aggregate.ts'
 import { aiReviews } from '../../../streams/ai-review/aggregate.ts'
 import { slotFact } from '../../streams/ai-review-facts.ts'
 import { ids } from '../../streams/facts.ts'
-import { contextOf, openDecisionWorld, type DecisionWorld } from '../handling/decision-world.ts'
+import { contextOf, openDecisionWorld, type DecisionWorld } from '../../engine/commands/decision-world.ts'
 
 let world: DecisionWorld
 

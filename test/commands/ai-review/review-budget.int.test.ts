@@ -6,11 +6,11 @@ import { tenantOfFact } from '../../../platform/kit/tenants.ts'
 import { aiReviewBudgets } from '../../../streams/ai-review-budget/aggregate.ts'
 import { aiReviewSlots } from '../../../streams/ai-review-slot/aggregate.ts'
 import { cases } from '../../../streams/case/aggregate.ts'
-import type { EventStore } from '../../../streams/store/event-store.ts'
+import type { EventStore } from '../../../engine/store/event-store.ts'
 import { startApplication, type TestApplication } from '../../platform/http/test-application.ts'
 import { slotFact } from '../../streams/ai-review-facts.ts'
 import { caseFact, ids } from '../../streams/facts.ts'
-import { contextOf, interrupted, openDecisionWorld, type DecisionWorld } from '../handling/decision-world.ts'
+import { contextOf, interrupted, openDecisionWorld, type DecisionWorld } from '../../engine/commands/decision-world.ts'
 
 let shared: DecisionWorld
 /** Each test has an organisation of its own. */

@@ -8,7 +8,7 @@ import { startImageHost } from '../../end-to-end/main-job/image-host.ts'
 import { runReviewStep } from '../../processes/ai-review/review-steps.ts'
 import { mortal } from '../../processes/users/mortal-process.ts'
 import { caseFact, ids } from '../../streams/facts.ts'
-import { contextOf, interrupted } from '../handling/decision-world.ts'
+import { contextOf, interrupted } from '../../engine/commands/decision-world.ts'
 import { openReviewApi, refusalOf, scopesOfReviews, type Answer, type ReviewApi } from './review-api.ts'
 
 /* Every row and every rule of section 4.5 of the interface specification, over HTTP. */

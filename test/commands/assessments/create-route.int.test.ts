@@ -7,11 +7,11 @@ import type { ObjectStore } from '../../../platform/storage/object-store.ts'
 import { problem } from '../../../platform/http/problems.ts'
 import { assessments } from '../../../streams/assessment/aggregate.ts'
 import { cases } from '../../../streams/case/aggregate.ts'
-import { AppendOutcomeUnknownError, EventStoreUnavailableError } from '../../../streams/store/errors.ts'
-import type { EventStore } from '../../../streams/store/event-store.ts'
+import { AppendOutcomeUnknownError, EventStoreUnavailableError } from '../../../engine/store/errors.ts'
+import type { EventStore } from '../../../engine/store/event-store.ts'
 import { startApplication, type TestApplication } from '../../platform/http/test-application.ts'
 import { openProcessWorld, type ProcessWorld } from '../../support/process-world.ts'
-import { interrupted, watched } from '../handling/decision-world.ts'
+import { interrupted, watched } from '../../engine/commands/decision-world.ts'
 
 const jpeg = await readFile(new URL('../../../embedded/photos/lesion-1.jpg', import.meta.url))
 const photo = (bytes = 0) => Buffer.concat([jpeg, randomBytes(bytes + 16)])

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import type { StagedImage } from '../../../commands/assessments/staged-image.ts'
 import type { ObjectStore } from '../../../platform/storage/object-store.ts'
 import { problem } from '../../../platform/http/problems.ts'
-import { problemOf } from '../handling/decision-world.ts'
+import { problemOf } from '../../engine/commands/decision-world.ts'
 import { openStageWorld, type StageWorld } from './stage-world.ts'
 
 const KiB = 1024

@@ -2,15 +2,15 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { AssessmentRouteDependencies } from '../../../commands/handling/dependencies.ts'
+import type { AssessmentRouteDependencies } from '../../../commands/assessments/dependencies.ts'
 import { submitUploads } from '../../../commands/assessments/submit-uploads.ts'
 import { removeUploads, uploadKey } from '../../../commands/assessments/uploads.ts'
 import type { ObjectStore } from '../../../platform/storage/object-store.ts'
 import { assessments, type ExistingAssessment } from '../../../streams/assessment/aggregate.ts'
-import { AppendOutcomeUnknownError } from '../../../streams/store/errors.ts'
+import { AppendOutcomeUnknownError } from '../../../engine/store/errors.ts'
 import { assessmentFact, hash } from '../../streams/facts.ts'
 import { openProcessWorld, type ProcessWorld } from '../../support/process-world.ts'
-import { contextOf, problemOf, watched } from '../handling/decision-world.ts'
+import { contextOf, problemOf, watched } from '../../engine/commands/decision-world.ts'
 
 const jpeg = await readFile(new URL('../../../embedded/photos/lesion-1.jpg', import.meta.url))
 const photo = () => Buffer.concat([jpeg, randomBytes(16)])

@@ -9,9 +9,9 @@ import { createTokenIssuer, type TokenIssuer } from '../../../platform/http/toke
 import { createEgress } from '../../../platform/outbound/egress.ts'
 import { oauthClients, type RegisteredOauthClient } from '../../../streams/oauth-client/aggregate.ts'
 import type { OauthClientEvent } from '../../../streams/oauth-client/events.ts'
-import type { EventStore } from '../../../streams/store/event-store.ts'
+import type { EventStore } from '../../../engine/store/event-store.ts'
 import { startApplication, thingService, type TestApplication } from '../../platform/http/test-application.ts'
-import type { DecisionWorld } from '../handling/decision-world.ts'
+import type { DecisionWorld } from '../../engine/commands/decision-world.ts'
 
 type Form = Readonly<Record<string, string>>
 type DataOf<Type extends OauthClientEvent['type']> = Extract<OauthClientEvent, { type: Type }>['data']

@@ -3,7 +3,7 @@ import { SignJWT, exportJWK, generateKeyPair, type CryptoKey } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Check } from 'typebox/value'
 import { ClientKey } from '../../../streams/oauth-client/events.ts'
-import { openDecisionWorld, type DecisionWorld } from '../handling/decision-world.ts'
+import { openDecisionWorld, type DecisionWorld } from '../../engine/commands/decision-world.ts'
 import { append, baseUrl, grant, registerTestClient, startAuthApi, type AuthApi, type TestClient } from './auth-api.ts'
 
 const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'

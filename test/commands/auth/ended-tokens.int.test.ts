@@ -4,8 +4,8 @@ import { followTokenEndings } from '../../../contracts/auth/token-endings.ts'
 import { catalogue } from '../../../streams/catalogue.ts'
 import { oauthClients } from '../../../streams/oauth-client/aggregate.ts'
 import { oauthClientEvents, type OauthClientEvent } from '../../../streams/oauth-client/events.ts'
-import { createCatalogue } from '../../../streams/store/catalogue.ts'
-import { openDecisionWorld, type DecisionWorld } from '../handling/decision-world.ts'
+import { createCatalogue } from '../../../engine/store/catalogue.ts'
+import { openDecisionWorld, type DecisionWorld } from '../../engine/commands/decision-world.ts'
 import { append, registerTestClient, startAuthApi, type AuthApi, type TestClient } from './auth-api.ts'
 
 /** Of a program that does not know one of the types. */

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { signReceipt, verifyReceipt } from '../../../contracts/consent/receipt.ts'
 import { toConsentDecisionRecord } from '../../../contracts/consent/record.ts'
 import { at, consentFact } from '../../streams/facts.ts'
-import { openDecisionWorld, type DecisionWorld } from '../handling/decision-world.ts'
+import { openDecisionWorld, type DecisionWorld } from '../../engine/commands/decision-world.ts'
 import { registerTestClient, startAuthApi, type AuthApi } from './auth-api.ts'
 
 let world: DecisionWorld

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { streamOfCall, openDecisionWorld, type DecisionWorld } from '../handling/decision-world.ts'
+import { streamOfCall, openDecisionWorld, type DecisionWorld } from '../../engine/commands/decision-world.ts'
 import { grant, registerTestClient, startAuthApi, type AuthApi, type TestClient } from './auth-api.ts'
 
 /** In production, where an address with one refusal a minute has to wait after the second. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { publishedAheadMs } from '../../../platform/vault/signing-keys.ts'
-import { openDecisionWorld, type DecisionWorld } from '../handling/decision-world.ts'
+import { openDecisionWorld, type DecisionWorld } from '../../engine/commands/decision-world.ts'
 import { registerTestClient, startAuthApi, type AuthApi } from './auth-api.ts'
 import { kindVectors } from './kind-vectors.ts'
 import { memberVectors } from './member-vectors.ts'

@@ -1,6 +1,6 @@
 import { createHmac, createPublicKey, generateKeyPairSync, randomUUID, sign, type KeyObject } from 'node:crypto'
 import type { SigningKey } from '../../../platform/vault/signing-keys.ts'
-import type { DecisionWorld } from '../handling/decision-world.ts'
+import type { DecisionWorld } from '../../engine/commands/decision-world.ts'
 import { baseUrl, type TestClient } from './auth-api.ts'
 
 type Members = Readonly<Record<string, unknown>>

@@ -5,8 +5,8 @@ import { patientsHolding } from '../../../commands/clinical/identifier-reservati
 import { registerWithIdentifiers } from '../../../commands/clinical/register-with-identifiers.ts'
 import type { RegisterPatient } from '../../../commands/clinical/register-patient.ts'
 import { problem } from '../../../platform/http/problems.ts'
-import { AppendOutcomeUnknownError } from '../../../streams/store/errors.ts'
-import type { EventStore } from '../../../streams/store/event-store.ts'
+import { AppendOutcomeUnknownError } from '../../../engine/store/errors.ts'
+import type { EventStore } from '../../../engine/store/event-store.ts'
 import { patients } from '../../../streams/patient/aggregate.ts'
 import {
   contextOf,
@@ -15,7 +15,7 @@ import {
   problemOf,
   streamOfCall,
   type DecisionWorld,
-} from '../handling/decision-world.ts'
+} from '../../engine/commands/decision-world.ts'
 
 let world: DecisionWorld
 beforeAll(async () => {

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { answeringRefusals } from '../../../commands/handling/refusals.ts'
+import { answeringRefusals } from '../../../engine/commands/refusals.ts'
 import { registerPatient, type RegisterPatient } from '../../../commands/clinical/register-patient.ts'
 import { patientsHolding } from '../../../commands/clinical/identifier-reservations.ts'
 import { registerWithIdentifiers } from '../../../commands/clinical/register-with-identifiers.ts'
 import { requirePatient } from '../../../commands/clinical/require-patient.ts'
-import { execute } from '../../../commands/handling/execute.ts'
-import { AppendOutcomeUnknownError } from '../../../streams/store/errors.ts'
-import type { EventStore } from '../../../streams/store/event-store.ts'
+import { execute } from '../../../engine/commands/execute.ts'
+import { AppendOutcomeUnknownError } from '../../../engine/store/errors.ts'
+import type { EventStore } from '../../../engine/store/event-store.ts'
 import { patients } from '../../../streams/patient/aggregate.ts'
-import { parseOwnedStream } from '../../../streams/aggregate.ts'
+import { parseOwnedStream } from '../../../engine/aggregates/aggregate.ts'
 import { hash } from '../../streams/facts.ts'
 import {
   contextOf,
@@ -19,7 +19,7 @@ import {
   streamOfCall,
   watched,
   type DecisionWorld,
-} from '../handling/decision-world.ts'
+} from '../../engine/commands/decision-world.ts'
 import { tenantOfFact } from '../../../platform/kit/tenants.ts'
 
 let world: DecisionWorld

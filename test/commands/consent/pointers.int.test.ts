@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createConsentType, publishTextVersion } from '../../../commands/consent/consent-types.ts'
 import { consentWriteRoutes } from '../../../commands/consent/routes.ts'
-import { execute } from '../../../commands/handling/execute.ts'
+import { execute } from '../../../engine/commands/execute.ts'
 import { consentTypes } from '../../../streams/consent-type/aggregate.ts'
 import { startApplication, type TestApplication } from '../../platform/http/test-application.ts'
-import { contextOf, openDecisionWorld, type DecisionWorld } from '../handling/decision-world.ts'
+import { contextOf, openDecisionWorld, type DecisionWorld } from '../../engine/commands/decision-world.ts'
 
 const patientId = randomUUID()
 const consentTypeId = randomUUID()

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { v7 } from 'uuid'
-import { isRefusal, type Decision } from '../../../commands/handling/decision.ts'
+import { isRefusal, type Decision } from '../../../engine/commands/decision.ts'
 import { startAttempt } from '../../../commands/notifications/attempt-notification.ts'
 import { recordOutcome, type AttemptOutcome } from '../../../commands/notifications/record-outcome.ts'
 import { notifications, type NotificationState } from '../../../streams/notification/aggregate.ts'

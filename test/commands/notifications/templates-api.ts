@@ -5,14 +5,14 @@ import { createPool } from '../../../platform/database/database.ts'
 import { createCursors } from '../../../platform/http/cursors.ts'
 import { connectObjectStore } from '../../../platform/storage/object-store.ts'
 import { notificationTemplatesProjector } from '../../../projections/notifications/notification-templates.projector.ts'
-import { createReadPositions } from '../../../projections/runtime/read-positions.ts'
-import { createProjectionRunner } from '../../../projections/runtime/runner.ts'
-import { ensureRuntimeSchema } from '../../../projections/runtime/schema.ts'
+import { createReadPositions } from '../../../engine/projections/read-positions.ts'
+import { createProjectionRunner } from '../../../engine/projections/runner.ts'
+import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
 import { templateReadRoutes } from '../../../read-api/notifications/template-routes.ts'
 import { silentLogger } from '../../../tools/equality/contents.ts'
 import { startApplication } from '../../platform/http/test-application.ts'
 import { freshDatabase } from '../../support/postgres.ts'
-import { openDecisionWorld, type DecisionWorld } from '../handling/decision-world.ts'
+import { openDecisionWorld, type DecisionWorld } from '../../engine/commands/decision-world.ts'
 
 export interface Answer {
   readonly status: number

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { v5 } from 'uuid'
 import { recordPasswordReset, attemptPasswordReset } from '../../../commands/users/reset-password.ts'
-import { execute } from '../../../commands/handling/execute.ts'
+import { execute } from '../../../engine/commands/execute.ts'
 import { users } from '../../../streams/user/aggregate.ts'
 import {
   givenMember,
@@ -12,7 +12,7 @@ import {
   type GivenOrganisation,
 } from '../../read-api/users/given-users.ts'
 import { bootstrap, openUsersApi, unsigned, type UsersApi, type UsersProcess } from '../../read-api/users/users-api.ts'
-import { contextOf } from '../handling/decision-world.ts'
+import { contextOf } from '../../engine/commands/decision-world.ts'
 import { administratorOf, newPerson, recordOf, refusalOf } from './write-callers.ts'
 
 type Headers = Readonly<Record<string, string>>

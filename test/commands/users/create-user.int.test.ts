@@ -3,8 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createUser, startRegistration } from '../../../commands/users/registration.ts'
 import { registerUser } from '../../../commands/users/register-user.ts'
 import { assignRole } from '../../../commands/users/role-assignments.ts'
-import { execute } from '../../../commands/handling/execute.ts'
-import { answeringRefusals } from '../../../commands/handling/refusals.ts'
+import { execute } from '../../../engine/commands/execute.ts'
+import { answeringRefusals } from '../../../engine/commands/refusals.ts'
 import {
   IdentityProviderRejectedError,
   IdentityProviderUnavailableError,
@@ -15,7 +15,7 @@ import { organisationRoles } from '../../../streams/organisation-roles/aggregate
 import { users } from '../../../streams/user/aggregate.ts'
 import { givenOrganisation, type GivenOrganisation } from '../../read-api/users/given-users.ts'
 import { bootstrap, openUsersApi, type UsersApi, type UsersProcess } from '../../read-api/users/users-api.ts'
-import { contextOf } from '../handling/decision-world.ts'
+import { contextOf } from '../../engine/commands/decision-world.ts'
 import { administratorOf, newPerson, recordOf, refusalOf } from './write-callers.ts'
 
 type Headers = Readonly<Record<string, string>>

@@ -28,7 +28,7 @@ import { createLogger } from '../../../platform/observability/logging.ts'
 import { createMetrics } from '../../../platform/observability/metrics.ts'
 import { connectObjectStore } from '../../../platform/storage/object-store.ts'
 import { bodySites } from '../../../contracts/clinical/body-sites.ts'
-import { openDecisionWorld, type DecisionWorld } from '../../commands/handling/decision-world.ts'
+import { openDecisionWorld, type DecisionWorld } from '../../engine/commands/decision-world.ts'
 import { newTokenKeys } from '../http/test-application.ts'
 import { translateStageError } from '../../../app/stage-errors.ts'
 

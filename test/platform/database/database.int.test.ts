@@ -11,7 +11,7 @@ import {
 } from '../../../platform/database/database.ts'
 import { createLogger } from '../../../platform/observability/logging.ts'
 import { inTransaction } from '../../../platform/database/transaction.ts'
-import { createWritePool } from '../../../projections/runtime/batch-writer.ts'
+import { createWritePool } from '../../../engine/projections/batch-writer.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 
 let database: FreshDatabase

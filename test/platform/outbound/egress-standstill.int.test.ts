@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { loadConfiguration } from '../../../platform/configuration/configuration.ts'
 import { createEgress, type Egress } from '../../../platform/outbound/egress.ts'
-import { runStep } from '../../../processes/runtime/step-run.ts'
+import { runStep } from '../../../engine/processes/step-run.ts'
 
 const limitMs = 1_500
 let egress: Egress

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { derivedV7 } from '../../../processes/runtime/step-identity.ts'
+import { derivedV7 } from '../../../engine/processes/step-identity.ts'
 import { aiReviewSlots, type SlotHolder } from '../../../streams/ai-review-slot/aggregate.ts'
 import { foreignEvents } from '../../../streams/foreign-event/aggregate.ts'
 import { ids } from '../../streams/facts.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { aiReviews } from '../../../streams/ai-review/aggregate.ts'
-import { contextOf } from '../../commands/handling/decision-world.ts'
+import { contextOf } from '../../engine/commands/decision-world.ts'
 import { reviewFact as fact } from '../../streams/ai-review-facts.ts'
 import { openProcessWorld, startOutsideServer, type ProcessWorld } from '../../support/process-world.ts'
 import {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { connectObjectStore } from '../../../platform/storage/object-store.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
-import { interrupted } from '../../commands/handling/decision-world.ts'
+import { interrupted } from '../../engine/commands/decision-world.ts'
 import { reviewFact as fact } from '../../streams/ai-review-facts.ts'
 import { openProcessWorld, startOutsideServer, type ProcessWorld, type Reply } from '../../support/process-world.ts'
 import {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { ConcludePayload } from '../../../processes/assessments/conclude.steps.ts'
-import type { TodoRow } from '../../../processes/runtime/process.ts'
+import type { TodoRow } from '../../../engine/processes/process.ts'
 import { assessments } from '../../../streams/assessment/aggregate.ts'
 import { aiReviewChannelStream, type AiReviewChannelEvent } from '../../../streams/channels/ai-review.ts'
-import { contextOf } from '../../commands/handling/decision-world.ts'
+import { contextOf } from '../../engine/commands/decision-world.ts'
 import { assessmentFact, ids } from '../../streams/facts.ts'
 import type { ProcessWorld } from '../../support/process-world.ts'
 

@@ -5,21 +5,21 @@ import { at } from '../../../app/demo/api-client.ts'
 import { createEgress, type Egress } from '../../../platform/outbound/egress.ts'
 import { clinicalProcess } from '../../../processes/clinical/clinical.process.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
-import type { TodoRow } from '../../../processes/runtime/process.ts'
-import { stepCommand, type Cause } from '../../../processes/runtime/step-identity.ts'
+import type { TodoRow } from '../../../engine/processes/process.ts'
+import { stepCommand, type Cause } from '../../../engine/processes/step-identity.ts'
 import { assessments } from '../../../streams/assessment/aggregate.ts'
 import type { Lesion } from '../../../streams/ai-review/events.ts'
 import type { CaseEvent } from '../../../streams/case/events.ts'
 import { cases } from '../../../streams/case/aggregate.ts'
 import { aiReviewChannelStream } from '../../../streams/channels/ai-review.ts'
-import { eventIdOf, type RecordedEvent } from '../../../streams/store/events.ts'
+import { eventIdOf, type RecordedEvent } from '../../../engine/store/events.ts'
 import {
   contextOf,
   interrupted,
   openDecisionWorld,
   watched,
   type DecisionWorld,
-} from '../../commands/handling/decision-world.ts'
+} from '../../engine/commands/decision-world.ts'
 import { lesion } from '../../streams/ai-review-facts.ts'
 import { reviewPublicFact } from '../../streams/channel-facts.ts'
 import { assessmentFact, at as instant, caseFact, ids } from '../../streams/facts.ts'

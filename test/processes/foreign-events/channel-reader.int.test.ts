@@ -4,8 +4,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { ChannelReader, type ChannelReaderOptions } from '../../../processes/foreign-events/channel-reader.ts'
 import { foreignEventId, foreignEvents } from '../../../streams/foreign-event/aggregate.ts'
-import { openDecisionWorld, watched, type DecisionWorld } from '../../commands/handling/decision-world.ts'
-import { silentLogger } from '../../projections/runtime/tickets.ts'
+import { openDecisionWorld, watched, type DecisionWorld } from '../../engine/commands/decision-world.ts'
+import { silentLogger } from '../../engine/projections/tickets.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 
 let world: DecisionWorld

@@ -10,7 +10,7 @@ import { assessments } from '../../../streams/assessment/aggregate.ts'
 import { images } from '../../../streams/image/aggregate.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { openProcessWorld, type ProcessWorld } from '../../support/process-world.ts'
-import { contextOf } from '../../commands/handling/decision-world.ts'
+import { contextOf } from '../../engine/commands/decision-world.ts'
 import { assessmentFact, hash } from '../../streams/facts.ts'
 import { imageFact } from '../../streams/image-facts.ts'
 

@@ -4,18 +4,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { at } from '../../../app/demo/api-client.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
 import { humanReviewProcess } from '../../../processes/human-review/human-review.process.ts'
-import type { TodoRow } from '../../../processes/runtime/process.ts'
+import type { TodoRow } from '../../../engine/processes/process.ts'
 import { cases } from '../../../streams/case/aggregate.ts'
 import type { CaseEvent } from '../../../streams/case/events.ts'
 import { humanReviewTaskId, humanReviewTasks } from '../../../streams/human-review-task/aggregate.ts'
 import type { HumanReviewTaskEvent, LesionDecision } from '../../../streams/human-review-task/events.ts'
 import { createEgress, type Egress } from '../../../platform/outbound/egress.ts'
-import {
-  contextOf,
-  interrupted,
-  openDecisionWorld,
-  type DecisionWorld,
-} from '../../commands/handling/decision-world.ts'
+import { contextOf, interrupted, openDecisionWorld, type DecisionWorld } from '../../engine/commands/decision-world.ts'
 import { whenWorkedOff } from '../../support/given-process.ts'
 import { processDependencies } from '../../support/process-world.ts'
 import { caseFact } from '../../streams/facts.ts'

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
 import { assessmentChannelStream } from '../../../streams/channels/assessment.ts'
 import type { NotificationCategory } from '../../../streams/types.ts'
-import { interrupted } from '../../commands/handling/decision-world.ts'
+import { interrupted } from '../../engine/commands/decision-world.ts'
 import { assessmentPublicFact } from '../../streams/channel-facts.ts'
 import { KilledError } from '../users/mortal-process.ts'
 import {

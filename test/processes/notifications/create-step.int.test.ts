@@ -11,7 +11,7 @@ import { foreignEventId, foreignEvents } from '../../../streams/foreign-event/ag
 import { notifications } from '../../../streams/notification/aggregate.ts'
 import type { RecipientRule } from '../../../streams/notification-subscription/events.ts'
 import { assessmentPublicFact, reviewPublicFact } from '../../streams/channel-facts.ts'
-import { contextOf } from '../../commands/handling/decision-world.ts'
+import { contextOf } from '../../engine/commands/decision-world.ts'
 import { ids } from '../../streams/facts.ts'
 import { foreignFact } from '../../streams/foreign-facts.ts'
 import { notificationFact } from '../../streams/notification-facts.ts'

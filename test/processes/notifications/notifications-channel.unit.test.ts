@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { publicEvents } from '../../../processes/relay/envelope.ts'
+import { publicEvents } from '../../../engine/relay/envelope.ts'
 import { notificationChannel } from '../../../processes/notifications/notifications.channel.ts'
 import { noOrganisation } from '../../../platform/kit/tenants.ts'
 import { catalogue } from '../../../streams/catalogue.ts'

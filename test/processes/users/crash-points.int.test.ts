@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { version } from 'uuid'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { mintId } from '../../../commands/handling/mint-id.ts'
+import { mintId } from '../../../engine/commands/mint-id.ts'
 import { changeUser } from '../../../commands/users/change-user.ts'
 import { eraseUserEverywhere } from '../../../commands/users/erase-user.ts'
 import {
@@ -10,7 +10,7 @@ import {
 } from '../../../commands/users/organisation-membership.ts'
 import { registerUser } from '../../../commands/users/register-user.ts'
 import type { RegisterUser, UserDependencies } from '../../../commands/users/registration-attempt.ts'
-import { contextOf } from '../../commands/handling/decision-world.ts'
+import { contextOf } from '../../engine/commands/decision-world.ts'
 import { KilledError, mortal } from './mortal-process.ts'
 import {
   expectWhole,

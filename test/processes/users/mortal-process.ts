@@ -1,6 +1,6 @@
 import type { UserDependencies } from '../../../commands/users/registration-attempt.ts'
-import { streamOfCall } from '../../commands/handling/decision-world.ts'
-import { memberOf } from '../../../processes/adapters/outside-answers.ts'
+import { streamOfCall } from '../../engine/commands/decision-world.ts'
+import { memberOf } from '../../../platform/outbound/outside-answers.ts'
 
 export class KilledError extends Error {
   override readonly name = 'KilledError'

@@ -2,8 +2,8 @@ import { loadConfiguration } from '../../../platform/configuration/configuration
 import { parseMasterKeys } from '../../../platform/vault/master-keys.ts'
 import { openVault } from '../../../platform/vault/vault.ts'
 import { catalogue } from '../../../streams/catalogue.ts'
-import { openEventStore } from '../../../streams/store/event-store.ts'
-import { problemOf } from '../../commands/handling/decision-world.ts'
+import { openEventStore } from '../../../engine/store/event-store.ts'
+import { problemOf } from '../../engine/commands/decision-world.ts'
 import { runRacing, type RacingCommand } from './racing-commands.ts'
 
 /* A process that runs the same commands as the test's, on the same event store and vault, at the same time. */

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { ProblemCode } from '../../../platform/http/problems.ts'
-import type { DecisionWorld } from '../../commands/handling/decision-world.ts'
+import type { DecisionWorld } from '../../engine/commands/decision-world.ts'
 import type { RacingCommand } from './racing-commands.ts'
 
 export interface Racer {

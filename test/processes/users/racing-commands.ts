@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { execute } from '../../../commands/handling/execute.ts'
-import { answeringRefusals } from '../../../commands/handling/refusals.ts'
+import { execute } from '../../../engine/commands/execute.ts'
+import { answeringRefusals } from '../../../engine/commands/refusals.ts'
 import { changeUser } from '../../../commands/users/change-user.ts'
 import {
   addOrganisationMembership,
@@ -15,7 +15,7 @@ import { changeRole, createRole, deleteRole } from '../../../commands/users/role
 import { createMockIdentityProvider } from '../../../processes/adapters/mock-identity-provider.ts'
 import { noOrganisation } from '../../../platform/kit/tenants.ts'
 import { organisationRoles } from '../../../streams/organisation-roles/aggregate.ts'
-import { contextOf } from '../../commands/handling/decision-world.ts'
+import { contextOf } from '../../engine/commands/decision-world.ts'
 import type { Organisation } from './users-world.ts'
 
 type RacerDependencies = Omit<UserDependencies, 'identityProvider'>

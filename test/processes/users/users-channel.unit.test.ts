@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { publicEvents } from '../../../processes/relay/envelope.ts'
+import { publicEvents } from '../../../engine/relay/envelope.ts'
 import { usersChannel } from '../../../processes/users/users.channel.ts'
 import { catalogue } from '../../../streams/catalogue.ts'
 import type { UserEvent } from '../../../streams/user/events.ts'

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { createDeliveryBodies, type DeliveryBodies } from '../../../processes/webhooks/delivery-body.ts'
 import type { DeliveredEventType } from '../../../streams/webhook-delivery/events.ts'
 import { assessments } from '../../../streams/assessment/aggregate.ts'
-import { contextOf, openDecisionWorld, type DecisionWorld } from '../../commands/handling/decision-world.ts'
+import { contextOf, openDecisionWorld, type DecisionWorld } from '../../engine/commands/decision-world.ts'
 import { assessmentFact, ids } from '../../streams/facts.ts'
 
 let world: DecisionWorld

@@ -3,7 +3,7 @@ import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/we
 import { createEgress, type Egress } from '../../../platform/outbound/egress.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
 import type { DeliverPayload } from '../../../processes/webhooks/delivery-target.ts'
-import { openDecisionWorld, type DecisionWorld } from '../../commands/handling/decision-world.ts'
+import { openDecisionWorld, type DecisionWorld } from '../../engine/commands/decision-world.ts'
 import { processDependencies } from '../../support/process-world.ts'
 import { failedAssessment, GivenDelivery, subscribe, type Subscribed } from './webhook-steps.ts'
 

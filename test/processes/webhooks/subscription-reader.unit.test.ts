@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createSubscriptionReader } from '../../../processes/webhooks/subscription-reader.ts'
-import type { DomainEvent, Loaded, Target } from '../../../streams/store/events.ts'
+import type { DomainEvent, Loaded, Target } from '../../../engine/store/events.ts'
 import { webhookSubscriptions } from '../../../streams/webhook-subscriptions/aggregate.ts'
 import { ids } from '../../streams/facts.ts'
 import { subscriptionFact } from '../../streams/webhook-facts.ts'

@@ -2,7 +2,7 @@ import type { LookupAddress } from 'node:dns'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { loadConfiguration, type Environment } from '../../../platform/configuration/configuration.ts'
 import { createEgress } from '../../../platform/outbound/egress.ts'
-import { openDecisionWorld, type DecisionWorld } from '../../commands/handling/decision-world.ts'
+import { openDecisionWorld, type DecisionWorld } from '../../engine/commands/decision-world.ts'
 import { watchConnectionAttempts, type ConnectionAttempts } from '../../platform/outbound/connection-attempts.ts'
 import {
   forbiddenEverywhere,

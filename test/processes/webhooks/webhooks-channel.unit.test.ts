@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { publicEvents } from '../../../processes/relay/envelope.ts'
+import { publicEvents } from '../../../engine/relay/envelope.ts'
 import { webhookChannel } from '../../../processes/webhooks/webhooks.channel.ts'
 import { catalogue } from '../../../streams/catalogue.ts'
 import { webhookSubscriptions } from '../../../streams/webhook-subscriptions/aggregate.ts'

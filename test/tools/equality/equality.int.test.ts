@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { aiReviewsProjector } from '../../../projections/ai-review/ai-reviews.projector.ts'
-import type { Projector } from '../../../projections/runtime/projector.ts'
+import type { Projector } from '../../../engine/projections/projector.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { checkEquality } from '../../../tools/equality/check.ts'
 

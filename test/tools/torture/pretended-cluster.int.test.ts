@@ -3,9 +3,9 @@ import { startEventStoreNode } from '../../../embedded/eventstore/start.ts'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { EventStoreUnavailableError } from '../../../streams/store/errors.ts'
+import { EventStoreUnavailableError } from '../../../engine/store/errors.ts'
 import { PretendedCluster, type ClusterFault } from '../../../tools/torture/stage/pretended-cluster.ts'
-import { newContext, noted, openTestStore, until, visitCategory } from '../../streams/store/fixtures.ts'
+import { newContext, noted, openTestStore, until, visitCategory } from '../../engine/store/fixtures.ts'
 
 const { catalogue, fold, stream } = visitCategory()
 

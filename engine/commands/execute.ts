@@ -1,0 +1,112 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Problem, problem } from '../../platform/http/problems.ts'
+import { RevisionConflictError } from '../store/errors.ts'
+import type { EventStore } from '../store/event-store.ts'
+import type { DomainEvent, Target } from '../store/events.ts'
+import type { StreamRevision, Position } from '../../platform/kit/positions.ts'
+import type { CommandContext } from '../../platform/kit/tenants.ts'
+import { isRefusal } from './decision.ts'
+import type { AnsweredDecision } from './refusals.ts'
+
+/** The stream a command decides on. */
+export interface CommandTarget<State, Event extends DomainEvent> extends Target<State, Event> {
+  /** The command creates the stream, unless it is a repeat. The first try then reads nothing. */
+  readonly isNew?: boolean
+}
+
+export interface Executed<State, Event extends DomainEvent> {
+  readonly state: State
+  readonly revision: StreamRevision
+  /** Empty if the command was a repeat. */
+  readonly events: readonly Event[]
+  /** `$all` position of the last appended event. Undefined without events. */
+  readonly position: Position | undefined
+  /**
+   * The same, or for a repeat the position of the stream's last event. A read model at this position contains the
+   * answer.
+   */
+  readonly reached: Position | undefined
+}
+
+/** Enough for a burst on one stream. In each round one writer succeeds. */
+const attempts = 40
+const pauseMs = 10
+
+/**
+ * Loads the state, decides, and appends at exactly the revision of that state. Only an append proves that cached state
+ * is current. So a refusal, an empty result or an unexpected revision is decided again after a read of the stream's
+ * tail. State that was just read is decided on once: an unknown id then costs one read, as a known one does. After a
+ * lost race it decides again, a limited number of times. The same happens if a stream that should be new
+ * exists.
+ *
+ * @param beforeAppend appends that another stream needs first (a claim, a mark), or the check of the expected revision.
+ * Runs after a decision with events, with the revision of its state. It may run more than once
+ *
+ * @throws Problem the refusal's; `conflict` if every attempt lost its race
+ */
+export async function execute<State, Event extends DomainEvent>(
+  store: EventStore,
+  target: CommandTarget<State, Event>,
+  decide: (state: State) => AnsweredDecision<Event>,
+  context: CommandContext,
+  beforeAppend?: (revision: StreamRevision) => Promise<void> | void,
+): Promise<Executed<State, Event>> {
+  let isFresh = false
+  for (let attempt = 1; attempt <= attempts; attempt++) {
+    const known = isFresh ? undefined : target.isNew === true ? store.presume(target) : store.cached(target)
+    let { state, revision, position } = known ?? (await store.load(target))
+    let decision = decide(state)
+    if (known !== undefined && (isRefusal(decision) || decision.length === 0)) {
+      ;({ state, revision, position } = await store.load(target))
+      decision = decide(state)
+    }
+    if (isRefusal(decision)) throw problem(decision.refused, decision.details)
+    if (decision.length === 0) return { state, revision, events: [], position: undefined, reached: position }
+    try {
+      await beforeAppend?.(revision)
+    } catch (error) {
+      // The caller may expect a revision that another process wrote and this process has not read yet.
+      const isAhead = known !== undefined && error instanceof Problem && error.code === 'precondition-failed'
+      if (!isAhead) throw error
+      isFresh = true
+      continue
+    }
+    try {
+      const appended = await store.append(target, revision, decision, context)
+      return {
+        state: decision.reduce(target.fold.evolve, state),
+        revision: appended.revision,
+        events: decision,
+        position: appended.position,
+        reached: appended.position,
+      }
+    } catch (error) {
+      if (!(error instanceof RevisionConflictError)) throw error
+      isFresh = true
+      await sleep(Math.random() * pauseMs * Math.min(attempt, 10))
+    }
+  }
+  throw problem('conflict')
+}
+
+/**
+ * The cached state if it suffices, else the newest state. Cached state may lack events of other instances. So it
+ * suffices for facts that never change. It also suffices for the plan of a step: the first append of the step validates
+ * the plan, because its decide function gets it and returns no event if it is stale.
+ */
+export async function loadSufficient<State, Event extends DomainEvent>(
+  store: Pick<EventStore, 'load' | 'presume'>,
+  { fold, stream }: Target<State, Event>,
+  suffices: (state: State) => boolean,
+): Promise<State> {
+  const { state } = store.presume({ fold, stream })
+  return suffices(state) ? state : (await store.load({ fold, stream })).state
+}
+
+/** The state of an aggregate once it exists, for facts that never change afterwards. It may be absent. */
+export function loadExisting<State extends { readonly status: string }, Event extends DomainEvent>(
+  store: Pick<EventStore, 'load' | 'presume'>,
+  target: Target<State, Event>,
+): Promise<State> {
+  return loadSufficient(store, target, ({ status }) => status !== 'absent')
+}

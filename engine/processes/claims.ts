@@ -1,0 +1,185 @@
+import type { Pool, QueryResult, QueryResultRow } from 'pg'
+import { prepared } from '../../platform/database/prepared.ts'
+import type { Projector } from '../projections/projector.ts'
+import { quoted } from '../projections/row-statements.ts'
+import type { Position } from '../../platform/kit/positions.ts'
+import { claimStatement, isOver, nextDueStatement, shareValues } from './claim-statements.ts'
+import type { KeyShares } from './concurrency-keys.ts'
+import type { TodoRow } from './process.ts'
+
+/** A due row that this worker may work off. */
+export interface Claimed {
+  readonly todo: TodoRow
+  readonly concurrencyKey: string
+  /** How often in a row the step has thrown. */
+  readonly failures: number
+  /** Ends of leases of dead workers of this instance, RFC 3339, since the row was last done. */
+  readonly endedLeases: readonly string[]
+}
+
+/** The end of a claim. With a `fence`, the row cannot be claimed again before its list has passed this position. */
+export interface Completion {
+  readonly key: string
+  readonly step: string
+  readonly notBefore: Date
+  readonly fence: Position | undefined
+  readonly failures: number
+  /** The streams contain the result. */
+  readonly isDone: boolean
+}
+
+interface ClaimedRow {
+  key: string
+  step: string
+  org_id: string | null
+  due_ms: number
+  payload: unknown
+  lane: string
+  failures: number
+  ended_leases: Date[]
+}
+
+/** A row keeps this many ends of leases: a process that dies at each start must not let it grow. */
+const mostEndedLeases = 8
+
+/** Connections for claims. `Pool` or a connection in a transaction. */
+type Connection = Pick<Pool, 'query'>
+
+/**
+ * The claims of one process: which worker is at which row of its to-do list. They are outside the schema of the list,
+ * so they outlive a list that is filled again. A list of another version is left alone: its rows may mean other things.
+ */
+export class Claims {
+  readonly #pool: Connection
+  readonly #process: string
+  readonly #list: Pick<Projector, 'name' | 'version'>
+  readonly #steps: readonly string[]
+  readonly #worker: { readonly id: string }
+  readonly #todo: string
+
+  constructor(
+    pool: Connection,
+    process: {
+      readonly name: string
+      readonly list: Pick<Projector, 'name' | 'version'>
+      readonly steps: readonly string[]
+    },
+    worker: { readonly id: string },
+  ) {
+    this.#pool = pool
+    this.#process = process.name
+    this.#list = process.list
+    this.#steps = process.steps
+    this.#worker = worker
+    this.#todo = `${quoted(process.list.name)}.todo`
+  }
+
+  /** Whether the list contains all events up to there. */
+  async hasReached({ commit, prepare }: Position): Promise<boolean> {
+    const { rowCount } = await this.#query(
+      `select from runtime.projectors where name = $1 and version = $2
+         and (commit_position, prepare_position) >= ($3::numeric, $4::numeric)`,
+      [this.#list.name, this.#list.version, commit.toString(), prepare.toString()],
+    )
+    return rowCount === 1
+  }
+
+  /** Takes up to `limit` due rows. With shares, the list has concurrency keys, and no key gets more than its share. */
+  async claim(limit: number, now: Date, leaseUntil: Date, shares?: KeyShares): Promise<Claimed[]> {
+    const { others, unhealthy, known } = shares ?? { others: limit, unhealthy: 0, known: [] }
+    const { name, version } = this.#list
+    const values = [name, this.#process, now, this.#steps, limit, this.#worker.id, leaseUntil, version]
+    const { rows } = await this.#query<ClaimedRow>(claimStatement(this.#todo, shares !== undefined), [
+      ...values,
+      ...shareValues({ others, unhealthy, known }),
+      unhealthy,
+    ])
+    return rows.map(({ key, step, org_id, due_ms, payload, lane, failures, ended_leases }) => ({
+      todo: { key, step, orgId: org_id, dueAt: new Date(due_ms), payload },
+      concurrencyKey: lane,
+      failures,
+      endedLeases: ended_leases.map((end) => end.toISOString()),
+    }))
+  }
+
+  /** Extends a lease. False if the claim belongs to another worker, or has another lease. */
+  async prolong({ key, step }: Pick<TodoRow, 'key' | 'step'>, from: Date, to: Date): Promise<boolean> {
+    const { rowCount } = await this.#query(
+      'update runtime.claims set lease_until = $6 where process = $1 and worker = $2 and key = $3 and step = $4 and lease_until = $5',
+      [this.#process, this.#worker.id, key, step, from, to],
+    )
+    return rowCount === 1
+  }
+
+  /** Gives rows back, unless another worker has taken them over. */
+  async settle(completions: readonly Completion[], via = this.#pool): Promise<void> {
+    const rows = completions.map(({ key, step, notBefore, fence, failures, isDone }) => ({
+      key,
+      step,
+      not_before: notBefore,
+      fence_commit: fence?.commit.toString() ?? null,
+      fence_prepare: fence?.prepare.toString() ?? null,
+      failures,
+      is_done: isDone,
+    }))
+    await this.#query(
+      `update runtime.claims c set lease_until = '-infinity', not_before = x.not_before, failures = x.failures, ended_leases = case when x.is_done then '{}' else c.ended_leases end,
+         fence_commit = coalesce(x.fence_commit, c.fence_commit), fence_prepare = coalesce(x.fence_prepare, c.fence_prepare)
+       from json_to_recordset($3::json) as x(key text, step text, not_before timestamptz, fence_commit numeric, fence_prepare numeric, failures integer, is_done boolean)
+       where c.process = $1 and c.worker = $2 and c.key = x.key and c.step = x.step`,
+      [this.#process, this.#worker.id, JSON.stringify(rows)],
+      via,
+    )
+  }
+
+  /** When a row may next become claimable by time alone; undefined if none waits for a time. */
+  async nextDue(now: Date, shares?: KeyShares): Promise<Date | undefined> {
+    const { name, version } = this.#list
+    const { rows } = await this.#query<{ next_ms: number | null }>(nextDueStatement(this.#todo, shares !== undefined), [
+      name,
+      this.#process,
+      now,
+      this.#steps,
+      version,
+      ...shareValues(shares ?? { others: 1, unhealthy: 0, known: [] }),
+    ])
+    const next = rows[0]?.next_ms ?? undefined
+    return next === undefined ? undefined : new Date(next)
+  }
+
+  /**
+   * Ends the claims of earlier runs of this instance. They have died: only one process at a time has the identity of an
+   * instance. The rows keep the ends of the leases, by which a step recognises the attempts of those runs.
+   */
+  async endThoseOf(instance: string): Promise<void> {
+    await this.#query(
+      `update runtime.claims set lease_until = '-infinity',
+         ended_leases = (ended_leases || lease_until)[greatest(1, cardinality(ended_leases) + 2 - ${mostEndedLeases}):]
+       where process = $1 and starts_with(worker, $2) and worker <> $3 and lease_until > '-infinity'`,
+      [this.#process, `${instance}/`, this.#worker.id],
+    )
+  }
+
+  /** Forgets claims whose rows the list has removed. */
+  async sweep(now: Date): Promise<void> {
+    await this.#query(
+      `with forgotten as (
+         select c.process, c.key, c.step from runtime.claims c, runtime.projectors p
+         where c.process = $1 and p.name = $2 and p.version = $4 and p.status = 'running' and ${isOver('$3')}
+           and (c.fence_commit, c.fence_prepare) <= (p.commit_position, p.prepare_position)
+           and not exists (select from ${this.#todo} t where t.key = c.key and t.step = c.step)
+         for update of c skip locked
+       )
+       delete from runtime.claims c using forgotten f where c.process = f.process and c.key = f.key and c.step = f.step`,
+      [this.#process, this.#list.name, now, this.#list.version],
+    )
+  }
+
+  #query<Row extends QueryResultRow>(
+    text: string,
+    values: readonly unknown[],
+    via = this.#pool,
+  ): Promise<QueryResult<Row>> {
+    return via.query<Row>(prepared(text, values))
+  }
+}

@@ -1,0 +1,156 @@
+import { Type, type Static, type TObject } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { type CommandContext, noOrganisation, tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
+import type { Handler, Projector, RowChange, Table } from '../projections/projector.ts'
+import { publicData } from '../aggregates/channel-stream.ts'
+import type { CategoryDefinition } from '../store/catalogue.ts'
+import type { DomainEvent, RecordedEvent } from '../store/events.ts'
+import type { Process, Step, StepContext, StepOutcome } from './process.ts'
+import { attemptCommand, Cause, stepCommand } from './step-identity.ts'
+import { TodoList, type ListedStep } from './todo-list.ts'
+import { keyedTodoTable, todoTable } from './todo-tables.ts'
+
+/** The payload of a step that needs only the key of its row. */
+export const Nothing = Type.Object({})
+
+/** A row of the to-do list, as a step receives it. */
+export interface Todo<Payload = object> {
+  readonly key: string
+  readonly orgId: TenantId
+  readonly dueAt: Date
+  readonly payload: Payload
+  readonly cause: Cause
+  /**
+   * The command of an append that follows from this row alone. The name is `<process>.<step>`, or a finer one if a step
+   * appends several times. If one event makes rows due for several records, the append needs the key as well.
+   */
+  command(name: string, key?: string): CommandContext
+  /** The command that opens an attempt. It is new on each call. */
+  attempt(): CommandContext
+}
+
+interface StepDefinition<Payload extends TObject, IsKeyed extends boolean, Deps> extends ListedStep {
+  readonly payload: Payload
+  readonly isKeyed: IsKeyed
+  readonly run: Step<Deps>
+}
+
+type StepFunction<Payload extends TObject, Deps> = (
+  todo: Todo<Static<Payload>>,
+  deps: Deps,
+  context: StepContext,
+) => Promise<StepOutcome>
+
+/** A step and the payload of its rows. The payload is checked before the step runs. */
+export function step<Payload extends TObject, Deps>(
+  payload: Payload,
+  run: StepFunction<Payload, Deps>,
+): StepDefinition<Payload, false, Deps> {
+  return { payload, isKeyed: false, run: checked(payload, run) }
+}
+
+/** A step that calls one of many receivers: its rows have a concurrency key. */
+export function keyedStep<Payload extends TObject, Deps>(
+  payload: Payload,
+  run: StepFunction<Payload, Deps>,
+): StepDefinition<Payload, true, Deps> {
+  return { payload, isKeyed: true, run: checked(payload, run) }
+}
+
+const caused = Compile(Type.Object({ cause: Cause }))
+
+function checked<Payload extends TObject, Deps>(schema: Payload, run: StepFunction<Payload, Deps>): Step<Deps> {
+  const validator = Compile(schema)
+  return ({ key, step: name, orgId, dueAt, payload }, deps, context) => {
+    if (orgId === null) throw new TypeError(`a ${name} row names no organisation`)
+    if (!caused.Check(payload) || !validator.Check(payload)) throw new TypeError(`a ${name} row has another payload`)
+    const { cause } = payload
+    const owner = orgId === noOrganisation ? undefined : orgId
+    const todo = {
+      key,
+      orgId: tenantOfFact(orgId),
+      dueAt,
+      payload,
+      cause,
+      command: (command: string, of?: string) => stepCommand({ name: command, ...cause, key: of, orgId: owner }),
+      attempt: () => attemptCommand(owner, cause),
+    }
+    return run(todo, deps, context)
+  }
+}
+
+type Reactions<Events extends DomainEvent, Steps extends Readonly<Record<string, ListedStep>>> = {
+  readonly [Type in Events['type']]?: (
+    event: RecordedEvent<Extract<Events, { type: Type }>>,
+    todo: TodoList<Steps>,
+  ) => readonly RowChange[]
+}
+
+interface Definition<
+  Events extends DomainEvent,
+  Steps extends Readonly<Record<string, StepDefinition<TObject, boolean, Deps>>>,
+  Deps,
+>
+  extends Pick<Process<Deps>, 'name' | 'concurrency'>, Pick<Projector, 'version' | 'decisive'> {
+  /** Tables beside the list, with members of earlier events that later events need. */
+  readonly lookups?: readonly Table[]
+  readonly steps: Steps
+  /** The changes that each event makes to the list and to the lookups. Pure. */
+  readonly on: Reactions<Events, Steps>
+  /** The changes that every event of these channels makes, whatever its type. */
+  readonly onEvery?: {
+    readonly channels: readonly Pick<CategoryDefinition, 'events'>[]
+    readonly react: (event: RecordedEvent<PublicEvent>, todo: TodoList<Steps>) => readonly RowChange[]
+  }
+}
+
+/** An event of any channel: its envelope, and the payload that differs from type to type. */
+export interface PublicEvent {
+  readonly type: string
+  readonly data: Static<typeof Envelope> & Readonly<Record<string, unknown>>
+}
+const Envelope = publicData({})
+
+/** Declared as a method, so the reaction to one event type needs no cast. */
+type Reaction<Steps extends Readonly<Record<string, ListedStep>>> = {
+  react(event: RecordedEvent, todo: TodoList<Steps>): readonly RowChange[]
+}['react']
+
+/**
+ * `defineProcess<Events, Deps>()({ … })`: the work that follows each event. Its list is the projector `<name>_todo`.
+ */
+export function defineProcess<Events extends DomainEvent, Deps>() {
+  return <Steps extends Readonly<Record<string, StepDefinition<TObject, boolean, Deps>>>>(
+    definition: Definition<Events, Steps, Deps>,
+  ): Process<Deps> => {
+    const { name, version, lookups = [], steps, on, onEvery, concurrency, decisive = false } = definition
+    const table = concurrency === undefined ? todoTable : keyedTodoTable
+    if (concurrency === undefined && Object.values(steps).some(({ isKeyed }) => isKeyed))
+      throw new TypeError(`process ${name} has a step with concurrency keys, and no limits for them`)
+    const handlers: Record<string, Handler> = {}
+    for (const [type, reaction] of Object.entries<Reaction<Steps> | undefined>(on)) {
+      if (reaction !== undefined) handlers[type] = (event) => reaction(event, new TodoList(event, table))
+    }
+    const react: Reaction<Steps> | undefined = onEvery?.react
+    for (const type of typesOf(onEvery?.channels ?? [])) {
+      if (type in handlers) throw new TypeError(`process ${name} reacts to ${type} in two places`)
+      if (react !== undefined) handlers[type] = (event) => react(event, new TodoList(event, table))
+    }
+    return {
+      name,
+      list: {
+        name: `${name}_todo`,
+        version,
+        decisive,
+        tables: [table, ...lookups],
+        handlers,
+      },
+      steps: Object.fromEntries(Object.entries(steps).map(([step, { run }]) => [step, run])),
+      ...(concurrency === undefined ? {} : { concurrency }),
+    }
+  }
+}
+
+function typesOf(channels: readonly Pick<CategoryDefinition, 'events'>[]): string[] {
+  return channels.flatMap(({ events }) => Object.values(events).map(({ type }) => type))
+}

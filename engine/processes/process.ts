@@ -1,0 +1,73 @@
+import type { Position } from '../../platform/kit/positions.ts'
+import type { Projector } from '../projections/projector.ts'
+
+/** A due row of a to-do list, as it is stored. */
+export interface TodoRow {
+  readonly key: string
+  readonly step: string
+  readonly orgId: string | null
+  readonly dueAt: Date
+  readonly payload: unknown
+}
+
+/** The surroundings of a step while it runs. */
+export interface StepContext {
+  now(): Date
+  /** Aborts when the time limit of the step has passed or the worker stops. Pass it to every call outside. */
+  readonly signal: AbortSignal
+  /** RFC 3339: the end of the lease, for the event that opens an attempt. */
+  readonly leaseUntil: string
+  /**
+   * RFC 3339: ends of leases of earlier runs of this instance at this row. Those runs have died, so an attempt with such
+   * a lease is over. Its outcome is unknown.
+   */
+  readonly endedLeases: readonly string[]
+}
+
+/** `good`: the receiver accepted the call. `bad`: it answered otherwise. `unreachable`: it did not answer. */
+export type ReceiverHealth = 'good' | 'bad' | 'unreachable'
+
+/**
+ * How a step ended.
+ * - `done`: the streams contain the result. `position` is that of the last append of the step. The row is not claimed
+ *   again before the list has passed it. Without a position the step appended nothing: the stream no longer needs it.
+ *   `continues`: the step runs again at once under the same claim, with its whole time limit and a lease that covers
+ *   it. It does not continue if the workers stop or the claim is lost.
+ * - `wait`: another attempt has an open lease until then.
+ * - `retry`: a server between is away (event store, open circuit). This is not a try, and no stream records it. `after`
+ *   is in milliseconds. `reason` is a code, never text from outside.
+ *
+ * `health` and `pauseMs` (the receiver asked for a pause, or its circuit is open) are about the receiver of the row. A
+ * receiver that is unreachable several times in a row pauses by itself.
+ */
+export type StepOutcome =
+  | {
+      readonly kind: 'done'
+      readonly position?: Position | undefined
+      readonly continues?: boolean | undefined
+      readonly health?: ReceiverHealth | undefined
+      readonly pauseMs?: number | undefined
+    }
+  | { readonly kind: 'wait'; readonly until: Date }
+  | { readonly kind: 'retry'; readonly after: number; readonly reason: string; readonly pauseMs?: number | undefined }
+
+export type Step<Deps> = (todo: TodoRow, deps: Deps, context: StepContext) => Promise<StepOutcome>
+
+/** A process with concurrency keys has workers of its own. */
+export interface ConcurrencyLimits {
+  /** Steps at a time. */
+  readonly workers: number
+  /** Steps at a time of one healthy receiver. */
+  readonly perKey: number
+  /** The time limit of a step, in milliseconds. Its lease is longer by the same time as that of every step. */
+  readonly stepTimeoutMs: number
+}
+
+/** A process, as `defineProcess` makes it. The pure `list` contains what is due when; the `steps` do it. */
+export interface Process<Deps> {
+  readonly name: string
+  /** Its tables contain `todoTable`, or `keyedTodoTable` if the process has concurrency keys. */
+  readonly list: Projector
+  readonly steps: Readonly<Record<string, Step<Deps>>>
+  readonly concurrency?: (deps: Deps) => ConcurrencyLimits
+}

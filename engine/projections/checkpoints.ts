@@ -1,0 +1,203 @@
+import type { Pool, PoolClient } from 'pg'
+import { prepared } from '../../platform/database/prepared.ts'
+import { categoryOf } from '../store/catalogue.ts'
+import type { EventHead } from '../store/errors.ts'
+import type { Position } from '../../platform/kit/positions.ts'
+
+/** `rebuilding`: catching up after a rebuild, a failure or a stop. */
+export type StoredStatus = 'running' | 'failed' | 'rebuilding' | 'stopped'
+
+/** The event at which a projector stopped, and the reason; none of its content. */
+export interface ProjectionFailure {
+  readonly eventId: string
+  readonly eventType: string
+  readonly category: string
+  readonly position: Position
+  readonly reason: string
+}
+
+/** The row of one projector in `runtime.projectors`. */
+export interface StoredCheckpoint {
+  readonly name: string
+  readonly version: number
+  /** JSON of the declared tables. */
+  readonly shape: string
+  readonly copyId: string
+  readonly position: Position
+  readonly status: StoredStatus
+  /** Milliseconds since the last heartbeat of its instance, by the database's clock; null if there was none. */
+  readonly heartbeatAgeMs: number | null
+  /** Milliseconds since its checkpoint last moved. */
+  readonly idleMs: number
+}
+
+interface CheckpointRow {
+  name: string
+  version: number
+  shape: string
+  copy_id: string
+  commit_position: string
+  prepare_position: string
+  status: StoredStatus
+  heartbeat_age_ms: number | null
+  idle_ms: number
+}
+
+/** Reads the checkpoints of the named projectors. Skips projectors that no instance has ever prepared. */
+export async function readCheckpoints(
+  database: Pool | PoolClient,
+  names: readonly string[],
+): Promise<Map<string, StoredCheckpoint>> {
+  const text = `select name, version, shape, copy_id, commit_position::text, prepare_position::text, status,
+       (extract(epoch from clock_timestamp() - heartbeat_at) * 1000)::float8 as heartbeat_age_ms,
+       (extract(epoch from clock_timestamp() - updated_at) * 1000)::float8 as idle_ms
+     from runtime.projectors where name = any($1)`
+  const { rows } = await database.query<CheckpointRow>(prepared(text, [names]))
+  return new Map(
+    rows.map((row) => [
+      row.name,
+      {
+        name: row.name,
+        version: row.version,
+        shape: row.shape,
+        copyId: row.copy_id,
+        position: { commit: BigInt(row.commit_position), prepare: BigInt(row.prepare_position) },
+        status: row.status,
+        heartbeatAgeMs: row.heartbeat_age_ms,
+        idleMs: row.idle_ms,
+      },
+    ]),
+  )
+}
+
+/** The state that an operator requested for a projector, and its serving version. */
+export interface Wanted {
+  readonly status: StoredStatus
+  readonly version: number
+}
+
+/**
+ * Locks projectors in the order of their names, for a statement that changes `where name in (select name from held)`.
+ * Every change of several projectors starts this way. In the order of a query plan, two changes could deadlock.
+ */
+export function heldByName(names: string): string {
+  return `held as (select name from runtime.projectors where name = any(${names}) order by name for no key update)`
+}
+
+/** Writes this instance's heartbeat for these projectors. Returns the requested state of each. */
+export async function beat(client: PoolClient, names: readonly string[]): Promise<Map<string, Wanted>> {
+  const { rows } = await client.query<Wanted & { readonly name: string }>(
+    `with ${heldByName('$1')}
+     update runtime.projectors set heartbeat_at = clock_timestamp() where name in (select name from held) returning name, status, version`,
+    [names],
+  )
+  return new Map(rows.map(({ name, ...wanted }) => [name, wanted]))
+}
+
+/** A projector that has caught up on this instance. */
+export interface CaughtUp {
+  readonly name: string
+  readonly copyId: string
+  readonly position: Position
+}
+
+/**
+ * Ends `rebuilding` for projectors that have caught up. Returns the names of those that are not `rebuilding` now. A
+ * projector stays `rebuilding` if its copy changed meanwhile, or if it was put back.
+ */
+export async function markCaughtUp(pool: Pool, reached: readonly CaughtUp[]): Promise<Set<string>> {
+  const json = reached.map(({ name, copyId, position }) => ({
+    name,
+    copy_id: copyId,
+    commit_position: position.commit.toString(),
+    prepare_position: position.prepare.toString(),
+  }))
+  const { rows } = await pool.query<{ name: string }>(
+    `with ${heldByName('$2')}, reached as (
+       select * from json_to_recordset($1::json) as x(name text, copy_id uuid, commit_position numeric, prepare_position numeric)
+     ), marked as (
+       update runtime.projectors p set status = 'running', updated_at = clock_timestamp() from reached x
+       where p.name in (select name from held) and p.name = x.name and p.copy_id = x.copy_id and p.status = 'rebuilding'
+         and (p.commit_position, p.prepare_position) >= (x.commit_position, x.prepare_position)
+       returning p.name
+     )
+     select name from marked union select name from runtime.projectors where name in (select name from reached) and status <> 'rebuilding'`,
+    [JSON.stringify(json), reached.map(({ name }) => name)],
+  )
+  return new Set(rows.map(({ name }) => name))
+}
+
+/** Stops a projector on every instance until `requestResume`. False if the name is unknown. */
+export async function requestStop(pool: Pool, name: string): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `update runtime.projectors set status = 'stopped', updated_at = clock_timestamp() where name = $1`,
+    [name],
+  )
+  return rowCount === 1
+}
+
+/** Assignments that clear an earlier failure. */
+export const withoutFailure = `failed_event_id = null, failed_event_type = null, failed_category = null, failed_commit = null,
+  failed_prepare = null, failed_reason = null`
+
+/** A resumed projector. */
+export interface Resumed {
+  readonly isServing: boolean
+  /** Version of the copy that a newer program could not fill. The program now fills it again. */
+  readonly nextVersion: number | undefined
+}
+
+/**
+ * Lets a stopped or failed projector continue after its checkpoint. Deletes the row of a copy that another version, or
+ * one with other tables, could not fill. The next fill starts empty. Undefined if there was neither.
+ */
+export async function requestResume(database: Pool | PoolClient, name: string): Promise<Resumed | undefined> {
+  const { rows } = await database.query<{ is_serving: boolean; next_version: number | null }>(
+    `with next as (
+       delete from runtime.projectors n using runtime.projectors x
+       where n.name = $2 and n.status = 'failed' and x.name = $1 and (n.version <> x.version or n.shape <> x.shape) returning n.version
+     ), serving as (
+       update runtime.projectors set status = 'rebuilding', updated_at = clock_timestamp(), ${withoutFailure}
+       where name = $1 and status in ('stopped', 'failed') returning name
+     )
+     select exists (select from serving) as is_serving, (select version from next) as next_version`,
+    [name, nextCopyOf(name)],
+  )
+  const [row] = rows
+  if (row === undefined || (!row.is_serving && row.next_version === null)) return undefined
+  return { isServing: row.is_serving, nextVersion: row.next_version ?? undefined }
+}
+
+/** Name of the copy that is filled to replace a read model. */
+export function nextCopyOf(name: string): string {
+  return `${name}__next`
+}
+
+/** False if another copy serves now, or if the checkpoint has passed the event. Then nothing is recorded. */
+export async function recordFailure(
+  pool: Pool,
+  name: string,
+  copyId: string,
+  failure: ProjectionFailure,
+): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `update runtime.projectors set status = 'failed', failed_event_id = $3, failed_event_type = $4, failed_category = $5,
+       failed_commit = $6, failed_prepare = $7, failed_reason = $8, updated_at = clock_timestamp()
+     where name = $1 and copy_id = $2 and (commit_position, prepare_position) < ($6::numeric, $7::numeric)`,
+    [
+      name,
+      copyId,
+      failure.eventId,
+      failure.eventType,
+      failure.category,
+      failure.position.commit.toString(),
+      failure.position.prepare.toString(),
+      failure.reason,
+    ],
+  )
+  return rowCount === 1
+}
+
+export function failureOf(head: EventHead, reason: string): ProjectionFailure {
+  return { eventId: head.id, eventType: head.type, category: categoryOf(head.stream), position: head.position, reason }
+}

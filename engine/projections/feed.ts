@@ -1,0 +1,142 @@
+import { comparePositions, formatPosition, type Position } from '../../platform/kit/positions.ts'
+import type { EventHead } from '../store/errors.ts'
+import type { RecordedEvent } from '../store/events.ts'
+import { partOf } from './batch-writer.ts'
+import type { BatchPart } from './checkpoint-moves.ts'
+import type { Projector } from './projector.ts'
+
+/** One projector that this instance runs. */
+export interface Member {
+  readonly projector: Projector
+  /** Everything up to here is written, or reaches the writer before any later event. */
+  position: Position
+  /** False after a failure, a stop, or the loss of its lock. */
+  isActive: boolean
+  /** Id of the copy it was prepared for. */
+  readonly copyId: string
+  /** Positions of the events that an operator let this projector skip, as `formatPosition` writes them. */
+  readonly skipped?: ReadonlySet<string>
+}
+
+/** Positions of the events that a projector skips, by its name. */
+export type Skips = (projector: string) => Promise<ReadonlySet<string>>
+
+/** Whether an operator let the member skip the event. */
+export function isSkipped({ skipped }: Member, { position }: { readonly position: Position }): boolean {
+  return skipped !== undefined && skipped.size > 0 && skipped.has(formatPosition(position))
+}
+
+/** One member's events of a batch. `part` is undefined if a handler threw. Then each event is tried alone. */
+export interface MemberBatch {
+  readonly member: Member
+  readonly events: readonly RecordedEvent[]
+  readonly part: BatchPart | undefined
+}
+
+export interface FeedListener {
+  /** Writes one batch at a time. Must not throw. */
+  write(batches: readonly MemberBatch[]): Promise<void>
+  /** The writer has written every event of the log. */
+  caughtUp(feed: Feed): void
+  /** An event that cannot be decoded. The caller finds the projectors that need it. */
+  undecodable(feed: Feed, head: EventHead, error: Error): Promise<void>
+}
+
+/**
+ * One read of `$all`, and the projectors that it feeds. A member may be ahead of its feed: it skips events that it has.
+ * So two feeds can merge at any time: the members of the feed ahead move to the one behind.
+ */
+export class Feed {
+  position: Position
+  readonly members = new Set<Member>()
+  readonly abort = new AbortController()
+  readonly #listener: FeedListener
+  #writing: Promise<void> = Promise.resolve()
+  #handling: Promise<void> = Promise.resolve()
+  #gate: Promise<void> = Promise.resolve()
+
+  constructor(members: readonly Member[], listener: FeedListener) {
+    this.#listener = listener
+    for (const member of members) this.members.add(member)
+    this.position = members
+      .map((member) => member.position)
+      .reduce((first, second) => (comparePositions(first, second) <= 0 ? first : second))
+  }
+
+  /** Takes the next events. Resolves after they are folded and the previous batch is written. */
+  takeEvents(events: readonly RecordedEvent[]): Promise<void> {
+    const last = events.at(-1)
+    return last === undefined ? Promise.resolve() : this.#take(events, last.position)
+  }
+
+  /** Records that there is no wanted event up to this position. */
+  takeCheckpoint(position: Position): Promise<void> {
+    return this.#take([], position)
+  }
+
+  async takeCaughtUp(): Promise<void> {
+    await this.#gate
+    await this.#writing
+    this.#listener.caughtUp(this)
+  }
+
+  async takeUndecodable(head: EventHead, error: Error): Promise<void> {
+    await this.#gate
+    await this.#writing
+    await this.#listener.undecodable(this, head, error)
+  }
+
+  /** Pauses the feed between two batches, after all writes. The returned function continues it. */
+  async pause(): Promise<() => void> {
+    let open = (): void => undefined
+    const before = this.#gate
+    this.#gate = new Promise((resolve) => {
+      open = resolve
+    })
+    await before
+    await this.#handling
+    await this.#writing
+    return open
+  }
+
+  /** Resolves when there is nothing left to write. */
+  async settled(): Promise<void> {
+    await this.#handling
+    await this.#writing
+  }
+
+  #take(events: readonly RecordedEvent[], to: Position): Promise<void> {
+    const taken = this.#gate.then(() => {
+      this.#handling = this.#hand(events, to)
+      return this.#handling
+    })
+    return taken
+  }
+
+  async #hand(events: readonly RecordedEvent[], to: Position): Promise<void> {
+    if (this.abort.signal.aborted) return
+    const batches = [...this.members]
+      .filter((member) => member.isActive && comparePositions(member.position, to) < 0)
+      .map((member) => batchOf(member, events, to))
+    for (const { member } of batches) member.position = to
+    if (comparePositions(this.position, to) < 0) this.position = to
+    // One batch is written while the next one is read and folded.
+    await this.#writing
+    this.#writing = this.#listener.write(batches)
+  }
+}
+
+function batchOf(member: Member, events: readonly RecordedEvent[], to: Position): MemberBatch {
+  const { projector, position: from } = member
+  const [first] = events
+  const isAhead = first !== undefined && comparePositions(first.position, from) <= 0
+  const isPlain = !isAhead && (member.skipped === undefined || member.skipped.size === 0)
+  const own = isPlain
+    ? events
+    : events.filter((event) => comparePositions(event.position, from) > 0 && !isSkipped(member, event))
+  try {
+    return { member, events: own, part: partOf(projector, own, from, to) }
+  } catch {
+    return { member, events: own, part: undefined }
+  }
+}

@@ -1,0 +1,195 @@
+import type { Static, TSchema } from 'typebox'
+import type { MemberName } from '../../platform/kit/member-names.ts'
+import type { DomainEvent, RecordedEvent } from '../store/events.ts'
+
+export type ColumnType = 'uuid' | 'text' | 'integer' | 'bigint' | 'numeric' | 'boolean' | 'timestamptz' | 'jsonb'
+/**
+ * `values` lists the texts of a text column, `schema` describes the values of a jsonb column. Both are types for the compiler only.
+ * They are not part of the stored shape.
+ */
+export type Column =
+  | ColumnType
+  | {
+      readonly type: ColumnType
+      readonly nullable?: true
+      readonly values?: readonly string[]
+      readonly schema?: TSchema
+    }
+
+/** A table of one projector's Postgres schema. Names are snake_case. */
+export interface Table {
+  readonly name: string
+  readonly columns: Readonly<Record<string, Column>>
+  readonly primaryKey: readonly string[]
+  readonly indexes?: readonly { readonly columns: readonly string[]; readonly unique?: boolean }[]
+}
+
+export type Row = Readonly<Record<string, unknown>>
+
+/**
+ * A value that an `insert-select` writes, computed per lookup row: a column of it, a constant, or both joined. `uuid` is a
+ * name-based UUID of version 8 from SHA-256, as `deliveryIdOf` makes it (decision 0020).
+ */
+export type Expression =
+  | { readonly column: string }
+  | { readonly value: unknown }
+  | { readonly concat: readonly Expression[] }
+  | { readonly uuid: { readonly namespace: Expression; readonly name: Expression } }
+  | { readonly json: Readonly<Record<string, Expression>> }
+
+/** The change of a handler, as data. An `insert` of an existing key and a `patch` of a missing row stop the projector. */
+export type RowChange =
+  | { readonly op: 'insert' | 'upsert'; readonly table: string; readonly row: Row }
+  | { readonly op: 'patch'; readonly table: string; readonly key: Row; readonly set: Row }
+  | { readonly op: 'remove'; readonly table: string; readonly key: Row }
+  | { readonly op: 'patch-where'; readonly table: string; readonly where: Row; readonly set: Row }
+  | { readonly op: 'remove-where'; readonly table: string; readonly where: Row }
+  | {
+      readonly op: 'insert-select'
+      readonly table: string
+      readonly from: string
+      readonly where: Row
+      readonly columns: Readonly<Record<string, Expression>>
+      /** Effect of an existing row with the same key: it stops the projector, unless this is `replace`. */
+      readonly existing: 'refuse' | 'replace'
+      /** No earlier event can name the rows by their key. */
+      readonly isOfEvent: boolean
+    }
+
+/** Declared as a method, so that a handler of one event type fits the table of handlers without a cast. */
+export type Handler = { handle(event: RecordedEvent): readonly RowChange[] }['handle']
+
+/** One read model. Name and version are its identity. It receives the events that `handlers` names. */
+export interface Projector {
+  /** Postgres schema of its tables, snake_case, never renamed. */
+  readonly name: string
+  /** Raise it when a change of handlers or tables changes the rows. The read model is then filled again. */
+  readonly version: number
+  readonly tables: readonly Table[]
+  readonly handlers: Readonly<Record<string, Handler>>
+  /** Decisions depend on its rows, so no event may be skipped. After a failure only a corrected handler helps. */
+  readonly decisive?: boolean
+}
+
+type HandlersOf<Events extends DomainEvent> = {
+  readonly [Type in Events['type']]?: (event: RecordedEvent<Extract<Events, { type: Type }>>) => readonly RowChange[]
+}
+
+/** `defineProjector<Events>()({ … })`: each handler gets the exact type of its event. */
+export function defineProjector<Events extends DomainEvent>() {
+  return (definition: Omit<Projector, 'handlers'> & { readonly handlers: HandlersOf<Events> }): Projector => {
+    const handlers: Record<string, Handler> = {}
+    for (const [type, handler] of Object.entries<Handler | undefined>(definition.handlers)) {
+      if (handler !== undefined) handlers[type] = handler
+    }
+    return { ...definition, handlers }
+  }
+}
+
+/** Keeps the literal types of a table, so that row changes, views and queries check their columns. */
+export function defineTable<const T extends Table>(table: T): T {
+  const columns = Object.fromEntries(
+    Object.entries(table.columns).map(([name, column]) => [name, storedColumn(column)]),
+  )
+  // The type keeps what the columns are declared with. The value is the stored shape.
+  return { ...table, columns }
+}
+
+/** A column in the database. The stored shape of a table is the JSON text of its columns. */
+function storedColumn(column: Column): Column {
+  if (typeof column === 'string') return column
+  return column.nullable === true ? { type: column.type, nullable: true } : column.type
+}
+
+/** Type to write: instants as RFC 3339 text, bigint and numeric as text (or bigint), jsonb as any JSON value. */
+interface ColumnValues {
+  uuid: string
+  text: string
+  integer: number
+  bigint: string | bigint
+  numeric: string | number
+  boolean: boolean
+  timestamptz: string
+  jsonb: unknown
+}
+
+/** Type that a query returns: instants as RFC 3339 text, bigint and numeric as text. */
+interface ViewValues {
+  uuid: string
+  text: string
+  integer: number
+  bigint: string
+  numeric: string
+  boolean: boolean
+  timestamptz: string
+  jsonb: unknown
+}
+
+type Columns<T extends Table> = T['columns']
+type Declared<C extends Column, Values extends Record<ColumnType, unknown>> = C extends ColumnType
+  ? Values[C]
+  : C extends { readonly values: readonly (infer Text)[] }
+    ? Text
+    : C extends { readonly schema: infer Schema extends TSchema }
+      ? Static<Schema>
+      : C extends { readonly type: infer Base extends ColumnType }
+        ? Values[Base]
+        : never
+type OrNull<C extends Column> = C extends { readonly nullable: true } ? null : never
+type Value<C extends Column> = Declared<C, ColumnValues> | OrNull<C>
+type NullableColumn<T extends Table> = {
+  [Name in keyof Columns<T>]: Columns<T>[Name] extends { readonly nullable: true } ? Name : never
+}[keyof Columns<T>]
+
+/** A row in code: `patient_id` is `patientId`. */
+export type ViewOf<T extends Table> = {
+  readonly [Name in keyof Columns<T> & string as MemberName<Name>]:
+    | Declared<Columns<T>[Name], ViewValues>
+    | OrNull<Columns<T>[Name]>
+}
+
+/** A whole row to write. An omitted nullable column is null. */
+export type RowOf<T extends Table> = {
+  readonly [Name in Exclude<keyof Columns<T>, NullableColumn<T>>]: Value<Columns<T>[Name]>
+} & { readonly [Name in NullableColumn<T>]?: Value<Columns<T>[Name]> | undefined }
+
+/** The primary key of a row. */
+export type KeyOf<T extends Table> = { readonly [Name in T['primaryKey'][number]]: Value<Columns<T>[Name] & Column> }
+
+/** Columns to set. An omitted or undefined column does not change. */
+export type PatchOf<T extends Table> = {
+  readonly [Name in Exclude<keyof Columns<T>, T['primaryKey'][number]>]?: Value<Columns<T>[Name]> | undefined
+}
+
+type BaseOf<C extends Column> = C extends { readonly type: infer Base } ? Base : C
+
+/** Equalities (null matches null). For jsonb also containment: `{ contains }` is the operator `@>`. */
+export type WhereOf<T extends Table> = {
+  readonly [Name in keyof Columns<T>]?: BaseOf<Columns<T>[Name]> extends 'jsonb'
+    ? { readonly contains: unknown }
+    : Value<Columns<T>[Name]>
+}
+
+/**
+ * Writes one row into `table` for each matching row of the projector's own lookup table `from`, in its state at this event's
+ * place in `$all`. Without a match it writes nothing. An existing row stops the projector; `existing: 'replace'` replaces
+ * it. With `isOfEvent` the key contains the id of the event, so no earlier event names the rows. Then all such inserts of a
+ * batch become one statement before its changes by key.
+ */
+export function insertSelect<T extends Table, From extends Table>(
+  table: T,
+  select: {
+    from: From
+    where: WhereOf<From>
+    columns: { readonly [Name in keyof RowOf<T>]: Expression | undefined }
+    existing?: 'replace'
+    isOfEvent?: true
+  },
+): RowChange {
+  const columns: Record<string, Expression> = {}
+  for (const [name, expression] of Object.entries<Expression | undefined>(select.columns)) {
+    if (expression !== undefined) columns[name] = expression
+  }
+  const { from, where, existing = 'refuse', isOfEvent = false } = select
+  return { op: 'insert-select', table: table.name, from: from.name, where, columns, existing, isOfEvent }
+}

@@ -1,0 +1,218 @@
+import type { Pool } from 'pg'
+import { isDatabaseFull } from '../../platform/database/database.ts'
+import type { Logger } from '../../platform/observability/logging.ts'
+import { backoffMs, pause } from '../../platform/kit/backoff.ts'
+import type { RecordedEvent } from '../store/events.ts'
+import { comparePositions, type Position } from '../../platform/kit/positions.ts'
+import { CheckpointLostError, partOf, writeBatch, type WriteOptions } from './batch-writer.ts'
+import type { BatchPart } from './checkpoint-moves.ts'
+import { failureOf, readCheckpoints, recordFailure, type ProjectionFailure } from './checkpoints.ts'
+import { databaseFailure, reasonOf } from './database-errors.ts'
+import type { Member, MemberBatch } from './feed.ts'
+import { RowConflictError } from './rows-step.ts'
+import { fitOf } from './schema.ts'
+
+const backoff = { firstMs: 50, mostMs: 2_000 }
+
+export interface WriteListener {
+  /** These members' checkpoints are stored at `to`. `changed` lists the written tables, `schema.table`. */
+  written(members: readonly Member[], to: Position, changed: readonly string[]): void
+  /** Another instance moved the member's checkpoint. */
+  lost(member: Member): void
+  /** The member cannot process an event. The failure is already recorded. */
+  failed(member: Member, failure: ProjectionFailure): void
+  databaseGone(): void
+}
+
+interface Entry {
+  readonly member: Member
+  readonly part: BatchPart
+}
+
+/**
+ * Writes batches despite failures. It waits while the database is away and gives way to another instance. It isolates
+ * the one event that a projector cannot process. Earlier events and other projectors continue.
+ */
+export class RetryingWriter {
+  readonly #pool: Pool
+  readonly #logger: Logger
+  readonly #listener: WriteListener
+  readonly #signal: AbortSignal
+  readonly #options: WriteOptions
+  #heldUp = 0
+
+  constructor(pool: Pool, logger: Logger, listener: WriteListener, signal: AbortSignal, options: WriteOptions = {}) {
+    this.#pool = pool
+    this.#logger = logger
+    this.#listener = listener
+    this.#signal = signal
+    this.#options = options.isLossHarmless === true ? options : { ...options, copies: new Map() }
+  }
+
+  /** True while the database refuses writes. */
+  get isHeldUp(): boolean {
+    return this.#heldUp > 0
+  }
+
+  async write(batches: readonly MemberBatch[]): Promise<void> {
+    const entries = batches.flatMap(({ member, part }) => (part === undefined ? [] : [{ member, part }]))
+    const suspects = batches.filter(({ part }) => part === undefined)
+    const refusal = await this.#attempt(entries)
+    if (refusal !== undefined) suspects.push(...batches.filter(({ part }) => part !== undefined))
+    for (const { member, events, part } of suspects) {
+      const isRefused = part === undefined || (await this.#attempt([{ member, part }])) !== undefined
+      if (isRefused) await this.#eventByEvent(member, events, part?.to)
+    }
+  }
+
+  /** Stops a member at an event. Earlier events are written. */
+  async fail(member: Member, failure: ProjectionFailure): Promise<void> {
+    member.isActive = false
+    const isRecorded = await this.#persist(() =>
+      recordFailure(this.#pool, member.projector.name, member.copyId, failure),
+    )
+    if (isRecorded === undefined) return
+    if (!isRecorded) return this.#listener.lost(member)
+    this.#logger.error(
+      {
+        projector: member.projector.name,
+        eventId: failure.eventId,
+        eventType: failure.eventType,
+        category: failure.category,
+        reason: failure.reason,
+      },
+      'projector stopped at an event it cannot take',
+    )
+    this.#listener.failed(member, failure)
+  }
+
+  /** Writes the parts of active members. Returns the error if Postgres or a row refused one of them. */
+  async #attempt(entries: readonly Entry[]): Promise<unknown> {
+    let isOutcomeUnknown = false
+    for (let attempt = 1; !this.#signal.aborted; attempt += 1) {
+      const active = entries.filter(({ member }) => member.isActive)
+      if (active.length === 0) return undefined
+      try {
+        const changed = await writeBatch(
+          this.#pool,
+          active.map(({ part }) => part),
+          this.#options,
+        )
+        this.#tellWritten(active, changed)
+        return undefined
+      } catch (error) {
+        if (error instanceof RowConflictError) return error
+        if (error instanceof CheckpointLostError) {
+          const written = await this.#sortOutLost(active, error.projectors, isOutcomeUnknown)
+          if (written.length > 0) {
+            this.#tellWritten(written, tablesOf(written))
+            entries = entries.filter((entry) => !written.includes(entry))
+          }
+          continue
+        }
+        if (databaseFailure(error) === 'rejected') return error
+        isOutcomeUnknown = true
+        await this.#waitOut(error, attempt)
+      }
+    }
+    return undefined
+  }
+
+  /**
+   * A commit whose answer was lost looks like a foreign one, at exactly the expected position. Returns the entries with
+   * that position. The others now belong to another instance.
+   */
+  async #sortOutLost(
+    entries: readonly Entry[],
+    names: readonly string[],
+    isOutcomeUnknown: boolean,
+  ): Promise<readonly Entry[]> {
+    const concerned = entries.filter(({ part }) => names.includes(part.projector.name))
+    const stored = await this.#persist(() => readCheckpoints(this.#pool, names))
+    const written = concerned.filter(({ part: { projector, to } }) => {
+      const checkpoint = stored?.get(projector.name)
+      return (
+        isOutcomeUnknown &&
+        checkpoint !== undefined &&
+        fitOf(checkpoint, projector) === 'current' &&
+        comparePositions(checkpoint.position, to) === 0
+      )
+    })
+    for (const entry of concerned) {
+      if (written.includes(entry) || this.#signal.aborted) continue
+      entry.member.isActive = false
+      this.#listener.lost(entry.member)
+    }
+    return written
+  }
+
+  /** `to`: end of the batch, after events of other members; undefined if unknown. */
+  async #eventByEvent(member: Member, events: readonly RecordedEvent[], to: Position | undefined): Promise<void> {
+    let from = await this.#storedPosition(member)
+    for (const event of events) {
+      if (!member.isActive || this.#signal.aborted || from === undefined) return
+      if (comparePositions(event.position, from) <= 0) continue
+      let part: BatchPart
+      try {
+        part = partOf(member.projector, [event], from, event.position)
+      } catch (error) {
+        return this.fail(member, failureOf(event, reasonOf(error)))
+      }
+      const refusal = await this.#attempt([{ member, part }])
+      if (refusal !== undefined) return this.fail(member, failureOf(event, reasonOf(refusal)))
+      from = event.position
+    }
+    if (from === undefined || to === undefined || comparePositions(from, to) >= 0) return
+    await this.#attempt([{ member, part: partOf(member.projector, [], from, to) }])
+  }
+
+  async #storedPosition(member: Member): Promise<Position | undefined> {
+    const { name } = member.projector
+    const stored = await this.#persist(() => readCheckpoints(this.#pool, [name]))
+    return stored?.get(name)?.position
+  }
+
+  #tellWritten(entries: readonly Entry[], changed: readonly string[]): void {
+    const [first] = entries
+    if (first !== undefined)
+      this.#listener.written(
+        entries.map(({ member }) => member),
+        first.part.to,
+        changed,
+      )
+  }
+
+  /** Repeats a small statement until the database accepts it. Undefined only if the runner closes. */
+  async #persist<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
+    for (let attempt = 1; !this.#signal.aborted; attempt += 1) {
+      try {
+        return await work()
+      } catch (error) {
+        await this.#waitOut(error, attempt)
+      }
+    }
+    return undefined
+  }
+
+  async #waitOut(error: unknown, attempt: number): Promise<void> {
+    // The fill of a copy must free the room that serving needs, instead of waiting for more.
+    if (this.#options.isLossHarmless === true && isDatabaseFull(error)) throw error
+    if (databaseFailure(error) === 'gone') this.#listener.databaseGone()
+    this.#logger.warn(
+      { component: 'projections', attempt, err: error },
+      'read-model database did not take a batch, trying again',
+    )
+    this.#heldUp += 1
+    await pause(backoffMs(backoff, attempt), this.#signal)
+    this.#heldUp -= 1
+  }
+}
+
+/** The tables that a batch may have written, if the database's answer was lost. */
+function tablesOf(entries: readonly Entry[]): string[] {
+  return [
+    ...new Set(
+      entries.flatMap(({ part: { projector, writes } }) => writes.map(({ table }) => `${projector.name}.${table}`)),
+    ),
+  ]
+}

@@ -1,0 +1,392 @@
+import { limited, within } from '../../platform/kit/time-limits.ts'
+import { inTransaction } from '../../platform/database/transaction.ts'
+import { backoffMs, pause } from '../../platform/kit/backoff.ts'
+import type { EventHead } from '../store/errors.ts'
+import type { Position } from '../../platform/kit/positions.ts'
+import { AdvisoryLocks } from './advisory-locks.ts'
+import {
+  beat,
+  failureOf,
+  markCaughtUp,
+  requestResume,
+  requestStop,
+  type ProjectionFailure,
+  type Wanted,
+} from './checkpoints.ts'
+import { databaseFailure } from './database-errors.ts'
+import { isSkipped, type Member } from './feed.ts'
+import { LogReadings } from './log-readings.ts'
+import type { Projector } from './projector.ts'
+import type { Advance, ProjectionRunnerOptions, ProjectorState, ProjectorStatus } from './runner-options.ts'
+import { assertNames, ensureRuntimeSchema, prepareProjector } from './schema.ts'
+import { RetryingWriter } from './retrying-writer.ts'
+import { newRun, isBehind, isWrittenHere, reachedBy, stateWanted, type ProjectorRun } from './projector-run.ts'
+import { reasonOfUndecodable, reportOfUndecodable, stopsAt } from './undecodable.ts'
+import { Upgrades } from './upgrades.ts'
+import { Vacancies } from './vacancies.ts'
+
+/** Most events of one batch. */
+const batchSize = 1_000
+/** How long a stop waits for the running batch, in milliseconds. */
+const stopMs = 5_000
+/** How long one round waits for the event store to return the skipped events, in milliseconds. */
+const skipsMs = 2_000
+/** A connection that answers no heartbeat for this long counts as lost, in milliseconds. */
+const silenceMs = 5_000
+const backoff = { firstMs: 100, mostMs: 5_000 }
+
+/** Runs projectors: one live read of the log for all, and another one for each group that lags. See `README.md`. */
+export function createProjectionRunner(options: ProjectionRunnerOptions): ProjectionRunner {
+  return new ProjectionRunner(options)
+}
+
+export class ProjectionRunner {
+  readonly #options: ProjectionRunnerOptions
+  readonly #runs = new Map<string, ProjectorRun>()
+  readonly #closing = new AbortController()
+  readonly #writer: RetryingWriter
+  readonly #listeners = new Set<(advance: Advance) => void>()
+  readonly #readings: LogReadings
+  readonly #upgrades: Upgrades
+  readonly #vacancies: Vacancies
+  #locks: AdvisoryLocks | undefined
+  #supervision: Promise<void> = Promise.resolve()
+  #lastRound: Promise<unknown> = Promise.resolve()
+  #wake = new AbortController()
+  #hasLooked = false
+  /** Failures in a row. */
+  #failedLooks = 0
+  #isDatabaseGone = false
+
+  constructor(options: ProjectionRunnerOptions) {
+    this.#options = options
+    for (const projector of options.projectors) {
+      assertNames(projector)
+      if (this.#runs.has(projector.name)) throw new TypeError(`two projectors are named ${projector.name}`)
+      this.#runs.set(projector.name, newRun(projector))
+    }
+    const { pool, writePool = pool, logger, eventStore, filter, skips } = options
+    const writes = {
+      written: (members: readonly Member[], to: Position, changed: readonly string[]) =>
+        this.#written(members, to, changed),
+      lost: (member: Member) => {
+        this.#leave(this.#runOf(member), 'standby')
+        this.#wake.abort()
+      },
+      failed: (member: Member, failure: ProjectionFailure) => this.#failed(member, failure),
+      databaseGone: () => this.#databaseGone(),
+    }
+    this.#writer = new RetryingWriter(writePool, logger, writes, this.#closing.signal)
+    this.#readings = new LogReadings(
+      { eventStore, filter, batchSize },
+      {
+        write: (batches) => this.#writer.write(batches),
+        caughtUp: (members) => this.#markLive(members),
+        undecodable: (members, head, error) => this.#undecodable(members, head, error),
+        broke: (members, error) => this.#broke(members, error),
+      },
+    )
+    const fills = { eventStore, pool, filter, logger, batchSize, ...(skips === undefined ? {} : { skips }) }
+    const upgrades = {
+      upgraded: (projector: Projector, running: AbortController) => this.#upgraded(this.#run(projector.name), running),
+      failed: (projector: Projector, running: AbortController, failure: ProjectionFailure | undefined) =>
+        this.#upgradeFailed(this.#run(projector.name), running, failure),
+    }
+    this.#vacancies = new Vacancies(logger, {
+      standBy: (run) => this.#leave(run, 'standby'),
+      beginUpgrade: (run) => this.#beginUpgrade(run),
+    })
+    this.#upgrades = new Upgrades(fills, () => this.#locks, upgrades, this.#closing.signal)
+  }
+
+  /** Starts the projectors. `caughtUp` resolves when the read models are up to date. */
+  start(): void {
+    this.#supervision = this.#supervise()
+  }
+
+  /** Waits for the running batch, then releases the locks to standby instances. */
+  async close(): Promise<void> {
+    await within(stopMs, this.#readings.close())
+    this.#closing.abort()
+    this.#wake.abort()
+    await this.#supervision
+    await within(stopMs, Promise.all([this.#readings.close(), this.#upgrades.settled()]))
+    await this.#locks?.close()
+  }
+
+  status(): ProjectorStatus[] {
+    return [...this.#runs.values()].map(({ projector: { name, version }, state, position, failure }) => ({
+      name,
+      version,
+      state,
+      position,
+      failure,
+    }))
+  }
+
+  /**
+   * True once no projector of this instance is catching up; stopped and failed ones do not count. False after a failed
+   * upgrade: this instance must not replace one that runs the older version.
+   */
+  isCaughtUp(): boolean {
+    return this.#hasSettled() && ![...this.#runs.values()].some(({ hasFailedUpgrade }) => hasFailedUpgrade)
+  }
+
+  /** True while the database refuses writes although it answers, for example for lack of room. */
+  isHeldUp(): boolean {
+    return this.#failedLooks > 0 || this.#writer.isHeldUp
+  }
+
+  /** Resolves once no projector is catching up, despite failed upgrades. Rejects if the runner closes first. */
+  async caughtUp(pollMs = 20): Promise<void> {
+    while (!this.#hasSettled()) {
+      if (this.#closing.signal.aborted) throw new Error('the projection runner was closed')
+      await pause(pollMs, this.#closing.signal)
+    }
+  }
+
+  /** Stops a projector on all instances until it is resumed. False if no instance has ever run it. */
+  async stop(name: string): Promise<boolean> {
+    const isKnown = await requestStop(this.#options.pool, name)
+    await this.#oneAtATime(() => this.#look())
+    await within(stopMs, this.#readings.settled())
+    return isKnown
+  }
+
+  /** Lets a stopped or failed projector continue from its checkpoint. False if it is neither. */
+  async resume(name: string): Promise<boolean> {
+    const resumed = await requestResume(this.#options.pool, name)
+    await this.#oneAtATime(() => this.#look())
+    return resumed !== undefined
+  }
+
+  /** Calls the listener after the commit of each batch. Returns a function that removes the listener. */
+  onAdvance(listener: (advance: Advance) => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  #hasSettled(): boolean {
+    return this.#hasLooked && ![...this.#runs.values()].some(isBehind)
+  }
+
+  async #supervise(): Promise<void> {
+    const { heartbeatMs = 1_000, logger } = this.#options
+    while (!this.#closing.signal.aborted) {
+      this.#wake = new AbortController()
+      try {
+        await this.#oneAtATime(() => this.#look())
+        this.#failedLooks = 0
+      } catch (error) {
+        this.#failedLooks += 1
+        if (databaseFailure(error) === 'gone') this.#databaseGone()
+        logger.warn({ component: 'projections', attempt: this.#failedLooks, err: error }, 'read-model database is away')
+        this.#locks?.drop()
+        this.#loseLocks()
+      }
+      const waitMs = this.#failedLooks === 0 ? heartbeatMs : backoffMs(backoff, this.#failedLooks)
+      await pause(waitMs, AbortSignal.any([this.#closing.signal, this.#wake.signal]))
+    }
+  }
+
+  /** Writes the heartbeat, follows operators' requests, and takes projectors that nobody runs. */
+  async #look(): Promise<void> {
+    if (this.#closing.signal.aborted) return
+    const locks = await this.#openLocks()
+    const runs = [...this.#runs.values()]
+    const before = new Map(runs.map((run) => [run, run.state]))
+    const owned = runs.filter((run) => locks.holds(run.projector.name) && isWrittenHere(run))
+    const wanted = await limited(
+      silenceMs,
+      beat(
+        locks.client,
+        owned.map(({ projector }) => projector.name),
+      ),
+    )
+    for (const run of owned) {
+      const state = stateWanted(run, before.get(run), wanted.get(run.projector.name))
+      if (state !== undefined) this.#leave(run, state)
+    }
+    await this.#finishRebuilds(wanted)
+    const taken = await this.#vacancies.take(runs, locks)
+    const joining: Member[] = []
+    // One after another. In parallel, some would still work after a failure had released all runs.
+    for (const run of taken) {
+      const member = await this.#prepare(run)
+      if (member !== undefined) joining.push(member)
+    }
+    if (joining.length > 0)
+      await beat(
+        locks.client,
+        joining.map(({ projector }) => projector.name),
+      )
+    this.#readings.add(joining)
+    this.#hasLooked = true
+  }
+
+  #beginUpgrade(run: ProjectorRun): void {
+    run.state = 'catching-up'
+    run.failure = undefined
+    run.upgrading = this.#upgrades.begin(run.projector)
+  }
+
+  /** Continues where the copy ends, without a pause. So no caller sees the projector idle in between. */
+  async #upgraded(run: ProjectorRun, running: AbortController): Promise<void> {
+    await this.#oneAtATime(async () => {
+      if (run.upgrading !== running) return
+      run.upgrading = undefined
+      await this.#look()
+    }).catch(() => this.#wake.abort())
+  }
+
+  #upgradeFailed(run: ProjectorRun, running: AbortController, failure: ProjectionFailure | undefined): void {
+    if (run.upgrading !== running) return
+    this.#leave(run, 'failed')
+    run.hasFailedUpgrade = true
+    run.failure = failure
+  }
+
+  async #openLocks(): Promise<AdvisoryLocks> {
+    if (this.#locks !== undefined && !this.#locks.isLost) return this.#locks
+    await ensureRuntimeSchema(this.#options.pool)
+    this.#locks = await AdvisoryLocks.open(this.#options.pool, () => {
+      this.#loseLocks()
+      this.#wake.abort()
+    })
+    return this.#locks
+  }
+
+  async #prepare(run: ProjectorRun): Promise<Member | undefined> {
+    const { projector } = run
+    run.state = 'catching-up'
+    const { skips, pool, logger } = this.#options
+    let skipped: ReadonlySet<string> = new Set()
+    try {
+      if (skips !== undefined) skipped = await limited(skipsMs, skips(projector.name))
+    } catch (error) {
+      logger.warn(
+        { component: 'projections', projector: projector.name, err: error },
+        'the skipped events cannot be read, trying again',
+      )
+      return undefined
+    }
+    const { position, status, copyId, fit } = await inTransaction(pool, (client) => prepareProjector(client, projector))
+    // Another version has just replaced it. The next round handles that.
+    if (fit !== 'current') return undefined
+    const isReplaced = run.copyId !== undefined && run.copyId !== copyId
+    run.position = position
+    run.failure = undefined
+    run.copyId = copyId
+    run.foreign = undefined
+    // A copy may contain more than the one it replaced.
+    if (isReplaced)
+      this.#tell({
+        projectors: [projector.name],
+        position,
+        changed: projector.tables.map((table) => `${projector.name}.${table.name}`),
+      })
+    if (status === 'stopped') {
+      run.state = 'stopped'
+      return undefined
+    }
+    run.member = { projector, position, copyId, skipped, isActive: true }
+    return run.member
+  }
+
+  async #markLive(members: readonly Member[]): Promise<void> {
+    for (const member of members) {
+      const run = this.#runOf(member)
+      if (run.member === member) run.state = 'live'
+    }
+    // A failure here is repaired in the next round.
+    await this.#finishRebuilds(undefined).catch(() => undefined)
+  }
+
+  /**
+   * With `stored`: only projectors that are `rebuilding`. Rows that differ from this instance's knowledge are prepared
+   * again.
+   */
+  async #finishRebuilds(stored: ReadonlyMap<string, Wanted> | undefined): Promise<void> {
+    const reached = [...this.#runs.values()].map(reachedBy).filter((each) => each !== undefined)
+    const rebuilt =
+      stored === undefined ? reached : reached.filter(({ name }) => stored.get(name)?.status === 'rebuilding')
+    if (rebuilt.length === 0) return
+    const marked = await markCaughtUp(this.#options.pool, rebuilt)
+    if (stored === undefined) return
+    for (const { name } of rebuilt) if (!marked.has(name)) this.#leave(this.#run(name), 'standby')
+  }
+
+  async #undecodable(members: readonly Member[], head: EventHead, error: Error): Promise<void> {
+    const reason = reasonOfUndecodable(error)
+    const concerned = members.filter((member) => stopsAt(member.projector, head, error) && !isSkipped(member, head))
+    if (concerned.length === 0)
+      this.#options.logger.warn(
+        { eventId: head.id, eventType: head.type, reason },
+        'an event that cannot be read concerns no projector',
+      )
+    for (const member of concerned) await this.#writer.fail(member, failureOf(head, reportOfUndecodable(error)))
+  }
+
+  #written(members: readonly Member[], position: Position, changed: readonly string[]): void {
+    for (const member of members) this.#runOf(member).position = position
+    this.#tell({ projectors: members.map(({ projector }) => projector.name), position, changed })
+  }
+
+  #tell(advance: Advance): void {
+    for (const listener of this.#listeners) listener(advance)
+  }
+
+  #failed(member: Member, failure: ProjectionFailure): void {
+    const run = this.#runOf(member)
+    this.#leave(run, 'failed')
+    run.failure = failure
+  }
+
+  /** Stops feeding a projector. */
+  #leave(run: ProjectorRun, state: ProjectorState): void {
+    run.state = state
+    run.upgrading?.abort()
+    run.upgrading = undefined
+    run.hasFailedUpgrade = false
+    if (run.member !== undefined) this.#readings.remove(run.member)
+    run.member = undefined
+  }
+
+  /** The connection with the locks is lost. Another instance may run our projectors from now on. */
+  #loseLocks(): void {
+    this.#locks = undefined
+    for (const run of this.#runs.values()) this.#leave(run, 'standby')
+  }
+
+  #broke(members: readonly Member[], error: unknown): void {
+    if (this.#closing.signal.aborted) return
+    this.#options.logger.error(
+      { component: 'projections', err: error },
+      'the read of the log ended and restarts at the checkpoints',
+    )
+    for (const member of members) this.#leave(this.#runOf(member), 'standby')
+  }
+
+  #databaseGone(): void {
+    if (this.#isDatabaseGone) return
+    this.#isDatabaseGone = true
+    this.#options.onDatabaseGone?.()
+  }
+
+  #runOf(member: Member): ProjectorRun {
+    return this.#run(member.projector.name)
+  }
+
+  #run(name: string): ProjectorRun {
+    const run = this.#runs.get(name)
+    if (run === undefined) throw new TypeError(`no projector ${name}`)
+    return run
+  }
+
+  /** Runs one round or merge at a time. */
+  #oneAtATime(work: () => Promise<void>): Promise<void> {
+    const done = this.#lastRound.then(work)
+    this.#lastRound = done.catch(() => undefined)
+    return done
+  }
+}

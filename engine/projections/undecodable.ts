@@ -1,0 +1,23 @@
+import { UndecodableEventError, type EventHead } from '../store/errors.ts'
+import { handlerOf } from './batch-writer.ts'
+import type { Projector } from './projector.ts'
+
+/**
+ * Whether an event that cannot be decoded stops the projector. An unknown type stops all projectors, because any may
+ * need it. On a channel others publish too: foreign events there are skipped.
+ */
+export function stopsAt(projector: Projector, head: EventHead, error: Error): boolean {
+  const reason = reasonOfUndecodable(error)
+  const isForeign = head.stream.endsWith('.events') && ['unknown-type', 'signature', 'malformed'].includes(reason)
+  return !isForeign && (reason === 'unknown-type' || handlerOf(projector, head.type) !== undefined)
+}
+
+/** A code without content of the event. */
+export function reasonOfUndecodable(error: Error): string {
+  return error instanceof UndecodableEventError ? error.reason : error.name
+}
+
+/** The event, its place and the reason, without its data. */
+export function reportOfUndecodable(error: Error): string {
+  return error instanceof UndecodableEventError ? error.message : `cannot be read: ${error.name}`
+}

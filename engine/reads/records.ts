@@ -1,0 +1,50 @@
+import { Type, type Static, type TObject, type TProperties, type TSchema } from 'typebox'
+import { namePairsOf, type MemberName } from '../../platform/kit/member-names.ts'
+
+type ReadOnly<Value> = Value extends readonly (infer Item)[] ? readonly ReadOnly<Item>[] : Value
+
+type OrLeftOut<Values, Name extends keyof Values> = object extends Pick<Values, Name> ? undefined : never
+
+/**
+ * The values of a record. Its own members are in camelCase, in any casing of the record. The members of nested parts
+ * have the names of the record.
+ */
+export type ValuesOf<Schema extends TSchema> = {
+  readonly [Name in keyof Static<Schema> as Name extends string ? MemberName<Name> : never]:
+    | ReadOnly<Static<Schema>[Name]>
+    | OrLeftOut<Static<Schema>, Name>
+}
+
+/**
+ * A record with the members of its schema, in the order of the schema, because rows and states have other orders. Other
+ * members of the values are ignored, so that a row or a state may be spread into them.
+ */
+export function toRecord<Properties extends TProperties>(
+  schema: TObject<Properties>,
+  values: ValuesOf<TObject<Properties>>,
+): Static<TObject<Properties>> {
+  const given: Readonly<Record<string, unknown>> = values
+  const record: Record<string, unknown> = {}
+  for (const { name, member } of namePairsOf(schema.properties)) {
+    const value = given[member]
+    if (typeof value === 'object' && value !== null) record[name] = inOrder(schema.properties[name], value)
+    else if (value !== undefined) record[name] = value
+  }
+  // The values have all members of the schema, each of its type.
+  return record as Static<TObject<Properties>>
+}
+
+/** A part of a record in the order of its schema. */
+function inOrder(schema: TSchema | undefined, value: unknown): unknown {
+  if (schema === undefined || typeof value !== 'object' || value === null) return value
+  if (Type.IsUnion(schema)) return inOrder(schema.anyOf.find(hasParts), value)
+  if (Type.IsArray(schema)) return Array.isArray(value) ? value.map((item) => inOrder(schema.items, item)) : value
+  if (!Type.IsObject(schema)) return value
+  const given = new Map<string, unknown>(Object.entries(value))
+  const names = Object.keys(schema.properties).filter((name) => given.get(name) !== undefined)
+  return Object.fromEntries(names.map((name) => [name, inOrder(schema.properties[name], given.get(name))]))
+}
+
+function hasParts(schema: TSchema): boolean {
+  return Type.IsObject(schema) || Type.IsArray(schema)
+}

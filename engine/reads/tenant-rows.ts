@@ -1,0 +1,245 @@
+import knex, { type Knex } from 'knex'
+import type { Pool } from '../../platform/database/database.ts'
+import { queryPrepared } from '../../platform/database/prepared.ts'
+import { greatestPageBytes, type CursorPlace, type PageRequest, type PageRows } from '../../platform/http/cursors.ts'
+import { problem } from '../../platform/http/problems.ts'
+import { memberName, namePairsOf } from '../../platform/kit/member-names.ts'
+import { tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
+import type { Column, Projector, Table, ViewOf } from '../projections/projector.ts'
+
+/** Builds the text of queries. It has no connections. The pool runs the text. */
+const builder = knex({ client: 'pg' })
+
+declare const valueOf: unique symbol
+declare const memberOf: unique symbol
+
+/** A column in a query, with the type of its values and its member in a view. */
+type ColumnName<Value = unknown, Member extends string = string> = string & {
+  readonly [valueOf]?: Value
+  readonly [memberOf]?: Member
+}
+
+/** A value that the database computes. */
+export type Computed<Value> = Knex.Raw & { readonly [valueOf]?: Value }
+
+/**
+ * The part of knex's builder that queries use. Every method changes and returns the same query. Unlike the builder it is not a
+ * promise. Only `viewsOf` and `viewByIds` run it.
+ */
+export interface Rows<View> {
+  where<Value>(column: ColumnName<Value>, value: NoInfer<NonNullable<Value>>): Rows<View>
+  whereRaw(sql: string, bindings: readonly Binding[]): Rows<View>
+  join(table: string, first: ColumnName, second: ColumnName): Rows<View>
+  joinRaw(sql: string, bindings: readonly Binding[]): Rows<View>
+  leftJoin(table: string, first: ColumnName, second: ColumnName): Rows<View>
+  distinctOn(column: ColumnName): Rows<View>
+  orderByRaw(sql: string, bindings: readonly Binding[]): Rows<View>
+  limit(count: number): Rows<View>
+  select<More extends object>(columns: Selected<More>): Rows<View & More>
+  toSQL(): { toNative(): { readonly sql: string; readonly bindings: readonly unknown[] } }
+  readonly [valueOf]?: View
+}
+
+type Selected<View> = {
+  readonly [Member in keyof View]: ColumnName<View[Member]> | Computed<View[Member]>
+}
+type Binding = string | number | Date | null | readonly string[] | Rows<object>
+
+/** The columns of a table in a query, by their members in its view: `d.patientId` is `d.patient_id`. */
+export function columnsOf<T extends Table>(table: T, alias: string) {
+  const names = namePairsOf(table.columns).map(({ name, member }) => [member, `${alias}.${name}`])
+  // The members and types are those of the table's view.
+  return Object.fromEntries(names) as {
+    readonly [Member in keyof ViewOf<T> & string]: ColumnName<ViewOf<T>[Member], Member>
+  }
+}
+
+/** A table of a projector in a join. */
+export function tableOf(projector: Projector, table: Table, alias: string): string {
+  return `${projector.name}.${table.name} as ${alias}`
+}
+
+/** A raw expression: `??` stands for a column, `?` for a value. The compiler does not check its result type. */
+export function computed<Value>(sql: string, bindings: readonly Binding[] = []): Computed<Value> {
+  // knex accepts its own queries as bindings, and `Rows` are such queries.
+  return builder.raw(sql, [...bindings] as Knex.RawBinding[])
+}
+
+type OwnedTable = Table & { readonly columns: { readonly org_id: Column } }
+
+/** Begins a query for the rows of one organisation, with all columns of the table under their members. */
+export function rowsOfTenant<T extends OwnedTable>(
+  projector: Projector,
+  table: T,
+  alias: string,
+  tenant: TenantId,
+): Rows<ViewOf<T>> {
+  return rowsOf(tableOf(projector, table, alias), columnsOf(table, alias)).where(`${alias}.org_id`, tenant)
+}
+
+/** The same for a route whose tenancy is optional. Null: the rows of every organisation, and of none. */
+export function rowsWithin<T extends OwnedTable>(
+  projector: Projector,
+  table: T,
+  alias: string,
+  tenant: TenantId | null,
+): Rows<ViewOf<T>> {
+  if (tenant !== null) return rowsOfTenant(projector, table, alias, tenant)
+  return rowsOf(tableOf(projector, table, alias), columnsOf(table, alias))
+}
+
+/** The rows of one organisation, and of the platform, which have none. Null: the rows of every organisation. */
+export function rowsWithPlatform<T extends OwnedTable>(
+  projector: Projector,
+  table: T,
+  alias: string,
+  tenant: TenantId | null,
+): Rows<ViewOf<T>> {
+  const rows = rowsWithin(projector, table, alias, null)
+  const owner = `${alias}.org_id`
+  return tenant === null ? rows : rows.whereRaw('(?? = ? or ?? is null)', [owner, tenant, owner])
+}
+
+/** Begins a query for rows of every organisation. Only for data that is public among tenants. */
+export function rowsOf<View extends object>(table: string, columns: Selected<View>): Rows<View> {
+  return narrowed(builder.from(table).select(columns))
+}
+
+/** Begins a query over an expression that contains other queries. `selected` names its columns, like `latest.*`. */
+export function rowsFrom<View>(source: Computed<View>, ...selected: readonly string[]): Rows<View> {
+  return narrowed(builder.from(source).select(...selected))
+}
+
+/** knex's own types do not follow the columns and views of tables. */
+function narrowed<View>(query: Knex.QueryBuilder): Rows<View> {
+  return query as Rows<View>
+}
+
+/**
+ * The one row of a query, where `viewByIds` does not fit because the tenant may be null.
+ * @throws Problem `not-found`
+ */
+export async function oneView<View extends object>(pool: Pool, rows: Rows<View>): Promise<View> {
+  const [view] = await viewsOf(pool, rows.limit(1))
+  if (view === undefined) throw problem('not-found')
+  return view
+}
+
+/** Runs a query and returns all rows. Postgres plans it each time, for its filters. */
+export async function viewsOf<View extends object>(pool: Pool, rows: Rows<View>): Promise<View[]> {
+  const { sql, bindings } = rows.toSQL().toNative()
+  const found = await pool.query<View>(sql, [...bindings])
+  return found.rows.map((row) => viewOf(row))
+}
+
+/**
+ * A query for one row by ids, the tenant's first. Its text is built at the first use, and each connection prepares it once. This
+ * saves a quarter of a GET.
+ *
+ * The query throws Problem `not-found` if no row matches. So missing and foreign rows give the same answer.
+ */
+export function viewByIds<Ids extends readonly string[], View extends object>(
+  build: (tenant: TenantId, ...ids: Ids) => Rows<View>,
+) {
+  let compiled: { readonly text: string; readonly valuesOf: (given: readonly string[]) => unknown[] } | undefined
+
+  /** Placeholders for the ids while the text is built. No query contains them as a constant. */
+  const markers = Array.from({ length: build.length }, (_, place) => `:${place}`)
+
+  function compile() {
+    const [tenant = '', ...ids] = markers
+    // One placeholder for each id.
+    const { sql, bindings } = build(tenantOfFact(tenant), ...(ids as readonly string[] as Ids))
+      .toSQL()
+      .toNative()
+    const places = bindings.map((bound) => markers.findIndex((marker) => marker === bound))
+    const valuesOf = (given: readonly string[]) =>
+      places.map((place, index) => (place === -1 ? bindings[index] : given[place]))
+    return { text: sql, valuesOf }
+  }
+
+  return async (pool: Pool, tenant: TenantId, ...ids: Ids): Promise<View> => {
+    compiled ??= compile()
+    const [row] = (await queryPrepared<View>(pool, compiled.text, compiled.valuesOf([tenant, ...ids]))).rows
+    if (row === undefined) throw problem('not-found')
+    return viewOf(row)
+  }
+}
+
+/** Converts a row to its view. The type of a query is that of the view, with instants as text. */
+function viewOf<View extends object>(row: View): View {
+  for (const name in row) {
+    const value: unknown = row[name]
+    if (value instanceof Date) Reflect.set(row, name, value.toISOString())
+  }
+  return row
+}
+
+/**
+ * A page of a list: the rows behind a place, up to the limit and to the bytes of a page, but at least one. Postgres measures
+ * the rows as JSON and stops at the first one that does not fit, so neither side reads or holds the others.
+ */
+export async function pageOf<View extends object, Member extends string>(
+  pool: Pool,
+  order: SortOrder<Member>,
+  rows: Rows<View>,
+  { after, limit }: PageRequest,
+): Promise<PageRows<View>> {
+  const measured = computed<View>(
+    `(select page.*, lead(true, 1, false) over () as "isFollowed", row_number() over () as "rowNumber",
+       sum(octet_length(row_to_json(page)::text)) over (rows unbounded preceding) as "bytesSoFar"
+     from (?) as page) as measured`,
+    [order.page(rows, { after, limit: limit + 1 })],
+  )
+  const counted = rowsFrom(measured, 'measured.*').select({
+    // A count can only grow. So Postgres, from version 15 on, ends the query where the condition on it fails.
+    tooMany: computed<string>(
+      'count(case when "rowNumber" > 1 and "bytesSoFar" > ? then 1 end) over (rows unbounded preceding)',
+      [greatestPageBytes],
+    ),
+  })
+  const fitting = rowsFrom(computed<View & { readonly isFollowed: boolean }>('(?) as counted', [counted]), 'counted.*')
+  const found = await viewsOf(pool, fitting.whereRaw('"tooMany" < 1', []).limit(limit))
+  const hasMore = found.at(-1)?.isFollowed ?? false
+  for (const view of found) for (const name of measures) Reflect.deleteProperty(view, name)
+  return { rows: found, hasMore }
+}
+
+const measures = ['isFollowed', 'rowNumber', 'bytesSoFar', 'tooMany']
+
+/** The order of a list: its sort keys, all in one direction, and the place of a row for cursors. */
+export interface SortOrder<Member extends string> {
+  readonly page: <View>(rows: Rows<View>, page: PageRequest) => Rows<View>
+  readonly placeOf: (view: { readonly [Name in Member]: string | number | null }) => CursorPlace
+}
+
+type SortKey<Member extends string> =
+  | ColumnName<unknown, Member>
+  | { readonly column: ColumnName<unknown, Member>; readonly ifNull: number }
+
+/** The last key is unique, so the order is total. */
+export function sortOrder<Member extends string>(
+  direction: 'asc' | 'desc',
+  ...keys: readonly SortKey<Member>[]
+): SortOrder<Member> {
+  const columns = keys.map((key) => (typeof key === 'string' ? { column: key, ifNull: undefined } : key))
+  const names = columns.map(({ ifNull }) => (ifNull === undefined ? '??' : `coalesce(??, ${ifNull})`))
+  const comparison = `(${names.join(', ')}) ${direction === 'asc' ? '>' : '<'} (${names.map(() => '?').join(', ')})`
+  const members = columns.map(({ column, ifNull }) => ({ member: memberOfColumn(column), ifNull }))
+  return {
+    page(rows, { after, limit }) {
+      if (after !== null) rows.whereRaw(comparison, [...columns.map(({ column }) => column), ...after])
+      rows.orderByRaw(
+        names.map((name) => `${name} ${direction}`).join(', '),
+        columns.map(({ column }) => column),
+      )
+      return rows.limit(limit)
+    },
+    placeOf: (view) => members.map(({ member, ifNull }) => view[member] ?? ifNull ?? null),
+  }
+}
+
+function memberOfColumn<Member extends string>(column: ColumnName<unknown, Member>): Member {
+  // The member name from `columnsOf`.
+  return memberName(column.slice(column.indexOf('../../read-api') + 1)) as Member
+}

@@ -1,0 +1,92 @@
+import type { PoolClient } from 'pg'
+import { inTransaction } from '../../platform/database/transaction.ts'
+import { type ProjectionFailure, type StoredStatus, nextCopyOf } from '../projections/checkpoints.ts'
+import type { Projector } from '../projections/projector.ts'
+import { quoted } from '../projections/row-statements.ts'
+import { comparePositions, parsePosition, startOfLog, type Position } from '../../platform/kit/positions.ts'
+import { createProjector, prepareProjector } from '../projections/schema.ts'
+import type { RebuildContext } from './context.ts'
+
+/** The possible copies of a read model besides the serving one: schemas and rows of `runtime.projectors`. */
+export function copyNames(name: string) {
+  return { next: nextCopyOf(name), previous: `${name}__previous`, check: `${name}__check`, dropped: `${name}__dropped` }
+}
+
+/** A copy during its fill. */
+export interface Copy {
+  /** The projector under its serving name. */
+  readonly serving: Projector
+  /** The projector under the copy's name. */
+  readonly projector: Projector
+  readonly copyId: string
+  readonly skipped: ReadonlySet<string>
+  /** The copy's checkpoint. */
+  position: Position
+  /** The event that it cannot process. */
+  failure: ProjectionFailure | undefined
+}
+
+/**
+ * Creates an empty copy with status `stopped`. Otherwise runners could continue a copy of a killed command, which an
+ * earlier program may have filled.
+ */
+export async function emptyCopy(
+  { pool, skips }: RebuildContext,
+  serving: Projector,
+  name: string,
+  mark: StoredStatus = 'stopped',
+): Promise<Copy> {
+  const skipped = (await skips?.(serving.name)) ?? new Set<string>()
+  const projector = { ...serving, name }
+  const copyId = await inTransaction(pool, (client) => createProjector(client, projector, mark))
+  return { serving, projector, copyId, skipped, position: startOfLog, failure: undefined }
+}
+
+/** The copy that a runner of this program left half filled, or an empty one. */
+export async function continuedCopy(context: RebuildContext, serving: Projector): Promise<Copy> {
+  const projector = { ...serving, name: copyNames(serving.name).next }
+  const { rows } = await context.pool.query<{ status: StoredStatus }>(
+    'select status from runtime.projectors where name = $1',
+    [projector.name],
+  )
+  if (rows[0]?.status !== 'rebuilding') return emptyCopy(context, serving, projector.name, 'rebuilding')
+  const skipped = (await context.skips?.(serving.name)) ?? new Set<string>()
+  const { position, copyId, fit } = await inTransaction(context.pool, (client) => prepareProjector(client, projector))
+  // It may contain events that were skipped later.
+  const isPastSkipped = [...skipped].some((skip) => comparePositions(parsePosition(skip) ?? startOfLog, position) <= 0)
+  if (fit !== 'current' || isPastSkipped) return emptyCopy(context, serving, projector.name, 'rebuilding')
+  return { serving, projector, copyId, skipped, position, failure: undefined }
+}
+
+/** Drops the copies that still belong to the caller, inside its transaction. */
+export async function dropOwnCopies(client: PoolClient, copies: readonly Copy[]): Promise<void> {
+  const names = copies.map(({ projector }) => projector.name)
+  const { rows } = await client.query<{ name: string; copy_id: string }>(
+    'select name, copy_id from runtime.projectors where name = any($1) for update',
+    [names],
+  )
+  const isForeign = ({ projector, copyId }: Copy) =>
+    rows.some((row) => row.name === projector.name && row.copy_id !== copyId)
+  await dropCopies(
+    client,
+    copies.filter((copy) => !isForeign(copy)).map(({ projector }) => projector.name),
+  )
+}
+
+/**
+ * Drops copies inside the caller's transaction. Returns the names of those that existed. Locks rows before tables, as
+ * switches do.
+ */
+export async function dropCopies(client: PoolClient, names: readonly string[]): Promise<string[]> {
+  const { rows: marks } = await client.query<{ name: string }>(
+    'delete from runtime.projectors where name = any($1) returning name',
+    [names],
+  )
+  const { rows: schemas } = await client.query<{ name: string }>(
+    'select nspname as name from pg_namespace where nspname = any($1)',
+    [names],
+  )
+  for (const { name } of schemas) await client.query(`drop schema ${quoted(name)} cascade`)
+  const found = new Set([...marks, ...schemas].map(({ name }) => name))
+  return names.filter((name) => found.has(name))
+}

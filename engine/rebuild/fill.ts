@@ -1,0 +1,238 @@
+import { comparePositions, formatPosition, type Position } from '../../platform/kit/positions.ts'
+import type { LogBatch } from '../store/log-reading.ts'
+import type { UndecodableEventError } from '../store/errors.ts'
+import type { RecordedEvent } from '../store/events.ts'
+import { handlerOf, partOf } from '../projections/batch-writer.ts'
+import { failureOf, type ProjectionFailure } from '../projections/checkpoints.ts'
+import type { Member, MemberBatch } from '../projections/feed.ts'
+import { RetryingWriter } from '../projections/retrying-writer.ts'
+import { reportOfUndecodable, stopsAt } from '../projections/undecodable.ts'
+import type { RebuildContext } from './context.ts'
+import type { Copy } from './copies.ts'
+import { inTransaction } from '../../platform/database/transaction.ts'
+import type { Pool } from 'pg'
+import type { Projector } from '../projections/projector.ts'
+import { quoted } from '../projections/row-statements.ts'
+
+/** The exact target of a fill. The log must have reached this position. */
+export interface FillTarget {
+  readonly copy: Copy
+  readonly upTo: Position
+}
+
+/** Parallel transactions; each one writes one copy. */
+const lanesAtOnce = 3
+/** A copy with few events stores its position after this many batches of other copies. */
+const batchesWithoutPlace = 20
+
+/**
+ * Fills copies in one read of the log, each exactly to its target. A copy that cannot process an event ends there with
+ * its `failure`. A copy that another process took over is left alone. The other copies continue. Rejects at the end
+ * with CopyLostError if a copy was taken over or the disk is full; rejects with the signal's reason.
+ */
+export async function fill(context: RebuildContext, targets: readonly FillTarget[]): Promise<void> {
+  const open = targets.filter(
+    ({ copy, upTo }) => copy.failure === undefined && comparePositions(copy.position, upTo) < 0,
+  )
+  const [first] = open
+  if (first === undefined) return
+  const { eventStore, filter, signal, batchSize = 5_000, onProgress } = context
+  const writer = new LaneWriter(context)
+  const lanes = open.map((target) => writer.lane(target))
+  const after = open
+    .map(({ copy }) => copy.position)
+    .reduce((a, b) => (comparePositions(a, b) <= 0 ? a : b), first.copy.position)
+  const upTo = open.map((target) => target.upTo).reduce((a, b) => (comparePositions(a, b) >= 0 ? a : b), first.upTo)
+  const wanted = new Set(lanes.flatMap(({ copy }) => Object.keys(copy.projector.handlers)))
+  const read = {
+    filter,
+    after,
+    upTo,
+    wants: (type: string) => wanted.has(type),
+    batchSize,
+    ...(signal === undefined ? {} : { signal }),
+  }
+  let events = 0
+  let writing: Promise<void> = Promise.resolve()
+  try {
+    for await (const batch of ahead(eventStore.readLog(read))) {
+      for (const lane of lanes) lane.take(batch)
+      const due = lanes.filter((lane) => lane.isDue(batchSize)).flatMap((lane) => lane.fold())
+      // One batch is written while the next one is read.
+      if (due.length > 0) {
+        await writing
+        writing = writer.write(due)
+        writing.catch(() => undefined)
+      }
+      events += batch.considered
+      onProgress?.({ phase: 'filling', events, position: batch.position, target: upTo })
+      if (lanes.every((lane) => lane.isOver)) break
+    }
+  } finally {
+    await writing
+  }
+  await writer.write(lanes.flatMap((lane) => lane.fold()))
+  for (const lane of lanes) await writer.end(lane)
+  signal?.throwIfAborted()
+  const lost = open.filter(
+    ({ copy, upTo: target }) => copy.failure === undefined && comparePositions(copy.position, target) !== 0,
+  )
+  if (lost.length > 0)
+    throw new CopyLostError(
+      `${lost.map(({ copy }) => copy.projector.name).join(', ')} no longer belongs to this process`,
+    )
+}
+
+/** Another process restarted or removed this copy. */
+export class CopyLostError extends Error {
+  override readonly name = 'CopyLostError'
+}
+
+interface LaneBatch {
+  readonly lane: Lane
+  readonly batch: MemberBatch
+}
+
+/** One copy's part of the read: its events that are not written yet. */
+class Lane {
+  readonly copy: Copy
+  readonly member: Member
+  readonly #upTo: Position
+  #events: RecordedEvent[] = []
+  #read: Position
+  #folded: Position
+  #batches = 0
+  /** An event of this copy that cannot be decoded. No later event is taken. */
+  unreadable: UndecodableEventError | undefined
+
+  constructor({ copy, upTo }: FillTarget) {
+    this.copy = copy
+    const { projector, position, copyId } = copy
+    this.member = { projector, position, copyId, isActive: true, skipped: copy.skipped }
+    this.#upTo = upTo
+    this.#read = position
+    this.#folded = position
+  }
+
+  get isOver(): boolean {
+    return !this.member.isActive || this.unreadable !== undefined || comparePositions(this.#read, this.#upTo) >= 0
+  }
+
+  take({ events, undecodable, position }: LogBatch): void {
+    if (this.isOver) return
+    this.unreadable = undecodable.find(
+      (error) =>
+        this.#isWithin(error.head.position) &&
+        !this.#isSkipped(error.head.position) &&
+        stopsAt(this.copy.projector, error.head, error),
+    )
+    for (const event of events) {
+      if (this.unreadable !== undefined && comparePositions(event.position, this.unreadable.head.position) > 0) break
+      if (
+        this.#isWithin(event.position) &&
+        handlerOf(this.copy.projector, event.type) !== undefined &&
+        !this.#isSkipped(event.position)
+      )
+        this.#events.push(event)
+    }
+    const last = this.unreadable === undefined ? position : (this.#events.at(-1)?.position ?? this.#folded)
+    this.#read = comparePositions(last, this.#upTo) < 0 ? last : this.#upTo
+    this.#batches += 1
+  }
+
+  isDue(batchSize: number): boolean {
+    return this.#events.length >= batchSize || this.#batches >= batchesWithoutPlace
+  }
+
+  fold(): LaneBatch[] {
+    const [events, from, to] = [this.#events, this.#folded, this.#read]
+    if (!this.member.isActive || comparePositions(from, to) >= 0) return []
+    this.#events = []
+    this.#folded = to
+    this.#batches = 0
+    const { projector } = this.copy
+    try {
+      return [{ lane: this, batch: { member: this.member, events, part: partOf(projector, events, from, to) } }]
+    } catch {
+      return [{ lane: this, batch: { member: this.member, events, part: undefined } }]
+    }
+  }
+
+  #isWithin(position: Position): boolean {
+    return comparePositions(position, this.#read) > 0 && comparePositions(position, this.#upTo) <= 0
+  }
+
+  #isSkipped(position: Position): boolean {
+    return this.copy.skipped.size > 0 && this.copy.skipped.has(formatPosition(position))
+  }
+}
+
+/** Writes the batches of all copies, despite outages of the database. Isolates the event that a copy cannot process. */
+class LaneWriter {
+  readonly #writer: RetryingWriter
+  readonly #lanes = new Map<Member, Lane>()
+
+  constructor({ pool, logger, signal = new AbortController().signal }: RebuildContext) {
+    const listener = {
+      written: (members: readonly Member[], to: Position) => {
+        for (const member of members) this.#copyOf(member).position = to
+      },
+      // Inactive from now on, before its target.
+      lost: () => undefined,
+      failed: (member: Member, failure: ProjectionFailure) => {
+        this.#copyOf(member).failure = failure
+      },
+      databaseGone: () => undefined,
+    }
+    this.#writer = new RetryingWriter(pool, logger, listener, signal, { isLossHarmless: true })
+  }
+
+  lane(target: FillTarget): Lane {
+    const lane = new Lane(target)
+    this.#lanes.set(lane.member, lane)
+    return lane
+  }
+
+  async write(batches: readonly LaneBatch[]): Promise<void> {
+    for (let index = 0; index < batches.length; index += lanesAtOnce) {
+      await Promise.all(batches.slice(index, index + lanesAtOnce).map(({ batch }) => this.#writer.write([batch])))
+    }
+  }
+
+  async end({ unreadable, member }: Lane): Promise<void> {
+    if (unreadable === undefined || !member.isActive) return
+    await this.#writer.fail(member, failureOf(unreadable.head, reportOfUndecodable(unreadable)))
+  }
+
+  #copyOf(member: Member): Copy {
+    const lane = this.#lanes.get(member)
+    if (lane === undefined) throw new TypeError(`no copy ${member.projector.name}`)
+    return lane.copy
+  }
+}
+
+/** Requests the next batch before the current one is processed. */
+async function* ahead(batches: AsyncGenerator<LogBatch, void, undefined>): AsyncGenerator<LogBatch, void, undefined> {
+  try {
+    let next = batches.next()
+    while (true) {
+      const { done, value } = await next
+      if (done === true || value === undefined) return
+      next = batches.next()
+      next.catch(() => undefined)
+      yield value
+    }
+  } finally {
+    await batches.return()
+  }
+}
+
+/** Gives the planner statistics of a copy. Otherwise its first readers get plans for an empty table. */
+export async function analyze(pool: Pool, { name, tables }: Projector): Promise<void> {
+  for (const table of tables) {
+    await inTransaction(pool, async (client) => {
+      await client.query('set local statement_timeout = 0')
+      await client.query(`analyze ${quoted(name)}.${quoted(table.name)}`)
+    })
+  }
+}

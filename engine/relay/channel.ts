@@ -1,0 +1,121 @@
+import type { ChannelStream, envelope } from '../aggregates/channel-stream.ts'
+import type { CategoryDefinition } from '../store/catalogue.ts'
+import type { EventStore } from '../store/event-store.ts'
+import type { DomainEvent, RecordedEvent } from '../store/events.ts'
+import type { EventOf } from '../store/schema.ts'
+
+/** An event of a channel, before the relay adds the envelope. No PHI. */
+export interface PublicEvent {
+  /** Public type, `ai_review.completed`; becomes the stored event type. */
+  readonly type: string
+  /** The specification's payload, flat. */
+  readonly data: object
+  /**
+   * The instant of the domain event, by our clock. Without it the instant of storage, by the clock of the event store.
+   * That clock may be ahead of ours, so no due time may use it.
+   */
+  readonly occurredAt?: string
+  /** Version of the payload. Default 1. */
+  readonly schemaVersion?: number
+  /** Number of public events between the first cause and this event. Default 0. */
+  readonly hop?: number
+}
+
+/** Makes the public events of one domain event, in order. There may be none. An error is retried, never skipped. */
+type Translation<Deps> = (event: RecordedEvent, deps: Deps) => Translated
+type Translated = readonly PublicEvent[] | Promise<readonly PublicEvent[]>
+
+/** A public channel, as `defineChannel` makes it. */
+export interface Channel<Deps> {
+  /** Exactly `<domain>.events`. */
+  readonly stream: string
+  /** Stream prefixes of its source categories, `ai_review-`. */
+  readonly sources: readonly string[]
+  /** The member for the organisation, which the relay adds to the payload. */
+  readonly organisationMember: string | null
+  /** By domain event type. */
+  readonly translate: Readonly<Record<string, Translation<Deps>>>
+}
+
+type Definitions = CategoryDefinition['events']
+
+/** A recorded event of a union. `type` decides the type of its data. */
+export type Recorded<Event extends DomainEvent> = Event extends DomainEvent ? RecordedEvent<Event> : never
+
+type EventsOf<Source extends CategoryDefinition> = Source extends CategoryDefinition ? EventOf<Source['events']> : never
+
+/** The payload of the specification, without what the relay adds: the envelope and the organisation. */
+type PayloadOf<Data, OrganisationMember extends string | null> = Data extends unknown
+  ? Omit<Data, keyof typeof envelope | NonNullable<OrganisationMember>>
+  : never
+
+/** Makes an event of the channel. `occurredAt` is the instant of the domain event. */
+type Publish<Event extends DomainEvent, OrganisationMember extends string | null> = <Type extends Event['type']>(
+  type: Type,
+  occurredAt: string,
+  payload: PayloadOf<Extract<Event, { type: Type }>['data'], OrganisationMember>,
+) => PublicEvent
+
+interface Definition<
+  Source extends CategoryDefinition,
+  Events extends Definitions,
+  Member extends string | null,
+  Deps,
+> {
+  readonly stream: ChannelStream<Events, Member>
+  /** The aggregates whose events the channel publishes. */
+  readonly sources: readonly Source[]
+  readonly translate: {
+    readonly [Type in EventsOf<Source>['type']]?: (
+      event: RecordedEvent<Extract<EventsOf<Source>, { type: Type }>>,
+      publish: Publish<EventOf<Events>, Member>,
+      deps: Deps,
+    ) => Translated
+  }
+}
+
+/** Declared as a method, so the translation of one event type needs no cast. */
+type AnyTranslation<Events extends Definitions, Member extends string | null, Deps> = {
+  translate(event: RecordedEvent, publish: Publish<EventOf<Events>, Member>, deps: Deps): Translated
+}['translate']
+
+/** The translation of source events into events of the channel. */
+export function defineChannel<
+  Source extends CategoryDefinition,
+  Events extends Definitions,
+  Member extends string | null,
+  Deps,
+>({ stream, sources, translate }: Definition<Source, Events, Member, Deps>): Channel<Deps> {
+  const { name, organisationMember } = stream
+  const translations: Record<string, Translation<Deps>> = {}
+  for (const [type, translation] of Object.entries<AnyTranslation<Events, Member, Deps> | undefined>(translate))
+    if (translation !== undefined) translations[type] = (event, deps) => translation(event, publicEvent, deps)
+  const prefixes = sources.map(({ category }) => `${category}-`)
+  return { stream: name, sources: prefixes, organisationMember, translate: translations }
+}
+
+function publicEvent(type: string, occurredAt: string, data: object): PublicEvent {
+  return { type, occurredAt, data }
+}
+
+/** The event that a to-do row stands for. Rows contain its place on the channel, so payloads stay out of the list. */
+export async function readChannelEvent<Events extends Definitions, Type extends EventOf<Events>['type']>(
+  store: Pick<EventStore, 'readStream'>,
+  { name }: ChannelStream<Events, string | null>,
+  revision: string,
+  types: readonly Type[],
+): Promise<Recorded<Extract<EventOf<Events>, { type: Type }>>> {
+  const place = BigInt(revision)
+  for await (const event of store.readStream<EventOf<Events>>(name, { from: place, limit: 1 })) {
+    if (event.revision === place && isOf(event, types)) return event
+  }
+  throw new Error(`${name} has no event ${revision} of type ${types.join(' or ')}`)
+}
+
+/** Whether an event is of one of these types. The store has checked its data by its type. */
+export function isOf<Event extends DomainEvent, Type extends string>(
+  event: RecordedEvent<Event>,
+  types: readonly Type[],
+): event is Recorded<Extract<Event, { type: Type }>> {
+  return types.some((type) => type === event.type)
+}

@@ -1,0 +1,40 @@
+import { expect, it } from 'vitest'
+import { createKeyedLock } from '../../../engine/commands/keyed-lock.ts'
+
+const pause = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+it('runs one work at a time per name, in order, and returns each result to its caller', async () => {
+  const withLock = createKeyedLock()
+  const told: string[] = []
+  const work = (name: string, what: string) =>
+    withLock(name, async () => {
+      told.push(`${what} begins`)
+      await pause()
+      told.push(`${what} ends`)
+      return what
+    })
+  expect(await Promise.all([work('a', 'first'), work('a', 'second'), work('b', 'other')])).toEqual([
+    'first',
+    'second',
+    'other',
+  ])
+  expect(told.filter((line) => !line.startsWith('other'))).toEqual([
+    'first begins',
+    'first ends',
+    'second begins',
+    'second ends',
+  ])
+  expect(told.indexOf('other begins')).toBeLessThan(told.indexOf('first ends'))
+})
+
+it('continues after a failure, which only its own caller gets', async () => {
+  const withLock = createKeyedLock()
+  const failing = withLock('a', async () => {
+    await pause()
+    throw new Error('planted')
+  })
+  const next = withLock('a', async () => 'done')
+  await expect(failing).rejects.toThrow('planted')
+  expect(await next).toBe('done')
+  expect(await withLock('a', async () => 'again')).toBe('again')
+})

@@ -1,0 +1,164 @@
+import { describe, expect, it } from 'vitest'
+import { Feed, type Member, type MemberBatch } from '../../../engine/projections/feed.ts'
+import { LogReadings } from '../../../engine/projections/log-readings.ts'
+import { defineProjector } from '../../../engine/projections/projector.ts'
+import { startOfLog, type Position } from '../../../platform/kit/positions.ts'
+import type { AllSubscription } from '../../../engine/store/subscription-options.ts'
+import { recorded } from '../../support/given-projector.ts'
+import { opened, ticketCounts, type TicketEvent } from './tickets.ts'
+
+const events = recorded(['a', 'b', 'c', 'd'].map((ticket) => opened(ticket)))
+
+function at(index: number): Position {
+  return events[index]?.position ?? startOfLog
+}
+
+function member(name: string, position: Position): Member {
+  return { projector: { ...ticketCounts, name }, position, isActive: true, copyId: 'one' }
+}
+
+/** The writes per batch and member: number of events, and the move of the checkpoint. */
+function written(batches: readonly (readonly MemberBatch[])[]): string[][] {
+  return batches.map((batch) =>
+    batch.map(
+      ({ member: { projector }, events: own, part }) =>
+        `${projector.name} ${own.length} ${part?.from.commit}-${part?.to.commit}`,
+    ),
+  )
+}
+
+function listenerInto(batches: (readonly MemberBatch[])[]) {
+  return {
+    write: async (batch: readonly MemberBatch[]) => void batches.push(batch),
+    caughtUp: () => undefined,
+    undecodable: async () => undefined,
+  }
+}
+
+describe('a feed', () => {
+  it('starts at the member that is furthest behind, and skips events that other members have', async () => {
+    const batches: (readonly MemberBatch[])[] = []
+    const feed = new Feed(
+      [member('ahead', at(1)), member('behind', startOfLog), member('far', at(3))],
+      listenerInto(batches),
+    )
+    expect(feed.position).toEqual(startOfLog)
+    await feed.takeEvents(events.slice(0, 1))
+    await feed.takeEvents(events.slice(1, 3))
+    await feed.takeEvents(events.slice(3))
+    await feed.settled()
+    expect(written(batches)).toEqual([
+      ['behind 1 0-100'],
+      ['ahead 1 200-300', 'behind 2 100-300'],
+      ['ahead 1 300-400', 'behind 1 300-400'],
+    ])
+  })
+
+  it('moves checkpoints with the server’s, and returns no part for a handler that throws', async () => {
+    const batches: (readonly MemberBatch[])[] = []
+    const thrower = defineProjector<TicketEvent>()({
+      ...ticketCounts,
+      name: 'thrower',
+      handlers: {
+        TicketOpened: () => {
+          throw new Error('no')
+        },
+      },
+    })
+    const feed = new Feed(
+      [member('counts', startOfLog), { projector: thrower, position: startOfLog, isActive: true, copyId: 'one' }],
+      listenerInto(batches),
+    )
+    await feed.takeCheckpoint({ commit: 50n, prepare: 50n })
+    await feed.takeEvents(events.slice(0, 2))
+    await feed.settled()
+    expect(written(batches)).toEqual([
+      ['counts 0 0-50', 'thrower 0 0-50'],
+      ['counts 2 50-200', 'thrower 2 undefined-undefined'],
+    ])
+  })
+
+  it('hands over one batch while the previous one is written, and not two', async () => {
+    const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    let begun = 0
+    const feed = new Feed([member('counts', startOfLog)], {
+      ...listenerInto([]),
+      write: () => gates[begun++]?.promise ?? Promise.resolve(),
+    })
+    await feed.takeEvents(events.slice(0, 1))
+    let isSecondTaken = false
+    const second = feed.takeEvents(events.slice(1, 2)).then(() => {
+      isSecondTaken = true
+    })
+    await new Promise((resolve) => setImmediate(resolve))
+    expect([begun, isSecondTaken]).toEqual([1, false])
+    gates[0]?.resolve()
+    await second
+    expect(begun).toBe(2)
+    gates[1]?.resolve()
+    await feed.settled()
+  })
+
+  it('stands still with everything written during a pause', async () => {
+    const batches: (readonly MemberBatch[])[] = []
+    const feed = new Feed([member('counts', startOfLog)], listenerInto(batches))
+    await feed.takeEvents(events.slice(0, 1))
+    const resume = await feed.pause()
+    const later = feed.takeEvents(events.slice(1, 2))
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(batches).toHaveLength(1)
+    resume()
+    await later
+    await feed.settled()
+    expect(batches).toHaveLength(2)
+  })
+})
+
+describe('reads of the log', () => {
+  it('merge into the one behind, whichever is the live one', async () => {
+    for (const [live, late] of [
+      [0, 2],
+      [2, 0],
+    ] as const) {
+      const subscriptions: AllSubscription[] = []
+      const batches: (readonly MemberBatch[])[] = []
+      const eventStore = {
+        subscribeToAll: (options: AllSubscription) => {
+          subscriptions.push(options)
+          const ended = new Promise<void>((resolve) => options.signal.addEventListener('abort', () => resolve()))
+          return {
+            ended,
+            stats: () => {
+              throw new Error('nobody asks')
+            },
+          }
+        },
+      }
+      const caughtUp: string[][] = []
+      const readings = new LogReadings(
+        { eventStore, filter: { streamPrefixes: [] }, batchSize: 10 },
+        {
+          write: async (batch) => void batches.push(batch),
+          caughtUp: async (members) => void caughtUp.push(members.map(({ projector }) => projector.name)),
+          undecodable: async () => undefined,
+          broke: (_members, error) => {
+            throw error
+          },
+        },
+      )
+      readings.add([member('live', at(live))])
+      readings.add([member('late', at(late))])
+      for (const subscription of subscriptions) await subscription.onCaughtUp?.()
+      await readings.settled()
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      const left = subscriptions.filter(({ signal }) => !signal.aborted)
+      expect(left.map(({ from }) => from)).toEqual([at(0)])
+      await left[0]?.onBatch?.(events.slice(1))
+      await readings.settled()
+      const [first, second] = live === 0 ? ['live', 'late'] : ['late', 'live']
+      expect(written(batches)).toEqual([[`${first} 3 100-400`, `${second} 1 300-400`]])
+      expect(caughtUp.at(-1)?.toSorted()).toEqual(['late', 'live'])
+      await readings.close()
+    }
+  })
+})
