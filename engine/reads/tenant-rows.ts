@@ -241,5 +241,5 @@ export function sortOrder<Member extends string>(
 
 function memberOfColumn<Member extends string>(column: ColumnName<unknown, Member>): Member {
   // The member name from `columnsOf`.
-  return memberName(column.slice(column.indexOf('../../read-api') + 1)) as Member
+  return memberName(column.slice(column.indexOf('.') + 1)) as Member
 }
