@@ -6,6 +6,7 @@ WORKDIR /app
 
 # The image brings Node.js and talks to real servers: neither the optional packages nor any install script is needed.
 COPY package.json package-lock.json ./
+COPY packages packages
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund && npm cache clean --force
 
 COPY LICENSE ./

@@ -74,6 +74,7 @@ export default defineConfig({
         extends: true,
         test: { name: 'platform', include: ['test/**/*.{unit,int,e2e}.test.ts'], exclude: watchingSockets },
       },
+      { extends: true, test: { name: 'embedded', include: ['packages/embedded-eventstore/test/**/*.test.ts'] } },
       { extends: true, test: { name: 'sockets', isolate: true, include: watchingSockets } },
       {
         // The main job again, with two processes of each role, which take longer to start.

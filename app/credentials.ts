@@ -6,7 +6,7 @@ import {
   IdentityProviderRejectedError,
   IdentityProviderUnavailableError,
 } from '../contracts/users/identity-provider.ts'
-import { writeDurably } from '../embedded/children/durable-file.ts'
+import { writeDurably } from 'embedded-eventstore/durable-file'
 import type { EventStore } from '../engine/store/event-store.ts'
 import type { Configuration } from '../platform/configuration/configuration.ts'
 import { Problem } from '../platform/http/problems.ts'

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { freePort } from '../embedded/children/free-port.ts'
 import { lastingSettings } from '../embedded/children/lasting-ports.ts'
-import { startEventStoreNode } from '../embedded/eventstore/start.ts'
+import { startEventStore } from 'embedded-eventstore'
 import { startObjectStore } from '../embedded/object-store/start-object-store.ts'
 import { startPostgres } from '../embedded/postgres/start-postgres.ts'
 import { startProvider } from '../embedded/provider/start-provider.ts'
@@ -66,8 +66,8 @@ export async function startEmbedded(
 
   async function eventStore(): Promise<EmbeddedEnvironment> {
     if (configuration.esdbUrl !== undefined) return {}
-    const account = { login: 'platform', password: secrets.eventstore }
-    const node = await startEventStoreNode({ dataDir: join(dataDir, 'eventstore'), port: ports.eventstore, account })
+    const users = [{ login: 'platform', password: secrets.eventstore, groups: ['$admins'] }]
+    const node = await startEventStore({ dataDir: join(dataDir, 'eventstore'), port: ports.eventstore, users })
     watch('event store', node)
     return { ESDB_URL: node.url }
   }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readJsonFile } from '../../platform/kit/json-reading.ts'
-import { writeDurably } from './durable-file.ts'
+import { writeDurably } from 'embedded-eventstore/durable-file'
 import { freePort } from './free-port.ts'
 
 export type LastingSettings<Port extends string, Secret extends string> = {

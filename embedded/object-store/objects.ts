@@ -3,7 +3,7 @@ import { type FileHandle, link, mkdir, open, rename, rm, stat } from 'node:fs/pr
 import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { errorCode } from '../../platform/kit/error-codes.ts'
-import { syncFolder } from '../children/durable-file.ts'
+import { syncFolder } from 'embedded-eventstore/durable-file'
 import { S3Error } from './errors.ts'
 import { type BodyDigests, type ObjectMeta, readObjectBytes, readObjectMeta, writeObjectFile } from './object-file.ts'
 import { keysInOrder, objectPath } from './object-paths.ts'

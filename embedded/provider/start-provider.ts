@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { startChild, type ChildServer } from '../children/start-child.ts'
+import { startChild, type ChildServer } from 'embedded-eventstore/child-server'
 
 export type ProviderOptions = {
   dataDir: string

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { freePort } from '../children/free-port.ts'
-import { startChild, type ChildServer } from '../children/start-child.ts'
+import { startChild, type ChildServer } from 'embedded-eventstore/child-server'
 
 export type ReceiversOptions = {
   dataDir: string

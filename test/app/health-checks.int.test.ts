@@ -9,7 +9,7 @@ import { ensureRuntimeSchema } from '../../engine/projections/schema.ts'
 import { catalogue } from '../../streams/catalogue.ts'
 import { openEventStore, type EventStore } from '../../engine/store/event-store.ts'
 import { fixedKeys } from '../golden-events/golden-file.ts'
-import { embeddedEventStore, type TestEventStore } from '../support/event-store.ts'
+import { embeddedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
 import { freshDatabase, type FreshDatabase } from '../support/postgres.ts'
 
 let node: TestEventStore

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { v4 } from 'uuid'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { freePort } from '../../embedded/children/free-port.ts'
-import { startEventStoreNode, type EventStoreNode } from '../../embedded/eventstore/start.ts'
+import { startEventStore, type EventStoreNode } from 'embedded-eventstore'
 import { startObjectStore, type EmbeddedObjectStore } from '../../embedded/object-store/start-object-store.ts'
 import { startProvider } from '../../embedded/provider/start-provider.ts'
 import { at, createApiClient, requestToken, textAt } from '../../app/demo/api-client.ts'
@@ -33,10 +33,10 @@ let settings: Record<string, string>
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'serve-'))
   database = await freshDatabase()
-  node = await startEventStoreNode({
+  node = await startEventStore({
     dataDir: join(folder, 'eventstore'),
     port: 0,
-    account: { login: 'platform', password: secret },
+    users: [{ login: 'platform', password: secret, groups: ['$admins'] }],
   })
   objects = await startObjectStore({
     dataDir: join(folder, 'objects'),

@@ -6,8 +6,7 @@ import { DatabaseError } from 'pg'
 import { expect, test } from 'vitest'
 import { requireBucket } from '../../app/bucket-check.ts'
 import { clearly } from '../../app/start-errors.ts'
-import { userLine } from '../../embedded/eventstore/access/users.ts'
-import { startEventStoreNode } from '../../embedded/eventstore/start.ts'
+import { startEventStore } from 'embedded-eventstore'
 import { openTestStore, visitCategory } from '../engine/store/fixtures.ts'
 import { startTlsFront } from '../support/tls-front.ts'
 
@@ -48,17 +47,15 @@ test('the start names the right that the user of the event store lacks, and work
 }) => {
   const folder = await mkdtemp(join(tmpdir(), 'start-errors-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
-  const usersFile = join(folder, 'users')
-  const lines = [
-    await userLine('admin', 'of the administrator', ['$admins']),
-    await userLine('platform', 'of the platform', ['platform']),
-    await userLine('operator', 'of the operator', ['$ops']),
+  const users = [
+    { login: 'admin', password: 'of the administrator', groups: ['$admins'] },
+    { login: 'platform', password: 'of the platform', groups: ['platform'] },
+    { login: 'operator', password: 'of the operator', groups: ['$ops'] },
   ]
-  await writeFile(usersFile, `${lines.join('\n')}\n`)
-  const node = await startEventStoreNode({ dataDir: join(folder, 'data'), port: 0, usersFile })
+  const node = await startEventStore({ dataDir: folder, users })
   onTestFinished(() => node.stop())
   const urlOf = (login: string, password: string) =>
-    node.url.replace('//', `//${login}:${encodeURIComponent(password)}@`)
+    node.url.replace(/\/\/[^@]*@/, `//${login}:${encodeURIComponent(password)}@`)
   const { catalogue } = visitCategory()
   const startOf = async (login: string, password: string) => {
     await using store = await openTestStore({ url: urlOf(login, password), catalogue })

@@ -86,9 +86,22 @@ export const importRules: readonly ImportRule[] = [
   { of: 'app/', may: ['app/', ...stages], not: ['app/demo/', 'app/main.ts'] },
   { of: 'app/demo/', may: ['app/demo/', 'app/credentials-file.ts'] },
   { of: 'embedded/', may: ['embedded/', 'platform/configuration/', 'platform/kit/'] },
-  { of: 'bench/', may: ['bench/', 'test/support/', 'app/', ...stages] },
-  { of: 'tools/', may: ['tools/', 'test/', 'bench/', 'app/', ...stages] },
-  { of: 'test/', may: ['test/', 'tools/', 'bench/harness/', 'app/', ...stages] },
+  // A package of its own. Others use the entries of its package.json.
+  { of: 'packages/embedded-eventstore/', may: ['packages/embedded-eventstore/'] },
+  {
+    of: 'tools/bench/',
+    may: ['tools/bench/', 'test/support/', 'app/', ...stages],
+    // Servers that answer with the bytes of the node, and do nothing else.
+    except: { files: /^tools\/bench\/node\//, may: [/^packages\/embedded-eventstore\//] },
+  },
+  { of: 'tools/', may: ['tools/', 'test/', 'app/', ...stages] },
+  {
+    of: 'test/',
+    may: ['test/', 'tools/', 'app/', ...stages],
+    not: [/^tools\/bench\/(?!harness\/)/],
+    // They fill the disk under the node, and look at its files.
+    except: { files: /^test\/tools\/faults\//, may: [/^packages\/embedded-eventstore\//] },
+  },
 ]
 
 /** The only place outside the embedded node for non-public parts of the client. */
@@ -98,11 +111,17 @@ const clientInternals = 'platform/kit/event-store-client.ts'
 const packageRules: readonly { readonly of: string; readonly by: readonly string[] }[] = [
   {
     of: '@eventstore/db-client',
-    by: ['engine/store/', clientInternals, 'embedded/eventstore/transfer/', 'test/', 'tools/', 'bench/'],
+    by: [
+      'engine/store/',
+      clientInternals,
+      ...['transfer/', 'checks/', 'test/'].map((folder) => `packages/embedded-eventstore/${folder}`),
+      'test/',
+      'tools/',
+    ],
   },
   {
     of: '@eventstore/db-client/generated/',
-    by: ['embedded/eventstore/', clientInternals, 'test/', 'tools/', 'bench/'],
+    by: ['packages/', clientInternals, 'test/', 'tools/'],
   },
   { of: '@eventstore/db-client/dist/', by: [clientInternals, 'test/'] },
   // It types the names of all labels, which must not be personal.
@@ -126,7 +145,7 @@ const vagueNames = new Set(['index', 'utils', 'util', 'helpers', 'helper', 'comm
 export async function readSources(): Promise<SourceFile[]> {
   const root = fileURLToPath(new URL('../..', import.meta.url))
   const files: SourceFile[] = []
-  for (const folder of [...stages, 'app/', 'tools/', 'bench/', 'test/']) {
+  for (const folder of [...stages, 'app/', 'packages/', 'tools/', 'test/']) {
     const entries = await readdir(join(root, folder), { recursive: true, withFileTypes: true }).catch(() => [])
     for (const found of entries) {
       if (!found.isFile() || !found.name.endsWith('.ts') || found.parentPath.includes('node_modules')) continue
@@ -187,7 +206,7 @@ function packageViolations(path: string, imported: string): Violation[] {
 
 /** Uses of the client's non-public members by name. */
 function hiddenMembers({ path, text }: SourceFile): Violation[] {
-  if (path === clientInternals || path.startsWith('test/')) return []
+  if (path === clientInternals || path.startsWith('test/') || path.startsWith('packages/')) return []
   const members = withoutComments(text).matchAll(
     /\['(?:callArguments|GRPCStreamCreator|execute|getChannel|createGRPCClient)'\]/g,
   )
@@ -196,7 +215,7 @@ function hiddenMembers({ path, text }: SourceFile): Violation[] {
 
 /** A computed import cannot be checked. Only tests write code that computes imports. */
 function computedImports({ path, text }: SourceFile): Violation[] {
-  if (path.startsWith('test/') || path.startsWith('tools/')) return []
+  if (/^(test|tools|packages\/[^/]+\/test)\//.test(path)) return []
   return [...withoutComments(text).matchAll(/\b(?:import|require)\s*\((?!\s*(['"`])[^'"`$]+\1\s*[,)])[^)]*\)?/g)].map(
     ([what]) => ({ path, rule: 'computed imports', what }),
   )
@@ -217,7 +236,7 @@ function impureCalls({ path, text }: SourceFile): Violation[] {
 
 function vagueName({ path }: SourceFile): Violation[] {
   // The embedded node has an `index` of its log, so this name is allowed there.
-  if (path.startsWith('embedded/eventstore/index/')) return []
+  if (path.startsWith('packages/embedded-eventstore/index/')) return []
   const vague = path
     .replace(/\.ts$/, '')
     .split('/')

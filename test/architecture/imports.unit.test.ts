@@ -12,7 +12,7 @@ describe('the stages of the repository', () => {
 
   it('are all under a rule, and every rule except the one of the benchmarks matches existing files', async () => {
     const paths = (await readSources()).map(({ path }) => path)
-    const idle = importRules.filter(({ of }) => of !== 'bench/' && !paths.some((path) => path.startsWith(of)))
+    const idle = importRules.filter(({ of }) => of !== 'tools/bench/' && !paths.some((path) => path.startsWith(of)))
     expect(idle).toEqual([])
   })
 })
@@ -42,8 +42,8 @@ describe('a planted violation', () => {
     ['streams/case/aggregate.ts', '../../platform/http/problems.ts', 'imports of streams/: platform/http/problems.ts'],
     [
       'engine/store/codec.ts',
-      '../../embedded/eventstore/start.ts',
-      'imports of engine/store/: embedded/eventstore/start.ts',
+      '../../packages/embedded-eventstore/start.ts',
+      'imports of engine/store/: packages/embedded-eventstore/start.ts',
     ],
     ['engine/store/codec.ts', '../../streams/case/events.ts', 'imports of engine/store/: streams/case/events.ts'],
     ['engine/aggregates/aggregate.ts', '../../streams/types.ts', 'imports of engine/aggregates/: streams/types.ts'],
@@ -138,18 +138,18 @@ describe('a planted violation', () => {
       'imports of embedded/: platform/observability/logging.ts',
     ],
     [
-      'bench/appends.ts',
-      '../test/platform/database/database.int.test.ts',
-      'imports of bench/: test/platform/database/database.int.test.ts',
+      'tools/bench/appends.ts',
+      '../../test/platform/database/database.int.test.ts',
+      'imports of tools/bench/: test/platform/database/database.int.test.ts',
     ],
-    ['test/support/postgres.ts', '../../bench/appends.ts', 'imports of test/: bench/appends.ts'],
+    ['test/support/postgres.ts', '../../tools/bench/appends.ts', 'imports of test/: tools/bench/appends.ts'],
     [
       'engine/commands/execute.ts',
       '@eventstore/db-client',
       'importers of @eventstore/db-client: @eventstore/db-client',
     ],
     [
-      'embedded/eventstore/server.ts',
+      'packages/embedded-eventstore/server.ts',
       '@eventstore/db-client',
       'importers of @eventstore/db-client: @eventstore/db-client',
     ],
@@ -265,7 +265,10 @@ describe('reading imports', () => {
     expect(plant('platform/http/replies.ts', `import type { P } from '../../platform/kit/positions.ts'`)).toEqual([])
     expect(plant('app/demo/main.ts', `import { c } from '../credentials-file.ts'`)).toEqual([])
     expect(
-      plant('embedded/eventstore/wire/errors.ts', `import { c } from '@eventstore/db-client/generated/status_pb.js'`),
+      plant(
+        'packages/embedded-eventstore/wire/errors.ts',
+        `import { c } from '@eventstore/db-client/generated/status_pb.js'`,
+      ),
     ).toEqual([])
   })
 })

@@ -419,6 +419,7 @@ test('the image contains every stage that the program imports', () => {
     'contracts',
     'embedded',
     'engine',
+    'packages',
     'platform',
     'processes',
     'projections',

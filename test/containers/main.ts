@@ -8,7 +8,7 @@ import { imageOf } from './compose-images.ts'
 import { issueNodeCertificate } from './node-certificate.ts'
 
 /** The suites that pass on real servers and on embedded ones. */
-const suites = ['test/embedded/eventstore/contract', 'test/engine/store', 'test/end-to-end/main-job']
+const suites = ['packages/embedded-eventstore/test/contract', 'test/engine/store', 'test/end-to-end/main-job']
 const startLimitMs = 180_000
 const password = 'only-for-this-run'
 const certificates = '/etc/kurrentdb/certs'

@@ -11,6 +11,7 @@ export const compiledDocuments: readonly string[] = [
   'docs/adding-a-service.md',
   'streams/README.md',
   'engine/store/README.md',
+  'packages/embedded-eventstore/README.md',
   'contracts/README.md',
   'commands/README.md',
   'projections/README.md',

@@ -30,11 +30,19 @@ export async function readTree(): Promise<Tree & { readonly guides: readonly Gui
   const paths = files.filter((path) => !/(?:^|\/)(?:node_modules|\.git|\.platform)(?:\/|$)/.test(path))
   const words = new Map<string, ReadonlySet<string>>()
   const guides: Guide[] = []
+  const entries: string[] = []
   for (const path of paths) {
+    if (/^packages\/[^/]+\/package\.json$/.test(path)) entries.push(...(await entriesOf(path)))
     if (path.endsWith('/README.md')) guides.push({ path, text: await readFile(join(root, path), 'utf8') })
     if (isSource(path) && !isOfThisCheck(path)) words.set(path, wordsOf(await readFile(join(root, path), 'utf8')))
   }
-  return { paths, words, guides }
+  return { paths: [...paths, ...entries], words, guides }
+}
+
+/** The names by which others import a package. */
+async function entriesOf(path: string): Promise<string[]> {
+  const { name, exports }: { name: string; exports: object } = JSON.parse(await readFile(join(root, path), 'utf8'))
+  return Object.keys(exports).map((entry) => name + entry.slice(1))
 }
 
 /** Words, and names of files that programs write. */

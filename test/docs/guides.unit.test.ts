@@ -39,6 +39,6 @@ test.each([
 
 test('a name in an example is reported where the type checker does not read it', () => {
   const example = '```ts\nconst made = defineNothing(1)\n```'
-  expect(planted(example, 'bench/README.md')).toEqual(['2: defineNothing'])
+  expect(planted(example, 'tools/bench/README.md')).toEqual(['2: defineNothing'])
   expect(planted(example, 'processes/README.md')).toEqual([])
 })

@@ -13,7 +13,7 @@ import { createRelay, type Relay } from '../../engine/relay/relay.ts'
 import { createProjectionRunner, type ProjectionRunner } from '../../engine/projections/runner.ts'
 import { UndecodableEventError } from '../../engine/store/errors.ts'
 import type { EventStore } from '../../engine/store/event-store.ts'
-import { embeddedEventStore, type TestEventStore } from '../support/event-store.ts'
+import { embeddedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
 import { freshDatabase, type FreshDatabase } from '../support/postgres.ts'
 import {
   closed,

@@ -1,6 +1,6 @@
 import { connect, type AddressInfo } from 'node:net'
 import { createServer } from 'node:tls'
-import { selfSignedCertificate } from '../../embedded/eventstore/access/self-signed.ts'
+import { selfSignedCertificate } from 'embedded-eventstore/self-signed'
 
 /** An https address in front of a plain server on loopback. */
 export interface TlsFront {

@@ -4,7 +4,7 @@ import { humanReviewTaskId, humanReviewTasks } from '../../streams/human-review-
 import { assessmentPublicFact } from '../../test/streams/channel-facts.ts'
 import { assessmentFact } from '../../test/streams/facts.ts'
 import { taskFact } from '../../test/streams/human-review-facts.ts'
-import type { SeededRandom } from '../node-checks/seeded-random.ts'
+import type { SeededRandom } from 'embedded-eventstore/seeded-random'
 import { tellReceivers } from './assessment-acts.ts'
 import type { Act } from './clinical-acts.ts'
 import type { Assessment, Story } from './story.ts'

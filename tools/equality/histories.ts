@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import { SeededRandom } from '../node-checks/seeded-random.ts'
+import { SeededRandom } from 'embedded-eventstore/seeded-random'
 import { administerClient, registerScopes } from './auth-acts.ts'
 import { advanceAssessment, requestAssessment } from './assessment-acts.ts'
 import { reviewAssessment } from './assessment-review-acts.ts'

@@ -15,7 +15,7 @@ import { humanReviewTaskId, humanReviewTasks, type HumanReviewTask } from '../..
 import type { HumanReviewTaskEvent } from '../../streams/human-review-task/events.ts'
 import { ids } from '../../test/streams/facts.ts'
 import { clinicians, policyFact, taskFact } from '../../test/streams/human-review-facts.ts'
-import type { SeededRandom } from '../node-checks/seeded-random.ts'
+import type { SeededRandom } from 'embedded-eventstore/seeded-random'
 import type { Act } from './clinical-acts.ts'
 import { endReview } from './review-acts.ts'
 import type { Analysis, Review, Story } from './story.ts'

@@ -2,7 +2,7 @@ import { v5 } from 'uuid'
 import { eventIdOf, type DomainEvent, type RecordedEvent } from '../../engine/store/events.ts'
 import type { DeliveredEventType } from '../../streams/webhook-delivery/events.ts'
 import type { WebhookEventType } from '../../streams/webhook-subscriptions/events.ts'
-import type { SeededRandom } from '../node-checks/seeded-random.ts'
+import type { SeededRandom } from 'embedded-eventstore/seeded-random'
 import { tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
 
 /** The events of one append. Ids derive from the command, as in the store. */

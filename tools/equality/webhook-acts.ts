@@ -3,7 +3,7 @@ import type { WebhookDeliveryEvent } from '../../streams/webhook-delivery/events
 import { webhookRecoveries } from '../../streams/webhook-recovery/aggregate.ts'
 import { webhookSubscriptions } from '../../streams/webhook-subscriptions/aggregate.ts'
 import type { WebhookSubscriptionEvent } from '../../streams/webhook-subscriptions/events.ts'
-import type { SeededRandom } from '../node-checks/seeded-random.ts'
+import type { SeededRandom } from 'embedded-eventstore/seeded-random'
 import { deliveryFact, recoveryFact, subscriptionFact } from '../../test/streams/webhook-facts.ts'
 import type { Act } from './clinical-acts.ts'
 import type { Delivery, Story, Subscription } from './story.ts'

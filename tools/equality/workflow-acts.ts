@@ -8,7 +8,7 @@ import type { WorkflowInstanceEvent } from '../../streams/workflow-instance/even
 import { assessmentPublicFact, clinicalPublicFact } from '../../test/streams/channel-facts.ts'
 import { caseFact } from '../../test/streams/facts.ts'
 import { definitionFact, instanceFact } from '../../test/streams/workflow-facts.ts'
-import type { SeededRandom } from '../node-checks/seeded-random.ts'
+import type { SeededRandom } from 'embedded-eventstore/seeded-random'
 import type { Act } from './clinical-acts.ts'
 import type { Patient, Story } from './story.ts'
 

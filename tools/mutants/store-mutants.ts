@@ -1,7 +1,7 @@
 import type { Mutant } from './mutant.ts'
 
 const eventStore = 'test/engine/store/event-store.int.test.ts'
-const tornTail = 'test/embedded/eventstore/files/torn-tail.int.test.ts'
+const tornTail = 'packages/embedded-eventstore/test/files/torn-tail.int.test.ts'
 const execute = 'test/engine/commands/execute.int.test.ts'
 const unreadAppends = 'test/engine/store/unread-appends.int.test.ts'
 const nodeConnection = 'test/engine/store/node-connection.int.test.ts'
@@ -21,7 +21,7 @@ export const storeMutants: readonly Mutant[] = [
   {
     name: 'node-revision-unchecked',
     fault: 'the node accepts an append that was decided on the revision before the last',
-    file: 'embedded/eventstore/streams/append-check.ts',
+    file: 'packages/embedded-eventstore/streams/append-check.ts',
     at: 'checkAppend / === 8',
     becomes: '$self || $left === $right - 1',
     caughtBy: { [eventStore]: 'exactly one of fifty parallel appends to one new stream succeeds' },
@@ -53,17 +53,18 @@ export const storeMutants: readonly Mutant[] = [
   {
     name: 'answer-before-sync',
     fault: 'the node answers an append that is not on disk',
-    file: 'embedded/eventstore/log/event-log.ts',
+    file: 'packages/embedded-eventstore/log/event-log.ts',
     at: 'EventLog / fdatasync()',
     becomes: 'setImmediate(() => ($arguments.1)(null))',
     caughtBy: {
-      'test/embedded/eventstore/files/group-commit.int.test.ts': 'an append is answered only after its group is synced',
+      'packages/embedded-eventstore/test/files/group-commit.int.test.ts':
+        'an append is answered only after its group is synced',
     },
   },
   {
     name: 'recovery-cuts-acknowledged',
     fault: 'a start cuts off appends that were acknowledged',
-    file: 'embedded/eventstore/log/recovery.ts',
+    file: 'packages/embedded-eventstore/log/recovery.ts',
     at: 'recoverLog / <',
     becomes: 'false',
     caughtBy: { [tornTail]: 'a cut before the last acknowledged append stops the start' },
@@ -71,7 +72,7 @@ export const storeMutants: readonly Mutant[] = [
   {
     name: 'recovery-trusts-tail',
     fault: 'a start accepts a torn append as a complete one',
-    file: 'embedded/eventstore/log/recovery.ts',
+    file: 'packages/embedded-eventstore/log/recovery.ts',
     at: 'walkSegment / !==',
     becomes: 'false',
     caughtBy: { [tornTail]: 'the same with zeros or garbage in place of the tail' },

@@ -1,4 +1,4 @@
-import { SeededRandom } from '../node-checks/seeded-random.ts'
+import { SeededRandom } from 'embedded-eventstore/seeded-random'
 import type { ClusterFault } from './stage/pretended-cluster.ts'
 
 /** The victims: two processes of each role, the event store node, the whole Postgres cluster. */

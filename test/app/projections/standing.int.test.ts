@@ -16,7 +16,7 @@ import { openEventStore, type EventStore } from '../../../engine/store/event-sto
 import { formatPosition, type Position } from '../../../platform/kit/positions.ts'
 import { fixedKeys } from '../../golden-events/golden-file.ts'
 import { at, consentTypeFact, ids } from '../../streams/facts.ts'
-import { embeddedEventStore, type TestEventStore } from '../../support/event-store.ts'
+import { embeddedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 
 let node: TestEventStore

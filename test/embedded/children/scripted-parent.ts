@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { lockDataFolder } from '../../../embedded/children/data-folder-lock.ts'
-import { startChild } from '../../../embedded/children/start-child.ts'
+import { startChild } from 'embedded-eventstore/child-server'
 
 const [journal = '', folder = ''] = process.argv.slice(2)
 

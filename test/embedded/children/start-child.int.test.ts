@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { lockDataFolder } from '../../../embedded/children/data-folder-lock.ts'
-import { startChild } from '../../../embedded/children/start-child.ts'
+import { startChild } from 'embedded-eventstore/child-server'
 
 const CHILD = fileURLToPath(new URL('./scripted-child.ts', import.meta.url))
 const PARENT = fileURLToPath(new URL('./scripted-parent.ts', import.meta.url))

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { startEventStoreNode, type EventStoreNode } from '../../../embedded/eventstore/start.ts'
+import { startEventStore, type EventStoreNode } from 'embedded-eventstore'
 import { at, textAt, type ApiClient } from '../../../app/demo/api-client.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
 import {
@@ -100,7 +100,7 @@ test('a killed embedded event store ends the platform, and the next start contin
   )
 
   const children = await descendantsOf(platform.process.pid)
-  const node = children.find(({ command }) => command.includes('embedded/eventstore/main.ts'))
+  const node = children.find(({ command }) => command.includes('packages/embedded-eventstore/main.ts'))
   process.kill(node?.pid ?? Number.NaN, 'SIGKILL')
   expect(await platform.process.exited).toBe(1)
   expect(platform.process.output()).toContain('platform: the embedded event store ended unexpectedly')
@@ -112,7 +112,7 @@ test('a killed embedded event store ends the platform, and the next start contin
 
 test('the platform waits for a remote event store that is killed and comes back, and loses nothing', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'event-store-'))
-  let node: EventStoreNode = await startEventStoreNode({ dataDir, port: 0 })
+  let node: EventStoreNode = await startEventStore({ dataDir })
   try {
     const body = await readyForRequests(node.url)
     const requests = Array.from({ length: 20 }, (_, index) => submitted(body, `run-${index}`))
@@ -127,7 +127,7 @@ test('the platform waits for a remote event store that is killed and comes back,
     })
     expect(away).toContain('event_store')
     const meanwhile = submitted(body, 'meanwhile')
-    node = await startEventStoreNode({ dataDir, port: node.port })
+    node = await startEventStore({ dataDir, port: node.port })
 
     const ids = await Promise.all([...requests, meanwhile])
     expect(new Set(ids).size).toBe(21)
@@ -146,7 +146,7 @@ test.each([
   ['stops and closes its connections', (node: EventStoreNode) => node.stop()],
 ])('the first writes after the event store %s are answered soon, with Retry-After', async (_, end) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'event-store-'))
-  const node = await startEventStoreNode({ dataDir, port: 0 })
+  const node = await startEventStore({ dataDir })
   try {
     const body = await readyForRequests(node.url)
     await end(node)

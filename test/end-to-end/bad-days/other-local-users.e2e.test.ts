@@ -204,10 +204,14 @@ describe('the local servers', () => {
   })
 
   test('are all found', () => {
-    for (const server of ['eventstore', 'postgres', 'object-store', 'provider', 'receivers']) {
-      expect(children.map(({ command }) => command)).toContainEqual(
-        expect.stringContaining(`embedded/${server}/main.ts`),
-      )
+    for (const server of [
+      'embedded-eventstore',
+      'embedded/postgres',
+      'embedded/object-store',
+      'embedded/provider',
+      'embedded/receivers',
+    ]) {
+      expect(children.map(({ command }) => command)).toContainEqual(expect.stringContaining(`${server}/main.ts`))
     }
   })
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { actorContext, at, requestToken, textAt, type ApiAnswer, type ApiClient } from '../../../app/demo/api-client.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
-import { isRealEventStore } from '../../support/event-store.ts'
+import { isRealEventStore } from 'embedded-eventstore/testing'
 import {
   createConsentTerms,
   endOf,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { at, textAt, type ApiClient } from '../../../app/demo/api-client.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
-import { isRealEventStore } from '../../support/event-store.ts'
+import { isRealEventStore } from 'embedded-eventstore/testing'
 import {
   assessmentBody,
   consentedPatient,
@@ -80,10 +80,10 @@ afterAll(async () => {
 
 function embeddedServers(): readonly string[] {
   return [
-    'object-store',
-    'provider',
-    ...(platform.ownsPostgres ? ['postgres'] : []),
-    ...(isRealEventStore ? [] : ['eventstore']),
+    'embedded/object-store',
+    'embedded/provider',
+    ...(platform.ownsPostgres ? ['embedded/postgres'] : []),
+    ...(isRealEventStore ? [] : ['packages/embedded-eventstore']),
   ]
 }
 
@@ -103,7 +103,7 @@ describe('the whole platform is killed at one place and started again', () => {
     await platform.provider.reset()
     const children = await descendantsOf(platform.process.pid)
     for (const server of embeddedServers())
-      expect(children.some(({ command }) => command.includes(`embedded/${server}/main.ts`))).toBe(true)
+      expect(children.some(({ command }) => command.includes(`${server}/main.ts`))).toBe(true)
     // The crash may come before the answer. Then the client does not know whether its request was accepted.
     await submitted(place).catch(() => undefined)
     expect(await platform.process.exited).toBeNull()

@@ -9,7 +9,7 @@ import { actorContext, at, textAt, type ApiAnswer, type ApiClient } from '../../
 import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
 import { loadConfiguration } from '../../../platform/configuration/configuration.ts'
 import { createLogger } from '../../../platform/observability/logging.ts'
-import { securedEventStoreUrl } from '../../support/event-store.ts'
+import { securedEventStoreUrl } from 'embedded-eventstore/testing'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import {
   assessmentBody,

@@ -8,7 +8,7 @@ import { catalogue } from '../../../streams/catalogue.ts'
 import type { Catalogue } from '../../../engine/store/catalogue.ts'
 import { openEventStore, type EventStore } from '../../../engine/store/event-store.ts'
 import { type CommandContext, tenantOfFact, type TenantId } from '../../../platform/kit/tenants.ts'
-import { embeddedEventStore, freshEventStore } from '../../support/event-store.ts'
+import { embeddedEventStore, freshEventStore } from 'embedded-eventstore/testing'
 import { freshDatabase } from '../../support/postgres.ts'
 
 /** Dependencies of commands: a node, a vault, and a clock that only the test moves. */

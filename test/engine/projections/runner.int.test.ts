@@ -6,7 +6,7 @@ import { insertRow, patchRow } from '../../../engine/projections/row-changes.ts'
 import { createProjectionRunner, type ProjectionRunner } from '../../../engine/projections/runner.ts'
 import type { ProjectionRunnerOptions } from '../../../engine/projections/runner-options.ts'
 import type { EventStore } from '../../../engine/store/event-store.ts'
-import { freshEventStore } from '../../support/event-store.ts'
+import { freshEventStore } from 'embedded-eventstore/testing'
 import { readRows } from '../../support/given-projector.ts'
 import { freshDatabase } from '../../support/postgres.ts'
 import {

@@ -1,6 +1,6 @@
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import type { EventStore } from '../../../engine/store/event-store.ts'
-import { freshEventStore, type TestEventStore } from '../../support/event-store.ts'
+import { freshEventStore, type TestEventStore } from 'embedded-eventstore/testing'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { openTicketStore } from './tickets.ts'
 

@@ -10,7 +10,7 @@ import { createProjectionRunner, type ProjectionRunner } from '../../../engine/p
 import type { EventStore } from '../../../engine/store/event-store.ts'
 import { formatPosition } from '../../../platform/kit/positions.ts'
 import { defineEvent } from '../../../engine/store/schema.ts'
-import { freshEventStore, type TestEventStore } from '../../support/event-store.ts'
+import { freshEventStore, type TestEventStore } from 'embedded-eventstore/testing'
 import { readRows } from '../../support/given-projector.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { opened, openTicketStore, say, silentLogger, ticketCounts, tickets, type TicketEvent } from './tickets.ts'

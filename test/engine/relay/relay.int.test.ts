@@ -9,7 +9,7 @@ import { sourceMember } from '../../../engine/relay/resume-point.ts'
 import type { EventStore } from '../../../engine/store/event-store.ts'
 import type { RecordedEvent } from '../../../engine/store/events.ts'
 import { formatPosition } from '../../../platform/kit/positions.ts'
-import { freshEventStore, type TestEventStore } from '../../support/event-store.ts'
+import { freshEventStore, type TestEventStore } from 'embedded-eventstore/testing'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { closed, opened, openTicketStore, renamed, say, silentLogger } from '../projections/tickets.ts'
 

@@ -5,7 +5,7 @@ import { resumePoint, sourceMember } from '../../../engine/relay/resume-point.ts
 import type { EventStore } from '../../../engine/store/event-store.ts'
 import { formatPosition } from '../../../platform/kit/positions.ts'
 import { openTestStore, visitCategory } from '../store/fixtures.ts'
-import { freshEventStore, type TestEventStore } from '../../support/event-store.ts'
+import { freshEventStore, type TestEventStore } from 'embedded-eventstore/testing'
 
 const { category, channel, catalogue } = visitCategory()
 let node: TestEventStore

@@ -11,7 +11,7 @@ import {
   InvalidEventError,
   RevisionConflictError,
 } from '../../../engine/store/errors.ts'
-import { selfSignedCertificate } from '../../../embedded/eventstore/access/self-signed.ts'
+import { selfSignedCertificate } from 'embedded-eventstore/self-signed'
 import { newContext, noted, openTestStore, RecordingLogger, until, visitCategory, type VisitEvent } from './fixtures.ts'
 import { notLeader, ScriptedServer, unavailable, type AppendCall } from './scripted-server.ts'
 import { accessDenied, appended, timedOut, tooLarge, wireEvent, withoutRoom, wrongVersion } from './wire-messages.ts'

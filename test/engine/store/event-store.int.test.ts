@@ -12,7 +12,7 @@ import {
 import type { EventStore } from '../../../engine/store/event-store.ts'
 import type { DomainEvent, Target, RecordedEvent } from '../../../engine/store/events.ts'
 import { comparePositions, type Position } from '../../../platform/kit/positions.ts'
-import { freshEventStore, type TestEventStore } from '../../support/event-store.ts'
+import { freshEventStore, type TestEventStore } from 'embedded-eventstore/testing'
 import { MemoryKeys, newContext, noted, opened, openTestStore, visitCategory, type VisitEvent } from './fixtures.ts'
 
 const { catalogue, category, channel, fold, stream } = visitCategory()

@@ -5,7 +5,7 @@ import { connectEventStore, type EventStoreConnection } from '../../../engine/st
 import { frameOf } from '../../../engine/store/log-frames.ts'
 import { openRawLog, openRawStream, type RawCall } from '../../../engine/store/raw-calls.ts'
 import { comparePositions, type Position } from '../../../platform/kit/positions.ts'
-import { freshEventStore, type TestEventStore } from '../../support/event-store.ts'
+import { freshEventStore, type TestEventStore } from 'embedded-eventstore/testing'
 
 let node: TestEventStore
 let client: EventStoreDBClient

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
 import { describe, expect, test } from 'vitest'
-import { selfSignedCertificate } from '../../../embedded/eventstore/access/self-signed.ts'
-import { cutConnection } from '../../embedded/eventstore/contract/cut-connection.ts'
+import { selfSignedCertificate } from 'embedded-eventstore/self-signed'
+import { cutConnection } from 'embedded-eventstore/cut-connection'
 import { newContext, noted, openTestStore, until, untilItRests, visitCategory } from './fixtures.ts'
 import {
   notLeader,

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { EventStore } from '../../../engine/store/event-store.ts'
 import type { RecordedEvent } from '../../../engine/store/events.ts'
 import type { Position } from '../../../platform/kit/positions.ts'
-import { freshEventStore, isRealEventStore, type TestEventStore } from '../../support/event-store.ts'
+import { freshEventStore, isRealEventStore, type TestEventStore } from 'embedded-eventstore/testing'
 import { MemoryKeys, newContext, noted, opened, openTestStore, until, visitCategory } from './fixtures.ts'
 
 const { catalogue, category, fold, stream } = visitCategory()

@@ -5,7 +5,7 @@ import { webhookDeliveriesProjector } from '../../../projections/webhooks/webhoo
 import { assessments } from '../../../streams/assessment/aggregate.ts'
 import { deliveryIdOf } from '../../../streams/webhook-delivery/aggregate.ts'
 import { webhookSubscriptions } from '../../../streams/webhook-subscriptions/aggregate.ts'
-import { SeededRandom } from '../../../tools/node-checks/seeded-random.ts'
+import { SeededRandom } from 'embedded-eventstore/seeded-random'
 import { recorded, rowsAfter, type GivenEvent } from '../../support/given-projector.ts'
 import { assessmentFact, at, ids } from '../../streams/facts.ts'
 import { deliveryFact as fact, subscriptionFact } from '../../streams/webhook-facts.ts'

@@ -30,7 +30,7 @@ import type { DomainEvent } from '../../../engine/store/events.ts'
 import type { EventStore } from '../../../engine/store/event-store.ts'
 import { silentLogger } from '../../../tools/equality/contents.ts'
 import { contextOf, openDecisionWorld, type DecisionWorld } from '../../engine/commands/decision-world.ts'
-import { cutConnection, type CutConnection } from '../../embedded/eventstore/contract/cut-connection.ts'
+import { cutConnection, type CutConnection } from 'embedded-eventstore/cut-connection'
 import {
   adminSecret,
   client,

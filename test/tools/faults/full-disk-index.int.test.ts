@@ -1,6 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { NoRoomError } from '../../../embedded/eventstore/log/log-errors.ts'
-import { appendTo, everything, everythingByStream, LogFolder } from '../../embedded/eventstore/files/log-folder.ts'
+import { NoRoomError } from '../../../packages/embedded-eventstore/log/log-errors.ts'
+import {
+  appendTo,
+  everything,
+  everythingByStream,
+  LogFolder,
+} from '../../../packages/embedded-eventstore/test/files/log-folder.ts'
 import { limitFileSize } from '../../../tools/faults/file-size-limit.ts'
 
 let folder: LogFolder

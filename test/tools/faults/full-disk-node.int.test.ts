@@ -4,8 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { appendText, rawStreams } from '../../embedded/eventstore/contract/raw-append.ts'
-import { startEventStoreNode, type EventStoreNode } from '../../../embedded/eventstore/start.ts'
+import { appendText, rawStreams } from '../../../packages/embedded-eventstore/test/contract/raw-append.ts'
+import { startEventStore, type EventStoreNode } from 'embedded-eventstore'
 import { waitFor } from '../../support/platform.ts'
 import { limitFileSize, newestSegmentSize } from '../../../tools/faults/file-size-limit.ts'
 
@@ -15,7 +15,7 @@ let client: EventStoreDBClient
 
 beforeEach(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'full-disk-'))
-  node = await startEventStoreNode({ dataDir, port: 0 })
+  node = await startEventStore({ dataDir })
   client = EventStoreDBClient.connectionString(node.url)
 })
 
@@ -98,7 +98,7 @@ test('a node killed on a full disk starts there again with everything that it ac
   node.kill()
   await node.exited
   await client.dispose()
-  node = await startEventStoreNode({ dataDir, port: 0 })
+  node = await startEventStore({ dataDir })
   client = EventStoreDBClient.connectionString(node.url)
   const [, ...kept] = await idsInLog()
   expect(new Set(kept)).toEqual(new Set(acknowledged))

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { startEventStoreNode } from '../../../embedded/eventstore/start.ts'
+import { startEventStore } from 'embedded-eventstore'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ const { catalogue, fold, stream } = visitCategory()
 /** Two nodes, a store on them with short time limits, and a subscription to one stream. */
 async function onTwoNodes() {
   const folder = await mkdtemp(join(tmpdir(), 'pretended-'))
-  const node = await startEventStoreNode({ dataDir: folder, port: 0 })
+  const node = await startEventStore({ dataDir: folder })
   const cluster = await PretendedCluster.start(node.port)
   const store = await openTestStore({ catalogue, url: cluster.url, appendTimeoutMs: 300, appendBudgetMs: 60_000 })
   const target = { fold, stream: stream() }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { freePort } from '../../../embedded/children/free-port.ts'
-import { startEventStoreNode } from '../../../embedded/eventstore/start.ts'
+import { startEventStore } from 'embedded-eventstore'
 import { startObjectStore } from '../../../embedded/object-store/start-object-store.ts'
 import { databaseUrl } from '../../../embedded/postgres/databases.ts'
 import { startPostgres } from '../../../embedded/postgres/start-postgres.ts'
@@ -62,7 +62,7 @@ export async function startServers(
   const [eventStore, postgres, objectStore, provider] = await Promise.all([
     staged('event store', async (folder, port) => {
       if (eventStoreUrl !== undefined) return notOurs
-      const node = await startEventStoreNode({ dataDir: folder, port, env: clocks['event store'] ?? {} })
+      const node = await startEventStore({ dataDir: folder, port, env: clocks['event store'] ?? {} })
       const kill = async () => {
         node.kill()
         await node.exited

@@ -1,6 +1,6 @@
 import { actorContext, at, textAt, type ApiAnswer, type ApiClient } from '../../../app/demo/api-client.ts'
 import { expecting } from '../../../test/support/main-job.ts'
-import type { SeededRandom } from '../../node-checks/seeded-random.ts'
+import type { SeededRandom } from 'embedded-eventstore/seeded-random'
 import type { Operation } from '../acknowledged.ts'
 import type { Write } from './api.ts'
 

@@ -1,6 +1,6 @@
 import { exitWhenParentGone } from '../../../embedded/children/parent-watch.ts'
 import { createApiClient, requestToken, textAt } from '../../../app/demo/api-client.ts'
-import { SeededRandom } from '../../node-checks/seeded-random.ts'
+import { SeededRandom } from 'embedded-eventstore/seeded-random'
 import { createConsentTerms } from '../../../test/support/main-job.ts'
 import { DurableLines } from '../acknowledged.ts'
 import { createRoles } from './administrator.ts'

@@ -1,5 +1,5 @@
 import { textAt, type ApiAnswer } from '../../../app/demo/api-client.ts'
-import type { SeededRandom } from '../../node-checks/seeded-random.ts'
+import type { SeededRandom } from 'embedded-eventstore/seeded-random'
 import type { PatientClient, Write } from './api.ts'
 
 const notifications = '/v1/notifications'

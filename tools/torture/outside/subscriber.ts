@@ -1,6 +1,6 @@
 import { at, textAt, type ApiAnswer } from '../../../app/demo/api-client.ts'
 import type { Operation } from '../acknowledged.ts'
-import type { SeededRandom } from '../../node-checks/seeded-random.ts'
+import type { SeededRandom } from 'embedded-eventstore/seeded-random'
 import type { PatientClient, Write } from './api.ts'
 
 const subscriptions = '/v1/clinical-api/webhook-subscriptions'

@@ -106,14 +106,21 @@ export async function startStage(folder: string, signal: AbortSignal, realUrl?: 
       realUrl === undefined
         ? begin(
             'node',
-            [embeddedMain('eventstore'), '--data', data('node'), '--port', String(eventStore), '--exit-with-parent'],
+            [
+              mainOf('packages/embedded-eventstore'),
+              '--data',
+              data('node'),
+              '--port',
+              String(eventStore),
+              '--exit-with-parent',
+            ],
             {},
           )
         : undefined
     const cluster = begin(
       'postgres',
       [
-        embeddedMain('postgres'),
+        mainOf('embedded/postgres'),
         '--data',
         data('postgres'),
         '--port',
@@ -129,7 +136,7 @@ export async function startStage(folder: string, signal: AbortSignal, realUrl?: 
     begin(
       'object-store',
       [
-        embeddedMain('object-store'),
+        mainOf('embedded/object-store'),
         '--data',
         data('objects'),
         '--port',
@@ -142,11 +149,11 @@ export async function startStage(folder: string, signal: AbortSignal, realUrl?: 
     )
     begin(
       'provider',
-      [embeddedMain('provider'), '--data', data('provider'), '--port', String(provider), '--exit-with-parent'],
+      [mainOf('embedded/provider'), '--data', data('provider'), '--port', String(provider), '--exit-with-parent'],
       { PROVIDER_LOGIN: 'platform', PROVIDER_PASSWORD: secret, PROVIDER_CONTROL_SECRET: secret },
     )
     const messages = new Receivers(data('receivers'), [receivers, smtp], secret)
-    begin('receivers', [embeddedMain('receivers'), ...messages.args], messages.env)
+    begin('receivers', [mainOf('embedded/receivers'), ...messages.args], messages.env)
     await unlessAborted(signal, Promise.all([compileOnce(), ...running.map((each) => each.up())]))
 
     await messages.slowDown()
@@ -220,8 +227,8 @@ export async function startStage(folder: string, signal: AbortSignal, realUrl?: 
   }
 }
 
-function embeddedMain(server: string): string {
-  return fileURLToPath(new URL(`../../../embedded/${server}/main.ts`, import.meta.url))
+function mainOf(server: string): string {
+  return fileURLToPath(new URL(`../../../${server}/main.ts`, import.meta.url))
 }
 
 /** A killed process does not write its compile cache. One process that ends normally writes it for all. */

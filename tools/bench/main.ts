@@ -1,0 +1,28 @@
+import { join } from 'node:path'
+import { chosenBenchmarks, settingsOf, usage } from './harness/command-line.ts'
+import { table, writeReport } from './harness/report.ts'
+import { runBenchmarks } from './harness/run.ts'
+import { benchmarks } from './registry.ts'
+
+const asked = settingsOf(process.argv.slice(2), process.env['ESDB_URL'])
+const chosen = asked === undefined ? undefined : chosenBenchmarks(benchmarks, asked.names)
+if (asked === undefined || chosen === undefined) {
+  console.error(usage(benchmarks))
+  process.exit(2)
+}
+if (asked.list) {
+  for (const { name, goals, about } of benchmarks)
+    console.log(`${name.padEnd(20)} ${goals.join(', ').padEnd(12)} ${about}`)
+  process.exit(0)
+}
+
+// Every benchmark starts processes with the same sources. A compile cache makes them start sooner.
+process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '../..', 'node_modules', '.cache', 'compiled')
+
+// An interrupt ends the run, and an exit handler ends everything that the run started.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
+
+const { rows, isBroken } = await runBenchmarks(chosen, asked.settings, (line) => console.error(line))
+console.log(table(rows))
+if (asked.json !== undefined) writeReport(asked.json, rows, asked.settings)
+process.exit(isBroken ? 1 : 0)
