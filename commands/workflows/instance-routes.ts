@@ -11,7 +11,7 @@ import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
 import { StartInstanceBody } from './bodies.ts'
 import { definitionAt } from './definitions.ts'
 import { cancelInstance, isCancelledBy } from './end-instance.ts'
-import { requireDefinition } from './require-definition.ts'
+import { requireDefinition } from '../clinical/require-definition.ts'
 import { startInstance } from './start-instance.ts'
 import { instanceRecordOf } from './views.ts'
 

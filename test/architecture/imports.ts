@@ -104,6 +104,34 @@ export const importRules: readonly ImportRule[] = [
   },
 ]
 
+/**
+ * Services that import another service of their stage: `<stage>: <importer> > <imported>`. A service reaches others by their
+ * streams, contracts and public events otherwise. No two services import each other, also not through a third one.
+ */
+export const servicePairs: readonly string[] = [
+  // The rules of patients and cases that other records belong to.
+  'commands: ai-review > clinical',
+  'commands: assessments > clinical',
+  'commands: human-review > clinical',
+  'commands: images > clinical',
+  'commands: notifications > clinical',
+  'commands: workflows > clinical',
+  // An image of a case is uploaded and checked like one of an assessment.
+  'commands: images > assessments',
+  // A public event of another service may request a review.
+  'commands: foreign-events > ai-review',
+  // Recipients are users.
+  'commands: notifications > users',
+  'read-api: notifications > users',
+  // The calls to systems outside.
+  'processes: ai-review > adapters',
+  'processes: notifications > adapters',
+  'processes: webhooks > adapters',
+  // The end of a review concludes its assessment, and may need a clinician.
+  'processes: assessments > ai-review',
+  'processes: human-review > ai-review',
+]
+
 /** The only place outside the embedded node for non-public parts of the client. */
 const clientInternals = 'platform/kit/event-store-client.ts'
 
@@ -179,6 +207,7 @@ function withoutComments(text: string): string {
 export function violationsOf(file: SourceFile): Violation[] {
   return [
     ...importViolations(file),
+    ...serviceViolations(file),
     ...hiddenMembers(file),
     ...computedImports(file),
     ...impureCalls(file),
@@ -196,6 +225,24 @@ function importViolations(file: SourceFile): Violation[] {
     const isExcepted = (rule.not ?? []).some(fits(imported))
     return isAllowed && !isExcepted ? [] : [{ path: file.path, rule: `imports of ${rule.of}`, what: imported }]
   })
+}
+
+function serviceViolations(file: SourceFile): Violation[] {
+  return importsOf(file).flatMap((imported) => {
+    const pair = servicePairOf(file.path, imported)
+    return pair === undefined || servicePairs.includes(pair)
+      ? []
+      : [{ path: file.path, rule: 'imports between services', what: imported }]
+  })
+}
+
+/** `<stage>: <importer> > <imported>` for two services of one stage. */
+export function servicePairOf(path: string, imported: string): string | undefined {
+  const [from, to] = [path, imported].map(
+    (file) => /^(contracts|commands|projections|processes|read-api)\/([^/]+)\//.exec(file) ?? undefined,
+  )
+  if (from?.[1] === undefined || from[1] !== to?.[1] || from[2] === to[2]) return undefined
+  return `${from[1]}: ${from[2]} > ${to[2]}`
 }
 
 function packageViolations(path: string, imported: string): Violation[] {

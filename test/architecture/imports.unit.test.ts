@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { circlesOf, importRules, importsOf, readSources, violationsOf } from './imports.ts'
+import { circlesOf, importRules, importsOf, readSources, servicePairOf, servicePairs, violationsOf } from './imports.ts'
 
 const plant = (path: string, text: string) => violationsOf({ path, text }).map(({ rule, what }) => `${rule}: ${what}`)
 
@@ -14,6 +14,25 @@ describe('the stages of the repository', () => {
     const paths = (await readSources()).map(({ path }) => path)
     const idle = importRules.filter(({ of }) => of !== 'tools/bench/' && !paths.some((path) => path.startsWith(of)))
     expect(idle).toEqual([])
+  })
+})
+
+describe('services of one stage', () => {
+  it('import each other only as the list of pairs allows, and the list has no other pair', async () => {
+    const pairs = (await readSources()).flatMap((file) =>
+      importsOf(file).flatMap((imported) => servicePairOf(file.path, imported) ?? []),
+    )
+    expect([...new Set(pairs)].toSorted()).toEqual(servicePairs.toSorted())
+  })
+
+  it('do not import each other in a circle', () => {
+    const sources = servicePairs.map((pair) => {
+      const [, stage = '', importer = '', imported = ''] = /^(.+): (.+) > (.+)$/.exec(pair) ?? []
+      return { path: `${stage}/${importer}`, text: `import '../${stage}/${imported}'` }
+    })
+    const byPath = Map.groupBy(sources, ({ path }) => path)
+    const services = [...byPath].map(([path, files]) => ({ path, text: files.map(({ text }) => text).join('\n') }))
+    expect(circlesOf(services)).toEqual([])
   })
 })
 
@@ -81,6 +100,12 @@ describe('a planted violation', () => {
       'commands/clinical/case-routes.ts',
       '../../projections/clinical/cases.table.ts',
       'imports of commands/: projections/clinical/cases.table.ts',
+    ],
+    ['commands/consent/routes.ts', '../webhooks/bodies.ts', 'imports between services: commands/webhooks/bodies.ts'],
+    [
+      'processes/users/users.steps.ts',
+      '../clinical/findings.steps.ts',
+      'imports between services: processes/clinical/findings.steps.ts',
     ],
     ['commands/clinical/open-case.ts', '../../processes/registry.ts', 'imports of commands/: processes/registry.ts'],
     ['commands/clinical/open-case.ts', '../../app/services.ts', 'imports of commands/: app/services.ts'],
