@@ -55,6 +55,10 @@ const defaultBatchSize = 500
 /** A node that is silent for less counts as busy, in milliseconds. */
 const noticedMs = 5_000
 
+// The log shows the name of an error, not its message.
+class UnconfirmedSubscriptionError extends Error {}
+class SilentSubscriptionError extends Error {}
+
 /** Runs until the signal is aborted or a handler throws. Every other end of the client's subscription is a drop. */
 export function supervise(options: SupervisedSubscription): RunningSubscription {
   const run = new SubscriptionRun(options)
@@ -184,7 +188,7 @@ class SubscriptionRun implements Follower {
         if (isUnconfirmed || (this.#silent.signal.aborted && !this.#signal.aborted)) {
           // All subscriptions of the node end with it. So a node that answers others is not left for one that waits.
           node.leaveNodeOf(call, isUnconfirmed ? openedAtMs : undefined)
-          throw new Error(isUnconfirmed ? 'not confirmed in time' : 'silent')
+          throw isUnconfirmed ? new UnconfirmedSubscriptionError() : new SilentSubscriptionError()
         }
         if (more === 'end') return
         node.heard(call)
