@@ -30,8 +30,8 @@ export function statusText(projector: ShownProjector): string {
   const { status, silenceSeconds } = projector
   if ((status !== 'running' && status !== 'catching-up') || hasProcess(projector)) return status
   return silenceSeconds === undefined
-    ? `${status}, but nobody has run it yet`
-    : `${status}, but nobody runs it since ${Math.round(silenceSeconds)} s`
+    ? `${status}, but no process has run it yet`
+    : `${status}, but no process runs it since ${Math.round(silenceSeconds)} s`
 }
 
 export function hasProcess({ silenceSeconds }: ShownProjector): boolean {

@@ -39,7 +39,7 @@ const stages = [
 /** What declares events and reads or appends them. */
 const events = ['engine/aggregates/', 'engine/store/']
 
-/** The rows of architecture section 2. */
+/** What each folder may import (docs/architecture.md). */
 export const importRules: readonly ImportRule[] = [
   // The engine serves every service and knows none.
   { of: 'engine/store/', may: ['engine/store/', 'platform/kit/'] },

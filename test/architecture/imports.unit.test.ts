@@ -4,7 +4,7 @@ import { circlesOf, importRules, importsOf, readSources, servicePairOf, serviceP
 const plant = (path: string, text: string) => violationsOf({ path, text }).map(({ rule, what }) => `${rule}: ${what}`)
 
 describe('the stages of the repository', () => {
-  it('import only files that architecture section 2 allows', async () => {
+  it('import only what their stage may import', async () => {
     const sources = await readSources()
     expect(sources.length).toBeGreaterThan(200)
     expect(sources.flatMap(violationsOf)).toEqual([])

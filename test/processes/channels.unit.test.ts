@@ -178,7 +178,7 @@ describe('the AI-review channel', () => {
     ['image_fetch_failed', 3600, true],
     ['provider_client_error', 7200, false],
   ] as const)(
-    'publishes a failure with %s after %d s, and whether the addresses had expired (T30): %s',
+    'publishes a failure with %s after %d s, and whether the addresses had expired: %s',
     async (classification, seconds, addressesExpired) => {
       expect(await reviewed(reviewFact('AiReviewFailed', { classification, failedAt: at(seconds) }))).toMatchObject([
         { data: { addressesExpired } },
@@ -280,7 +280,7 @@ describe('the assessment channel', () => {
     })
   })
 
-  it.each([undefined, 2, 4])('F17: publishes the decision of the human review (%s events cached)', async (cached) => {
+  it.each([undefined, 2, 4])('publishes the decision of the human review (%s events cached)', async (cached) => {
     const decided = assessmentFact('AssessmentHumanReviewDecided')
     const reviewed = async (end: DomainEvent) =>
       (await told([...submitted, end, assessmentFact('AssessmentHumanReviewOpened')], decided, cached)).map(
@@ -311,7 +311,7 @@ describe('the assessment channel', () => {
   })
 
   it.each(['AssessmentHumanReviewOpened', 'AssessmentHumanReviewCancelled'] as const)(
-    'F17: publishes nothing for %s',
+    'publishes nothing for %s',
     async (type) => {
       expect(await told([...submitted, assessmentFact('AssessmentCompleted')], assessmentFact(type))).toEqual([])
     },

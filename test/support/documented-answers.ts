@@ -164,7 +164,7 @@ function faultsOfHeaders({ headers }: NotedAnswer, response: unknown): readonly 
   ]
 }
 
-/** Each route is documented once, under one of its mounts (T19). Some services have no bare mount. */
+/** Each route is documented once, under one of its mounts. Some services have no bare mount. */
 function documentedFormsOf(path: string): readonly string[] {
   const prefix = new RegExp(`^/v1/(${services.join('|')})(/v1)?/`)
   const bare = path.replace(prefix, '/v1/')

@@ -112,7 +112,7 @@ test('the list contains versions, copies, missing instances, and the event of a 
     ),
   )
   expect(listed).not.toContain('consent_types__')
-  expect(lineOf(listed, 'cases')).toMatch(/running, but nobody runs it since 36\d\d s/)
+  expect(lineOf(listed, 'cases')).toMatch(/running, but no process runs it since 36\d\d s/)
   expect(lineOf(listed, 'patients')).toMatch(/^patients +97 \(this program: \d+\) +failed /)
   expect(lineOf(listed, 'letters')).toMatch(/^letters +1 \(not of this program\) +stopped /)
   expect(listed).toContain(
@@ -138,7 +138,7 @@ test('the list contains versions, copies, missing instances, and the event of a 
 test('lag counts the projected events after each checkpoint, up to a limit', async () => {
   const lag = await projectionLag(pool, store, false)
   expect(lineOf(lag, 'consent_types')).toMatch(/ at the head +\d+ s ago$/)
-  expect(lineOf(lag, 'cases')).toMatch(/ running, but nobody runs it since 36\d\d s +\d+\/\d+ +1 event +\d+ s ago$/)
+  expect(lineOf(lag, 'cases')).toMatch(/ running, but no process runs it since 36\d\d s +\d+\/\d+ +1 event +\d+ s ago$/)
   expect(lineOf(lag, 'patients')).toMatch(/ failed +\d+\/\d+ +3 events /)
   const limited = await projectionLag(pool, store, false, 2)
   expect(lineOf(limited, 'consent_types')).toContain('at the head')

@@ -22,7 +22,7 @@ async function typesOf(aiReviewId: string): Promise<string[]> {
   return types
 }
 
-it('a claimed review without its first event gets it before another claim replaces the review (E5a)', async () => {
+it('a claimed review without its first event gets it before another claim replaces the review', async () => {
   const [caseId, oldId, newId] = [randomUUID(), randomUUID(), randomUUID()]
   const slot = aiReviewSlots.of(world.orgId, caseId, ids.product)
   const claim = slotFact('AiReviewSlotClaimed', { aiReviewId: oldId, caseId, orgId: world.orgId })

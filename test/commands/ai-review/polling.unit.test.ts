@@ -28,7 +28,7 @@ function polls(of: Budgeted, retryAfterMs = 0): number[] {
 }
 
 describe('the polling schedule', () => {
-  it('by default polls at 5, 10, 25, 55, 115, 235 and 535 s, and the last time exactly at 600 s (T3)', () => {
+  it('by default polls at 5, 10, 25, 55, 115, 235 and 535 s, and the last time exactly at 600 s', () => {
     expect(polls(schedule).map((ms) => ms / 1000)).toEqual([5, 10, 25, 55, 115, 235, 535, 600])
   })
 
@@ -42,13 +42,13 @@ describe('the polling schedule', () => {
     ])
   })
 
-  it('waits as long as the provider requests, but never past the deadline (T4)', () => {
+  it('waits as long as the provider requests, but never past the deadline', () => {
     expect(polls(schedule, 60_000).slice(0, 4)).toEqual([5_000, 65_000, 125_000, 185_000])
     expect(polls(schedule, 3_600_000)).toEqual([5_000, 600_000])
     expect(polls(schedule, 1)).toEqual(polls(schedule))
   })
 
-  it('makes a poll that an outage delayed past the deadline, and then ends (T29)', () => {
+  it('makes a poll that an outage delayed past the deadline, and then ends', () => {
     const deadlineAt = new Date(start + 600_000)
     expect(nextPollAt(schedule, { attemptCount: 3, deadlineAt }, new Date(start + 900_000))).toBeNull()
     expect(nextPollAt(schedule, { attemptCount: 3, deadlineAt }, deadlineAt)).toBeNull()

@@ -100,12 +100,12 @@ describe('the next provider call', () => {
     expect(nextCall(open, now)).toEqual({ kind: 'call', call: 'case' })
   })
 
-  it.each(['case', 'image'] as const)('starts a new provider case after a crash during %s (T29)', (call) => {
+  it.each(['case', 'image'] as const)('starts a new provider case after a crash during %s', (call) => {
     const cutOff = after(requested, started, caseCreated, firstSent, attempt(call, at(50), ids.secondImage))
     expect(nextCall(cutOff, now)).toEqual({ kind: 'call', call: 'case' })
   })
 
-  it('forgets no interrupted attempt, whatever the next attempt is (T29)', () => {
+  it('forgets no interrupted attempt, whatever the next attempt is', () => {
     const twice = after(
       requested,
       started,
@@ -126,7 +126,7 @@ describe('the next provider call', () => {
     expect(nextCall(settled, now)).toEqual({ kind: 'call', call: 'case' })
   })
 
-  it('repeats process and result on the same provider case after a crash (T29)', () => {
+  it('repeats process and result on the same provider case after a crash', () => {
     expect(
       nextCall(after(requested, started, caseCreated, firstSent, secondSent, attempt('process', at(50))), now),
     ).toEqual({ kind: 'call', call: 'process', providerCaseId })
@@ -165,7 +165,7 @@ describe('the next provider call', () => {
   })
 })
 
-describe('a consent that is withdrawn (T24)', () => {
+describe('a consent that is withdrawn', () => {
   const command = { now: new Date(at(14)) }
   const failed = fact('AiReviewFailed', { classification: 'consent_missing', upstreamStatus: null, failedAt: at(14) })
 

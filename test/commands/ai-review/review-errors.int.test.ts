@@ -136,7 +136,7 @@ test.each([403, 404])('7.3 row 8: a %i for an image is image_fetch_failed; fresh
   expect(at(await api.review(newId), 'status')).toBe('awaiting_result')
 })
 
-test('(7.3) an image host that does not answer is image_host_unavailable after three retries, and names no provider', async () => {
+test('an image host that does not answer is image_host_unavailable after three retries, and names no provider', async () => {
   const server = await startOutsideServer(() => 'cut')
   const id = await api.requested({ images: [await api.image({ presignedUrl: `${server.url}/image` })] })
   await api.run('start', id)
@@ -160,7 +160,7 @@ test.each(['denied', 'withdrawn'] as const)(
   },
 )
 
-test('(7.3) a consent service that does not answer is consent_check_unavailable after three retries', async () => {
+test('a consent service that does not answer is consent_check_unavailable after three retries', async () => {
   const id = await api.requested()
   api.world.services.consent = null
   for (const seconds of [2, 4, 8, 0]) {
@@ -171,7 +171,7 @@ test('(7.3) a consent service that does not answer is consent_check_unavailable 
   expect(await story()).toEqual([])
 })
 
-test('(7.3, T2) a case that is not visible is case_lookup_unavailable after three retries, and no missing consent', async () => {
+test('a case that is not visible is case_lookup_unavailable after three retries, and no missing consent', async () => {
   const [id, later] = [await api.requested(), await api.requestedByEvent(await api.newCase())]
   api.world.services.patientId = null
   await api.run('start', later)
@@ -187,7 +187,7 @@ test('(7.3, T2) a case that is not visible is case_lookup_unavailable after thre
   expect(await api.review(later)).toMatchObject({ status: 'in_progress', patientId: ids.patient })
 })
 
-test('T27: `error` has a code and a fixed text, and nothing of the body of the provider', async () => {
+test('`error` has a code and a fixed text, and nothing of the body of the provider', async () => {
   const texts: unknown[] = []
   for (const body of ['{"error":"canary-one"}', 'canary-two']) {
     const id = await api.requested()
@@ -201,7 +201,7 @@ test('T27: `error` has a code and a fixed text, and nothing of the body of the p
   expect(new Set(texts).size).toBe(1)
 })
 
-test('T33: PROVIDER_SUCCESS_RESULT is the analysis result of a success; by default SUCCESSFUL_PROCESSING', async () => {
+test('PROVIDER_SUCCESS_RESULT is the analysis result of a success; by default SUCCESSFUL_PROCESSING', async () => {
   const deps = api.world.rewired({ providerSuccessResult: 'DONE' })
   const [own, usual] = [await api.startedBy(3), await api.startedBy(3)]
   await api.world.provider.result({ sha256: '*', analysis_result: 'DONE' })

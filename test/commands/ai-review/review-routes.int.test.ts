@@ -304,7 +304,7 @@ test('4.5 rule 5: the service stores no bytes of an image', async () => {
   }
 })
 
-test('E2: the raw response is sent only after its read is recorded', async () => {
+test('the raw response is sent only after its read is recorded', async () => {
   const id = await completed()
   const { otherStore, orgId, store } = api.world
   const reads = async () => (await otherStore.readLast(aiReviewAccesses.of(orgId, id).stream))?.revision
@@ -317,7 +317,7 @@ test('E2: the raw response is sent only after its read is recorded', async () =>
   expect([(await api.get(`/${id}/raw`, { through })).status, await reads()]).toEqual([200, 0n])
 })
 
-describe('E7: a budget of one review a day', () => {
+describe('a budget of one review a day', () => {
   const limits = { aiReviewDailyBudgetPerOrg: 1 }
   /** Each test has a day of its own. */
   beforeEach(() => api.world.pass(86_400))
@@ -360,7 +360,7 @@ describe('E7: a budget of one review a day', () => {
   })
 })
 
-test('E7: beyond AI_REVIEW_MAX_CONCURRENT_PER_ORG reviews stay pending, and the oldest starts at the end of another', async () => {
+test('beyond AI_REVIEW_MAX_CONCURRENT_PER_ORG reviews stay pending, and the oldest starts at the end of another', async () => {
   const deps = api.world.rewired({ aiReviewMaxConcurrentPerOrg: 1 })
   const waiting: string[] = []
   for (let count = 0; count < 3; count += 1) {

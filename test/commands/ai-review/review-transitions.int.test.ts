@@ -172,7 +172,7 @@ test('3.2 row 8, T3: by default the polls come after 5, 10, 25, 55, 115, 235, 53
   expect(await api.review(id)).toMatchObject(failed)
 })
 
-test('T29: a poll that is due after the deadline is still made once', async () => {
+test('a poll that is due after the deadline is still made once', async () => {
   const [ready, never] = [await reviewIn('awaiting_result'), await reviewIn('awaiting_result')]
   api.world.pass(3_600)
   await polled(ready, 0)
@@ -196,7 +196,7 @@ async function dies(id: string, appends: number, outcome: string, job: 'start' |
 test.each([
   ['case', 'pending', 2, 'AiReviewProviderCaseCreated', ['case 200', 'case 200']],
   ['image', 'in_progress', 1, 'AiReviewImageSent', ['image 200', 'case 200']],
-] as const)('T29: an open attempt of %s abandons its provider case', async (_, state, appends, outcome, calls) => {
+] as const)('an open attempt of %s abandons its provider case', async (_, state, appends, outcome, calls) => {
   const id = await reviewIn(state)
   const before = at(await api.review(id), 'providerCaseId')
   await dies(id, appends, outcome)
@@ -209,7 +209,7 @@ test.each([
   expect(at(await api.review(await polled(id)), 'status')).toBe('completed')
 })
 
-test('T29: an open attempt of process is repeated on the same provider case, with the same checksum', async () => {
+test('an open attempt of process is repeated on the same provider case, with the same checksum', async () => {
   const id = await reviewIn('in_progress')
   await api.run('start', id)
   const before = at(await api.review(id), 'providerCaseId')
@@ -221,7 +221,7 @@ test('T29: an open attempt of process is repeated on the same provider case, wit
   expect(new Set(sent.map(({ checksum }) => checksum))).toEqual(new Set([at(await api.review(id), 'providerChecksum')]))
 })
 
-test('T29: a poll whose answer was not recorded is repeated, and the review completes once', async () => {
+test('a poll whose answer was not recorded is repeated, and the review completes once', async () => {
   const id = await reviewIn('awaiting_result')
   api.world.pass(5)
   await dies(id, 1, 'AiReviewCompleted', 'poll')

@@ -222,7 +222,7 @@ describe('concluding an assessment', () => {
       .thenEvents([fact('AssessmentCompleted', { outcome })])
   })
 
-  it('fails when one image of a completed review is unsuitable, for any findings (T6)', () => {
+  it('fails when one image of a completed review is unsuitable, for any findings', () => {
     const quality = [...imageQuality, { imageId: ids.secondImage, quality: unsuitableQuality }]
     given(assessments, ...processing)
       .when(
@@ -255,7 +255,7 @@ describe('concluding an assessment', () => {
       .thenEvents([failed(code)])
   })
 
-  it('fails when the review was cancelled, with different codes for withdrawn consent and a request (T28)', () => {
+  it('fails when the review was cancelled, with different codes for withdrawn consent and a request', () => {
     given(assessments, ...processing)
       .when(concludeAssessment, command({ kind: 'cancelled', reason: 'consent_withdrawn' }))
       .thenEvents([failed('CONSENT_MISSING')])

@@ -32,7 +32,7 @@ function followingTask(opening: Partial<OpenedTask>, ...events: readonly HumanRe
   return { task }
 }
 
-describe.each(ends)('F16: the human review of an assessment after $type', (end) => {
+describe.each(ends)('the human review of an assessment after $type', (end) => {
   it('is open when its task is opened, and the same while it is claimed, released or has an opinion', () => {
     given(assessments, ...submitted, end)
       .when(recordHumanReview, following())
@@ -123,7 +123,7 @@ describe.each(ends)('F16: the human review of an assessment after $type', (end) 
   })
 })
 
-describe('F16: an assessment that has not ended', () => {
+describe('an assessment that has not ended', () => {
   it('has no human review', () => {
     given(assessments, ...submitted)
       .when(recordHumanReview, following(...decision))

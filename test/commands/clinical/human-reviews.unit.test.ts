@@ -104,7 +104,7 @@ function replaced(lesionNumber: number, ordinal: number): CaseEvent {
   })
 }
 
-describe('F15: a case with a new task', () => {
+describe('a case with a new task', () => {
   const command = { taskId: ids.task, aiReviewId: ids.review, productId: ids.product, now: new Date(at(60)) }
 
   it('is in review, once', () => {
@@ -140,7 +140,7 @@ describe('F15: a case with a new task', () => {
   })
 })
 
-describe('F14: a decision', () => {
+describe('a decision', () => {
   it('adds the diagnosis of the AI again for a confirmed lesion, and keeps that of the AI', () => {
     const state = given(cases, ...found)
       .when(endHumanReview, ending(decided(confirm(1), confirm(2))))
@@ -189,7 +189,7 @@ describe('F14: a decision', () => {
   })
 })
 
-describe('F15: the end of a task', () => {
+describe('the end of a task', () => {
   const { state } = given(humanReviewTasks, taskFact('HumanReviewTaskOpened'), taskFact('HumanReviewTaskCancelled'))
   if (state.status === 'absent') throw new Error('the task does not exist')
   const command = ending(state)

@@ -18,7 +18,7 @@ const userId = randomUUID()
 const put = (body: object, headers = admin) => h.call('PUT', '/policy', headers, body)
 const get = () => h.call('GET', '/policy', reader)
 
-describe('F1, F3: the policy', () => {
+describe('the policy', () => {
   test('has no rules before the first PUT, and is then replaced as a whole', async () => {
     const none = { rules: [], lease_seconds: 1_800, version: 0, updated_at: null, updated_by: null }
     expect(await get()).toMatchObject({ status: 200, etag: '"-1"', body: none })
@@ -72,11 +72,11 @@ test.each([
   [{ rules: Array.from({ length: 21 }, () => ({ always: true })) }, '/rules'],
   [{ rules: [], lease_seconds: 4 }, '/lease_seconds'],
   [{ rules: [], lease_seconds: 86_401 }, '/lease_seconds'],
-])('F3, F4: PUT /policy refuses %j', async (body, pointer) => {
+])('PUT /policy refuses %j', async (body, pointer) => {
   expect(refusalOf(await put(body))).toBe(`400 validation-failed ${pointer}`)
 })
 
-test('F2: the policy is for scopes to read, and for administrators to set', async () => {
+test('the policy is for scopes to read, and for administrators to set', async () => {
   const decider = await h.clinician()
   expect(refusalOf(await put({ rules: [] }, decider))).toBe('403 permission-missing')
   expect(refusalOf(await put({ rules: [] }, await h.client()))).toBe('403 actor-context-missing')

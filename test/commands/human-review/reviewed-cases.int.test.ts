@@ -154,7 +154,7 @@ async function givenPolicy(...rules: readonly object[]): Promise<void> {
   expect((await h.call('PUT', '/policy', admin, { rules })).status).toBe(200)
 }
 
-describe('F4, F5: a completed review gets a task', () => {
+describe('a completed review gets a task', () => {
   const mild = { ...lesion, category: 'Benign', priority: 4, referralFlag: 'NO' }
   const grave = { ...lesion, lesionNumber: 2, category: 'Malignant', priority: 1, referralFlag: 'YES' }
   const both = { lesions: [mild, grave] }
@@ -219,7 +219,7 @@ describe('F4, F5: a completed review gets a task', () => {
   })
 })
 
-describe('F13: an end that comes from elsewhere', () => {
+describe('an end that comes from elsewhere', () => {
   async function ends(story: Story, step: 'supersede' | 'withdraw', from = deps): Promise<unknown> {
     const { orgId, now } = h.api.world
     const payload = { cause: { eventId: randomUUID(), correlationId: randomUUID() } }
@@ -266,7 +266,7 @@ describe('F13: an end that comes from elsewhere', () => {
   })
 })
 
-describe('F14: the diagnoses of a decided task', () => {
+describe('the diagnoses of a decided task', () => {
   const ofAi = (story: Story, lesionNumber: number, status: string) => {
     const { icd10, snomed, category } = caseFact('CaseDiagnosisRecorded').data
     const finding_id = v5(String(lesionNumber), story.aiReviewId)
@@ -398,7 +398,7 @@ describe('F14: the diagnoses of a decided task', () => {
   })
 })
 
-describe('F15: the case of an open task', () => {
+describe('the case of an open task', () => {
   test('is in review while the task is open or claimed, and open again after it', async () => {
     const story = await givenReview()
     const opened = await read(story)
@@ -455,7 +455,7 @@ describe('F15: the case of an open task', () => {
   })
 })
 
-describe('F15: a close and a new task that cross', () => {
+describe('a close and a new task that cross', () => {
   test('leave the case in review if the task comes first, also where the API has an older state', async () => {
     const story = await givenCase()
     expect(refusalOf(await close(story, { ...client, 'if-match': '"99"' }))).toBe('412 precondition-failed')

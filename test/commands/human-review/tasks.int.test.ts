@@ -34,7 +34,7 @@ async function idsOf(query: string, headers = reader): Promise<string[]> {
   return (body as { data: { id: string }[] }).data.map(({ id }) => id)
 }
 
-describe('F6, F7: tasks', () => {
+describe('tasks', () => {
   test('are read alone and in lists, oldest first, by every filter', async () => {
     const [caseId, assessmentId, productId] = [randomUUID(), randomUUID(), randomUUID()]
     const first = await h.givenTask({ caseId, openedAt: at(1) })
@@ -73,7 +73,7 @@ describe('F6, F7: tasks', () => {
   })
 })
 
-describe('F2: who sees a task', () => {
+describe('who sees a task', () => {
   test('is who has its product, or no actor at all', async () => {
     const caseId = randomUUID()
     const taskId = await h.givenTask({ caseId })
@@ -109,7 +109,7 @@ describe('F2: who sees a task', () => {
   })
 })
 
-describe('F8, F9: a claim', () => {
+describe('a claim', () => {
   test('lasts for the lease of the policy, starts anew, and is released', async () => {
     const org = `?org_id=${h.api.world.orgId}`
     const admin = await h.clinician(adaId, { permissions: ['human-review:admin'] })
@@ -165,7 +165,7 @@ describe('F8, F9: a claim', () => {
   })
 })
 
-test('F7: a key that another user has sent is refused, so no opinion is taken for a repeat', async () => {
+test('a key that another user has sent is refused, so no opinion is taken for a repeat', async () => {
   const taskId = await h.givenTask({ opinionsRequired: 2 })
   // Both users act through one client.
   const ofBob = { ...ada, 'x-actor-context': bob['x-actor-context'] ?? '' }
@@ -182,7 +182,7 @@ test('F7: a key that another user has sent is refused, so no opinion is taken fo
   expect((await act('decide', taskId, bob, both)).body).toMatchObject({ status: 'decided' })
 })
 
-describe('F10, F11: a decision', () => {
+describe('a decision', () => {
   test('confirms, corrects and rejects lesions, and is given once', async () => {
     const taskId = await h.givenTask()
     await act('claim', taskId, ada)
@@ -268,7 +268,7 @@ describe('F10, F11: a decision', () => {
   })
 })
 
-test('F12: of two opinions that agree the first one is the decision; notes, SNOMED codes and terms may differ', async () => {
+test('of two opinions that agree the first one is the decision; notes, SNOMED codes and terms may differ', async () => {
   const taskId = await h.givenTask({ opinionsRequired: 2 })
   const corrected = (changes: object) => ({
     ...both,
@@ -290,7 +290,7 @@ test.each([
   ['the outcome', { outcome: 'confirm' }],
   ['the ICD-10 code', { outcome: 'correct', icd10: { ...coded, code: 'C44.9' }, category: 'BENIGN' }],
   ['the category', { outcome: 'correct', icd10: coded, category: 'MALIGNANT' }],
-])('F12: two opinions that differ in %s of a lesion need a third one', async (_, lesion) => {
+])('two opinions that differ in %s of a lesion need a third one', async (_, lesion) => {
   const taskId = await h.givenTask({ opinionsRequired: 2 })
   const withLesion = (one: object) => ({ ...both, lesions: [...confirmation(2).lesions, { lesion_number: 1, ...one }] })
   await act('claim', taskId, ada)
@@ -300,7 +300,7 @@ test.each([
   expect(body).toMatchObject({ status: 'open', opinions_required: 3, decision: null })
 })
 
-test('F12: a second opinion is blind, and a third one decides if the two differ', async () => {
+test('a second opinion is blind, and a third one decides if the two differ', async () => {
   const taskId = await h.givenTask({ opinionsRequired: 2 })
   await act('claim', taskId, ada)
   expect((await act('decide', taskId, ada, { ...both, note: 'mine' })).body).toMatchObject({
@@ -319,7 +319,7 @@ test('F12: a second opinion is blind, and a third one decides if the two differ'
   expect((await get(taskId)).body).toMatchObject({ opinions: [{ number: 1 }, { number: 2 }, { number: 3 }] })
 })
 
-test('F13: a cancelled task refuses every act', async () => {
+test('a cancelled task refuses every act', async () => {
   const taskId = await h.givenTask()
   await h.tell(taskId, taskFact('HumanReviewTaskCancelled', { taskId, cancelledAt: at(100) }))
   expect((await get(taskId)).body).toMatchObject({ status: 'cancelled', cancel_reason: 'superseded' })
@@ -328,7 +328,7 @@ test('F13: a cancelled task refuses every act', async () => {
   expect(refusalOf(await act('decide', taskId, ada, both))).toBe('409 task-cancelled')
 })
 
-test('F18: each act is published once with ids, and without codes and notes', async () => {
+test('each act is published once with ids, and without codes and notes', async () => {
   const taskId = await h.givenTask({ opinionsRequired: 2 })
   const corrected = { lesion_number: 1, outcome: 'correct', icd10: { ...coded, term: 'canary' }, category: 'canary' }
   const body = { ...both, lesions: [corrected, ...confirmation(2).lesions], note: 'canary' }
@@ -372,7 +372,7 @@ test('F18: each act is published once with ids, and without codes and notes', as
   expect(JSON.stringify(published)).not.toContain('canary')
 })
 
-test('F20: the note is for actors with the permission to decide', async () => {
+test('the note is for actors with the permission to decide', async () => {
   const taskId = await h.givenTask()
   await act('claim', taskId, ada)
   await act('decide', taskId, ada, { ...both, note: 'canary-note' })
@@ -389,7 +389,7 @@ test('F20: the note is for actors with the permission to decide', async () => {
   }
 })
 
-test('F20: refusals come in their order', async () => {
+test('refusals come in their order', async () => {
   const taskId = await h.givenTask()
   const wrong = { ...both, recommendation: 'maybe' }
   const nobody = await h.clinician(adaId, { permissions: [] })
@@ -408,7 +408,7 @@ test('F20: refusals come in their order', async () => {
   expect(refusalOf(await act('decide', erased, ada, both))).toBe('410 subject-erased')
 })
 
-test('F19: the agreement counts decisions by provider version and category', async () => {
+test('the agreement counts decisions by provider version and category', async () => {
   const productId = randomUUID()
   const clinician = await h.clinician(adaId, { products: [productId] })
   const begin = inSeconds(0)

@@ -195,7 +195,7 @@ describe('GET /v1/notifications/{id}', () => {
   })
 })
 
-describe('the states of a notification (specification 3.3)', () => {
+describe('the states of a notification', () => {
   const statusAfter = async (...outcomes: Parameters<NotificationsApi['attempt']>[1][]) => {
     const id = await n.sent()
     for (const outcome of outcomes) {

@@ -198,7 +198,7 @@ describe('a delivery that no process has attempted', () => {
     expect(idsOf(await api.get(pathOf('/deliveries')))).toEqual([])
   })
 
-  it('F17: exists for the decision of a human review if the subscription names it, and is sent again like any other', async () => {
+  it('exists for the decision of a human review if the subscription names it, and is sent again like any other', async () => {
     const assessmentId = randomUUID()
     const decided = () => api.record(assessmentFact('AssessmentHumanReviewDecided', { assessmentId }))
     await decided()

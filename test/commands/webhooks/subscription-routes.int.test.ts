@@ -50,7 +50,7 @@ describe('a new subscription', () => {
       expect((await api.subscribe({ signature_schemes: schemes })).code).toBe('validation-failed')
   })
 
-  it('F17: may name the decisions of human reviews, which are not among the ends', async () => {
+  it('may name the decisions of human reviews, which are not among the ends', async () => {
     const all = [...both, 'assessment.reviewed']
     const { status, record } = await api.subscribe({ event_types: ['assessment.reviewed', ...both] })
     expect([status, record.event_types]).toEqual([201, all])

@@ -77,7 +77,7 @@ test('names of definitions are compared in NFC without surrounding blanks, and s
   expect(second.body).toMatchObject({ id: textAt(first.body, 'id'), version: 2, name: spelled })
 })
 
-describe('262, D4: a definition is refused, with a pointer,', () => {
+describe('a definition is refused, with a pointer,', () => {
   const always: Condition = { op: 'exists', path: 'q.answers.text' }
   const many = (count: number) => [
     questions('q', to('s0')),
@@ -128,7 +128,7 @@ describe('262, D4: a definition is refused, with a pointer,', () => {
   })
 })
 
-describe('D2: names', () => {
+describe('names', () => {
   test.each(['Q', '1q', 'q.a', 'q a', '', `q${'a'.repeat(64)}`])('of steps and questions are not %j', async (name) => {
     const ofStep = await publish([{ ...questions('q', to('end')), step_id: name }, output('end')])
     expect(faultsOf(ofStep)).toBe('400 /steps/0/step_id pattern')
@@ -144,7 +144,7 @@ describe('D2: names', () => {
   })
 })
 
-describe('D2, 276: an output', () => {
+describe('an output', () => {
   const nested = (levels: number): unknown => (levels === 0 ? 1 : { a: nested(levels - 1) })
 
   test.each<readonly [string, unknown]>([
@@ -188,7 +188,7 @@ describe('D2, 276: an output', () => {
   })
 })
 
-describe('D2: images', () => {
+describe('images', () => {
   async function receivedImage(): Promise<string> {
     const imageId = randomUUID()
     const { orgId } = api.world
@@ -211,7 +211,7 @@ describe('D2: images', () => {
   test.each([
     ['the default', {}, 'lesion'],
     ['the one of the step', { finding_type: 'patch' as const }, 'patch'],
-  ])('D3: end in an assessment of a finding type: %s', async (_, config, findingType) => {
+  ])('end in an assessment of a finding type: %s', async (_, config, findingType) => {
     const { orgId, otherStore } = api.world
     const productId = randomUUID()
     const ofProduct = await api.token(orgId, ['orchestrator:*'], productId)
@@ -229,7 +229,7 @@ describe('D2: images', () => {
   })
 })
 
-describe('D2a: a condition', () => {
+describe('a condition', () => {
   const answers = { text: 'b', number: 7, boolean: true, date: '2026-03-01', choice: 'a' }
   const path = (name: string) => `q.answers.${name}`
   const unanswered = questionsOfEachType.map((question) => ({ ...question, id: `no-${question.type}` }))
@@ -303,7 +303,7 @@ describe('D2a: a condition', () => {
   })
 })
 
-test('D4: an instance enters at most 1,000 steps; the output is then kept, and no step is parked', async () => {
+test('an instance enters at most 1,000 steps; the output is then kept, and no step is parked', async () => {
   const ids = Array.from({ length: 198 }, (_, index) => `d${index}`)
   const round = ids.map((id, index) => decision(id, to(ids[index + 1] ?? 'q')))
   const id = await begin([questions('q', to('d0')), ...round])
@@ -317,7 +317,7 @@ test('D4: an instance enters at most 1,000 steps; the output is then kept, and n
   })
 })
 
-test('D6: a failed and a cancelled instance are published with their state, and without answers', async () => {
+test('a failed and a cancelled instance are published with their state, and without answers', async () => {
   const never = [{ when: { op: 'eq' as const, path: 'q.answers.text', value: 'yes' }, step_id: 'end' }]
   const failed = await begin([questions('q', never), output('end')])
   expect((await advance(failed, 'q', { answers: { text: 'canary' } })).body).toMatchObject({
@@ -347,7 +347,7 @@ test('D6: a failed and a cancelled instance are published with their state, and 
   }
 })
 
-test('D7: answers are shown, and sealed with the key of the patient: without it the log has none', async () => {
+test('answers are shown, and sealed with the key of the patient: without it the log has none', async () => {
   const [ofCase, ofPatient] = [randomUUID(), randomUUID()]
   await givenCase(ofCase, ofPatient)
   const id = await begin([questions('q', to('r')), questions('r', to('end')), output('end')], ofCase)
@@ -360,7 +360,7 @@ test('D7: answers are shown, and sealed with the key of the patient: without it 
   expect(state.status === 'absent' ? undefined : state.outputs.get('q')).toBe(null)
 })
 
-test('D7: an instance of an erased patient takes no output', async () => {
+test('an instance of an erased patient takes no output', async () => {
   const [ofCase, ofPatient] = [randomUUID(), randomUUID()]
   await givenCase(ofCase, ofPatient)
   const id = await begin([questions('q', to('end')), output('end')], ofCase)

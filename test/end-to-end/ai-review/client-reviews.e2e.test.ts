@@ -221,7 +221,7 @@ async function tokenWith(scopes: readonly string[]): Promise<string> {
   return textAt(granted, 'access_token')
 }
 
-test('only a review of its own product ends an assessment (E4)', async () => {
+test('only a review of its own product ends an assessment', async () => {
   const photo = await photograph()
   await running.provider.result({ sha256: photo.sha256, not_ready_polls: 3 })
   const { body } = await expecting(
@@ -238,7 +238,7 @@ test('only a review of its own product ends an assessment (E4)', async () => {
   expect(facts.at(-1)?.data).toMatchObject({ aiReviewId: at(own.body, 'data', 0, 'id') })
 })
 
-test('the list takes every filter of specification 4.5, together and alone', async () => {
+test('the list is filtered by case, product and status, together and alone', async () => {
   const [caseId, productId] = [await newCase(), randomUUID()]
   const id = await created(caseId, { productId })
   await reviewOnce(id, 'completed')
@@ -314,7 +314,7 @@ describe('GET /v1/ai-reviews/{id}/raw', () => {
   })
 })
 
-test('a request of another service becomes a review; a malformed one, and one about an organisation for which its channel is not trusted, are skipped and shown in /health (E6)', async () => {
+test('a request of another service becomes a review; a malformed one, and one about an organisation for which its channel is not trusted, are skipped and shown in /health', async () => {
   const caseId = await newCase()
   const clinic = EventStoreDBClient.connectionString(eventStoreUrl())
   const { org_id: orgId, product_id: productId } = credentials()
@@ -355,7 +355,7 @@ test('a review within the limits gives its place back, and /health shows that no
   expect(at(body, 'checks')).toContainEqual({ name: 'ai_review_guards', status: 'ok' })
 })
 
-test('E7: beyond the number of places a review stays pending, and /health warns until it gets a place', async () => {
+test('beyond the number of places a review stays pending, and /health warns until it gets a place', async () => {
   const guards = () =>
     waitFor('the check of the limits', async () => {
       const checks = at((await api.call('/health')).body, 'checks') as readonly unknown[]

@@ -23,7 +23,7 @@ const second = whole.map((call) => call.replace('1', '2'))
 
 interface Crash {
   readonly place: string
-  /** All calls to the provider for the assessment, before and after the crash (contract T29). */
+  /** All calls to the provider for the assessment, before and after the crash. */
   readonly calls: readonly string[]
   readonly webhooks: number
   /** The place at which the next start dies. The unfinished work of this one must not reach it. */

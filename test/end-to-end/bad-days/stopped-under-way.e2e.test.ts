@@ -61,7 +61,7 @@ test('a stop during provider calls is clean, and the next start finishes the wor
   expect(records.map((record) => at(record, 'status'))).toEqual(['completed', 'completed', 'completed'])
   for (const id of ids) await waitFor('the webhook', () => webhooksAbout(receiver, id)[0])
   const calls = (await platform.provider.calls()).map(({ call }) => call)
-  // The case of an interrupted image is abandoned (T29). Nothing else runs twice.
+  // The case of an interrupted image is abandoned, because nobody knows whether the provider has it. Nothing else runs twice.
   expect(calls.filter((call) => call === 'case')).toHaveLength(5)
   expect(calls.filter((call) => call === 'image')).toHaveLength(5)
   expect(calls.filter((call) => call === 'process')).toHaveLength(3)

@@ -195,7 +195,7 @@ describe('GET /v1/patients/{patientId}/consents/{typeCode}/status', () => {
     expect(await got(`${patientId}/consents/research/status`)).toMatchObject({ decision: 'denied' })
   })
 
-  test('requires a platform client to name the organisation: by org_id, orgId or an actor context, never by two names (T18)', async () => {
+  test('requires a platform client to name the organisation: by org_id, orgId or an actor context, never by two names', async () => {
     const patientId = randomUUID()
     await granted(patientId)
     const service = world.watched.watch(await world.platform.connect(clientOf(world.platform.process, 2)))
@@ -342,7 +342,7 @@ describe('GET /v1/patients/{patientId}/consents/history', () => {
   })
 })
 
-describe('GET /v1/consent-records (T1)', () => {
+describe('GET /v1/consent-records', () => {
   test('returns nothing or the latest decision, with the names of the AI review', async () => {
     const patientId = randomUUID()
     const ask = (query: string) => world.api.call(`/v1/consent-records?${query}`)

@@ -18,7 +18,7 @@ import {
 import { waitFor } from '../../support/platform.ts'
 import type { TestProvider } from '../../support/provider.ts'
 
-// Decisions on a consent while the projector of the consent records runs but cannot write (T24). The tests in `bad-
+// Decisions on a consent while the projector of the consent records runs but cannot write: an old answer must not decide. The tests in `bad-
 // days` stop it.
 
 const { signal } = new AbortController()

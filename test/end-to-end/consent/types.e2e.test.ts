@@ -345,7 +345,7 @@ describe('access', () => {
     }
   })
 
-  test('the administrator secret is enough by itself, and then names the organisation (T22)', async () => {
+  test('the administrator secret is enough by itself, and then names the organisation', async () => {
     const secret = world.platform.process.credentials.admin_api_secret ?? ''
     const ask = (path: string, request: RequestInit = {}) =>
       world.watched.send(path, {
@@ -364,7 +364,7 @@ describe('access', () => {
   })
 })
 
-describe('the three mounts (T19)', () => {
+describe('the three mounts', () => {
   test('serve every route alike, and health without a token', async () => {
     const terms = await world.terms('mounted')
     const patientId = randomUUID()

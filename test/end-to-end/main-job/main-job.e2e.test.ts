@@ -435,7 +435,7 @@ test('a finished assessment does not change', async () => {
   expect(withoutSignatures(body)).toEqual(withoutSignatures(completed))
 })
 
-test('F1: without a policy no completed review has a task; the service has two mounts and no bare one', async () => {
+test('without a policy no completed review has a task; the service has two mounts and no bare one', async () => {
   for (const mount of ['/v1/human-review', '/v1/human-review/v1'])
     expect(at((await expecting(200, api.call(`${mount}/tasks`))).body, 'data')).toEqual([])
   expect((await api.call('/v1/tasks')).status).toBe(404)

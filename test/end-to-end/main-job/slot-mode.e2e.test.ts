@@ -258,7 +258,7 @@ test('an image of exactly 20 MiB is taken', async () => {
   await expecting(200, submit(api, textAt(body, 'id')))
 })
 
-test('a PUT to an address after the submit has no effect (T31)', async () => {
+test('a PUT to an address after the submit has no effect', async () => {
   const [photo, late] = [await photograph(), await photograph()]
   await platform.provider.fault({ call: 'case', delay_ms: 700 })
   const { body } = await declare(api, await consentedPatient(api, terms), [photo])
@@ -341,7 +341,7 @@ test('a repeated create returns newly signed addresses while images are awaited,
   expect([at(after.body, 'id'), at(after.body, 'images', 0, 'upload_url')]).toEqual([at(first.body, 'id'), undefined])
 })
 
-test('a new address for each awaited image is given on request, to its organisation only (T9)', async () => {
+test('a new address for each awaited image is given on request, to its organisation only', async () => {
   const photographs = [await photograph(), await photograph('other', 'lesion-3.png')]
   const { body } = await declare(api, await registerPatient(api), photographs)
   const [id, [first = '', second = '']] = [textAt(body, 'id'), imageIdsOf(body)]

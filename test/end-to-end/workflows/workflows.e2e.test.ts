@@ -61,7 +61,7 @@ const started = async () => begin(api, definitionId, await openCase(api, patient
 const unchanged = { answers: { age: 61, changed: false, note: 'canary-answer' } }
 const changed = { answers: { age: 61, changed: true } }
 
-test('104/262, D1: a definition has versions under one id, and each version stays as it is', async () => {
+test('a definition has versions under one id, and each version stays as it is', async () => {
   const name = `Versions ${randomUUID()}`
   const [question, decision, photos, assessed, output] = lesionSteps
   const first = await expecting(
@@ -121,7 +121,7 @@ test('a definition that cannot run is refused with a pointer to each fault', asy
   )
 })
 
-test('104/262, D1: an instance starts at once, keeps its version, and is read and listed by case and state', async () => {
+test('an instance starts at once, keeps its version, and is read and listed by case and state', async () => {
   const caseId = await openCase(api, patientId)
   const id = await publish(api, `Pinned ${randomUUID()}`, lesionSteps)
   const body = { workflow_definition_id: id, case_id: caseId }
@@ -161,7 +161,7 @@ test('104/262, D1: an instance starts at once, keeps its version, and is read an
   expect(refusal(await api.call(`${instances}?state=asleep`))).toBe('400 validation-failed /state')
 })
 
-test('an instance needs a definition and an open case of its own organisation (D8)', async () => {
+test('an instance needs a definition and an open case of its own organisation', async () => {
   const caseId = await openCase(api, patientId)
   const call = (body: object, client = api) => client.call(instances, { body })
   const own = { workflow_definition_id: definitionId, case_id: caseId }
@@ -180,7 +180,7 @@ test('an instance needs a definition and an open case of its own organisation (D
   ])
 })
 
-test('276, D2: an advance takes a valid output only, and points at names of the definition', async () => {
+test('an advance takes a valid output only, and points at names of the definition', async () => {
   const id = await started()
   const output = (answers: unknown, more: object = {}) => advance(api, id, 'intake', { answers, ...more })
   const pointer = '/output/answers'
@@ -204,7 +204,7 @@ test('276, D2: an advance takes a valid output only, and points at names of the 
   expect(at(await instanceOf(api, id), 'outputs')).toEqual({})
 })
 
-test('276, D10: a step that is not parked takes only a repeat', async () => {
+test('a step that is not parked takes only a repeat', async () => {
   const id = await started()
   const first = await expecting(200, advance(api, id, 'intake', changed))
   expect(at(first.body, 'parked_step', 'step_id')).toBe('photos')
@@ -219,7 +219,7 @@ test('276, D10: a step that is not parked takes only a repeat', async () => {
   expect(refusal(await advance(api, ended, 'intake', changed))).toBe('409 workflow-instance-not-parked')
 })
 
-test('276: an advance honours If-Match and the Idempotency-Key', async () => {
+test('an advance honours If-Match and the Idempotency-Key', async () => {
   const id = await started()
   expect(refusal(await advance(api, id, 'intake', unchanged, { 'if-match': '"9"' }))).toBe('412 precondition-failed')
   const headers = { 'if-match': '"1"', 'idempotency-key': randomUUID() }
@@ -229,7 +229,7 @@ test('276: an advance honours If-Match and the Idempotency-Key', async () => {
   expect(refusal(await advance(api, id, 'intake', changed, headers))).toBe('409 idempotency-key-reused')
 })
 
-test('D10: of simultaneous advances one counts', async () => {
+test('of simultaneous advances one counts', async () => {
   const id = await started()
   const answers = await Promise.all([changed, unchanged, changed].map((output) => advance(api, id, 'intake', output)))
   const counted = answers.filter(({ status }) => status === 200)
@@ -238,7 +238,7 @@ test('D10: of simultaneous advances one counts', async () => {
   expect([changed, unchanged]).toContainEqual(outputs)
 })
 
-test('D2: images are received ones of the case, of an allowed kind, in an allowed number', async () => {
+test('images are received ones of the case, of an allowed kind, in an allowed number', async () => {
   const caseId = await openCase(api, patientId)
   const id = await begin(api, definitionId, caseId)
   await expecting(200, advance(api, id, 'intake', changed))
@@ -259,7 +259,7 @@ test('D2: images are received ones of the case, of an allowed kind, in an allowe
   expect(refusal(await photos(many))).toBe('400 validation-failed /output')
 })
 
-test('D3: an output ends in an assessment of the collected images, with its webhook, and the instance ends with it', async () => {
+test('an output ends in an assessment of the collected images, with its webhook, and the instance ends with it', async () => {
   const receiver = await startWebhookReceiver()
   const body = { url: receiver.url, event_types: ['assessment.completed'] }
   await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body }))
@@ -305,7 +305,7 @@ test('D3: an output ends in an assessment of the collected images, with its webh
   expect(at(await instanceIn(api, second, 'completed'), 'assessment_id')).toBe(assessmentId)
 })
 
-test('D3, E4: a review of the case that a client has had made before ends the assessment, for the product of the token', async () => {
+test('a review of the case that a client has had made before ends the assessment, for the product of the token', async () => {
   const patient = await consentedPatient(api, terms)
   const caseId = await openCase(api, patient)
   const imageId = await receivedImage(api, caseId)
@@ -330,7 +330,7 @@ test('D3, E4: a review of the case that a client has had made before ends the as
   expect(facts.at(-1)?.data).toMatchObject({ aiReviewId: reviewId })
 })
 
-test('D3: an instance fails with its assessment, and takes that of the POST that opened the case', async () => {
+test('an instance fails with its assessment, and takes that of the POST that opened the case', async () => {
   const unwilling = await registerPatient(api)
   const assessmentId = await requestAssessment(api, assessmentBody(unwilling, [await photograph()]))
   const assessment = await endOf(api, assessmentId)
@@ -351,7 +351,7 @@ test('D3: an instance fails with its assessment, and takes that of the POST that
   })
 })
 
-test('D4, D9: an instance fails where no branch fits', async () => {
+test('an instance fails where no branch fits', async () => {
   const [intake] = lesionSteps
   const end = { step_id: 'end', kind: 'output', title: 'End', config: { values: {} } }
   const when = { op: 'gt', path: 'intake.answers.age', value: 100 }
@@ -369,7 +369,7 @@ test('D4, D9: an instance fails where no branch fits', async () => {
   )
 })
 
-test('D4: an instance fails when it would enter its 1,001st step', async () => {
+test('an instance fails when it would enter its 1,001st step', async () => {
   const [intake] = lesionSteps
   const decisions = Array.from({ length: 199 }, (_, index) => {
     const next = [{ step_id: index === 198 ? 'intake' : `d${index + 1}` }]
@@ -385,7 +385,7 @@ test('D4: an instance fails when it would enter its 1,001st step', async () => {
   })
 })
 
-test('D1, D10: an instance is cancelled once, and an ended one is not cancelled', async () => {
+test('an instance is cancelled once, and an ended one is not cancelled', async () => {
   const id = await started()
   const cancel = (one: string, headers = {}) => api.call(`${instances}/${one}/cancel`, { method: 'POST', headers })
   expect(refusal(await cancel(id, { 'if-match': '"7"' }))).toBe('412 precondition-failed')
@@ -398,7 +398,7 @@ test('D1, D10: an instance is cancelled once, and an ended one is not cancelled'
   expect(refusal(await cancel(unknownId))).toBe('404 not-found')
 })
 
-test('D5: a closed case cancels its instances, and takes no image and no instance', async () => {
+test('a closed case cancels its instances, and takes no image and no instance', async () => {
   const caseId = await openCase(api, patientId)
   const ids = [await begin(api, definitionId, caseId), await begin(api, definitionId, caseId)]
   const close = () => api.call(`${cases}/${caseId}/close`, { method: 'POST' })
@@ -413,7 +413,7 @@ test('D5: a closed case cancels its instances, and takes no image and no instanc
   expect(refusal(await stranger.call(`${cases}/${caseId}/close`, { method: 'POST' }))).toBe('404 not-found')
 })
 
-test('D5: a closed case takes no new review', async () => {
+test('a closed case takes no new review', async () => {
   const patient = await consentedPatient(api, terms)
   const assessment = await endOf(api, await requestAssessment(api, assessmentBody(patient, [await photograph()])))
   const caseId = textAt(assessment, 'case_id')
@@ -429,7 +429,7 @@ test('D5: a closed case takes no new review', async () => {
   expect(refusal(await api.call('/v1/ai-reviews', { body: { caseId, ...body } }))).toBe('409 case-closed')
 })
 
-test('D11: a case starts the instance whose id is in its answer', async () => {
+test('a case starts the instance whose id is in its answer', async () => {
   const body = { patient_id: patientId, workflow_definition_id: definitionId }
   const headers = { 'idempotency-key': randomUUID() }
   const opened = await expecting(201, api.call(cases, { body, headers }))
@@ -448,7 +448,7 @@ test('D11: a case starts the instance whose id is in its answer', async () => {
   )
 })
 
-test('D6, D7: the channel has every start and end once, and no answer', async () => {
+test('the channel has every start and end once, and no answer', async () => {
   const id = await started()
   await expecting(200, advance(api, id, 'intake', unchanged))
   const url = platform.process.credentials.eventstore_url ?? ''
@@ -470,7 +470,7 @@ test('D6, D7: the channel has every start and end once, and no answer', async ()
   expect(JSON.stringify([stored, await eventsOf(url, 'workflow.events')])).not.toContain('canary')
 })
 
-test('D8, E8: another organisation sees nothing, and the narrower scopes are enough', async () => {
+test('another organisation sees nothing, and the narrower scopes are enough', async () => {
   const id = await started()
   for (const path of [`${instances}/${id}`, `${definitions}/${definitionId}`])
     expect(refusal(await stranger.call(path))).toBe('404 not-found')
@@ -491,7 +491,7 @@ test('D8, E8: another organisation sees nothing, and the narrower scopes are eno
   expect((await requestToken(platform.baseUrl, clientOf(platform.process, 2))).status).toBe(200)
 })
 
-test('T19: the service has three mounts', async () => {
+test('the service has three mounts', async () => {
   for (const mount of ['/v1/orchestrator', '/v1/orchestrator/v1', '/v1'])
     await expecting(200, api.call(`${mount}/workflow-definitions/${definitionId}`))
 })

@@ -164,7 +164,7 @@ describe('the answers of the provider have the members that the platform reads',
     expect(checksum).toMatch(/./)
   })
 
-  it('the result has the members of specification 2.6', () => {
+  it('the result has its status, its version, its images and its lesions', () => {
     const result: unknown = JSON.parse(text)
     expect(result).toMatchObject({
       analysisStatus: expect.any(String),

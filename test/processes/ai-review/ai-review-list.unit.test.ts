@@ -145,7 +145,7 @@ describe('the next due time of a review', () => {
   })
 })
 
-describe('a consent that is withdrawn or denied (T24)', () => {
+describe('a consent that is withdrawn or denied', () => {
   const start = todo('start', at(2))
   const withdrawal = (due: string, key: string = ids.review) => todo('withdraw', due, key)
 

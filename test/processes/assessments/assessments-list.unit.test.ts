@@ -93,7 +93,7 @@ describe('the due steps of an assessment', () => {
     expect(steps(submitted, reviewRequested, ...foreign.map(channel))).toEqual([expiry])
   })
 
-  it('are not the conclusion of a superseded review, but that of its successor (T28)', () => {
+  it('are not the conclusion of a superseded review, but that of its successor', () => {
     const ofNew = { aiReviewId: ids.newReview, occurred_at: at(40) }
     const [failed, superseded] = [channel(published('ai_review.failed')), channel(published('ai_review.superseded'))]
     const completed = channel(published('ai_review.completed', ofNew))

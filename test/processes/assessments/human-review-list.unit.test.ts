@@ -37,7 +37,7 @@ function due(...given: GivenEvent[]): string[] {
     })
 }
 
-describe('F16, F17: an assessment follows each task of its reviews', () => {
+describe('an assessment follows each task of its reviews', () => {
   it.each([completed, failed, expired, endedByNewer])('from its opening on, in either order with $type', (end) => {
     expect(due(end)).toEqual([])
     expect(due(opened)).toEqual([`follow-opened-task ${at(60)}`])

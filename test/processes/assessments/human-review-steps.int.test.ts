@@ -112,14 +112,14 @@ test.each([
   expect(await typesOf(story)).toEqual([opened, type])
 })
 
-test('F16: two workers and both rows record each change once, whichever row comes first', async () => {
+test('two workers and both rows record each change once, whichever row comes first', async () => {
   const story = await reviewed(...decision)
   const rows = [todoOf('follow-ended-task', story), todoOf('follow-opened-task', story)]
   await Promise.all([...rows, ...rows].map((todo) => follow(todo)))
   expect(await typesOf(story)).toEqual([opened, decided])
 })
 
-test('F16: a repeat of the opening that finds the task decided appends events of other ids', async () => {
+test('a repeat of the opening that finds the task decided appends events of other ids', async () => {
   const story = await reviewed()
   const todo = todoOf('follow-opened-task', story)
   await follow(todo)
@@ -132,7 +132,7 @@ test('F16: a repeat of the opening that finds the task decided appends events of
   expect(new Set(eventIds).size).toBe(eventIds.length)
 })
 
-test('F16: the changes have the instants of the task', async () => {
+test('the changes have the instants of the task', async () => {
   const story = await reviewed(...decision)
   await follow(todoOf('follow-ended-task', story))
   const { assessmentId, taskId, aiReviewId } = story
@@ -150,7 +150,7 @@ async function decisionsOf(story: Submitted) {
   return (await sinceSubmitted(world, story)).filter(({ type }) => type === decided).map(({ data }) => data)
 }
 
-test('F17: a task that was decided before the end of the assessment waits for it', async () => {
+test('a task that was decided before the end of the assessment waits for it', async () => {
   const story = await withTask(await submitted(world), 1, ...decision)
   const rows = [todoOf('follow-opened-task', story), todoOf('follow-ended-task', story)]
   for (const todo of rows) expect(await follow(todo)).toMatchObject({ kind: 'retry', reason: 'assessment_not_ended' })
@@ -165,7 +165,7 @@ test('F17: a task that was decided before the end of the assessment waits for it
   expect(await typesOf(story)).toEqual([opened, decided])
 })
 
-test('F17: a decision after the deadline of the assessment is recorded', async () => {
+test('a decision after the deadline of the assessment is recorded', async () => {
   const assessment = await submitted(world)
   const { assessmentId } = assessment
   const expired = { assessmentId, aiReviewId: null, code: 'ANALYSIS_TIMEOUT' as const }
@@ -177,7 +177,7 @@ test('F17: a decision after the deadline of the assessment is recorded', async (
   ])
 })
 
-test('F17: the decisions of a superseded review and of its successor are both recorded, in either order', async () => {
+test('the decisions of a superseded review and of its successor are both recorded, in either order', async () => {
   for (const isLate of [false, true]) {
     const assessment = await submitted(world)
     const older = await withTask(assessment, 1, ...decision)

@@ -186,7 +186,7 @@ test('a review that no rule selects leaves its case', async () => {
   expect((await eventsOf(story)).map(({ type }) => type)).toEqual(['HumanReviewNotSelected'])
 })
 
-test('F5, F6: a task has what selected it, the assessment of its case and product, and the lesions of the AI', async () => {
+test('a task has what selected it, the assessment of its case and product, and the lesions of the AI', async () => {
   const [story, todo] = await completed(rule({ always: true, share: 1, opinions: 2 }))
   await whenWorkedOff(humanReviewProcess, todo, world.deps, world.now())
   const [opened] = await eventsOf(story)
@@ -203,13 +203,13 @@ test('F5, F6: a task has what selected it, the assessment of its case and produc
   })
 })
 
-test('F6: a review of another product has no assessment', async () => {
+test('a review of another product has no assessment', async () => {
   const [story, todo] = await completed(rule({ always: true }), randomUUID())
   await whenWorkedOff(humanReviewProcess, todo, world.deps, world.now())
   expect((await eventsOf(story)).map(({ data }) => data)).toMatchObject([{ assessmentId: null }])
 })
 
-test('F6: a task has the assessment that its case had at its start, also if its opening is repeated after another', async () => {
+test('a task has the assessment that its case had at its start, also if its opening is repeated after another', async () => {
   const [story, todo] = await completed(rule({ always: true }), ids.product, null)
   const killed = mortal(world.deps, 1)
   await expect(whenWorkedOff(humanReviewProcess, todo, killed.deps, world.now())).rejects.toBeInstanceOf(KilledError)
@@ -232,7 +232,7 @@ test('F6: a task has the assessment that its case had at its start, also if its 
   ])
 })
 
-test('F6: a task of a case with an assigned assessment has it before the first event of the assessment', async () => {
+test('a task of a case with an assigned assessment has it before the first event of the assessment', async () => {
   const [story, todo] = await completed(rule({ always: true }), ids.product, null)
   const ofCase = cases.of(world.orgId, story.caseId)
   const assigned = caseFact('CaseAssessmentAssigned', { caseId: story.caseId })
@@ -241,7 +241,7 @@ test('F6: a task of a case with an assigned assessment has it before the first e
   expect((await eventsOf(story)).map(({ data }) => data)).toMatchObject([{ assessmentId: ids.assessment }])
 })
 
-test('F13: a task stays while the consent is unknown', async () => {
+test('a task stays while the consent is unknown', async () => {
   world.services.consent = null
   const story = await openedTask()
   const outcome = await whenWorkedOff(humanReviewProcess, todoOf(story, 'withdraw'), world.deps, world.now())

@@ -41,7 +41,7 @@ const task = {
 }
 const { ada } = clinicians
 
-describe('F18: the human-review channel', () => {
+describe('the human-review channel', () => {
   it.each([
     ['human_review.task.opened', opened, { status: 'open' }],
     ['human_review.task.claimed', taskFact('HumanReviewTaskClaimed'), { status: 'claimed', user_id: ada }],

@@ -44,7 +44,7 @@ function due(...given: GivenEvent[]): string[] {
   })
 }
 
-describe('F5: the task of a completed review', () => {
+describe('the task of a completed review', () => {
   it('is due if a policy with rules is in force at that event', () => {
     expect(due(policy(), completed)).toEqual([`open ${at(59)}`])
     expect(due(completed, policy())).toEqual([])
@@ -59,7 +59,7 @@ describe('F5: the task of a completed review', () => {
   })
 })
 
-describe('F9: the end of a lease', () => {
+describe('the end of a lease', () => {
   it('is due at its instant, which moves with each claim', () => {
     expect(due(opened, claimed)).toEqual([`end-lease ${at(970)}`])
     expect(due(opened, claimed, ownTask(taskFact('HumanReviewTaskClaimed', { leaseUntil: at(980) })))).toEqual([
@@ -78,7 +78,7 @@ describe('F9: the end of a lease', () => {
   })
 })
 
-describe('F13: the cancellation of a task', () => {
+describe('the cancellation of a task', () => {
   it('is due when its review is superseded, also before the task is opened', () => {
     expect(due(opened, superseded)).toEqual([`supersede ${at(62)}`])
     expect(due(policy(), completed, superseded)).toEqual([`open ${at(59)}`])
@@ -103,7 +103,7 @@ describe('F13: the cancellation of a task', () => {
   })
 })
 
-describe('F14, F15: the result of a task in its case', () => {
+describe('the result of a task in its case', () => {
   it('is due from the end of the task until it is recorded', () => {
     expect(due(started, opened)).toEqual([])
     expect(due(started, opened, claimed, decided)).toEqual([`conclude ${at(90)}`])
@@ -122,7 +122,7 @@ describe('F14, F15: the result of a task in its case', () => {
   })
 })
 
-describe('F6: the assessment that a case gets after its task', () => {
+describe('the assessment that a case gets after its task', () => {
   const alone = { ...caseFact('CaseHumanReviewStarted', { assessmentId: null }), ...ofCase }
   const assigned = { ...caseFact('CaseAssessmentAssigned'), ...ofCase }
   const recordedInTask = ownTask(taskFact('HumanReviewAssessmentAssigned'))

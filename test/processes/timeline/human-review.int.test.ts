@@ -106,7 +106,7 @@ async function isToldOnce(analysis: Analysis, decidedAt: string): Promise<void> 
 
 const story = ['AssessmentReviewRequested', 'AssessmentCompleted', 'AssessmentHumanReviewOpened']
 
-it('F16, F17: tells the end at once, shows the open review, and tells its decision once', async () => {
+it('tells the end at once, shows the open review, and tells its decision once', async () => {
   await given.open()
   const analysis = await submitAnalysis(given.world)
   await given.timeline.runFor(600)
@@ -120,7 +120,7 @@ it('F16, F17: tells the end at once, shows the open review, and tells its decisi
   expect(await typesOf(analysis)).toEqual([...story, 'AssessmentHumanReviewDecided'])
 })
 
-it('F16, F17: the same if the task is decided before the assessment has ended', async () => {
+it('the same if the task is decided before the assessment has ended', async () => {
   await given.open({ stopped: ['assessments_todo'] })
   const { world, timeline } = given
   const analysis = await submitAnalysis(world)
@@ -137,7 +137,7 @@ it('F16, F17: the same if the task is decided before the assessment has ended', 
   expect(await typesOf(analysis)).toEqual([...story, 'AssessmentHumanReviewDecided'])
 })
 
-it('F16, F17: shows that a task was cancelled, and tells nobody', async () => {
+it('shows that a task was cancelled, and tells nobody', async () => {
   await given.open({ stopped: ['human_review_todo'] })
   const analysis = await submitAnalysis(given.world)
   await given.timeline.runFor(600)
@@ -170,7 +170,7 @@ async function supersede({ caseId }: Analysis): Promise<void> {
 const decisionsTold = (analysis: Analysis) =>
   toldTo(naming, analysis).flatMap(({ type, body }) => (type === 'assessment.reviewed' ? [body] : []))
 
-it('F17: tells a decision about a review that completed after the deadline of the assessment', async () => {
+it('tells a decision about a review that completed after the deadline of the assessment', async () => {
   await given.world.provider.result({ sha256: '*', not_ready_polls: 18 })
   await given.open({ deps: given.world.rewired({ providerResultTimeoutMs: 3 * 3600_000 }) })
   const analysis = await submitAnalysis(given.world)
@@ -190,7 +190,7 @@ it('F17: tells a decision about a review that completed after the deadline of th
   expect(await publishedAbout(analysis)).toEqual(['assessment.failed', 'assessment.reviewed'])
 })
 
-it('F16, F17: tells the decisions about a superseded review and its successor, and shows that of the successor', async () => {
+it('tells the decisions about a superseded review and its successor, and shows that of the successor', async () => {
   await given.open()
   const analysis = await submitAnalysis(given.world)
   await given.timeline.runFor(600)
@@ -245,7 +245,7 @@ async function reviewOfClient(caseId: string, imageId: string): Promise<string> 
   return aiReviewId
 }
 
-it('F6, F17: tells a decision from before the case had its assessment', async () => {
+it('tells a decision from before the case had its assessment', async () => {
   await given.open()
   const { world, timeline } = given
   const { store, orgId } = world

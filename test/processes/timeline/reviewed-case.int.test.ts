@@ -26,7 +26,7 @@ async function diagnosesOf({ caseId }: Analysis): Promise<string[]> {
   return diagnoses.map(({ source, status }) => `${source} ${status}`)
 }
 
-it('F14, F15: a case is in review from the end of its AI review until the decision is recorded in it', async () => {
+it('a case is in review from the end of its AI review until the decision is recorded in it', async () => {
   await given.open()
   const { world, timeline } = given
   const { store, orgId, now } = world

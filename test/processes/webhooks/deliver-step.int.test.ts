@@ -51,25 +51,22 @@ describe('a delivery', () => {
       },
     ],
     ['thin', { status: 'failed', task_id: ids.task, ai_review_id: ids.review }],
-  ] as const)(
-    'F17: sends the decision of a human review in the mode %s, and once more on request',
-    async (mode, told) => {
-      const assessmentId = randomUUID()
-      const eventId = await reviewedAssessment(given.world, assessmentId)
-      const of = await subscribe(given.world, { url: given.receiver.url, payloadMode: mode })
-      const delivery = due(of, { assessmentId, eventId, eventType: 'assessment.reviewed' })
-      await delivery.work()
-      const [first] = delivery.receivedBy(given.receiver)
-      expect(first?.headers['webhook-event-type']).toBe('assessment.reviewed')
-      const body = JSON.parse(first?.body ?? '') as unknown
-      if (mode === 'thin') expect(body).toEqual({ id: assessmentId, ...told })
-      else expect(body).toMatchObject({ id: assessmentId, ...told, error: { code: 'ANALYSIS_FAILED' } })
+  ] as const)('sends the decision of a human review in the mode %s, and once more on request', async (mode, told) => {
+    const assessmentId = randomUUID()
+    const eventId = await reviewedAssessment(given.world, assessmentId)
+    const of = await subscribe(given.world, { url: given.receiver.url, payloadMode: mode })
+    const delivery = due(of, { assessmentId, eventId, eventType: 'assessment.reviewed' })
+    await delivery.work()
+    const [first] = delivery.receivedBy(given.receiver)
+    expect(first?.headers['webhook-event-type']).toBe('assessment.reviewed')
+    const body = JSON.parse(first?.body ?? '') as unknown
+    if (mode === 'thin') expect(body).toEqual({ id: assessmentId, ...told })
+    else expect(body).toMatchObject({ id: assessmentId, ...told, error: { code: 'ANALYSIS_FAILED' } })
 
-      await delivery.askAgain(of, { key: hash('c'), fingerprint: hash('f') })
-      await delivery.again().work()
-      expect(delivery.receivedBy(given.receiver).map((sent) => JSON.parse(sent.body) as unknown)).toEqual([body, body])
-    },
-  )
+    await delivery.askAgain(of, { key: hash('c'), fingerprint: hash('f') })
+    await delivery.again().work()
+    expect(delivery.receivedBy(given.receiver).map((sent) => JSON.parse(sent.body) as unknown)).toEqual([body, body])
+  })
 
   it('waits for an open attempt of another worker, and repeats it under the same number when its lease has ended', async () => {
     const delivery = due()

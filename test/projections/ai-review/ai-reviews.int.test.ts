@@ -89,7 +89,7 @@ describe('the AI reviews read model', () => {
     })
   })
 
-  it('removes the image ids of a replaced provider case (T29)', async () => {
+  it('removes the image ids of a replaced provider case', async () => {
     const { ai_review_images: images } = await rows(requested, caseCreated, sent)
     expect(images?.map((image) => [image['provider_image_id'], image['provider_image_hash']])).toEqual([
       [71, 'h71'],
