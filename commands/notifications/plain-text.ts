@@ -16,7 +16,7 @@ const slice = 16_384
 
 interface Link {
   readonly address: string
-  shown: string
+  readonly shown: Writer
 }
 
 /**
@@ -31,13 +31,12 @@ export async function plainTextOf(html: string): Promise<string> {
   let link: Link | undefined
   /** The hidden element that is open, and how often it is open in itself. */
   let unseen = { name: '', depth: 0 }
-  let pauseAt = slice
 
   const tokenizer = new Tokenizer(
     {},
     {
-      ontext: (from, to) => show(html.slice(from, to), to),
-      ontextentity: (codePoint, to) => show(String.fromCodePoint(codePoint), to),
+      ontext: (from, to) => show(html.slice(from, to)),
+      ontextentity: (codePoint) => show(String.fromCodePoint(codePoint)),
       onopentagname(from, to) {
         name = html.slice(from, to).toLowerCase()
         values.clear()
@@ -46,63 +45,53 @@ export async function plainTextOf(html: string): Promise<string> {
         const given = html.slice(from, to).toLowerCase()
         // Of two attributes with one name, the first counts.
         attribute = (given === 'href' || given === 'alt') && !values.has(given) ? given : ''
-        pauseBehind(to)
       },
       onattribdata: (from, to) => addValue(html.slice(from, to)),
       onattribentity: (codePoint) => addValue(String.fromCodePoint(codePoint)),
       onattribend() {},
       onopentagend: open,
       onselfclosingtag: open,
-      onclosetag: (from, to) => close(html.slice(from, to).toLowerCase(), to),
-      oncomment: (_, to) => pauseBehind(to),
+      onclosetag: (from, to) => close(html.slice(from, to).toLowerCase()),
+      oncomment() {},
       oncdata() {},
       ondeclaration() {},
       onprocessinginstruction() {},
       onend: endLink,
     },
   )
-  await setImmediate()
-  tokenizer.write(html)
-  while (!tokenizer.running) {
+  // The tokenizer gives what it has of a long text or value at the end of each slice.
+  for (let from = 0; from < html.length; from += slice) {
     await setImmediate()
-    tokenizer.resume()
+    tokenizer.write(html.slice(from, from + slice))
   }
   tokenizer.end()
   return written.all()
 
-  function pauseBehind(end: number): void {
-    if (end < pauseAt) return
-    pauseAt = end + slice
-    tokenizer.pause()
-  }
-
   function addValue(part: string): void {
-    if (attribute !== '') values.set(attribute, (values.get(attribute) ?? '') + part)
+    if (attribute !== '') values.set(attribute, (values.get(attribute) ?? '') + spaced(part))
   }
 
-  function show(text: string, end: number): void {
-    pauseBehind(end)
+  function show(text: string): void {
     if (unseen.depth > 0) return
-    if (link !== undefined) link.shown += text
+    link?.shown.text(text)
     written.text(text)
   }
 
-  function open(end: number): void {
-    pauseBehind(end)
+  function open(): void {
     if (unseen.depth > 0) {
       if (name === unseen.name) unseen.depth += 1
       return
     }
     if (hidden.has(name)) unseen = { name, depth: 1 }
-    else if (name === 'img') show(values.get('alt') ?? '', end)
     else if (name === 'br') written.lineFeed()
     else breakAt(name)
-    if (name === 'a') link = { address: addressIn(values.get('href') ?? ''), shown: '' }
+    if (name === 'a' || name === 'area') link = { address: addressIn(values.get('href') ?? ''), shown: createWriter() }
+    if (name === 'img' || name === 'area') show(values.get('alt') ?? '')
+    if (name === 'area') breakAt(name)
     if (name === 'li') written.item('- ')
   }
 
-  function close(closed: string, end: number): void {
-    pauseBehind(end)
+  function close(closed: string): void {
     if (unseen.depth > 0) {
       if (closed === unseen.name) unseen.depth -= 1
       return
@@ -112,16 +101,16 @@ export async function plainTextOf(html: string): Promise<string> {
   }
 
   function breakAt(element: string): void {
-    if (element === 'a') endLink()
-    else if (element === 'td' || element === 'th') written.text(' ')
+    if (element === 'a' || element === 'area') endLink()
+    if (element === 'td' || element === 'th' || element === 'area') written.text(' ')
     else if (paragraphs.has(element)) written.lineBreaks(2)
     else if (lines.has(element)) written.lineBreaks(1)
   }
 
   function endLink(): void {
-    const { address = '', shown = '' } = link ?? {}
+    const address = link?.address ?? ''
+    const text = link?.shown.all() ?? ''
     link = undefined
-    const text = spaced(shown).trim()
     if (address !== '' && address !== text) written.text(text === '' ? address : ` (${address})`)
   }
 }
@@ -129,12 +118,15 @@ export async function plainTextOf(html: string): Promise<string> {
 /** Addresses of other schemes are of no use in a text. */
 function addressIn(href: string): string {
   const address = spaced(href).trim()
-  return /^(?:https?|mailto):/i.test(address) ? address : ''
+  return /^(?:https?|mailto|tel):/i.test(address) ? address : ''
 }
 
+/** A single space stays. So the time for a text that is spaced already does not depend on its words. */
 function spaced(text: string): string {
-  return text.replace(/\s+/g, ' ')
+  return text.replace(/ \s+|[^\S ]\s*/g, ' ')
 }
+
+type Writer = ReturnType<typeof createWriter>
 
 /** Writes words with single spaces, and at most one blank line between them. */
 function createWriter() {

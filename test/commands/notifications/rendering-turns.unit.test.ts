@@ -99,6 +99,11 @@ const heaviest: readonly Heavy[] = [
   ['brackets in a list', `{{#each a}}${'<'.repeat(26)}{{/each}}`, { a: count(9_900) }],
   ['entities', '{{a}}', { a: '<'.repeat(60_000) }],
   ['links', '<a href=http:b>c</a>'.repeat(3_000), {}],
+  ['words', '{{a}}', { a: 'a '.repeat(130_000) }],
+  ['lines in a link', '<a href=http:b>{{a}}</a>', { a: 'a\n'.repeat(130_000) }],
+  ['blanks in an address', '<a href="http:{{a}}">b</a>', { a: 'a\n'.repeat(130_000) }],
+  ['blanks of an image', '<img alt="{{a}}">', { a: 'a\n'.repeat(130_000) }],
+  ['entities of an image', '<img alt="{{a}}">', { a: '<'.repeat(60_000) }],
 ]
 
 const cases = heaviest.map(([title, body, variables, end = 'rendered']) => ({ title, body, variables, end }))

@@ -219,7 +219,40 @@ describe('the text of an HTML mail', () => {
     ['a <b open', 'a'],
     ['<style>never closed', ''],
     ['  \n\n a  \t b \n\n\n', 'a b'],
-  ])('%j is %j', async (html, text) => {
+    ['<a href="tel:+49 30 123">+49 30 123</a> <a href="TEL:1">call</a>', '+49 30 123 (tel:+49 30 123) call (TEL:1)'],
+    [
+      '<map><area href="https://a.example" alt=" Berlin "><area alt="Bonn" href="tel:1"/></map>.',
+      'Berlin (https://a.example) Bonn (tel:1) .',
+    ],
+    ['<area href="https://a.example"><area alt="no link"><area href="javascript:x">', 'https://a.example no link'],
+    ['<a href=" https://a.example/\n ">https://a.example/ </a>', 'https://a.example/'],
+    ['<a href="https://a.example">a  b\t<i>c</i>d</a><img alt="  two \n words ">', 'a b cd (https://a.example) two words'],
+  ])('%j is %j, at every place of a long mail', async (html, text) => {
     expect(await plainTextOf(html)).toBe(text)
+    // Long mails are read in pieces. What stands on the border of two pieces is one thing all the same.
+    for (let before = 1; before < html.length; before++)
+      expect(await plainTextOf(`${' '.repeat(16_384 - before)}${html}`), `after ${before} characters`).toBe(text)
+  })
+
+  it.each([
+    ['of words', 'a '],
+    ['of lines', 'a\n'],
+    ['of entities', '&lt; '],
+    ['in a link', 'a\n', '<a href="https://a.example">', '</a>'],
+    ['in an address', 'a\n', '<a href="https://', '">b</a>'],
+    ['of an image', 'a\n', '<img alt="', '">'],
+  ])('lets other work have its turn during one long text %s', async (_, word, before = '', after = '') => {
+    const html = `${before}${word.repeat((256 * 1024) / word.length)}${after}`
+    let turns = 0
+    let next = setImmediate(turn)
+    const text = await plainTextOf(html)
+    clearImmediate(next)
+    expect(text.length).toBeGreaterThan(html.length / 5)
+    expect(turns).toBeGreaterThanOrEqual(16)
+
+    function turn(): void {
+      turns += 1
+      next = setImmediate(turn)
+    }
   })
 })
