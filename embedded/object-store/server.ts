@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { closeGently } from '../../platform/kit/early-answers.ts'
 import { pathOf } from '../children/request-path.ts'
 import { S3Error } from './errors.ts'
 import type { Objects } from './objects.ts'
@@ -47,7 +48,7 @@ export function objectStoreServer(
     response.setHeader('x-content-type-options', 'nosniff')
     answer(objects, credentials, request, response).catch((error: unknown) => {
       if (!(error instanceof S3Error) && !response.destroyed) onFailure(error)
-      refuse(request, response, error, requestId)
+      refuse(response, error, requestId)
     })
   })
 }
@@ -98,12 +99,14 @@ function operationOf(request: IncomingMessage, call: Call): Operation {
 }
 
 /** Answers in S3's XML. A started answer is cut off, so that no client takes it as complete. */
-function refuse(request: IncomingMessage, response: ServerResponse, error: unknown, requestId: string): void {
+function refuse(response: ServerResponse, error: unknown, requestId: string): void {
   if (response.headersSent || response.destroyed) {
     response.destroy()
     return
   }
+  const request = response.req
   request.resume()
+  closeGently(response)
   const refusal = error instanceof S3Error ? error : new S3Error('InternalError', 'We encountered an internal error')
   if (request.method === 'HEAD') response.writeHead(refusal.status).end()
   else sendXml(response, refusal.status, errorDocument(refusal, pathOf(request), requestId))

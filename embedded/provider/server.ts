@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { closeGently } from '../../platform/kit/early-answers.ts'
 import { InvalidControl, isSame } from '../children/remote-control.ts'
 import { pathOf } from '../children/request-path.ts'
 import { type CallName, parseFaults, parseResults } from './controls.ts'
@@ -122,6 +123,7 @@ function send(
   body: string,
   headers: Readonly<Record<string, string>> = {},
 ): void {
+  closeGently(response)
   response.writeHead(status, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { answerChatCall, parseChatFaults, type ChatFault } from '../chat/slack-api.ts'
+import { closeGently } from '../../platform/kit/early-answers.ts'
 import { InvalidControl, isSame } from '../children/remote-control.ts'
 import { pathOf } from '../children/request-path.ts'
 import { parseMailFaults, type MailFault } from '../mailbox/mail-faults.ts'
@@ -148,6 +149,7 @@ function html(body: string): Reply {
 }
 
 function send(response: ServerResponse, { status, body = '', type = 'application/json', headers = {} }: Reply): void {
+  closeGently(response)
   response.writeHead(status, {
     ...(body === '' ? {} : { 'content-type': type, 'content-length': Buffer.byteLength(body) }),
     'cache-control': 'no-store',

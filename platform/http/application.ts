@@ -5,6 +5,7 @@ import type { Configuration } from '../configuration/configuration.ts'
 import type { Health } from '../observability/health.ts'
 import type { LogFields, Logger } from '../observability/logging.ts'
 import type { Metrics } from '../observability/metrics.ts'
+import { closeGently } from '../kit/early-answers.ts'
 import { problem, type Problem } from './problems.ts'
 import { createAuthorization, type Access, type Caller, type VerifyToken } from './access.ts'
 import type { ActorReader } from './actor-readers.ts'
@@ -14,7 +15,6 @@ import { requireClearHead } from './clear-head.ts'
 import { commonHeaders } from './common-headers.ts'
 import { limitConnections } from './connection-limits.ts'
 import { addDocumentation, type ScopeList } from './documentation.ts'
-import { closeGently, hasArrived } from './early-answers.ts'
 import { createErrorHandler, sendProblem, type TranslateError } from './errors.ts'
 import { isUuid } from './formats.ts'
 import { addHealthRoutes } from './health-routes.ts'
@@ -207,10 +207,7 @@ function addRequestHooks(app: FastifyInstance, options: ApplicationOptions, vers
   app.addHook('onSend', async (request, reply, payload) => {
     // A connection that stays open for more requests would delay the stop.
     if (options.isStopping?.() === true) reply.header('connection', 'close')
-    if (!hasArrived(request.raw)) {
-      reply.header('connection', 'close')
-      closeGently(request.raw)
-    }
+    closeGently(reply.raw)
     if (reply.statusCode !== 304) return payload
     reply.removeHeader('content-type')
     return null

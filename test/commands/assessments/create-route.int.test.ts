@@ -11,7 +11,7 @@ import { AppendOutcomeUnknownError, EventStoreUnavailableError } from '../../../
 import type { EventStore } from '../../../engine/store/event-store.ts'
 import { startApplication, type TestApplication } from '../../platform/http/test-application.ts'
 import { openProcessWorld, type ProcessWorld } from '../../support/process-world.ts'
-import { interrupted, watched } from '../../engine/commands/decision-world.ts'
+import { interrupted, observed, watched } from '../../engine/commands/decision-world.ts'
 
 const jpeg = await readFile(new URL('../../../embedded/photos/lesion-1.jpg', import.meta.url))
 const photo = (bytes = 0) => Buffer.concat([jpeg, randomBytes(bytes + 16)])
@@ -206,15 +206,8 @@ it('reads nothing from the event store before an assessment of declared images f
   }
   const asked: string[] = []
   const t = await start(
-    new Proxy(world.store, {
-      get(target, name) {
-        const member: unknown = Reflect.get(target, name, target)
-        if (typeof member !== 'function') return member
-        return (...parameters: readonly unknown[]): unknown => {
-          if (name !== 'presume') asked.push(String(name))
-          return Reflect.apply(member, target, parameters)
-        }
-      },
+    observed(world.store, (method) => {
+      if (method !== 'presume') asked.push(method)
     }),
   )
   expect(await create(t, declared, 'declared')).toMatchObject({ status: 202, isReplayed: false })

@@ -1,27 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { streamOfCall, openDecisionWorld, type DecisionWorld } from '../../engine/commands/decision-world.ts'
+import { openDecisionWorld, withReads, type DecisionWorld } from '../../engine/commands/decision-world.ts'
 import { grant, registerTestClient, startAuthApi, type AuthApi, type TestClient } from './auth-api.ts'
 
 /** In production, where an address with one refusal a minute has to wait after the second. */
 let world: DecisionWorld
 let api: AuthApi
 let client: TestClient
-const reads: string[] = []
+let reads: string[]
 
 beforeAll(async () => {
   world = await openDecisionWorld()
-  const counting = new Proxy(world.store, {
-    get(store, name) {
-      const member: unknown = Reflect.get(store, name, store)
-      if (typeof member !== 'function') return member
-      return (...parameters: readonly unknown[]): unknown => {
-        if (name === 'load') reads.push(streamOfCall(parameters))
-        return Reflect.apply(member, store, parameters)
-      }
-    },
-  })
-  api = await startAuthApi(world, counting, { APP_ENV: 'production', RATE_LIMIT_TOKEN_FAILURES_PER_MINUTE: '1' })
+  const store = withReads(world.store)
+  reads = store.reads
+  api = await startAuthApi(world, store.counting, { APP_ENV: 'production', RATE_LIMIT_TOKEN_FAILURES_PER_MINUTE: '1' })
   client = await registerTestClient(world)
   for (const secret of [randomUUID(), randomUUID()]) await ask(client.clientId, secret)
 })

@@ -1,9 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { appendFile, mkdtemp, open, readdir, rm } from 'node:fs/promises'
 import { request } from 'node:http'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import {
   CopyObjectCommand,
   CreateBucketCommand,
@@ -85,6 +87,21 @@ test('refuses a body of more than 32 MiB and stores nothing', async () => {
   const refused = s3.send(new PutObjectCommand({ Bucket, Key: 'too-large', Body: Buffer.alloc(32 * 1024 * 1024 + 1) }))
   await expect(refused).rejects.toMatchObject({ name: 'EntityTooLarge', $metadata: { httpStatusCode: 400 } })
   await expect(get('too-large')).rejects.toMatchObject({ name: 'NoSuchKey' })
+})
+
+test('its refusal reaches a sender that sends everything before it reads, on a connection of one request', async () => {
+  const address = new URL(await getSignedUrl(s3, new PutObjectCommand({ Bucket, Key: 'too-large' }), { expiresIn: 60 }))
+  const length = 40 * 1024 * 1024
+  const socket = connect(Number(address.port), address.hostname)
+  const failed: Error[] = []
+  socket.on('error', (error) => failed.push(error))
+  socket.write(`PUT ${address.pathname}${address.search} HTTP/1.1\r\nHost: ${address.host}\r\nConnection: close\r\n`)
+  socket.write(`Content-Length: ${length}\r\n\r\n`)
+  const piece = Buffer.alloc(1024 * 1024)
+  for (let sent = 0; sent < length && failed.length === 0; sent += piece.length)
+    await new Promise((resolve) => socket.write(piece, resolve))
+  expect(failed).toEqual([])
+  expect(await text(socket)).toMatch(/^HTTP\/1.1 400 [^]*<Code>EntityTooLarge<\/Code>/)
 })
 
 test('refuses a body in the aws-chunked encoding instead of storing its framing', async () => {

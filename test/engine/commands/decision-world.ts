@@ -83,6 +83,32 @@ export function streamOfCall([target]: readonly unknown[]): string {
   return typeof target === 'object' && target !== null && 'stream' in target ? String(target.stream) : ''
 }
 
+/** The object, with a hook before each call of a method. */
+export function observed<Given extends object>(
+  given: Given,
+  before: (method: string, parameters: readonly unknown[]) => void,
+): Given {
+  return new Proxy(given, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name, target)
+      if (typeof member !== 'function') return member
+      return (...parameters: readonly unknown[]): unknown => {
+        before(String(name), parameters)
+        return Reflect.apply(member, target, parameters)
+      }
+    },
+  })
+}
+
+/** The store, and the streams whose states it is asked for. */
+export function withReads(store: EventStore): { readonly counting: EventStore; readonly reads: string[] } {
+  const reads: string[] = []
+  const counting = observed(store, (method, parameters) => {
+    if (method === 'load' || method === 'loadCached') reads.push(streamOfCall(parameters))
+  })
+  return { counting, reads }
+}
+
 /** The store, with a hook before each append. */
 export function watched(store: EventStore, beforeAppend: (stream: string) => Promise<void> | void): EventStore {
   return new Proxy(store, {

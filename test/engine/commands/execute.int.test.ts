@@ -22,7 +22,7 @@ import {
   interrupted,
   openDecisionWorld,
   problemOf,
-  streamOfCall,
+  withReads,
   type DecisionWorld,
 } from './decision-world.ts'
 
@@ -140,17 +140,7 @@ describe('executing a command', () => {
 
   it('reads once to refuse: an unknown stream costs what a known one does', async () => {
     await create(definition('costly'))
-    const reads: string[] = []
-    const counting = new Proxy(world.store, {
-      get(store, name) {
-        const member: unknown = Reflect.get(store, name, store)
-        if (typeof member !== 'function') return member
-        return (...parameters: readonly unknown[]): unknown => {
-          if (name === 'load' || name === 'loadCached') reads.push(streamOfCall(parameters))
-          return Reflect.apply(member, store, parameters)
-        }
-      },
-    })
+    const { counting, reads } = withReads(world.store)
     const refusing = async (code: string) => {
       const work = execute(counting, targetOf(code), () => ({ refused: 'not-found' }) as const, contextOf(world))
       expect(await problemOf(work)).toBe('not-found')
@@ -160,17 +150,7 @@ describe('executing a command', () => {
   })
 
   it('creates a new stream without reading it, and decides again if it exists', async () => {
-    const reads: unknown[] = []
-    const counting = new Proxy(world.store, {
-      get(store, name) {
-        const member: unknown = Reflect.get(store, name, store)
-        if (typeof member !== 'function') return member
-        return (...parameters: readonly unknown[]): unknown => {
-          if (name === 'load' || name === 'loadCached') reads.push(streamOfCall(parameters))
-          return Reflect.apply(member, store, parameters)
-        }
-      },
-    })
+    const { counting, reads } = withReads(world.store)
     const make = (command: CreateConsentType, store: EventStore) =>
       execute(
         store,

@@ -1,5 +1,5 @@
 import type { UserDependencies } from '../../../commands/users/registration-attempt.ts'
-import { streamOfCall } from '../../engine/commands/decision-world.ts'
+import { observed, streamOfCall } from '../../engine/commands/decision-world.ts'
 import { memberOf } from '../../../platform/outbound/outside-answers.ts'
 
 export class KilledError extends Error {
@@ -40,12 +40,12 @@ export function mortal<Deps extends UserDependencies>(deps: Deps, effects: numbe
     killedBefore: () => last,
     deps: {
       ...deps,
-      store: proxied(store, (name, parameters) => {
+      store: observed(store, (name, parameters) => {
         if (name === 'append') act(nameOfAppend(parameters))
         else live()
       }),
-      vault: proxied(vault, (name) => (name === 'destroySubject' ? act('key destroyed') : live())),
-      identityProvider: proxied(identityProvider, (name) => (name === 'get' ? live() : act(`account: ${name}`))),
+      vault: observed(vault, (name) => (name === 'destroySubject' ? act('key destroyed') : live())),
+      identityProvider: observed(identityProvider, (name) => (name === 'get' ? live() : act(`account: ${name}`))),
     },
   }
 }
@@ -54,20 +54,4 @@ function nameOfAppend(parameters: readonly unknown[]): string {
   const category = streamOfCall(parameters).split('-', 1)[0]
   const events = Array.isArray(parameters[2]) ? parameters[2] : []
   return `${category}: ${events.map((event: unknown) => String(memberOf(event, 'type'))).join(', ')}`
-}
-
-function proxied<Given extends object>(
-  given: Given,
-  before: (name: string, parameters: readonly unknown[]) => void,
-): Given {
-  return new Proxy(given, {
-    get(target, name) {
-      const member: unknown = Reflect.get(target, name, target)
-      if (typeof member !== 'function') return member
-      return (...parameters: readonly unknown[]): unknown => {
-        before(String(name), parameters)
-        return Reflect.apply(member, target, parameters)
-      }
-    },
-  })
 }
