@@ -226,7 +226,10 @@ describe('the text of an HTML mail', () => {
     ],
     ['<area href="https://a.example"><area alt="no link"><area href="javascript:x">', 'https://a.example no link'],
     ['<a href=" https://a.example/\n ">https://a.example/ </a>', 'https://a.example/'],
-    ['<a href="https://a.example">a  b\t<i>c</i>d</a><img alt="  two \n words ">', 'a b cd (https://a.example) two words'],
+    [
+      '<a href="https://a.example">a  b\t<i>c</i>d</a><img alt="  two \n words ">',
+      'a b cd (https://a.example) two words',
+    ],
   ])('%j is %j, at every place of a long mail', async (html, text) => {
     expect(await plainTextOf(html)).toBe(text)
     // Long mails are read in pieces. What stands on the border of two pieces is one thing all the same.

@@ -1,18 +1,22 @@
+import dns from 'node:dns'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { memberOf } from '../../../platform/outbound/outside-answers.ts'
 import { startApplication, type TestApplication } from './test-application.ts'
 
+const loopback = '127.0.0.1'
 let t: TestApplication
 const all: Socket[] = []
 afterEach(async () => {
   for (const socket of all.splice(0)) socket.destroy()
   await t.app.close()
+  vi.restoreAllMocks()
 })
 
 async function listening(env: Record<string, string>): Promise<number> {
   t = await startApplication({ env })
-  return Number(new URL(await t.app.listen({ port: 0, host: '127.0.0.1' })).port)
+  return Number(new URL(await t.app.listen({ port: 0, host: loopback })).port)
 }
 
 /** Resolves to the connection if the server keeps it, to undefined if it closes it. */
@@ -69,6 +73,19 @@ describe('the connections of one address', () => {
     await expect.poll(() => refused, { timeout: 20_000 }).toBe(500)
     await close(all.filter(({ destroyed }) => !destroyed))
     await expect.poll(async () => (await keptOf(1, port)).length).toBe(1)
+  })
+
+  it('are limited where `localhost` has two addresses: there is one listener', async () => {
+    const { lookup } = dns
+    const twoAddresses = [loopback, '127.0.0.2'].map((address) => ({ address, family: 4 }))
+    vi.spyOn(dns, 'lookup').mockImplementation((...parameters: unknown[]): void => {
+      const [, options, done] = parameters
+      if (typeof done === 'function' && memberOf(options, 'all') === true) done(null, twoAddresses)
+      else Reflect.apply(lookup, dns, parameters)
+    })
+    t = await startApplication()
+    await t.app.listen({ port: 0, host: 'localhost' })
+    expect(t.app.addresses()).toMatchObject([{ address: loopback }])
   })
 
   it('are not counted if it is a trusted proxy', async () => {
