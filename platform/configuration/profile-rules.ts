@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { readEventStoreAddress } from '../kit/event-store-address.ts'
 import type { Profile } from '../kit/profiles.ts'
-import { containsNearlyEverything, hasGuessableKey } from './weak-settings.ts'
+import { containsNearlyEverything, hasGuessableKey, isGuessableSecret } from './weak-settings.ts'
 import { readDatabaseAddress, type DatabaseAddress } from '../database/database.ts'
 
 /** An environment variable is wrong. The message contains its name and its rule, never a secret's value. */
@@ -236,14 +236,17 @@ function secretWeaknesses(settings: CheckedSettings): string[] {
     ['SERVICE_CLIENT_SECRET', settings.serviceClientSecret],
     ['S3_SECRET_ACCESS_KEY', settings.s3SecretAccessKey],
     ['KEYCLOAK_CLIENT_SECRET', settings.keycloakClientSecret],
+    ['ADMIN_API_SECRET', settings.adminApiSecret],
   ] as const
-  const short = secrets.flatMap(([name, secret]) =>
-    secret !== undefined && secret.length < 32 ? [`${name} must have at least 32 characters`] : [],
-  )
+  const weak = secrets.flatMap(([name, secret]) => {
+    if (secret === undefined) return []
+    if (secret.length < 32) return [`${name} must have at least 32 characters`]
+    return isGuessableSecret(secret) ? [`${name} must be random (openssl rand -hex 32)`] : []
+  })
   const { masterKeys } = settings
   return masterKeys !== undefined && hasGuessableKey(masterKeys)
-    ? [...short, 'MASTER_KEYS must be random (openssl rand -base64 32)']
-    : short
+    ? [...weak, 'MASTER_KEYS must be random (openssl rand -base64 32)']
+    : weak
 }
 
 function listWeaknesses({ trustedProxies, egressAllow }: CheckedSettings): string[] {

@@ -13,6 +13,14 @@ export function hasGuessableKey(masterKeys: string): boolean {
   })
 }
 
+/** Of 32 random hexadecimal digits about 14 differ. */
+const fewestDifferentCharacters = 8
+
+/** Whether a secret is certainly not random: one character or a few of them again and again. */
+export function isGuessableSecret(secret: string): boolean {
+  return new Set(secret).size < fewestDifferentCharacters
+}
+
 /** `10.0.0.0/8` is 1/256 of all addresses, and the public ones of IPv6 are 1/8. */
 const largestShare = 1 / 16
 /** Even steps through all addresses. */

@@ -41,7 +41,7 @@ interface Profiled {
 }
 
 const profiles = ['development', 'production'] as const
-const password = 'x'.repeat(32)
+const password = '0123456789abcdef'.repeat(2)
 const anyId = '0190b0a0-0000-7000-8000-000000000001'
 const parts = new Map<Profile, Profiled>()
 let world: DecisionWorld

@@ -8,7 +8,7 @@ const publicAddress = { BASE_URL: 'https://clinic.test' }
 const s3 = (addresses: Environment) => ({
   S3_ENDPOINT: 'https://s3.test',
   S3_ACCESS_KEY_ID: 'id',
-  S3_SECRET_ACCESS_KEY: 'x'.repeat(32),
+  S3_SECRET_ACCESS_KEY: '0123456789abcdef'.repeat(2),
   ...addresses,
 })
 const provider = (PROVIDER_BASE_URL: string) => ({

@@ -151,7 +151,7 @@ describe('in production', () => {
       ...production,
       RATE_LIMIT_CLIENT_BURST: '1',
       SERVICE_CLIENT_ID: 'ours',
-      SERVICE_CLIENT_SECRET: 'x'.repeat(32),
+      SERVICE_CLIENT_SECRET: '0123456789abcdef'.repeat(2),
     })
     for (let time = 0; time < 5; time += 1) {
       const health = await t.app.inject({ url: '/health/live' })

@@ -45,7 +45,7 @@ const at = (...addresses: readonly string[]): LookupAddress[] =>
 const resolver = (names: Readonly<Record<string, readonly string[]>>) => async (host: string) =>
   at(...(names[host] ?? ['127.0.0.1']))
 
-const s3 = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'x'.repeat(32) }
+const s3 = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: '0123456789abcdef'.repeat(2) }
 const databases = {
   DATABASE_URL: 'postgres://127.0.0.1:5432/platform',
   VAULT_DATABASE_URL: 'postgres://127.0.0.1:5432/vault',
