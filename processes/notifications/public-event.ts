@@ -71,11 +71,24 @@ export function patientOf({ patient_id, patientId }: PublicEvent['data']): strin
 }
 
 /**
- * Whether another service wrote about a patient. Then the variables may contain personal health information, whatever the
- * template says.
+ * Whether another service wrote about a patient, at any place of its event: its members are its own. Then the variables
+ * may contain personal health information, whatever the template says.
  */
-export function isAboutPatient({ stream, data: { patient_id, patientId } }: RecordedEvent<PublicEvent>): boolean {
-  return !isOwnChannel(stream) && (patient_id ?? patientId ?? null) !== null
+export function isAboutPatient({ stream, data }: RecordedEvent<PublicEvent>): boolean {
+  return !isOwnChannel(stream) && namesPatient(data)
+}
+
+const patientMember = /^patients?[_-]?(ids?)?$/i
+
+/** Without recursion, level by level. Foreign events are limited in size and depth. */
+function namesPatient(data: object): boolean {
+  let level: readonly unknown[] = [data]
+  while (level.length > 0) {
+    const members = level.flatMap((value) => Object.entries(value ?? {}))
+    if (members.some(([name, value]) => value !== null && patientMember.test(name))) return true
+    level = members.map(([, value]) => value).filter((value) => typeof value === 'object')
+  }
+  return false
 }
 
 const deepest = 8

@@ -86,7 +86,10 @@ describe('an event of another service', () => {
   test.each([
     ['a patient', { patient_id: ids.patient }, true],
     ['a patient in a form of its own', { patientId: 'P-4711' }, true],
-    ['no patient', { patient_id: null, recall: 'R-1' }, false],
+    ['a patient within another member', { visit: { at: 'noon', subjects: [{ patientId: 'P-4711' }] } }, true],
+    ['a patient as an object', { Patient: { name: 'Ada' } }, true],
+    ['several patients', { visit: { 'patient-ids': ['P-1', 'P-2'] } }, true],
+    ['no patient', { patient_id: null, recall: 'R-1', patients_seen: 3, visit: { patient: null } }, false],
   ])('that names %s, by a chat template without PHI', async (_, data, phi) => {
     const { state } = await created(await receivedFrom('clinic.events', 'recall.due', { note: 'Melanoma', ...data }))
     expect(state).toMatchObject({ channel: 'slack', phi })
