@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { v5 } from 'uuid'
+import { changeUser } from '../../../commands/users/change-user.ts'
 import { recordPasswordReset, attemptPasswordReset } from '../../../commands/users/reset-password.ts'
 import { execute } from '../../../engine/commands/execute.ts'
 import { users } from '../../../streams/user/aggregate.ts'
@@ -12,7 +13,7 @@ import {
   type GivenOrganisation,
 } from '../../read-api/users/given-users.ts'
 import { bootstrap, openUsersApi, unsigned, type UsersApi, type UsersProcess } from '../../read-api/users/users-api.ts'
-import { contextOf } from '../../engine/commands/decision-world.ts'
+import { contextOf, problemOf, withReads } from '../../engine/commands/decision-world.ts'
 import { administratorOf, newPerson, recordOf, refusalOf } from './write-callers.ts'
 
 type Headers = Readonly<Record<string, string>>
@@ -65,6 +66,30 @@ describe('PATCH /admin/users/{id}', () => {
     const before = await events()
     expect((await patch(user, { status: 'deactivated' })).status).toBe(200)
     expect(await events()).toBe(before)
+  })
+
+  test.each([
+    ['an address', { profile: { email: 'other@example.org' }, status: null }],
+    ['a name', { profile: { displayName: 'Other' }, status: null }],
+    ['a status', { profile: null, status: 'suspended' }],
+  ] as const)('that changes %s reads as much for a foreign user as for an unknown one', async (_, change) => {
+    const { counting, reads } = withReads(api.world.otherStore)
+    const deps = { ...api.world, store: counting }
+    const by = { changedBy: randomUUID(), now: api.world.now() }
+    const command = {
+      profile: change.profile === null ? null : { ...change.profile, newProfileId: randomUUID(), ...by },
+      status: change.status === null ? null : { to: change.status, holdId: randomUUID(), ...by },
+      administration: { tenant: clinic.orgId, mayChangeShared: false, grantor: 'other' },
+      requireMatch: () => undefined,
+    } as const
+    const readsFor = async (userId: string) => {
+      expect(await problemOf(changeUser(deps, userId, command, contextOf(api.world)))).toBe('not-found')
+      return reads.splice(0).map((stream) => stream.replace(userId, 'id'))
+    }
+    const ofUnknown = await readsFor(randomUUID())
+    expect(await readsFor(foreign.userId)).toEqual(ofUnknown)
+    // The same again, from the memory of the process.
+    expect((await readsFor(foreign.userId)).length).toBe(ofUnknown.length)
   })
 
   test('answers the user without memberships, with the ETag of a GET accepted in If-Match', async () => {
