@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { END, EventStoreDBClient, START } from '@eventstore/db-client'
+import { officialAddress } from 'embedded-eventstore/official-address'
 
 const channel = 'ai_review.events'
 
@@ -12,7 +13,7 @@ export class ChannelSubscriber {
   #following: Promise<void> = Promise.resolve()
 
   constructor(url: string) {
-    this.#client = EventStoreDBClient.connectionString(url)
+    this.#client = EventStoreDBClient.connectionString(officialAddress(url))
   }
 
   start(): void {
@@ -52,7 +53,7 @@ export class ChannelSubscriber {
 export async function channelByCase(
   url: string,
 ): Promise<{ readonly count: number; readonly cases: ReadonlyMap<string, readonly string[]> }> {
-  const client = EventStoreDBClient.connectionString(url)
+  const client = EventStoreDBClient.connectionString(officialAddress(url))
   const cases = new Map<string, string[]>()
   let count = 0
   try {
@@ -71,7 +72,7 @@ export async function channelByCase(
 
 /** The channel's last revision. */
 export async function headOfChannel(url: string): Promise<bigint> {
-  const client = EventStoreDBClient.connectionString(url)
+  const client = EventStoreDBClient.connectionString(officialAddress(url))
   try {
     for await (const { event } of client.readStream(channel, {
       direction: 'backwards',

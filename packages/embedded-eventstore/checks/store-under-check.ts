@@ -19,6 +19,7 @@ import {
   type ResolvedEvent,
   type StreamSubscription,
 } from '@eventstore/db-client'
+import { officialAddress } from '../official-address.ts'
 import {
   canonicalJson,
   eventText,
@@ -56,7 +57,7 @@ export class StoreUnderCheck {
 
   /** `run` is part of the name of every stream of this run. All other streams are foreign. */
   constructor(url: string, run: string, isReal: boolean) {
-    this.client = EventStoreDBClient.connectionString(url)
+    this.client = EventStoreDBClient.connectionString(officialAddress(url))
     this.run = run
     this.isReal = isReal
   }

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { officialAddress } from '../official-address.ts'
 import { startEventStore } from '../start.ts'
 
 /** An event store for one test file: a new embedded node, or the real server of `ESDB_URL`. */
@@ -16,15 +17,15 @@ export interface TestEventStore {
   kill(): void
 }
 
-/** The server of `ESDB_URL`; empty if the tests use embedded nodes. */
-export const realEventStoreUrl = process.env['ESDB_URL'] ?? ''
+/** The server of `ESDB_URL`, as the official client reads it too; empty if the tests use embedded nodes. */
+export const realEventStoreUrl = officialAddress(process.env['ESDB_URL'] ?? '')
 export const isRealEventStore = realEventStoreUrl !== ''
 
 /**
  * Connection string of a real server with accounts and TLS, with its first administrator:
  * `esdb://admin:…@host:port?tls=true&tlsCAFile=…`. Empty if the tests use embedded nodes.
  */
-export const securedEventStoreUrl = process.env['ESDB_SECURED_URL'] ?? ''
+export const securedEventStoreUrl = officialAddress(process.env['ESDB_SECURED_URL'] ?? '')
 
 /** Starts an empty embedded node, unless `ESDB_URL` is set. */
 export async function freshEventStore(): Promise<TestEventStore> {

@@ -2,6 +2,7 @@ import { EventStoreDBClient } from '@eventstore/db-client'
 import shared from '@eventstore/db-client/generated/shared_pb.js'
 import streams from '@eventstore/db-client/generated/streams_pb.js'
 import type { ClientReadableStream } from '@grpc/grpc-js'
+import { officialAddress } from '../official-address.ts'
 import { makeStreamsCall, openStreamsCall } from './streams-calls.ts'
 import type { TransferredEvent } from './exported-line.ts'
 
@@ -18,7 +19,7 @@ export class ByteClient {
   private readonly client: EventStoreDBClient
 
   constructor(url: string) {
-    this.client = EventStoreDBClient.connectionString(url)
+    this.client = EventStoreDBClient.connectionString(officialAddress(url))
   }
 
   /** All events in `$all` up to its present end, with unresolved links. */

@@ -1,5 +1,6 @@
 import { BACKWARDS, END, EventStoreDBClient, FORWARDS, START, type AllStreamRecordedEvent } from '@eventstore/db-client'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { officialAddress } from 'embedded-eventstore/official-address'
 import { parsePosition } from '../../../platform/kit/positions.ts'
 import { waitFor } from '../../../test/support/platform.ts'
 import { factOf, type Fact } from '../facts.ts'
@@ -9,7 +10,7 @@ const catchUpMs = 15_000
 
 /** Reads all events of users, forwards or backwards. Returns the oldest first in both cases. */
 export async function readWholeLog(url: string, direction: 'forwards' | 'backwards'): Promise<readonly Fact[]> {
-  const client = EventStoreDBClient.connectionString(url)
+  const client = EventStoreDBClient.connectionString(officialAddress(url))
   const reading =
     direction === 'forwards'
       ? client.readAll({ fromPosition: START, direction: FORWARDS })
@@ -53,7 +54,7 @@ export class Follower {
   async #follow(): Promise<void> {
     while (!this.#closing.signal.aborted) {
       // A new client for each subscription, so that it discovers the node as it is now.
-      const client = EventStoreDBClient.connectionString(this.#url)
+      const client = EventStoreDBClient.connectionString(officialAddress(this.#url))
       try {
         await this.#subscribe(client)
       } catch {

@@ -9,9 +9,9 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2'
 import type { AddressInfo } from 'node:net'
-import { Transform } from 'node:stream'
+import { Readable, Transform } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { gossip } from '../../../platform/kit/event-store-client.ts'
+import { gossip, streams } from '../../../platform/kit/event-store-client.ts'
 import { openLine, type Line } from '../../faults/stage/line.ts'
 
 /** How the cluster fails. */
@@ -28,13 +28,18 @@ export type ClusterFault =
    * afterwards.
    */
   | { readonly kind: 'quorum'; readonly isRefusing: boolean; readonly isLate: boolean; readonly next: Place }
+  /** All subscriptions end. New ones are accepted and never served, as by a node that has just returned. */
+  | { readonly kind: 'unconfirmed' }
 
 /** One of the two nodes. */
 export type Place = 0 | 1
 
 const otherOf = (place: Place): Place => (place === 0 ? 1 : 0)
 const writes = /\/event_store\.client\.streams\.Streams\/(?:BatchAppend|Append|Delete|Tombstone)$/
+const readPath = '/event_store.client.streams.Streams/Read'
 const gossipPath = '/event_store.client.gossip.Gossip/Read'
+/** A message begins with its length. */
+const prefixBytes = 5
 const { LEADER, FOLLOWER, UNKNOWN } = gossip.MemberInfo.VNodeState
 
 /** One direction of a call. What arrives while it is held waits, until it is released or the call ends. */
@@ -97,6 +102,7 @@ export class PretendedCluster {
   #leader: Place | undefined = 0
   #hung: Place | undefined
   #isRefusing = true
+  #isConfirming = true
 
   private constructor(servers: readonly Http2Server[], lines: readonly [Line, Line]) {
     this.#servers = servers
@@ -124,12 +130,19 @@ export class PretendedCluster {
       line.silence()
       return () => line.endSilence()
     }
+    if (fault.kind === 'unconfirmed') return this.#leaveUnconfirmed()
     return fault.kind === 'hang' ? this.#hang(fault) : this.#loseQuorum(fault)
   }
 
   async close(): Promise<void> {
     await Promise.all(this.#lines.map((line) => line.close()))
     for (const server of this.#servers) server.close()
+  }
+
+  #leaveUnconfirmed(): () => void {
+    this.#isConfirming = false
+    for (const call of this.#calls) if (!call.isWrite) call.end()
+    return () => void (this.#isConfirming = true)
   }
 
   #hang({ isTaken, isLate }: { readonly isTaken: boolean; readonly isLate: boolean }): () => void {
@@ -203,10 +216,21 @@ export class PretendedCluster {
         if (isWrite) call.asked.hold()
       } else if (this.#leader !== place) return refuse(caller, this.#notLeader(this.#leader))
     }
-    this.#pass(call, headers, node)
+    if (this.#isConfirming || path !== readPath) this.#pass(call, headers, node, caller)
+    else void this.#passRead(call, headers, node)
   }
 
-  #pass(call: Call, headers: IncomingHttpHeaders, node: ClientHttp2Session): void {
+  /** A read gets its answer, a subscription only an acceptance. */
+  async #passRead(call: Call, headers: IncomingHttpHeaders, node: ClientHttp2Session): Promise<void> {
+    const { caller } = call
+    const request = await buffer(caller).catch(() => undefined)
+    if (request === undefined || caller.destroyed || node.destroyed) return
+    const options = streams.ReadReq.deserializeBinary(request.subarray(prefixBytes)).getOptions()
+    if (options?.hasSubscription() === true) caller.respond({ ':status': 200, 'content-type': 'application/grpc' })
+    else this.#pass(call, headers, node, Readable.from([request]))
+  }
+
+  #pass(call: Call, headers: IncomingHttpHeaders, node: ClientHttp2Session, request: Readable): void {
     const { caller, asked, answered } = call
     const onward = node.request(headers)
     let trailers: IncomingHttpHeaders = {}
@@ -231,7 +255,7 @@ export class PretendedCluster {
     onward.on('close', () => {
       if (onward.rstCode !== constants.NGHTTP2_NO_ERROR) caller.close(onward.rstCode)
     })
-    caller.pipe(asked).pipe(onward)
+    request.pipe(asked).pipe(onward)
     onward.pipe(answered).pipe(caller)
   }
 
@@ -247,7 +271,7 @@ export class PretendedCluster {
     if (caller.destroyed) return
     const info = new gossip.ClusterInfo().setMembersList(([0, 1] as const).map((place) => this.#member(place)))
     const message = info.serializeBinary()
-    const prefix = Buffer.alloc(5)
+    const prefix = Buffer.alloc(prefixBytes)
     prefix.writeUInt32BE(message.length, 1)
     caller.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true })
     caller.on('wantTrailers', () => caller.sendTrailers({ 'grpc-status': '0' }))
