@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { clientScopes } from '../commands/auth/scopes.ts'
-import { Check } from 'typebox/value'
+import { Check } from 'typebox/schema'
 import { isUuid } from '../platform/http/formats.ts'
 import { Text } from '../platform/http/members.ts'
 import { readMailAddress } from '../platform/kit/mail-address.ts'

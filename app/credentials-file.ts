@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { Type, type Static } from 'typebox'
-import { Check } from 'typebox/value'
+import { Check } from 'typebox/schema'
 import { Nullable } from '../platform/http/members.ts'
 import { readJsonFile } from '../platform/kit/json-reading.ts'
 

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Type, type Static } from 'typebox'
-import { Check } from 'typebox/value'
+import { Check } from 'typebox/schema'
 import { writeDurably } from 'embedded-eventstore/durable-file'
 import type { Configuration } from '../platform/configuration/configuration.ts'
 import { readJsonFile } from '../platform/kit/json-reading.ts'

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { JWK } from 'jose'
 import { Type } from 'typebox'
-import { Check } from 'typebox/value'
+import { Check } from 'typebox/schema'
 import { ReceiptRejectedError, verifyReceipt, type ReceiptRejection } from '../contracts/consent/receipt.ts'
 import { jsonOf } from '../platform/kit/json-reading.ts'
 

@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
-import { Compile } from 'typebox/compile'
+import { Compile } from 'typebox/schema'
+import { atFirstUse } from '../../platform/kit/at-first-use.ts'
 import { isInstant } from '../../platform/http/formats.ts'
 import { Nullable } from '../../platform/http/members.ts'
 import { GivenImages } from './bodies.ts'
@@ -17,13 +18,13 @@ const ForeignReviewRequest = Type.Object({
 })
 export type ForeignReviewRequest = Static<typeof ForeignReviewRequest>
 
-const validator = Compile(ForeignReviewRequest)
+const validator = atFirstUse(() => Compile(ForeignReviewRequest))
 
 /** The request in the data of an event, or the pointer of the member that breaks the schema. */
 export function readForeignRequest(
   data: unknown,
 ): { readonly request: ForeignReviewRequest } | { readonly fault: string } {
-  if (!validator.Check(data)) return { fault: firstFault(data) }
+  if (!validator().Check(data)) return { fault: firstFault(data) }
   if (!isInstant(data.requestedAt)) return { fault: '/requestedAt' }
   const seen = new Set<string>()
   for (const [index, { imageId, presignedUrlExpiresAt }] of data.images.entries()) {
@@ -36,7 +37,7 @@ export function readForeignRequest(
 
 /** A missing member has the pointer that it would have. */
 function firstFault(data: unknown): string {
-  const [error] = validator.Errors(data)
+  const [, [error]] = validator().Errors(data)
   if (error?.keyword !== 'required') return error?.instancePath ?? ''
   return `${error.instancePath}/${error.params.requiredProperties[0] ?? ''}`
 }

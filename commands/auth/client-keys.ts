@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { Type } from 'typebox'
-import { Check } from 'typebox/value'
+import { Check } from 'typebox/schema'
 import type { Configuration } from '../../platform/configuration/configuration.ts'
 import { checkOutboundUrl } from '../../platform/outbound/addresses.ts'
 import { EgressError } from '../../platform/outbound/egress-error.ts'

@@ -1,5 +1,5 @@
 import { createPublicKey } from 'node:crypto'
-import { Check } from 'typebox/value'
+import { Check } from 'typebox/schema'
 import { ClientKey } from '../../streams/oauth-client/events.ts'
 
 const base64url = /^[A-Za-z0-9_-]+$/

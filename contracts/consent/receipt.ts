@@ -1,6 +1,6 @@
 import { CompactSign, compactVerify, decodeProtectedHeader, errors, importJWK, type JWK } from 'jose'
 import { Type, type Static } from 'typebox'
-import { Check } from 'typebox/value'
+import { Check } from 'typebox/schema'
 import { ConsentDecisionRecord } from './record.ts'
 import type { SigningKey } from '../../platform/vault/signing-keys.ts'
 

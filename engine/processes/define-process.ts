@@ -1,5 +1,6 @@
 import { Type, type Static, type TObject } from 'typebox'
-import { Compile } from 'typebox/compile'
+import { Compile } from 'typebox/schema'
+import { atFirstUse } from '../../platform/kit/at-first-use.ts'
 import { type CommandContext, noOrganisation, tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
 import type { Handler, Projector, RowChange, Table } from '../projections/projector.ts'
 import { publicData } from '../aggregates/channel-stream.ts'
@@ -57,13 +58,14 @@ export function keyedStep<Payload extends TObject, Deps>(
   return { payload, isKeyed: true, run: checked(payload, run) }
 }
 
-const caused = Compile(Type.Object({ cause: Cause }))
+const caused = atFirstUse(() => Compile(Type.Object({ cause: Cause })))
 
 function checked<Payload extends TObject, Deps>(schema: Payload, run: StepFunction<Payload, Deps>): Step<Deps> {
-  const validator = Compile(schema)
+  const validator = atFirstUse(() => Compile(schema))
   return ({ key, step: name, orgId, dueAt, payload }, deps, context) => {
     if (orgId === null) throw new TypeError(`a ${name} row names no organisation`)
-    if (!caused.Check(payload) || !validator.Check(payload)) throw new TypeError(`a ${name} row has another payload`)
+    if (!caused().Check(payload) || !validator().Check(payload))
+      throw new TypeError(`a ${name} row has another payload`)
     const { cause } = payload
     const owner = orgId === noOrganisation ? undefined : orgId
     const todo = {

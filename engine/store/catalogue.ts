@@ -1,4 +1,5 @@
-import { Compile } from 'typebox/compile'
+import { Compile } from 'typebox/schema'
+import { atFirstUse } from '../../platform/kit/at-first-use.ts'
 import { orderingOf, type Ordering } from './member-order.ts'
 import { closeObjects, phiMembersOf } from './schema-inspection.ts'
 import type { EventDefinition } from './schema.ts'
@@ -55,8 +56,7 @@ function entryOf(category: string, definition: EventDefinition): CatalogueEntry 
   const phiMembers = checkedPhiMembers(category, definition)
   checkUpcasters(definition)
   // Compiled at its first use: a process uses a part of the types, and all of them take a tenth of its start.
-  let compiled: CompiledSchema | undefined
-  const schema = () => (compiled ??= compiledSchema(definition))
+  const schema = atFirstUse(() => compiledSchema(definition))
   return {
     definition,
     category,
@@ -64,13 +64,11 @@ function entryOf(category: string, definition: EventDefinition): CatalogueEntry 
     refusals: (data) => {
       const { validator } = schema()
       if (validator.Check(data)) return []
-      return validator.Errors(data).map((error) => ({ pointer: error.instancePath, message: error.message }))
+      return validator.Errors(data)[1].map((error) => ({ pointer: error.instancePath, message: error.message }))
     },
     ordered: (data) => schema().order(data),
   }
 }
-
-type CompiledSchema = ReturnType<typeof compiledSchema>
 
 function compiledSchema({ schema }: EventDefinition) {
   const closed = closeObjects(schema)

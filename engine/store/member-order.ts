@@ -1,4 +1,4 @@
-import { Compile } from 'typebox/compile'
+import { Compile } from 'typebox/schema'
 import { isJsonObject, type JsonObject } from './events.ts'
 import { isNode, type SchemaNode } from './schema-inspection.ts'
 

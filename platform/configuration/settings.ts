@@ -1,5 +1,5 @@
 import { Type, type TSchema, type Static } from 'typebox'
-import { Check } from 'typebox/value'
+import { Check } from 'typebox/schema'
 import { readEventStoreAddress } from '../kit/event-store-address.ts'
 import { isUuid } from '../http/formats.ts'
 import { readSenderAddress } from '../kit/mail-address.ts'

@@ -6,18 +6,23 @@ export interface MethodIndex {
 }
 
 export function createMethodIndex(): MethodIndex {
-  const known = new Map<string, { readonly expression: RegExp; readonly methods: Set<string> }>()
+  const known = new Map<string, Set<string>>()
+  // Most processes never need them.
+  const expressions = new Map<string, RegExp>()
+  function matches(pattern: string, path: string): boolean {
+    const expression = expressions.get(pattern) ?? expressionOf(pattern)
+    expressions.set(pattern, expression)
+    return expression.test(path)
+  }
   return {
     add(pattern, methods) {
-      const entry = known.get(pattern) ?? { expression: expressionOf(pattern), methods: new Set<string>() }
-      for (const method of [methods].flat()) entry.methods.add(method)
+      const entry = known.get(pattern) ?? new Set<string>()
+      for (const method of [methods].flat()) entry.add(method)
       known.set(pattern, entry)
     },
     of(url) {
       const path = url.split('?', 1)[0] ?? ''
-      const found = [...known.values()]
-        .filter(({ expression }) => expression.test(path))
-        .flatMap(({ methods }) => [...methods])
+      const found = [...known].filter(([pattern]) => matches(pattern, path)).flatMap(([, methods]) => [...methods])
       return [...new Set(found)].sort()
     },
   }

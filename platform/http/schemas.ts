@@ -38,17 +38,17 @@ const mostMembersListed = 1000
 export function createSchemas(): Schemas {
   const named = new Map<string, JsonSchema>()
   // Each of about six hundred routes refers to dozens of the same objects, nested in each other.
-  const kept = new WeakSet<object>()
+  const referred = new WeakMap<object, unknown>()
   const replies = new WeakMap<object, ValidateFunction>()
   // About six hundred routes share a few schemas of headers, queries and ids.
   const compiled = { bodies: new Map<string, Validate>(), addresses: new Map<string, Validate>() }
   const ofBodies = {
-    first: createAjv({ allErrors: false, coerceTypes: false }),
-    all: createAjv({ allErrors: true, coerceTypes: false }),
+    first: createCompiler({ allErrors: false, coerceTypes: false }, named),
+    all: createCompiler({ allErrors: true, coerceTypes: false }, named),
   }
   const ofAddresses = {
-    first: createAjv({ allErrors: false, coerceTypes: true }),
-    all: createAjv({ allErrors: true, coerceTypes: true }),
+    first: createCompiler({ allErrors: false, coerceTypes: true }, named),
+    all: createCompiler({ allErrors: true, coerceTypes: true }, named),
   }
 
   return {
@@ -60,7 +60,7 @@ export function createSchemas(): Schemas {
       ...(schema.response === undefined ? {} : { response: refer(schema.response) }),
     }),
     replyErrors(schema, payload) {
-      const validate = replies.get(schema) ?? ofBodies.all.compile(schema)
+      const validate = replies.get(schema) ?? ofBodies.all(schema)
       replies.set(schema, validate)
       return validate(payload)
         ? []
@@ -69,9 +69,9 @@ export function createSchemas(): Schemas {
     compileValidator({ schema, httpPart }) {
       // The readers of the headers check their form, each with its own problem.
       if (httpPart === 'headers') return () => true
-      const [validators, known] = httpPart === 'body' ? [ofBodies, compiled.bodies] : [ofAddresses, compiled.addresses]
+      const [compilers, known] = httpPart === 'body' ? [ofBodies, compiled.bodies] : [ofAddresses, compiled.addresses]
       const text = JSON.stringify(schema)
-      const validate = known.get(text) ?? createValidate(validators, schema, httpPart !== 'body')
+      const validate = known.get(text) ?? createValidate(compilers, schema, httpPart !== 'body')
       known.set(text, validate)
       return validate
     },
@@ -85,8 +85,15 @@ export function createSchemas(): Schemas {
   }
 
   function refer(schema: unknown): unknown {
-    if (Array.isArray(schema)) return schema.map(refer)
     if (!isObject(schema)) return schema
+    const known = referred.get(schema)
+    if (known !== undefined) return known
+    const reference = Array.isArray(schema) ? schema.map(refer) : referenceTo(schema)
+    referred.set(schema, reference)
+    return reference
+  }
+
+  function referenceTo(schema: JsonSchema): JsonSchema {
     const id = schema['$id']
     if (typeof id !== 'string') return mapValues(schema, refer)
     keep(id, schema)
@@ -101,16 +108,40 @@ export function createSchemas(): Schemas {
   }
 
   function keep(id: string, schema: JsonSchema): void {
-    if (kept.has(schema)) return
-    kept.add(schema)
     const plain = { $id: id, ...(inline(schema) as JsonSchema) }
     const known = named.get(id)
-    if (known !== undefined) {
-      if (JSON.stringify(known) !== JSON.stringify(plain)) throw new Error(`two different schemas are named ${id}`)
-      return
+    if (known === undefined) named.set(id, plain)
+    else if (JSON.stringify(known) !== JSON.stringify(plain)) throw new Error(`two different schemas are named ${id}`)
+  }
+}
+
+type Compile = (schema: JsonSchema | TSchema) => ValidateFunction
+
+/** Compiles schemas that refer to named ones. A part of the routes is used, so nothing is prepared before its first use. */
+function createCompiler(
+  options: { readonly allErrors: boolean; readonly coerceTypes: boolean },
+  named: ReadonlyMap<string, JsonSchema>,
+): Compile {
+  let ajv: Ajv | undefined
+  const added = new Set<string>()
+  return (schema) => {
+    ajv ??= createAjv(options)
+    addNamed(ajv, schema)
+    return ajv.compile(schema)
+  }
+
+  /** Adds the named schemas that this one needs, and those that they need. */
+  function addNamed(to: Ajv, schema: unknown): void {
+    if (!isObject(schema)) return
+    for (const [keyword, value] of Object.entries(schema)) {
+      const wanted = keyword === '$ref' && typeof value === 'string' ? named.get(value) : undefined
+      if (wanted === undefined) addNamed(to, value)
+      else if (typeof value === 'string' && !added.has(value)) {
+        added.add(value)
+        to.addSchema(wanted)
+        addNamed(to, wanted)
+      }
     }
-    named.set(id, plain)
-    for (const ajv of [ofBodies.first, ofBodies.all, ofAddresses.first, ofAddresses.all]) ajv.addSchema(plain)
   }
 }
 
@@ -129,6 +160,9 @@ function createAjv(options: { readonly allErrors: boolean; readonly coerceTypes:
     strictTypes: false,
     allowUnionTypes: true,
     discriminator: true,
+    // A test validates every schema. Each instance would compile the schema of schemas, which takes 50 ms.
+    validateSchema: false,
+    meta: false,
   })
   formats.default(ajv)
   ajv.addFormat('date-time', isInstant)
@@ -142,14 +176,14 @@ function createAjv(options: { readonly allErrors: boolean; readonly coerceTypes:
 
 /** Compiles at the first use: a process uses a part of its routes, and most validators never refuse anything. */
 function createValidate(
-  validators: { readonly first: Ajv; readonly all: Ajv },
+  compilers: { readonly first: Compile; readonly all: Compile },
   schema: TSchema,
   inAddress: boolean,
 ): Validate {
   let findFirst: ValidateFunction | undefined
   let findAll: ValidateFunction | undefined
   const validate: Validate = (value) => {
-    findFirst ??= validators.first.compile(schema)
+    findFirst ??= compilers.first(schema)
     const unread = inAddress ? notDecimal(schema, value) : undefined
     if (unread !== undefined) {
       validate.errors = [unread]
@@ -160,7 +194,7 @@ function createValidate(
       validate.errors = findFirst.errors ?? []
       return false
     }
-    findAll ??= validators.all.compile(schema)
+    findAll ??= compilers.all(schema)
     findAll(value)
     validate.errors = findAll.errors ?? findFirst.errors ?? []
     return false

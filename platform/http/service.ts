@@ -1,6 +1,7 @@
 import type {
   FastifyBaseLogger,
   FastifyInstance,
+  FastifySchema,
   RawReplyDefaultExpression,
   RawRequestDefaultExpression,
   RawServerDefault,
@@ -86,17 +87,18 @@ declare module 'fastify' {
 const allMounts: readonly Mount[] = ['prefixed', 'gateway', 'bare']
 
 export async function mountService(app: FastifyInstance, service: Service, schemas: Schemas): Promise<void> {
+  const described: DescribedRoutes = new Map()
   for (const mount of service.mounts ?? allMounts) {
     await app.register(
       async (scope) => {
-        scope.addHook('onRoute', (route) => prepareRoute(route, service, mount, schemas))
+        scope.addHook('onRoute', (route) => prepareRoute(route, service, mount, schemas, described))
         service.routes(scope.withTypeProvider<TypeBoxTypeProvider>())
       },
       { prefix: pathOf(service.prefix, mount) },
     )
   }
   await app.register(async (scope) => {
-    scope.addHook('onRoute', (route) => prepareRoute(route, service, service.documentedAt, schemas))
+    scope.addHook('onRoute', (route) => prepareRoute(route, service, service.documentedAt, schemas, new Map()))
     service.wellKnownRoutes?.(scope.withTypeProvider<TypeBoxTypeProvider>())
   })
 }
@@ -105,37 +107,28 @@ function pathOf(prefix: ServicePrefix, mount: Mount): string {
   return { prefixed: `/v1/${prefix}`, gateway: `/v1/${prefix}/v1`, bare: '/v1' }[mount]
 }
 
+type PreparedRoute = RouteOptions & { routePath: string; path: string; prefix: string }
+
+/** The schemas of a service's routes by method and path. All mounts share them. */
+type DescribedRoutes = Map<string, FastifySchema>
+
 /** Each route says who may call it, is documented once, and shares its schemas with the other mounts. */
 function prepareRoute(
-  route: RouteOptions & { routePath: string; path: string; prefix: string },
+  route: PreparedRoute,
   service: Service,
   mount: Mount,
   schemas: Schemas,
+  described: DescribedRoutes,
 ): void {
   const access = route.config?.access
   if (access === undefined)
     throw new Error(`${String(route.method)} ${route.url} does not say who may call it (config.access)`)
   const isRead = [route.method].flat().every((method) => method === 'GET' || method === 'HEAD')
-  const { config = {} } = route
-  const isKeyed = route.method === 'POST' && access !== 'public'
-  const described = { ...route.schema, ...descriptionWithScope(access, route.schema?.description) }
-  const own = {
-    tags: [service.prefix],
-    ...requestHeaders({ isKeyed, isRead, config }),
-    ...described,
-    security: securityOf(access),
-  }
-  const schema = schemas.hoist(withStandardAnswers(own, { access, isRead, config }))
-  const isDocumented = mount === service.documentedAt && route.schema?.hide !== true
-  route.schema = {
-    ...withResponseHeaders(schema, {
-      isWrite: !isRead && access !== 'public' && config.changesNothing !== true,
-      isKeyed,
-      config,
-    }),
-    ...(config.mayLackBody === true ? { [bodyMayLack]: true } : {}),
-    hide: !isDocumented,
-  }
+  // A route of HEAD has the schema of its GET.
+  const key = `${isRead ? 'GET' : String(route.method)} ${route.routePath}`
+  const schema = described.get(key) ?? describedSchema(route, access, isRead, service, schemas)
+  described.set(key, schema)
+  route.schema = { ...schema, hide: mount !== service.documentedAt || route.schema?.hide === true }
   const servedBy = route.config?.servedBy
   if (isRead && servedBy !== undefined) route.handler = certainOfAbsence(route.handler, servedBy)
   const documentedBase = pathOf(service.prefix, service.documentedAt)
@@ -144,6 +137,29 @@ function prepareRoute(
     route: { service: service.prefix, path: route.routePath },
     documentedBase,
     documentedPath: route.prefix === '' ? route.url : `${documentedBase}${route.routePath}`,
+  }
+}
+
+function describedSchema(
+  { schema: given, method, config = {} }: PreparedRoute,
+  access: Access,
+  isRead: boolean,
+  { prefix }: Service,
+  schemas: Schemas,
+): FastifySchema {
+  const isKeyed = method === 'POST' && access !== 'public'
+  const own = {
+    tags: [prefix],
+    ...requestHeaders({ isKeyed, isRead, config }),
+    ...given,
+    ...descriptionWithScope(access, given?.description),
+    security: securityOf(access),
+  }
+  const schema = schemas.hoist(withStandardAnswers(own, { access, isRead, config }))
+  const isWrite = !isRead && access !== 'public' && config.changesNothing !== true
+  return {
+    ...withResponseHeaders(schema, { isWrite, isKeyed, config }),
+    ...(config.mayLackBody === true ? { [bodyMayLack]: true } : {}),
   }
 }
 

@@ -1,4 +1,4 @@
-import { Check } from 'typebox/value'
+import { Check } from 'typebox/schema'
 import { ContextClaims } from '../../contracts/users/context.ts'
 import type { AskContext, ContextAnswer } from '../../contracts/users/client.ts'
 import { isUuid } from '../../platform/http/formats.ts'

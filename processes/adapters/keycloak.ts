@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
-import { Compile } from 'typebox/compile'
+import { Compile } from 'typebox/schema'
+import { atFirstUse } from '../../platform/kit/at-first-use.ts'
 import {
   IdentityProviderRejectedError,
   IdentityProviderUnavailableError,
@@ -28,7 +29,7 @@ const Account = Type.Object({
   enabled: Type.Boolean(),
   attributes: Type.Optional(Type.Record(Type.String(), Type.Array(Type.String()))),
 })
-const accounts = Compile(Type.Array(Account))
+const accounts = atFirstUse(() => Compile(Type.Array(Account)))
 
 interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -111,7 +112,7 @@ export function createKeycloak(egress: Egress, settings: KeycloakSettings, now: 
     return call({ method: 'GET', path: `?${query.toString()}` }, signal, async (response) => {
       if (response.status !== 200) throw rejected(response.status)
       const found = await response.json()
-      if (!accounts.Check(found)) throw new TypeError('not a list of accounts')
+      if (!accounts().Check(found)) throw new TypeError('not a list of accounts')
       return found.find(({ attributes }) => attributes?.[userIdAttribute]?.includes(userId) === true) ?? null
     })
   }

@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream'
-import { SendEmailCommand, SESv2Client } from '@aws-sdk/client-sesv2'
 import { createTransport } from 'nodemailer'
 import { EgressError } from '../../platform/outbound/egress-error.ts'
 import type { Egress } from '../../platform/outbound/egress.ts'
@@ -38,36 +37,38 @@ export function createSesTransport({ egress, region, endpoint: given, timeoutMs 
   /** By the signal of the mail. Once a signal has ended, the SDK replaces the error of its handler by another one. */
   const failures = new WeakMap<AbortSignal, unknown>()
 
-  const client = new SESv2Client({
-    region,
-    endpoint,
-    // A repeat is an attempt of the notification, with its own record.
-    maxAttempts: 1,
-    requestHandler: {
-      async handle({ method, path, headers, body }: SdkRequest, { abortSignal }: { abortSignal?: AbortSignal } = {}) {
-        try {
-          const response = await egress.request(`${endpoint}${path}`, {
-            ...call,
-            method: method === 'POST' ? 'POST' : 'GET',
-            headers: withoutHopByHop(headers),
-            body: body ?? null,
-            ...(abortSignal === undefined ? {} : { signal: abortSignal }),
-          })
-          const { status: statusCode, headers: answered } = response
-          return { response: { statusCode, headers: answered, body: Readable.from([await response.bytes()]) } }
-        } catch (error) {
-          if (abortSignal !== undefined) failures.set(abortSignal, error)
-          throw error
-        }
-      },
-    },
-  })
+  async function handle(
+    { method, path, headers, body }: SdkRequest,
+    { abortSignal }: { abortSignal?: AbortSignal } = {},
+  ) {
+    try {
+      const response = await egress.request(`${endpoint}${path}`, {
+        ...call,
+        method: method === 'POST' ? 'POST' : 'GET',
+        headers: withoutHopByHop(headers),
+        body: body ?? null,
+        ...(abortSignal === undefined ? {} : { signal: abortSignal }),
+      })
+      const { status: statusCode, headers: answered } = response
+      return { response: { statusCode, headers: answered, body: Readable.from([await response.bytes()]) } }
+    } catch (error) {
+      if (abortSignal !== undefined) failures.set(abortSignal, error)
+      throw error
+    }
+  }
+
+  // Loaded where SES is configured, and nowhere else. A repeat is an attempt of the notification, with its own record.
+  const sdk = import('@aws-sdk/client-sesv2').then(({ SendEmailCommand, SESv2Client }) => ({
+    SendEmailCommand,
+    client: new SESv2Client({ region, endpoint, maxAttempts: 1, requestHandler: { handle } }),
+  }))
 
   return {
     providerName: 'ses',
     openForMs: () => egress.openForMs(endpoint, 'mail'),
     async send(mail, stepSignal) {
       const signal = AbortSignal.any([stepSignal])
+      const { client, SendEmailCommand } = await sdk
       // One transport for each mail, because nodemailer passes no signal to the SDK. It holds no connection.
       const sesClient = {
         send: async (command: unknown): Promise<unknown> => {
@@ -98,7 +99,7 @@ export function createSesTransport({ egress, region, endpoint: given, timeoutMs 
         return false
       }
     },
-    close: async () => client.destroy(),
+    close: async () => (await sdk).client.destroy(),
   }
 }
 

@@ -1,3 +1,4 @@
+import { Ajv } from 'ajv'
 import Fastify from 'fastify'
 import { expect, it } from 'vitest'
 import { servicesOf } from '../../app/services.ts'
@@ -10,7 +11,12 @@ it('every schema of a request is valid, although a process compiles it at its fi
   const app = Fastify({ schemaController: { bucket: () => schemas.bucket } })
   const compiled = new Set<string>()
   app.setSerializerCompiler(() => JSON.stringify)
+  // The validators that a process compiles do not look whether a schema is one.
+  const draft = new Ajv({ strict: false })
+  const expectSchema = (schema: unknown) =>
+    expect([draft.validateSchema(Object(schema) as object), draft.errors]).toEqual([true, null])
   app.setValidatorCompiler((part) => {
+    expectSchema(part.schema)
     const validate = schemas.compileValidator(part)
     // No body, query or path is null. The refusal needs the validator that finds all errors.
     void validate(null)
@@ -19,6 +25,7 @@ it('every schema of a request is valid, although a process compiles it at its fi
   })
   for (const service of servicesOf(unusedParts)) await mountService(app, service, schemas)
   await app.ready()
+  for (const schema of Object.values(schemas.bucket.getSchemas())) expectSchema(schema)
   for (const place of ['body of POST', 'querystring of GET', 'params of GET'])
     expect([...compiled].filter((one) => one.startsWith(place)).length).toBeGreaterThan(50)
   await app.close()

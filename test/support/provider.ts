@@ -1,4 +1,4 @@
-import { Check } from 'typebox/value'
+import { Check } from 'typebox/schema'
 import { Type, type Static } from 'typebox'
 import type { FaultControl, ResultControl } from '../../embedded/provider/controls.ts'
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { SignJWT, exportJWK, generateKeyPair, type CryptoKey } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Check } from 'typebox/value'
+import { Check } from 'typebox/schema'
 import { ClientKey } from '../../../streams/oauth-client/events.ts'
 import { openDecisionWorld, type DecisionWorld } from '../../engine/commands/decision-world.ts'
 import { append, baseUrl, grant, registerTestClient, startAuthApi, type AuthApi, type TestClient } from './auth-api.ts'
