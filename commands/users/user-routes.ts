@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox'
 import { v7 } from 'uuid'
 import { usersAdmin } from '../../contracts/users/access.ts'
 import { UserDetailRecord, UserRecord } from '../../contracts/users/record.ts'
-import type { Caller } from '../../platform/http/access.ts'
+import { requireActor, type Caller } from '../../platform/http/access.ts'
 import { Uuid, Instant } from '../../platform/http/members.ts'
 import { problem } from '../../platform/http/problems.ts'
 import { requireMatch } from '../../platform/http/replies.ts'
@@ -187,7 +187,7 @@ export function userWriteRoutes(app: ServiceApp, deps: UserDependencies): void {
 
   commandRoute(app, deps, {
     ...usual,
-    access: 'token',
+    access: 'actor',
     method: 'PATCH',
     path: '/users/me',
     operationId: 'changeMe',
@@ -196,11 +196,9 @@ export function userWriteRoutes(app: ServiceApp, deps: UserDependencies): void {
     hasEtag: true,
     ifMatch: 'record',
     reply: changed(UserDetailRecord),
-    problems: ['actor-context-missing', 'user-erased'],
+    problems: ['user-erased'],
     handle: async ({ caller, body, now, context, request }) => {
-      const { actor } = caller
-      if (actor === null)
-        throw problem('actor-context-missing', { detail: 'Send the X-Actor-Context header of the user.' })
+      const actor = requireActor(caller)
       const { contactPreferences, ...names } = body
       const patientAccount = contactPreferences === undefined ? {} : { patientAccount: { contactPreferences } }
       const own = tenantOfFact(actor.orgId)

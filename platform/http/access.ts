@@ -13,6 +13,7 @@ import { TokenRejectedError, type VerifiedToken } from './tokens.ts'
  * Who may call a route:
  * - anybody;
  * - any valid access token;
+ * - any valid access token with an actor;
  * - a token with all of the scopes (a write scope includes its read scope), and with an actor who has the permission, if
  *   the route names one;
  * - a token that needs the scope only for organisations in `CONSENT_SCOPES_REQUIRED`;
@@ -22,6 +23,7 @@ import { TokenRejectedError, type VerifiedToken } from './tokens.ts'
 export type Access =
   | 'public'
   | 'token'
+  | 'actor'
   | { readonly scopes: readonly [string, ...string[]]; readonly permission?: string }
   | { readonly consentScope: 'consents:read' | 'consents:write' }
   | AdminAccess
@@ -92,7 +94,8 @@ export function createAuthorization({ configuration, actors, verifyToken, pseudo
     if (typeof access === 'object' && 'admin' in access) return authorizeAdmin(request, access)
     const caller = await authenticate(request)
     if (access === 'token') return caller
-    if ('scopes' in access) {
+    if (access === 'actor') requireActor(caller)
+    else if ('scopes' in access) {
       requireScopes(caller, access.scopes)
       if (access.permission !== undefined) requirePermission(caller, access.permission, false)
     } else if (organisationsOf(caller, request.query).some(needsConsentScope))
@@ -196,6 +199,12 @@ function requireScopes(caller: Caller, required: readonly string[]): void {
     headers: { 'www-authenticate': challenge },
     extensions: { required_scopes: required },
   })
+}
+
+/** The actor of a request to a route for actors. */
+export function requireActor({ actor }: Caller): Actor {
+  if (actor !== null) return actor
+  throw problem('actor-context-missing', { detail: 'Send the X-Actor-Context header of the user.' })
 }
 
 function requirePermission({ actor }: Caller, permission: string, takesSecret: boolean): void {

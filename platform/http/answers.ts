@@ -101,6 +101,7 @@ function ofAccess({ access, isRead }: RouteFacts): ProblemCode[] {
     ...(isRead ? [] : (['conflict', 'command-too-large', 'written-by-newer-version', 'record-unreadable'] as const)),
   ]
   if (access === 'token') return any
+  if (access === 'actor') return [...any, 'actor-context-missing']
   if ('consentScope' in access) return [...any, 'insufficient-scope']
   if ('scopes' in access) {
     const ofActor = ['actor-context-missing', 'permission-missing'] as const

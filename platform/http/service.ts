@@ -163,20 +163,30 @@ function describedSchema(
   }
 }
 
-/** OpenAPI has no scope that only some organisations need: the description names it. */
+/** OpenAPI has no scope that only some organisations need, or that counts for some clients only: the description names it. */
 function descriptionWithScope(access: Access, description: string | undefined): { readonly description?: string } {
-  if (typeof access !== 'object' || !('consentScope' in access)) return {}
-  const needed = `Any platform token; one with \`${access.consentScope}\` where \`CONSENT_SCOPES_REQUIRED\` names the organisation.`
-  return { description: description === undefined ? needed : `${description} ${needed}` }
+  const needed = neededScope(access)
+  return needed === undefined ? {} : { description: description === undefined ? needed : `${description} ${needed}` }
+}
+
+function neededScope(access: Access): string | undefined {
+  if (typeof access !== 'object') return undefined
+  if ('consentScope' in access)
+    return `Any platform token; one with \`${access.consentScope}\` where \`CONSENT_SCOPES_REQUIRED\` names the organisation.`
+  return 'admin' in access && access.orPlatformScope !== undefined
+    ? `The scope \`${access.orPlatformScope}\` counts for platform clients only.`
+    : undefined
 }
 
 function securityOf(access: Access): Record<string, string[]>[] {
   if (access === 'public') return []
+  if (access === 'actor') return [{ token: [], actorContext: [] }]
   if (access === 'token' || (typeof access === 'object' && 'consentScope' in access)) return [{ token: [] }]
   if ('scopes' in access) {
     const { scopes, permission } = access
     return [{ token: [...scopes], ...(permission === undefined ? {} : { actorContext: [] }) }]
   }
-  const byScope = access.orScope === undefined ? [] : [{ token: [access.orScope] }]
+  const { orScope, orPlatformScope } = access
+  const byScope = [orScope, orPlatformScope].flatMap((scope) => (scope === undefined ? [] : [{ token: [scope] }]))
   return [...byScope, { token: [], actorContext: [] }, { adminSecret: [] }]
 }

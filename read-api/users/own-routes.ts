@@ -1,5 +1,6 @@
 import { ActorContextRecord, toContextClaims } from '../../contracts/users/context.ts'
 import { OwnUserRecord } from '../../contracts/users/record.ts'
+import { requireActor } from '../../platform/http/access.ts'
 import { isUuid } from '../../platform/http/formats.ts'
 import { Uuid } from '../../platform/http/members.ts'
 import { problem } from '../../platform/http/problems.ts'
@@ -22,15 +23,15 @@ export function ownReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
 
   readRoute(app, {
     ...usual,
+    access: 'actor',
     path: '/users/me',
     operationId: 'getOwnUser',
     summary: 'The user of X-Actor-Context, with memberships, roles and permissions',
     description: "`permissions` are those of the actor's organisation.",
     reply: OwnUserRecord,
-    problems: ['actor-context-missing', 'user-erased'],
-    find: async ({ tenant, caller: { actor } }) => {
-      if (actor === null)
-        throw problem('actor-context-missing', { detail: 'Send the X-Actor-Context header of the user.' })
+    problems: ['user-erased'],
+    find: async ({ tenant, caller }) => {
+      const actor = requireActor(caller)
       if (!isUuid(actor.userId)) throw problem('not-found')
       const user = await getUser(pool, tenant, actor.userId)
       const own = user.memberships.find((one) => one.organisationId === actor.orgId)

@@ -3,7 +3,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { servicesOf } from '../../app/services.ts'
 import { isInstant } from '../../platform/http/formats.ts'
 import { mailAddressPattern } from '../../platform/kit/mail-address.ts'
-import { adminSecret, startApplication, thingId, type TestApplication } from '../platform/http/test-application.ts'
+import {
+  adminSecret,
+  orgA,
+  startApplication,
+  thingId,
+  type TestApplication,
+} from '../platform/http/test-application.ts'
 import { unusedParts } from '../support/unused-parts.ts'
 
 interface Shown extends Readonly<Record<string, unknown>> {
@@ -15,6 +21,7 @@ interface Operation {
   readonly parameters?: readonly { readonly name: string; readonly description?: string; readonly schema: Shown }[]
   readonly requestBody?: object
   readonly responses: Readonly<Record<string, { readonly headers?: object }>>
+  readonly security?: readonly Readonly<Record<string, readonly string[]>>[]
 }
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
@@ -301,6 +308,34 @@ describe('the document', () => {
       expect(code === 'org-required', `${method} ${path} ${String(code)}`).toBe(isNeeded)
     }
     expect(asked).toBeGreaterThan(50)
+  })
+
+  it('names the scopes that open an operation, and no others open it', async () => {
+    const all = Object.keys(document.components.securitySchemes.token.flows.clientCredentials.scopes)
+    let closed = 0
+    for (const [path, methods] of Object.entries(document.paths))
+      for (const method of ['get', 'post', 'put', 'patch', 'delete'] as const) {
+        const security = methods[method]?.security ?? []
+        const alone = security.flatMap(({ token, ...more }) =>
+          token === undefined || Object.keys(more).length > 0 ? [] : [token],
+        )
+        const isRefused = async (orgId: string | null, scopes: readonly string[]): Promise<boolean> => {
+          const headers = await t.token({ orgId, scopes })
+          const url = path.replaceAll(/\{\w+\}/g, thingId)
+          const answer = await t.app.inject({ method, url, headers })
+          return /"code":"(insufficient-scope|actor-context-missing)"/.test(answer.body)
+        }
+        for (const scopes of alone)
+          expect(await isRefused(null, scopes), `${method} ${path} with ${scopes.join(' ')}`).toBe(false)
+        if (security.length === 0 || alone.some((scopes) => scopes.length === 0)) continue
+        // A write scope includes its read scope.
+        const listed = new Set(alone.flat().flatMap((scope) => [scope, scope.replace(/:read$/, ':write')]))
+        const others = all.filter((scope) => !listed.has(scope))
+        for (const orgId of [orgA, null])
+          expect(await isRefused(orgId, others), `${method} ${path} without its scope`).toBe(true)
+        closed += 1
+      }
+    expect(closed).toBeGreaterThan(100)
   })
 
   it('contains no keyword of its own', () => {
