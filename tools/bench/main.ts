@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { keepCompiled } from '../../platform/kit/compile-cache.ts'
 import { chosenBenchmarks, settingsOf, usage } from './harness/command-line.ts'
 import { table, writeReport } from './harness/report.ts'
 import { runBenchmarks } from './harness/run.ts'
@@ -16,8 +16,8 @@ if (asked.list) {
   process.exit(0)
 }
 
-// Every benchmark starts processes with the same sources. A compile cache makes them start sooner.
-process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '../..', 'node_modules', '.cache', 'compiled')
+// Every benchmark starts processes with the same sources.
+keepCompiled()
 
 // An interrupt ends the run, and an exit handler ends everything that the run started.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))

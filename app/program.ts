@@ -1,0 +1,169 @@
+import { flushCompileCache } from 'node:module'
+import { tolerateClosedOutput } from '../embedded/children/parent-watch.ts'
+import { loadConfiguration } from '../platform/configuration/configuration.ts'
+import { createGracefulStop, stopSignals, type GracefulStop } from '../platform/lifecycle/graceful-stop.ts'
+import { createLogger, type Logger } from '../platform/observability/logging.ts'
+import {
+  readCommand,
+  usage,
+  type AdministratorOrder,
+  type ClientOrder,
+  type RejectedEventsOrder,
+} from './command-line.ts'
+import type { ProjectionsOrder } from './projections/orders.ts'
+import { needsOfPeople, requireVariables, serverNeeds, type Role } from './roles.ts'
+import type { SigningPurpose } from '../platform/kit/key-vault.ts'
+import type { VerifyReceiptOrder } from './verify-receipt.ts'
+import { ConfigurationError } from '../platform/configuration/profile-rules.ts'
+
+// Each command loads only its own modules. So `projections list` does not wait for a web server to load.
+
+export async function runProgram(args: readonly string[]): Promise<void> {
+  const command = readCommand(args)
+  switch (command.name) {
+    case 'up':
+      return orExit(() => live(startUp))
+    case 'serve':
+      return orExit(() => live((surroundings) => startServe(command.roles, surroundings)))
+    case 'register-client':
+      return orExit(() => register(command.order))
+    case 'create-administrator':
+      return orExit(() => createAdministrator(command.order))
+    case 'rotate-key':
+      return orExit(() => rotateKey(command.purpose))
+    case 'projections':
+      return orExit(() => projections(command.order))
+    case 'foreign-events':
+      return orExit(() => foreignEvents(command.order))
+    case 'verify-receipt':
+      return orExit(() => verifyReceipt(command.order))
+    case 'help':
+      process.stdout.write(`${usage}\n`)
+      return
+    case 'wrong':
+      process.stderr.write(`platform: ${command.reason}\n\n${usage}\n`)
+      process.exitCode = 2
+  }
+}
+
+async function orExit(work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    process.stderr.write(`platform: ${error instanceof ConfigurationError ? 'configuration: ' : ''}${message}\n`)
+    process.exit(1)
+  }
+}
+
+interface Surroundings {
+  readonly logger: Logger
+  readonly stop: GracefulStop
+  readonly onFatal: (reason: string) => void
+}
+
+/** Starts a long-running command. A signal or a fatal error ends it. `start` resolves to the text for the operator. */
+async function live(start: (surroundings: Surroundings) => Promise<string>): Promise<void> {
+  tolerateClosedOutput()
+  const logger = createLogger({ level: loadConfiguration({ LOG_LEVEL: process.env['LOG_LEVEL'] }).logLevel })
+  const stop = createGracefulStop({ logger })
+  stop.listen()
+  const onFatal = (reason: string) => {
+    process.stderr.write(`platform: ${reason}\n`)
+    void stop.stop({ reason: 'fatal', code: 1 }).then((code) => process.exit(code))
+  }
+  // Node.js would print the error itself, and its message and members may contain values of a request.
+  process.on('uncaughtException', (err) => {
+    logger.error({ component: 'platform', err }, 'unexpected error')
+    onFatal('an unexpected error, which the log names; start again')
+  })
+  try {
+    process.stdout.write(`${await start({ logger, stop, onFatal })}\n`)
+    // A process that is killed keeps nothing at its end.
+    flushCompileCache()
+  } catch (error) {
+    if (!(stop.isStopping && error instanceof Error && error.name === 'AbortError')) throw error
+  }
+}
+
+async function startUp(surroundings: Surroundings): Promise<string> {
+  const { up } = await import('./up.ts')
+  const { configuration, credentials } = await up({ env: process.env, ...surroundings })
+  const { base_url: baseUrl, provider_url: providerUrl, mailbox_url: mailboxUrl, chat_url: chatUrl } = credentials
+  // Their addresses contain a secret, and the output of a service is often a log.
+  const inCredentials = (member: string) => `the address is ${member} of the credentials`
+  return [
+    `The platform is ready (profile ${configuration.profile}).`,
+    `  API            ${baseUrl}`,
+    `  documentation  ${baseUrl}/docs`,
+    `  health         ${baseUrl}/health`,
+    `  metrics        ${baseUrl}/metrics`,
+    `  provider       ${providerUrl ?? 'none'}`,
+    ...(mailboxUrl === null ? [] : [`  mail box       ${inCredentials('mailbox_url')}`]),
+    ...(chatUrl === null ? [] : [`  chat messages  ${inCredentials('chat_url')}`]),
+    `  credentials    ${configuration.dataDir}/credentials.json`,
+  ].join('\n')
+}
+
+async function startServe(roles: readonly Role[], surroundings: Surroundings): Promise<string> {
+  const { serve } = await import('./serve.ts')
+  const { configuration, port } = await serve({ env: process.env, roles, ...surroundings })
+  const { host, profile } = configuration
+  const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+  return [
+    `The platform is ready (profile ${profile}): ${roles.join(', ')}.`,
+    `  health         ${address}/health`,
+    `  metrics        ${address}/metrics`,
+  ].join('\n')
+}
+
+async function verifyReceipt(order: VerifyReceiptOrder): Promise<void> {
+  const { verifyReceiptFile } = await import('./verify-receipt.ts')
+  const { code, text } = await verifyReceiptFile(order)
+  if (code === 0) process.stdout.write(`${text}\n`)
+  else process.stderr.write(`platform: ${text}\n`)
+  process.exitCode = code
+}
+
+async function foreignEvents(order: RejectedEventsOrder): Promise<void> {
+  const { rejectedEvents } = await import('./foreign-events.ts')
+  process.stdout.write(`${JSON.stringify(await rejectedEvents(process.env, order), null, 2)}\n`)
+}
+
+async function register(order: ClientOrder): Promise<void> {
+  requireVariables(process.env, serverNeeds, 'clients register')
+  const configuration = loadConfiguration(process.env)
+  const { registerOrdered } = await import('./client-registration.ts')
+  const credentials = await registerOrdered(configuration, order, createLogger({ level: 'silent' }))
+  process.stdout.write(`${JSON.stringify(credentials, null, 2)}\n`)
+}
+
+async function createAdministrator(order: AdministratorOrder): Promise<void> {
+  requireVariables(process.env, [...serverNeeds, ...needsOfPeople(['api'], process.env)], 'administrators create')
+  const configuration = loadConfiguration(process.env)
+  const { createOrdered } = await import('./administrators.ts')
+  const administrator = await createOrdered(configuration, order, createLogger({ level: 'silent' }))
+  process.stdout.write(`${JSON.stringify(administrator, null, 2)}\n`)
+}
+
+async function rotateKey(purpose: SigningPurpose): Promise<void> {
+  const { rotateKeyOf } = await import('./key-rotation.ts')
+  const rotated = await rotateKeyOf(process.env, purpose)
+  process.stdout.write(`${JSON.stringify(rotated, null, 2)}\n`)
+}
+
+async function projections(order: ProjectionsOrder): Promise<void> {
+  tolerateClosedOutput()
+  const interrupted = new AbortController()
+  // Short commands end at once on a signal. A second signal ends any command at once.
+  if (order.action === 'rebuild' || order.action === 'verify') {
+    for (const name of stopSignals) process.once(name, () => interrupted.abort(new Error(`interrupted by ${name}`)))
+  }
+  const { runProjections } = await import('./projections/run.ts')
+  process.exitCode = await runProjections(order, process.env, {
+    out: (text) => void process.stdout.write(`${text}\n`),
+    err: (text) => void process.stderr.write(text),
+    isInteractive: process.stderr.isTTY,
+    signal: interrupted.signal,
+  })
+}
