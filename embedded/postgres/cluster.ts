@@ -1,13 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { chown, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { escapeLiteral } from 'pg'
 import { syncFolder } from 'embedded-eventstore/durable-file'
 import type { PostgresBinaries } from './binaries.ts'
 import { endWithThisProcess } from './outlived-holder.ts'
+import { copyPrepared, keepPrepared, preparedName } from './prepared-cluster.ts'
 import { readPostmasterFile } from './stale-postmaster.ts'
-import { PROGRAM_ENVIRONMENT, type Launcher } from './unprivileged.ts'
+import { own, PROGRAM_ENVIRONMENT, type Launcher } from './unprivileged.ts'
 
 /** The superuser. The platform itself uses roles with fewer rights (`databases.ts`). */
 export const ADMINISTRATOR = 'postgres'
@@ -53,29 +56,41 @@ export async function initialiseCluster(options: ClusterOptions & { password: st
   const folder = clusterFolder(options.dataDir)
   if (await exists(folder)) return
   const draft = `${folder}.new`
-  const passwordFile = join(options.dataDir, 'password.new')
   await rm(draft, { recursive: true, force: true })
-  await writeFile(passwordFile, `${options.password}\n`, { mode: 0o600 })
+  const prepared = preparedName(options.binaries.version, INITDB_FLAGS)
+  const sync = (one: string) => runOrThrow(options.binaries.initdb, ['--sync-only', `--pgdata=${one}`], options)
+  if (await copyPrepared(prepared, draft)) {
+    if (options.launcher.owner !== undefined) await own(draft, options.launcher.owner)
+  } else {
+    await initialise(draft, options)
+    await keepPrepared(draft, prepared, sync)
+  }
+  await setPassword(draft, options)
+  if (options.durable) await sync(draft)
+  await rename(draft, folder)
+  if (options.durable) await syncFolder(options.dataDir)
+}
+
+/** `initdb` demands a password. Nobody knows this one. */
+async function initialise(draft: string, options: ClusterOptions): Promise<void> {
+  const passwordFile = join(options.dataDir, 'password.new')
+  await writeFile(passwordFile, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600 })
   try {
     if (options.launcher.owner !== undefined) await chown(passwordFile, options.launcher.owner, options.launcher.owner)
-    const code = await run(
-      options.binaries.initdb,
-      [
-        `--pgdata=${draft}`,
-        `--username=${ADMINISTRATOR}`,
-        '--auth=scram-sha-256',
-        `--pwfile=${passwordFile}`,
-        ...INITDB_FLAGS,
-        ...(options.durable ? [] : ['--no-sync']),
-      ],
-      options,
-    )
-    if (code !== 0) throw new Error(`initdb failed with code ${code}`)
-    await rename(draft, folder)
-    if (options.durable) await syncFolder(options.dataDir)
+    const account = [`--username=${ADMINISTRATOR}`, '--auth=scram-sha-256', `--pwfile=${passwordFile}`]
+    await runOrThrow(options.binaries.initdb, [`--pgdata=${draft}`, ...account, ...INITDB_FLAGS, '--no-sync'], options)
   } finally {
     await rm(passwordFile, { force: true })
   }
+}
+
+/** Without a server: nobody can connect before the password is that of this installation. */
+async function setPassword(draft: string, options: ClusterOptions & { password: string }): Promise<void> {
+  const settings = [...settingsOf(options), 'exit_on_error=on']
+  const single = ['--single', '-D', draft, ...settings.flatMap((setting) => ['-c', setting]), ADMINISTRATOR]
+  // A line is a statement.
+  const statement = `ALTER ROLE ${ADMINISTRATOR} PASSWORD ${escapeLiteral(options.password)}\n`
+  await runOrThrow(options.binaries.postgres, single, options, statement)
 }
 
 /**
@@ -83,12 +98,8 @@ export async function initialiseCluster(options: ClusterOptions & { password: st
  */
 export async function startCluster(options: ClusterOptions & { port: number }): Promise<RunningCluster> {
   const folder = clusterFolder(options.dataDir)
-  const settings = [...SERVER_SETTINGS, ...(options.durable ? [] : UNSAFE_FAST_SETTINGS)]
-  const child = launch(
-    options.binaries.postgres,
-    ['-D', folder, '-p', String(options.port), ...settings.flatMap((setting) => ['-c', setting])],
-    options,
-  )
+  const settings = settingsOf(options).flatMap((setting) => ['-c', setting])
+  const child = launch(options.binaries.postgres, ['-D', folder, '-p', String(options.port), ...settings], options)
   const exited = exitOf(child)
   if (child.pid !== undefined) child.on('exit', endWithThisProcess(child.pid))
   const stop = async (): Promise<void> => {
@@ -109,21 +120,33 @@ export async function startCluster(options: ClusterOptions & { port: number }): 
   throw new Error(`embedded postgres exited during its start with code ${await exited}`)
 }
 
-function launch(program: string, args: readonly string[], options: ClusterOptions): ChildProcess {
+function settingsOf({ durable }: ClusterOptions): readonly string[] {
+  return [...SERVER_SETTINGS, ...(durable ? [] : UNSAFE_FAST_SETTINGS)]
+}
+
+function launch(program: string, args: readonly string[], options: ClusterOptions, input?: string): ChildProcess {
   const [command, commandArgs] = options.launcher.command(program, args)
   const child = spawn(command, commandArgs, {
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     cwd: '/',
     env: PROGRAM_ENVIRONMENT,
     ...options.launcher.spawnAs,
   })
-  createInterface({ input: child.stdout }).on('line', () => {})
-  createInterface({ input: child.stderr }).on('line', options.onLog)
+  // A program that has ended reads nothing. Its exit code tells.
+  child.stdin?.on('error', () => undefined).end(input)
+  child.stdout?.resume()
+  if (child.stderr !== null) createInterface({ input: child.stderr }).on('line', options.onLog)
   return child
 }
 
-async function run(program: string, args: readonly string[], options: ClusterOptions): Promise<number | null> {
-  return await exitOf(launch(program, args, options))
+async function runOrThrow(
+  program: string,
+  args: readonly string[],
+  options: ClusterOptions,
+  input?: string,
+): Promise<void> {
+  const code = await exitOf(launch(program, args, options, input))
+  if (code !== 0) throw new Error(`${basename(program)} failed with code ${code}`)
 }
 
 function exitOf(child: ChildProcess): Promise<number | null> {

@@ -101,7 +101,8 @@ function hasName(): boolean {
   }
 }
 
-async function own(path: string, uid: number): Promise<void> {
+/** Gives a folder and all that is in it to a user. */
+export async function own(path: string, uid: number): Promise<void> {
   const entry = await lstat(path)
   if (entry.uid === uid) return
   if (entry.isDirectory()) {

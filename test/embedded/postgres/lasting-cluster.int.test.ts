@@ -38,7 +38,7 @@ class Server implements RunningCluster {
 async function lasting(starts: (() => Promise<Server>)[]) {
   let count = 0
   const options = {
-    binaries: { initdb: '', postgres: '' },
+    binaries: { initdb: '', postgres: '', version: '' },
     launcher: {
       name: 'same-user' as const,
       command: () => ['', []] as [string, string[]],
