@@ -2,10 +2,11 @@ import { join } from 'node:path'
 import { freePort } from '../embedded/children/free-port.ts'
 import { lastingSettings } from '../embedded/children/lasting-ports.ts'
 import { startEventStore } from 'embedded-eventstore'
-import { startObjectStore } from '../embedded/object-store/start-object-store.ts'
+import { objectStore } from '../embedded/object-store/start-object-store.ts'
 import { startPostgres } from '../embedded/postgres/start-postgres.ts'
-import { startProvider } from '../embedded/provider/start-provider.ts'
-import { startReceivers, type EmbeddedReceivers } from '../embedded/receivers/start-receivers.ts'
+import { provider } from '../embedded/provider/start-provider.ts'
+import { receivers } from '../embedded/receivers/start-receivers.ts'
+import { namesOf, startStandIns, type StandIn } from '../embedded/stand-ins/start-stand-ins.ts'
 import type { Configuration } from '../platform/configuration/configuration.ts'
 import type { GracefulStop } from '../platform/lifecycle/graceful-stop.ts'
 import type { Logger } from '../platform/observability/logging.ts'
@@ -89,58 +90,74 @@ export async function startEmbedded(
     }
   }
 
-  async function objectStore(): Promise<EmbeddedEnvironment> {
+  const inOneProcess: StandIn<unknown>[] = []
+  /** Adds a server to those of one process. Returns its addresses. */
+  function beside<Addresses>(standIn: StandIn<Addresses>): Addresses {
+    inOneProcess.push(standIn)
+    return standIn.at(standIn.port)
+  }
+
+  function objects(): EmbeddedEnvironment {
     if (configuration.s3Endpoint !== undefined) return {}
-    const server = await startObjectStore({
+    const store = objectStore({
       dataDir: join(dataDir, 'object-store'),
       port: ports.object_store,
       accessKeyId,
       secretAccessKey: secrets.object_store,
       bucket: configuration.s3Bucket,
-      onLog,
     })
-    watch('object store', server)
-    return { S3_ENDPOINT: server.endpoint, S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secrets.object_store }
+    const { endpoint } = beside(store)
+    return { S3_ENDPOINT: endpoint, S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secrets.object_store }
   }
 
-  async function provider(): Promise<EmbeddedEnvironment> {
+  function simulator(): EmbeddedEnvironment {
     if (configuration.providerBaseUrl !== undefined) return {}
     const login = configuration.providerLogin ?? 'platform'
     const password = configuration.providerPassword ?? secrets.provider
-    const server = await startProvider({
-      dataDir: join(dataDir, 'provider'),
-      port: ports.provider,
-      login,
-      password,
-      controlSecret: secrets.provider_control,
-      onLog,
-    })
-    watch('provider simulator', server)
-    return { PROVIDER_BASE_URL: server.url, PROVIDER_LOGIN: login, PROVIDER_PASSWORD: password }
+    const { url } = beside(
+      provider({
+        dataDir: join(dataDir, 'provider'),
+        port: ports.provider,
+        login,
+        password,
+        controlSecret: secrets.provider_control,
+      }),
+    )
+    return { PROVIDER_BASE_URL: url, PROVIDER_LOGIN: login, PROVIDER_PASSWORD: password }
   }
 
   const needsMailBox = configuration.mailTransport === 'smtp' && configuration.smtpUrl === undefined
   // The embedded receiver would hide that messages reach nobody.
   const needsChat = configuration.slackApiUrl === undefined && profile === 'development'
-  let received: EmbeddedReceivers | undefined
+  const received =
+    needsMailBox || needsChat
+      ? beside(
+          receivers({
+            dataDir: join(dataDir, 'receivers'),
+            port: ports.receivers,
+            smtpPort: ports.smtp,
+            smtpPassword: secrets.smtp,
+            botToken: secrets.chat_bot,
+            readSecret: secrets.received_messages,
+            controlSecret: secrets.provider_control,
+          }),
+        )
+      : undefined
+  const settings = {
+    ...objects(),
+    ...simulator(),
+    ...(needsMailBox && received !== undefined ? { SMTP_URL: received.smtpUrl, SMTP_FROM: embeddedSender } : {}),
+    ...(needsChat && received !== undefined
+      ? { SLACK_API_URL: received.slackApiUrl, SLACK_BOT_TOKEN: secrets.chat_bot }
+      : {}),
+  }
 
-  async function receivers(): Promise<EmbeddedEnvironment> {
-    if (!needsMailBox && !needsChat) return {}
-    const server = (received = await startReceivers({
-      dataDir: join(dataDir, 'receivers'),
-      port: ports.receivers,
-      smtpPort: ports.smtp,
-      smtpPassword: secrets.smtp,
-      botToken: secrets.chat_bot,
-      readSecret: secrets.received_messages,
-      controlSecret: secrets.provider_control,
-      onLog,
-    }))
-    watch('message receivers', server)
-    return {
-      ...(needsMailBox ? { SMTP_URL: server.smtpUrl, SMTP_FROM: embeddedSender } : {}),
-      ...(needsChat ? { SLACK_API_URL: server.slackApiUrl, SLACK_BOT_TOKEN: secrets.chat_bot } : {}),
+  async function standIns(): Promise<EmbeddedEnvironment> {
+    if (inOneProcess.length > 0) {
+      const server = await startStandIns(inOneProcess, { onLog })
+      watch(namesOf(inOneProcess), server)
     }
+    return settings
   }
 
   function watch(name: string, server: Server): void {
@@ -150,7 +167,7 @@ export async function startEmbedded(
     })
   }
 
-  const started = await Promise.all([eventStore(), postgres(), objectStore(), provider(), receivers()])
+  const started = await Promise.all([eventStore(), postgres(), standIns()])
   const port = configuration.port === 0 ? await freePort() : configuration.port
   // In production the administrators are users, unless the operator sets a secret.
   const adminSecret = configuration.profile === 'development' ? { ADMIN_API_SECRET: secrets.admin_api } : {}

@@ -1,5 +1,5 @@
-import { fileURLToPath } from 'node:url'
-import { startChild, type ChildServer } from 'embedded-eventstore/child-server'
+import type { ChildServer } from 'embedded-eventstore/child-server'
+import { startStandIn, type StandIn } from '../stand-ins/start-stand-ins.ts'
 
 export type ObjectStoreOptions = {
   dataDir: string
@@ -12,24 +12,31 @@ export type ObjectStoreOptions = {
   onLog?: (line: string) => void
 }
 
-export type EmbeddedObjectStore = ChildServer & {
+type Addresses = {
   /** For `@aws-sdk/client-s3`, with `forcePathStyle` and any region. */
   endpoint: string
 }
 
-const SERVER = fileURLToPath(new URL('./main.ts', import.meta.url))
+export type EmbeddedObjectStore = ChildServer & Addresses
 
-/**
- * Starts an S3-compatible store over `dataDir` in its own process. Throws with its last log lines when it does not
- * start.
- */
+/** An S3-compatible store over `dataDir`. */
+export function objectStore({
+  dataDir,
+  port,
+  accessKeyId,
+  secretAccessKey,
+  bucket,
+}: ObjectStoreOptions): StandIn<Addresses> {
+  return {
+    name: 'object store',
+    command: ['object-store', '--data', dataDir, '--port', String(port), '--bucket', bucket],
+    env: { S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey },
+    port,
+    at: (bound) => ({ endpoint: `http://127.0.0.1:${bound}` }),
+  }
+}
+
+/** Starts it in its own process. Throws with its last log lines when it does not start. */
 export async function startObjectStore(options: ObjectStoreOptions): Promise<EmbeddedObjectStore> {
-  const child = await startChild({
-    name: 'embedded object store',
-    script: SERVER,
-    args: ['--data', options.dataDir, '--port', String(options.port), '--bucket', options.bucket],
-    env: { S3_ACCESS_KEY_ID: options.accessKeyId, S3_SECRET_ACCESS_KEY: options.secretAccessKey },
-    ...(options.onLog === undefined ? {} : { onLog: options.onLog }),
-  })
-  return { endpoint: `http://127.0.0.1:${child.port}`, ...child }
+  return startStandIn(objectStore(options), options)
 }

@@ -1,5 +1,5 @@
-import { fileURLToPath } from 'node:url'
-import { startChild, type ChildServer } from 'embedded-eventstore/child-server'
+import type { ChildServer } from 'embedded-eventstore/child-server'
+import { startStandIn, type StandIn } from '../stand-ins/start-stand-ins.ts'
 
 export type ProviderOptions = {
   dataDir: string
@@ -14,22 +14,19 @@ export type ProviderOptions = {
   onLog?: (line: string) => void
 }
 
-export type EmbeddedProvider = ChildServer & {
+type Addresses = {
   /** Base address: the session API is below `/api5`, the remote control below `/control`. */
   url: string
 }
 
-const SERVER = fileURLToPath(new URL('./main.ts', import.meta.url))
+export type EmbeddedProvider = ChildServer & Addresses
 
-/**
- * Starts the simulator of the inference provider in its own process. Throws with its last log lines when it does not
- * start.
- */
-export async function startProvider(options: ProviderOptions): Promise<EmbeddedProvider> {
-  const child = await startChild({
+/** The simulator of the inference provider. */
+export function provider(options: ProviderOptions): StandIn<Addresses> {
+  return {
     name: 'provider simulator',
-    script: SERVER,
-    args: [
+    command: [
+      'provider',
       '--data',
       options.dataDir,
       '--port',
@@ -41,7 +38,12 @@ export async function startProvider(options: ProviderOptions): Promise<EmbeddedP
       PROVIDER_PASSWORD: options.password,
       PROVIDER_CONTROL_SECRET: options.controlSecret,
     },
-    ...(options.onLog === undefined ? {} : { onLog: options.onLog }),
-  })
-  return { url: `http://127.0.0.1:${child.port}`, ...child }
+    port: options.port,
+    at: (port) => ({ url: `http://127.0.0.1:${port}` }),
+  }
+}
+
+/** Starts it in its own process. Throws with its last log lines when it does not start. */
+export async function startProvider(options: ProviderOptions): Promise<EmbeddedProvider> {
+  return startStandIn(provider(options), options)
 }

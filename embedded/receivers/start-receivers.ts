@@ -1,11 +1,12 @@
-import { fileURLToPath } from 'node:url'
 import { freePort } from '../children/free-port.ts'
-import { startChild, type ChildServer } from 'embedded-eventstore/child-server'
+import type { ChildServer } from 'embedded-eventstore/child-server'
+import { startStandIn, type StandIn } from '../stand-ins/start-stand-ins.ts'
 
 export type ReceiversOptions = {
   dataDir: string
-  /** Ports of 127.0.0.1. 0 takes a free one. */
+  /** A port of 127.0.0.1. 0 takes a free one. */
   port: number
+  /** The same. */
   smtpPort: number
   smtpPassword: string
   botToken: string
@@ -16,7 +17,7 @@ export type ReceiversOptions = {
   onLog?: (line: string) => void
 }
 
-export type EmbeddedReceivers = ChildServer & {
+type Addresses = {
   /** For SMTP_URL. Contains the password. */
   smtpUrl: string
   /** The page of the mail box; the list of mails is below it at `/email`. */
@@ -27,29 +28,42 @@ export type EmbeddedReceivers = ChildServer & {
   chatUrl: string
 }
 
-const SERVER = fileURLToPath(new URL('./main.ts', import.meta.url))
+export type EmbeddedReceivers = ChildServer & Addresses
 
-/** Starts the mail box and the chat receiver in one process. Throws with its last log lines when it does not start. */
-export async function startReceivers(options: ReceiversOptions): Promise<EmbeddedReceivers> {
-  const smtpPort = options.smtpPort === 0 ? await freePort() : options.smtpPort
-  const child = await startChild({
+/** The mail box and the chat receiver. `smtpPort` must not be 0. */
+export function receivers(options: ReceiversOptions): StandIn<Addresses> {
+  return {
     name: 'message receivers',
-    script: SERVER,
-    args: ['--data', options.dataDir, '--port', String(options.port), '--smtp-port', String(smtpPort)],
+    command: [
+      'receivers',
+      '--data',
+      options.dataDir,
+      '--port',
+      String(options.port),
+      '--smtp-port',
+      String(options.smtpPort),
+    ],
     env: {
       RECEIVERS_SMTP_PASSWORD: options.smtpPassword,
       RECEIVERS_BOT_TOKEN: options.botToken,
       RECEIVERS_READ_SECRET: options.readSecret,
       RECEIVERS_CONTROL_SECRET: options.controlSecret,
     },
-    ...(options.onLog === undefined ? {} : { onLog: options.onLog }),
-  })
-  const base = `http://127.0.0.1:${child.port}`
-  return {
-    smtpUrl: `smtp://platform:${encodeURIComponent(options.smtpPassword)}@127.0.0.1:${smtpPort}`,
-    mailboxUrl: `${base}/mail/${options.readSecret}`,
-    slackApiUrl: `${base}/chat/api/`,
-    chatUrl: `${base}/chat/${options.readSecret}`,
-    ...child,
+    port: options.port,
+    at: (port) => {
+      const base = `http://127.0.0.1:${port}`
+      return {
+        smtpUrl: `smtp://platform:${encodeURIComponent(options.smtpPassword)}@127.0.0.1:${options.smtpPort}`,
+        mailboxUrl: `${base}/mail/${options.readSecret}`,
+        slackApiUrl: `${base}/chat/api/`,
+        chatUrl: `${base}/chat/${options.readSecret}`,
+      }
+    },
   }
+}
+
+/** Starts them in their own process. Throws with its last log lines when it does not start. */
+export async function startReceivers(options: ReceiversOptions): Promise<EmbeddedReceivers> {
+  const smtpPort = options.smtpPort === 0 ? await freePort() : options.smtpPort
+  return startStandIn(receivers({ ...options, smtpPort }), options)
 }

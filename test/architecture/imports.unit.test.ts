@@ -158,7 +158,7 @@ describe('a planted violation', () => {
     ['app/main.ts', '../test/support/postgres.ts', 'imports of app/main.ts: test/support/postgres.ts'],
     ['app/up.ts', '../tools/torture/run.ts', 'imports of app/: tools/torture/run.ts'],
     [
-      'embedded/provider/main.ts',
+      'embedded/provider/serve.ts',
       '../../platform/observability/logging.ts',
       'imports of embedded/: platform/observability/logging.ts',
     ],

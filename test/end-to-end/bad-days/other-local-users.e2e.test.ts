@@ -204,13 +204,7 @@ describe('the local servers', () => {
   })
 
   test('are all found', () => {
-    for (const server of [
-      'embedded-eventstore',
-      'embedded/postgres',
-      'embedded/object-store',
-      'embedded/provider',
-      'embedded/receivers',
-    ]) {
+    for (const server of ['embedded-eventstore', 'embedded/postgres', 'embedded/stand-ins']) {
       expect(children.map(({ command }) => command)).toContainEqual(expect.stringContaining(`${server}/main.ts`))
     }
   })
@@ -224,9 +218,12 @@ describe('the local servers', () => {
   test('have only needed variables in their environment, and no secret but their own password', async () => {
     const own: Readonly<Record<string, readonly string[]>> = {
       postgres: ['POSTGRES_PASSWORD', 'POSTGRES_ROLE_PASSWORDS'],
-      'object-store': ['S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'],
-      provider: ['PROVIDER_LOGIN', 'PROVIDER_PASSWORD', 'PROVIDER_CONTROL_SECRET'],
-      receivers: [
+      'stand-ins': [
+        'S3_ACCESS_KEY_ID',
+        'S3_SECRET_ACCESS_KEY',
+        'PROVIDER_LOGIN',
+        'PROVIDER_PASSWORD',
+        'PROVIDER_CONTROL_SECRET',
         'RECEIVERS_SMTP_PASSWORD',
         'RECEIVERS_BOT_TOKEN',
         'RECEIVERS_READ_SECRET',

@@ -1,6 +1,10 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, onTestFailed, test, vi } from 'vitest'
 import { at, requestToken, textAt, type ApiAnswer, type ApiClient } from '../../../app/demo/api-client.ts'
+import { startObjectStore, type EmbeddedObjectStore } from '../../../embedded/object-store/start-object-store.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
 import {
   assessmentBody,
@@ -25,6 +29,7 @@ import { eventsOfAll } from './recorded-events.ts'
 const stopSeconds = Number(process.env['STOP_SECONDS'] ?? 8)
 
 // The default schedule for the start of a review, and the default time limits of steps.
+const account = { accessKeyId: 'stopped', secretAccessKey: 'of this test', bucket: 'stopped' }
 const settings = { PROVIDER_START_RETRY_SCHEDULE_MS: '2000,4000,8000' }
 vi.setConfig({ testTimeout: 600_000 })
 
@@ -38,6 +43,8 @@ interface Run {
   readonly image: Photograph
 }
 
+let objectsFolder: string
+let objects: EmbeddedObjectStore
 let platform: TestPlatform
 let receiver: WebhookReceiver
 let api: ApiClient
@@ -47,7 +54,16 @@ const runs: Promise<Run>[] = []
 
 beforeAll(async () => {
   receiver = await startWebhookReceiver()
-  platform = await startTestPlatform({ ownPostgres: true, env: settings })
+  objectsFolder = await mkdtemp(join(tmpdir(), 'objects-'))
+  // In a process of its own: it goes on while the provider's process is stopped.
+  objects = await startObjectStore({ dataDir: objectsFolder, port: 0, ...account })
+  const store = {
+    S3_ENDPOINT: objects.endpoint,
+    S3_BUCKET: account.bucket,
+    S3_ACCESS_KEY_ID: account.accessKeyId,
+    S3_SECRET_ACCESS_KEY: account.secretAccessKey,
+  }
+  platform = await startTestPlatform({ ownPostgres: true, env: { ...settings, ...store } })
   api = await platform.connect()
   const terms = await createConsentTerms(api, platform.process.credentials.org_id)
   await subscribeToEnds(api, receiver)
@@ -57,6 +73,8 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await platform.stop()
+  await objects.stop()
+  await rm(objectsFolder, { recursive: true })
   await receiver.close()
 })
 

@@ -136,7 +136,8 @@ export async function startStage(folder: string, signal: AbortSignal, realUrl?: 
     begin(
       'object-store',
       [
-        mainOf('embedded/object-store'),
+        mainOf('embedded/stand-ins'),
+        'object-store',
         '--data',
         data('objects'),
         '--port',
@@ -149,11 +150,19 @@ export async function startStage(folder: string, signal: AbortSignal, realUrl?: 
     )
     begin(
       'provider',
-      [mainOf('embedded/provider'), '--data', data('provider'), '--port', String(provider), '--exit-with-parent'],
+      [
+        mainOf('embedded/stand-ins'),
+        'provider',
+        '--data',
+        data('provider'),
+        '--port',
+        String(provider),
+        '--exit-with-parent',
+      ],
       { PROVIDER_LOGIN: 'platform', PROVIDER_PASSWORD: secret, PROVIDER_CONTROL_SECRET: secret },
     )
     const messages = new Receivers(data('receivers'), [receivers, smtp], secret)
-    begin('receivers', [mainOf('embedded/receivers'), ...messages.args], messages.env)
+    begin('receivers', [mainOf('embedded/stand-ins'), 'receivers', ...messages.args], messages.env)
     await unlessAborted(signal, Promise.all([compileOnce(), ...running.map((each) => each.up())]))
 
     await messages.slowDown()

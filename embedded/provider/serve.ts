@@ -1,23 +1,22 @@
 import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { liveAsChild, type RunningServer } from '../children/live-as-child.ts'
+import type { RunningServer } from '../children/live-as-child.ts'
 import { listenOnLoopback, stopListening } from '../children/loopback-server.ts'
 import { Memory } from './memory.ts'
 import { providerServer } from './server.ts'
 
-const { values } = parseArgs({
-  options: {
-    data: { type: 'string' },
-    port: { type: 'string' },
-    /** In a container of its own the simulator needs an outside address. Elsewhere only this machine calls it. */
-    host: { type: 'string' },
-    'session-ttl-seconds': { type: 'string', default: '3600' },
-    'exit-with-parent': { type: 'boolean', default: false },
-  },
-})
-
-async function start(): Promise<RunningServer> {
+export async function serveProvider(args: string[]): Promise<RunningServer> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      data: { type: 'string' },
+      port: { type: 'string' },
+      /** In a container of its own the simulator needs an outside address. Elsewhere only this machine calls it. */
+      host: { type: 'string' },
+      'session-ttl-seconds': { type: 'string', default: '3600' },
+    },
+  })
   const login = process.env['PROVIDER_LOGIN']
   const password = process.env['PROVIDER_PASSWORD']
   // From the environment: every user of the machine can see arguments.
@@ -50,5 +49,3 @@ async function start(): Promise<RunningServer> {
 function isBlank(value: string | undefined): value is undefined | '' {
   return value === undefined || value === ''
 }
-
-await liveAsChild({ exitWithParent: values['exit-with-parent'], start })

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { ChatFault } from '../chat/slack-api.ts'
-import { liveAsChild, type RunningServer } from '../children/live-as-child.ts'
+import type { RunningServer } from '../children/live-as-child.ts'
 import { listenOnLoopback, stopListening } from '../children/loopback-server.ts'
 import type { MailFault } from '../mailbox/mail-faults.ts'
 import { receiveMails } from '../mailbox/smtp-in.ts'
@@ -10,20 +10,18 @@ import { FaultQueue } from './fault-queue.ts'
 import { KeptRecords } from './kept-records.ts'
 import { receiversServer } from './server.ts'
 
-const { values } = parseArgs({
-  options: {
-    data: { type: 'string' },
-    port: { type: 'string' },
-    'smtp-port': { type: 'string' },
-    records: { type: 'string', default: '10000' },
-    'exit-with-parent': { type: 'boolean', default: false },
-  },
-})
-
-const records = Number(values.records)
-const limits = { records, bytes: records * 3_355 }
-
-async function start(): Promise<RunningServer> {
+export async function serveReceivers(args: string[]): Promise<RunningServer> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      data: { type: 'string' },
+      port: { type: 'string' },
+      'smtp-port': { type: 'string' },
+      records: { type: 'string', default: '10000' },
+    },
+  })
+  const records = Number(values.records)
+  const limits = { records, bytes: records * 3_355 }
   // From the environment: every user of the machine can see arguments.
   const [smtpPassword, botToken, readSecret, controlSecret] = [
     'RECEIVERS_SMTP_PASSWORD',
@@ -56,5 +54,3 @@ async function start(): Promise<RunningServer> {
   }
   return { port, stop }
 }
-
-await liveAsChild({ exitWithParent: values['exit-with-parent'], start })

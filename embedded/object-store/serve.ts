@@ -1,22 +1,21 @@
 import { mkdir } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { liveAsChild, type RunningServer } from '../children/live-as-child.ts'
+import type { RunningServer } from '../children/live-as-child.ts'
 import { listenOnLoopback, stopListening } from '../children/loopback-server.ts'
 import { S3Error } from './errors.ts'
 import { Objects } from './objects.ts'
 import { objectStoreServer } from './server.ts'
 
-const { values } = parseArgs({
-  options: {
-    data: { type: 'string' },
-    port: { type: 'string' },
-    bucket: { type: 'string', multiple: true, default: [] },
-    'exit-with-parent': { type: 'boolean', default: false },
-  },
-})
-
-async function start(): Promise<RunningServer> {
+export async function serveObjectStore(args: string[]): Promise<RunningServer> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      data: { type: 'string' },
+      port: { type: 'string' },
+      bucket: { type: 'string', multiple: true, default: [] },
+    },
+  })
   const accessKeyId = process.env['S3_ACCESS_KEY_ID']
   const secretAccessKey = process.env['S3_SECRET_ACCESS_KEY']
   if (values.data === undefined || accessKeyId === undefined || secretAccessKey === undefined) {
@@ -36,5 +35,3 @@ async function start(): Promise<RunningServer> {
   const port = await listenOnLoopback(server, 'embedded object store', Number(values.port ?? 0))
   return { port, stop: () => stopListening(server) }
 }
-
-await liveAsChild({ exitWithParent: values['exit-with-parent'], start })
