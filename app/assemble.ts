@@ -1,6 +1,8 @@
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { createClientKeys } from '../commands/auth/client-keys.ts'
+import { openChannels } from '../contracts/events/channels.ts'
+import { countStreams } from '../read-api/events/streams-of-clients.ts'
 import { followTokenEndings } from '../contracts/auth/token-endings.ts'
 import type { IdentityProvider } from '../contracts/users/identity-provider.ts'
 import { hasReviewLimits } from '../processes/ai-review/held-back.ts'
@@ -186,6 +188,9 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const isCurrentWithin = (waitMs: number) => (projector: string) =>
     reads.requireHead((asked) => answering.head(filter, asked), projector, waitMs)
   const isCurrent = isCurrentWithin(decisiveWaitMs)
+  const channels = openChannels(answering)
+  stop.onStop('work', 'event feed', () => channels.close())
+  const streams = countStreams()
   const services =
     runsApi && objects !== undefined && identityProvider !== undefined
       ? servicesOf({
@@ -202,6 +207,9 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
           cursors: createCursors({ key: await vault.secret('cursor', 'current'), now }),
           isCurrent,
           positionOf: (projector) => reads.storedPosition(projector),
+          channels,
+          streams,
+          verifyToken: (token) => tokens.verify(token),
         })
       : []
   const app = await createApplication({
@@ -228,6 +236,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     isStopping: () => isRefusing,
   })
   stop.onStop('intake', 'http', () => app.close())
+  stop.onStop('intake', 'event streams', () => streams.close())
   // The last registered step ends first. Requests are refused before the server closes, and only after no step needs
   // them.
   stop.onStop('intake', 'refusal', () => {

@@ -32,6 +32,7 @@ import { notificationSettingsProjector } from '../projections/notifications/noti
 import { workflowWriteRoutes } from '../commands/workflows/routes.ts'
 import { usersProjector } from '../projections/users/users.projector.ts'
 import { webhookDeliveriesProjector } from '../projections/webhooks/webhook-deliveries.projector.ts'
+import { eventRoutes, type EventRouteDependencies } from '../read-api/events/routes.ts'
 import { aiReviewReadRoutes } from '../read-api/ai-review/routes.ts'
 import { assessmentReadRoutes } from '../read-api/assessments/routes.ts'
 import { authReadRoutes } from '../read-api/auth/routes.ts'
@@ -54,11 +55,21 @@ import { deliveryReadRoutes, webhookReadRoutes } from '../read-api/webhooks/rout
 import { workflowReadRoutes } from '../read-api/workflows/routes.ts'
 import type { Service } from '../platform/http/service.ts'
 
-export type ServiceDependencies = AssessmentDependencies & AuthDependencies & ReadDependencies & UserDependencies
+export type ServiceDependencies = AssessmentDependencies &
+  AuthDependencies &
+  EventRouteDependencies &
+  ReadDependencies &
+  UserDependencies
 
 /** Every service with its routes, commands and queries. */
 export function servicesOf(deps: ServiceDependencies): readonly Service[] {
   return [
+    {
+      prefix: 'events',
+      documentedAt: 'prefixed',
+      mounts: ['prefixed'],
+      routes: (app) => eventRoutes(app, deps),
+    },
     {
       prefix: 'auth',
       documentedAt: 'prefixed',

@@ -6,6 +6,7 @@ import { casesProjector } from './clinical/cases.projector.ts'
 import { patientsProjector } from './clinical/patients.projector.ts'
 import { consentRecordsProjector } from './consent/consent-records.projector.ts'
 import { consentTypesProjector } from './consent/consent-types.projector.ts'
+import { eventFeedProjector } from './events/event-feed.projector.ts'
 import { foreignEventsProjector } from './foreign-events/foreign-events.projector.ts'
 import { humanReviewProjector } from './human-review/human-review.projector.ts'
 import { imagesProjector } from './images/images.projector.ts'
@@ -25,6 +26,7 @@ export const readModels: readonly Projector[] = [
   casesProjector,
   consentRecordsProjector,
   consentTypesProjector,
+  eventFeedProjector,
   foreignEventsProjector,
   humanReviewProjector,
   imagesProjector,

@@ -43,7 +43,7 @@ import {
 } from './raw-calls.ts'
 import { readLogBackwards, readRawStream, type ReadTiming } from './reading.ts'
 import { StateCache } from './state-cache.ts'
-import { mergeMetadata, readMetadata, type StreamMetadata } from './stream-metadata.ts'
+import { isHiding, mergeMetadata, readMetadata, type StreamMetadata } from './stream-metadata.ts'
 import { supervise, type SupervisedSubscription } from './subscription.ts'
 import type {
   AllSubscription,
@@ -506,10 +506,6 @@ function newCache(): StateCache {
 
 function revisionOf(from: bigint | 'start'): bigint {
   return from === 'start' ? 0n : from
-}
-
-function isHiding(metadata: StreamMetadata): boolean {
-  return ['$tb', '$maxCount', '$maxAge'].some((member) => member in metadata)
 }
 
 function isForeign({ reason }: UndecodableEventError): boolean {

@@ -18,6 +18,11 @@ interface StoredMetadata {
   readonly revision: StreamRevision
 }
 
+/** Whether the server may hide old events of a stream with this metadata. */
+export function isHiding(metadata: StreamMetadata): boolean {
+  return ['$tb', '$maxCount', '$maxAge'].some((member) => member in metadata)
+}
+
 /**
  * The client's own `getStreamMetadata` uses a log position as the revision, so this reads the metadata's stream
  * instead.

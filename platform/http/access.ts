@@ -24,7 +24,12 @@ export type Access =
   | 'public'
   | 'token'
   | 'actor'
-  | { readonly scopes: readonly [string, ...string[]]; readonly permission?: string }
+  | {
+      readonly scopes: readonly [string, ...string[]]
+      readonly permission?: string
+      /** A parameter of the path. `<scope>:<its value>` is enough instead of the scopes. */
+      readonly orScopeOf?: string
+    }
   | { readonly consentScope: 'consents:read' | 'consents:write' }
   | AdminAccess
 
@@ -96,7 +101,9 @@ export function createAuthorization({ configuration, actors, verifyToken, pseudo
     if (access === 'token') return caller
     if (access === 'actor') requireActor(caller)
     else if ('scopes' in access) {
-      requireScopes(caller, access.scopes)
+      const { scopes, orScopeOf } = access
+      if (orScopeOf === undefined || !caller.scopes.has(`${scopes[0]}:${parameterOf(request, orScopeOf)}`))
+        requireScopes(caller, scopes)
       if (access.permission !== undefined) requirePermission(caller, access.permission, false)
     } else if (organisationsOf(caller, request.query).some(needsConsentScope))
       requireScopes(caller, [access.consentScope])
@@ -190,6 +197,10 @@ export function createAuthorization({ configuration, actors, verifyToken, pseudo
 export function administersByScope({ scopes, orgId }: Caller, { orScope, orPlatformScope }: AdminAccess): boolean {
   const isHeld = (scope: string | undefined) => scope !== undefined && scopes.has(scope)
   return isHeld(orScope) || (orgId === null && isHeld(orPlatformScope))
+}
+
+function parameterOf({ params }: FastifyRequest, name: string): string {
+  return typeof params === 'object' && params !== null ? String(Reflect.get(params, name)) : ''
 }
 
 function requireScopes(caller: Caller, required: readonly string[]): void {

@@ -47,8 +47,8 @@ export interface ListIdentity {
 
 export interface Cursors {
   seal(list: ListIdentity, place: CursorPlace): string
-  /** Throws `invalid-cursor` or `expired-cursor`. */
-  open(list: ListIdentity, cursor: string): CursorPlace
+  /** Throws `invalid-cursor` or `expired-cursor`. A cursor of a feed never expires. */
+  open(list: ListIdentity, cursor: string, lifetime?: 'endless'): CursorPlace
 }
 
 /** Opaque, sealed cursors, bound to the list's identity, valid for 7 days. `key` has 32 bytes. */
@@ -66,9 +66,9 @@ export function createCursors({
       const text = JSON.stringify({ at: seconds(), place })
       return sealBytes(secret, identityOf(list), Buffer.from(text, 'utf8')).toString('base64url')
     },
-    open(list, cursor) {
+    open(list, cursor, lifetime) {
       const { at, place } = parse(decrypt(secret, list, cursor))
-      if (at + lifetimeSeconds < seconds()) throw problem('expired-cursor')
+      if (lifetime !== 'endless' && at + lifetimeSeconds < seconds()) throw problem('expired-cursor')
       return place
     },
   }

@@ -422,6 +422,11 @@ export const problems = {
     'The data of the patient was erased',
     'The identity of the patient is no longer known, and nothing can be added to the record. Register the person as another patient.',
   ),
+  'cursor-lost': refusal(
+    410,
+    'Events after the cursor are gone',
+    'Events after the cursor were removed from the channel, or the channel was restored to an older state. Read the state of your records by the GET routes, then continue with `oldest_cursor`.',
+  ),
   'user-erased': refusal(410, 'The user was erased', 'The data of the user no longer exists. Nothing can be changed.'),
   'precondition-failed': refusal(
     412,
@@ -452,6 +457,11 @@ export const problems = {
     429,
     'Too many requests',
     'The client, its organisation or its address has used up its quota for now; the header RateLimit shows which one. An address with too many wrong credentials must also wait. Try again after Retry-After.',
+  ),
+  'too-many-streams': passing(
+    429,
+    'Too many requests of the client wait for events',
+    'A client may have 2,000 event streams and waiting requests at a time in one instance. End some of them, or try again after Retry-After.',
   ),
   'budget-exceeded': passing(
     429,

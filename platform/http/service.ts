@@ -34,6 +34,7 @@ export type ServicePrefix =
   | 'consent'
   | 'user-management'
   | 'notifications'
+  | 'events'
 
 type Mount = 'prefixed' | 'gateway' | 'bare'
 

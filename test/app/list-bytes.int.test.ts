@@ -253,8 +253,11 @@ const lists: Readonly<Record<string, LargeList>> = {
   }),
 }
 
-/** One decision; the few versions and categories of the provider; the at most 50 preferences of a PUT. */
-const boundedOtherwise = ['getConsentRecords', 'getHumanReviewAgreement', 'getNotificationPreferences']
+/**
+ * One decision; the few versions and categories of the provider; the at most 50 preferences of a PUT; the feed, which has a test of
+ * its own.
+ */
+const boundedOtherwise = ['getConsentRecords', 'getHumanReviewAgreement', 'getNotificationPreferences', 'readEvents']
 
 const opened = [{ ...caseFact('CaseOpened'), stream: caseStream }]
 let tables: ReadTables

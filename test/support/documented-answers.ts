@@ -11,8 +11,9 @@ const services = [
   'consent',
   'user-management',
   'notifications',
+  'events',
 ]
-const withoutBareMount: readonly string[] = ['human-review', 'notifications']
+const withoutBareMount: readonly string[] = ['human-review', 'notifications', 'events']
 
 /** Records every answer of a platform, to compare it with the platform's own `/openapi.json`. */
 export interface WatchedPlatform {

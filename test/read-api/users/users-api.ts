@@ -39,6 +39,7 @@ import {
   type TestApplication,
 } from '../../platform/http/test-application.ts'
 import { freshDatabase } from '../../support/postgres.ts'
+import { unusedParts } from '../../support/unused-parts.ts'
 
 type Headers = Readonly<Record<string, string>>
 
@@ -142,7 +143,17 @@ export async function openUsersApi(
     const failpoint = createFailpoint(configuration)
     const positionOf = (name: string) => reads.storedPosition(name)
     const reading = { pool, objects, cursors, isCurrent, positionOf }
-    const deps = { ...world, ...reading, configuration, store, clientKeys, tokens: issuer, failpoint, identityProvider }
+    const deps = {
+      ...unusedParts,
+      ...world,
+      ...reading,
+      configuration,
+      store,
+      clientKeys,
+      tokens: issuer,
+      failpoint,
+      identityProvider,
+    }
     const t = await startApplication({
       env: { ADMIN_API_SECRET: adminSecret, READ_YOUR_WRITES_MS: '10000', ...env },
       services: servicesOf(deps).filter(({ prefix }) => served.includes(prefix)),

@@ -1,0 +1,40 @@
+import type { Pool } from '../../platform/database/database.ts'
+import { noOrganisation, type TenantId } from '../../platform/kit/tenants.ts'
+import { eventFeedProjector, feedEventsTable } from '../../projections/events/event-feed.projector.ts'
+import { columnsOf, pageOf, rowsWithin, sortOrder, viewsOf } from '../../engine/reads/tenant-rows.ts'
+
+const e = columnsOf(feedEventsTable, 'e')
+const inOrder = sortOrder('asc', e.streamRevision)
+
+export interface FeedQuestion {
+  readonly channel: string
+  /** Null: the whole events of every organisation, and of none. */
+  readonly tenant: TenantId | null
+  readonly types: readonly string[] | undefined
+  readonly after: bigint
+  readonly limit: number
+}
+
+function rowsOfChannel(channel: string, tenant: TenantId | null) {
+  return rowsWithin(eventFeedProjector, feedEventsTable, 'e', tenant).where(e.channel, channel)
+}
+
+/** The events of one reader behind a revision, in the order of the channel. */
+export async function feedAfter(pool: Pool, { channel, tenant, types, after, limit }: FeedQuestion) {
+  const rows = rowsOfChannel(channel, tenant)
+  if (tenant === null) rows.whereRaw('??', [e.isWhole])
+  if (types !== undefined) rows.whereRaw('?? = any(?)', [e.eventType, types])
+  return pageOf(pool, inOrder, rows, { after: [String(after)], limit })
+}
+
+/** The newest event of the channel in the read model, whoever reads it. */
+export async function newestInFeed(pool: Pool, channel: string): Promise<{ revision: bigint; id: string } | undefined> {
+  const rows = rowsOfChannel(channel, null).orderByRaw('?? desc', [e.streamRevision]).limit(1)
+  const [newest] = await viewsOf(pool, rows)
+  return newest === undefined ? undefined : { revision: BigInt(newest.streamRevision), id: newest.eventId }
+}
+
+/** Whether a reader gets the row of an event. */
+export function sees(tenant: TenantId | null, row: { readonly orgId: string; readonly isWhole: boolean }): boolean {
+  return tenant === null ? row.isWhole : row.orgId === tenant && tenant !== noOrganisation
+}

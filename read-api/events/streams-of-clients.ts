@@ -1,0 +1,45 @@
+import { problem } from '../../platform/http/problems.ts'
+
+/** Event streams and waiting requests of a client at a time, in this process. */
+const mostOfClient = 2_000
+
+/** What waits for events in this process. */
+export interface OpenStreams {
+  /**
+   * Counts one for the client. `end` must be called. The signal is aborted when the process stops.
+   * @throws Problem `too-many-streams`
+   */
+  open(clientId: string): { readonly signal: AbortSignal; readonly abort: () => void; readonly end: () => void }
+  close(): void
+}
+
+export function countStreams(): OpenStreams {
+  const ofClient = new Map<string, number>()
+  const stopping = new AbortController()
+  const controllers = new Set<AbortController>()
+  return {
+    open(clientId) {
+      const open = ofClient.get(clientId) ?? 0
+      if (open >= mostOfClient) throw problem('too-many-streams', { retryAfterSeconds: 5 })
+      if (stopping.signal.aborted) throw problem('shutting-down')
+      ofClient.set(clientId, open + 1)
+      const controller = new AbortController()
+      controllers.add(controller)
+      return {
+        signal: controller.signal,
+        abort: () => controller.abort(),
+        end: () => {
+          if (!controllers.delete(controller)) return
+          controller.abort()
+          const left = (ofClient.get(clientId) ?? 1) - 1
+          if (left === 0) ofClient.delete(clientId)
+          else ofClient.set(clientId, left)
+        },
+      }
+    },
+    close() {
+      stopping.abort()
+      for (const controller of controllers) controller.abort()
+    },
+  }
+}

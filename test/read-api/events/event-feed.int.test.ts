@@ -1,0 +1,348 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openFeedWorld, type FeedWorld, type Published } from './feed-world.ts'
+
+let feed: FeedWorld
+const [orgA, orgB] = [randomUUID(), randomUUID()]
+
+beforeAll(async () => {
+  feed = await openFeedWorld()
+})
+afterAll(() => feed.close())
+
+interface Page {
+  readonly data: readonly { readonly event_id: string; readonly [member: string]: unknown }[]
+  readonly next_cursor: string
+  readonly has_more: boolean
+}
+
+const granted = (orgId: string, patientId = randomUUID()): Published => ({
+  type: 'consent.granted',
+  data: {
+    org_id: orgId,
+    type: 'consent.granted',
+    patient_id: patientId,
+    consent_type_code: 'ai',
+    timestamp: '2026-03-01T10:00:00.000Z',
+  },
+})
+const disabled = (orgId: string): Published => ({
+  type: 'webhook.endpoint.disabled',
+  data: { org_id: orgId, subscription_id: randomUUID(), reason: 'requested', disabled_at: '2026-03-01T10:00:00.000Z' },
+})
+const failing = (orgId: string): Published => ({
+  type: 'webhook.endpoint.failing',
+  data: {
+    org_id: orgId,
+    subscription_id: randomUUID(),
+    percent: 90,
+    failing_since: '2026-03-01T10:00:00.000Z',
+    disable_at: '2026-03-08T10:00:00.000Z',
+  },
+})
+
+async function get(path: string, headers: Readonly<Record<string, string>>) {
+  const response = await fetch(`${feed.address}/v1/events/${path}`, { headers })
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: (await response.json()) as Page & { code?: string },
+  }
+}
+
+async function pageOf(path: string, headers: Readonly<Record<string, string>>): Promise<Page> {
+  const { status, body } = await get(path, headers)
+  expect({ status, body }).toMatchObject({ status: 200 })
+  return body
+}
+
+const idsOf = ({ data }: Page) => data.map(({ event_id }) => event_id)
+
+describe('a page of the feed', () => {
+  it('has the events of the organisation in the order of the channel, and nothing of another organisation', async () => {
+    const [a1 = '', , a2 = ''] = await feed.publish('consent.events', granted(orgA), granted(orgB), granted(orgA))
+    const [b2 = ''] = await feed.publish('consent.events', granted(orgB))
+    await feed.caughtUp()
+    const tokenA = await feed.token(orgA)
+
+    const first = await pageOf('consent?limit=1', tokenA)
+    expect(first).toMatchObject({
+      data: [{ event_id: a1, event_type: 'consent.granted', org_id: orgA, hop: 0 }],
+      has_more: true,
+    })
+    const second = await pageOf(`consent?after=${first.next_cursor}`, tokenA)
+    expect(idsOf(second)).toEqual([a2])
+    expect(second.has_more).toBe(false)
+    expect(await pageOf(`consent?after=${second.next_cursor}`, tokenA)).toMatchObject({ data: [], has_more: false })
+    expect(idsOf(await pageOf('consent', await feed.token(orgB)))).toContain(b2)
+    expect(idsOf(await pageOf('consent', await feed.token(null)))).toHaveLength(4)
+    expect(idsOf(await pageOf(`consent?org_id=${orgA}`, await feed.token(null)))).toEqual([a1, a2])
+  })
+
+  it('finds one event among those of others in one request, and ends at the end of the channel', async () => {
+    const orgId = randomUUID()
+    await feed.publish('webhook.events', ...Array.from({ length: 300 }, () => disabled(orgB)))
+    const [own = ''] = await feed.publish('webhook.events', disabled(orgId))
+    await feed.publish('webhook.events', ...Array.from({ length: 300 }, () => disabled(orgB)))
+    await feed.caughtUp()
+    const token = await feed.token(orgId)
+    const page = await pageOf('webhook?limit=1000', token)
+    expect(idsOf(page)).toEqual([own])
+    // The cursor is behind the events of others: an operator may remove those.
+    await feed.world.store.writeMetadata('webhook.events', { $tb: 601 })
+    expect(await pageOf(`webhook?after=${page.next_cursor}`, token)).toMatchObject({ data: [] })
+  })
+
+  it('narrows an event of several organisations to the reader, and keeps events of none for the platform', async () => {
+    const data = {
+      userId: randomUUID(),
+      members: ['locale'],
+      changedBy: 'bootstrap',
+      timestamp: '2026-03-01T10:00:00.000Z',
+    }
+    const [shared, none] = await feed.publish(
+      'users.events',
+      { type: 'users.updated', data: { ...data, organisationIds: [orgA, orgB] } },
+      { type: 'users.updated', data: { ...data, organisationIds: [] } },
+    )
+    await feed.caughtUp()
+    for (const orgId of [orgA, orgB]) {
+      const page = await pageOf('users', await feed.token(orgId))
+      expect(page.data).toMatchObject([{ event_id: shared, organisationIds: [orgId] }])
+    }
+    const whole = await pageOf('users', await feed.token(null))
+    expect(whole.data).toMatchObject([{ event_id: shared, organisationIds: [orgA, orgB] }, { event_id: none }])
+  })
+
+  it('has only the asked types, and refuses a type that the channel does not have', async () => {
+    const orgId = randomUUID()
+    const [, wanted] = await feed.publish('webhook.events', disabled(orgId), failing(orgId))
+    await feed.caughtUp()
+    const token = await feed.token(orgId)
+    expect(idsOf(await pageOf('webhook?types=webhook.endpoint.failing', token))).toEqual([wanted])
+    expect(idsOf(await pageOf('webhook?types=webhook.endpoint.failing,webhook.endpoint.disabled', token))).toHaveLength(
+      2,
+    )
+    const refused = await get('webhook?types=webhook.endpoint.failing,consent.granted', token)
+    expect(refused).toMatchObject({ status: 400, body: { code: 'validation-failed', errors: [{ pointer: '/types' }] } })
+  })
+
+  it('has at most 2 MiB, and the pages have every event once', async () => {
+    const orgId = randomUUID()
+    const large = granted(orgId)
+    const events = Array.from({ length: 30 }, () => ({
+      ...large,
+      data: { ...large.data, consent_type_code: 'c'.repeat(100_000) },
+    }))
+    const ids: string[] = []
+    for (const event of events) ids.push(...(await feed.publish('consent.events', event)))
+    await feed.caughtUp()
+    const token = await feed.token(orgId)
+    const found: string[] = []
+    for (let page: Page | undefined; page?.has_more !== false;) {
+      page = await pageOf(`consent?limit=1000${page === undefined ? '' : `&after=${page.next_cursor}`}`, token)
+      expect(JSON.stringify(page).length).toBeLessThan(2 * 1024 * 1024)
+      found.push(...idsOf(page))
+    }
+    expect(found).toEqual(ids)
+  })
+
+  it('begins at the end for `now`', async () => {
+    const orgId = randomUUID()
+    const token = await feed.token(orgId)
+    await feed.publish('clinical.events', {
+      type: 'clinical.patient.registered',
+      data: { org_id: orgId, patient_id: randomUUID(), registered_at: '2026-03-01T10:00:00.000Z' },
+    })
+    const { next_cursor: now } = await pageOf('clinical?after=now', token)
+    const [later] = await feed.publish('clinical.events', {
+      type: 'clinical.patient.corrected',
+      data: { org_id: orgId, patient_id: randomUUID(), corrected_at: '2026-03-01T10:00:00.000Z' },
+    })
+    await feed.caughtUp()
+    expect(idsOf(await pageOf(`clinical?after=${now}`, token))).toEqual([later])
+  })
+})
+
+describe('a cursor of the feed', () => {
+  it('is bound to its channel and its organisation, and never expires', async () => {
+    const token = await feed.token(orgA)
+    const { next_cursor: cursor } = await pageOf('consent', token)
+    feed.world.pass(400 * 86_400)
+    expect(await pageOf(`consent?after=${cursor}`, token)).toMatchObject({ data: [] })
+    for (const [path, headers] of [
+      [`users?after=${cursor}`, token],
+      [`consent?after=${cursor}`, await feed.token(orgB)],
+      [`consent?after=${cursor}`, await feed.token(null)],
+      [`consent?after=${cursor.slice(0, -2)}`, token],
+    ] as const)
+      expect(await get(path, headers)).toMatchObject({ status: 400, body: { code: 'invalid-cursor' } })
+  })
+
+  it('is lost once a later event was removed, and the answer names the oldest place', async () => {
+    const orgId = randomUUID()
+    const token = await feed.token(orgId)
+    const opened = (state: string): Published => ({
+      type: 'workflow.instance.started',
+      data: {
+        org_id: orgId,
+        workflow_instance_id: randomUUID(),
+        workflow_definition_id: randomUUID(),
+        definition_version: 1,
+        case_id: randomUUID(),
+        state,
+      },
+    })
+    const ids = await feed.publish(
+      'workflow.events',
+      opened('running'),
+      opened('running'),
+      opened('running'),
+      opened('running'),
+    )
+    await feed.caughtUp()
+    const first = await pageOf('workflow?limit=1', token)
+    const second = await pageOf('workflow?limit=2', token)
+    // The event of the second cursor is gone too, but no later one.
+    await feed.world.store.writeMetadata('workflow.events', { $tb: 2 })
+    expect(idsOf(await pageOf(`workflow?after=${second.next_cursor}`, token))).toEqual(ids.slice(2))
+    const lost = await get(`workflow?after=${first.next_cursor}`, token)
+    expect(lost).toMatchObject({ status: 410, body: { code: 'cursor-lost', oldest_cursor: expect.any(String) } })
+    const { oldest_cursor: oldest } = lost.body as unknown as { oldest_cursor: string }
+    expect(idsOf(await pageOf(`workflow?after=${oldest}`, token))).toEqual(ids.slice(2))
+    expect(idsOf(await pageOf('workflow', token))).toEqual(ids.slice(2))
+  })
+})
+
+describe('the scopes of the feed', () => {
+  it.each([
+    [['events:read'], 200],
+    [['events:read:consent'], 200],
+    [['events:read:users'], 403],
+    [['webhooks:read'], 403],
+  ])('%j answers %i', async (scopes, status) => {
+    expect((await get('consent', await feed.token(orgA, scopes))).status).toBe(status)
+  })
+
+  it('refuses an unknown channel and a missing token', async () => {
+    expect((await get('secrets', await feed.token(orgA))).status).toBe(404)
+    expect((await get('consent', {})).status).toBe(401)
+  })
+})
+
+describe('Prefer: wait', () => {
+  it('answers with the next event of the caller', async () => {
+    const token = await feed.token(orgA)
+    const { next_cursor: cursor } = await pageOf('consent', token)
+    const waiting = get(`consent?after=${cursor}`, { ...token, prefer: 'wait=20' })
+    await feed.publish('consent.events', granted(orgB))
+    const [own] = await feed.publish('consent.events', granted(orgA))
+    const { body, headers } = await waiting
+    expect(idsOf(body)).toEqual([own])
+    expect(headers.get('preference-applied')).toBe('wait=20')
+    expect(idsOf(await pageOf(`consent?after=${body.next_cursor}`, token))).toEqual([])
+  })
+
+  it('answers at the end of the time without an event', async () => {
+    const token = await feed.token(randomUUID())
+    const { body } = await get('consent', { ...token, prefer: 'wait=1' })
+    expect(body).toMatchObject({ data: [], has_more: false, next_cursor: expect.any(String) })
+  })
+
+  it('has every event once while the read model lags behind the subscription', async () => {
+    const token = await feed.token(orgA)
+    const { next_cursor: cursor } = await pageOf('consent', token)
+    // Another waiting request has opened the subscription.
+    await get('consent', { ...(await feed.token(randomUUID())), prefer: 'wait=1' })
+    const resume = await feed.pauseProjector()
+    const [first] = await feed.publish('consent.events', granted(orgA))
+    const waiting = get(`consent?after=${cursor}`, { ...token, prefer: 'wait=20' })
+    const [second] = await feed.publish('consent.events', granted(orgA))
+    await resume()
+    const { body } = await waiting
+    const rest = await pageOf(`consent?after=${body.next_cursor}`, token)
+    expect([...idsOf(body), ...idsOf(rest)]).toEqual([first, second])
+  })
+})
+
+describe('server-sent events', () => {
+  it('come with cursors as ids, after a first block without data', async () => {
+    const token = await feed.token(orgA)
+    const { next_cursor: cursor } = await pageOf('consent', token)
+    const stream = await openStream(`consent?after=${cursor}`, token)
+    expect(await stream.next()).toMatchObject({ data: undefined, id: expect.any(String) })
+    const [first] = await feed.publish('consent.events', granted(orgA))
+    const block = await stream.next()
+    expect(JSON.parse(block.data ?? '')).toMatchObject({ event_id: first, org_id: orgA })
+    await stream.close()
+
+    const [second] = await feed.publish('consent.events', granted(orgA))
+    const resumed = await openStream(`consent?after=now`, { ...token, 'last-event-id': block.id ?? '' })
+    await resumed.next()
+    expect(JSON.parse((await resumed.next()).data ?? '')).toMatchObject({ event_id: second })
+    await resumed.close()
+  })
+
+  it('end with their token', async () => {
+    const token = await feed.token(orgA, ['events:read'], { endsBy: new Date(Date.now() + 2_000) })
+    const stream = await openStream('consent?after=now', token)
+    await stream.next()
+    await stream.ended
+    expect((await get('consent', token)).status).toBe(401)
+  })
+
+  it('end when the process stops, and a client has a limited number of them', async () => {
+    const token = await feed.token(orgA)
+    const stream = await openStream('consent?after=now', token)
+    await stream.next()
+    feed.streams.close()
+    await stream.ended
+    expect((await get('consent?after=now', { ...token, accept: 'text/event-stream' })).body.code).toBe('shutting-down')
+  })
+})
+
+interface Block {
+  readonly id: string | undefined
+  readonly data: string | undefined
+}
+
+async function openStream(path: string, headers: Readonly<Record<string, string>>) {
+  const abort = new AbortController()
+  const response = await fetch(`${feed.address}/v1/events/${path}`, {
+    headers: { ...headers, accept: 'text/event-stream' },
+    signal: abort.signal,
+  })
+  expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+  const blocks: Block[] = []
+  let wake: () => void = () => undefined
+  const ended = (async () => {
+    let text = ''
+    for await (const chunk of response.body ?? []) {
+      text += new TextDecoder().decode(chunk)
+      const parts = text.split('\n\n')
+      text = parts.pop() ?? ''
+      for (const part of parts) {
+        const member = (name: string) =>
+          part
+            .split('\n')
+            .find((line) => line.startsWith(`${name}: `))
+            ?.slice(name.length + 2)
+        if (!part.startsWith(':')) blocks.push({ id: member('id'), data: member('data') })
+      }
+      wake()
+    }
+  })().catch(() => undefined)
+  return {
+    ended,
+    async next(): Promise<Block> {
+      for (let block = blocks.shift(); ; block = blocks.shift()) {
+        if (block !== undefined) return block
+        await new Promise<void>((resolve) => (wake = resolve))
+      }
+    },
+    async close() {
+      abort.abort()
+      await ended
+    },
+  }
+}
