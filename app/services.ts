@@ -32,6 +32,7 @@ import { notificationSettingsProjector } from '../projections/notifications/noti
 import { workflowWriteRoutes } from '../commands/workflows/routes.ts'
 import { usersProjector } from '../projections/users/users.projector.ts'
 import { webhookDeliveriesProjector } from '../projections/webhooks/webhook-deliveries.projector.ts'
+import { eventDocumentRoutes } from '../read-api/events/document-routes.ts'
 import { eventRoutes, type EventRouteDependencies } from '../read-api/events/routes.ts'
 import { aiReviewReadRoutes } from '../read-api/ai-review/routes.ts'
 import { assessmentReadRoutes } from '../read-api/assessments/routes.ts'
@@ -69,6 +70,7 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
       documentedAt: 'prefixed',
       mounts: ['prefixed'],
       routes: (app) => eventRoutes(app, deps),
+      wellKnownRoutes: eventDocumentRoutes,
     },
     {
       prefix: 'auth',

@@ -12,7 +12,7 @@ import type { ActorReader } from './actor-readers.ts'
 import { addBodyParsers } from './body-parsers.ts'
 import { createClientErrorHandler, createExpectationHandler } from './client-errors.ts'
 import { requireClearHead } from './clear-head.ts'
-import { commonHeaders } from './common-headers.ts'
+import { commonHeaders, contractVersion } from './common-headers.ts'
 import { limitConnections } from './connection-limits.ts'
 import { addDocumentation, type ScopeList } from './documentation.ts'
 import { createErrorHandler, sendProblem, type TranslateError } from './errors.ts'
@@ -71,7 +71,7 @@ export const assessmentBodyLimit = 64 * 1024 * 1024
 /** The HTTP side of the platform: all services at all mounts, ready to listen. */
 export async function createApplication(options: ApplicationOptions): Promise<FastifyInstance> {
   const { configuration, logger, services, isStopping = () => false } = options
-  const version = options.version ?? '1.0.0'
+  const version = options.version ?? contractVersion
   const schemas = createSchemas()
   const methods = createMethodIndex()
   const onError = createErrorHandler(logger, options.translateError)

@@ -1,3 +1,6 @@
+/** Version of the contract: of OpenAPI, AsyncAPI and the header API-Version. */
+export const contractVersion = '1.0.0'
+
 /** The headers of every answer of the server, also without a route. Public metadata replaces `cache-control`. */
 export function commonHeaders({
   requestId,

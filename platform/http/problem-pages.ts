@@ -54,11 +54,11 @@ export function addProblemPages(app: FastifyInstance, schemas: Schemas): void {
 const typeBase = problemType('conflict').slice(0, -'conflict'.length)
 
 function page(code: string, { status, title, retriable, doc }: ProblemDefinition): string {
-  return `<!doctype html><html lang="en"><meta charset="utf-8"><title>${escape(title)}</title>
-<h1>${escape(title)}</h1><p><code>${escape(code)}</code>, status ${status}, ${retriable ? 'may succeed when repeated' : 'does not succeed when repeated unchanged'}.</p>
-<p>${escape(doc)}</p></html>`
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><title>${escapeHtml(title)}</title>
+<h1>${escapeHtml(title)}</h1><p><code>${escapeHtml(code)}</code>, status ${status}, ${retriable ? 'may succeed when repeated' : 'does not succeed when repeated unchanged'}.</p>
+<p>${escapeHtml(doc)}</p></html>`
 }
 
-function escape(text: string): string {
+export function escapeHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
