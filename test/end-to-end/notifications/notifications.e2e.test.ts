@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { at, textAt, type ApiClient } from '../../../app/demo/api-client.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
@@ -19,7 +20,9 @@ let users: ApiClient
 let orgId: string
 
 beforeAll(async () => {
-  platform = await startTestPlatform({ env: { NOTIFICATION_RETRY_SCHEDULE_MS: '100,200,400,800' } })
+  platform = await startTestPlatform({
+    env: { NOTIFICATION_RETRY_SCHEDULE_MS: '100,200,400,800', FOREIGN_CHANNELS: 'clinic.events' },
+  })
   watched = watchPlatform(platform.baseUrl)
   const { credentials } = platform.process
   orgId = credentials.org_id
@@ -122,6 +125,32 @@ test('a failed notification tells a chat channel once, and not about itself', as
   })
   await expect.poll(() => chatsIn('C0ALARMS'), { timeout: 30_000 }).toContain(`phi_policy_violation of ${secret}`)
   expect(await chatsIn('C0SECRET')).toEqual([])
+})
+
+test("an event of another service fires a rule once, speaks for no domain of the platform, and brings no patient's data to a chat", async () => {
+  const code = await template({ channel: 'slack', bodyTemplate: '{{recall}}' })
+  const rule = { templateCode: code, recipientRule: { type: 'slackChannel', channel: 'C0RECALLS' } }
+  for (const eventType of ['recall.due', 'consent.granted'])
+    await expecting(201, api.call(`${admin}/subscriptions`, { body: { ...rule, eventType } }))
+  const clinic = EventStoreDBClient.connectionString(platform.process.credentials.eventstore_url ?? '')
+  const due = (data: object, id = randomUUID()) =>
+    jsonEvent({ id, type: 'recall.due', data: { recall: 'R-1', orgId, ...data } })
+  const [once, other] = [randomUUID(), randomUUID()]
+  const forged = jsonEvent({ type: 'consent.granted', data: { recall: 'forged', orgId } })
+  const ofPatient = due({ recall: 'Melanoma', visit: { patient: { name: 'Ada' } } }, other)
+  const elsewhere = due({ recall: 'elsewhere', orgId: randomUUID() })
+  await clinic.appendToStream('clinic.events', [forged, due({}, once), ofPatient, elsewhere])
+  await clinic.appendToStream('clinic.events', due({ recall: 'again' }, once), { expectedRevision: 3n })
+  await clinic.appendToStream('clinic.events', due({ recall: 'R-2' }))
+  await clinic.dispose()
+  // Events of a channel are recorded in order, so the last one is behind the others.
+  await expect.poll(() => chatsIn('C0RECALLS'), { timeout: 30_000 }).toContain('R-2')
+  const failed = await waitFor('the failure of the message about a patient', async () => {
+    const { body } = await expecting(200, api.call('/v1/notifications?recipientRef=C0RECALLS&status=failed'))
+    return at(body, 'data', 0) === undefined ? undefined : at(body, 'data')
+  })
+  expect(failed).toMatchObject([{ errorCode: 'phi_policy_violation', attempts: 1 }])
+  expect((await chatsIn('C0RECALLS')).toSorted()).toEqual(['R-1', 'R-2'])
 })
 
 test('a suppressed address gets nothing', async () => {
