@@ -1,7 +1,10 @@
 import { Type, type Static } from 'typebox'
 import { stepNames, variantsBy, wireSteps } from '../../contracts/workflows/definition.ts'
+import { variantsAlone } from '../../platform/http/documented.ts'
 import { Text, Uuid } from '../../platform/http/members.ts'
+import { distinctItems } from '../../platform/kit/documented-rules.ts'
 import { mostSteps, StepKind, WorkflowName, type WorkflowStep } from '../../streams/workflow-definition/steps.ts'
+import { mostText } from './output-errors.ts'
 
 const bodyNames = { ...stepNames, decision: 'DecisionStepBody', output: 'OutputStepBody' } as const
 const { questions, images, decision, output } = wireSteps
@@ -49,12 +52,28 @@ export const StartInstanceBody = Type.Object(
   { $id: 'StartWorkflowInstanceBody', additionalProperties: false },
 )
 
+/** The step decides which one it takes, and which answers. */
+const outputVariants = [
+  Type.Object(
+    {
+      answers: Type.Record(
+        Type.String(),
+        Type.Union([Type.String({ maxLength: mostText }), Type.Number(), Type.Boolean()]),
+        { description: 'By question id. A date has the form YYYY-MM-DD' },
+      ),
+    },
+    { additionalProperties: false },
+  ),
+  Type.Object({ image_ids: Type.Array(Uuid, distinctItems) }, { additionalProperties: false }),
+]
+
 export const AdvanceInstanceBody = Type.Object(
   {
     step_id: WorkflowName,
     output: Type.Record(Type.String(), Type.Unknown(), {
       description:
         'For questions `{ answers: { <question id>: value } }`, for images `{ image_ids }`. At most 16 levels and 64 KiB',
+      documented: variantsAlone(outputVariants),
     }),
   },
   { $id: 'AdvanceWorkflowInstanceBody', additionalProperties: false },

@@ -16,7 +16,8 @@ export type Output = Readonly<Record<string, unknown>>
 /** The received images of the case, among those that the output names. */
 export type ImagesOfCase = ReadonlyMap<string, { readonly captureType: Static<typeof CaptureType> }>
 
-const mostText = 10_000
+/** Characters of an answer. */
+export const mostText = 10_000
 
 /**
  * Errors of an output, by the schema that follows from the step's `config`. A pointer contains only names of the

@@ -112,6 +112,20 @@ describe('the document', () => {
     for (const name of variants) expect(schemaOf(name)['type']).toBe('object')
   })
 
+  it('describes the two outputs of a step as variants', () => {
+    const output = schemaOf('AdvanceWorkflowInstanceBody').properties?.['output']
+    expect(output?.oneOf?.map((variant) => variant['required'])).toEqual([['answers'], ['image_ids']])
+    for (const [given, isAccepted] of [
+      [{ answers: { age: 61, changed: true, since: '2026-01-01' } }, true],
+      [{ image_ids: [thingId] }, true],
+      [{ image_ids: [thingId, thingId] }, false],
+      [{}, false],
+      [{ answers: {}, image_ids: [] }, false],
+      [{ answers: { age: null } }, false],
+    ] as const)
+      expect(accepts('AdvanceWorkflowInstanceBody', { step_id: 'a', output: given })).toBe(isAccepted)
+  })
+
   it('describes rules of recipients and suppressions as variants, and one source of keys', () => {
     const [user, channel] = schemaOf('RecipientRule').oneOf ?? []
     expect([user?.['required'], channel?.['required']]).toEqual([
