@@ -24,6 +24,7 @@ export const SetPolicyBody = Type.Object(
 )
 
 const corrections = ['icd10', 'snomed', 'category'] as const
+const notCorrect = LesionOutcome.enum.filter((outcome) => outcome !== 'correct')
 const Coded = Type.Object({ code: Text(255), term: Text(255) }, { additionalProperties: false })
 const LesionDecisionBody = Type.Object(
   {
@@ -37,10 +38,7 @@ const LesionDecisionBody = Type.Object(
     additionalProperties: false,
     documented: noneOf(
       { properties: { outcome: { enum: ['correct'] } }, not: { required: ['icd10', 'category'] } },
-      {
-        properties: { outcome: { enum: LesionOutcome.enum.filter((outcome) => outcome !== 'correct') } },
-        anyOf: corrections.map((name) => ({ required: [name] })),
-      },
+      ...corrections.map((name) => ({ properties: { outcome: { enum: notCorrect } }, required: [name] })),
     ),
   },
 )
