@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox'
+import { urlDocumented } from '../../platform/http/documented.ts'
 import { Instant, Uuid } from '../../platform/http/members.ts'
 import { AiReviewStatus } from '../../streams/ai-review/events.ts'
 import { ImageType } from '../../streams/types.ts'
@@ -17,7 +18,7 @@ export function GivenImages({ hasUnknownMembers }: { readonly hasUnknownMembers:
       {
         imageId: Uuid,
         imageType: ImageType,
-        presignedUrl: Type.String({ minLength: 1, maxLength: maxPresignedUrlLength }),
+        presignedUrl: Type.String({ minLength: 1, maxLength: maxPresignedUrlLength, documented: urlDocumented }),
         presignedUrlExpiresAt: Instant,
         deviceManufacturer: Type.Optional(device),
         deviceModel: Type.Optional(device),

@@ -72,8 +72,9 @@ export async function listNotifications(
   const rows = notificationsOf(tenant)
   if (recipientKey !== undefined) rows.where(n.recipientKey, recipientKey)
   if (status !== undefined) rows.where(n.status, status)
-  if (from !== undefined) rows.whereRaw('?? >= ?', [n.createdAt, from])
-  if (to !== undefined) rows.whereRaw('?? < ?', [n.createdAt, to])
+  // Postgres takes offsets below 16 hours only.
+  if (from !== undefined) rows.whereRaw('?? >= ?', [n.createdAt, new Date(from).toISOString()])
+  if (to !== undefined) rows.whereRaw('?? < ?', [n.createdAt, new Date(to).toISOString()])
   return pageOf(pool, newestFirst, rows, page)
 }
 

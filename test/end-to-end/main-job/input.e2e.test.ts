@@ -525,6 +525,25 @@ test('an inline patient is registered, and found by an identifier later', async 
   expect(at(await endOf(api, textAt(made.body, 'id')), 'error', 'code')).toBe('CONSENT_MISSING')
 })
 
+test('instants with each offset of RFC 3339 are taken by every GET that has one', async () => {
+  const { body: document } = await expecting(200, api.call('/openapi.json'))
+  const addresses = Object.entries(at(document, 'paths') ?? {}).flatMap(([path, methods]) =>
+    (Object(at(methods, 'get', 'parameters') ?? []) as readonly unknown[])
+      .filter((parameter) => at(parameter, 'schema', 'format') === 'date-time')
+      .flatMap((parameter) =>
+        ['+23:59', '-23:59', '+15:60', 'z'].map((offset) => {
+          const instant = encodeURIComponent(`2026-01-02t03:04:05.123456789${offset}`)
+          return `${path.replaceAll(/\{\w+\}/g, unknownId)}?${textAt(parameter, 'name')}=${instant}`
+        }),
+      ),
+  )
+  expect(addresses.length).toBeGreaterThan(20)
+  const answers = await Promise.all(addresses.map(async (address) => [address, (await api.call(address)).status]))
+  expect(answers.filter(([, status]) => Number(status) >= 500)).toEqual([])
+  for (const offset of ['+23:59', '-23:59'])
+    await expecting(200, api.call(`/v1/notifications?from=${encodeURIComponent(`2026-01-02T03:04:05${offset}`)}`))
+})
+
 test('every answer is documented', async () => {
   expect(await watched.seen()).toContain('createAssessment 415')
   expect(await watched.undocumented()).toEqual([])
