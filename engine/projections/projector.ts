@@ -16,6 +16,11 @@ export type Column =
       readonly schema?: TSchema
     }
 
+export function columnType(column: Column | undefined): ColumnType {
+  if (column === undefined) throw new TypeError('a column that its table does not have')
+  return typeof column === 'string' ? column : column.type
+}
+
 /** A table of one projector's Postgres schema. Names are snake_case. */
 export interface Table {
   readonly name: string
@@ -60,12 +65,12 @@ export type RowChange =
 export type Handler = { handle(event: RecordedEvent): readonly RowChange[] }['handle']
 
 /** One read model. Name and version are its identity. It receives the events that `handlers` names. */
-export interface Projector {
+export interface Projector<T extends Table = Table> {
   /** Postgres schema of its tables, snake_case, never renamed. */
   readonly name: string
   /** Raise it when a change of handlers or tables changes the rows. The read model is then filled again. */
   readonly version: number
-  readonly tables: readonly Table[]
+  readonly tables: readonly T[]
   readonly handlers: Readonly<Record<string, Handler>>
   /** Decisions depend on its rows, so no event may be skipped. After a failure only a corrected handler helps. */
   readonly decisive?: boolean
@@ -77,7 +82,9 @@ type HandlersOf<Events extends DomainEvent> = {
 
 /** `defineProjector<Events>()({ … })`: each handler gets the exact type of its event. */
 export function defineProjector<Events extends DomainEvent>() {
-  return (definition: Omit<Projector, 'handlers'> & { readonly handlers: HandlersOf<Events> }): Projector => {
+  return <T extends Table>(
+    definition: Omit<Projector<T>, 'handlers'> & { readonly handlers: HandlersOf<Events> },
+  ): Projector<T> => {
     const handlers: Record<string, Handler> = {}
     for (const [type, handler] of Object.entries<Handler | undefined>(definition.handlers)) {
       if (handler !== undefined) handlers[type] = handler

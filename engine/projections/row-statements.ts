@@ -1,5 +1,5 @@
 import type { ColumnList } from './column-arrays.ts'
-import type { Column, ColumnType, Expression, Row, Table } from './projector.ts'
+import { columnType, type ColumnType, type Expression, type Row, type Table } from './projector.ts'
 import type { PlanStep } from './row-plan.ts'
 import type { FoldedRow, WhereChange, WidePatch } from './rows-step.ts'
 
@@ -18,11 +18,6 @@ export interface Statement {
 /** Quotes an identifier for Postgres. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
-}
-
-export function columnType(column: Column | undefined): ColumnType {
-  if (column === undefined) throw new TypeError('a column that its table does not have')
-  return typeof column === 'string' ? column : column.type
 }
 
 /** One statement per table and kind of write. Removals by key come first, because they free unique values. */

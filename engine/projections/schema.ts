@@ -2,8 +2,8 @@ import type { Pool, PoolClient } from 'pg'
 import { inTransaction } from '../../platform/database/transaction.ts'
 import { startOfLog, type Position } from '../../platform/kit/positions.ts'
 import { withoutFailure, type StoredStatus } from './checkpoints.ts'
-import type { Column, Projector, Table } from './projector.ts'
-import { columnType, quoted } from './row-statements.ts'
+import { columnType, type Column, type Projector, type Table } from './projector.ts'
+import { quoted } from './row-statements.ts'
 
 /** Serialises the creation of schemas. Any number works, if all instances use the same one. */
 const schemaLock = 7_305_001

@@ -5,7 +5,14 @@ import { greatestPageBytes, type CursorPlace, type PageRequest, type PageRows } 
 import { problem } from '../../platform/http/problems.ts'
 import { memberName, namePairsOf } from '../../platform/kit/member-names.ts'
 import { tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
-import type { Column, Projector, Table, ViewOf } from '../projections/projector.ts'
+import {
+  columnType,
+  type Column,
+  type ColumnType,
+  type Projector,
+  type Table,
+  type ViewOf,
+} from '../projections/projector.ts'
 
 /** Builds the text of queries. It has no connections. The pool runs the text. */
 const builder = knex({ client: 'pg' })
@@ -29,9 +36,10 @@ export type Computed<Value> = Knex.Raw & { readonly [valueOf]?: Value }
 export interface Rows<View> {
   where<Value>(column: ColumnName<Value>, value: NoInfer<NonNullable<Value>>): Rows<View>
   whereRaw(sql: string, bindings: readonly Binding[]): Rows<View>
-  join(table: string, first: ColumnName, second: ColumnName): Rows<View>
+  /** `rows.join(...on(table, { … }))` */
+  join(table: string, on: Readonly<Record<string, string>>): Rows<View>
+  leftJoin(table: string, on: Readonly<Record<string, string>>): Rows<View>
   joinRaw(sql: string, bindings: readonly Binding[]): Rows<View>
-  leftJoin(table: string, first: ColumnName, second: ColumnName): Rows<View>
   distinctOn(column: ColumnName): Rows<View>
   orderByRaw(sql: string, bindings: readonly Binding[]): Rows<View>
   limit(count: number): Rows<View>
@@ -43,20 +51,67 @@ export interface Rows<View> {
 type Selected<View> = {
   readonly [Member in keyof View]: ColumnName<View[Member]> | Computed<View[Member]>
 }
-type Binding = string | number | Date | null | readonly string[] | Rows<object>
+type Binding = string | number | Date | null | readonly string[] | Rows<object> | Computed<unknown>
 
-/** The columns of a table in a query, by their members in its view: `d.patientId` is `d.patient_id`. */
-export function columnsOf<T extends Table>(table: T, alias: string) {
-  const names = namePairsOf(table.columns).map(({ name, member }) => [member, `${alias}.${name}`])
-  // The members and types are those of the table's view.
-  return Object.fromEntries(names) as {
-    readonly [Member in keyof ViewOf<T> & string]: ColumnName<ViewOf<T>[Member], Member>
+type ColumnsOf<T extends Table> = {
+  readonly [Member in keyof ViewOf<T> & string]: ColumnName<ViewOf<T>[Member], Member>
+}
+
+const source = Symbol('source')
+
+/** A table in a query: its columns by their members in its view. `d.patientId` is `d.patient_id`. */
+export type TableIn<T extends Table> = ColumnsOf<T> & {
+  readonly [source]: {
+    readonly table: T
+    readonly alias: string
+    readonly from: string
+    readonly columns: ColumnsOf<T>
   }
 }
 
-/** A table of a projector in a join. */
-export function tableOf(projector: Projector, table: Table, alias: string): string {
-  return `${projector.name}.${table.name} as ${alias}`
+/** A table of a projector in a query, under an alias. */
+export function tableOf<Tables extends Table, T extends Tables>(
+  projector: Projector<Tables>,
+  table: T,
+  alias: string,
+): TableIn<T> {
+  const names = namePairsOf(table.columns).map(({ name, member }) => [member, `${alias}.${name}`])
+  // The members and types are those of the table's view.
+  const columns = Object.fromEntries(names) as ColumnsOf<T>
+  const from = `${projector.name}.${table.name} as ${alias}`
+  return { ...columns, [source]: { table, alias, from, columns } }
+}
+
+/** All columns of a table, for `select`. */
+export function columnsOf<T extends Table>(table: TableIn<T>): ColumnsOf<T> {
+  return table[source].columns
+}
+
+/** The columns of a table that equal columns of other tables. */
+type On<T extends Table> = { readonly [Member in keyof ViewOf<T>]?: ColumnName<ViewOf<T>[Member] | null> }
+
+/** A join: `rows.join(...on(i, { ownerId: o.ownerId }))`. */
+export function on<T extends Table>(table: TableIn<T>, equal: On<T>): [string, Readonly<Record<string, string>>] {
+  return [table[source].from, Object.fromEntries(pairsOf(table, equal))]
+}
+
+/** The same as a condition: `rows.whereRaw(...matching(i, { ownerId: o.ownerId }))`. */
+export function matching<T extends Table>(table: TableIn<T>, equal: On<T>): [string, string[]] {
+  const pairs = pairsOf(table, equal)
+  return [pairs.map(() => '?? = ??').join(' and '), pairs.flat()]
+}
+
+function pairsOf<T extends Table>(table: TableIn<T>, equal: On<T>): [string, string][] {
+  const columns: Readonly<Record<string, string>> = table[source].columns
+  return Object.entries<string | undefined>(equal).flatMap(([member, other]) => {
+    const own = columns[member]
+    return own === undefined || other === undefined ? [] : [[own, other]]
+  })
+}
+
+/** The columns of a query inside another one: `latest('textVersionId')` is `latest.textVersionId`. */
+export function membersOf<View>(alias: string) {
+  return <Member extends keyof View & string>(member: Member): ColumnName<View[Member], Member> => `${alias}.${member}`
 }
 
 /** A raw expression: `??` stands for a column, `?` for a value. The compiler does not check its result type. */
@@ -65,44 +120,83 @@ export function computed<Value>(sql: string, bindings: readonly Binding[] = []):
   return builder.raw(sql, [...bindings] as Knex.RawBinding[])
 }
 
+interface Children<T extends Table, Joined extends Table, View, Given extends keyof View> {
+  readonly on: On<T>
+  readonly join?: readonly [TableIn<Joined>, On<Joined>]
+  readonly where?: (rows: Rows<object>) => Rows<object>
+  readonly select: Selected<View>
+  /** Rows without a value of these are left out. */
+  readonly given?: readonly (Given & string)[]
+  readonly orderBy: readonly ColumnName[]
+}
+
+type WithGiven<View, Given> = {
+  readonly [Member in keyof View]: Member extends Given ? NonNullable<View[Member]> : View[Member]
+}
+
+/**
+ * The rows of another table that belong to a row, as one value of it. One statement reads both, so both are of the same moment.
+ * The values have the types of a view.
+ */
+export function childrenOf<
+  T extends Table,
+  View extends object,
+  Given extends keyof View = never,
+  Joined extends Table = T,
+>(
+  table: TableIn<T>,
+  { on: equal, join, where = (rows) => rows, select, given = [], orderBy }: Children<T, Joined, View, Given>,
+): Computed<readonly WithGiven<View, Given>[]> {
+  const types = new Map([...typesOf(table), ...(join === undefined ? [] : typesOf(join[0]))])
+  const values = Object.entries<ColumnName | Computed<unknown>>(select)
+  const pairs = values.map(([member, value]) => `'${member}', ${inJson(value, types)}`)
+  const children = computed<readonly View[]>(
+    `coalesce(jsonb_agg(jsonb_build_object(${pairs.join(', ')}) order by ${orderBy.map(() => '??').join(', ')}), '[]')`,
+    [...values.map(([, value]) => value), ...orderBy],
+  )
+  const rows = where(rowsOf(table, { children })).whereRaw(...matching(table, equal))
+  if (join !== undefined) rows.join(...on(...join))
+  for (const [, value] of values.filter(([member]) => given.some((name) => name === member)))
+    rows.whereRaw('?? is not null', [value])
+  return computed('(?)', [rows])
+}
+
+function typesOf<T extends Table>({ [source]: { table, alias } }: TableIn<T>): [string, ColumnType][] {
+  return Object.entries<Column>(table.columns).map(([name, column]) => [`${alias}.${name}`, columnType(column)])
+}
+
+/** A value as a member of JSON. Postgres writes instants and large numbers there in other forms than in a view. */
+function inJson(value: ColumnName | Computed<unknown>, types: ReadonlyMap<string, ColumnType>): string {
+  if (typeof value !== 'string') return '?'
+  const type = types.get(value)
+  if (type === undefined) throw new TypeError(`${value} is not a column of the children`)
+  if (type === 'timestamptz') return `to_char(?? at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+  return type === 'bigint' || type === 'numeric' ? '??::text' : '??'
+}
+
 type OwnedTable = Table & { readonly columns: { readonly org_id: Column } }
 
 /** Begins a query for the rows of one organisation, with all columns of the table under their members. */
-export function rowsOfTenant<T extends OwnedTable>(
-  projector: Projector,
-  table: T,
-  alias: string,
-  tenant: TenantId,
-): Rows<ViewOf<T>> {
-  return rowsOf(tableOf(projector, table, alias), columnsOf(table, alias)).where(`${alias}.org_id`, tenant)
+export function rowsOfTenant<T extends OwnedTable>(table: TableIn<T>, tenant: TenantId): Rows<ViewOf<T>> {
+  return rowsOf(table).where(`${table[source].alias}.org_id`, tenant)
 }
 
 /** The same for a route whose tenancy is optional. Null: the rows of every organisation, and of none. */
-export function rowsWithin<T extends OwnedTable>(
-  projector: Projector,
-  table: T,
-  alias: string,
-  tenant: TenantId | null,
-): Rows<ViewOf<T>> {
-  if (tenant !== null) return rowsOfTenant(projector, table, alias, tenant)
-  return rowsOf(tableOf(projector, table, alias), columnsOf(table, alias))
+export function rowsWithin<T extends OwnedTable>(table: TableIn<T>, tenant: TenantId | null): Rows<ViewOf<T>> {
+  return tenant === null ? rowsOf(table) : rowsOfTenant(table, tenant)
 }
 
 /** The rows of one organisation, and of the platform, which have none. Null: the rows of every organisation. */
-export function rowsWithPlatform<T extends OwnedTable>(
-  projector: Projector,
-  table: T,
-  alias: string,
-  tenant: TenantId | null,
-): Rows<ViewOf<T>> {
-  const rows = rowsWithin(projector, table, alias, null)
-  const owner = `${alias}.org_id`
-  return tenant === null ? rows : rows.whereRaw('(?? = ? or ?? is null)', [owner, tenant, owner])
+export function rowsWithPlatform<T extends OwnedTable>(table: TableIn<T>, tenant: TenantId | null): Rows<ViewOf<T>> {
+  const owner = `${table[source].alias}.org_id`
+  return tenant === null ? rowsOf(table) : rowsOf(table).whereRaw('(?? = ? or ?? is null)', [owner, tenant, owner])
 }
 
 /** Begins a query for rows of every organisation. Only for data that is public among tenants. */
-export function rowsOf<View extends object>(table: string, columns: Selected<View>): Rows<View> {
-  return narrowed(builder.from(table).select(columns))
+export function rowsOf<T extends Table>(table: TableIn<T>): Rows<ViewOf<T>>
+export function rowsOf<T extends Table, View extends object>(table: TableIn<T>, columns: Selected<View>): Rows<View>
+export function rowsOf<T extends Table>(table: TableIn<T>, columns: Selected<object> = columnsOf(table)): Rows<object> {
+  return narrowed(builder.from(table[source].from).select(columns))
 }
 
 /** Begins a query over an expression that contains other queries. `selected` names its columns, like `latest.*`. */

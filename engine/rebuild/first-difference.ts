@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Table } from '../projections/projector.ts'
-import { columnType, quoted } from '../projections/row-statements.ts'
+import { columnType, type Table } from '../projections/projector.ts'
+import { quoted } from '../projections/row-statements.ts'
 import { keyTexts, pageOf, pageRows, type Side } from './pages.ts'
 
 /** Keys that are ids or numbers are shown in full, others as the start of a hash. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { PoolClient } from 'pg'
-import type { Table } from '../projections/projector.ts'
-import { columnType, quoted } from '../projections/row-statements.ts'
+import { columnType, type Table } from '../projections/projector.ts'
+import { quoted } from '../projections/row-statements.ts'
 
 /** One side of a comparison: a schema, seen by one transaction. */
 export interface Side {

@@ -41,7 +41,7 @@ export const aiReviewsTable = defineTable({
 })
 
 /** Contains no addresses of images, because an address gives access. */
-const aiReviewImagesTable = defineTable({
+export const aiReviewImagesTable = defineTable({
   name: 'ai_review_images',
   columns: {
     ai_review_id: 'uuid',
@@ -71,7 +71,7 @@ export const aiReviewResultsTable = defineTable({
   primaryKey: ['ai_review_id'],
 })
 
-const aiReviewLesionsTable = defineTable({
+export const aiReviewLesionsTable = defineTable({
   name: 'ai_review_lesions',
   columns: {
     ai_review_id: 'uuid',

@@ -34,7 +34,7 @@ export const assessmentsTable = defineTable({
   primaryKey: ['assessment_id'],
 })
 
-const assessmentImagesTable = defineTable({
+export const assessmentImagesTable = defineTable({
   name: 'assessment_images',
   columns: {
     assessment_id: 'uuid',

@@ -23,7 +23,7 @@ export const patientsTable = defineTable({
 })
 
 /** The patients by their identifiers, in the form in which these are compared. */
-const patientIdentifiersTable = defineTable({
+export const patientIdentifiersTable = defineTable({
   name: 'patient_identifiers',
   columns: {
     patient_id: 'uuid',

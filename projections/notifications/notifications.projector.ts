@@ -62,7 +62,7 @@ export const notificationsTable = defineTable({
 })
 
 /** An attempt without an outcome has no duration. */
-const deliveryAttemptsTable = defineTable({
+export const deliveryAttemptsTable = defineTable({
   name: 'delivery_attempts',
   columns: {
     attempt_id: 'uuid',
@@ -95,7 +95,7 @@ export const eventInboxTable = defineTable({
   indexes: [{ columns: ['org_id', 'received_at', 'event_id'] }],
 })
 
-const matchedRulesTable = defineTable({
+export const matchedRulesTable = defineTable({
   name: 'matched_rules',
   columns: {
     event_id: 'uuid',

@@ -56,7 +56,7 @@ export const webhookDeliveriesTable = defineTable({
 })
 
 /** An attempt without an outcome has no duration. */
-const webhookAttemptsTable = defineTable({
+export const webhookAttemptsTable = defineTable({
   name: 'attempts',
   columns: {
     delivery_id: 'uuid',

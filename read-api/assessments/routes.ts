@@ -4,29 +4,32 @@ import {
   pollAfterMs,
   signDownloads,
   toAssessmentRecord,
-  type AssessmentView,
 } from '../../contracts/assessments/record.ts'
 import { Uuid } from '../../platform/http/members.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
-import { assessmentsProjector, assessmentsTable } from '../../projections/assessments/assessments.projector.ts'
+import {
+  assessmentImagesTable,
+  assessmentsProjector,
+  assessmentsTable,
+} from '../../projections/assessments/assessments.projector.ts'
 import { readRoute, type ReadDependencies } from '../../engine/reads/read-route.ts'
-import { columnsOf, computed, rowsOfTenant, viewByIds } from '../../engine/reads/tenant-rows.ts'
+import { childrenOf, rowsOfTenant, tableOf, viewByIds } from '../../engine/reads/tenant-rows.ts'
 
-const a = columnsOf(assessmentsTable, 'a')
+const a = tableOf(assessmentsProjector, assessmentsTable, 'a')
+const i = tableOf(assessmentsProjector, assessmentImagesTable, 'i')
 
 /** Reads the assessment and its images in one statement, so that both are of the same moment. */
 export const getAssessment = viewByIds((tenant: TenantId, assessmentId: string) =>
-  rowsOfTenant(assessmentsProjector, assessmentsTable, 'a', tenant)
+  rowsOfTenant(a, tenant)
     .where(a.assessmentId, assessmentId)
     .select({
       id: a.assessmentId,
-      images: computed<AssessmentView['images']>(
-        `(select jsonb_agg(jsonb_build_object('imageId', i.image_id, 'captureType', i.capture_type, 'objectKey', i.object_key)
-                           order by i.ordinal)
-          from assessments.assessment_images i where i.assessment_id = ??)`,
-        [a.assessmentId],
-      ),
+      images: childrenOf(i, {
+        on: { assessmentId: a.assessmentId },
+        select: { imageId: i.imageId, captureType: i.captureType, objectKey: i.objectKey },
+        orderBy: [i.ordinal],
+      }),
     }),
 )
 

@@ -9,17 +9,20 @@ import {
   diagnosesTable,
   findingsTable,
 } from '../../projections/clinical/cases.projector.ts'
-import { patientsProjector, patientsTable } from '../../projections/clinical/patients.projector.ts'
-import { columnsOf, rowsOfTenant, sortOrder, viewByIds, pageOf } from '../../engine/reads/tenant-rows.ts'
+import {
+  patientIdentifiersTable,
+  patientsProjector,
+  patientsTable,
+} from '../../projections/clinical/patients.projector.ts'
+import { pageOf, rowsOf, rowsOfTenant, sortOrder, tableOf, viewByIds } from '../../engine/reads/tenant-rows.ts'
 
-const p = columnsOf(patientsTable, 'p')
-const c = columnsOf(casesTable, 'c')
-const f = columnsOf(findingsTable, 'f')
-const d = columnsOf(diagnosesTable, 'd')
+const p = tableOf(patientsProjector, patientsTable, 'p')
+const i = tableOf(patientsProjector, patientIdentifiersTable, 'i')
+const c = tableOf(casesProjector, casesTable, 'c')
+const f = tableOf(casesProjector, findingsTable, 'f')
+const d = tableOf(casesProjector, diagnosesTable, 'd')
 
-export const getPatient = viewByIds((tenant: TenantId, id: string) =>
-  rowsOfTenant(patientsProjector, patientsTable, 'p', tenant).where(p.patientId, id),
-)
+export const getPatient = viewByIds((tenant: TenantId, id: string) => rowsOfTenant(p, tenant).where(p.patientId, id))
 
 /** Every split of `scheme|value`. Both parts may contain a `|`. */
 function readingsOf(identifier: string): { readonly schemes: readonly string[]; readonly values: readonly string[] } {
@@ -36,19 +39,19 @@ export const { placeOf: placeOfPatient } = patientsInOrder
 /** The patients with the identifier `scheme|value`, oldest first. */
 export async function listPatients(pool: Pool, tenant: TenantId, identifier: string, page: PageRequest) {
   const { schemes, values } = readingsOf(identifier)
-  const patients = rowsOfTenant(patientsProjector, patientsTable, 'p', tenant).whereRaw(
-    `?? in (
-       select found.patient_id from patients.patient_identifiers as found
-       join unnest(?::text[], ?::text[]) as asked(scheme, value) using (scheme, value)
-       where found.org_id = ?)`,
-    [p.patientId, schemes, values, tenant],
-  )
+  const found = rowsOf(i, { patientId: i.patientId })
+    .joinRaw('join unnest(?::text[], ?::text[]) as asked(scheme, value) on ?? = asked.scheme and ?? = asked.value', [
+      schemes,
+      values,
+      i.scheme,
+      i.value,
+    ])
+    .where(i.orgId, tenant)
+  const patients = rowsOfTenant(p, tenant).whereRaw('?? in (?)', [p.patientId, found])
   return pageOf(pool, patientsInOrder, patients, page)
 }
 
-export const getCase = viewByIds((tenant: TenantId, id: string) =>
-  rowsOfTenant(casesProjector, casesTable, 'c', tenant).where(c.caseId, id),
-)
+export const getCase = viewByIds((tenant: TenantId, id: string) => rowsOfTenant(c, tenant).where(c.caseId, id))
 
 const casesInOrder = sortOrder('desc', c.openedAt, c.caseId)
 export const { placeOf: placeOfCase } = casesInOrder
@@ -63,7 +66,7 @@ export async function listCases(
   }: { readonly patientId?: string | undefined; readonly status?: CaseRecord['status'] | undefined },
   page: PageRequest,
 ) {
-  const cases = rowsOfTenant(casesProjector, casesTable, 'c', tenant)
+  const cases = rowsOfTenant(c, tenant)
   if (patientId !== undefined) cases.where(c.patientId, patientId)
   if (status !== undefined) cases.where(c.status, status)
   return pageOf(pool, casesInOrder, cases, page)
@@ -74,7 +77,7 @@ export const { placeOf: placeOfFinding } = findingsInOrder
 
 /** Oldest first, those of one review by lesion. */
 export async function listFindings(pool: Pool, tenant: TenantId, caseId: string, page: PageRequest) {
-  const findings = rowsOfTenant(casesProjector, findingsTable, 'f', tenant).where(f.caseId, caseId)
+  const findings = rowsOfTenant(f, tenant).where(f.caseId, caseId)
   return pageOf(pool, findingsInOrder, findings, page)
 }
 
@@ -83,6 +86,6 @@ export const { placeOf: placeOfDiagnosis } = diagnosesInOrder
 
 /** Oldest first, those of one review by lesion. */
 export async function listDiagnoses(pool: Pool, tenant: TenantId, caseId: string, page: PageRequest) {
-  const diagnoses = rowsOfTenant(casesProjector, diagnosesTable, 'd', tenant).where(d.caseId, caseId)
+  const diagnoses = rowsOfTenant(d, tenant).where(d.caseId, caseId)
   return pageOf(pool, diagnosesInOrder, diagnoses, page)
 }

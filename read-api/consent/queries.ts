@@ -9,25 +9,31 @@ import {
 } from '../../projections/consent/consent-types.projector.ts'
 import type { ViewOf } from '../../engine/projections/projector.ts'
 import {
-  columnsOf,
   computed,
+  membersOf,
+  on,
+  pageOf,
   rowsFrom,
+  rowsOf,
   rowsOfTenant,
   sortOrder,
   tableOf,
   viewByIds,
-  pageOf,
   viewsOf,
+  matching,
 } from '../../engine/reads/tenant-rows.ts'
 
 export type DecisionView = ViewOf<typeof consentRecordsTable>
 
-const d = columnsOf(consentRecordsTable, 'd')
-const t = columnsOf(consentTypesTable, 't')
-const v = columnsOf(textVersionsTable, 'v')
+const d = tableOf(consentRecordsProjector, consentRecordsTable, 'd')
+const t = tableOf(consentTypesProjector, consentTypesTable, 't')
+const v = tableOf(consentTypesProjector, textVersionsTable, 'v')
+const decided = tableOf(consentTypesProjector, textVersionsTable, 'decided')
+const candidate = tableOf(consentTypesProjector, textVersionsTable, 'candidate')
+const latest = membersOf<DecisionView>('latest')
 
 function decisionsOf(tenant: TenantId, patientId: string) {
-  return rowsOfTenant(consentRecordsProjector, consentRecordsTable, 'd', tenant).where(d.patientId, patientId)
+  return rowsOfTenant(d, tenant).where(d.patientId, patientId)
 }
 
 /** Of decisions at the same instant, the later one in the stream counts. */
@@ -48,15 +54,15 @@ export async function latestDecisions(
   const ofCode = decisionsOf(tenant, patientId).whereRaw('?? = code', [d.consentTypeCode])
   if (asOf !== null) ofCode.whereRaw('?? <= ?', [d.recordedAt, asOf])
   const one = latestFirst.page(ofCode, { after: null, limit: 1 })
-  const latest = computed<DecisionView>('unnest(?::text[]) as code cross join lateral (?) as latest', [codes, one])
-  const rows = await viewsOf(pool, rowsFrom(latest, 'latest.*'))
+  const source = computed<DecisionView>('unnest(?::text[]) as code cross join lateral (?) as latest', [codes, one])
+  const rows = await viewsOf(pool, rowsFrom(source, 'latest.*'))
   return new Map(rows.map((row) => [row.consentTypeCode, row]))
 }
 
 /** A latest decision, and whether its text is the current one of its type and locale. */
 export type StandingDecision = DecisionView & { readonly isTextCurrent: boolean }
 
-const byTypeCode = sortOrder<'consentTypeCode'>('asc', 'latest.consentTypeCode')
+const byTypeCode = sortOrder('asc', latest('consentTypeCode'))
 export const placeOfStandingDecision = byTypeCode.placeOf
 
 /**
@@ -74,16 +80,14 @@ export async function listStandingDecisions(
   if (code !== undefined) decisions.where(d.consentTypeCode, code)
   if (asOf !== null) decisions.whereRaw('?? <= ?', [d.recordedAt, asOf])
   decisions.orderByRaw('??, ?? desc, ?? desc', [d.consentTypeCode, d.recordedAt, d.streamRevision])
-  const isTextCurrent = computed<boolean>(
-    `coalesce(latest."textVersionId" = (
-       select candidate.text_version_id
-       from consent_types.text_versions as decided
-       join consent_types.text_versions as candidate using (consent_type_id, locale)
-       where decided.org_id = ? and decided.text_version_id = latest."textVersionId" and candidate.effective_from <= ?
-       order by candidate.effective_from desc limit 1
-     ), false)`,
-    [tenant, asOf ?? now],
-  )
+  const current = rowsOf(candidate, { textVersionId: candidate.textVersionId })
+    .join(...on(decided, { consentTypeId: candidate.consentTypeId, locale: candidate.locale }))
+    .where(decided.orgId, tenant)
+    .whereRaw(...matching(decided, { textVersionId: latest('textVersionId') }))
+    .whereRaw('?? <= ?', [candidate.effectiveFrom, asOf ?? now])
+    .orderByRaw('?? desc', [candidate.effectiveFrom])
+    .limit(1)
+  const isTextCurrent = computed<boolean>('coalesce(?? = (?), false)', [latest('textVersionId'), current])
   const standing = rowsFrom(computed<DecisionView>('(?) as latest', [decisions]), 'latest.*').select({ isTextCurrent })
   return pageOf(pool, byTypeCode, standing, page)
 }
@@ -107,13 +111,13 @@ export const getDecision = viewByIds((tenant: TenantId, patientId: string, conse
 export const getDecisionWithLocale = viewByIds((tenant: TenantId, patientId: string, consentId: string) =>
   decisionsOf(tenant, patientId)
     .where(d.consentId, consentId)
-    .join(tableOf(consentTypesProjector, textVersionsTable, 'v'), v.textVersionId, d.textVersionId)
+    .join(...on(v, { textVersionId: d.textVersionId }))
     .where(v.orgId, tenant)
     .select({ locale: v.locale }),
 )
 
 function typesOf(tenant: TenantId) {
-  return rowsOfTenant(consentTypesProjector, consentTypesTable, 't', tenant)
+  return rowsOfTenant(t, tenant)
 }
 
 const byCode = sortOrder('asc', t.code)
@@ -128,7 +132,7 @@ export const getConsentType = viewByIds((tenant: TenantId, id: string) => typesO
 export const getConsentTypeByCode = viewByIds((tenant: TenantId, code: string) => typesOf(tenant).where(t.code, code))
 
 function textVersionsOf(tenant: TenantId, consentTypeId: string) {
-  return rowsOfTenant(consentTypesProjector, textVersionsTable, 'v', tenant).where(v.consentTypeId, consentTypeId)
+  return rowsOfTenant(v, tenant).where(v.consentTypeId, consentTypeId)
 }
 
 const oldestFirst = sortOrder('asc', v.createdAt, v.textVersionId)

@@ -1,9 +1,9 @@
 import type { Pool } from '../../platform/database/database.ts'
 import { noOrganisation, type TenantId } from '../../platform/kit/tenants.ts'
 import { eventFeedProjector, feedEventsTable } from '../../projections/events/event-feed.projector.ts'
-import { columnsOf, pageOf, rowsWithin, sortOrder, viewsOf } from '../../engine/reads/tenant-rows.ts'
+import { pageOf, rowsWithin, sortOrder, tableOf, viewsOf } from '../../engine/reads/tenant-rows.ts'
 
-const e = columnsOf(feedEventsTable, 'e')
+const e = tableOf(eventFeedProjector, feedEventsTable, 'e')
 const inOrder = sortOrder('asc', e.streamRevision)
 
 export interface FeedQuestion {
@@ -16,7 +16,7 @@ export interface FeedQuestion {
 }
 
 function rowsOfChannel(channel: string, tenant: TenantId | null) {
-  return rowsWithin(eventFeedProjector, feedEventsTable, 'e', tenant).where(e.channel, channel)
+  return rowsWithin(e, tenant).where(e.channel, channel)
 }
 
 /** The events of one reader behind a revision, in the order of the channel. */

@@ -12,12 +12,26 @@ import {
   humanReviewProjector,
   humanReviewTasksTable,
 } from '../../projections/human-review/human-review.projector.ts'
+import type { ViewOf } from '../../engine/projections/projector.ts'
 import { readRoute, type ReadDependencies } from '../../engine/reads/read-route.ts'
-import { columnsOf, computed, rowsFrom, rowsOfTenant, tableOf, viewsOf } from '../../engine/reads/tenant-rows.ts'
+import {
+  computed,
+  matching,
+  membersOf,
+  on,
+  rowsFrom,
+  rowsOf,
+  rowsOfTenant,
+  tableOf,
+  viewsOf,
+} from '../../engine/reads/tenant-rows.ts'
 
-const t = columnsOf(humanReviewTasksTable, 't')
-const o = columnsOf(humanReviewOpinionsTable, 'o')
-const l = columnsOf(humanReviewLesionsTable, 'l')
+const t = tableOf(humanReviewProjector, humanReviewTasksTable, 't')
+const o = tableOf(humanReviewProjector, humanReviewOpinionsTable, 'o')
+const l = tableOf(humanReviewProjector, humanReviewLesionsTable, 'l')
+
+type Decided = ViewOf<typeof humanReviewTasksTable> & ViewOf<typeof humanReviewLesionsTable>
+const of = membersOf<Decided>('decided')
 
 const defaultDays = 30
 const mostDays = 366
@@ -54,38 +68,38 @@ export async function listAgreement(
   products: readonly string[] | null,
   { from, to, providerVersion, category }: AgreementFilters,
 ) {
-  const decided = rowsOfTenant(humanReviewProjector, humanReviewTasksTable, 't', tenant)
-    .joinRaw(`left join ${tableOf(humanReviewProjector, humanReviewLesionsTable, 'l')} on ?? = ??`, [
-      l.taskId,
-      t.taskId,
-    ])
+  const outcome = computed<string | null>(
+    `jsonb_path_query_first(??, '$[*] \\? (@.lesionNumber == $number).outcome', jsonb_build_object('number', ??)) #>> '{}'`,
+    [o.lesions, l.lesionNumber],
+  )
+  const given = rowsOf(o, { outcome }).whereRaw(...matching(o, { taskId: t.taskId, number: t.decisionNumber }))
+  const decided = rowsOfTenant(t, tenant)
+    .leftJoin(...on(l, { taskId: t.taskId }))
     .whereRaw('?? >= ? and ?? < ?', [t.decidedAt, from, t.decidedAt, to])
     .select({
       lesionNumber: l.lesionNumber,
       providerVersion: l.providerVersion,
       category: l.category,
-      outcome: computed<string | null>(
-        `(select jsonb_path_query_first(??, '$[*] \\? (@.lesionNumber == $number).outcome', jsonb_build_object('number', ??)) #>> '{}'
-          from ${tableOf(humanReviewProjector, humanReviewOpinionsTable, 'o')} where ?? = ?? and ?? = ??)`,
-        [o.lesions, l.lesionNumber, o.taskId, t.taskId, o.number, t.decisionNumber],
-      ),
+      outcome: computed<string | null>('(?)', [given]),
     })
   if (products !== null) decided.whereRaw('?? = any(?::uuid[])', [t.productId, products])
   if (providerVersion !== undefined) decided.where(l.providerVersion, providerVersion)
   if (category !== undefined) decided.where(l.category, category)
+  const [version, kind, lesionNumber] = [of('providerVersion'), of('category'), of('lesionNumber')]
+  const [taskId, agreesWithAi] = [of('taskId'), of('agreesWithAi')]
   const figures = computed<FiguresRow>(
-    `(select grouping("providerVersion") = 1 as "isTotal", "providerVersion", category,
-        count("lesionNumber")::integer as lesions,
+    `(select grouping(??) = 1 as "isTotal", ??, ??,
+        count(??)::integer as lesions,
         (count(*) filter (where outcome = 'confirm'))::integer as confirmed,
         (count(*) filter (where outcome = 'correct'))::integer as corrected,
         (count(*) filter (where outcome = 'reject'))::integer as rejected,
-        count(distinct "taskId")::integer as tasks,
-        (count(distinct "taskId") filter (where "agreesWithAi"))::integer as "tasksAgreed"
+        count(distinct ??)::integer as tasks,
+        (count(distinct ??) filter (where ??))::integer as "tasksAgreed"
       from (?) as decided
-      group by grouping sets (("providerVersion", category), ())
+      group by grouping sets ((??, ??), ())
       having count(*) > 0
-      order by "providerVersion" nulls first, category nulls first) as figures`,
-    [decided],
+      order by ?? nulls first, ?? nulls first) as figures`,
+    [version, version, kind, lesionNumber, taskId, taskId, agreesWithAi, decided, version, kind, version, kind],
   )
   return viewsOf(pool, rowsFrom(figures, 'figures.*'))
 }

@@ -1,4 +1,4 @@
-import type { HumanReviewTaskRecord, HumanReviewTaskView } from '../../contracts/human-review/record.ts'
+import type { HumanReviewTaskRecord } from '../../contracts/human-review/record.ts'
 import type { Pool } from '../../platform/database/database.ts'
 import type { PageRequest } from '../../platform/http/cursors.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
@@ -10,41 +10,41 @@ import {
   humanReviewTasksTable,
 } from '../../projections/human-review/human-review.projector.ts'
 import {
-  columnsOf,
+  childrenOf,
   computed,
+  on,
   oneView,
+  pageOf,
   rowsOfTenant,
   sortOrder,
   tableOf,
-  pageOf,
   viewsOf,
 } from '../../engine/reads/tenant-rows.ts'
 
-const t = columnsOf(humanReviewTasksTable, 't')
-const o = columnsOf(humanReviewOpinionsTable, 'o')
-const p = columnsOf(patientsTable, 'p')
+const y = tableOf(humanReviewProjector, humanReviewPoliciesTable, 'y')
+const t = tableOf(humanReviewProjector, humanReviewTasksTable, 't')
+const o = tableOf(humanReviewProjector, humanReviewOpinionsTable, 'o')
+const p = tableOf(patientsProjector, patientsTable, 'p')
 
 /** Undefined before the first PUT. */
 export async function latestPolicy(pool: Pool, tenant: TenantId) {
-  const [policy] = await viewsOf(pool, rowsOfTenant(humanReviewProjector, humanReviewPoliciesTable, 'y', tenant))
+  const [policy] = await viewsOf(pool, rowsOfTenant(y, tenant))
   return policy
 }
 
-const opinionColumns = [o.number, o.userId, o.lesions, o.recommendation, o.note, o.givenAt]
-const instantForm = 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'
+const { number, userId, lesions, recommendation, note, givenAt } = o
 
 /** With their opinions, in the statement of the tasks, so that both are of the same moment. */
 function tasksOf(tenant: TenantId, products: readonly string[] | null) {
-  const tasks = rowsOfTenant(humanReviewProjector, humanReviewTasksTable, 't', tenant)
-    .leftJoin(tableOf(patientsProjector, patientsTable, 'p'), p.patientId, t.patientId)
+  const tasks = rowsOfTenant(t, tenant)
+    .leftJoin(...on(p, { patientId: t.patientId }))
     .select({
       isErased: computed<boolean>('(?? is not null and ?? is null)', [p.patientId, p.givenName]),
-      opinions: computed<HumanReviewTaskView['opinions']>(
-        `(select coalesce(jsonb_agg(jsonb_build_object('number', ??, 'userId', ??, 'lesions', ??,
-            'recommendation', ??, 'note', ??, 'givenAt', to_char(?? at time zone 'utc', ?)) order by ??), '[]')
-          from ${tableOf(humanReviewProjector, humanReviewOpinionsTable, 'o')} where ?? = ??)`,
-        [...opinionColumns, instantForm, o.number, o.taskId, t.taskId],
-      ),
+      opinions: childrenOf(o, {
+        on: { taskId: t.taskId },
+        select: { number, userId, lesions, recommendation, note, givenAt },
+        orderBy: [number],
+      }),
     })
   return products === null ? tasks : tasks.whereRaw('?? = any(?::uuid[])', [t.productId, products])
 }

@@ -4,17 +4,17 @@ import type { PageRequest } from '../../platform/http/cursors.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { imageOwnersTable, imagesProjector, imagesTable } from '../../projections/images/images.projector.ts'
 import type { ViewOf } from '../../engine/projections/projector.ts'
-import { columnsOf, rowsOfTenant, sortOrder, tableOf, viewByIds, pageOf } from '../../engine/reads/tenant-rows.ts'
+import { columnsOf, on, pageOf, rowsOfTenant, sortOrder, tableOf, viewByIds } from '../../engine/reads/tenant-rows.ts'
 
 type Image = ViewOf<typeof imageOwnersTable> & ViewOf<typeof imagesTable>
 
-const o = columnsOf(imageOwnersTable, 'o')
-const i = columnsOf(imagesTable, 'i')
+const o = tableOf(imagesProjector, imageOwnersTable, 'o')
+const i = tableOf(imagesProjector, imagesTable, 'i')
 
 function imagesOf(tenant: TenantId) {
-  return rowsOfTenant(imagesProjector, imageOwnersTable, 'o', tenant)
-    .join(tableOf(imagesProjector, imagesTable, 'i'), i.ownerId, o.ownerId)
-    .select(i)
+  return rowsOfTenant(o, tenant)
+    .join(...on(i, { ownerId: o.ownerId }))
+    .select(columnsOf(i))
 }
 
 export function recordedImage(image: Image): ImageView {

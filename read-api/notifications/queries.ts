@@ -1,54 +1,50 @@
-import type { AttemptValues, MatchedRuleValues } from '../../contracts/notifications/record.ts'
 import type { Pool } from '../../platform/database/database.ts'
 import type { PageRequest } from '../../platform/http/cursors.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import {
+  deliveryAttemptsTable,
   eventInboxTable,
+  matchedRulesTable,
   notificationsProjector,
   notificationsTable,
 } from '../../projections/notifications/notifications.projector.ts'
 import type { ViewOf } from '../../engine/projections/projector.ts'
 import {
+  childrenOf,
   columnsOf,
   computed,
+  pageOf,
   rowsOfTenant,
   sortOrder,
+  tableOf,
   viewByIds,
-  pageOf,
   viewsOf,
   type Rows,
 } from '../../engine/reads/tenant-rows.ts'
 
 type Notification = ViewOf<typeof notificationsTable>
 
-const n = columnsOf(notificationsTable, 'n')
-const e = columnsOf(eventInboxTable, 'e')
+const n = tableOf(notificationsProjector, notificationsTable, 'n')
+const a = tableOf(notificationsProjector, deliveryAttemptsTable, 'a')
+const e = tableOf(notificationsProjector, eventInboxTable, 'e')
+const m = tableOf(notificationsProjector, matchedRulesTable, 'm')
 
 function notificationsOf(tenant: TenantId) {
-  return rowsOfTenant(notificationsProjector, notificationsTable, 'n', tenant)
+  return rowsOfTenant(n, tenant)
 }
 
 /** Reads the attempts in the statement of their notification, so that both are of the same moment. */
-const attemptsMade = computed<readonly AttemptValues[]>(
-  `(select coalesce(jsonb_agg(jsonb_build_object(
-       'attemptId', a.attempt_id, 'notificationId', a.notification_id, 'attemptNumber', a.attempt_number,
-       'providerName', a.provider_name, 'request', a.request, 'response', a.response, 'success', a.success,
-       'errorCode', a.error_code, 'latencyMs', a.latency_ms, 'createdAt', a.created_at)
-       order by a.attempt_number), '[]')
-    from notifications.delivery_attempts a where a.notification_id = ?? and a.success is not null)`,
-  [n.notificationId],
-)
-
-const notificationById = viewByIds((tenant: TenantId, id: string) =>
-  notificationsOf(tenant).where(n.notificationId, id).select({ attemptsMade }),
-)
+const attemptsMade = childrenOf(a, {
+  on: { notificationId: n.notificationId },
+  select: columnsOf(a),
+  given: ['success', 'latencyMs'],
+  orderBy: [a.attemptNumber],
+})
 
 /** With its attempts that have ended. */
-export async function getNotification(pool: Pool, tenant: TenantId, id: string) {
-  const view = await notificationById(pool, tenant, id)
-  const inUtc = view.attemptsMade.map((made) => ({ ...made, createdAt: new Date(made.createdAt).toISOString() }))
-  return { ...view, attemptsMade: inUtc }
-}
+export const getNotification = viewByIds((tenant: TenantId, id: string) =>
+  notificationsOf(tenant).where(n.notificationId, id).select({ attemptsMade }),
+)
 
 export interface NotificationFilters {
   /** HMAC of the recipient. */
@@ -143,12 +139,11 @@ async function withTotal(pool: Pool, rows: Rows<Notification>) {
 const lastReceivedFirst = sortOrder('desc', e.receivedAt, e.eventId)
 export const { placeOf: placeOfInboxEntry } = lastReceivedFirst
 
-const matched = computed<readonly MatchedRuleValues[]>(
-  `(select jsonb_agg(jsonb_build_object('subscriptionId', m.subscription_id, 'notificationId', m.notification_id,
-       'discardReason', m.discard_reason) order by m.subscription_id)
-    from notifications.matched_rules m where m.event_id = ?? and m.org_id = ??)`,
-  [e.eventId, e.orgId],
-)
+const matched = childrenOf(m, {
+  on: { eventId: e.eventId, orgId: e.orgId },
+  select: { subscriptionId: m.subscriptionId, notificationId: m.notificationId, discardReason: m.discardReason },
+  orderBy: [m.subscriptionId],
+})
 
 /** Events that rules of the organisation, or of the platform, matched. */
 export async function listInboxEntries(
@@ -157,7 +152,7 @@ export async function listInboxEntries(
   { eventId }: { readonly eventId?: string | undefined },
   page: PageRequest,
 ) {
-  const rows = rowsOfTenant(notificationsProjector, eventInboxTable, 'e', tenant).select({ matched })
+  const rows = rowsOfTenant(e, tenant).select({ matched })
   if (eventId !== undefined) rows.where(e.eventId, eventId)
   return pageOf(pool, lastReceivedFirst, rows, page)
 }

@@ -8,21 +8,20 @@ import {
   suppressionsTable,
 } from '../../projections/notifications/notification-settings.projector.ts'
 import {
-  columnsOf,
   oneView,
+  pageOf,
   rowsOf,
   rowsWithin,
   rowsWithPlatform,
   sortOrder,
   tableOf,
-  pageOf,
   viewsOf,
 } from '../../engine/reads/tenant-rows.ts'
 import { getUser } from '../users/queries.ts'
 
-const n = columnsOf(notificationSubscriptionsTable, 'n')
-const s = columnsOf(suppressionsTable, 's')
-const p = columnsOf(preferencesTable, 'p')
+const n = tableOf(notificationSettingsProjector, notificationSubscriptionsTable, 'n')
+const s = tableOf(notificationSettingsProjector, suppressionsTable, 's')
+const p = tableOf(notificationSettingsProjector, preferencesTable, 'p')
 
 const rulesOldestFirst = sortOrder('asc', n.createdAt, n.subscriptionId)
 export const { placeOf: placeOfRule } = rulesOldestFirst
@@ -42,13 +41,13 @@ export async function listNotificationSubscriptions(
   page: PageRequest,
 ) {
   const within = isOwnOnly ? rowsWithin : rowsWithPlatform
-  const rows = within(notificationSettingsProjector, notificationSubscriptionsTable, 'n', tenant)
+  const rows = within(n, tenant)
   if (eventType !== undefined) rows.where(n.eventType, eventType)
   return pageOf(pool, rulesOldestFirst, rows, page)
 }
 
 export async function getNotificationSubscription(pool: Pool, tenant: TenantId | null, id: string) {
-  const rows = rowsWithPlatform(notificationSettingsProjector, notificationSubscriptionsTable, 'n', tenant)
+  const rows = rowsWithPlatform(n, tenant)
   return oneView(pool, rows.where(n.subscriptionId, id))
 }
 
@@ -60,12 +59,12 @@ export async function listSuppressions(
   page: PageRequest,
 ) {
   const within = isOwnOnly ? rowsWithin : rowsWithPlatform
-  const rows = within(notificationSettingsProjector, suppressionsTable, 's', tenant)
+  const rows = within(s, tenant)
   return pageOf(pool, suppressionsOldestFirst, rows, page)
 }
 
 export async function getSuppression(pool: Pool, tenant: TenantId | null, id: string) {
-  const rows = rowsWithPlatform(notificationSettingsProjector, suppressionsTable, 's', tenant)
+  const rows = rowsWithPlatform(s, tenant)
   return oneView(pool, rows.where(s.suppressionId, id))
 }
 
@@ -74,5 +73,5 @@ export async function getSuppression(pool: Pool, tenant: TenantId | null, id: st
  */
 export async function getPreferences(pool: Pool, tenant: TenantId, userId: string) {
   await getUser(pool, tenant, userId)
-  return viewsOf(pool, rowsOf(tableOf(notificationSettingsProjector, preferencesTable, 'p'), p).where(p.userId, userId))
+  return viewsOf(pool, rowsOf(p).where(p.userId, userId))
 }

@@ -6,19 +6,17 @@ import {
   notificationTemplatesTable,
 } from '../../projections/notifications/notification-templates.projector.ts'
 import {
-  columnsOf,
   oneView,
+  pageOf,
   rowsOf,
   rowsWithin,
   rowsWithPlatform,
   sortOrder,
   tableOf,
-  pageOf,
   viewsOf,
 } from '../../engine/reads/tenant-rows.ts'
 
-const t = columnsOf(notificationTemplatesTable, 't')
-const table = tableOf(notificationTemplatesProjector, notificationTemplatesTable, 't')
+const t = tableOf(notificationTemplatesProjector, notificationTemplatesTable, 't')
 
 /** Most templates of a code that one answer lists. */
 const mostVariants = 500
@@ -44,7 +42,7 @@ export async function listTemplates(
   page: PageRequest,
 ) {
   const within = orgId === undefined ? rowsWithPlatform : rowsWithin
-  const rows = within(notificationTemplatesProjector, notificationTemplatesTable, 't', tenant)
+  const rows = within(t, tenant)
   if (channel !== undefined) rows.whereRaw('?? = ?', [t.channel, channel])
   if (category !== undefined) rows.whereRaw('?? = ?', [t.category, category])
   return pageOf(pool, byCode, rows, page)
@@ -54,7 +52,7 @@ export async function listTemplates(
 export async function listTemplateVariants(pool: Pool, tenant: TenantId | null, code: string) {
   const { templateId, channel, locale, version, source, orgId, updatedAt, streamRevision } = t
   const selected = { templateId, code: t.code, channel, locale, version, source, orgId, updatedAt, streamRevision }
-  const rows = rowsOf(table, selected).where(t.code, code).whereRaw(isVisible, [t.orgId, tenant, t.orgId])
+  const rows = rowsOf(t, selected).where(t.code, code).whereRaw(isVisible, [t.orgId, tenant, t.orgId])
   return viewsOf(pool, rows.orderByRaw('?? desc, ??', [t.updatedAt, t.templateId]).limit(mostVariants))
 }
 
@@ -62,6 +60,6 @@ export type TemplateVariantView = Awaited<ReturnType<typeof listTemplateVariants
 
 /** @throws Problem `not-found` */
 export async function getTemplate(pool: Pool, tenant: TenantId | null, templateId: string) {
-  const rows = rowsOf(table, t).where(t.templateId, templateId)
+  const rows = rowsOf(t).where(t.templateId, templateId)
   return oneView(pool, rows.whereRaw(isVisible, [t.orgId, tenant, t.orgId]))
 }

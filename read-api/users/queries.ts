@@ -3,23 +3,33 @@ import type { PageRequest, PageRows } from '../../platform/http/cursors.ts'
 import { problem } from '../../platform/http/problems.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import type { ViewOf } from '../../engine/projections/projector.ts'
-import { permissionsTable, rolesTable, usersProjector, usersTable } from '../../projections/users/users.projector.ts'
 import {
-  columnsOf,
+  membershipsTable,
+  permissionsTable,
+  productAccessTable,
+  rolesTable,
+  usersProjector,
+  usersTable,
+} from '../../projections/users/users.projector.ts'
+import {
+  childrenOf,
   computed,
+  matching,
   oneView,
+  pageOf,
   rowsOf,
   rowsWithin,
   sortOrder,
   tableOf,
-  pageOf,
   viewsOf,
   type Rows,
 } from '../../engine/reads/tenant-rows.ts'
 
-const u = columnsOf(usersTable, 'u')
-const r = columnsOf(rolesTable, 'r')
-const p = columnsOf(permissionsTable, 'p')
+const u = tableOf(usersProjector, usersTable, 'u')
+const m = tableOf(usersProjector, membershipsTable, 'm')
+const a = tableOf(usersProjector, productAccessTable, 'a')
+const r = tableOf(usersProjector, rolesTable, 'r')
+const p = tableOf(usersProjector, permissionsTable, 'p')
 
 /** A membership that both streams have, with its role and products. */
 export interface MembershipView {
@@ -34,40 +44,61 @@ export interface MembershipView {
   readonly rolesRevision: number
 }
 
-export type UserRow = ViewOf<typeof usersTable> & { readonly memberships: readonly MembershipView[] }
-export type UserView = Omit<UserRow, 'status'> & { readonly status: 'active' | 'suspended' | 'deactivated' }
-
-/** Of one organisation, or of all for null. Read in the statement that reads the user, so that all is of one moment. */
-function membershipsWithin(tenant: TenantId | null) {
-  return computed<MembershipView[]>(
-    `(select coalesce(jsonb_agg(jsonb_build_object('membershipId', m.membership_id, 'organisationId', m.org_id,
-         'roleId', m.role_id, 'roleName', o.name, 'permissions', o.permissions, 'createdAt', m.created_at,
-         'products', (select coalesce(jsonb_agg(a.product_id order by a.product_id), '[]')
-           from users.user_product_access a where a.membership_id = m.membership_id and a.org_id = m.org_id),
-         'rolesRevision', greatest(m.roles_revision, o.stream_revision)) order by m.created_at, m.membership_id), '[]')
-      from users.user_memberships m join users.user_roles o on o.role_id = m.role_id and o.org_id = m.org_id
-      where m.user_id = ?? and m.is_added and (?::uuid is null or m.org_id = ?::uuid))`,
-    [u.userId, tenant, tenant],
-  )
+type MembershipRow = Omit<MembershipView, 'products'> & { readonly access: readonly { readonly productId: string }[] }
+export type UserRow = ViewOf<typeof usersTable> & { readonly memberships: readonly MembershipRow[] }
+export type UserView = Omit<UserRow, 'status' | 'memberships'> & {
+  readonly status: 'active' | 'suspended' | 'deactivated'
+  readonly memberships: readonly MembershipView[]
 }
 
-const isMember =
-  'exists (select 1 from users.user_memberships m where m.user_id = ?? and m.org_id = ?::uuid and m.is_added)'
+/** Memberships that both streams have, of one organisation, or of all for null. */
+function addedIn(tenant: TenantId | null, rows: Rows<object>) {
+  return (tenant === null ? rows : rows.where(m.orgId, tenant)).where(m.isAdded, true)
+}
+
+function membershipsWithin(tenant: TenantId | null) {
+  return addedIn(tenant, rowsOf(m)).whereRaw(...matching(m, { userId: u.userId }))
+}
+
+function membershipsSeenBy(tenant: TenantId | null) {
+  return childrenOf(m, {
+    on: { userId: u.userId },
+    join: [r, { roleId: m.roleId, orgId: m.orgId }],
+    where: (rows) => addedIn(tenant, rows),
+    select: {
+      membershipId: m.membershipId,
+      organisationId: m.orgId,
+      roleId: m.roleId,
+      roleName: r.name,
+      permissions: r.permissions,
+      createdAt: m.createdAt,
+      access: childrenOf(a, {
+        on: { membershipId: m.membershipId, orgId: m.orgId },
+        select: { productId: a.productId },
+        orderBy: [a.productId],
+      }),
+      rolesRevision: computed<number>('greatest(??, ??)', [m.rolesRevision, r.streamRevision]),
+    },
+    orderBy: [m.createdAt, m.membershipId],
+  })
+}
 
 /** An organisation sees its members, and that a former member was erased. Null sees every user. */
 function usersWithin(tenant: TenantId | null): Rows<UserRow> {
-  const rows = rowsOf(tableOf(usersProjector, usersTable, 'u'), u).select({ memberships: membershipsWithin(tenant) })
+  const rows = rowsOf(u).select({ memberships: membershipsSeenBy(tenant) })
   if (tenant === null) return rows
   const wasMember = `(?? = 'erased' and ?? @> to_jsonb(?::text))`
-  return rows.whereRaw(`(${isMember} or ${wasMember})`, [u.userId, tenant, u.status, u.formerOrgIds, tenant])
+  return rows.whereRaw(`(exists (?) or ${wasMember})`, [membershipsWithin(tenant), u.status, u.formerOrgIds, tenant])
 }
 
 /** Throws Problem `user-erased`. */
 function present({ status, memberships, ...row }: UserRow): UserView {
   if (status === 'erased') throw problem('user-erased')
-  // Postgres writes instants in JSON in a form of its own.
-  const readable = memberships.map((one) => ({ ...one, createdAt: new Date(one.createdAt).toISOString() }))
-  return { ...row, status, memberships: readable }
+  const withProducts = memberships.map(({ access, ...one }) => ({
+    ...one,
+    products: access.map(({ productId }) => productId),
+  }))
+  return { ...row, status, memberships: withProducts }
 }
 
 /** Throws Problem `not-found`, or `user-erased` for callers that could see the user before. */
@@ -120,12 +151,7 @@ export async function listUsers(
   const rows = usersWithin(tenant).whereRaw(`?? <> 'erased'`, [u.status])
   if (userType !== undefined) rows.where(u.userType, userType)
   if (status !== undefined) rows.where(u.status, status)
-  if (roleId !== undefined)
-    rows.whereRaw(
-      `exists (select 1 from users.user_memberships m where m.user_id = ?? and m.role_id = ?::uuid and m.is_added
-         and (?::uuid is null or m.org_id = ?::uuid))`,
-      [u.userId, roleId, tenant, tenant],
-    )
+  if (roleId !== undefined) rows.whereRaw('exists (?)', [membershipsWithin(tenant).where(m.roleId, roleId)])
   const found = await pageOf(pool, oldestFirst, rows, page)
   return { ...found, rows: found.rows.map(present) }
 }
@@ -134,7 +160,7 @@ const rolesOldestFirst = sortOrder('asc', r.createdAt, r.roleId)
 export const { placeOf: placeOfRole } = rolesOldestFirst
 
 function rolesWithin(tenant: TenantId | null) {
-  return rowsWithin(usersProjector, rolesTable, 'r', tenant)
+  return rowsWithin(r, tenant)
 }
 
 export async function listRoles(pool: Pool, tenant: TenantId | null, page: PageRequest) {
@@ -150,7 +176,7 @@ export const { placeOf: placeOfPermission } = byText
 
 /** Permissions are the same for every organisation. */
 export async function registeredPermissions(pool: Pool, serviceId: string | undefined, page: PageRequest) {
-  const rows = rowsOf(tableOf(usersProjector, permissionsTable, 'p'), p)
+  const rows = rowsOf(p)
   if (serviceId !== undefined) rows.where(p.serviceId, serviceId)
   return pageOf(pool, byText, rows, page)
 }

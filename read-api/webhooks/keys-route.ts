@@ -7,7 +7,7 @@ import {
   webhookSubscriptionsProjector,
 } from '../../projections/webhooks/webhook-subscriptions.projector.ts'
 import type { ReadDependencies } from '../../engine/reads/read-route.ts'
-import { columnsOf, rowsOf, tableOf, viewsOf } from '../../engine/reads/tenant-rows.ts'
+import { rowsOf, tableOf, viewsOf } from '../../engine/reads/tenant-rows.ts'
 
 const WebhookKeySet = Type.Object(
   {
@@ -31,14 +31,14 @@ const mostKeys = 1000
 /** A key stays in the answer for this long after its end. Receivers accept timestamps of five minutes, and clocks differ. */
 const shownAfterEnd = '10 minutes'
 
-const k = columnsOf(webhookKeysTable, 'k')
+const k = tableOf(webhookSubscriptionsProjector, webhookKeysTable, 'k')
 
 /** Public keys of all organisations that sign now or did so a moment ago, newest first. With an id: that key. */
 export async function publishedKeys(
   pool: Pool,
   { kid, now }: { readonly kid?: string | undefined; readonly now: Date },
 ) {
-  const keys = rowsOf(tableOf(webhookSubscriptionsProjector, webhookKeysTable, 'k'), { kid: k.kid, x: k.x })
+  const keys = rowsOf(k, { kid: k.kid, x: k.x })
   keys.whereRaw(`(?? is null or ?? > ?::timestamptz - interval '${shownAfterEnd}')`, [k.retiredAt, k.retiredAt, now])
   if (kid !== undefined) keys.where(k.kid, kid)
   return viewsOf(pool, keys.orderByRaw('?? desc, ??', [k.createdAt, k.kid]).limit(mostKeys))

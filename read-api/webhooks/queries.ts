@@ -5,6 +5,7 @@ import type { PageRequest } from '../../platform/http/cursors.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import type { ViewOf } from '../../engine/projections/projector.ts'
 import {
+  webhookAttemptsTable,
   webhookDeliveriesProjector,
   webhookDeliveriesTable,
 } from '../../projections/webhooks/webhook-deliveries.projector.ts'
@@ -13,24 +14,27 @@ import {
   webhookSubscriptionsTable,
 } from '../../projections/webhooks/webhook-subscriptions.projector.ts'
 import {
-  columnsOf,
+  childrenOf,
   computed,
+  membersOf,
+  pageOf,
   rowsFrom,
   rowsOfTenant,
   sortOrder,
+  tableOf,
   viewByIds,
-  pageOf,
   viewsOf,
 } from '../../engine/reads/tenant-rows.ts'
 
 type Subscription = ViewOf<typeof webhookSubscriptionsTable>
 type Delivery = ViewOf<typeof webhookDeliveriesTable>
 
-const s = columnsOf(webhookSubscriptionsTable, 's')
-const d = columnsOf(webhookDeliveriesTable, 'd')
+const s = tableOf(webhookSubscriptionsProjector, webhookSubscriptionsTable, 's')
+const d = tableOf(webhookDeliveriesProjector, webhookDeliveriesTable, 'd')
+const a = tableOf(webhookDeliveriesProjector, webhookAttemptsTable, 'a')
 
 function subscriptionsOf(tenant: TenantId) {
-  return rowsOfTenant(webhookSubscriptionsProjector, webhookSubscriptionsTable, 's', tenant)
+  return rowsOfTenant(s, tenant)
 }
 
 export function viewOfSubscription(row: Subscription): WebhookSubscriptionView {
@@ -50,19 +54,16 @@ export const getSubscription = viewByIds((tenant: TenantId, id: string) =>
 )
 
 function deliveriesOf(tenant: TenantId, subscriptionId: string) {
-  return rowsOfTenant(webhookDeliveriesProjector, webhookDeliveriesTable, 'd', tenant).where(
-    d.subscriptionId,
-    subscriptionId,
-  )
+  return rowsOfTenant(d, tenant).where(d.subscriptionId, subscriptionId)
 }
 
 /** Reads the attempts in the statement of their delivery, so that both are of the same moment. */
-const attempts = computed<WebhookDeliveryView['attempts']>(
-  `(select coalesce(jsonb_agg(jsonb_build_object(
-       'at', a.at, 'statusCode', a.status_code, 'durationMs', a.duration_ms, 'errorClass', a.error_class) order by a.attempt), '[]')
-    from webhook_deliveries.attempts a where a.delivery_id = ?? and a.duration_ms is not null)`,
-  [d.deliveryId],
-)
+const attempts = childrenOf(a, {
+  on: { deliveryId: d.deliveryId },
+  select: { at: a.at, statusCode: a.statusCode, durationMs: a.durationMs, errorClass: a.errorClass },
+  given: ['durationMs'],
+  orderBy: [a.attempt],
+})
 
 /** True before the first attempt or cancellation. The delivery waits for a worker, or until its endpoint's pause ends. */
 function isUntouched({ streamRevision }: Pick<Delivery, 'streamRevision'>): boolean {
@@ -74,7 +75,6 @@ function viewOfDelivery(row: Delivery & Pick<WebhookDeliveryView, 'attempts'>, f
   const delayMs = isUntouched(row) ? firstDelayMs : 0
   return {
     ...row,
-    attempts: row.attempts.map((attempt) => ({ ...attempt, at: new Date(attempt.at).toISOString() })),
     nextAttemptAt: row.nextAttemptAt === null ? null : later(row.nextAttemptAt, delayMs),
     // Revision 0 of the stream is the same version of the record as this row.
     revision: isUntouched(row) ? 0n : BigInt(row.streamRevision),
@@ -161,10 +161,11 @@ export async function listUndelivered(
     .whereRaw('?? >= ? and ?? < ?', [d.createdAt, since, d.createdAt, until])
     .orderByRaw('??, ??', [d.createdAt, d.deliveryId])
     .limit(limit)
+  const of = membersOf<Delivery>('found')
   const found = computed<Pick<Delivery, 'deliveryId' | 'eventId'>>(
     `unnest(array['failed', 'cancelled']) as ended(status) cross join lateral (?) as found`,
     [ofStatus],
   )
-  const rows = rowsFrom(found, 'found.deliveryId', 'found.eventId')
-  return viewsOf(pool, rows.orderByRaw('found."createdAt", found."deliveryId"', []).limit(limit))
+  const rows = rowsFrom(found, of('deliveryId'), of('eventId'))
+  return viewsOf(pool, rows.orderByRaw('??, ??', [of('createdAt'), of('deliveryId')]).limit(limit))
 }

@@ -10,26 +10,25 @@ import {
   workflowVersionsTable,
 } from '../../projections/workflows/workflows.projector.ts'
 import {
-  columnsOf,
   computed,
+  matching,
+  on,
   oneView,
+  pageOf,
+  rowsOf,
   rowsOfTenant,
   sortOrder,
   tableOf,
   viewByIds,
-  pageOf,
 } from '../../engine/reads/tenant-rows.ts'
 
-const d = columnsOf(workflowDefinitionsTable, 'd')
-const v = columnsOf(workflowVersionsTable, 'v')
-const i = columnsOf(workflowInstancesTable, 'i')
-const o = columnsOf(workflowOutputsTable, 'o')
+const d = tableOf(workflowsProjector, workflowDefinitionsTable, 'd')
+const v = tableOf(workflowsProjector, workflowVersionsTable, 'v')
+const i = tableOf(workflowsProjector, workflowInstancesTable, 'i')
+const o = tableOf(workflowsProjector, workflowOutputsTable, 'o')
 
 function versionsOf(tenant: TenantId, definitionId: string) {
-  return rowsOfTenant(workflowsProjector, workflowVersionsTable, 'v', tenant).where(
-    v.workflowDefinitionId,
-    definitionId,
-  )
+  return rowsOfTenant(v, tenant).where(v.workflowDefinitionId, definitionId)
 }
 
 export async function getWorkflowVersion(pool: Pool, tenant: TenantId, definitionId: string, version: number) {
@@ -46,32 +45,28 @@ export const { placeOf: placeOfDefinition } = newestDefinitions
 
 /** The newest version of each, the last published one first. */
 export async function listWorkflowDefinitions(pool: Pool, tenant: TenantId, page: PageRequest) {
-  const definitions = rowsOfTenant(workflowsProjector, workflowDefinitionsTable, 'd', tenant)
+  const definitions = rowsOfTenant(d, tenant)
   return pageOf(pool, newestDefinitions, definitions, page)
 }
 
 function instancesOf(tenant: TenantId) {
-  return rowsOfTenant(workflowsProjector, workflowInstancesTable, 'i', tenant)
+  return rowsOfTenant(i, tenant)
 }
+
+const outputs = rowsOf(o, { all: computed<unknown>('jsonb_object_agg(??, ??)', [o.stepId, o.output]) }).whereRaw(
+  ...matching(o, { workflowInstanceId: i.workflowInstanceId }),
+)
 
 /** With the configuration of the step that the instance waits at, from its version of the definition, and all outputs. */
 export const getWorkflowInstance = viewByIds((tenant: TenantId, id: string) =>
   instancesOf(tenant)
-    .joinRaw(`join workflows.workflow_versions as v on ?? = ?? and ?? = ??`, [
-      v.workflowDefinitionId,
-      i.workflowDefinitionId,
-      v.version,
-      i.definitionVersion,
-    ])
+    .join(...on(v, { workflowDefinitionId: i.workflowDefinitionId, version: i.definitionVersion }))
     .select({
       parkedStepConfig: computed<ParkedStep['config'] | null>(
         `jsonb_path_query_first(??, '$[*] \\? (@.step_id == $id).config', jsonb_build_object('id', ??))`,
         [v.steps, i.parkedStepId],
       ),
-      outputs: computed<WorkflowInstanceRecord['outputs'] | null>(
-        `(select jsonb_object_agg(??, ??) from ${tableOf(workflowsProjector, workflowOutputsTable, 'o')} where ?? = ??)`,
-        [o.stepId, o.output, o.workflowInstanceId, i.workflowInstanceId],
-      ),
+      outputs: computed<WorkflowInstanceRecord['outputs'] | null>('(?)', [outputs]),
     })
     .where(i.workflowInstanceId, id),
 )

@@ -1,6 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Expression, Projector, Row, RowChange, Table } from '../../engine/projections/projector.ts'
-import { columnType } from '../../engine/projections/row-statements.ts'
+import {
+  columnType,
+  type Expression,
+  type Projector,
+  type Row,
+  type RowChange,
+  type Table,
+} from '../../engine/projections/projector.ts'
 import type { RecordedEvent } from '../../engine/store/events.ts'
 import type { Rows } from './given-projector.ts'
 

@@ -4,12 +4,27 @@ import { toRecord } from '../../engine/reads/records.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { consentRecordsProjector, consentRecordsTable } from '../../projections/consent/consent-records.projector.ts'
-import { consentTypesTable } from '../../projections/consent/consent-types.projector.ts'
-import type { ViewOf } from '../../engine/projections/projector.ts'
+import {
+  consentTypesProjector,
+  consentTypesTable,
+  textVersionsTable,
+} from '../../projections/consent/consent-types.projector.ts'
+import type { Projector, ViewOf } from '../../engine/projections/projector.ts'
 import { insertRow, patchRow, removeRow, removeRows } from '../../engine/projections/row-changes.ts'
 import { listRoute } from '../../engine/reads/list-route.ts'
 import { readRoute, requireCurrent, type ReadDependencies } from '../../engine/reads/read-route.ts'
-import { columnsOf, rowsOfTenant, sortOrder, viewByIds } from '../../engine/reads/tenant-rows.ts'
+import {
+  childrenOf,
+  matching,
+  membersOf,
+  on,
+  rowsOf,
+  rowsOfTenant,
+  sortOrder,
+  tableOf,
+  viewByIds,
+  type Computed,
+} from '../../engine/reads/tenant-rows.ts'
 
 /**
  * Mistakes that must not compile. `tsc` fails on an `@ts-expect-error` line without an error, so each line is a test.
@@ -20,7 +35,9 @@ declare const deps: ReadDependencies
 declare const tenant: TenantId
 declare const view: ViewOf<typeof consentRecordsTable>
 
-const d = columnsOf(consentRecordsTable, 'd')
+const d = tableOf(consentRecordsProjector, consentRecordsTable, 'd')
+const t = tableOf(consentTypesProjector, consentTypesTable, 't')
+const v = tableOf(consentTypesProjector, textVersionsTable, 'v')
 const { consentId: _id, ...withoutId } = view
 const row = { ...view, streamRevision: 0n }
 
@@ -71,24 +88,67 @@ export function records() {
 }
 
 export function queries() {
-  const decisions = rowsOfTenant(consentRecordsProjector, consentRecordsTable, 'd', tenant)
+  const decisions = rowsOfTenant(d, tenant)
   decisions.where(d.decision, 'granted')
   // @ts-expect-error a tenant that nothing has checked
-  rowsOfTenant(consentRecordsProjector, consentRecordsTable, 'd', 'organisation')
+  rowsOfTenant(d, 'organisation')
   // @ts-expect-error an unknown column
   decisions.where(d.patient, 'id')
   // @ts-expect-error a wrong value of an enum
   decisions.where(d.decision, 'perhaps')
   // @ts-expect-error another table's column does not sort these rows by a member that they have
-  sortOrder('asc', columnsOf(consentTypesTable, 't').code).placeOf(view)
-  const byId = viewByIds((org: TenantId, id: string) =>
-    rowsOfTenant(consentRecordsProjector, consentRecordsTable, 'd', org).where(d.consentId, id),
-  )
+  sortOrder('asc', t.code).placeOf(view)
+  const byId = viewByIds((org: TenantId, id: string) => rowsOfTenant(d, org).where(d.consentId, id))
   // @ts-expect-error a missing id
   void byId(deps.pool, tenant)
   // @ts-expect-error a tenant that nothing has checked
   void byId(deps.pool, 'organisation', 'id')
 }
+
+/** A renamed table or column fails like these. */
+export function renamed() {
+  // @ts-expect-error a table of another projector
+  tableOf(consentRecordsProjector, textVersionsTable, 'v')
+  // @ts-expect-error a table without an organisation
+  rowsOfTenant(tableOf(ownerless, ownerlessTable, 'x'), tenant)
+  rowsOf(t).join(...on(v, { consentTypeId: t.consentTypeId }))
+  // @ts-expect-error an unknown column of the joined table
+  on(v, { consentType: t.consentTypeId })
+  // @ts-expect-error an unknown column of the other table
+  matching(v, { consentTypeId: t.consentType })
+  // @ts-expect-error columns of different types
+  matching(v, { consentTypeId: t.required })
+  // @ts-expect-error an unknown member of a query inside
+  membersOf<typeof view>('latest')('textVersion')
+  // @ts-expect-error an unknown column
+  rowsOf(v, { version: v.version })
+}
+
+export function children() {
+  const texts = childrenOf(v, {
+    on: { consentTypeId: t.consentTypeId },
+    select: { locale: v.locale, from: v.effectiveFrom },
+    orderBy: [v.createdAt],
+  })
+  const read = byIdWith(texts)
+  // @ts-expect-error an instant is text
+  const from: Date = read.from
+  // @ts-expect-error an unknown member
+  const text: unknown = read.text
+  // @ts-expect-error an unknown column in the order
+  childrenOf(v, { on: { consentTypeId: t.consentTypeId }, select: {}, orderBy: [v.position] })
+  // @ts-expect-error an unknown column of the children
+  childrenOf(v, { on: { typeId: t.consentTypeId }, select: {}, orderBy: [v.createdAt] })
+  return [from, text]
+}
+
+declare function byIdWith<View>(children: Computed<readonly View[]>): View
+declare const ownerlessTable: {
+  readonly name: 'x'
+  readonly columns: { readonly id: 'uuid' }
+  readonly primaryKey: ['id']
+}
+declare const ownerless: Projector<typeof ownerlessTable>
 
 const shared = { operationId: 'get', summary: 'Get', access: 'token', path: '/things/:id' } as const
 const Reply = Type.Object({ size: Type.Integer() })

@@ -3,12 +3,13 @@ import { createPool, type Pool } from '../../../platform/database/database.ts'
 import type { TenantId } from '../../../platform/kit/tenants.ts'
 import { defineProjector, defineTable } from '../../../engine/projections/projector.ts'
 import {
-  columnsOf,
+  childrenOf,
   computed,
   pageOf,
   rowsFrom,
   rowsOfTenant,
   sortOrder,
+  tableOf,
   viewByIds,
 } from '../../../engine/reads/tenant-rows.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
@@ -32,11 +33,27 @@ const thingsTable = defineTable({
   primaryKey: ['thing_id'],
 })
 const things = defineProjector<never>()({ name: 'things', version: 1, tables: [thingsTable], handlers: {} })
-const t = columnsOf(thingsTable, 't')
-const getThing = viewByIds((tenant: TenantId, id: string) =>
-  rowsOfTenant(things, thingsTable, 't', tenant).where(t.thingId, id),
-)
+const t = tableOf(things, thingsTable, 't')
+const getThing = viewByIds((tenant: TenantId, id: string) => rowsOfTenant(t, tenant).where(t.thingId, id))
 const onAll = () => Promise.all(Array.from({ length: 3 }, () => getThing(pool, org, ids.case)))
+
+const partsTable = defineTable({
+  name: 'parts',
+  columns: {
+    part_id: 'uuid',
+    thing_id: 'uuid',
+    place: 'integer',
+    weight: 'bigint',
+    checked_at: { type: 'timestamptz', nullable: true },
+  },
+  primaryKey: ['part_id'],
+})
+const parted = defineProjector<never>()({
+  name: 'parted',
+  version: 1,
+  tables: [thingsTable, partsTable],
+  handlers: {},
+})
 const columns = 'thing_id uuid, org_id uuid, made_at timestamptz'
 
 describe('the row of a query by id', () => {
@@ -63,8 +80,50 @@ describe('the row of a query by id', () => {
 
   it('fails at once for a missing table', async () => {
     const missing = defineProjector<never>()({ name: 'missing', version: 1, tables: [thingsTable], handlers: {} })
-    const find = viewByIds((tenant: TenantId) => rowsOfTenant(missing, thingsTable, 't', tenant))
+    const find = viewByIds((tenant: TenantId) => rowsOfTenant(tableOf(missing, thingsTable, 't'), tenant))
     await expect(find(pool, org)).rejects.toThrow('missing.things')
+  })
+})
+
+describe('the children of a row', () => {
+  const w = tableOf(parted, thingsTable, 'w')
+  const p = tableOf(parted, partsTable, 'p')
+  const all = {
+    on: { thingId: w.thingId },
+    select: { place: p.place, weight: p.weight, checkedAt: p.checkedAt },
+    orderBy: [p.place],
+  }
+  const read = viewByIds((tenant: TenantId, id: string) =>
+    rowsOfTenant(w, tenant)
+      .where(w.thingId, id)
+      .select({ parts: childrenOf(p, all), checked: childrenOf(p, { ...all, given: ['checkedAt'] }) }),
+  )
+
+  it('are in the order of their columns, and have the values of a view', async () => {
+    await pool.query(`create schema parted create table things (${columns}, size int)
+      create table parts (part_id uuid default gen_random_uuid(), thing_id uuid, place int, weight bigint, checked_at timestamptz)`)
+    await pool.query(`insert into parted.things select id, $2, '2026-03-01T10:00Z', 1 from unnest($1::uuid[]) as id`, [
+      [ids.case, ids.patient],
+      ids.org,
+    ])
+    await pool.query(
+      `insert into parted.parts (thing_id, place, weight, checked_at)
+       values ($1, 2, 9007199254740993, '2026-03-01T11:00:00.05+01:00'), ($1, 1, 7, null)`,
+      [ids.case],
+    )
+    const second = { place: 2, weight: '9007199254740993', checkedAt: '2026-03-01T10:00:00.050Z' }
+    const { parts, checked } = await read(pool, org, ids.case)
+    expect(parts).toEqual([{ place: 1, weight: '7', checkedAt: null }, second])
+    expect(checked).toEqual([second])
+  })
+
+  it('are an empty list where a row has none', async () => {
+    expect(await read(pool, org, ids.patient)).toMatchObject({ parts: [], checked: [] })
+  })
+
+  it('contain no column of a table that the query does not read', () => {
+    const foreign = { ...all, select: { size: w.size } }
+    expect(() => childrenOf(p, foreign)).toThrow('w.size is not a column of the children')
   })
 })
 
