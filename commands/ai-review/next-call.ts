@@ -53,6 +53,12 @@ export function nextCall(state: AiReviewState, now: Date, endedLeases: readonly 
     : { kind: 'call', call: 'image', providerCaseId, imageId: unsent.imageId }
 }
 
+/** The end of the lease of another worker's attempt. */
+export function callWaitsUntil(state: AiReviewState, now: Date, endedLeases: readonly string[]): Date | null {
+  const next = nextCall(state, now, endedLeases)
+  return next.kind === 'wait' ? next.until : null
+}
+
 /** Whether the review still needs a call planned on an earlier state: same provider case, same poll. */
 export function isStillNext(
   planned: PlannedCall,

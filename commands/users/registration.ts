@@ -14,9 +14,13 @@ export function isUnderWay(state: UserState, now: Date): boolean {
   return state.status === 'registering' || clearingUntil(state, now) !== null
 }
 
+export function isAbandoned(state: UserState): state is Extract<UserState, { status: 'abandoned' }> {
+  return state.status === 'abandoned'
+}
+
 /** The end of the lease of a worker that may be deleting the account. */
 export function clearingUntil(state: UserState, now: Date): Date | null {
-  return state.status === 'abandoned' ? openLeaseEnd(state.clearing?.leaseUntil, now) : null
+  return isAbandoned(state) ? openLeaseEnd(state.clearing?.leaseUntil, now) : null
 }
 
 /**
@@ -87,7 +91,7 @@ export function attemptClearing(
   { attemptId, leaseUntil, now }: AttemptClearing,
   state: UserState,
 ): Decision<UserEvent> {
-  if (state.status !== 'abandoned' || state.isCleared || isUnderWay(state, now)) return []
+  if (!isAbandoned(state) || state.isCleared || isUnderWay(state, now)) return []
   const times = { attemptedAt: now.toISOString(), leaseUntil: leaseUntil.toISOString() }
   return [{ type: 'UserRegistrationClearAttempted', data: { userId: state.userId, attemptId, ...times } }]
 }
@@ -97,6 +101,6 @@ export function clearRegistration(
   { attemptId, now }: Pick<AttemptClearing, 'attemptId' | 'now'>,
   state: UserState,
 ): Decision<UserEvent> {
-  if (state.status !== 'abandoned' || state.clearing?.attemptId !== attemptId) return []
+  if (!isAbandoned(state) || state.clearing?.attemptId !== attemptId) return []
   return [{ type: 'UserRegistrationCleared', data: { userId: state.userId, clearedAt: now.toISOString() } }]
 }

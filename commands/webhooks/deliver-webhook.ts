@@ -4,7 +4,7 @@ import { openLeaseEnd, type Decision } from '../../engine/commands/decision.ts'
 
 type Scheduled = Extract<WebhookDeliveryEvent, { type: 'WebhookDeliveryScheduled' }>['data']
 
-type Pending = Extract<WebhookDeliveryState, { status: 'pending' }>
+export type Pending = Extract<WebhookDeliveryState, { status: 'pending' }>
 
 /** The data of a delivery's first event. Several commands can begin the stream. */
 export type NewDelivery = Omit<Scheduled, 'scheduledAt'>
@@ -35,17 +35,20 @@ export function attemptDelivery(command: AttemptDelivery, state: WebhookDelivery
   if (state.status === 'absent') {
     return [{ type: 'WebhookDeliveryScheduled', data: { ...delivery, scheduledAt: now.toISOString() } }, attempt(0)]
   }
-  return state.status !== 'pending' || waitsUntil(state, now, endedLeases) !== null
-    ? []
-    : [attempt(state.finishedAttempts)]
+  return !isPending(state) || waitsUntil(state, now, endedLeases) !== null ? [] : [attempt(state.finishedAttempts)]
 }
 
-/** The end of an open attempt's lease, or the time of the next attempt. Null when an attempt may begin now. */
-export function waitsUntil(
-  { openLeaseUntil, nextAttemptAt }: Pending,
-  now: Date,
-  endedLeases: readonly string[] = [],
-): Date | null {
+export function isPending(state: WebhookDeliveryState): state is Pending {
+  return state.status === 'pending'
+}
+
+/**
+ * The end of an open attempt's lease, or the time of the next attempt. Null when an attempt may begin now, and when none
+ * follows.
+ */
+export function waitsUntil(state: WebhookDeliveryState, now: Date, endedLeases: readonly string[] = []): Date | null {
+  if (!isPending(state)) return null
+  const { openLeaseUntil, nextAttemptAt } = state
   const until = openLeaseEnd(openLeaseUntil, now, endedLeases)
   if (until !== null) return until
   const dueAt = nextAttemptAt === null ? now : new Date(nextAttemptAt)

@@ -3,7 +3,7 @@ import type { AnsweredDecision } from '../commands/refusals.ts'
 import type { EventStore } from '../store/event-store.ts'
 import type { DomainEvent } from '../store/events.ts'
 import type { Todo } from './define-process.ts'
-import type { StepContext } from './process.ts'
+import type { StepContext, StepOutcome } from './process.ts'
 import { outcomeCommand } from './step-identity.ts'
 
 /** The members of the event that opens an attempt. */
@@ -14,15 +14,26 @@ interface Opening {
   readonly endedLeases: readonly string[]
 }
 
-export interface Attempt<State, Event extends DomainEvent> {
+/** An attempt whose call has ended. */
+interface Attempt<State, Event extends DomainEvent> {
   readonly id: string
-  /** False: nothing was appended. Another worker has an open attempt, or the stream needs no call. Make no call. */
-  readonly isOpen: boolean
-  /** The state after the append. Another instance may have changed it since the call was planned. */
-  readonly state: State
-  call<Answer>(call: (signal: AbortSignal) => Promise<Answer>): Promise<Answer>
+  readonly durationMs: number
   /** Appends the outcome. `position` is that of the last append of the attempt. */
-  record(decide: (state: State) => AnsweredDecision<Event>): Promise<Executed<State, Event>>
+  readonly record: (decide: (state: State) => AnsweredDecision<Event>) => Promise<Executed<State, Event>>
+}
+
+interface OutsideCall<State, Open extends State, Event extends DomainEvent, Answer> {
+  /** The event that opens the attempt. None if the state needs no call, or if another attempt is open. */
+  readonly open: (opening: Opening, state: State) => AnsweredDecision<Event>
+  /** Whether the state after this event needs the call. The event may have ended the work without one. */
+  readonly isOpen: (state: State) => state is Open
+  /** The end of another attempt's lease, or the time of the next attempt. Null if no attempt follows. */
+  readonly waitsUntil: (state: State, now: Date, endedLeases: readonly string[]) => Date | null
+  readonly call: (signal: AbortSignal, state: Open) => Promise<Answer>
+  /** The answer of a call that a stop cuts off is an outcome, too. */
+  readonly countsWhenStopped?: boolean
+  /** Records the meaning of the answer. `state` is that of the call. */
+  readonly conclude: (answer: Answer, state: Open, attempt: Attempt<State, Event>) => Promise<StepOutcome>
 }
 
 /**
@@ -31,25 +42,35 @@ export interface Attempt<State, Event extends DomainEvent> {
  * lease, until which others wait. After a crash between the call and its record, the next worker finds the attempt
  * open.
  */
-export async function openAttempt<State, Event extends DomainEvent>(
+export async function outsideCall<State, Open extends State, Event extends DomainEvent, Answer>(
   { todo, step, store }: { readonly todo: Todo; readonly step: StepContext; readonly store: EventStore },
   target: CommandTarget<State, Event>,
-  decide: (opening: Opening, state: State) => AnsweredDecision<Event>,
-): Promise<Attempt<State, Event>> {
+  declared: OutsideCall<State, Open, Event, Answer>,
+): Promise<StepOutcome> {
+  const { open, isOpen, waitsUntil, call, countsWhenStopped = false, conclude } = declared
   const command = todo.attempt()
   const { leaseUntil, endedLeases } = step
   const opening = { attemptId: command.commandId, now: step.now(), leaseUntil: new Date(leaseUntil), endedLeases }
-  const opened = await execute(store, target, (state) => decide(opening, state), command)
-  return {
+  const { state, events, position } = await execute(store, target, (current) => open(opening, current), command)
+  if (events.length === 0) return waiting(waitsUntil(state, step.now(), endedLeases))
+  if (!isOpen(state)) return { kind: 'done', position }
+  const beganMs = performance.now()
+  const answer = countsWhenStopped
+    ? await call(step.signal, state)
+    : await callOutside(step, (signal) => call(signal, state))
+  return conclude(answer, state, {
     id: command.commandId,
-    isOpen: opened.events.length > 0,
-    state: opened.state,
-    call: (call) => callOutside(step, call),
-    async record(outcome) {
-      const recorded = await execute(store, target, outcome, outcomeCommand(command))
-      return { ...recorded, position: recorded.position ?? opened.position }
+    durationMs: Math.round(performance.now() - beganMs),
+    async record(decide) {
+      const recorded = await execute(store, target, decide, outcomeCommand(command))
+      return { ...recorded, position: recorded.position ?? position }
     },
-  }
+  })
+}
+
+/** The outcome of a step that appended nothing: it waits for another attempt, or there is nothing to do. */
+export function waiting(until: Date | null): StepOutcome {
+  return until === null ? { kind: 'done' } : { kind: 'wait', until }
 }
 
 /**

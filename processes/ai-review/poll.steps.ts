@@ -1,5 +1,5 @@
 import { attemptCall } from '../../commands/ai-review/attempt-call.ts'
-import { isAwaiting, nextCall } from '../../commands/ai-review/next-call.ts'
+import { callWaitsUntil, isAwaiting, nextCall } from '../../commands/ai-review/next-call.ts'
 import { nextPollAt, pollScheduleOf } from '../../commands/ai-review/polling.ts'
 import { recordOutcome, type CallOutcome } from '../../commands/ai-review/record-outcome.ts'
 import { successorOf } from '../../commands/ai-review/slot-holder.ts'
@@ -10,7 +10,7 @@ import type { StoredObject } from '../../engine/aggregates/types.ts'
 import { aiReviews, type AiReviewState, type AwaitingReview } from '../../streams/ai-review/aggregate.ts'
 import type { ProviderAnswer } from '../adapters/provider.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
-import { openAttempt } from '../../engine/processes/attempt.ts'
+import { outsideCall } from '../../engine/processes/attempt.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
 import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
 import { readProviderResult } from './provider-result.ts'
@@ -31,36 +31,36 @@ export async function poll(todo: Todo, deps: ProcessDependencies, step: StepCont
   const openForMs = deps.provider.openForMs()
   if (openForMs > 0) return { kind: 'retry', after: openForMs, reason: 'circuit_open' }
 
-  const attempt = await openAttempt({ todo, step, store }, target, (opening, state) =>
-    attemptCall({ ...opening, next, consentCheckedAt: null }, state),
-  )
-  const { state: review } = attempt
-  if (!attempt.isOpen || !isAwaiting(review)) return { kind: 'done' }
-
-  const record = (outcome: CallOutcome) => {
-    const command = { of: { attemptId: attempt.id }, outcome, now: step.now() }
-    return attempt.record((state) => recordOutcome(command, state))
-  }
-  const answer = await attempt.call((signal) =>
-    deps.provider.result(review.providerCaseId, review.providerChecksum, signal),
-  )
-  const outcome = await outcomeOf(answer, review, deps, step)
-  const isEnd = outcome.kind === 'failed' || outcome.kind === 'completed'
-  if (isEnd && (await successorOf(store, review)) !== null) {
-    await dropUnnamed(outcome, deps)
-    return { kind: 'done' }
-  }
-  try {
-    const recorded = await record(outcome)
-    if (recorded.events.length === 0) await dropUnnamed(outcome, deps)
-    return { kind: 'done', position: recorded.position }
-  } catch (error) {
-    // This result can never be recorded. The review ends, and its raw response contains the result.
-    const hasResult = outcome.kind === 'completed' || (outcome.kind === 'failed' && outcome.providerOutcome !== null)
-    if (!hasResult || !isUnrecordable(error)) throw error
-    const end = failed('provider_processing_failed', null, { rawResponse: outcome.rawResponse })
-    return { kind: 'done', position: (await record(end)).position }
-  }
+  return outsideCall({ todo, step, store }, target, {
+    open: (opening, state) => attemptCall({ ...opening, next, consentCheckedAt: null }, state),
+    isOpen: isAwaiting,
+    waitsUntil: callWaitsUntil,
+    call: (signal, review) => deps.provider.result(review.providerCaseId, review.providerChecksum, signal),
+    async conclude(answer, review, attempt) {
+      const outcome = await outcomeOf(answer, review, deps, step)
+      const record = (ended: CallOutcome) => {
+        const command = { of: { attemptId: attempt.id }, outcome: ended, now: step.now() }
+        return attempt.record((state) => recordOutcome(command, state))
+      }
+      const isEnd = outcome.kind === 'failed' || outcome.kind === 'completed'
+      if (isEnd && (await successorOf(store, review)) !== null) {
+        await dropUnnamed(outcome, deps)
+        return { kind: 'done' }
+      }
+      try {
+        const recorded = await record(outcome)
+        if (recorded.events.length === 0) await dropUnnamed(outcome, deps)
+        return { kind: 'done', position: recorded.position }
+      } catch (error) {
+        // This result can never be recorded. The review ends, and its raw response contains the result.
+        const hasResult =
+          outcome.kind === 'completed' || (outcome.kind === 'failed' && outcome.providerOutcome !== null)
+        if (!hasResult || !isUnrecordable(error)) throw error
+        const end = failed('provider_processing_failed', null, { rawResponse: outcome.rawResponse })
+        return { kind: 'done', position: (await record(end)).position }
+      }
+    },
+  })
 }
 
 function isUnrecordable(error: unknown): boolean {

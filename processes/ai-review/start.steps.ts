@@ -1,17 +1,17 @@
 import type { Readable } from 'node:stream'
 import { attemptCall } from '../../commands/ai-review/attempt-call.ts'
-import { hasEnded, isStarting, nextCall, type PlannedCall } from '../../commands/ai-review/next-call.ts'
+import { callWaitsUntil, hasEnded, isStarting, nextCall, type PlannedCall } from '../../commands/ai-review/next-call.ts'
 import { nextPollAt, pollScheduleOf } from '../../commands/ai-review/polling.ts'
 import { recordOutcome, type CallOutcome } from '../../commands/ai-review/record-outcome.ts'
 import { successorOf } from '../../commands/ai-review/slot-holder.ts'
 import { startReview } from '../../commands/ai-review/open-review.ts'
 import { execute, loadSufficient } from '../../engine/commands/execute.ts'
 import { aiReviews, type AiReviewState, type StartingReview } from '../../streams/ai-review/aggregate.ts'
-import type { AiReviewEvent, Classification } from '../../streams/ai-review/events.ts'
+import type { Classification } from '../../streams/ai-review/events.ts'
 import type { FetchedImage } from '../adapters/image-fetch.ts'
 import type { ProviderAnswer } from '../adapters/provider.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
-import { callOutside, isCutOff, openAttempt, type Attempt } from '../../engine/processes/attempt.ts'
+import { callOutside, outsideCall } from '../../engine/processes/attempt.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
 import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
 import { outcomeCommand } from '../../engine/processes/step-identity.ts'
@@ -23,19 +23,18 @@ import { readAddress } from './signed-images.ts'
 /** The consent that an analysis needs (specification 4.4). */
 export const requiredConsentCode = 'ai_analysis'
 
-type CallOf<Name extends PlannedCall['call']> = Extract<PlannedCall, { readonly call: Name }>
-
-type OpenAttempt = Attempt<AiReviewState, AiReviewEvent>
+type StartCall = Exclude<PlannedCall, { readonly call: 'result' }>
+type CallOf<Name extends StartCall['call']> = Extract<StartCall, { readonly call: Name }>
 
 interface Run {
+  readonly todo: Todo
   readonly deps: ProcessDependencies
   readonly step: StepContext
-  readonly todo: Todo
   readonly target: ReturnType<typeof aiReviews.of>
   /** The review when the run began, maybe from the cache. Each append decides on the state of its own time. */
   readonly loaded: StartingReview
   /** The call that the review needed when the run began. */
-  readonly planned: PlannedCall
+  readonly planned: StartCall
 }
 
 /**
@@ -43,22 +42,20 @@ interface Run {
  * due until the review awaits its result. The step continues with the next call at once.
  */
 export async function start(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
+  const { store } = deps
   const { orgId } = todo
   const target = aiReviews.of(orgId, todo.key)
-  const loaded = await loadSufficient(
-    deps.store,
-    target,
-    (state) => nextCall(state, step.now(), step.endedLeases).kind === 'call',
-  )
-  const planned = nextCall(loaded, step.now(), step.endedLeases)
+  const plan = (state: AiReviewState) => nextCall(state, step.now(), step.endedLeases)
+  const loaded = await loadSufficient(store, target, (state) => plan(state).kind === 'call')
+  const planned = plan(loaded)
   // A review may get its place after its end.
   if (hasEnded(loaded)) return release(todo, deps, step)
-  if (!isStarting(loaded) || planned.kind === 'nothing') return { kind: 'done' }
   if (planned.kind === 'wait') return planned
-  const run: Run = { deps, step, todo, target, loaded, planned }
+  if (!isStarting(loaded) || planned.kind === 'nothing' || planned.call === 'result') return { kind: 'done' }
+  const run: Run = { todo, deps, step, target, loaded, planned }
 
   const admitted = loaded.isStarted ? 'admitted' : await admission(todo, deps, step, loaded)
-  if (admitted === 'over-budget') return settle(run, null, failed('budget_exceeded', null))
+  if (admitted === 'over-budget') return withoutCall(run, failed('budget_exceeded'))
   if (admitted !== 'admitted') return admitted
 
   const openForMs = deps.provider.openForMs()
@@ -67,24 +64,46 @@ export async function start(todo: Todo, deps: ProcessDependencies, step: StepCon
   const patientId = loaded.isStarted
     ? loaded.patientId
     : await callOutside(step, (signal) => deps.cases.patientOf({ orgId, caseId: loaded.caseId }, signal))
-  if (patientId === null) return settle(run, null, deferred(run, loaded, 'case_lookup_unavailable', null))
+  if (patientId === null) return withoutCall(run, deferred(run, loaded, 'case_lookup_unavailable'))
   const review = loaded.isStarted ? loaded : await started(run, patientId)
   if (!isStarting(review)) return { kind: 'done' }
 
   const consentCheckedAt = step.now()
   const question = { orgId, patientId, code: requiredConsentCode }
   const consent = await callOutside(step, (signal) => deps.consent.check(question, signal))
-  if (consent === 'unavailable') return settle(run, null, deferred(run, review, 'consent_check_unavailable', null))
-  if (consent === 'not-granted') return settle(run, null, failed('consent_missing', null))
-  switch (planned.call) {
-    case 'case':
-      return attempt(run, consentCheckedAt, (signal) => createCase(run, signal))
-    case 'image':
-      return sendImage(run, review, planned, consentCheckedAt)
-    case 'process':
-      return attempt(run, consentCheckedAt, (signal) => askForProcessing(run, planned, signal))
-    case 'result':
-      return { kind: 'done' }
+  if (consent === 'unavailable') return withoutCall(run, deferred(run, review, 'consent_check_unavailable'))
+  if (consent === 'not-granted') return withoutCall(run, failed('consent_missing'))
+
+  const prepared = await preparedCall(run, review)
+  if (prepared.kind !== 'ready') return withoutCall(run, prepared)
+  try {
+    if ((await successorOf(store, loaded)) !== null) return { kind: 'done' }
+    return await outsideCall({ todo, step, store }, target, {
+      open: (opening, state) => attemptCall({ ...opening, next: planned, consentCheckedAt }, state),
+      isOpen: isStarting,
+      waitsUntil: callWaitsUntil,
+      call: async (signal) => {
+        try {
+          return await prepared.send(signal)
+        } catch (error) {
+          return { kind: 'thrown' as const, error }
+        }
+      },
+      async conclude(answer, called, attempt) {
+        const outcome = outcomeOf(answer, run, called)
+        const command = { of: { attemptId: attempt.id }, outcome, now: step.now() }
+        const recorded = (await isLost(run, outcome))
+          ? undefined
+          : await attempt.record((state) => recordOutcome(command, state))
+        if (answer.kind === 'thrown') throw answer.error
+        // An attempt that no longer counts records nothing: another worker is at it.
+        const isRecorded = recorded !== undefined && recorded.events.length > 0
+        const hasNextCall = outcome.kind === 'case-created' || outcome.kind === 'image-sent'
+        return { kind: 'done', position: recorded?.position, continues: isRecorded && hasNextCall }
+      },
+    })
+  } finally {
+    prepared.close?.()
   }
 }
 
@@ -95,37 +114,71 @@ async function started({ deps, step, todo, target, loaded }: Run, patientId: str
   return state
 }
 
-async function createCase({ deps }: Run, signal: AbortSignal): Promise<ProviderAnswer<CallOutcome>> {
-  const answer = await deps.provider.createCase(signal)
-  deps.failpoint('case-answered')
-  return mapped(answer, ({ providerCaseId }) => ({ kind: 'case-created', providerCaseId }))
+/** Records the outcome of a check before the call. */
+async function withoutCall(run: Run, outcome: CallOutcome): Promise<StepOutcome> {
+  if (await isLost(run, outcome)) return { kind: 'done' }
+  const { deps, step, todo, target, planned } = run
+  const command = { of: { unattempted: planned, endedLeases: step.endedLeases }, outcome, now: step.now() }
+  const context = outcomeCommand(todo.attempt())
+  const { position } = await execute(deps.store, target, (state) => recordOutcome(command, state), context)
+  return { kind: 'done', position }
 }
 
-async function askForProcessing(
-  { deps, step }: Run,
-  { providerCaseId }: CallOf<'process'>,
-  signal: AbortSignal,
-): Promise<ProviderAnswer<CallOutcome>> {
-  const answer = await deps.provider.process(providerCaseId, signal)
-  deps.failpoint('process-answered')
-  return mapped(answer, ({ checksum }) => {
-    const now = step.now()
-    const deadlineAt = new Date(now.getTime() + deps.configuration.providerResultTimeoutMs)
-    const first = nextPollAt(pollScheduleOf(deps.configuration), { attemptCount: 0, deadlineAt }, now)
-    return { kind: 'processing-accepted', providerChecksum: checksum, nextPollAt: first ?? deadlineAt, deadlineAt }
-  })
+/** A review that has lost its slot must not end the assessment: its successor is at work. */
+async function isLost({ deps, loaded }: Run, { kind }: CallOutcome): Promise<boolean> {
+  return kind === 'failed' && (await successorOf(deps.store, loaded)) !== null
+}
+
+interface PreparedCall {
+  readonly kind: 'ready'
+  readonly send: (signal: AbortSignal) => Promise<ProviderAnswer<CallOutcome>>
+  readonly close?: () => void
+}
+
+/** The planned call, or the outcome of an image that cannot be read. */
+async function preparedCall(run: Run, review: StartingReview): Promise<PreparedCall | CallOutcome> {
+  const { deps, step, planned } = run
+  const { provider, configuration, failpoint } = deps
+  switch (planned.call) {
+    case 'case':
+      return {
+        kind: 'ready',
+        async send(signal) {
+          const answer = await provider.createCase(signal)
+          failpoint('case-answered')
+          return mapped(answer, ({ providerCaseId }) => ({ kind: 'case-created', providerCaseId }))
+        },
+      }
+    case 'image':
+      return preparedImage(run, review, planned)
+    case 'process':
+      return {
+        kind: 'ready',
+        async send(signal) {
+          const answer = await provider.process(planned.providerCaseId, signal)
+          failpoint('process-answered')
+          return mapped(answer, ({ checksum }) => {
+            const now = step.now()
+            const deadlineAt = new Date(now.getTime() + configuration.providerResultTimeoutMs)
+            const first = nextPollAt(pollScheduleOf(configuration), { attemptCount: 0, deadlineAt }, now)
+            const polling = { nextPollAt: first ?? deadlineAt, deadlineAt }
+            return { kind: 'processing-accepted', providerChecksum: checksum, ...polling }
+          })
+        },
+      }
+  }
 }
 
 /** Opens the image before the attempt, so an unreadable address leaves nothing open at the provider. */
-async function sendImage(
+async function preparedImage(
   run: Run,
   review: StartingReview,
   { imageId, providerCaseId }: CallOf<'image'>,
-  consentCheckedAt: Date,
-): Promise<StepOutcome> {
+): Promise<PreparedCall | CallOutcome> {
   const { deps, step } = run
   const image = review.images.find((each) => each.imageId === imageId)
-  if (image === undefined) return { kind: 'done' }
+  if (image === undefined) throw new TypeError('the planned image is not one of its review')
+  const { imageType, deviceManufacturer, deviceModel } = image
   const openImage = async (): Promise<FetchedImage> => {
     const address = await readAddress(deps, review, image)
     if (address === undefined) return { kind: 'refused', status: null }
@@ -133,32 +186,21 @@ async function sendImage(
   }
 
   const fetched = await callOutside(step, openImage)
-  if (fetched.kind === 'refused') return settle(run, null, failed('image_fetch_failed', fetched.status))
-  if (fetched.kind === 'unavailable') {
-    return settle(run, null, deferred(run, review, 'image_host_unavailable', fetched.status))
-  }
+  if (fetched.kind === 'refused') return failed('image_fetch_failed', fetched.status)
+  if (fetched.kind === 'unavailable') return deferred(run, review, 'image_host_unavailable', fetched.status)
   const { body, contentType, bytes } = fetched
   // An unread body may still fail. This must not end the process.
   body.on('error', () => undefined)
-  const { imageType, deviceManufacturer, deviceModel } = image
-  const upload = {
-    providerCaseId,
-    imageType,
-    correlationId: review.correlationId,
-    deviceManufacturer,
-    deviceModel,
-    contentType,
-    bytes,
-    open: once(body, openImage),
-  }
-  try {
-    return await attempt(run, consentCheckedAt, async (signal) => {
+  const about = { providerCaseId, imageType, correlationId: review.correlationId, deviceManufacturer, deviceModel }
+  const upload = { ...about, contentType, bytes, open: once(body, openImage) }
+  return {
+    kind: 'ready',
+    async send(signal) {
       const answer = await deps.provider.sendImage(upload, signal)
       deps.failpoint('image-sent')
       return mapped(answer, (sent) => ({ kind: 'image-sent', imageId, ...sent }))
-    })
-  } finally {
-    body.destroy()
+    },
+    close: () => void body.destroy(),
   }
 }
 
@@ -176,93 +218,43 @@ function once(body: Readable, reopen: () => Promise<FetchedImage>): () => Promis
   }
 }
 
-type Call = (signal: AbortSignal) => Promise<ProviderAnswer<CallOutcome>>
+function mapped<From, To>(answer: ProviderAnswer<From>, map: (value: From) => To): ProviderAnswer<To> {
+  return answer.kind === 'ok' ? { kind: 'ok', value: map(answer.value) } : answer
+}
 
-async function attempt(run: Run, consentCheckedAt: Date, call: Call): Promise<StepOutcome> {
-  const { deps, todo, step, target, planned: next } = run
-  if ((await successorOf(deps.store, run.loaded)) !== null) return { kind: 'done' }
-  const opened = await openAttempt({ todo, step, store: deps.store }, target, (opening, state) =>
-    attemptCall({ ...opening, next, consentCheckedAt }, state),
-  )
-  const { state: review } = opened
-  if (!opened.isOpen || !isStarting(review)) return unclaimed(review, step)
-  const answer = await answerOf(run, review, opened, call)
-  if (answer.kind === 'ok') return settle(run, opened, answer.value)
-  if (answer.kind === 'not-sent') {
-    const retryAt = new Date(step.now().getTime() + answer.afterMs)
-    return settle(run, opened, { kind: 'postponed', call: next.call, retryAt })
-  }
+/** A call that throws counts as a try. Otherwise a call that always throws repeats for ever. */
+function outcomeOf(
+  answer: ProviderAnswer<CallOutcome> | { readonly kind: 'thrown' },
+  run: Run,
+  review: StartingReview,
+): CallOutcome {
+  const { call } = run.planned
+  if (answer.kind === 'ok') return answer.value
+  if (answer.kind === 'thrown') return deferred(run, review, 'provider_upstream_transient', null, true)
+  if (answer.kind === 'not-sent')
+    return { kind: 'postponed', call, retryAt: new Date(run.step.now().getTime() + answer.afterMs) }
   const { status, isUnknown } = answer
   // Specification 7.3 has no retry for a 429 while starting: it counts as any other 4xx.
   const classification = status === 429 ? 'provider_client_error' : answer.classification
-  if (classification !== 'provider_upstream_transient') return settle(run, opened, failed(classification, status))
-  const abandons = isUnknown && next.call !== 'process'
-  return settle(run, opened, deferred(run, review, classification, status, abandons))
-}
-
-/**
- * A call that throws counts as a try before its error goes on. Otherwise a call that always throws repeats for ever.
- */
-async function answerOf(
-  run: Run,
-  review: StartingReview,
-  opened: OpenAttempt,
-  call: Call,
-): Promise<ProviderAnswer<CallOutcome>> {
-  try {
-    return await opened.call(call)
-  } catch (error) {
-    if (!isCutOff(run.step.signal))
-      await settle(run, opened, deferred(run, review, 'provider_upstream_transient', null, true))
-    throw error
-  }
-}
-
-function unclaimed(state: AiReviewState, step: StepContext): StepOutcome {
-  const next = nextCall(state, step.now(), step.endedLeases)
-  return next.kind === 'wait' ? next : { kind: 'done' }
+  if (classification !== 'provider_upstream_transient') return failed(classification, status)
+  return deferred(run, review, classification, status, isUnknown && call !== 'process')
 }
 
 /** The next retry of the schedule, or the end when it is used up. */
 function deferred(
   { deps, step }: Run,
-  review: StartingReview,
+  { startRetries }: StartingReview,
   classification: Classification,
-  upstreamStatus: number | null,
+  upstreamStatus: number | null = null,
   abandonsProviderCase = false,
 ): CallOutcome {
-  const retry = review.startRetries + 1
+  const retry = startRetries + 1
   const delay = nextDelay(deps.configuration.providerStartRetryScheduleMs, retry)
   if (delay === undefined) return failed(classification, upstreamStatus)
   const retryAt = new Date(step.now().getTime() + delay)
   return { kind: 'start-deferred', retry, classification, upstreamStatus, abandonsProviderCase, retryAt }
 }
 
-function failed(classification: Classification, upstreamStatus: number | null): CallOutcome {
+function failed(classification: Classification, upstreamStatus: number | null = null): CallOutcome {
   return { kind: 'failed', classification, upstreamStatus, providerOutcome: null, rawResponse: null, isPoll: false }
-}
-
-/** Records an outcome: of an attempt, or (null) of a check before it. */
-async function settle(run: Run, opened: OpenAttempt | null, outcome: CallOutcome): Promise<StepOutcome> {
-  const { deps, step, target, loaded } = run
-  // A review that has lost its slot must not end the assessment: its successor is at work.
-  if (outcome.kind === 'failed' && (await successorOf(deps.store, loaded)) !== null) return { kind: 'done' }
-  const of =
-    opened === null ? { unattempted: run.planned, endedLeases: run.step.endedLeases } : { attemptId: opened.id }
-  const command = { of, outcome, now: step.now() }
-  const decide = (state: AiReviewState) => recordOutcome(command, state)
-  const { events, position } =
-    opened === null
-      ? await execute(deps.store, target, decide, outcomeCommand(run.todo.attempt()))
-      : await opened.record(decide)
-  // An attempt that no longer counts records nothing: another worker is at it.
-  return { kind: 'done', position, continues: events.length > 0 && hasNextCall(outcome) }
-}
-
-function hasNextCall({ kind }: CallOutcome): boolean {
-  return kind === 'case-created' || kind === 'image-sent'
-}
-
-function mapped<From, To>(answer: ProviderAnswer<From>, map: (value: From) => To): ProviderAnswer<To> {
-  return answer.kind === 'ok' ? { kind: 'ok', value: map(answer.value) } : answer
 }

@@ -8,11 +8,15 @@ import {
 } from '../../commands/notifications/record-outcome.ts'
 import { execute, loadSufficient } from '../../engine/commands/execute.ts'
 import { answeringRefusals } from '../../engine/commands/refusals.ts'
-import { notifications, type NotificationState } from '../../streams/notification/aggregate.ts'
+import {
+  notifications,
+  type NotificationState,
+  type SendingNotification,
+} from '../../streams/notification/aggregate.ts'
 import { NotificationChannel } from '../../streams/types.ts'
 import type { SendOutcome } from '../adapters/notification-sender.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
-import { openAttempt } from '../../engine/processes/attempt.ts'
+import { outsideCall, waiting } from '../../engine/processes/attempt.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
 import type { ReceiverHealth, StepContext, StepOutcome } from '../../engine/processes/process.ts'
 import { planDelivery, type DeliveryPlan } from './delivery-plan.ts'
@@ -37,7 +41,8 @@ export async function deliver(
   const target = notifications.of(orgId, key)
   const state = await loadSufficient(deps.store, target, isDeliverable)
   if (isCutOff(state, step.now(), step.endedLeases)) return settle(todo, deps, step)
-  if (!isDeliverable(state) || waitsUntil(state, step.now(), step.endedLeases) !== null) return unsettled(state, step)
+  const until = waitsUntil(state, step.now(), step.endedLeases)
+  if (!isDeliverable(state) || until !== null) return waiting(until)
   const openForMs = sender.openForMs()
   if (openForMs > 0) return { kind: 'retry', after: openForMs, pauseMs: openForMs, reason: 'circuit_open' }
 
@@ -56,10 +61,8 @@ function isDeliverable(state: NotificationState): state is Deliverable {
   return state.status === 'pending' || state.status === 'queued'
 }
 
-/** Nothing to do now: another attempt is open or none is due, or the notification has ended. */
-function unsettled(state: NotificationState, step: StepContext): StepOutcome {
-  const until = waitsUntil(state, step.now(), step.endedLeases)
-  return until === null ? { kind: 'done' } : { kind: 'wait', until }
+function isSending(state: NotificationState): state is SendingNotification {
+  return state.status === 'sending'
 }
 
 /** A crash cut the attempt off during the call. */
@@ -103,22 +106,28 @@ async function send(
   step: StepContext,
 ): Promise<StepOutcome> {
   const target = notifications.of(todo.orgId, todo.key)
-  const attempt = await openAttempt({ todo, step, store: deps.store }, target, (opening, state) =>
-    answering(startAttempt({ ...opening, template, resolvedAddress, providerName, request }, state)),
-  )
-  if (!attempt.isOpen) return unsettled(attempt.state, step)
-  deps.failpoint('notification-attempted')
-  const beganMs = performance.now()
-  // A stop ends the call too. Its outcome counts: unlike a call without an outcome, it says whether a message was sent.
-  const outcome = await call(step.signal)
-  const latencyMs = Math.round(performance.now() - beganMs)
-  deps.failpoint('notification-sent')
-  const response = 'response' in outcome && outcome.response !== null ? { ...outcome.response } : null
-  const record = { attemptId: attempt.id, outcome: attemptOutcomeOf(outcome), response, latencyMs }
-  const command = { ...record, ...retryRules(deps), now: step.now() }
-  const { position } = await attempt.record((state) => answering(recordOutcome(command, state)))
-  deps.failpoint('notification-recorded')
-  return { kind: 'done', position, ...verdictOf(outcome) }
+  return outsideCall({ todo, step, store: deps.store }, target, {
+    open: (opening, state) =>
+      answering(startAttempt({ ...opening, template, resolvedAddress, providerName, request }, state)),
+    isOpen: isSending,
+    waitsUntil,
+    async call(signal) {
+      deps.failpoint('notification-attempted')
+      const outcome = await call(signal)
+      deps.failpoint('notification-sent')
+      return outcome
+    },
+    // It contains whether a message was sent.
+    countsWhenStopped: true,
+    async conclude(outcome, _, { id: attemptId, durationMs: latencyMs, record }) {
+      const response = 'response' in outcome && outcome.response !== null ? { ...outcome.response } : null
+      const made = { attemptId, outcome: attemptOutcomeOf(outcome), response, latencyMs }
+      const command = { ...made, ...retryRules(deps), now: step.now() }
+      const { position } = await record((state) => answering(recordOutcome(command, state)))
+      deps.failpoint('notification-recorded')
+      return { kind: 'done', position, ...verdictOf(outcome) }
+    },
+  })
 }
 
 function retryRules({ configuration }: ProcessDependencies) {

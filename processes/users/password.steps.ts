@@ -9,9 +9,9 @@ import {
   IdentityProviderRejectedError,
   IdentityProviderUnavailableError,
 } from '../../contracts/users/identity-provider.ts'
-import { users } from '../../streams/user/aggregate.ts'
+import { users, type PasswordReset, type UserState } from '../../streams/user/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
-import { openAttempt } from '../../engine/processes/attempt.ts'
+import { outsideCall } from '../../engine/processes/attempt.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
 import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
 import { nextDelay } from '../../engine/processes/step-timing.ts'
@@ -22,6 +22,8 @@ export const ResetPayload = Type.Object({ requestId: Type.String() })
 /** Delays before the next attempts, in milliseconds, while the message is certainly not sent. */
 const retryScheduleMs = [10_000, 60_000, 300_000, 1_800_000]
 
+type Resetting = Extract<UserState, { readonly externalId: string }> & { readonly passwordReset: PasswordReset }
+
 /** Each call sends a message, so an attempt fences it: what may have been sent is never sent again by itself. */
 export async function resetPassword(
   todo: Todo<Static<typeof ResetPayload>>,
@@ -29,32 +31,33 @@ export async function resetPassword(
   step: StepContext,
 ): Promise<StepOutcome> {
   const { requestId } = todo.payload
-  const target = users.of(todo.key)
-  const attempt = await openAttempt({ todo, step, store }, target, (opening, state) =>
-    attemptPasswordReset({ ...opening, requestId }, state),
-  )
-  const user = attempt.state
-  const reset = 'externalId' in user ? user.passwordReset : null
-  if (!('externalId' in user) || reset === null) return { kind: 'done' }
-  if (!attempt.isOpen) {
-    const until = waitsUntil(reset, step.now(), step.endedLeases)
-    return until === null ? { kind: 'done' } : { kind: 'wait', until }
-  }
+  return outsideCall({ todo, step, store }, users.of(todo.key), {
+    open: (opening, state) => attemptPasswordReset({ ...opening, requestId }, state),
+    isOpen: isResetting,
+    waitsUntil: (state, now, endedLeases) =>
+      isResetting(state) ? waitsUntil(state.passwordReset, now, endedLeases) : null,
+    async call(signal, { externalId }) {
+      const sent = await sentBy(() => identityProvider.resetPassword(externalId, signal))
+      failpoint('password-reset-sent')
+      return sent
+    },
+    async conclude(sent, { passwordReset: { attempts } }, { id: attemptId, record }) {
+      const now = step.now()
+      const command = { requestId, attemptId, outcome: afterAttempt(sent, attempts, now), now }
+      const { position } = await record((state) => recordPasswordReset(command, state))
+      return { kind: 'done', position }
+    },
+  })
+}
 
-  const outcome = await attempt.call((signal) =>
-    outcomeOf(() => identityProvider.resetPassword(user.externalId, signal)),
-  )
-  failpoint('password-reset-sent')
-  const now = step.now()
-  const record = { requestId, attemptId: attempt.id, outcome: afterAttempt(outcome, reset.attempts, now), now }
-  const { position } = await attempt.record((state) => recordPasswordReset(record, state))
-  return { kind: 'done', position }
+function isResetting(state: UserState): state is Resetting {
+  return 'externalId' in state && state.passwordReset !== null
 }
 
 type Sent = 'sent' | 'rejected' | 'unknown' | 'not-sent'
 
 /** An error that nobody foresaw is an unknown outcome too. */
-async function outcomeOf(send: () => Promise<void>): Promise<Sent> {
+async function sentBy(send: () => Promise<void>): Promise<Sent> {
   try {
     await send()
     return 'sent'

@@ -3,12 +3,13 @@ import {
   attemptClearing,
   clearingUntil,
   clearRegistration,
+  isAbandoned,
 } from '../../commands/users/registration.ts'
 import { execute } from '../../engine/commands/execute.ts'
 import { openLeaseEnd } from '../../engine/commands/decision.ts'
 import { users, type UserState } from '../../streams/user/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
-import { callOutside, openAttempt } from '../../engine/processes/attempt.ts'
+import { callOutside, outsideCall } from '../../engine/processes/attempt.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
 import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
 
@@ -42,18 +43,19 @@ export async function clear(
 ): Promise<StepOutcome> {
   const target = users.of(todo.key)
   const { state } = await store.load(target)
-  if (state.status !== 'abandoned' || state.isCleared) return { kind: 'done' }
+  if (!isAbandoned(state) || state.isCleared) return { kind: 'done' }
   await callOutside(step, (signal) => identityProvider.get(todo.key, signal))
-  const attempt = await openAttempt({ todo, step, store }, target, attemptClearing)
-  if (!attempt.isOpen) {
-    const until = clearingUntil(attempt.state, step.now())
-    return until === null ? { kind: 'done' } : { kind: 'wait', until }
-  }
-  await attempt.call(async (signal) => {
-    const account = await identityProvider.get(todo.key, signal)
-    if (account !== null) await identityProvider.delete(account.externalId, signal)
+  return outsideCall({ todo, step, store }, target, {
+    open: attemptClearing,
+    isOpen: isAbandoned,
+    waitsUntil: clearingUntil,
+    async call(signal) {
+      const account = await identityProvider.get(todo.key, signal)
+      if (account !== null) await identityProvider.delete(account.externalId, signal)
+    },
+    async conclude(_, __, { id: attemptId, record }) {
+      const { position } = await record((current) => clearRegistration({ attemptId, now: step.now() }, current))
+      return { kind: 'done', position }
+    },
   })
-  const command = { attemptId: attempt.id, now: step.now() }
-  const { position } = await attempt.record((current) => clearRegistration(command, current))
-  return { kind: 'done', position }
 }

@@ -1,12 +1,14 @@
 import { Type, type Static } from 'typebox'
 import { cancelDelivery, type CancelDelivery } from '../../commands/webhooks/cancel-delivery.ts'
+import { waitsUntil } from '../../commands/webhooks/deliver-webhook.ts'
 import { execute } from '../../engine/commands/execute.ts'
 import { webhookDeliveries } from '../../streams/webhook-delivery/aggregate.ts'
 import { CancelReason } from '../../streams/webhook-delivery/events.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
+import { waiting } from '../../engine/processes/attempt.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
 import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
-import { deliveryOf, DeliverPayload, unsettled } from './delivery-target.ts'
+import { deliveryOf, DeliverPayload } from './delivery-target.ts'
 
 /** The subscription was disabled or deleted before the delivery. */
 export const CancelPayload = Type.Object({
@@ -41,5 +43,7 @@ export async function cancelled(
   const target = webhookDeliveries.of(todo.orgId, delivery.deliveryId)
   // The instant differs from run to run, so the id must differ too. The expected revision lets one run succeed.
   const done = await execute(store, target, (state) => cancelDelivery(command, state), todo.attempt())
-  return done.events.length === 0 ? unsettled(done.state, step) : { kind: 'done', position: done.position }
+  return done.events.length === 0
+    ? waiting(waitsUntil(done.state, step.now(), step.endedLeases))
+    : { kind: 'done', position: done.position }
 }

@@ -1,14 +1,21 @@
-import { attemptDelivery, recordDelivery, type DeliveryOutcome } from '../../commands/webhooks/deliver-webhook.ts'
-import { webhookDeliveries, type WebhookDeliveryState } from '../../streams/webhook-delivery/aggregate.ts'
+import {
+  attemptDelivery,
+  isPending,
+  recordDelivery,
+  waitsUntil,
+  type DeliveryOutcome,
+  type Pending,
+} from '../../commands/webhooks/deliver-webhook.ts'
+import { webhookDeliveries } from '../../streams/webhook-delivery/aggregate.ts'
 import type { WebhookSubscription } from '../../streams/webhook-subscriptions/aggregate.ts'
 import type { SendResult } from '../adapters/webhook-sender.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
-import { openAttempt } from '../../engine/processes/attempt.ts'
+import { outsideCall } from '../../engine/processes/attempt.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
 import type { ReceiverHealth, StepContext, StepOutcome } from '../../engine/processes/process.ts'
 import { jittered, nextDelay } from '../../engine/processes/step-timing.ts'
 import { cancelled } from './cancel.steps.ts'
-import { deliveryOf, unsettled, type DeliverPayload } from './delivery-target.ts'
+import { deliveryOf, type DeliverPayload } from './delivery-target.ts'
 
 const jitterRatio = 0.2
 
@@ -45,40 +52,31 @@ export async function deliver(
     }),
     deps.signatures.signerOf(subscription, step.now()),
   ])
-  const attempt = await openAttempt({ todo, step, store: deps.store }, target, (opening, state) =>
-    attemptDelivery({ ...opening, delivery }, state),
-  )
-  const { state: pending } = attempt
-  if (!attempt.isOpen || pending.status !== 'pending') return unsettled(pending, step)
-
-  const sentAt = step.now()
-  const startedAtMs = performance.now()
-  const signature = sign({ id: delivery.deliveryId, sentAt, body })
-  const message = {
-    url,
-    concurrencyKey: subscription.subscriptionId,
-    id: delivery.deliveryId,
-    eventType: payload.eventType,
-    body,
-    signature,
-    sentAt,
-  }
-  const result = await attempt.call(async (signal) => {
-    const answer = await deps.webhooks.send(message, signal)
-    deps.failpoint('webhook-sent')
-    return answer
+  return outsideCall({ todo, step, store: deps.store }, target, {
+    open: (opening, state) => attemptDelivery({ ...opening, delivery }, state),
+    isOpen: isPending,
+    waitsUntil,
+    async call(signal) {
+      const sentAt = step.now()
+      const { subscriptionId: concurrencyKey } = subscription
+      const message = { url, concurrencyKey, id: delivery.deliveryId, eventType: payload.eventType, body, sentAt }
+      const signature = sign({ id: delivery.deliveryId, sentAt, body })
+      const answer = await deps.webhooks.send({ ...message, signature }, signal)
+      deps.failpoint('webhook-sent')
+      return answer
+    },
+    async conclude(result, pending, { durationMs, record }) {
+      if (result.kind === 'not-sent') return putOff(result.afterMs)
+      const now = step.now()
+      const outcome = outcomeOf(result, pending, subscription, deps, now)
+      const command = { attempt: pending.finishedAttempts + 1, outcome, durationMs, now }
+      const { position } = await record((state) => recordDelivery(command, state))
+      return { kind: 'done', position, ...verdictOf(result) }
+    },
   })
-  const durationMs = Math.round(performance.now() - startedAtMs)
-  if (result.kind === 'not-sent') return putOff(result.afterMs)
-  const now = step.now()
-  const outcome = outcomeOf(result, pending, subscription, deps, now)
-  const record = { attempt: pending.finishedAttempts + 1, outcome, durationMs, now }
-  const { position } = await attempt.record((state) => recordDelivery(record, state))
-  return { kind: 'done', position, ...verdictOf(result) }
 }
 
 type Sent = Exclude<SendResult, { kind: 'not-sent' }>
-type Pending = Extract<WebhookDeliveryState, { status: 'pending' }>
 
 /**
  * The place in the retry schedule counts the finished attempts of this round. The first delay is before the first

@@ -1,10 +1,9 @@
 import { Type, type Static } from 'typebox'
-import { waitsUntil, type NewDelivery } from '../../commands/webhooks/deliver-webhook.ts'
+import type { NewDelivery } from '../../commands/webhooks/deliver-webhook.ts'
 import { Nullable } from '../../engine/aggregates/types.ts'
-import { deliveryIdOf, type WebhookDeliveryState } from '../../streams/webhook-delivery/aggregate.ts'
+import { deliveryIdOf } from '../../streams/webhook-delivery/aggregate.ts'
 import { DeliveredEventType } from '../../streams/webhook-delivery/events.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
-import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
 
 export const DeliverPayload = Type.Object({
   subscriptionId: Type.String(),
@@ -33,16 +32,4 @@ export function deliveryOf(
     occurredAt: occurredAt ?? todo.dueAt.toISOString(),
     request: null,
   }
-}
-
-/**
- * The outcome of a step that appended nothing: another attempt is open or none is due (wait), or the delivery has
- * ended.
- */
-export function unsettled(
-  state: WebhookDeliveryState,
-  { now, endedLeases }: Pick<StepContext, 'now' | 'endedLeases'>,
-): StepOutcome {
-  const until = state.status === 'pending' ? waitsUntil(state, now(), endedLeases) : null
-  return until === null ? { kind: 'done' } : { kind: 'wait', until }
 }

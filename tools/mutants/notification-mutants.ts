@@ -2,7 +2,6 @@ import type { Mutant } from './mutant.ts'
 
 const deliverStep = 'test/processes/notifications/deliver-step.int.test.ts'
 const createStep = 'test/processes/notifications/create-step.int.test.ts'
-const crashPoints = 'test/processes/notifications/crash-points.int.test.ts'
 const outcomes = 'test/commands/notifications/record-outcome.unit.test.ts'
 const mailSender = 'test/processes/adapters/mail-sender.int.test.ts'
 const chatSender = 'test/processes/adapters/chat-sender.int.test.ts'
@@ -32,14 +31,6 @@ export const notificationMutants: readonly Mutant[] = [
     at: 'mayBeDoubled / every()',
     becomes: '$callee.object.some($arguments.0)',
     caughtBy: { [outcomes]: 'fails if only some of its categories are at-least-once' },
-  },
-  {
-    name: 'message-without-attempt',
-    fault: 'a worker sends a message although another one has the attempt',
-    file: 'processes/notifications/deliver.steps.ts',
-    at: 'send / if / .test',
-    becomes: 'false',
-    caughtBy: { [crashPoints]: 'a worker that another one overtakes before its attempt' },
   },
   {
     name: 'notified-about-itself',

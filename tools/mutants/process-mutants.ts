@@ -3,7 +3,6 @@ import type { Mutant } from './mutant.ts'
 const egressStandstill = 'test/platform/outbound/egress-standstill.int.test.ts'
 const egress = 'test/platform/outbound/egress.int.test.ts'
 const databaseAddress = 'test/platform/database/database-address.int.test.ts'
-const deliverStep = 'test/processes/webhooks/deliver-step.int.test.ts'
 const startStep = 'test/processes/ai-review/start-step.int.test.ts'
 const sweepObjects = 'test/processes/housekeeping/sweep-objects.int.test.ts'
 const resumePoint = 'test/engine/relay/resume-point.int.test.ts'
@@ -90,17 +89,9 @@ export const processMutants: readonly Mutant[] = [
     name: 'call-before-attempt',
     fault: 'the provider is called before the attempt is in the stream',
     file: 'processes/ai-review/start.steps.ts',
-    at: 'attempt / openAttempt()',
-    becomes: 'callOutside(step, call).then(() => $self)',
+    at: 'start / outsideCall()',
+    becomes: 'callOutside(step, prepared.send).then(() => $self)',
     caughtBy: { [startStep]: 'by a stop has no outcome: its attempt stays open for the next worker' },
-  },
-  {
-    name: 'loser-sends-too',
-    fault: 'a worker that lost the race for an attempt still sends',
-    file: 'processes/webhooks/deliver.steps.ts',
-    at: 'deliver / ||',
-    becomes: '$right',
-    caughtBy: { [deliverStep]: 'is sent by one of several workers that run the step at once' },
   },
   {
     name: 'superseded-before-recorded',

@@ -177,9 +177,10 @@ export const processRuntimeMutants: readonly Mutant[] = [
     name: 'unopened-attempt-calls',
     fault: 'a step makes its call although its attempt was not appended',
     file: 'engine/processes/attempt.ts',
-    at: 'openAttempt / isOpen',
-    becomes: 'isOpen: true',
+    at: 'outsideCall / if 1 / .test',
+    becomes: 'false',
     caughtBy: {
+      'test/processes/notifications/crash-points.int.test.ts': 'a worker that another one overtakes before its attempt',
       [startStep]: 'makes no call on a provider case that another instance has replaced',
       [deliverStep]: 'is sent by one of several workers that run the step at once',
     },

@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { attemptDelivery, recordDelivery, type DeliveryOutcome } from '../../../commands/webhooks/deliver-webhook.ts'
+import {
+  attemptDelivery,
+  recordDelivery,
+  waitsUntil,
+  type DeliveryOutcome,
+} from '../../../commands/webhooks/deliver-webhook.ts'
 import { duplicateOf, subscribeWebhook } from '../../../commands/webhooks/subscribe-webhook.ts'
-import { unsettled } from '../../../processes/webhooks/delivery-target.ts'
 import { webhookDeliveries } from '../../../streams/webhook-delivery/aggregate.ts'
 import { webhookSubscriptions } from '../../../streams/webhook-subscriptions/aggregate.ts'
 import { at, hash, ids } from '../../streams/facts.ts'
@@ -96,9 +100,8 @@ describe('attempting a delivery', () => {
     const early = { ...command, now: new Date(Date.parse(at(37)) - 1) }
     given(webhookDeliveries, scheduled, attempted, attemptFailed).when(attemptDelivery, early).thenNothing()
     const { state } = given(webhookDeliveries, scheduled, attempted, attemptFailed)
-    const unsettledAt = (now: Date) => unsettled(state, { now: () => now, endedLeases: [] })
-    expect(unsettledAt(early.now)).toEqual({ kind: 'wait', until: new Date(at(37)) })
-    expect(unsettledAt(new Date(at(37)))).toEqual({ kind: 'done' })
+    expect(waitsUntil(state, early.now)).toEqual(new Date(at(37)))
+    expect(waitsUntil(state, new Date(at(37)))).toBeNull()
   })
 
   it('is not made after success or after the last attempt', () => {
