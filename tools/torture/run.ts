@@ -11,6 +11,7 @@ import { checkAssessmentReviews } from './checks/assessment-reviews.ts'
 import { channels, checkChannel } from './checks/channels.ts'
 import type { Checked } from './facts.ts'
 import { checkEndings, checkSlots } from './checks/endings.ts'
+import { checkFeed } from './checks/feed.ts'
 import { checkFindings } from './checks/findings.ts'
 import { checkTasks } from './checks/human-review.ts'
 import { checkReviewedCases } from './checks/reviewed-cases.ts'
@@ -27,6 +28,7 @@ import { createPool } from '../../platform/database/database.ts'
 import { createLogger } from '../../platform/observability/logging.ts'
 import { describeStrike, type Strike } from './schedule.ts'
 import { checkOwnEnds, recovered, strikeAll, type Kills, type Weapons } from './stage/killer.ts'
+import { FeedReaders } from './stage/feed-reader.ts'
 import { Follower, readWholeLog } from './stage/log-reader.ts'
 import { portOf, startOutside, type Outside } from './stage/outside.ts'
 import { compareWithRebuild } from './stage/rebuilt.ts'
@@ -63,6 +65,8 @@ export interface TortureResult {
 }
 
 const settleMs = 120_000
+/** A consumer of the feed that gets nothing for so long has everything. */
+const feedQuietMs = 3_000
 /** Time of load before the first strike and after the last, so that no kill meets an idle system. */
 const calmMs = 1_000
 const nothing = () => undefined
@@ -107,6 +111,12 @@ async function onStage(
   closers.push(() => receiver.kill())
   const follower = new Follower(stage.esdbUrl)
   closers.push(() => follower.close())
+  const { base_url: baseUrl, clients } = stage.credentials
+  const feed = new FeedReaders(
+    baseUrl,
+    clients.filter(({ org_id: orgId }) => orgId !== null),
+  )
+  closers.push(() => feed.close())
   const logger = createLogger({ level: 'silent' })
   const followers = new FollowerWatch(
     createPool({ url: stage.databaseUrl('platform'), max: 1, name: 'followers', logger }),
@@ -148,6 +158,7 @@ async function onStage(
     checkSameOrder('read forwards, and backwards after another crash of everything', before, log),
     checkSubscriber(log, [...(await follower.caughtUp(log.length))], await readWholeLog(stage.esdbUrl, 'forwards')),
     ...Object.keys(channels).map((channel) => checkChannel(channel, log)),
+    checkFeed(log, await feed.caughtUp(feedQuietMs, settleMs), await readWholeLog(stage.esdbUrl, 'forwards')),
     checkEndings(log),
     checkSlots(log),
     checkFindings(log),
