@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
+import { atMost } from '../../platform/kit/at-most.ts'
 import { isUuid } from '../../platform/http/formats.ts'
 import { TokenEndpointError, tokenEndpointError } from '../../platform/http/token-endpoint-errors.ts'
 import type { TokenIssuer } from '../../platform/http/tokens.ts'
@@ -42,7 +43,7 @@ const refusedMs = 30_000
 export function createClientAuthentication(deps: Omit<AuthDependencies, 'tokens'>): AuthenticateClient {
   const { store, vault, configuration, clientKeys, now } = deps
   const audience = tokenEndpointOf(configuration)
-  const refused = new LRUCache<string, true>({ max: mostRefused, ttl: refusedMs })
+  const refused = new LRUCache<string, true>({ ...atMost(mostRefused), ttl: refusedMs })
 
   return async (request) => {
     const { rateLimits } = request.server

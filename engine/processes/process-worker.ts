@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import type { Logger } from '../../platform/observability/logging.ts'
-import { pause } from '../../platform/kit/backoff.ts'
+import { backoffMs, pause } from '../../platform/kit/backoff.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 import type { BoundProcess } from './bound-process.ts'
 import { Claims, type Claimed, type Completion } from './claims.ts'
@@ -41,6 +41,8 @@ interface Term {
 const gatherMs = 10
 /** Milliseconds without news after a claim until the worker reads when the next row is due. */
 const quietMs = 20
+/** All workers ask at once whether their list is filled, at a time when the process has much to do. */
+const firstLook = { firstMs: 25, mostMs: 200 }
 /** Milliseconds between two sweeps of forgotten claims. */
 const sweepMs = 5_000
 
@@ -97,8 +99,10 @@ export class ProcessWorker implements BudgetMember {
   /** Works until the workers close, but claims nothing before the list contains the log up to `head`. */
   async work(head: Position): Promise<void> {
     const { logger, closing } = this.#options
-    while (!(await retryUntilDone(() => this.#claims.hasReached(head), logger, closing)) && !closing.aborted)
-      await pause(25, closing)
+    for (let attempt = 1; !(await retryUntilDone(() => this.#claims.hasReached(head), logger, closing)); attempt += 1) {
+      if (closing.aborted) return
+      await pause(backoffMs(firstLook, attempt), closing)
+    }
     while (!closing.aborted) {
       const waitMs = await retryUntilDone(() => this.#round(), logger, closing)
       await this.#wakeUp.wait(waitMs ?? 0)

@@ -1,3 +1,4 @@
+import { atFirstUse } from '../kit/at-first-use.ts'
 import { parseEgressAllow } from '../outbound/addresses.ts'
 
 /** Of 32 random bytes about 30 differ. */
@@ -24,19 +25,23 @@ export function isGuessableSecret(secret: string): boolean {
 /** `10.0.0.0/8` is 1/256 of all addresses, and the public ones of IPv6 are 1/8. */
 const largestShare = 1 / 16
 /** Even steps through all addresses. */
-const steps = Array.from({ length: 4_096 }, (_, step) => step * 16)
-const ipv4 = steps.map((step) => `${step >> 8}.${step & 255}.85.170`)
-// A range of IPv6 addresses can contain IPv4 addresses, too: as they are (RFC 4291, 2.5.5.2), or behind a NAT64 (RFC 6052, 2.1).
-const samples = [
-  ipv4,
-  ...['::ffff:', '64:ff9b::'].map((prefix) => ipv4.map((address) => `${prefix}${address}`)),
-  steps.map((step) => `${step.toString(16)}:5::5`),
-]
+const samples = atFirstUse(() => {
+  const steps = Array.from({ length: 4_096 }, (_, step) => step * 16)
+  const ipv4 = steps.map((step) => `${step >> 8}.${step & 255}.85.170`)
+  // A range of IPv6 addresses can contain IPv4 addresses, too: as they are (RFC 4291, 2.5.5.2), or behind a NAT64 (RFC 6052, 2.1).
+  return [
+    ipv4,
+    ...['::ffff:', '64:ff9b::'].map((prefix) => ipv4.map((address) => `${prefix}${address}`)),
+    steps.map((step) => `${step.toString(16)}:5::5`),
+  ]
+})
 
 /** Whether address ranges, alone or together, contain so many addresses that the list excludes nobody. */
 export function containsNearlyEverything(entries: readonly string[]): boolean {
+  // Names and single addresses are few. Looking at the samples takes a fiftieth of a start.
+  if (!entries.some((entry) => entry.includes('/'))) return false
   const ranges = parseEgressAllow(entries)
   const shareOf = (addresses: readonly string[]) =>
     addresses.filter((address) => ranges.hasAddress(address)).length / addresses.length
-  return samples.some((addresses) => shareOf(addresses) > largestShare)
+  return samples().some((addresses) => shareOf(addresses) > largestShare)
 }

@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { JWTPayload } from 'jose'
 import { LRUCache } from 'lru-cache'
+import { atMost } from '../kit/at-most.ts'
 import { signActorContext } from './signed-actor-context.ts'
 
 export interface ContextTokensOptions {
@@ -28,7 +29,11 @@ const mostTokens = 10_000
 export function createContextTokens({ keys, ttlSeconds, now }: ContextTokensOptions): ContextTokens {
   const reuseMs = ttlSeconds * 500
   // Tokens contain names. The memory of this process forgets them after their time, also if nobody asks again.
-  const signed = new LRUCache<string, Promise<ContextToken>>({ max: mostTokens, ttl: reuseMs, ttlAutopurge: true })
+  const signed = new LRUCache<string, Promise<ContextToken>>({
+    ...atMost(mostTokens),
+    ttl: reuseMs,
+    ttlAutopurge: true,
+  })
 
   async function sign(claims: JWTPayload, key: { readonly kid: string; readonly privateKey: KeyObject }) {
     // Tokens contain whole seconds.

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { atMost } from '../kit/at-most.ts'
 import { createTokenBuckets } from './token-bucket.ts'
 
 /**
@@ -26,7 +27,7 @@ const mostOrigins = 20_000
 export function createFailureDelays(perMinute: number, now: () => number): FailureDelays {
   if (perMinute === 0) return { waitMs: () => 0, note: () => undefined }
   const free = createTokenBuckets({ perMinute, burst: perMinute }, now)
-  const delays = new LRUCache<string, Delay>({ max: mostOrigins })
+  const delays = new LRUCache<string, Delay>(atMost(mostOrigins))
 
   return {
     waitMs: (origin) => Math.max(0, Math.ceil((delays.get(origin)?.untilMs ?? 0) - now())),

@@ -91,17 +91,25 @@ export async function mountService(app: FastifyInstance, service: Service, schem
   const described: DescribedRoutes = new Map()
   for (const mount of service.mounts ?? allMounts) {
     await app.register(
-      async (scope) => {
+      named(`${service.prefix}, ${mount}`, async (scope) => {
         scope.addHook('onRoute', (route) => prepareRoute(route, service, mount, schemas, described))
         service.routes(scope.withTypeProvider<TypeBoxTypeProvider>())
-      },
+      }),
       { prefix: pathOf(service.prefix, mount) },
     )
   }
-  await app.register(async (scope) => {
-    scope.addHook('onRoute', (route) => prepareRoute(route, service, service.documentedAt, schemas, new Map()))
-    service.wellKnownRoutes?.(scope.withTypeProvider<TypeBoxTypeProvider>())
-  })
+  if (service.wellKnownRoutes === undefined) return
+  await app.register(
+    named(`${service.prefix}, well-known`, async (scope) => {
+      scope.addHook('onRoute', (route) => prepareRoute(route, service, service.documentedAt, schemas, new Map()))
+      service.wellKnownRoutes?.(scope.withTypeProvider<TypeBoxTypeProvider>())
+    }),
+  )
+}
+
+/** Without a name, fastify looks for it among all modules of the process. */
+function named<Plugin extends object>(name: string, plugin: Plugin): Plugin {
+  return Object.assign(plugin, { [Symbol.for('fastify.display-name')]: name })
 }
 
 function pathOf(prefix: ServicePrefix, mount: Mount): string {

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { atMost } from '../kit/at-most.ts'
 
 /** Fill rate and capacity of one bucket. */
 export interface BucketPolicy {
@@ -36,7 +37,7 @@ const roundingError = 1e-6
 
 /** `now` is a monotonic clock in milliseconds. */
 export function createTokenBuckets({ perMinute, burst }: BucketPolicy, now: () => number): TokenBuckets {
-  const buckets = new LRUCache<string, Bucket>({ max: mostKeys })
+  const buckets = new LRUCache<string, Bucket>(atMost(mostKeys))
   const perMs = perMinute / 60_000
 
   function filled(key: string): Bucket {

@@ -10,6 +10,7 @@ import {
   type KeyObject,
 } from 'jose'
 import { LRUCache } from 'lru-cache'
+import { atMost } from '../kit/at-most.ts'
 import { v7 as uuidv7 } from 'uuid'
 import { readJsonText } from '../kit/json-reading.ts'
 import { Problem } from './problems.ts'
@@ -112,7 +113,7 @@ export function createTokenIssuer({
   endings,
   now = () => new Date(),
 }: TokenIssuerOptions): TokenIssuer {
-  const verified = new LRUCache<string, VerifiedToken>({ max: 5000 })
+  const verified = new LRUCache<string, VerifiedToken>(atMost(5_000))
   const publicKeyOf = createKeyLookup(keys, now)
 
   return {

@@ -1,4 +1,4 @@
-import { constants, enableCompileCache } from 'node:module'
+import { constants, enableCompileCache, getCompileCacheDir } from 'node:module'
 import { cacheFolders } from './cache-folders.ts'
 
 /**
@@ -6,7 +6,7 @@ import { cacheFolders } from './cache-folders.ts'
  * its other modules. `NODE_COMPILE_CACHE` names another folder. Where no folder can be written, each start compiles.
  */
 export function keepCompiled(folders = cacheFolders('compiled')): void {
-  if (process.env['NODE_COMPILE_CACHE'] !== undefined) return
+  if (getCompileCacheDir() !== undefined) return
   const { FAILED } = constants.compileCacheStatus
   const folder = folders.find((one) => enableCompileCache(one).status !== FAILED)
   if (folder !== undefined) process.env['NODE_COMPILE_CACHE'] = folder

@@ -1,6 +1,7 @@
 import { createHmac, createSecretKey, randomBytes, type KeyObject } from 'node:crypto'
 import type { JWK } from 'jose'
 import { LRUCache } from 'lru-cache'
+import { atMost } from '../kit/at-most.ts'
 import { MissingKeyError, type KeyVault, type SigningPurpose, type SubjectKey } from '../kit/key-vault.ts'
 import { createPool, type Pool } from '../database/database.ts'
 import type { MasterKeyRing } from './master-keys.ts'
@@ -71,9 +72,9 @@ export class Vault implements KeyVault {
   readonly #pepper: KeyObject
   readonly #end: () => Promise<void>
   readonly #now: () => Date
-  readonly #subjects = new LRUCache<string, SubjectKey>({ max: cachedSubjects, ttl: cacheMs })
+  readonly #subjects = new LRUCache<string, SubjectKey>({ ...atMost(cachedSubjects), ttl: cacheMs })
   // Secrets that another process destroyed are not used again, so only the autopurge removes them.
-  readonly #secrets = new LRUCache<string, Uint8Array>({ max: cachedSubjects, ttl: cacheMs, ttlAutopurge: true })
+  readonly #secrets = new LRUCache<string, Uint8Array>({ ...atMost(cachedSubjects), ttl: cacheMs, ttlAutopurge: true })
   readonly #signing = new LRUCache<SigningPurpose, readonly KeptSigningKey[]>({ max: 10, ttl: cacheMs })
 
   constructor(

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { atMost } from '../../platform/kit/at-most.ts'
 import { problem } from '../../platform/http/problems.ts'
 import { formatPosition } from '../../platform/kit/positions.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
@@ -34,7 +35,7 @@ const longestKeptMs = 30_000
  * Rows are kept while the read model does not move: each round of questions reads its position first.
  */
 export function createCurrentUsers({ clockMs = () => performance.now(), ...deps }: CurrentUsersOptions) {
-  const kept = new LRUCache<string, UserRow>({ max: mostUsers, ttl: longestKeptMs, ttlAutopurge: true })
+  const kept = new LRUCache<string, UserRow>({ ...atMost(mostUsers), ttl: longestKeptMs, ttlAutopurge: true })
   let keptAt: string | undefined
   let currentAt = Number.NEGATIVE_INFINITY
 
