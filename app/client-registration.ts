@@ -74,17 +74,17 @@ export async function registerOnce(
   const { clientId, orgId, scopes } = client
   const target = oauthClients.of(clientId)
   const secretHash = vault.fingerprint(client.secret)
-  const { state: standing } = await store.load(target)
-  if (standing.status !== 'active') throw new ClientTakenError(`${clientId} is disabled or deleted: choose another id`)
-  if (standing.orgId !== orgId)
+  const { state: found } = await store.load(target)
+  if (found.status !== 'active') throw new ClientTakenError(`${clientId} is disabled or deleted: choose another id`)
+  if (found.orgId !== orgId)
     throw new ClientTakenError(
-      `${clientId} names the client of ${standing.orgId === null ? 'the services' : 'an organisation'}: choose another id`,
+      `${clientId} names the client of ${found.orgId === null ? 'the services' : 'an organisation'}: choose another id`,
     )
-  if (!liveSecrets(standing, now).some(({ hash }) => hash === secretHash))
+  if (!liveSecrets(found, now).some(({ hash }) => hash === secretHash))
     throw new ClientTakenError(`${clientId} is registered with another secret: set that one, or choose a new id`)
   const command = { clientId, orgId, secretHash, scopes, now }
-  const { state } = await execute(store, target, (found) => grantScopes(command, found), contextOf(client))
-  return isRegistered(state) ? state : standing
+  const { state } = await execute(store, target, (current) => grantScopes(command, current), contextOf(client))
+  return isRegistered(state) ? state : found
 }
 
 /** The built-in scopes, so that the list of scopes contains them. Every start does this; a later one adds what is new. */

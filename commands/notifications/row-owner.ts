@@ -46,6 +46,6 @@ export async function ownerOfExisting<State extends { readonly status: string },
   if (tenant === null) return findOwner(id)
   if (isPlatformWide || (await store.loadCached(streamOf(tenant, id))).state.status !== 'absent') return tenant
   const { state } = await store.load(streamOf(noOrganisation, id))
-  if (state.status === 'standing') throw problem('platform-client-required')
+  if (state.status === 'existing') throw problem('platform-client-required')
   return tenant
 }

@@ -112,7 +112,7 @@ export function subscriptionWriteRoutes(app: ServiceApp, deps: SubscriptionDepen
       const target = streamOf(owner, params.id)
       if (templateCode !== undefined || recipientRule !== undefined) {
         const { state } = await store.load(target)
-        if (state.status !== 'standing') throw problem('not-found')
+        if (state.status !== 'existing') throw problem('not-found')
         const { orgId } = state
         await requireTemplate(deps, {
           orgId,

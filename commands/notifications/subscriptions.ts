@@ -17,7 +17,7 @@ export function createSubscription(
   'subscription-deleted' | 'person-for-notification-event' | 'idempotency-key-reused'
 > {
   if (state.status === 'deleted') return refused('subscription-deleted')
-  if (state.status === 'standing') return repeated(rule, state)
+  if (state.status === 'existing') return repeated(rule, state)
   if (isLoop(rule)) return refused('person-for-notification-event')
   return [{ type: 'NotificationSubscriptionCreated', data: { ...rule, createdAt: now.toISOString() } }]
 }
@@ -36,7 +36,7 @@ export function changeSubscription(
   { changedBy, now, ...changes }: ChangeSubscription,
   state: NotificationSubscriptionState,
 ): Decision<NotificationSubscriptionEvent, 'not-found' | 'person-for-notification-event'> {
-  if (state.status !== 'standing') return refused('not-found')
+  if (state.status !== 'existing') return refused('not-found')
   const before = ruleOf(state)
   const { enabled = before.enabled, templateCode = before.templateCode, recipientRule = before.recipientRule } = changes
   const rule = { ...before, enabled, templateCode, recipientRule }
@@ -49,7 +49,7 @@ export function deleteSubscription(
   { changedBy, now }: { readonly changedBy: string; readonly now: Date },
   state: NotificationSubscriptionState,
 ): Decision<NotificationSubscriptionEvent, 'not-found'> {
-  if (state.status !== 'standing') return refused('not-found')
+  if (state.status !== 'existing') return refused('not-found')
   const data = { ...ruleOf(state), deletedAt: now.toISOString(), changedBy }
   return [{ type: 'NotificationSubscriptionDeleted', data }]
 }

@@ -35,7 +35,7 @@ export async function isSuppressed(
     const id = suppressionIdOf(deps, { ...address, orgId: owner })
     return (await deps.store.load(suppressions.of(owner ?? noOrganisation, id))).state
   })
-  return (await Promise.all(states)).some(({ status }) => status === 'standing')
+  return (await Promise.all(states)).some(({ status }) => status === 'existing')
 }
 
 type Added = Extract<SuppressionEvent, { type: 'SuppressionAdded' }>['data']
@@ -51,8 +51,8 @@ export function addSuppression(
 ): Decision<SuppressionEvent, 'suppression-exists' | 'suppression-removed'> {
   const { fingerprint } = entry
   if (state.status !== 'absent' && fingerprint !== null && state.fingerprints.includes(fingerprint))
-    return state.status === 'standing' ? [] : refused('suppression-removed')
-  if (state.status === 'standing') return refused('suppression-exists')
+    return state.status === 'existing' ? [] : refused('suppression-removed')
+  if (state.status === 'existing') return refused('suppression-exists')
   return [{ type: 'SuppressionAdded', data: { ...entry, addedAt: now.toISOString() } }]
 }
 
@@ -60,7 +60,7 @@ export function removeSuppression(
   { changedBy, now }: { readonly changedBy: string; readonly now: Date },
   state: SuppressionState,
 ): Decision<SuppressionEvent, 'not-found'> {
-  if (state.status !== 'standing') return refused('not-found')
+  if (state.status !== 'existing') return refused('not-found')
   const { suppressionId, orgId } = state
   return [{ type: 'SuppressionRemoved', data: { suppressionId, orgId, removedAt: now.toISOString(), changedBy } }]
 }

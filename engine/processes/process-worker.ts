@@ -82,7 +82,7 @@ export class ProcessWorker implements BudgetMember {
   }
 
   /** There may be new rows. */
-  stir(): void {
+  wakeForNewRows(): void {
     this.#news += 1
     this.wakeUp()
   }
@@ -183,7 +183,7 @@ export class ProcessWorker implements BudgetMember {
       else {
         const { todo, failures } = claim
         this.#ended.push({ ...todo, notBefore: this.#options.now(), fence: undefined, failures, isDone: false })
-        this.stir()
+        this.wakeForNewRows()
       }
     }
   }

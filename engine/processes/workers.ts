@@ -62,12 +62,12 @@ export class Workers {
   /** Begins. Nothing is claimed of a list before the list contains the log up to its present head. */
   start(): void {
     const { pool, runner, logger } = this.#options
-    this.#unsubscribe = runner?.onAdvance((advance) => this.#stir(changedLists(advance)))
+    this.#unsubscribe = runner?.onAdvance((advance) => this.#wakeFor(changedLists(advance)))
     // Only one instance runs the projector of a list, and it may be another one.
     const listener = {
       connected: () => this.wake(),
       changed: (lists: readonly string[], isFromHere: boolean) => {
-        if (runner === undefined || !isFromHere) this.#stir(lists)
+        if (runner === undefined || !isFromHere) this.#wakeFor(lists)
       },
     }
     this.#loops = Promise.all([this.#work(), listenForLists(pool, listener, logger, this.#closing.signal)])
@@ -75,7 +75,7 @@ export class Workers {
 
   /** Looks for work now. */
   wake(): void {
-    for (const worker of this.#workers) worker.stir()
+    for (const worker of this.#workers) worker.wakeForNewRows()
   }
 
   /** Waits for the running steps, aborts steps that take longer, and gives the claims back. */
@@ -96,8 +96,8 @@ export class Workers {
     }
   }
 
-  #stir(lists: readonly string[]): void {
-    for (const worker of this.#workers) if (lists.includes(worker.process.list.name)) worker.stir()
+  #wakeFor(lists: readonly string[]): void {
+    for (const worker of this.#workers) if (lists.includes(worker.process.list.name)) worker.wakeForNewRows()
   }
 
   async #work(): Promise<void> {

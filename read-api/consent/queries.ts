@@ -59,23 +59,23 @@ export async function latestDecisions(
   return new Map(rows.map((row) => [row.consentTypeCode, row]))
 }
 
-/** A latest decision, and whether its text is the current one of its type and locale. */
-export type StandingDecision = DecisionView & { readonly isTextCurrent: boolean }
+/** The latest decision on a consent type is in force. Includes whether its text is the current one of its type and locale. */
+export type DecisionInForce = DecisionView & { readonly isTextCurrent: boolean }
 
 const byTypeCode = sortOrder('asc', latest('consentTypeCode'))
-export const placeOfStandingDecision = byTypeCode.placeOf
+export const placeOfDecisionInForce = byTypeCode.placeOf
 
 /**
  * The latest decision on every type, or on one, by code. The time alone makes a text the current one: `asOf`, or `now` if it is
  * null.
  */
-export async function listStandingDecisions(
+export async function listDecisionsInForce(
   pool: Pool,
   tenant: TenantId,
   patientId: string,
   { code, asOf, now }: { readonly code?: string; readonly asOf: Date | null; readonly now: Date },
   page: PageRequest,
-): Promise<PageRows<StandingDecision>> {
+): Promise<PageRows<DecisionInForce>> {
   const decisions = decisionsOf(tenant, patientId).distinctOn(d.consentTypeCode)
   if (code !== undefined) decisions.where(d.consentTypeCode, code)
   if (asOf !== null) decisions.whereRaw('?? <= ?', [d.recordedAt, asOf])
@@ -88,8 +88,8 @@ export async function listStandingDecisions(
     .orderByRaw('?? desc', [candidate.effectiveFrom])
     .limit(1)
   const isTextCurrent = computed<boolean>('coalesce(?? = (?), false)', [latest('textVersionId'), current])
-  const standing = rowsFrom(computed<DecisionView>('(?) as latest', [decisions]), 'latest.*').select({ isTextCurrent })
-  return pageOf(pool, byTypeCode, standing, page)
+  const inForce = rowsFrom(computed<DecisionView>('(?) as latest', [decisions]), 'latest.*').select({ isTextCurrent })
+  return pageOf(pool, byTypeCode, inForce, page)
 }
 
 export async function listDecisions(

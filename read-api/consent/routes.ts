@@ -21,7 +21,7 @@ import {
   placeOfTextVersion,
   placeOfType,
 } from './queries.ts'
-import { standingRoutes } from './standing-routes.ts'
+import { decisionInForceRoutes } from './decision-in-force-routes.ts'
 
 const ConsentTypeDetails = Type.Object(
   {
@@ -47,7 +47,7 @@ function textVersionRecord(view: ViewOf<typeof textVersionsTable>): ConsentTextV
 
 export function consentReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
   const { pool } = deps
-  standingRoutes(app, deps)
+  decisionInForceRoutes(app, deps)
   decisionReadRoutes(app, deps)
 
   listRoute(app, deps, {

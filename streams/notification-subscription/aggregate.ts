@@ -13,7 +13,7 @@ export type NotificationSubscription = Omit<DataOf<'NotificationSubscriptionCrea
 export type NotificationSubscriptionState =
   | { readonly status: 'absent' }
   /** A deleted one keeps its data: the repeat of its key is refused. */
-  | (NotificationSubscription & { readonly status: 'standing' | 'deleted' })
+  | (NotificationSubscription & { readonly status: 'existing' | 'deleted' })
 
 function evolve(
   state: NotificationSubscriptionState,
@@ -21,7 +21,7 @@ function evolve(
 ): NotificationSubscriptionState {
   if (event.type === 'NotificationSubscriptionCreated') {
     const { changedBy: _, ...data } = event.data
-    return { ...data, status: 'standing', updatedAt: data.createdAt }
+    return { ...data, status: 'existing', updatedAt: data.createdAt }
   }
   if (state.status === 'absent') return state
   switch (event.type) {

@@ -6,7 +6,7 @@ type Added = Extract<SuppressionEvent, { type: 'SuppressionAdded' }>['data']
 export type SuppressionState =
   | { readonly status: 'absent' }
   | (Omit<Added, 'changedBy' | 'fingerprint'> & {
-      readonly status: 'standing' | 'removed'
+      readonly status: 'existing' | 'removed'
       /** Of all requests with a key that ever added it. Their repeats add nothing. */
       readonly fingerprints: readonly string[]
     })
@@ -17,7 +17,7 @@ function evolve(state: SuppressionState, event: SuppressionEvent): SuppressionSt
       const { changedBy: _, fingerprint, ...data } = event.data
       const earlier = state.status === 'absent' ? [] : state.fingerprints
       const fingerprints = fingerprint === null ? earlier : [...earlier, fingerprint]
-      return { ...data, status: 'standing', fingerprints }
+      return { ...data, status: 'existing', fingerprints }
     }
     case 'SuppressionRemoved':
       return state.status === 'absent' ? state : { ...state, status: 'removed' }

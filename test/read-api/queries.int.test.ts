@@ -356,8 +356,8 @@ const queries: Readonly<Record<string, (tenant: TenantId) => Promise<unknown>>> 
   latestTextVersions: (tenant) => consent.latestTextVersions(pool, tenant, ids.consentType, 50),
   listTextVersions: (tenant) => consent.listTextVersions(pool, tenant, ids.consentType, first),
   latestDecisions: (tenant) => consent.latestDecisions(pool, tenant, ids.patient, ['ai_analysis']),
-  listStandingDecisions: (tenant) =>
-    consent.listStandingDecisions(pool, tenant, ids.patient, { asOf: null, now: new Date(at(60)) }, first),
+  listDecisionsInForce: (tenant) =>
+    consent.listDecisionsInForce(pool, tenant, ids.patient, { asOf: null, now: new Date(at(60)) }, first),
   listDecisions: (tenant) => consent.listDecisions(pool, tenant, ids.patient, { page: first }),
   getDecisionWithLocale: (tenant) => consent.getDecisionWithLocale(pool, tenant, ids.patient, ids.consent),
   getDecision: (tenant) => consent.getDecision(pool, tenant, ids.patient, ids.consent),

@@ -79,9 +79,9 @@ async function main(): Promise<void> {
     say,
   })
   say(`\n${reportOf(result)}`)
-  for (const { failure, writesMs, standing } of result.standstills) {
+  for (const { failure, writesMs, followers } of result.standstills) {
     say(`\n${failure.name}: writes stood still for ${writesMs} ms`)
-    for (const [name, ms] of standing) say(`  ${name}: ${ms} ms`)
+    for (const [name, ms] of followers) say(`  ${name}: ${ms} ms`)
   }
   if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(result, null, 2)}\n`)
   process.exitCode = isWhole(result) ? 0 : 1

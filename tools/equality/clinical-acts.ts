@@ -96,7 +96,7 @@ export const createConsentType: Act = (story, random, text) => {
 }
 
 export const publishText: Act = (story, random, text) => {
-  const types = standing(story)
+  const types = undeletedTypes(story)
   if (types.length === 0) return
   const { id, orgId } = random.pick(types)
   const at = story.instant(random)
@@ -111,7 +111,7 @@ export const publishText: Act = (story, random, text) => {
 }
 
 export const changeConsentType: Act = (story, random, text) => {
-  const types = standing(story)
+  const types = undeletedTypes(story)
   if (types.length === 0) return
   const { id, orgId } = random.pick(types)
   const changed = {
@@ -136,7 +136,7 @@ export const deleteConsentType: Act = (story, random) => {
   story.append(type.orgId, consentTypes.of(type.orgId, type.id).stream, deleted)
 }
 
-function standing(story: Story): ConsentType[] {
+function undeletedTypes(story: Story): ConsentType[] {
   return story.consentTypes.filter(({ status }) => status !== 'deleted')
 }
 
@@ -144,7 +144,7 @@ export const recordConsent: Act = (story, random, text) => {
   if (story.patients.length === 0) return
   const patient = random.pick(story.patients)
   const { id: patientId, orgId } = patient
-  const type = standing(story).find((known) => known.orgId === orgId)
+  const type = undeletedTypes(story).find((known) => known.orgId === orgId)
   if (type === undefined) return
   type.status = 'used'
   const at = story.instant(random)

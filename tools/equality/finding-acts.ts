@@ -20,9 +20,9 @@ export const recordFindings: Act = (story, random, text) => {
 
 /** Supersedes the diagnoses of a superseded review. Records missing findings of that review first. */
 export const supersedeDiagnoses: Act = (story, random, text) => {
-  const standing = story.analyses.filter(({ areSuperseded }) => !areSuperseded)
-  if (standing.length === 0) return
-  const analysis = random.pick(standing)
+  const analyses = story.analyses.filter(({ areSuperseded }) => !areSuperseded)
+  if (analyses.length === 0) return
+  const analysis = random.pick(analyses)
   const { review } = analysis
   if (review.status !== 'superseded') supersede(story, random, review, { ...review, eventId: null })
   if (analysis.supersededById === null) return

@@ -37,9 +37,9 @@ export const subscribe: Act = (story, random, text) => {
 }
 
 export const changeSubscription: Act = (story, random, text) => {
-  const standing = story.subscriptions.filter(({ status }) => status !== 'deleted')
-  if (standing.length === 0) return
-  const subscription = random.pick(standing)
+  const subscriptions = story.subscriptions.filter(({ status }) => status !== 'deleted')
+  if (subscriptions.length === 0) return
+  const subscription = random.pick(subscriptions)
   const { id: subscriptionId, status } = subscription
   const at = story.instant(random)
   switch (status === 'disabled' && random.oneIn(2) ? 1 : random.below(5)) {

@@ -40,7 +40,7 @@ function standstillRows({ standstills }: TortureResult): readonly string[] {
   return [...Map.groupBy(standstills, ({ failure }) => failure.name)].map(([name, all]) => {
     const most = (of: (one: Standstill) => number) => seconds(Math.max(...all.map(of)))
     const [slowest, ms] = all
-      .map(({ standing }) => standing[0] ?? (['none', 0] as const))
+      .map(({ followers }) => followers[0] ?? (['none', 0] as const))
       .reduce((longest, one) => (one[1] > longest[1] ? one : longest))
     return [
       `${all.length} times: ${name}, for up to ${most(({ failure }) => failure.to - failure.from)}`,

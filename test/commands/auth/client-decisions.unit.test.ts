@@ -91,12 +91,12 @@ describe('changing a client', () => {
   })
 
   it('is refused: unknown scopes, another revision, more than the caller may grant', () => {
-    const standing = given(oauthClients, registered)
+    const client = given(oauthClients, registered)
     const scopes = ['no:such']
-    standing.when(changeClient, { ...change, scopes, unknownScopes: scopes }).thenRefused('unknown-scope')
-    standing.when(changeClient, { ...change, name: 'B', admitted: [1n] }).thenRefused('precondition-failed')
+    client.when(changeClient, { ...change, scopes, unknownScopes: scopes }).thenRefused('unknown-scope')
+    client.when(changeClient, { ...change, name: 'B', admitted: [1n] }).thenRefused('precondition-failed')
     for (const more of [{ scopes: ['auth:admin'] }, { scopes: ['ai-review:read-raw'] }, { trustedActorContext: true }])
-      standing.when(changeClient, { ...change, ...more }).thenRefused('grant-not-permitted')
+      client.when(changeClient, { ...change, ...more }).thenRefused('grant-not-permitted')
     given(oauthClients, fact('OauthClientRegistered'))
       .when(changeClient, { ...change, name: 'B' })
       .thenRefused('client-read-only')

@@ -57,8 +57,8 @@ describe('a client that is registered again with more scopes', () => {
   it('is granted nothing if it is unknown, deleted, of another organisation, or has another secret', () => {
     given(oauthClients).when(grantScopes, command).thenNothing()
     given(oauthClients, registered, fact('OauthClientDeleted')).when(grantScopes, command).thenNothing()
-    const standing = given(oauthClients, registered)
-    standing.when(grantScopes, { ...command, orgId: null }).thenNothing()
-    standing.when(grantScopes, { ...command, secretHash: hash('d') }).thenNothing()
+    const client = given(oauthClients, registered)
+    client.when(grantScopes, { ...command, orgId: null }).thenNothing()
+    client.when(grantScopes, { ...command, secretHash: hash('d') }).thenNothing()
   })
 })

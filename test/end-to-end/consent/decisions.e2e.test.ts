@@ -175,12 +175,12 @@ describe('GET /v1/patients/{patientId}/consents/{typeCode}/status', () => {
     }
     expect(await got(`${patientId}/consents/research/status`)).toEqual(none)
     const { body } = await granted(patientId)
-    const standing = { text_version_id: terms.textId, text_version_current: true, reconsent_required: false }
+    const current = { text_version_id: terms.textId, text_version_current: true, reconsent_required: false }
     expect(await got(`${patientId}/consents/research/status`)).toEqual({
       granted: true,
       decision: 'granted',
       recorded_at: at(body, 'recorded_at'),
-      ...standing,
+      ...current,
     })
     expect(refusal(await get(`${patientId}/consents/unknown/status`))).toBe('404 not-found')
     expect(refusal(await get(`nobody/consents/research/status`))).toBe('404 not-found')

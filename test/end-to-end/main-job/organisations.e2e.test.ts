@@ -200,10 +200,10 @@ async function ownedSettings() {
   const recipientRule = { type: 'user', path: 'userId' }
   const rule = { eventType: 'users.created', templateCode: 'users.created', recipientRule }
   const suppress = (address: string) => create('suppressions', { channel: 'email', address, reason: 'Asked by phone' })
-  const standing = await create('subscriptions', rule)
+  const subscription = await create('subscriptions', rule)
   return {
-    getNotificationSubscription: standing,
-    changeNotificationSubscription: standing,
+    getNotificationSubscription: subscription,
+    changeNotificationSubscription: subscription,
     deleteNotificationSubscription: await create('subscriptions', rule),
     getSuppression: await suppress('one@example.org'),
     removeSuppression: await suppress('two@example.org'),

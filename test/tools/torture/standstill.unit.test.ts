@@ -19,7 +19,7 @@ test('a follower that goes on too late after the return, or never, is found', ()
   expect(found).toMatchObject([
     {
       writesMs: 6_000,
-      standing: [
+      followers: [
         ['late', 16_001],
         ['prompt', 6_100],
         ['lost', 5_000],

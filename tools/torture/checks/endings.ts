@@ -54,8 +54,8 @@ export function checkSlots(log: readonly Fact[]): Checked {
   }
   const superseded = new Set(log.filter(({ type }) => type === overtaken).map(({ stream }) => stream))
   for (const facts of reviews.values()) {
-    const standing = facts.filter(({ stream }) => !superseded.has(stream))
-    for (const second of standing.slice(1))
+    const active = facts.filter(({ stream }) => !superseded.has(stream))
+    for (const second of active.slice(1))
       findings.push({ what: 'a second active review of a case', where: placeOf(second) })
   }
   return { check: 'one active review for each case', examined: reviews.size, findings }

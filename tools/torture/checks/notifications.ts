@@ -61,8 +61,8 @@ export class Notifications {
 
   #followRule(fact: Fact): void {
     const id = text(fact, 'subscriptionId')
-    const isStanding = fact.type !== 'NotificationSubscriptionDeleted' && at(fact.data, 'enabled') === true
-    if (isStanding) this.#rules.set(id, { eventType: text(fact, 'eventType'), orgId: text(fact, 'orgId') })
+    const isEnabled = fact.type !== 'NotificationSubscriptionDeleted' && at(fact.data, 'enabled') === true
+    if (isEnabled) this.#rules.set(id, { eventType: text(fact, 'eventType'), orgId: text(fact, 'orgId') })
     else this.#rules.delete(id)
   }
 

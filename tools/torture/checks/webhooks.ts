@@ -119,16 +119,16 @@ function misrecorded(
       if (end === undefined || first === undefined || subscription === undefined) return []
       const isAgain = first.type === 'WebhookRedeliveryRequested'
       const since = isAgain ? places.get(first.id) : dueAt.get(`${subscription.id} ${text(end, 'eventId')}`)
-      const isStanding = since !== undefined && !isLetGo(subscription, since, places.get(end.id))
+      const wasActive = since !== undefined && !isLetGo(subscription, since, places.get(end.id))
       const endedAt = places.get(end.id) ?? Infinity
       const asked = round.filter((fact) => fact.type === remembered && (places.get(fact.id) ?? Infinity) < endedAt)
       const isWanted = asked.some(({ data }) => hasStoodFrom(subscription, at(data, 'endpointRevision'), endedAt))
       const isLast = index === rounds.length - 1
       if (end.type === 'WebhookDeliveryCancelled' && isWanted && isLast)
         return [{ what: 'requested again, but cancelled', where: placeOf(end) }]
-      if (end.type === 'WebhookDeliveryCancelled' && isStanding)
+      if (end.type === 'WebhookDeliveryCancelled' && wasActive)
         return [{ what: 'cancelled, but its subscription was active', where: placeOf(end) }]
-      return end.type === 'WebhookDeliveryFailed' && isAgain && isStanding
+      return end.type === 'WebhookDeliveryFailed' && isAgain && wasActive
         ? [{ what: 'requested again, but not accepted', where: placeOf(end) }]
         : []
     })

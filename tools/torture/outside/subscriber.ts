@@ -15,7 +15,7 @@ export interface SubscriberOptions {
 
 type Send = (write: Omit<Write, 'key'>) => Promise<ApiAnswer | undefined>
 
-interface Standing {
+interface Subscription {
   readonly id: string
   isActive: boolean
   /** Disabled at most once, so that each request is identifiable in the log. */
@@ -30,7 +30,7 @@ export class Subscriber {
   readonly #options: SubscriberOptions
   readonly #send: Send
   readonly #askedAgain = new Set<string>()
-  #standing: Standing | undefined
+  #subscription: Subscription | undefined
   #addresses = 0
 
   constructor(options: SubscriberOptions, send: Send) {
@@ -40,14 +40,14 @@ export class Subscriber {
 
   /** Performs at most one action. */
   async tend(): Promise<void> {
-    const standing = this.#standing
-    if (standing === undefined) return this.#subscribe()
-    if (!standing.isActive) return this.#switch(standing, 'enable')
+    const subscription = this.#subscription
+    if (subscription === undefined) return this.#subscribe()
+    if (!subscription.isActive) return this.#switch(subscription, 'enable')
     const next = this.#options.random.below(10)
-    if (next < 2) return this.#move(standing)
-    if (next < 3 && !standing.wasDisabled) return this.#switch(standing, 'disable')
-    if (next < 5) return this.#delete(standing)
-    if (next < 8) return this.#redeliver(standing)
+    if (next < 2) return this.#move(subscription)
+    if (next < 3 && !subscription.wasDisabled) return this.#switch(subscription, 'disable')
+    if (next < 5) return this.#delete(subscription)
+    if (next < 8) return this.#redeliver(subscription)
   }
 
   /** An address that no other subscription has or had. */
@@ -73,17 +73,17 @@ export class Subscriber {
       request: { body },
       idOf: (answered) => textAt(answered, 'id'),
     })
-    if (made !== undefined) this.#standing = { id: textAt(made.body, 'id'), isActive: true, wasDisabled: false }
+    if (made !== undefined) this.#subscription = { id: textAt(made.body, 'id'), isActive: true, wasDisabled: false }
   }
 
-  async #move({ id }: Standing): Promise<void> {
+  async #move({ id }: Subscription): Promise<void> {
     await this.#change('readdress', id, { url: this.#newAddress(), event_types: this.#eventTypes() }, 'url')
   }
 
-  async #switch(standing: Standing, operation: 'disable' | 'enable'): Promise<void> {
+  async #switch(subscription: Subscription, operation: 'disable' | 'enable'): Promise<void> {
     const isActive = operation === 'enable'
-    const answer = await this.#change(operation, standing.id, { status: isActive ? 'active' : 'disabled' }, 'id')
-    if (answer !== undefined) Object.assign(standing, { isActive, wasDisabled: true })
+    const answer = await this.#change(operation, subscription.id, { status: isActive ? 'active' : 'disabled' }, 'id')
+    if (answer !== undefined) Object.assign(subscription, { isActive, wasDisabled: true })
   }
 
   #change(operation: Operation, id: string, body: unknown, idMember: string): Promise<ApiAnswer | undefined> {
@@ -95,7 +95,7 @@ export class Subscriber {
     })
   }
 
-  async #delete({ id }: Standing): Promise<void> {
+  async #delete({ id }: Subscription): Promise<void> {
     const deleted = await this.#send({
       operation: 'unsubscribe',
       path: `${subscriptions}/${id}`,
@@ -103,11 +103,11 @@ export class Subscriber {
       idOf: () => id,
       doneStatus: 404,
     })
-    if (deleted !== undefined) this.#standing = undefined
+    if (deleted !== undefined) this.#subscription = undefined
   }
 
   /** Requests one of the last deliveries again, whatever its result. */
-  async #redeliver({ id }: Standing): Promise<void> {
+  async #redeliver({ id }: Subscription): Promise<void> {
     const { client, random } = this.#options
     const data = at((await client.ask(`${subscriptions}/${id}/deliveries?limit=20`))?.body, 'data')
     const ids = (Array.isArray(data) ? data : [])

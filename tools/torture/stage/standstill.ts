@@ -78,7 +78,7 @@ export interface Standstill {
   /** The longest time without an acknowledged write. */
   readonly writesMs: number
   /** The longest time without a move of each follower, the longest first. */
-  readonly standing: readonly (readonly [follower: string, ms: number])[]
+  readonly followers: readonly (readonly [follower: string, ms: number])[]
   /** When the last follower went on, from the return of the store on. */
   readonly goneOnMs: number
 }
@@ -86,11 +86,11 @@ export interface Standstill {
 export function standstills(failures: readonly Failure[], writes: readonly number[], moves: Moves): Standstill[] {
   const acknowledged = writes.toSorted((a, b) => a - b)
   return failures.map((failure) => {
-    const standing = [...moves].map(([name, times]) => [name, longestStandstill(times, failure)] as const)
+    const followers = [...moves].map(([name, times]) => [name, longestStandstill(times, failure)] as const)
     return {
       failure,
       writesMs: longestStandstill(acknowledged, failure),
-      standing: standing.toSorted(([, a], [, b]) => b - a),
+      followers: followers.toSorted(([, a], [, b]) => b - a),
       goneOnMs: Math.max(0, ...[...moves.values()].map((times) => goneOn(times, failure))),
     }
   })

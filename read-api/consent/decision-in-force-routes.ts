@@ -12,9 +12,9 @@ import { access } from './decision-routes.ts'
 import {
   getConsentTypeByCode,
   latestDecisions,
-  listStandingDecisions,
-  placeOfStandingDecision,
-  type StandingDecision,
+  listDecisionsInForce,
+  placeOfDecisionInForce,
+  type DecisionInForce,
 } from './queries.ts'
 
 const { decision } = ConsentDecisionRecord.properties
@@ -54,8 +54,8 @@ const asOfQuery = {
 }
 const shared = { access, servedBy: [consentRecordsProjector, consentTypesProjector] }
 
-/** The latest decisions of a patient: on all types, on one, or whether several are granted. Now, or at a past instant. */
-export function standingRoutes(app: ServiceApp, deps: ReadDependencies): void {
+/** The decisions in force of a patient: on all types, on one, or whether several are granted. Now, or at a past instant. */
+export function decisionInForceRoutes(app: ServiceApp, deps: ReadDependencies): void {
   const { pool, now } = deps
 
   listRoute(app, deps, {
@@ -72,9 +72,9 @@ export function standingRoutes(app: ServiceApp, deps: ReadDependencies): void {
     pageName: 'PatientConsentsReply',
     item: PatientConsent,
     rows: ({ tenant, params, query }, page) =>
-      listStandingDecisions(pool, tenant, params.patientId, instantsOf(query.as_of, now()), page),
-    placeOf: (row) => placeOfStandingDecision(row),
-    toItem: (row) => toRecord(PatientConsent, { ...row, ...standingOf(row) }),
+      listDecisionsInForce(pool, tenant, params.patientId, instantsOf(query.as_of, now()), page),
+    placeOf: (row) => placeOfDecisionInForce(row),
+    toItem: (row) => toRecord(PatientConsent, { ...row, ...stateOfConsent(row) }),
   })
 
   readRoute(app, {
@@ -89,9 +89,11 @@ export function standingRoutes(app: ServiceApp, deps: ReadDependencies): void {
       const at = instantsOf(query.as_of, now())
       const { code } = await getConsentTypeByCode(pool, tenant, params.typeCode)
       const one = { after: null, limit: 1 }
-      const { rows } = await listStandingDecisions(pool, tenant, params.patientId, { code, ...at }, one)
-      const [standing] = rows
-      return standing === undefined ? undecided : toRecord(ConsentStatusReply, { ...standing, ...standingOf(standing) })
+      const { rows } = await listDecisionsInForce(pool, tenant, params.patientId, { code, ...at }, one)
+      const [inForce] = rows
+      return inForce === undefined
+        ? undecided
+        : toRecord(ConsentStatusReply, { ...inForce, ...stateOfConsent(inForce) })
     },
   })
 
@@ -129,7 +131,7 @@ const undecided = {
   reconsent_required: null,
 }
 
-function standingOf({ decision: latest, isTextCurrent }: StandingDecision) {
+function stateOfConsent({ decision: latest, isTextCurrent }: DecisionInForce) {
   const granted = latest === 'granted'
   return { granted, textVersionCurrent: isTextCurrent, reconsentRequired: granted && !isTextCurrent }
 }

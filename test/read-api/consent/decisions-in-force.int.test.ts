@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { listDecisions, listStandingDecisions } from '../../../read-api/consent/queries.ts'
+import { listDecisions, listDecisionsInForce } from '../../../read-api/consent/queries.ts'
 import { consentTypes } from '../../../streams/consent-type/aggregate.ts'
 import { at, consentFact, consentTypeFact, ids } from '../../streams/facts.ts'
 import type { GivenEvent } from '../../support/given-projector.ts'
@@ -38,45 +38,45 @@ async function given(...events: readonly GivenEvent[]): Promise<void> {
   tables = await openReadTables([{ ...consentTypeFact('ConsentTypeCreated'), stream }, ...events])
 }
 
-async function standing({ now = 1_000, asOf = null }: { now?: number; asOf?: number | null }, tenant = org) {
+async function decisionsInForce({ now = 1_000, asOf = null }: { now?: number; asOf?: number | null }, tenant = org) {
   const instants = { asOf: asOf === null ? null : new Date(at(asOf)), now: new Date(at(now)) }
-  const { rows } = await listStandingDecisions(tables.pool, tenant, ids.patient, instants, { after: null, limit: 50 })
+  const { rows } = await listDecisionsInForce(tables.pool, tenant, ids.patient, instants, { after: null, limit: 50 })
   return rows.map(({ consentTypeCode, decision, isTextCurrent }) => [consentTypeCode, decision, isTextCurrent])
 }
 
-describe('a standing decision', () => {
+describe('the decision in force', () => {
   it('has the current text until a later text of the same locale takes effect by time alone', async () => {
     await given(text(1, 0), text(2, 100), decided('granted', 10, 1))
-    expect(await standing({ now: 99 })).toEqual([['ai_analysis', 'granted', true]])
-    expect(await standing({ now: 100 })).toEqual([['ai_analysis', 'granted', false]])
-    expect(await standing({ now: 200, asOf: 99 })).toEqual([['ai_analysis', 'granted', true]])
+    expect(await decisionsInForce({ now: 99 })).toEqual([['ai_analysis', 'granted', true]])
+    expect(await decisionsInForce({ now: 100 })).toEqual([['ai_analysis', 'granted', false]])
+    expect(await decisionsInForce({ now: 200, asOf: 99 })).toEqual([['ai_analysis', 'granted', true]])
   })
 
   it('keeps the current text despite a text of another locale, or one published later with an earlier effect', async () => {
     await given(text(1, 50), text(2, 100, 'fr-FR'), text(3, 20), decided('granted', 60, 1))
-    expect(await standing({})).toEqual([['ai_analysis', 'granted', true]])
+    expect(await decisionsInForce({})).toEqual([['ai_analysis', 'granted', true]])
   })
 
   it('may be on an older text, which is then not current', async () => {
     await given(text(1, 0), text(2, 100), decided('granted', 110, 1))
-    expect(await standing({})).toEqual([['ai_analysis', 'granted', false]])
+    expect(await decisionsInForce({})).toEqual([['ai_analysis', 'granted', false]])
   })
 
   it('is not on the current text if its text is still unknown', async () => {
     await given(decided('granted', 10, 1))
-    expect(await standing({})).toEqual([['ai_analysis', 'granted', false]])
+    expect(await decisionsInForce({})).toEqual([['ai_analysis', 'granted', false]])
   })
 
   it('as of an instant follows the decisions and texts of that instant', async () => {
     await given(text(1, 0), text(2, 100), decided('granted', 10, 1), decided('withdrawn', 150, 2))
-    expect(await standing({ asOf: 9 })).toEqual([])
-    expect(await standing({ asOf: 120 })).toEqual([['ai_analysis', 'granted', false]])
-    expect(await standing({ asOf: 150 })).toEqual([['ai_analysis', 'withdrawn', true]])
+    expect(await decisionsInForce({ asOf: 9 })).toEqual([])
+    expect(await decisionsInForce({ asOf: 120 })).toEqual([['ai_analysis', 'granted', false]])
+    expect(await decisionsInForce({ asOf: 150 })).toEqual([['ai_analysis', 'withdrawn', true]])
   })
 
   it('is visible to its own organisation only', async () => {
     await given(text(1, 0), decided('granted', 10, 1))
-    expect(await standing({}, otherOrg)).toEqual([])
+    expect(await decisionsInForce({}, otherOrg)).toEqual([])
   })
 })
 
