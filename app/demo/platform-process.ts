@@ -29,7 +29,7 @@ export async function startPlatformProcess(
 ): Promise<PlatformProcess> {
   const child = spawn(process.execPath, [main, 'up'], {
     env: { ...process.env, PORT: '0', ...env, PLATFORM_DATA_DIR: dataDir },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: 'pipe',
   })
   let output = ''
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString('utf8')))

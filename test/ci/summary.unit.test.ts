@@ -40,7 +40,7 @@ test('a file that fails at first and passes alone is named right above the count
   const first = await report('first', { [passing]: 'passed', [racing]: 'failed', [broken]: 'failed' })
   const again = await report('again', { [racing]: 'passed', [broken]: 'failed' })
   expect(summary('files', first)).toEqual([racing, broken])
-  expect(summary('counts', first, again, 'passed')).toEqual([
+  expect(summary('counts', again, first, 'passed')).toEqual([
     `failed at first, passed alone: ${racing}`,
     '3 passed, 1 failed',
   ])
@@ -48,7 +48,18 @@ test('a file that fails at first and passes alone is named right above the count
 
 test('without a second run the counts stand alone', async () => {
   const first = await report('first', { [passing]: 'passed', [broken]: 'failed' })
-  expect(summary('counts', first, join(folder, 'missing'), 'passed', 'failed')).toEqual(['2 passed, 2 failed'])
+  expect(summary('counts', join(folder, 'missing'), first, 'passed', 'failed')).toEqual(['2 passed, 2 failed'])
+})
+
+test('the files of two reports are listed and counted together', async () => {
+  const reports = [
+    await report('short', { [passing]: 'passed', [racing]: 'failed' }),
+    await report('long', { [broken]: 'failed' }),
+  ]
+  const again = await report('again', { [racing]: 'passed', [broken]: 'passed' })
+  expect(summary('files', ...reports)).toEqual([racing, broken])
+  expect(summary('counts', again, ...reports).at(-1)).toBe('3 passed, 0 failed')
+  expect(summary('counts', join(folder, 'missing'), ...reports, 'passed').at(-1)).toBe('2 passed, 2 failed')
 })
 
 test('a run that ends without a report counts as one failure', () => {

@@ -22,12 +22,16 @@ const isSource = (path: string) => /\.(?:ts|mjs|json|yml|proto)$|(?:^|\/)Dockerf
 /** Excludes the test of this check, because it contains planted names. */
 const isOfThisCheck = (path: string) => path.startsWith('test/docs/')
 
-export async function readTree(): Promise<Tree & { readonly guides: readonly Guide[] }> {
-  const found = await readdir(root, { recursive: true, withFileTypes: true })
-  const files = found
-    .filter((entry) => entry.isFile())
-    .map(({ parentPath, name }) => join(parentPath, name).slice(root.length).replaceAll('\\', '/'))
-  const paths = files.filter((path) => !/(?:^|\/)(?:node_modules|\.git|\.platform)(?:\/|$)/.test(path))
+let tree: Promise<Tree & { readonly guides: readonly Guide[] }> | undefined
+
+/** Read once per worker. */
+export function readTree(): Promise<Tree & { readonly guides: readonly Guide[] }> {
+  tree ??= read()
+  return tree
+}
+
+async function read(): Promise<Tree & { readonly guides: readonly Guide[] }> {
+  const paths = await pathsBelow('')
   const words = new Map<string, ReadonlySet<string>>()
   const guides: Guide[] = []
   const entries: string[] = []
@@ -43,6 +47,17 @@ export async function readTree(): Promise<Tree & { readonly guides: readonly Gui
 async function entriesOf(path: string): Promise<string[]> {
   const { name, exports }: { name: string; exports: object } = JSON.parse(await readFile(join(root, path), 'utf8'))
   return Object.keys(exports).map((entry) => name + entry.slice(1))
+}
+
+async function pathsBelow(folder: string): Promise<string[]> {
+  const entries = await readdir(join(root, folder), { withFileTypes: true })
+  const paths: string[] = []
+  for (const entry of entries) {
+    if (['node_modules', '.git', '.platform'].includes(entry.name)) continue
+    const path = `${folder}${entry.name}`
+    paths.push(...(entry.isDirectory() ? await pathsBelow(`${path}/`) : [path]))
+  }
+  return paths
 }
 
 /** Words, and names of files that programs write. */

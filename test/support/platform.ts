@@ -20,9 +20,10 @@ const startProcess: (dataDir: string, env: Env) => Promise<PlatformProcess> = ar
   ? startPlatformApart
   : startPlatformProcess
 
-/** Every schedule of the main job, shortened: a whole run takes one or two seconds. */
+/** Every schedule, shortened: a whole run of the main job takes one or two seconds. */
 export const fastSettings: Env = {
   LOG_LEVEL: 'warn',
+  NOTIFICATION_RETRY_SCHEDULE_MS: '100,200,400,800',
   PROVIDER_RESULT_INITIAL_DELAY_MS: '200',
   PROVIDER_RESULT_BACKOFF_SCHEDULE_MS: '200,200',
   PROVIDER_START_RETRY_SCHEDULE_MS: '100,200,400',
@@ -37,23 +38,32 @@ export interface TestPlatformOptions {
    * real servers (`ESDB_URL`, `DATABASE_URL`).
    */
   readonly ownPostgres?: boolean
+  /** The parent of the data folder. */
+  readonly under?: string
+}
+
+/** What a test may use of a platform that also works for other test files. */
+export interface PlatformInUse {
+  readonly baseUrl: string
+  readonly provider: TestProvider
+  readonly process: Pick<PlatformProcess, 'credentials'>
+  /** A client with a new token; the first organisation's unless other secrets are given. */
+  connect(client?: ClientSecrets): Promise<ApiClient>
+  /** Ends the use. */
+  stop(): Promise<void>
 }
 
 /**
  * A platform with its own process and data folder. With `ESDB_URL` it writes to that server, with new organisations.
  */
-export interface TestPlatform {
+export interface TestPlatform extends PlatformInUse {
   readonly dataDir: string
-  readonly baseUrl: string
-  readonly provider: TestProvider
   /** Variables for commands of operators on this platform's servers. */
   readonly operatorEnv: () => Promise<Env>
   /** It has its own embedded PostgreSQL, which stops with it. */
   readonly ownsPostgres: boolean
   /** The running process; a new one after `restart`. */
   readonly process: PlatformProcess
-  /** A client with a new token; the demo organisation's unless other secrets are given. */
-  connect(client?: ClientSecrets): Promise<ApiClient>
   /**
    * Starts with the same data folder, databases and port. Stops a running process first. `env` adds to or replaces the
    * settings.
@@ -66,8 +76,9 @@ export interface TestPlatform {
 export async function startTestPlatform({
   env = {},
   ownPostgres = false,
+  under = tmpdir(),
 }: TestPlatformOptions = {}): Promise<TestPlatform> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'platform-'))
+  const dataDir = await mkdtemp(join(under, 'platform-'))
   // The test supplies this server itself.
   const shared =
     isRealEventStore && env['ESDB_URL'] === undefined ? await shareEventStore(realEventStoreUrl) : undefined
@@ -127,9 +138,9 @@ export async function startTestPlatform({
   }
 }
 
-/** 0: the demo organisation's client; 1: another organisation's; 2: the platform-level one. */
+/** 0: the first organisation's client; 1: another organisation's; 2: the platform-level one. */
 export function clientOf(
-  { credentials }: PlatformProcess,
+  { credentials }: Pick<PlatformProcess, 'credentials'>,
   place: 0 | 1 | 2,
 ): PlatformProcess['credentials']['clients'][number] {
   const client = credentials.clients[place]

@@ -11,6 +11,8 @@ import { startPostgres } from '../../embedded/postgres/start-postgres.ts'
  */
 const ADMIN_URL = 'TEST_POSTGRES_ADMIN_URL'
 const VAULT_ADMIN_URL = 'TEST_POSTGRES_VAULT_ADMIN_URL'
+/** Folder of this test run. The set-up removes it after the workers have ended. */
+const RUN_FOLDER = 'TEST_RUN_FOLDER'
 
 export interface FreshDatabase {
   /** The read models' database. */
@@ -21,6 +23,7 @@ export interface FreshDatabase {
 }
 
 let stopServer: (() => Promise<void>) | undefined
+let ownFolder: string | undefined
 
 /** True if the tests did not start the read models' server. */
 export const isRealPostgres = (process.env['DATABASE_URL'] ?? '') !== ''
@@ -29,41 +32,47 @@ export const isRealPostgres = (process.env['DATABASE_URL'] ?? '') !== ''
 export async function setup(): Promise<void> {
   // Each project of the test run calls this set-up. All share one server.
   if (process.env[ADMIN_URL] !== undefined) return
+  ownFolder = await mkdtemp(join(tmpdir(), 'test-run-'))
+  process.env[RUN_FOLDER] = ownFolder
   const real = process.env['DATABASE_URL'] ?? ''
-  process.env[ADMIN_URL] = real === '' ? await startServer() : real
+  process.env[ADMIN_URL] = real === '' ? await startServer(ownFolder) : real
   const realVault = process.env['VAULT_DATABASE_URL'] ?? ''
   process.env[VAULT_ADMIN_URL] = realVault === '' ? process.env[ADMIN_URL] : realVault
 }
 
-async function startServer(): Promise<string> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'test-postgres-'))
+async function startServer(folder: string): Promise<string> {
   const password = randomBytes(16).toString('hex')
+  const dataDir = join(folder, 'postgres')
   const server = await startPostgres({ dataDir, port: await freePort(), password, databases: [], durable: false })
-  stopServer = async () => {
-    await server.stop()
-    await rm(dataDir, { recursive: true, force: true })
-  }
+  stopServer = () => server.stop()
   return server.url('postgres')
 }
 
 export async function teardown(): Promise<void> {
   await stopServer?.()
+  // The servers of a worker end with it. They may still write for a moment.
+  if (ownFolder !== undefined) await rm(ownFolder, { recursive: true, force: true, maxRetries: 10 })
+}
+
+/** A folder for data that all files of a worker share. */
+export function runFolder(): string {
+  return fromSetUp(RUN_FOLDER)
 }
 
 /** Address of the administrative database on the read models' server. */
 export function postgresAdminUrl(): string {
-  return adminUrl(ADMIN_URL)
+  return fromSetUp(ADMIN_URL)
 }
 
 /** The same on the vault's server, which may be another one. */
 export function vaultAdminUrl(): string {
-  return adminUrl(VAULT_ADMIN_URL)
+  return fromSetUp(VAULT_ADMIN_URL)
 }
 
-function adminUrl(variable: string): string {
-  const url = process.env[variable]
-  if (url === undefined) throw new Error('no test PostgreSQL: run through vitest, whose global set-up starts it')
-  return url
+function fromSetUp(variable: string): string {
+  const value = process.env[variable]
+  if (value === undefined) throw new Error(`no ${variable}: run through vitest, whose global set-up sets it`)
+  return value
 }
 
 /** Two empty databases for a test file, read models and vault, cloned from their servers' template. */

@@ -1,3 +1,4 @@
+import { parseArgs } from 'node:util'
 import { allMutants } from './all-mutants.ts'
 import { catchersOf, type Catcher, type Mutant } from './mutant.ts'
 import { Clone, type Ending } from './planting.ts'
@@ -6,24 +7,39 @@ const USAGE = `Plants deliberate faults one at a time in a copy of this checkout
 
   npm run mutants                    all faults
   npm run mutants -- NAME…           only these
+  npm run mutants -- --sample N      N of them at random
   npm run mutants -- --list          names and descriptions
 
 Exit code 1 when a fault survives, or when a test fails without a fault.
 `
 
-const names = process.argv.slice(2)
-const unknown = names.filter((name) => !name.startsWith('--') && !allMutants.some((mutant) => mutant.name === name))
-if (names.includes('--help') || unknown.length > 0) {
+const { values, positionals: names } = parseArgs({
+  allowPositionals: true,
+  options: {
+    list: { type: 'boolean', default: false },
+    sample: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
+})
+const unknown = names.filter((name) => !allMutants.some((mutant) => mutant.name === name))
+if (values.help || unknown.length > 0) {
   process.stdout.write(unknown.length > 0 ? `no mutant ${unknown.join(', ')}\n\n${USAGE}` : USAGE)
   process.exitCode = unknown.length > 0 ? 2 : 0
-} else if (names.includes('--list')) {
+} else if (values.list) {
   for (const { name, fault } of allMutants) process.stdout.write(`${name.padEnd(28)} ${fault}\n`)
 } else {
-  process.exitCode = (await runAll(
-    names.length === 0 ? allMutants : allMutants.filter(({ name }) => names.includes(name)),
-  ))
+  const chosen = names.length === 0 ? allMutants : allMutants.filter(({ name }) => names.includes(name))
+  process.exitCode = (await runAll(values.sample === undefined ? chosen : sampleOf(chosen, Number(values.sample))))
     ? 0
     : 1
+}
+
+function sampleOf(mutants: readonly Mutant[], count: number): readonly Mutant[] {
+  return mutants
+    .map((mutant) => ({ mutant, place: Math.random() }))
+    .toSorted((one, other) => one.place - other.place)
+    .slice(0, count)
+    .map(({ mutant }) => mutant)
 }
 
 async function runAll(mutants: readonly Mutant[]): Promise<boolean> {

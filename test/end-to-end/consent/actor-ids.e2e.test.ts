@@ -1,16 +1,17 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { at, textAt, type ApiClient } from '../../../app/demo/api-client.ts'
 import { assessmentBody, expecting, photograph } from '../../support/main-job.ts'
-import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+import { type PlatformInUse } from '../../support/platform.ts'
+import { joinSharedPlatform } from '../../support/shared-platform.ts'
 import { eventsOfAll } from '../bad-days/recorded-events.ts'
 
 const userId = 'jane.canary@clinic.test'
 
-let platform: TestPlatform
+let platform: PlatformInUse
 let api: ApiClient
 
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await joinSharedPlatform()
   api = await platform.connect()
 })
 afterAll(() => platform.stop())
@@ -22,7 +23,8 @@ function headersOf(orgId: string): Readonly<Record<string, string>> {
 }
 
 test('a user id that is an e-mail address is in no event, and the consent still names the user', async () => {
-  const headers = headersOf(platform.process.credentials.org_id)
+  const { org_id: orgId, eventstore_url: url } = platform.process.credentials
+  const headers = headersOf(orgId)
   const post = async (path: string, body: unknown) => await api.call(path, { body, headers })
   const type = { code: 'ai_analysis', displayName: 'Automated analysis', legalBasis: 'consent', required: true }
   const typeId = textAt((await expecting(201, post('/v1/admin/consent-types', type))).body, 'id')
@@ -40,7 +42,9 @@ test('a user id that is an e-mail address is in no event, and the consent still 
   await expecting(202, post('/v1/clinical-api/assessments', assessmentBody(patientId, [await photograph()])))
 
   expect(at(recorded.body, 'recorded_by')).toBe(userId)
-  const events = await eventsOfAll(platform.process.credentials.eventstore_url ?? '')
+  const all = await eventsOfAll(url ?? '')
+  expect(all.filter((event) => JSON.stringify(event).includes('jane.canary')).map(({ type }) => type)).toEqual([])
+  const events = all.filter(({ stream, metadata }) => JSON.stringify([stream, metadata]).includes(orgId))
   const written = [
     'ConsentTypeCreated',
     'ConsentTextVersionPublished',

@@ -8,11 +8,11 @@ import {
 } from '../../../app/demo/api-client.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import { expecting } from '../../support/main-job.ts'
-import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+import { type PlatformInUse } from '../../support/platform.ts'
 
 /** The consent service for a product: one token for all routes, an administrator's actor context for `/admin`. */
-export interface ConsentWorld {
-  readonly platform: TestPlatform
+export interface ConsentWorld<Platform extends PlatformInUse = PlatformInUse> {
+  readonly platform: Platform
   readonly watched: WatchedPlatform
   readonly orgId: string
   readonly api: ApiClient
@@ -37,8 +37,9 @@ export interface Terms {
 /** Earlier than every decision of the tests. */
 const effectiveFrom = '2001-01-01T00:00:00.000Z'
 
-export async function openConsentWorld(env: Readonly<Record<string, string>> = {}): Promise<ConsentWorld> {
-  const platform = await startTestPlatform({ env })
+export async function openConsentWorld<Platform extends PlatformInUse>(
+  platform: Platform,
+): Promise<ConsentWorld<Platform>> {
   const watched = watchPlatform(platform.baseUrl)
   const orgId = platform.process.credentials.org_id
   const api = watched.watch(await platform.connect())

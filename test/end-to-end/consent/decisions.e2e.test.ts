@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { at, textAt, type ApiAnswer } from '../../../app/demo/api-client.ts'
 import { clientOf } from '../../support/platform.ts'
 import { expecting } from '../../support/main-job.ts'
+import { joinSharedPlatform } from '../../support/shared-platform.ts'
 import { eventsOf } from '../bad-days/recorded-events.ts'
 import { openConsentWorld, refusal, withHeaders, type ConsentWorld, type Terms } from './consent-world.ts'
 
@@ -15,7 +16,7 @@ let world: ConsentWorld
 let terms: Terms
 
 beforeAll(async () => {
-  world = await openConsentWorld()
+  world = await openConsentWorld(await joinSharedPlatform())
   terms = await world.terms('research')
 })
 

@@ -6,18 +6,18 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { at, textAt } from '../../../app/demo/api-client.ts'
 import { expecting } from '../../support/main-job.ts'
-import { clientOf } from '../../support/platform.ts'
+import { clientOf, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 import { openConsentWorld, refusal, type ConsentWorld } from './consent-world.ts'
 
 const main = fileURLToPath(new URL('../../../app/main.ts', import.meta.url))
 
-let world: ConsentWorld
+let world: ConsentWorld<TestPlatform>
 let patientId: string
 let record: unknown
 let answer: unknown
 
 beforeAll(async () => {
-  world = await openConsentWorld()
+  world = await openConsentWorld(await startTestPlatform())
   const terms = await world.terms('research')
   patientId = randomUUID()
   record = (await expecting(201, world.decide(patientId, terms, 'granted', { recorded_by: 'Nurse Canary' }))).body

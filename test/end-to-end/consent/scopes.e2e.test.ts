@@ -11,15 +11,15 @@ import {
   requestAssessment,
 } from '../../support/main-job.ts'
 import { operationsOf, pathWith } from '../../support/operations.ts'
-import { clientOf } from '../../support/platform.ts'
+import { clientOf, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
 import { openConsentWorld, type ConsentWorld, type Terms } from './consent-world.ts'
 
-let world: ConsentWorld
+let world: ConsentWorld<TestPlatform>
 let terms: Terms
 let patientId: string
 
 beforeAll(async () => {
-  world = await openConsentWorld()
+  world = await openConsentWorld(await startTestPlatform())
   terms = await world.terms('research')
   patientId = randomUUID()
   await expecting(201, world.decide(patientId, terms, 'granted'))

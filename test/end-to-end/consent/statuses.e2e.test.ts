@@ -4,6 +4,7 @@ import { actorContext, textAt } from '../../../app/demo/api-client.ts'
 import { expecting } from '../../support/main-job.ts'
 import { operationsOf, pathWith, type DocumentedOperation } from '../../support/operations.ts'
 import { clientOf } from '../../support/platform.ts'
+import { joinSharedPlatform } from '../../support/shared-platform.ts'
 import { openConsentWorld, refusal, withHeaders, type ConsentWorld, type Terms } from './consent-world.ts'
 
 const unknownId = '0190b0a0-0000-7000-8000-000000000001'
@@ -19,7 +20,7 @@ let needed: Readonly<
 >
 
 beforeAll(async () => {
-  world = await openConsentWorld()
+  world = await openConsentWorld(await joinSharedPlatform())
   operations = (await operationsOf(world.platform.baseUrl)).filter(({ path }) => path.includes('consent'))
   terms = await world.terms('research')
   patientId = randomUUID()

@@ -5,6 +5,7 @@ import { actorContext, at, textAt, type ApiClient } from '../../../app/demo/api-
 import { expecting } from '../../support/main-job.ts'
 import { operationsOf } from '../../support/operations.ts'
 import { clientOf } from '../../support/platform.ts'
+import { joinSharedPlatform } from '../../support/shared-platform.ts'
 import { openConsentWorld, refusal, withHeaders, type ConsentWorld } from './consent-world.ts'
 
 // The rows about types and texts in sections 4.4 and 2.5 of the specification, with the additions of the contract.
@@ -17,7 +18,7 @@ const types = '/v1/admin/consent-types'
 let world: ConsentWorld
 
 beforeAll(async () => {
-  world = await openConsentWorld()
+  world = await openConsentWorld(await joinSharedPlatform())
 })
 
 afterAll(() => world.platform.stop())

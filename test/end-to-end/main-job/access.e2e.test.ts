@@ -11,12 +11,13 @@ import {
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import { createConsentTerms, decideConsent, expecting, registerPatient } from '../../support/main-job.ts'
 import { operationsOf, pathWith, type DocumentedOperation } from '../../support/operations.ts'
-import { clientOf, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+import { clientOf, type PlatformInUse } from '../../support/platform.ts'
+import { joinSharedPlatform } from '../../support/shared-platform.ts'
 
 const tokenPath = '/v1/auth/oauth/token'
 const formType = { 'content-type': 'application/x-www-form-urlencoded' }
 
-let platform: TestPlatform
+let platform: PlatformInUse
 let watched: WatchedPlatform
 let api: ApiClient
 let operations: readonly DocumentedOperation[]
@@ -24,7 +25,7 @@ let orgId: string
 let client: { readonly client_id: string; readonly client_secret: string }
 
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await joinSharedPlatform()
   watched = watchPlatform(platform.baseUrl)
   api = watched.watch(await platform.connect())
   operations = await operationsOf(platform.baseUrl)

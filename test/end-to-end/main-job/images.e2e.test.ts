@@ -13,7 +13,8 @@ import {
   requestAssessment,
   reviewOfCase,
 } from '../../support/main-job.ts'
-import { clientOf, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+import { clientOf, type PlatformInUse } from '../../support/platform.ts'
+import { joinSharedPlatform } from '../../support/shared-platform.ts'
 import { declare as declareSlot, imageIdsOf, put, refusalOf } from './uploads.ts'
 
 const unknownId = '0190b0a0-0000-7000-8000-000000000001'
@@ -22,7 +23,7 @@ const jpeg = { capture_type: 'macroscopic', mime_type: 'image/jpeg' }
 
 type Headers = Readonly<Record<string, string>>
 
-let platform: TestPlatform
+let platform: PlatformInUse
 let watched: WatchedPlatform
 let api: ApiClient
 let stranger: ApiClient
@@ -30,7 +31,7 @@ let patientId: string
 let caseId: string
 
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await joinSharedPlatform()
   watched = watchPlatform(platform.baseUrl)
   api = watched.watch(await platform.connect())
   stranger = watched.watch(await platform.connect(clientOf(platform.process, 1)))

@@ -11,12 +11,13 @@ import {
   type ConsentTerms,
   type Photograph,
 } from '../../support/main-job.ts'
-import { clientOf, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+import { clientOf, type PlatformInUse } from '../../support/platform.ts'
+import { joinSharedPlatform } from '../../support/shared-platform.ts'
 
 const assessments = '/v1/clinical-api/assessments'
 const unknownId = '0190b0a0-0000-7000-8000-000000000001'
 
-let platform: TestPlatform
+let platform: PlatformInUse
 let watched: WatchedPlatform
 let api: ApiClient
 let token: string
@@ -26,7 +27,7 @@ let patientId: string
 let photo: Photograph
 
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await joinSharedPlatform()
   watched = watchPlatform(platform.baseUrl)
   api = watched.watch(await platform.connect())
   token = textAt((await requestToken(platform.baseUrl, clientOf(platform.process, 0))).body, 'access_token')

@@ -24,7 +24,8 @@ import {
 } from '../../support/main-job.ts'
 import { lesionSteps } from '../../streams/workflow-facts.ts'
 import { operationsOf, pathWith, type DocumentedOperation } from '../../support/operations.ts'
-import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
+import { clientOf, waitFor, type PlatformInUse } from '../../support/platform.ts'
+import { joinSharedPlatform } from '../../support/shared-platform.ts'
 
 const anyId = '0190b0a0-0000-7000-8000-000000000001'
 const anyValues = {
@@ -42,7 +43,7 @@ const anyValues = {
   code: 'conflict',
 }
 
-let platform: TestPlatform
+let platform: PlatformInUse
 let watched: WatchedPlatform
 let api: ApiClient
 let operations: readonly DocumentedOperation[]
@@ -56,7 +57,7 @@ let deliveriesPath: string
 let notificationPath: string
 
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await joinSharedPlatform()
   watched = watchPlatform(platform.baseUrl)
   const token = textAt((await requestToken(platform.baseUrl, clientOf(platform.process, 0))).body, 'access_token')
   admin = {

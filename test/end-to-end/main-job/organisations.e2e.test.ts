@@ -15,13 +15,14 @@ import {
 } from '../../support/main-job.ts'
 import { lesionSteps } from '../../streams/workflow-facts.ts'
 import { operationsOf, pathWith, type DocumentedOperation } from '../../support/operations.ts'
-import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
+import { clientOf, waitFor, type PlatformInUse } from '../../support/platform.ts'
+import { joinSharedPlatform } from '../../support/shared-platform.ts'
 
 const unknownId = '0190b0a0-0000-7000-8000-000000000001'
 const declaredImage = { capture_type: 'other', mime_type: 'image/png' }
 const identifiers = [{ scheme: 'mrn', value: 'shared between organisations' }]
 
-let platform: TestPlatform
+let platform: PlatformInUse
 let watched: WatchedPlatform
 let owner: ApiClient
 let stranger: ApiClient
@@ -37,7 +38,7 @@ let roleId: string
 let confirmation: unknown
 
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await joinSharedPlatform()
   watched = watchPlatform(platform.baseUrl)
   operations = await operationsOf(platform.baseUrl)
   orgId = clientOf(platform.process, 0).org_id ?? ''

@@ -2,18 +2,19 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { at, textAt, type ApiAnswer, type ApiClient } from '../../../app/demo/api-client.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import { assessmentBody, expecting, photograph, registerPatient } from '../../support/main-job.ts'
-import { clientOf, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+import { clientOf, type PlatformInUse } from '../../support/platform.ts'
+import { joinSharedPlatform } from '../../support/shared-platform.ts'
 
 const patients = '/v1/clinical-api/patients'
 const unknownId = '0190b0a0-0000-7000-8000-000000000001'
 
-let platform: TestPlatform
+let platform: PlatformInUse
 let watched: WatchedPlatform
 let api: ApiClient
 let stranger: ApiClient
 
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await joinSharedPlatform()
   watched = watchPlatform(platform.baseUrl)
   api = watched.watch(await platform.connect())
   stranger = watched.watch(await platform.connect(clientOf(platform.process, 1)))

@@ -10,32 +10,42 @@ import {
   photograph,
   registerPatient,
   requestAssessment,
+  reviewOfCase,
   subscribeToEnds,
   webhookAbout,
   webhooksAbout,
   withoutSignatures,
   type ConsentTerms,
 } from '../../support/main-job.ts'
-import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
+import { eventsOf } from '../bad-days/recorded-events.ts'
+import { startImageHost, type ImageHost } from './image-host.ts'
 
 let platform: TestPlatform
 let terms: ConsentTerms
 let receiver: WebhookReceiver
+let host: ImageHost
 
 beforeAll(async () => {
   // After a kill the next instance waits for the open leases.
   platform = await startTestPlatform({
-    env: { STEP_TIMEOUT_MS: '4000', STEP_LEASE_MS: '5000', WEBHOOK_TIMEOUT_MS: '2000' },
+    env: {
+      STEP_TIMEOUT_MS: '4000',
+      STEP_LEASE_MS: '5000',
+      WEBHOOK_TIMEOUT_MS: '2000',
+      PROVIDER_RESULT_MAX_ATTEMPTS: '1000',
+    },
   })
   const api = await platform.connect()
   terms = await createConsentTerms(api, platform.process.credentials.org_id)
   receiver = await startWebhookReceiver()
+  host = await startImageHost((await photograph()).bytes)
   await subscribeToEnds(api, receiver)
 })
 
 afterAll(async () => {
   await platform.stop()
-  await receiver.close()
+  await Promise.all([receiver.close(), host.close()])
 })
 
 function keyed(api: ApiClient, path: string, body: unknown, key: string): Promise<ApiAnswer> {
@@ -46,9 +56,26 @@ function wasReplayed({ headers }: ApiAnswer): boolean {
   return headers.get('idempotency-replayed') === 'true'
 }
 
+/** An assessment whose review polls for a result that never comes. */
+async function polling(api: ApiClient, patientId: string) {
+  const photo = await photograph()
+  await platform.provider.result({ sha256: photo.sha256, not_ready_polls: 1_000_000 })
+  const request = { body: assessmentBody(patientId, [photo]) }
+  const { body } = await expecting(202, api.call('/v1/clinical-api/assessments', request))
+  const caseId = textAt(body, 'case_id')
+  const review = await waitFor('a review that polls', async () => {
+    const seen = await reviewOfCase(api, caseId)
+    return at(seen, 'status') === 'awaiting_result' ? seen : undefined
+  })
+  return { caseId, reviewId: textAt(review, 'id'), imageId: textAt(body, 'images', 0, 'id') }
+}
+
 test('a key returns its record under another token, after a stop, and after a kill', async () => {
   const api = await platform.connect()
   const patientId = await consentedPatient(api, terms)
+  const [cancelled, superseded] = [await polling(api, patientId), await polling(api, patientId)]
+  const presignedUrlExpiresAt = new Date(Date.now() + 60_000).toISOString()
+  const image = { imageType: 'DERMOSCOPIC', presignedUrl: host.address(), presignedUrlExpiresAt }
   const requests: readonly (readonly [path: string, body: unknown])[] = [
     ['/v1/clinical-api/assessments', assessmentBody(patientId, [await photograph()])],
     [
@@ -63,12 +90,14 @@ test('a key returns its record under another token, after a stop, and after a ki
     ['/v1/clinical-api/cases', { patient_id: patientId }],
     ['/v1/clinical-api/webhook-subscriptions', { url: `${receiver.url}/other`, event_types: ['assessment.failed'] }],
     [`/v1/patients/${patientId}/consents`, { ...terms, decision: 'granted' }],
+    [`/v1/ai-reviews/${cancelled.reviewId}/cancel`, {}],
+    [`/v1/ai-reviews/${superseded.reviewId}/supersede`, { images: [{ ...image, imageId: superseded.imageId }] }],
   ]
   const repeat = async (client: ApiClient) =>
     Promise.all(requests.map(([path, body]) => keyed(client, path, body, 'lasting')))
   const first = await repeat(api)
   expect(first.map((answer) => [answer.status, wasReplayed(answer)])).toEqual(
-    [202, 201, 201, 201, 201].map((status) => [status, false]),
+    [202, 201, 201, 201, 201, 200, 202].map((status) => [status, false]),
   )
   await endOf(api, textAt(first[0]?.body, 'id'))
 
@@ -87,6 +116,9 @@ test('a key returns its record under another token, after a stop, and after a ki
     expect(at(answers[0]?.body, 'status')).toBe('completed')
     expect(answers.slice(1).map(({ body }) => body)).toEqual(first.slice(1).map(({ body }) => body))
   }
+  const { org_id: orgId, product_id: productId, eventstore_url: url } = platform.process.credentials
+  const claims = await eventsOf(url ?? '', `ai_review_slot-${orgId}-${superseded.caseId}.${productId}`)
+  expect(claims.map(({ type }) => type)).toEqual(['AiReviewSlotClaimed', 'AiReviewSlotClaimed'])
   const client = await platform.connect()
   const [path = '', body] = requests[1] ?? []
   const other = await keyed(client, path, { ...Object(body), given_name: 'Ada' }, 'lasting')

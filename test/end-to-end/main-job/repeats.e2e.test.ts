@@ -16,19 +16,20 @@ import {
   withoutSignatures,
   type ConsentTerms,
 } from '../../support/main-job.ts'
-import { clientOf, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+import { clientOf, type PlatformInUse } from '../../support/platform.ts'
+import { joinSharedPlatform } from '../../support/shared-platform.ts'
 
 const assessments = '/v1/clinical-api/assessments'
 const mounts = ['/v1/clinical-api', '/v1/clinical-api/v1', '/v1']
 
-let platform: TestPlatform
+let platform: PlatformInUse
 let watched: WatchedPlatform
 let api: ApiClient
 let terms: ConsentTerms
 let receiver: WebhookReceiver
 
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await joinSharedPlatform()
   watched = watchPlatform(platform.baseUrl)
   api = watched.watch(await platform.connect())
   terms = await createConsentTerms(api, platform.process.credentials.org_id)

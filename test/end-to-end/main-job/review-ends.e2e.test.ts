@@ -16,11 +16,12 @@ import {
   webhookAbout,
   webhooksAbout,
 } from '../../support/main-job.ts'
-import { areRolesApart, clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
+import { clientOf, waitFor, type PlatformInUse } from '../../support/platform.ts'
+import { joinSharedPlatform } from '../../support/shared-platform.ts'
 import { eventsOf } from '../bad-days/recorded-events.ts'
 import { startImageHost, type ImageHost } from './image-host.ts'
 
-let platform: TestPlatform
+let platform: PlatformInUse
 let watched: WatchedPlatform
 let api: ApiClient
 let receiver: WebhookReceiver
@@ -32,8 +33,7 @@ const underWayMs = 4_000
 const unknownId = '0190b0a0-0000-7000-8000-000000000001'
 
 beforeAll(async () => {
-  const env = { PROVIDER_RESULT_MAX_ATTEMPTS: '1000', PROVIDER_RESULT_BACKOFF_SCHEDULE_MS: '100' }
-  platform = await startTestPlatform({ env })
+  platform = await joinSharedPlatform()
   watched = watchPlatform(platform.baseUrl)
   api = watched.watch(await platform.connect())
   patientId = await consentedPatient(api, await createConsentTerms(api, platform.process.credentials.org_id))
@@ -422,27 +422,6 @@ describe('a refused request', () => {
     await expecting(202, supersede(held, {}, { 'if-match': etag }))
   })
 })
-
-// Six processes need half a minute for a restart. The records of a key are in streams, so a run in one process is enough.
-if (!areRolesApart) {
-  test('keys stay valid over a restart and a new token', async () => {
-    const [toCancel, toSupersede] = [await running('awaiting_result'), await running('awaiting_result')]
-    const body = { images: [imageOf(toSupersede)] }
-    const cancelled = await expecting(200, cancel(toCancel.reviewId, { 'idempotency-key': 'over-restart' }))
-    const made = await expecting(202, supersede(toSupersede, body, { 'idempotency-key': 'over-restart' }))
-    await platform.restart()
-    api = watched.watch(await platform.connect())
-    const again = [
-      await expecting(200, cancel(toCancel.reviewId, { 'idempotency-key': 'over-restart' })),
-      await expecting(202, supersede(toSupersede, body, { 'idempotency-key': 'over-restart' })),
-    ]
-    expect(again.map((answer) => [answer.body, answer.headers.get('idempotency-replayed')])).toEqual([
-      [cancelled.body, 'true'],
-      [made.body, 'true'],
-    ])
-    expect(await claimsOf(toSupersede.caseId)).toHaveLength(2)
-  })
-}
 
 test('every answer is documented', async () => {
   expect(await watched.seen()).toEqual(

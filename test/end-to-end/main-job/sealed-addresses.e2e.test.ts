@@ -10,11 +10,12 @@ import {
   requestAssessment,
   reviewOfCase,
 } from '../../support/main-job.ts'
-import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
+import { clientOf, waitFor, type PlatformInUse } from '../../support/platform.ts'
+import { joinSharedPlatform } from '../../support/shared-platform.ts'
 import { eventsOf, eventsOfAll, type RecordedFact } from '../bad-days/recorded-events.ts'
 import { startImageHost, type ImageHost } from './image-host.ts'
 
-let platform: TestPlatform
+let platform: PlatformInUse
 let api: ApiClient
 let stranger: ApiClient
 let host: ImageHost
@@ -24,7 +25,7 @@ let strangersPatientId: string
 let organisations: readonly string[]
 
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await joinSharedPlatform()
   const [own, other] = [clientOf(platform.process, 0), clientOf(platform.process, 1)]
   organisations = [own.org_id ?? '', other.org_id ?? '']
   api = await platform.connect(own)

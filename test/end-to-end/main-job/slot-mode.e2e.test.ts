@@ -19,7 +19,8 @@ import {
   withoutSignatures,
   type ConsentTerms,
 } from '../../support/main-job.ts'
-import { clientOf, startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+import { clientOf, type PlatformInUse } from '../../support/platform.ts'
+import { joinSharedPlatform } from '../../support/shared-platform.ts'
 import {
   assessments,
   declaration,
@@ -34,7 +35,7 @@ import {
 
 const unknownId = '0190b0a0-0000-7000-8000-000000000001'
 
-let platform: TestPlatform
+let platform: PlatformInUse
 let watched: WatchedPlatform
 let api: ApiClient
 let stranger: ApiClient
@@ -43,7 +44,7 @@ let receiver: WebhookReceiver
 let secret: string
 
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await joinSharedPlatform()
   watched = watchPlatform(platform.baseUrl)
   api = watched.watch(await platform.connect())
   stranger = watched.watch(await platform.connect(clientOf(platform.process, 1)))

@@ -17,7 +17,8 @@ import {
   withoutSignatures,
   type ConsentTerms,
 } from '../../support/main-job.ts'
-import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
+import { clientOf, waitFor, type PlatformInUse } from '../../support/platform.ts'
+import { joinSharedPlatform } from '../../support/shared-platform.ts'
 import { eventsOf } from '../bad-days/recorded-events.ts'
 import {
   assessments,
@@ -33,7 +34,7 @@ import {
 
 /* Section by section, in the words of the interface specification. Other files test the edge cases. */
 
-let platform: TestPlatform
+let platform: PlatformInUse
 let watched: WatchedPlatform
 let api: ApiClient
 let stranger: ApiClient
@@ -47,7 +48,7 @@ let slot: { readonly answer: ApiAnswer; readonly submitted: ApiAnswer; readonly 
 let failed: unknown
 
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await joinSharedPlatform()
   watched = watchPlatform(platform.baseUrl)
   api = watched.watch(await platform.connect())
   stranger = watched.watch(await platform.connect(clientOf(platform.process, 1)))

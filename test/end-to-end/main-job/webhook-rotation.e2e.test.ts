@@ -12,9 +12,10 @@ import {
   requestAssessment,
   webhookAbout,
 } from '../../support/main-job.ts'
-import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
+import { type PlatformInUse } from '../../support/platform.ts'
+import { joinSharedPlatform } from '../../support/shared-platform.ts'
 
-let platform: TestPlatform
+let platform: PlatformInUse
 let api: ApiClient
 let receiver: WebhookReceiver
 let path: string
@@ -23,7 +24,7 @@ const secrets: string[] = []
 
 beforeAll(async () => {
   receiver = await startWebhookReceiver()
-  platform = await startTestPlatform()
+  platform = await joinSharedPlatform()
   api = await platform.connect()
   await createConsentTerms(api, platform.process.credentials.org_id)
   patientId = await registerPatient(api)

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { at, textAt, type ApiClient } from '../../../app/demo/api-client.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import { expecting } from '../../support/main-job.ts'
-import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
+import { waitFor, type PlatformInUse } from '../../support/platform.ts'
+import { joinSharedPlatform } from '../../support/shared-platform.ts'
 import { withHeaders } from '../consent/consent-world.ts'
 
 // Sections 3.3 and 4.6 of the specification: from an event or a request to a mail box or a chat channel.
@@ -13,16 +14,14 @@ vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 })
 
 const admin = '/v1/notifications/admin'
 
-let platform: TestPlatform
+let platform: PlatformInUse
 let watched: WatchedPlatform
 let api: ApiClient
 let users: ApiClient
 let orgId: string
 
 beforeAll(async () => {
-  platform = await startTestPlatform({
-    env: { NOTIFICATION_RETRY_SCHEDULE_MS: '100,200,400,800', FOREIGN_CHANNELS: 'clinic.events' },
-  })
+  platform = await joinSharedPlatform()
   watched = watchPlatform(platform.baseUrl)
   const { credentials } = platform.process
   orgId = credentials.org_id

@@ -15,7 +15,8 @@ import {
   reviewOfCase,
   type ConsentTerms,
 } from '../../support/main-job.ts'
-import { clientOf, startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
+import { clientOf, waitFor, type PlatformInUse } from '../../support/platform.ts'
+import { joinSharedPlatform } from '../../support/shared-platform.ts'
 import { lesionSteps } from '../../streams/workflow-facts.ts'
 import { startImageHost } from '../main-job/image-host.ts'
 import { eventsOf } from '../bad-days/recorded-events.ts'
@@ -37,7 +38,7 @@ import {
 
 // The rules of workflows in the order of a case: definitions, instances, outputs, effects, ends.
 
-let platform: TestPlatform
+let platform: PlatformInUse
 let watched: WatchedPlatform
 let api: ApiClient
 let stranger: ApiClient
@@ -47,7 +48,7 @@ let definitionId: string
 const unknownId = '0190b0a0-0000-7000-8000-000000000001'
 
 beforeAll(async () => {
-  platform = await startTestPlatform()
+  platform = await joinSharedPlatform()
   watched = watchPlatform(platform.baseUrl)
   api = watched.watch(await platform.connect())
   stranger = watched.watch(await platform.connect(clientOf(platform.process, 1)))

@@ -8,8 +8,9 @@ import { catalogue } from '../../../streams/catalogue.ts'
 import type { Catalogue } from '../../../engine/store/catalogue.ts'
 import { openEventStore, type EventStore } from '../../../engine/store/event-store.ts'
 import { type CommandContext, tenantOfFact, type TenantId } from '../../../platform/kit/tenants.ts'
-import { embeddedEventStore, freshEventStore } from 'embedded-eventstore/testing'
+import { embeddedEventStore } from 'embedded-eventstore/testing'
 import { freshDatabase } from '../../support/postgres.ts'
+import { workerEventStore } from '../../support/worker-event-store.ts'
 
 /** Dependencies of commands: a node, a vault, and a clock that only the test moves. */
 export interface DecisionWorld extends CommandDependencies {
@@ -28,12 +29,13 @@ export interface DecisionWorld extends CommandDependencies {
 }
 
 export interface DecisionWorldOptions {
-  /** A separate node even if the tests use a real server, because relays and workers process everything in a log. */
+  /** A separate node, because relays and workers process everything in a log. Others share the worker's node. */
   readonly hasOwnNode?: boolean
 }
 
 export async function openDecisionWorld({ hasOwnNode = false }: DecisionWorldOptions = {}): Promise<DecisionWorld> {
-  const [node, database] = await Promise.all([hasOwnNode ? embeddedEventStore() : freshEventStore(), freshDatabase()])
+  const [own, database] = await Promise.all([hasOwnNode ? embeddedEventStore() : undefined, freshDatabase()])
+  const nodeUrl = own?.url ?? (await workerEventStore())
   const masterKeys = `test:${randomBytes(32).toString('base64')}`
   let passedMs = 0
   // Postgres gives keys their age, so the vault counts from the real time.
@@ -43,7 +45,7 @@ export async function openDecisionWorld({ hasOwnNode = false }: DecisionWorldOpt
     now: () => new Date(Date.now() + passedMs),
   })
   const stores: EventStore[] = []
-  const storeOf = async (events: Catalogue, url = node.url): Promise<EventStore> => {
+  const storeOf = async (events: Catalogue, url = nodeUrl): Promise<EventStore> => {
     const opened = await openEventStore({ url, catalogue: events, vault })
     stores.push(opened)
     return opened
@@ -55,7 +57,7 @@ export async function openDecisionWorld({ hasOwnNode = false }: DecisionWorldOpt
     store,
     otherStore,
     storeOf,
-    url: node.url,
+    url: nodeUrl,
     vaultUrl: database.vaultUrl,
     masterKeys,
     vault,
@@ -68,7 +70,7 @@ export async function openDecisionWorld({ hasOwnNode = false }: DecisionWorldOpt
     close: async () => {
       await Promise.all(stores.map((opened) => opened.close()))
       await vault.close()
-      await Promise.all([node.stop(), database.drop()])
+      await Promise.all([own?.stop(), database.drop()])
     },
   }
 }

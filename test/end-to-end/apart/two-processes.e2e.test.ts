@@ -1,0 +1,344 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Webhook, WebhookVerificationError } from 'standardwebhooks'
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { freePort } from '../../../embedded/children/free-port.ts'
+import {
+  at,
+  createApiClient,
+  requestToken,
+  textAt,
+  type ApiAnswer,
+  type ApiClient,
+} from '../../../app/demo/api-client.ts'
+import { startWebhookReceiver, type ReceivedWebhook, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
+import { startPlatformApart, type PlatformApart } from '../../support/apart.ts'
+import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
+import {
+  assessmentBody,
+  consentedPatient,
+  createConsentTerms,
+  endOf,
+  expecting,
+  photograph,
+  registerPatient,
+  requestAssessment,
+  reviewOfCase,
+  subscribeToEnds,
+  webhookAbout,
+  webhooksAbout,
+} from '../../support/main-job.ts'
+import { clientOf, fastSettings, waitFor } from '../../support/platform.ts'
+import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
+import { providerAt, type TestProvider } from '../../support/provider.ts'
+import { eventsOf } from '../bad-days/recorded-events.ts'
+import { startImageHost } from '../main-job/image-host.ts'
+
+/*
+ * What two processes of a role must agree on. Each test acts through both APIs. Two projectors and two processors do the
+ * work. One process alone answers all other questions about the same routes, in `main-job/`.
+ */
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 180_000 })
+
+const patients = '/v1/clinical-api/patients'
+const assessments = '/v1/clinical-api/assessments'
+const subscriptions = '/v1/clinical-api/webhook-subscriptions'
+const forEver = 1_000_000
+
+let dataDir: string
+let database: FreshDatabase
+let platform: PlatformApart
+let watched: WatchedPlatform
+let provider: TestProvider
+let receiver: WebhookReceiver
+/** The same client at each of the two API processes. */
+let one: ApiClient
+let other: ApiClient
+let patientId: string
+
+beforeAll(async () => {
+  ;[dataDir, database, receiver] = await Promise.all([
+    mkdtemp(join(tmpdir(), 'two-processes-')),
+    freshDatabase(),
+    startWebhookReceiver(),
+  ])
+  platform = await startPlatformApart(dataDir, {
+    ...fastSettings,
+    PROVIDER_RESULT_MAX_ATTEMPTS: '1000',
+    PORT: String(await freePort()),
+    ESDB_URL: '',
+    DATABASE_URL: database.url,
+    VAULT_DATABASE_URL: database.vaultUrl,
+  })
+  const { base_url: baseUrl, org_id: orgId, provider_url: providerUrl, control_secret: secret } = platform.credentials
+  watched = watchPlatform(baseUrl)
+  provider = providerAt(providerUrl ?? '', secret ?? '', true)
+  const token = textAt((await requestToken(baseUrl, clientOf(platform, 0))).body, 'access_token')
+  const clients = platform.instances
+    .filter(({ role }) => role === 'api')
+    .map(({ port }) => watched.watch(createApiClient(`http://127.0.0.1:${port}`, token)))
+  const [first, second] = clients
+  if (first === undefined || second === undefined) throw new Error('there are no two APIs')
+  ;[one, other] = [first, second]
+  patientId = await consentedPatient(one, await createConsentTerms(one, orgId))
+  await subscribeToEnds(one, receiver)
+})
+beforeEach(() => provider.reset())
+afterAll(async () => {
+  await platform.stop()
+  await receiver.close()
+  await database.drop()
+  await rm(dataDir, { recursive: true, force: true })
+})
+
+/** Sends requests at once, by turns to each API. */
+function atOnce(count: number, send: (api: ApiClient, place: number) => Promise<ApiAnswer>): Promise<ApiAnswer[]> {
+  return Promise.all(Array.from({ length: count }, (_, place) => send(place % 2 === 0 ? one : other, place)))
+}
+
+function countsOf(answers: readonly ApiAnswer[]): Readonly<Record<string, number>> {
+  return Object.fromEntries(
+    [...Map.groupBy(answers, ({ status }) => status)].map(([status, alike]) => [status, alike.length]),
+  )
+}
+
+const firstOnes = (answers: readonly ApiAnswer[]) =>
+  answers.filter(({ headers }) => headers.get('idempotency-replayed') === null)
+
+test('a read at one API waits for what the other one wrote, and for an end that a processor causes', async () => {
+  const body = { given_name: 'Ada', family_name: 'Example', dob: '1980-02-29' }
+  for (const [writer, reader] of [
+    [one, other],
+    [other, one],
+  ] as const) {
+    const written = await expecting(201, writer.call(patients, { body, headers: { prefer: 'respond-async' } }))
+    const headers = { 'x-min-commit-position': written.headers.get('x-commit-position') ?? '' }
+    const read = await expecting(200, reader.call(`${patients}/${textAt(written.body, 'id')}`, { headers }))
+    expect([read.body, read.headers.get('etag')]).toEqual([written.body, written.headers.get('etag')])
+
+    const id = await requestAssessment(writer, assessmentBody(textAt(written.body, 'id'), [await photograph()]))
+    const held = await expecting(200, reader.call(`${assessments}/${id}`, { headers: { prefer: 'wait=25' } }))
+    expect([at(held.body, 'status'), held.headers.get('preference-applied')]).toEqual(['failed', 'wait=25'])
+  }
+})
+
+test('a page, a version and a link of one API are valid at the other', async () => {
+  const id = await registerPatient(one)
+  const made: string[] = []
+  for (const api of [one, other, one]) {
+    const opened = await expecting(201, api.call('/v1/clinical-api/cases', { body: { patient_id: id } }))
+    made.push(textAt(opened.body, 'id'))
+  }
+  const path = `/v1/clinical-api/cases?patient_id=${id}`
+  const found: unknown[] = []
+  let next: string | undefined = `${path}&limit=1`
+  while (next !== undefined) {
+    const { body, headers } = await expecting(200, (found.length % 2 === 0 ? one : other).call(next))
+    found.push(at(body, 'data', 0, 'id'))
+    next = /^<([^>]+)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1]
+  }
+  expect([found.length, new Set(found)]).toEqual([3, new Set<unknown>(made)])
+
+  const read = await expecting(200, one.call(`${patients}/${id}`))
+  const etag = read.headers.get('etag') ?? ''
+  await expecting(304, other.call(`${patients}/${id}`, { headers: { 'if-none-match': etag } }))
+})
+
+test('an analysis takes each step once', async () => {
+  const photographs = [await photograph('dermoscopic'), await photograph('macroscopic')]
+  await provider.result({ sha256: '*', not_ready_polls: 2 })
+  const id = await requestAssessment(one, assessmentBody(patientId, photographs))
+  expect(at(await endOf(other, id), 'status')).toBe('completed')
+  expect((await provider.caseCalls()).map(({ call, status }) => `${call} ${status}`)).toEqual([
+    'case 200',
+    'image 200',
+    'image 200',
+    'process 200',
+    'result 200',
+    'result 200',
+    'result 200',
+  ])
+  await webhookAbout(receiver, id)
+  await whileAnotherRuns()
+  expect(webhooksAbout(receiver, id)).toHaveLength(1)
+})
+
+/** Runs another assessment from request to webhook. This gives enough time for a wrong extra effect. */
+async function whileAnotherRuns(): Promise<void> {
+  const id = await requestAssessment(other, assessmentBody(patientId, [await photograph()]))
+  expect(at(await endOf(one, id), 'status')).toBe('completed')
+  await webhookAbout(receiver, id)
+}
+
+test('a patient who is changed through one API is read, found and changed again through the other', async () => {
+  const mrn = (value: string) => [{ scheme: 'mrn', value }]
+  const id = await registerPatient(one, { identifiers: mrn('before') })
+  let { headers } = await expecting(200, other.call(`${patients}/${id}`))
+  for (const [writer, reader, value] of [
+    [one, other, 'first'],
+    [other, one, 'second'],
+  ] as const) {
+    const change = {
+      method: 'PATCH',
+      body: { family_name: value, identifiers: mrn(value) },
+      headers: { 'if-match': headers.get('etag') ?? '' },
+    }
+    const changed = await expecting(200, writer.call(`${patients}/${id}`, change))
+    const minimum = { 'x-min-commit-position': changed.headers.get('x-commit-position') ?? '' }
+    const read = await expecting(200, reader.call(`${patients}/${id}`, { headers: minimum }))
+    expect([read.body, read.headers.get('etag')]).toEqual([changed.body, changed.headers.get('etag')])
+    const listed = await expecting(200, reader.call(`${patients}?identifier=mrn|${value}`, { headers: minimum }))
+    expect(at(listed.body, 'data', 0, 'id')).toBe(id)
+    await expecting(412, reader.call(`${patients}/${id}`, change))
+    ;({ headers } = read)
+  }
+  const versions = { 'if-match': headers.get('etag') ?? '' }
+  const raced = await atOnce(2, (api, place) =>
+    api.call(`${patients}/${id}`, { method: 'PATCH', body: { given_name: `Name ${place}` }, headers: versions }),
+  )
+  expect(countsOf(raced)).toEqual({ 200: 1, 412: 1 })
+})
+
+test('two hundred requests with one key at once make one assessment, one review, one provider case and one webhook', async () => {
+  const photo = await photograph()
+  const body = assessmentBody(patientId, [photo])
+  const headers = { 'idempotency-key': 'two-hundred' }
+  const answers = await atOnce(200, (api) => api.call(assessments, { body, headers }))
+  expect(countsOf(answers)).toEqual({ 202: 200 })
+  expect(firstOnes(answers)).toHaveLength(1)
+  const [id = '', ...others] = new Set(answers.map((answer) => textAt(answer.body, 'id')))
+  expect(others).toEqual([])
+  const ended = await endOf(other, id)
+  expect(at(ended, 'status')).toBe('completed')
+  const reviews = await expecting(200, one.call(`/v1/ai-reviews?caseId=${textAt(ended, 'case_id')}`))
+  expect(at(reviews.body, 'data')).toHaveLength(1)
+  expect((await provider.caseCalls()).map(({ call }) => call)).toEqual(['case', 'image', 'process', 'result'])
+  await webhookAbout(receiver, id)
+  await whileAnotherRuns()
+  expect(webhooksAbout(receiver, id)).toHaveLength(1)
+  const another = { body: { ...body, external_reference: 'another' }, headers }
+  for (const api of [one, other]) await expecting(409, api.call(assessments, another))
+})
+
+test('requests at once without a key register one patient, one subscription, and no more than the limit', async () => {
+  const patient = {
+    given_name: 'Ada',
+    family_name: 'Example',
+    dob: '1980-02-29',
+    identifiers: [{ scheme: 'mrn', value: 'at once' }],
+  }
+  const body = { patient, finding: { finding_type: 'rash' }, images: [(await photograph()).entry] }
+  const answers = await atOnce(20, (api) => api.call(assessments, { body }))
+  expect(countsOf(answers)).toEqual({ 202: 20 })
+  expect(new Set(answers.map((answer) => at(answer.body, 'patient_id'))).size).toBe(1)
+  expect(new Set(answers.map((answer) => at(answer.body, 'id'))).size).toBe(20)
+
+  const subscribe = (api: ApiClient, place: number) =>
+    api.call(subscriptions, { body: { url: `http://127.0.0.1:1/${place}`, event_types: ['assessment.failed'] } })
+  const equal = await atOnce(10, (api) => subscribe(api, 0))
+  expect(countsOf(equal)).toEqual({ 200: 9, 201: 1 })
+  // The receiver's subscription is the first of twenty.
+  expect(countsOf(await atOnce(20, (api, place) => subscribe(api, place + 1)))).toEqual({ 201: 18, 409: 2 })
+})
+
+interface Running {
+  readonly assessmentId: string
+  readonly caseId: string
+  readonly reviewId: string
+  readonly imageId: string
+}
+
+/** An assessment whose review polls for a result that never comes. */
+async function polling(): Promise<Running> {
+  const photo = await photograph()
+  await provider.result({ sha256: photo.sha256, not_ready_polls: forEver })
+  const { body } = await expecting(202, one.call(assessments, { body: assessmentBody(patientId, [photo]) }))
+  const caseId = textAt(body, 'case_id')
+  const review = await waitFor('a review that polls', async () => {
+    const seen = await reviewOfCase(other, caseId)
+    return at(seen, 'status') === 'awaiting_result' ? seen : undefined
+  })
+  const ids = { assessmentId: textAt(body, 'id'), imageId: textAt(body, 'images', 0, 'id') }
+  return { ...ids, caseId, reviewId: textAt(review, 'id') }
+}
+
+async function factsOf(category: string, id: string): Promise<readonly string[]> {
+  const { eventstore_url: url, org_id: orgId } = platform.credentials
+  return (await eventsOf(url ?? '', `${category}-${orgId}-${id}`)).map(({ type }) => type)
+}
+
+test('a review that is cancelled through both APIs at once during a processor’s work ends once', async () => {
+  const job = await polling()
+  const headers = { 'idempotency-key': 'cancel-at-once' }
+  const answers = await atOnce(200, (api) =>
+    api.call(`/v1/ai-reviews/${job.reviewId}/cancel`, { method: 'POST', headers }),
+  )
+  expect(countsOf(answers)).toEqual({ 200: 200 })
+  expect(firstOnes(answers)).toHaveLength(1)
+  expect(await endOf(other, job.assessmentId)).toMatchObject({ status: 'failed', error: { code: 'CANCELLED' } })
+  await whileAnotherRuns()
+  expect((await factsOf('ai_review', job.reviewId)).filter((type) => type === 'AiReviewCancelled')).toHaveLength(1)
+  expect(webhooksAbout(receiver, job.assessmentId)).toHaveLength(1)
+})
+
+test('a review that is superseded through both APIs at once during a processor’s work has one successor', async ({
+  onTestFinished,
+}) => {
+  const job = await polling()
+  const host = await startImageHost((await photograph()).bytes)
+  onTestFinished(() => host.close())
+  const presignedUrlExpiresAt = new Date(Date.now() + 60_000).toISOString()
+  const image = { imageType: 'DERMOSCOPIC', presignedUrl: host.address(), presignedUrlExpiresAt }
+  const images = [{ ...image, imageId: job.imageId }]
+  const answers = await atOnce(2, (api) =>
+    api.call(`/v1/ai-reviews/${job.reviewId}/supersede`, { body: { reason: 'new photographs', images } }),
+  )
+  expect(countsOf(answers)).toEqual({ 202: 1, 409: 1 })
+  const { product_id: productId } = platform.credentials
+  expect(await factsOf('ai_review_slot', `${job.caseId}.${productId}`)).toEqual([
+    'AiReviewSlotClaimed',
+    'AiReviewSlotClaimed',
+  ])
+  await provider.reset()
+  expect(at(await endOf(other, job.assessmentId), 'status')).toBe('completed')
+})
+
+test('every delivery verifies with the secret of the receiver while an API replaces it', async ({ onTestFinished }) => {
+  const mine = await startWebhookReceiver()
+  onTestFinished(() => mine.close())
+  const stranger = await registerPatient(one)
+  const [first] = Object.values(Object(at((await one.call(subscriptions)).body, 'data')) as object)
+  const path = `${subscriptions}/${textAt(first, 'id')}`
+  await expecting(200, one.call(path, { method: 'PATCH', body: { url: mine.url } }))
+  const secrets: string[] = []
+  const rotate = async (api: ApiClient, graceSeconds: number) => {
+    const body = { grace_seconds: graceSeconds }
+    const rotated = await expecting(200, api.call(`${path}/rotate-secret`, { method: 'POST', body }))
+    secrets.push(textAt(rotated.body, 'secret'))
+  }
+  const webhook = async (api: ApiClient) =>
+    webhookAbout(mine, await requestAssessment(api, assessmentBody(stranger, [await photograph()])))
+  const verifying = ({ body, headers }: ReceivedWebhook) =>
+    secrets.map((secret) => {
+      try {
+        new Webhook(secret).verify(body, { ...headers })
+        return true
+      } catch (error) {
+        if (error instanceof WebhookVerificationError) return false
+        throw error
+      }
+    })
+  await rotate(one, 0)
+  expect(verifying(await webhook(other))).toEqual([true])
+  const amid = await Promise.all([webhook(one), webhook(other), rotate(other, 3_600), webhook(one), webhook(other)])
+  for (const delivered of amid) if (delivered !== undefined) expect(verifying(delivered)[0]).toBe(true)
+  expect(verifying(await webhook(one))).toEqual([true, true])
+  await rotate(one, 0)
+  expect(verifying(await webhook(other))).toEqual([true, false, true])
+})
+
+test('every answer is documented', async () => {
+  expect(await watched.undocumented()).toEqual([])
+})
