@@ -24,19 +24,19 @@ export function createProgress({ write, isTerminal, now }: ProgressOutput): Prog
   let shownAt = now()
   let hasLine = false
   let begun:
-    | { readonly phase: string; readonly at: number; readonly share: number; readonly events: number }
+    | { readonly phase: string; readonly at: number; readonly fraction: number; readonly events: number }
     | undefined
 
   return {
     report(progress) {
       const at = now()
-      const share = shareOf(progress)
-      if (begun?.phase !== progress.phase) begun = { phase: progress.phase, at, share, events: progress.events }
+      const fraction = fractionOf(progress)
+      if (begun?.phase !== progress.phase) begun = { phase: progress.phase, at, fraction, events: progress.events }
       if (at - shownAt < (isTerminal ? redrawMs : plainMs)) return
       shownAt = at
-      const text = textOf(progress, share, {
+      const text = textOf(progress, fraction, {
         seconds: (at - begun.at) / 1_000,
-        share: share - begun.share,
+        fraction: fraction - begun.fraction,
         events: progress.events - begun.events,
       })
       if (!isTerminal) return write(`${text}\n`)
@@ -50,24 +50,27 @@ export function createProgress({ write, isTerminal, now }: ProgressOutput): Prog
   }
 }
 
-/** Share of the log, by bytes: the number of its events is not known in advance. */
-function shareOf({ position, target }: RebuildProgress): number {
+/** Fraction of the log, by bytes: the number of its events is not known in advance. */
+function fractionOf({ position, target }: RebuildProgress): number {
   return target.commit === 0n ? 1 : Math.min(1, Number(position.commit) / Number(target.commit))
 }
 
 interface SinceBegun {
   readonly seconds: number
-  readonly share: number
+  readonly fraction: number
   readonly events: number
 }
 
-function textOf({ phase, projector, events }: RebuildProgress, share: number, since: SinceBegun): string {
+function textOf({ phase, projector, events }: RebuildProgress, fraction: number, since: SinceBegun): string {
   if (phase !== 'filling') return `${phase} ${projector ?? ''}`.trimEnd()
-  const full = Math.round(share * barWidth)
+  const full = Math.round(fraction * barWidth)
   const bar = `[${'#'.repeat(full)}${'.'.repeat(barWidth - full)}]`
   const rate = since.seconds > 0 ? `, ${Math.round(since.events / since.seconds)}/s` : ''
-  const left = since.share > 0 && share < 1 ? `, ${durationText((since.seconds / since.share) * (1 - share))} left` : ''
-  return `filling ${bar} ${String(Math.floor(share * 100)).padStart(3)} %  ${events} events${rate}${left}`
+  const left =
+    since.fraction > 0 && fraction < 1
+      ? `, ${durationText((since.seconds / since.fraction) * (1 - fraction))} left`
+      : ''
+  return `filling ${bar} ${String(Math.floor(fraction * 100)).padStart(3)} %  ${events} events${rate}${left}`
 }
 
 function durationText(seconds: number): string {

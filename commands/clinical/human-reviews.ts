@@ -4,7 +4,7 @@ import type { CaseState, ExistingCase } from '../../streams/case/aggregate.ts'
 import type { HumanReviewTask } from '../../streams/human-review-task/aggregate.ts'
 import type { LesionDecision } from '../../streams/human-review-task/events.ts'
 import { refused, type Decision } from '../../engine/commands/decision.ts'
-import { sharesOf, type LesionShare } from './lesion-shares.ts'
+import { batchesOf, type LesionBatch } from './lesion-batches.ts'
 import { supersessionsOf } from './supersede-diagnoses.ts'
 
 export interface StartHumanReview {
@@ -39,18 +39,18 @@ interface ConcludedTask extends Pick<HumanReviewTask, 'taskId' | 'aiReviewId' | 
 }
 
 /** The decision about each lesion. `confirm` has the codes of the AI. A task without a decision has none. */
-export function decisionShares({ lesions, decision }: ConcludedTask): LesionShare<LesionDecision>[] {
+export function decisionBatches({ lesions, decision }: ConcludedTask): LesionBatch<LesionDecision>[] {
   const ofAi = new Map(lesions.map((lesion) => [lesion.lesionNumber, lesion]))
   const decided = (decision?.lesions ?? []).map((lesion) =>
     lesion.outcome === 'confirm' ? { ...lesion, ...ofAi.get(lesion.lesionNumber) } : lesion,
   )
-  const shares = sharesOf(decided, ({ icd10, snomed, category }) =>
+  const batches = batchesOf(decided, ({ icd10, snomed, category }) =>
     [icd10?.code, icd10?.term, snomed?.code, snomed?.term, category].reduce(
       (sum, text) => sum + (text?.length ?? 0),
       0,
     ),
   )
-  return shares.length === 0 ? [{ lesions: [], before: 0 }] : shares
+  return batches.length === 0 ? [{ lesions: [], before: 0 }] : batches
 }
 
 /** Whether the lesions of the decision have their findings. The process that records them may be behind. */
@@ -62,30 +62,30 @@ export function hasFindings({ aiReviewId, decision }: ConcludedTask, state: Case
 
 export interface EndHumanReview {
   readonly task: ConcludedTask
-  readonly share: LesionShare<LesionDecision>
+  readonly batch: LesionBatch<LesionDecision>
   readonly now: Date
 }
 
 /**
- * Records a share of the decision: the diagnoses of the clinician, and that those of the AI which it corrects or rejects
- * are superseded. With the last share the case waits for this task no longer.
+ * Records one batch of the decision: the diagnoses of the clinician. Supersedes the diagnoses of the AI that the batch
+ * corrects or rejects. The last batch also ends the review of the case by this task.
  */
 export function endHumanReview(
-  { task, share, now }: EndHumanReview,
+  { task, batch, now }: EndHumanReview,
   state: CaseState,
 ): Decision<CaseEvent, 'not-found' | 'conflict'> {
   if (state.status === 'absent') return refused('not-found')
   const { taskId, aiReviewId, lesions } = task
   if (state.humanReviews.get(taskId)?.status !== 'open') return []
-  const refuted = share.lesions.filter(({ outcome }) => outcome !== 'confirm').map(({ lesionNumber }) => lesionNumber)
+  const refuted = batch.lesions.filter(({ outcome }) => outcome !== 'confirm').map(({ lesionNumber }) => lesionNumber)
   const by = { aiReviewId, diagnosisCount: lesions.length, supersededById: taskId, taskId, now }
   const superseded = supersessionsOf(by, refuted, state)
   if (superseded === undefined) return refused('conflict')
-  const recorded = share.lesions
+  const recorded = batch.lesions
     .filter(({ outcome }) => outcome !== 'reject')
     .map((lesion) => diagnosisOf(lesion, task, state, now))
     .filter(({ data }) => !state.clinicianDiagnoses.has(data.diagnosisId))
-  const isLast = share.before + share.lesions.length === (task.decision?.lesions.length ?? 0)
+  const isLast = batch.before + batch.lesions.length === (task.decision?.lesions.length ?? 0)
   return [...superseded, ...recorded, ...(isLast ? [endOf(task, state, now)] : [])]
 }
 

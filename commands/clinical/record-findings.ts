@@ -3,11 +3,11 @@ import type { Lesion } from '../../streams/ai-review/events.ts'
 import type { CaseEvent } from '../../streams/case/events.ts'
 import type { CaseState } from '../../streams/case/aggregate.ts'
 import { refused, type Decision } from '../../engine/commands/decision.ts'
-import type { LesionShare } from './lesion-shares.ts'
+import type { LesionBatch } from './lesion-batches.ts'
 
 export interface RecordFindings {
   readonly aiReviewId: string
-  readonly share: LesionShare
+  readonly batch: LesionBatch
   /** Number of lesions of the whole review. */
   readonly lesionCount: number
   readonly bodySiteId: string | null
@@ -21,9 +21,9 @@ export interface RecordFindings {
 export function recordFindings(command: RecordFindings, state: CaseState): Decision<CaseEvent, 'not-found'> {
   if (state.status === 'absent') return refused('not-found')
   const known = state.analyses.get(command.aiReviewId)
-  return command.share.lesions.flatMap((lesion, index) => {
+  return command.batch.lesions.flatMap((lesion, index) => {
     if (known?.has(lesion.lesionNumber) === true) return []
-    return pairOf(command, state.caseId, lesion, command.share.before + index + 1)
+    return pairOf(command, state.caseId, lesion, command.batch.before + index + 1)
   })
 }
 

@@ -1,7 +1,7 @@
 import type { CaseEvent } from '../../streams/case/events.ts'
 import type { CaseState, ExistingCase } from '../../streams/case/aggregate.ts'
 import { refused, type Decision } from '../../engine/commands/decision.ts'
-import type { LesionShare } from './lesion-shares.ts'
+import type { LesionBatch } from './lesion-batches.ts'
 
 export interface Supersession {
   readonly aiReviewId: string
@@ -13,7 +13,7 @@ export interface Supersession {
 }
 
 export interface SupersedeDiagnoses extends Supersession {
-  readonly share: LesionShare
+  readonly batch: LesionBatch
 }
 
 /**
@@ -22,11 +22,11 @@ export interface SupersedeDiagnoses extends Supersession {
  * may run in either order, so the first one records them.
  */
 export function supersedeDiagnoses(
-  { share, ...command }: SupersedeDiagnoses,
+  { batch, ...command }: SupersedeDiagnoses,
   state: CaseState,
 ): Decision<CaseEvent, 'not-found' | 'conflict'> {
   if (state.status === 'absent') return refused('not-found')
-  const numbers = share.lesions.map(({ lesionNumber }) => lesionNumber)
+  const numbers = batch.lesions.map(({ lesionNumber }) => lesionNumber)
   return supersessionsOf({ ...command, taskId: null }, numbers, state) ?? refused('conflict')
 }
 

@@ -18,7 +18,7 @@ export interface Selection {
 
 /**
  * The decision of a policy about a completed review. Undefined: no rule selects it.
- * @param shareKey of the vault, for shares alone
+ * @param shareKey of the vault, for `share` alone
  */
 export function selectionOf(
   rules: readonly PolicyRule[],

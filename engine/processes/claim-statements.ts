@@ -1,4 +1,4 @@
-import type { KeyShares } from './concurrency-keys.ts'
+import type { KeyQuotas } from './concurrency-keys.ts'
 import { noConcurrencyKey } from './todo-tables.ts'
 
 /**
@@ -16,7 +16,7 @@ function keyColumn(isKeyed: boolean): string {
 
 /**
  * Jumps through the index from each concurrency key of a list to the next: the cost is the number of keys, not of rows.
- * `known` contains the shares of keys: five parameters from `first`, see `shareValues`.
+ * `known` contains the quotas of keys: five parameters from `first`, see `quotaValues`.
  */
 function lanesOf(todo: string, lane: string, first: number): string {
   return `lanes (lane) as (
@@ -40,7 +40,7 @@ function lanesOf(todo: string, lane: string, first: number): string {
  * locked claim is passed over: two workers that give back and claim each other's rows would otherwise wait for ever.
  *
  * Parameters: $1 list, $2 process, $3 now, $4 steps, $5 limit, $6 worker, $7 end of the lease, $8 version, from $9
- * shares, $14 the share of all unhealthy keys.
+ * quotas, $14 the quota of all unhealthy keys.
  */
 export function claimStatement(todo: string, isKeyed: boolean): string {
   const lane = keyColumn(isKeyed)
@@ -83,7 +83,7 @@ export function claimStatement(todo: string, isKeyed: boolean): string {
 
 /**
  * The first instant after $3 at which a row may become claimable by time alone: a row of a key with room becomes due,
- * or a claim of a due row ends. Parameters: $1 list, $2 process, $3 now, $4 steps, $5 version, from $6 shares.
+ * or a claim of a due row ends. Parameters: $1 list, $2 process, $3 now, $4 steps, $5 version, from $6 quotas.
  */
 export function nextDueStatement(todo: string, isKeyed: boolean): string {
   const lane = keyColumn(isKeyed)
@@ -100,7 +100,7 @@ export function nextDueStatement(todo: string, isKeyed: boolean): string {
 }
 
 /** The five parameters of both statements. */
-export function shareValues({ known, others }: KeyShares): unknown[] {
+export function quotaValues({ known, others }: KeyQuotas): unknown[] {
   return [
     known.map(({ key }) => key),
     known.map(({ room }) => room),

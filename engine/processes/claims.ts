@@ -3,8 +3,8 @@ import { prepared } from '../../platform/database/prepared.ts'
 import type { Projector } from '../projections/projector.ts'
 import { quoted } from '../projections/row-statements.ts'
 import type { Position } from '../../platform/kit/positions.ts'
-import { claimStatement, isOver, nextDueStatement, shareValues } from './claim-statements.ts'
-import type { KeyShares } from './concurrency-keys.ts'
+import { claimStatement, isOver, nextDueStatement, quotaValues } from './claim-statements.ts'
+import type { KeyQuotas } from './concurrency-keys.ts'
 import type { TodoRow } from './process.ts'
 
 /** A due row that this worker may work off. */
@@ -84,14 +84,14 @@ export class Claims {
     return rowCount === 1
   }
 
-  /** Takes up to `limit` due rows. With shares, the list has concurrency keys, and no key gets more than its share. */
-  async claim(limit: number, now: Date, leaseUntil: Date, shares?: KeyShares): Promise<Claimed[]> {
-    const { others, unhealthy, known } = shares ?? { others: limit, unhealthy: 0, known: [] }
+  /** Takes up to `limit` due rows. With quotas, the list has concurrency keys, and no key gets more than its quota. */
+  async claim(limit: number, now: Date, leaseUntil: Date, quotas?: KeyQuotas): Promise<Claimed[]> {
+    const { others, unhealthy, known } = quotas ?? { others: limit, unhealthy: 0, known: [] }
     const { name, version } = this.#list
     const values = [name, this.#process, now, this.#steps, limit, this.#worker.id, leaseUntil, version]
-    const { rows } = await this.#query<ClaimedRow>(claimStatement(this.#todo, shares !== undefined), [
+    const { rows } = await this.#query<ClaimedRow>(claimStatement(this.#todo, quotas !== undefined), [
       ...values,
-      ...shareValues({ others, unhealthy, known }),
+      ...quotaValues({ others, unhealthy, known }),
       unhealthy,
     ])
     return rows.map(({ key, step, org_id, due_ms, payload, lane, failures, ended_leases }) => ({
@@ -133,15 +133,15 @@ export class Claims {
   }
 
   /** When a row may next become claimable by time alone; undefined if none waits for a time. */
-  async nextDue(now: Date, shares?: KeyShares): Promise<Date | undefined> {
+  async nextDue(now: Date, quotas?: KeyQuotas): Promise<Date | undefined> {
     const { name, version } = this.#list
-    const { rows } = await this.#query<{ next_ms: number | null }>(nextDueStatement(this.#todo, shares !== undefined), [
+    const { rows } = await this.#query<{ next_ms: number | null }>(nextDueStatement(this.#todo, quotas !== undefined), [
       name,
       this.#process,
       now,
       this.#steps,
       version,
-      ...shareValues(shares ?? { others: 1, unhealthy: 0, known: [] }),
+      ...quotaValues(quotas ?? { others: 1, unhealthy: 0, known: [] }),
     ])
     const next = rows[0]?.next_ms ?? undefined
     return next === undefined ? undefined : new Date(next)

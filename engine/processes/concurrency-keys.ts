@@ -9,16 +9,16 @@ export interface ReceiverVerdict {
 }
 
 /** How many rows may be claimed now, by concurrency key. */
-export interface KeyShares {
+export interface KeyQuotas {
   /** For each key that `known` does not contain. */
   readonly others: number
   /** For all unhealthy keys together. */
   readonly unhealthy: number
   /** Ordered by the begin of the last step, oldest first. Unhealthy keys take turns in this order. */
-  readonly known: readonly KeyShare[]
+  readonly known: readonly KeyQuota[]
 }
 
-interface KeyShare {
+interface KeyQuota {
   readonly key: string
   readonly room: number
   /** Steps that run now. Rows of keys with few of them are claimed first. */
@@ -87,12 +87,12 @@ export class ConcurrencyKeys {
     if (!isPaused(key, now) || until > key.pausedUntil) key.pausedUntil = until
   }
 
-  shares(now: Date): KeyShares {
+  quotas(now: Date): KeyQuotas {
     const { workers } = this.#limits
     let unhealthyInHand = 0
     for (const { isUnhealthy, inHand } of this.#keys.values()) if (isUnhealthy) unhealthyInHand += inHand
     const unhealthy = Math.max(0, Math.max(1, Math.floor(workers / 4)) - unhealthyInHand)
-    const known: KeyShare[] = [{ key: noConcurrencyKey, room: workers, inHand: 0, isUnhealthy: false }]
+    const known: KeyQuota[] = [{ key: noConcurrencyKey, room: workers, inHand: 0, isUnhealthy: false }]
     for (const [name, key] of this.#keys) {
       const { isUnhealthy, inHand } = key
       const isClosed = isPaused(key, now) || (isUnhealthy && unhealthy === 0)

@@ -145,7 +145,7 @@ export class ProcessWorker implements BudgetMember {
     const sinceClaimMs = performance.now() - this.#claimedMs
     if (this.#news > this.#seen || sinceClaimMs >= pollMs || this.#untilDueMs() <= 0) await this.#claim(limit)
     else if (this.#nextDue === 'unknown' && sinceClaimMs >= quietMs)
-      this.#nextDue = await this.#claims.nextDue(this.#claimedAt, this.#keys?.shares(now()))
+      this.#nextDue = await this.#claims.nextDue(this.#claimedAt, this.#keys?.quotas(now()))
   }
 
   /** Milliseconds until the known instant at which there may be rows to claim. */
@@ -163,7 +163,7 @@ export class ProcessWorker implements BudgetMember {
     this.#claiming = limit
     let claimed: readonly Claimed[] = []
     try {
-      claimed = await this.#claims.claim(limit, at, new Date(lease), this.#keys?.shares(at))
+      claimed = await this.#claims.claim(limit, at, new Date(lease), this.#keys?.quotas(at))
     } finally {
       this.#claiming = 0
       if (claimed.length < limit) this.#options.budget.freed()

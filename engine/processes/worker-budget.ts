@@ -20,7 +20,7 @@ export class WorkerBudget {
   }
 
   /**
-   * How many more steps a process may begin. Half of an equal share stays free for each of the others, so a process
+   * How many more steps a process may begin. Half of an equal quota stays free for each of the others, so a process
    * whose steps all hang never holds up another one.
    */
   roomFor(member: BudgetMember): number {

@@ -23,7 +23,7 @@ export function isGuessableSecret(secret: string): boolean {
 }
 
 /** `10.0.0.0/8` is 1/256 of all addresses, and the public ones of IPv6 are 1/8. */
-const largestShare = 1 / 16
+const largestFraction = 1 / 16
 /** Even steps through all addresses. */
 const samples = atFirstUse(() => {
   const steps = Array.from({ length: 4_096 }, (_, step) => step * 16)
@@ -41,7 +41,7 @@ export function containsNearlyEverything(entries: readonly string[]): boolean {
   // Names and single addresses are few. Looking at the samples takes a fiftieth of a start.
   if (!entries.some((entry) => entry.includes('/'))) return false
   const ranges = parseEgressAllow(entries)
-  const shareOf = (addresses: readonly string[]) =>
+  const fractionOf = (addresses: readonly string[]) =>
     addresses.filter((address) => ranges.hasAddress(address)).length / addresses.length
-  return samples().some((addresses) => shareOf(addresses) > largestShare)
+  return samples().some((addresses) => fractionOf(addresses) > largestFraction)
 }

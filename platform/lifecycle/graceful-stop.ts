@@ -28,7 +28,7 @@ export interface GracefulStop {
 export const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /** A closer that hangs is abandoned, so the others can still close in time. */
-const closerShare = 0.4
+const closerFraction = 0.4
 
 export function createGracefulStop({
   logger,
@@ -46,7 +46,7 @@ export function createGracefulStop({
     for (const stage of order) {
       for (const { name, close } of closers.filter((one) => one.stage === stage).toReversed()) {
         try {
-          await limited(limitMs * closerShare, Promise.resolve(close()))
+          await limited(limitMs * closerFraction, Promise.resolve(close()))
         } catch (err) {
           isClean = false
           logger.error({ component: name, err }, 'closing failed')

@@ -11,7 +11,7 @@ import type { StepContext, StepOutcome } from '../../engine/processes/process.ts
 export const FollowPayload = Type.Object({ assessmentId: Type.String() })
 
 /** Waits for the end of the assessment, in milliseconds. Uploads may take days, so the waits grow with the age of the row. */
-const endRetry = { firstMs: 500, mostMs: 30_000, shareOfAge: 0.25 }
+const endRetry = { firstMs: 500, mostMs: 30_000, fractionOfAge: 0.25 }
 
 /**
  * Brings a task to its assessment, once the assessment has ended. Until then another review may still end it, at the
@@ -26,8 +26,8 @@ export async function followTask(
   const { orgId, key: taskId, payload } = todo
   const target = assessments.of(orgId, payload.assessmentId)
   if (!hasEnded(await loadSufficient(store, target, hasEnded))) {
-    const { firstMs, mostMs, shareOfAge } = endRetry
-    const after = Math.min(Math.max(firstMs, shareOfAge * (step.now().getTime() - todo.dueAt.getTime())), mostMs)
+    const { firstMs, mostMs, fractionOfAge } = endRetry
+    const after = Math.min(Math.max(firstMs, fractionOfAge * (step.now().getTime() - todo.dueAt.getTime())), mostMs)
     return { kind: 'retry', after, reason: 'assessment_not_ended' }
   }
   // Loads fresh state, because no append validates it.

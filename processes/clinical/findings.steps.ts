@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox'
-import { lesionShares, type LesionShare } from '../../commands/clinical/lesion-shares.ts'
+import { lesionBatches, type LesionBatch } from '../../commands/clinical/lesion-batches.ts'
 import { recordFindings } from '../../commands/clinical/record-findings.ts'
 import { supersedeDiagnoses } from '../../commands/clinical/supersede-diagnoses.ts'
 import type { Decision } from '../../engine/commands/decision.ts'
@@ -50,10 +50,10 @@ export async function supersedeDiagnosesOfReview(
   const { aiReviewId, lesions } = completed.data
   const { supersededById } = todo.payload
   const command = { aiReviewId, diagnosisCount: lesions.length, supersededById, now: todo.dueAt }
-  const position = await appendShares(
+  const position = await appendBatches(
     deps,
     completed,
-    (share, state) => supersedeDiagnoses({ ...command, share }, state),
+    (batch, state) => supersedeDiagnoses({ ...command, batch }, state),
     (part) => todo.command(`clinical.supersede-diagnoses${part}`),
   )
   deps.failpoint('diagnoses-superseded')
@@ -69,28 +69,28 @@ async function recordOnce(completed: Completed, deps: ProcessDependencies): Prom
   const { aiReviewId, lesions, orgId, occurred_at } = completed.data
   const bodySiteId = await bodySiteOf(completed, deps)
   const command = { aiReviewId, lesionCount: lesions.length, bodySiteId, now: new Date(occurred_at) }
-  return appendShares(
+  return appendBatches(
     deps,
     completed,
-    (share, state) => recordFindings({ ...command, share }, state),
+    (batch, state) => recordFindings({ ...command, batch }, state),
     (part) => stepCommand({ name: `clinical.record-findings${part}`, ...causeOf(completed), orgId }),
   )
 }
 
 /**
- * One append for each share of the review's lesions, with ids that follow from the cause. Returns the last position.
+ * One append for each batch of the review's lesions, with ids that follow from the cause. Returns the last position.
  */
-async function appendShares(
+async function appendBatches(
   { store }: ProcessDependencies,
   { data: { orgId, caseId, lesions } }: Completed,
-  decide: (share: LesionShare, state: CaseState) => Decision<CaseEvent, 'not-found' | 'conflict'>,
+  decide: (batch: LesionBatch, state: CaseState) => Decision<CaseEvent, 'not-found' | 'conflict'>,
   contextOf: (part: string) => CommandContext,
 ): Promise<Position | undefined> {
   const target = cases.of(orgId, caseId)
   let position: Position | undefined
-  for (const [index, share] of lesionShares(lesions).entries()) {
+  for (const [index, batch] of lesionBatches(lesions).entries()) {
     const context = contextOf(index === 0 ? '' : `.${index}`)
-    const done = await execute(store, target, (state) => decide(share, state), context)
+    const done = await execute(store, target, (state) => decide(batch, state), context)
     position = done.position ?? position
   }
   return position

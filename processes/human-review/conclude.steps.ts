@@ -1,4 +1,4 @@
-import { decisionShares, endHumanReview, hasFindings } from '../../commands/clinical/human-reviews.ts'
+import { decisionBatches, endHumanReview, hasFindings } from '../../commands/clinical/human-reviews.ts'
 import { execute, loadSufficient } from '../../engine/commands/execute.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 import { cases, type CaseState } from '../../streams/case/aggregate.ts'
@@ -22,8 +22,8 @@ export async function conclude(todo: Todo, { store }: ProcessDependencies): Prom
   if (!hasFindings(task, await loadSufficient(store, target, (state) => hasFindings(task, state))))
     return { kind: 'retry', after: findingsRetryMs, reason: 'findings_not_recorded' }
   let position: Position | undefined
-  for (const [index, share] of decisionShares(task).entries()) {
-    const decide = (state: CaseState) => endHumanReview({ task, share, now }, state)
+  for (const [index, batch] of decisionBatches(task).entries()) {
+    const decide = (state: CaseState) => endHumanReview({ task, batch, now }, state)
     const part = index === 0 ? '' : `.${index}`
     const done = await execute(store, target, decide, todo.command(`human-review.conclude${part}`))
     position = done.position ?? position

@@ -2,36 +2,36 @@ import * as fc from 'fast-check'
 import type { CutMoment } from './cutting-proxy.ts'
 import type { Delivery } from './told-log.ts'
 
-/** A disturbance of the runner when the log has grown to `share` percent of its length (0 to 100). */
+/** A disturbance of the runner when the log has grown to `percent` percent of its length (0 to 100). */
 export type Disturbance =
-  | { readonly kind: 'none'; readonly share: number }
+  | { readonly kind: 'none'; readonly percent: number }
   /** Its connections to Postgres are cut at a statement. */
-  | { readonly kind: 'cut'; readonly share: number; readonly statements: number; readonly moment: CutMoment }
+  | { readonly kind: 'cut'; readonly percent: number; readonly statements: number; readonly moment: CutMoment }
   /** It never reaches Postgres again. Another runner replaces it. */
-  | { readonly kind: 'kill'; readonly share: number; readonly statements: number; readonly moment: CutMoment }
+  | { readonly kind: 'kill'; readonly percent: number; readonly statements: number; readonly moment: CutMoment }
   /** It closes and another runner replaces it. With `overlaps`, the other one starts first. */
-  | { readonly kind: 'restart'; readonly share: number; readonly overlaps: boolean }
+  | { readonly kind: 'restart'; readonly percent: number; readonly overlaps: boolean }
   /** Its subscriptions end with an error. */
-  | { readonly kind: 'break'; readonly share: number }
+  | { readonly kind: 'break'; readonly percent: number }
   /** An operator stops a projector and resumes it at the end. */
-  | { readonly kind: 'stop'; readonly share: number; readonly projector: number }
+  | { readonly kind: 'stop'; readonly percent: number; readonly projector: number }
 
 export interface Course {
   readonly disturbances: readonly Disturbance[]
   readonly delivery: Delivery
 }
 
-const share = fc.nat(100)
+const percent = fc.nat(100)
 const moment = fc.constantFrom('before' as const, 'after' as const)
 const statements = fc.nat(40)
 
 const disturbance: fc.Arbitrary<Disturbance> = fc.oneof(
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant('none' as const), share }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('cut' as const), share, statements, moment }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant('kill' as const), share, statements, moment }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('restart' as const), share, overlaps: fc.boolean() }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('break' as const), share }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('stop' as const), share, projector: fc.nat(20) }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('none' as const), percent }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('cut' as const), percent, statements, moment }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('kill' as const), percent, statements, moment }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('restart' as const), percent, overlaps: fc.boolean() }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('break' as const), percent }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('stop' as const), percent, projector: fc.nat(20) }) },
 )
 
 /** The delivery of a history to the read models, with its disturbances. */

@@ -1,4 +1,4 @@
-import { decisionShares, endHumanReview, startHumanReview } from '../../commands/clinical/human-reviews.ts'
+import { decisionBatches, endHumanReview, startHumanReview } from '../../commands/clinical/human-reviews.ts'
 import { recordFindings as findingsOf } from '../../commands/clinical/record-findings.ts'
 import { supersedeDiagnoses as supersededOf } from '../../commands/clinical/supersede-diagnoses.ts'
 import { cases } from '../../streams/case/aggregate.ts'
@@ -32,7 +32,7 @@ export const supersedeDiagnoses: Act = (story, random, text) => {
   const of = { aiReviewId: review.id, supersededById: analysis.supersededById }
   const command = {
     ...of,
-    share: { lesions, before: 0 },
+    batch: { lesions, before: 0 },
     diagnosisCount: lesions.length,
     now: new Date(story.instant(random)),
   }
@@ -56,8 +56,8 @@ export const reviewFindings: Act = (story, random, text) => {
     outcome: random.pick(['confirm', 'correct', 'reject'] as const),
   }))
   const task = { ...ids, lesions, decision: random.oneIn(4) ? null : { lesions: decided } }
-  for (const share of decisionShares(task))
-    append(story, analysis, endHumanReview({ task, share, now }, stateOf(story, analysis)))
+  for (const batch of decisionBatches(task))
+    append(story, analysis, endHumanReview({ task, batch, now }, stateOf(story, analysis)))
 }
 
 function record(story: Story, random: SeededRandom, analysis: Analysis, text: string): void {
@@ -73,7 +73,7 @@ function record(story: Story, random: SeededRandom, analysis: Analysis, text: st
   const bodySiteId = random.oneIn(2) ? null : ids.bodySite
   const command = {
     aiReviewId: review.id,
-    share: { lesions, before: 0 },
+    batch: { lesions, before: 0 },
     lesionCount: lesions.length,
     bodySiteId,
     now: new Date(story.instant(random)),

@@ -77,12 +77,12 @@ export class Lane {
     const stopped: string[] = []
     let instance = await this.#begin(log)
     try {
-      for (const disturbance of disturbances.toSorted((a, b) => a.share - b.share)) {
+      for (const disturbance of disturbances.toSorted((a, b) => a.percent - b.percent)) {
         this.#figures.disturbances[disturbance.kind] += 1
         const isKill = disturbance.kind === 'kill'
         if (isKill || disturbance.kind === 'cut')
           instance.proxy.cutAfter(disturbance.statements, disturbance.moment, isKill)
-        log.reach(Math.ceil((events.length * disturbance.share) / 100))
+        log.reach(Math.ceil((events.length * disturbance.percent) / 100))
         await settled(instance, log.newest, stopped)
         if (isKill) {
           instance.proxy.kill()

@@ -1,7 +1,7 @@
 import type { Mutant } from './mutant.ts'
 
 const claims = 'test/engine/processes/keyed-claims.int.test.ts'
-const shares = 'test/engine/processes/receiver-shares.int.test.ts'
+const quotas = 'test/engine/processes/receiver-quotas.int.test.ts'
 const egress = 'test/platform/outbound/egress.int.test.ts'
 
 export const concurrencyKeyMutants: readonly Mutant[] = [
@@ -13,7 +13,7 @@ export const concurrencyKeyMutants: readonly Mutant[] = [
     becomes: 'limit greatest($5::integer, coalesce(known.room, $13::integer))',
     caughtBy: {
       [claims]: 'takes the oldest rows of each key, as many as the key may have',
-      [shares]: 'a receiver that hangs holds up no other receiver and no other process',
+      [quotas]: 'a receiver that hangs holds up no other receiver and no other process',
     },
   },
   {
@@ -22,7 +22,7 @@ export const concurrencyKeyMutants: readonly Mutant[] = [
     file: 'engine/processes/claim-statements.ts',
     at: "claimStatement / 'place <= $14::integer'",
     becomes: '$14::integer >= 0',
-    caughtBy: { [claims]: 'takes from all unhealthy keys together no more than their share' },
+    caughtBy: { [claims]: 'takes from all unhealthy keys together no more than their quota' },
   },
   {
     name: 'unhealthy-keys-by-age',
@@ -52,12 +52,12 @@ export const concurrencyKeyMutants: readonly Mutant[] = [
     name: 'key-never-pauses',
     fault: 'an unreachable receiver is called without pause',
     file: 'engine/processes/concurrency-keys.ts',
-    at: 'ConcurrencyKeys / shares / ||',
+    at: 'ConcurrencyKeys / quotas / ||',
     becomes: '$right',
     caughtBy: {
       'test/engine/processes/concurrency-keys.unit.test.ts':
         'pauses a key when its receiver is unreachable three times in a row',
-      [shares]: 'an unreachable receiver pauses',
+      [quotas]: 'an unreachable receiver pauses',
     },
   },
   {
@@ -66,7 +66,7 @@ export const concurrencyKeyMutants: readonly Mutant[] = [
     file: 'engine/processes/workers.ts',
     at: 'Workers / #workerOf / ?',
     becomes: '$consequent',
-    caughtBy: { [shares]: 'receivers that all hang take no workers of other processes' },
+    caughtBy: { [quotas]: 'receivers that all hang take no workers of other processes' },
   },
   {
     name: 'circuit-shared-by-keys',

@@ -211,8 +211,8 @@ export const processRuntimeMutants: readonly Mutant[] = [
     at: 'WorkerBudget / roomFor / max() 3 / -',
     becomes: '$left',
     caughtBy: {
-      [workerBudget]: 'keeps half of an equal share free for each other process',
-      'test/engine/processes/worker-shares.int.test.ts':
+      [workerBudget]: 'keeps half of an equal quota free for each other process',
+      'test/engine/processes/worker-budget.int.test.ts':
         'steps of one process that hang do not take the workers that are reserved for the others',
     },
   },

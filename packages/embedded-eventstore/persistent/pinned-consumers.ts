@@ -9,7 +9,7 @@ type Bucket<Event> = { consumer: Consumer<Event> | undefined; inFlight: number }
 
 /**
  * Assigns keys to buckets and buckets to consumers. Messages of one key go to one consumer as long as it stays. A new
- * consumer takes its share of the buckets from the others, idle ones first. The buckets of a consumer that leaves are
+ * consumer takes its equal part of the buckets from the others, idle ones first. The buckets of a consumer that leaves are
  * assigned again at their next message.
  */
 class PinnedConsumers<Event> implements ConsumerStrategy<Event> {
@@ -27,13 +27,13 @@ class PinnedConsumers<Event> implements ConsumerStrategy<Event> {
   added(newcomer: Consumer<Event>): void {
     this.owned.set(newcomer, 0)
     const assigned = [...this.owned.values()].reduce((sum, count) => sum + count, 0)
-    const share = Math.ceil(assigned / this.owned.size)
+    const most = Math.ceil(assigned / this.owned.size)
     for (const [consumer, count] of this.owned) {
-      if (consumer === newcomer || count <= share) continue
+      if (consumer === newcomer || count <= most) continue
       const spare = this.buckets
         .filter((bucket) => bucket.consumer === consumer)
         .toSorted((a, b) => a.inFlight - b.inFlight)
-      for (const bucket of spare.slice(0, count - share)) this.give(bucket, newcomer)
+      for (const bucket of spare.slice(0, count - most)) this.give(bucket, newcomer)
     }
   }
 

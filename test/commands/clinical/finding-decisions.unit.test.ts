@@ -1,6 +1,6 @@
 import { v5 } from 'uuid'
 import { describe, expect, it } from 'vitest'
-import { lesionShares } from '../../../commands/clinical/lesion-shares.ts'
+import { lesionBatches } from '../../../commands/clinical/lesion-batches.ts'
 import { recordFindings } from '../../../commands/clinical/record-findings.ts'
 import { supersedeDiagnoses } from '../../../commands/clinical/supersede-diagnoses.ts'
 import type { Lesion } from '../../../streams/ai-review/events.ts'
@@ -32,7 +32,7 @@ function foundOf(aiReviewId: string, lesionNumber: number) {
 function recording(lesions: readonly Lesion[]) {
   return {
     aiReviewId: ids.review,
-    share: { lesions, before: 0 },
+    batch: { lesions, before: 0 },
     lesionCount: lesions.length,
     bodySiteId: ids.bodySite,
     now: new Date(at(18)),
@@ -76,7 +76,7 @@ describe('the lesions of an AI review', () => {
 
   it('give each finding its number and the total', () => {
     const lesions = [lesion, { ...lesion, lesionNumber: 2 }, { ...lesion, lesionNumber: 3 }]
-    const command = { ...recording(lesions), share: { lesions: lesions.slice(1), before: 1 } }
+    const command = { ...recording(lesions), batch: { lesions: lesions.slice(1), before: 1 } }
     const decision = recordFindings(command, given(cases, opened).state)
     const places =
       'refused' in decision
@@ -107,7 +107,7 @@ describe('the lesions of an AI review', () => {
 describe('an AI review that another one has replaced', () => {
   const command = {
     aiReviewId: ids.review,
-    share: { lesions: [lesion], before: 0 },
+    batch: { lesions: [lesion], before: 0 },
     diagnosisCount: 1,
     supersededById: ids.newReview,
     now: new Date(at(20)),
@@ -156,9 +156,9 @@ describe('an AI review that another one has replaced', () => {
       taskId: ids.task,
       diagnosisCount: 2,
     })
-    const share = { lesions: [lesion, { ...lesion, lesionNumber: 2 }], before: 0 }
+    const batch = { lesions: [lesion, { ...lesion, lesionNumber: 2 }], before: 0 }
     given(cases, opened, ...pair, ...two, byClinician)
-      .when(supersedeDiagnoses, { ...command, share, diagnosisCount: 2 })
+      .when(supersedeDiagnoses, { ...command, batch, diagnosisCount: 2 })
       .thenEvents([caseFact('CaseDiagnosisSuperseded', { ordinal: 2, diagnosisCount: 2 })])
   })
 
@@ -180,11 +180,11 @@ describe('an AI review that another one has replaced', () => {
   })
 })
 
-describe('the shares of lesions that one append takes', () => {
+describe('the batches of lesions that one append takes', () => {
   const many = (count: number, changes: Partial<Lesion> = {}) =>
     Array.from({ length: count }, (_, index) => ({ ...lesion, ...changes, lesionNumber: index + 1 }))
   const sizes = (lesions: readonly Lesion[]) =>
-    lesionShares(lesions).map((share) => [share.before, share.lesions.length])
+    lesionBatches(lesions).map((batch) => [batch.before, batch.lesions.length])
 
   it('contain all lesions in order, at most a hundred each', () => {
     expect(sizes([])).toEqual([])
@@ -194,7 +194,7 @@ describe('the shares of lesions that one append takes', () => {
       [100, 100],
       [200, 50],
     ])
-    expect(lesionShares(many(250)).flatMap(({ lesions }) => lesions)).toEqual(many(250))
+    expect(lesionBatches(many(250)).flatMap(({ lesions }) => lesions)).toEqual(many(250))
   })
 
   it('are smaller if the texts are long, and fit into one append with any escaping', () => {
@@ -212,8 +212,8 @@ describe('the shares of lesions that one append takes', () => {
     ])
     const worst = many(100, { category: long.slice(0, 505) }).with(99, { ...lesion, ...texts, lesionNumber: 100 })
     for (const lesions of [worst, many(3, texts)]) {
-      const [share = { lesions: [], before: 0 }] = lesionShares(lesions)
-      const decision = recordFindings({ ...recording(lesions), share }, given(cases, opened).state)
+      const [batch = { lesions: [], before: 0 }] = lesionBatches(lesions)
+      const decision = recordFindings({ ...recording(lesions), batch }, given(cases, opened).state)
       expect(Buffer.byteLength(JSON.stringify(decision))).toBeLessThan(appendLimitBytes * 0.8)
     }
   })

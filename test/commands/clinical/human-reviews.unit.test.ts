@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { v5 } from 'uuid'
 import {
-  decisionShares,
+  decisionBatches,
   endHumanReview,
   hasFindings,
   startHumanReview,
@@ -63,9 +63,9 @@ const correct = (lesionNumber: number): LesionDecision => ({
 })
 
 function ending(task: HumanReviewTask) {
-  const [share] = decisionShares(task)
-  if (share === undefined) throw new Error('a task has no share')
-  return { task, share, now: new Date(at(90)) }
+  const [batch] = decisionBatches(task)
+  if (batch === undefined) throw new Error('a task has no batch')
+  return { task, batch, now: new Date(at(90)) }
 }
 
 type Correction = Extract<CaseEvent, { type: 'CaseDiagnosisRecorded' }>['data']['correction']
@@ -225,19 +225,19 @@ describe('a decision about many lesions', () => {
   }
 
   it('takes several appends, each within the limit, and ends with the last one', () => {
-    const shares = decisionShares(task)
-    expect(shares.length).toBeGreaterThan(2)
-    expect(shares.flatMap(({ lesions }) => lesions.map(({ lesionNumber }) => lesionNumber))).toEqual(numbers)
+    const batches = decisionBatches(task)
+    expect(batches.length).toBeGreaterThan(2)
+    expect(batches.flatMap(({ lesions }) => lesions.map(({ lesionNumber }) => lesionNumber))).toEqual(numbers)
     let { state } = given(cases, opened, ...numbers.flatMap(pairOf), started)
     const ordinals: number[] = []
-    for (const share of shares) {
-      const events = endHumanReview({ task, share, now: new Date(at(90)) }, state)
+    for (const batch of batches) {
+      const events = endHumanReview({ task, batch, now: new Date(at(90)) }, state)
       if ('refused' in events) throw new Error(events.refused)
       expect(Buffer.byteLength(JSON.stringify(events))).toBeLessThan(appendLimitBytes * 0.8)
-      expect(events.some(({ type }) => type === 'CaseHumanReviewEnded')).toBe(share === shares.at(-1))
+      expect(events.some(({ type }) => type === 'CaseHumanReviewEnded')).toBe(batch === batches.at(-1))
       for (const { type, data } of events) if (type === 'CaseDiagnosisSuperseded') ordinals.push(data.ordinal)
       state = events.reduce(cases.evolve, state)
-      expect(endHumanReview({ task, share, now: new Date(at(90)) }, state)).toEqual([])
+      expect(endHumanReview({ task, batch, now: new Date(at(90)) }, state)).toEqual([])
     }
     expect(ordinals).toEqual(numbers)
     expect(state).toMatchObject({ status: 'open' })

@@ -323,9 +323,9 @@ describe('the diagnoses of a decided task', () => {
     expect(await diagnosesOf(story)).toEqual(expected)
 
     const { world } = h.api
-    const share = { lesions: [lesion, { ...lesion, lesionNumber: 2 }], before: 0 }
+    const batch = { lesions: [lesion, { ...lesion, lesionNumber: 2 }], before: 0 }
     const { aiReviewId } = story
-    const later = { aiReviewId, share, diagnosisCount: 2, supersededById: randomUUID(), now: world.now() }
+    const later = { aiReviewId, batch, diagnosisCount: 2, supersededById: randomUUID(), now: world.now() }
     const decideAgain = (state: CaseState) => supersedeDiagnoses(later, state)
     const { events } = await execute(world.store, cases.of(world.orgId, story.caseId), decideAgain, contextOf(world))
     expect(events).toEqual([])

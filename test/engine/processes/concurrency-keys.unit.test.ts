@@ -20,7 +20,7 @@ function keysOf({ workers = 16, perKey = 4, spread = 0.5 } = {}) {
       keys.end(name, verdict, now)
     },
     room: (name: string, now = start) => {
-      const { known, others } = keys.shares(now)
+      const { known, others } = keys.quotas(now)
       return known.find(({ key }) => key === name)?.room ?? others
     },
   }
@@ -124,12 +124,12 @@ it('ends a pause that began before the clock was set back', () => {
 it('gives all unhealthy keys together a quarter of the workers', () => {
   const { keys, begin, step, room } = keysOf()
   for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) step(name, { health: 'bad' })
-  expect([keys.shares(start).unhealthy, room('f')]).toEqual([4, 1])
+  expect([keys.quotas(start).unhealthy, room('f')]).toEqual([4, 1])
   for (const name of ['a', 'b', 'c', 'd']) begin(name)
-  expect([keys.shares(start).unhealthy, room('e'), room('well')]).toEqual([0, 0, 2])
+  expect([keys.quotas(start).unhealthy, room('e'), room('well')]).toEqual([0, 0, 2])
   keys.end('a', {}, start)
-  expect([keys.shares(start).unhealthy, room('e')]).toEqual([1, 1])
-  expect(keysOf({ workers: 1 }).keys.shares(start).unhealthy).toBe(1)
+  expect([keys.quotas(start).unhealthy, room('e')]).toEqual([1, 1])
+  expect(keysOf({ workers: 1 }).keys.quotas(start).unhealthy).toBe(1)
 })
 
 it('counts the running steps of a key', () => {
@@ -138,7 +138,7 @@ it('counts the running steps of a key', () => {
   for (let step = 0; step < 6; step += 1) keys.end('a', { health: 'good' }, start)
   begin('a', 6)
   begin('b')
-  expect(keys.shares(start).known).toEqual([
+  expect(keys.quotas(start).known).toEqual([
     { key: noConcurrencyKey, room: 16, inHand: 0, isUnhealthy: false },
     { key: 'a', room: 2, inHand: 6, isUnhealthy: false },
     { key: 'b', room: 1, inHand: 1, isUnhealthy: false },
@@ -148,7 +148,7 @@ it('counts the running steps of a key', () => {
 it('lists unhealthy keys in the order of their last steps, so that they take turns', () => {
   const { keys, begin, step } = keysOf()
   for (const name of ['a', 'b', 'c']) step(name, { health: 'bad' })
-  const unhealthy = () => keys.shares(start).known.flatMap(({ key, isUnhealthy }) => (isUnhealthy ? [key] : []))
+  const unhealthy = () => keys.quotas(start).known.flatMap(({ key, isUnhealthy }) => (isUnhealthy ? [key] : []))
   expect(unhealthy()).toEqual(['a', 'b', 'c'])
   begin('a')
   keys.end('a', { health: 'bad' }, start)
@@ -169,5 +169,5 @@ it('forgets idle keys beyond a number, but none that pauses or has running steps
   step('idle', { health: 'bad' })
   for (let index = 0; index < 5_000; index += 1) step(`key-${index}`, { health: 'bad' })
   expect([room('paused'), room('busy'), room('idle')]).toEqual([0, 0, 2])
-  expect(keys.shares(start).known.length).toBeLessThanOrEqual(2_001)
+  expect(keys.quotas(start).known.length).toBeLessThanOrEqual(2_001)
 })

@@ -5,7 +5,7 @@ import { inTransaction } from '../../../platform/database/transaction.ts'
 import { createProjector, ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
 import { createClaimsPool } from '../../../engine/processes/claims-pool.ts'
 import { Claims } from '../../../engine/processes/claims.ts'
-import { ConcurrencyKeys, type KeyShares } from '../../../engine/processes/concurrency-keys.ts'
+import { ConcurrencyKeys, type KeyQuotas } from '../../../engine/processes/concurrency-keys.ts'
 import { noConcurrencyKey } from '../../../engine/processes/todo-tables.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { errands } from './errands.ts'
@@ -45,7 +45,7 @@ async function fill(name: string, count: number, until = at(-1)): Promise<void> 
   )
 }
 
-function sharesOf(known: KeyShares['known'], { others = 2, unhealthy = 4 } = {}): KeyShares {
+function quotasOf(known: KeyQuotas['known'], { others = 2, unhealthy = 4 } = {}): KeyQuotas {
   return { others, unhealthy, known }
 }
 const room = (key: string, steps: number, isUnhealthy = false, inHand = 0) => ({
@@ -55,8 +55,8 @@ const room = (key: string, steps: number, isUnhealthy = false, inHand = 0) => ({
   isUnhealthy,
 })
 
-async function claimedOf(shares: KeyShares, { limit = 16, claims = claimsOf() } = {}): Promise<string[]> {
-  const claimed = await claims.claim(limit, now, lease, shares)
+async function claimedOf(quotas: KeyQuotas, { limit = 16, claims = claimsOf() } = {}): Promise<string[]> {
+  const claimed = await claims.claim(limit, now, lease, quotas)
   for (const { todo, concurrencyKey } of claimed) expect(todo.key.startsWith(`${concurrencyKey}-`)).toBe(true)
   return claimed.map(({ todo }) => todo.key)
 }
@@ -84,14 +84,14 @@ describe('a claim of a list with concurrency keys', () => {
     await fill('a', 5, at(-100))
     await fill('b', 5, at(-50))
     await fill('c', 5)
-    expect(await claimedOf(sharesOf([room('a', 3), room('c', 0)]))).toEqual(['a-1', 'a-2', 'a-3', 'b-1', 'b-2'])
-    expect(await claimedOf(sharesOf([room('a', 3), room('c', 1)]))).toEqual(['a-4', 'a-5', 'b-3', 'b-4', 'c-1'])
+    expect(await claimedOf(quotasOf([room('a', 3), room('c', 0)]))).toEqual(['a-1', 'a-2', 'a-3', 'b-1', 'b-2'])
+    expect(await claimedOf(quotasOf([room('a', 3), room('c', 1)]))).toEqual(['a-4', 'a-5', 'b-3', 'b-4', 'c-1'])
   })
 
   it('takes no more than its limit, the oldest rows first', async () => {
     await fill('young', 10, at(-10))
     await fill('old', 10, at(-1_000))
-    expect(await claimedOf(sharesOf([room('young', 8), room('old', 2)]), { limit: 4 })).toEqual([
+    expect(await claimedOf(quotasOf([room('young', 8), room('old', 2)]), { limit: 4 })).toEqual([
       'old-1',
       'old-2',
       'young-1',
@@ -105,8 +105,8 @@ describe('a claim of a list with concurrency keys', () => {
     await fill('quick', 5)
     await fill('begun', 5, at(-10))
     const known = [...slow.map((name) => room(name, 2, false, 6)), room('begun', 7, false, 1)]
-    expect(await claimedOf(sharesOf(known), { limit: 1 })).toEqual(['quick-1'])
-    expect((await claimedOf(sharesOf(known), { limit: 4 })).toSorted()).toEqual([
+    expect(await claimedOf(quotasOf(known), { limit: 1 })).toEqual(['quick-1'])
+    expect((await claimedOf(quotasOf(known), { limit: 4 })).toSorted()).toEqual([
       'begun-1',
       'begun-2',
       'quick-2',
@@ -114,19 +114,19 @@ describe('a claim of a list with concurrency keys', () => {
     ])
   })
 
-  it('takes all rows without a receiver, beside the shares of the keys', async () => {
+  it('takes all rows without a receiver, beside the quotas of the keys', async () => {
     await fill(noConcurrencyKey, 10)
     await fill('a', 10)
-    const keys = await claimedOf(new ConcurrencyKeys({ workers: 16, perKey: 8 }, () => 0.5).shares(now))
+    const keys = await claimedOf(new ConcurrencyKeys({ workers: 16, perKey: 8 }, () => 0.5).quotas(now))
     expect([countOf(keys, noConcurrencyKey), countOf(keys, 'a')]).toEqual([10, 2])
   })
 
-  it('takes from all unhealthy keys together no more than their share', async () => {
+  it('takes from all unhealthy keys together no more than their quota', async () => {
     const unhealthy = Array.from({ length: 10 }, (_, index) => `unhealthy${index}`)
     for (const name of unhealthy) await fill(name, 3, at(-1_000))
     await fill('well', 3)
     const keys = await claimedOf(
-      sharesOf(
+      quotasOf(
         unhealthy.map((name) => room(name, 1, true)),
         { unhealthy: 4 },
       ),
@@ -146,7 +146,7 @@ describe('a claim of a list with concurrency keys', () => {
     }
     const rounds: string[][] = []
     for (let round = 0; round < 3; round += 1) {
-      const begun = (await claimedOf(keys.shares(now))).map((key) => key.split('-')[0] ?? '')
+      const begun = (await claimedOf(keys.quotas(now))).map((key) => key.split('-')[0] ?? '')
       for (const name of begun) keys.begin(name, now)
       for (const name of begun) keys.end(name, { health: 'bad' }, now)
       rounds.push(begun.toSorted())
@@ -162,23 +162,23 @@ describe('a claim of a list with concurrency keys', () => {
     await fill('a', 4)
     await fill('later', 1, at(1))
     const first = claimsOf({ worker: 'first' })
-    expect(await claimedOf(sharesOf([room('a', 3)]), { claims: first })).toEqual(['a-1', 'a-2', 'a-3'])
+    expect(await claimedOf(quotasOf([room('a', 3)]), { claims: first })).toEqual(['a-1', 'a-2', 'a-3'])
     await first.settle([
       { key: 'a-2', step: 'run', notBefore: at(1), fence: undefined, failures: 1, isDone: false },
       { key: 'a-3', step: 'run', notBefore: now, fence: { commit: 5n, prepare: 5n }, failures: 0, isDone: true },
     ])
-    expect(await claimedOf(sharesOf([room('a', 4)]))).toEqual(['a-4'])
+    expect(await claimedOf(quotasOf([room('a', 4)]))).toEqual(['a-4'])
     await pool.query(
       `update runtime.projectors set commit_position = 5, prepare_position = 5 where name = 'errand_list'`,
     )
-    expect(await claimedOf(sharesOf([room('a', 4)]))).toEqual(['a-3'])
+    expect(await claimedOf(quotasOf([room('a', 4)]))).toEqual(['a-3'])
   })
 
   it('takes nothing from a list of another version or from a list that does not run', async () => {
     await fill('a', 1)
-    expect(await claimedOf(sharesOf([]), { claims: claimsOf({ version: 2 }) })).toEqual([])
+    expect(await claimedOf(quotasOf([]), { claims: claimsOf({ version: 2 }) })).toEqual([])
     await pool.query(`update runtime.projectors set status = 'rebuilding' where name = 'errand_list'`)
-    expect(await claimedOf(sharesOf([]))).toEqual([])
+    expect(await claimedOf(quotasOf([]))).toEqual([])
   })
 
   it('of several instances that claim at once takes each row once', async () => {
@@ -193,12 +193,12 @@ describe('a claim of a list with concurrency keys', () => {
             { name: 'errands', list: { name: 'errand_list', version: 1 }, steps: ['run'] },
             { id: `worker-${index}` },
           )
-          return claims.claim(64, now, lease, sharesOf([], { others: 4 }))
+          return claims.claim(64, now, lease, quotasOf([], { others: 4 }))
         }),
       )
       const keys = claimed.flat().map(({ todo }) => todo.key)
       expect(new Set(keys).size).toBe(keys.length)
-      const rest = await claimedOf(sharesOf([], { others: 4 }), { limit: 64 })
+      const rest = await claimedOf(quotasOf([], { others: 4 }), { limit: 64 })
       expect([...keys, ...rest]).toHaveLength(32)
     } finally {
       await several.end()
@@ -211,10 +211,10 @@ describe('the next due row', () => {
     await fill('full', 3, at(10))
     await fill('open', 1, at(5_000))
     await fill('unhealthy', 1, at(2_000))
-    expect(await claimsOf().nextDue(now, sharesOf([room('full', 0), room('unhealthy', 1, true)]))).toEqual(at(2_000))
-    expect(await claimsOf().nextDue(now, sharesOf([room('full', 0), room('unhealthy', 0, true)]))).toEqual(at(5_000))
-    expect(await claimsOf().nextDue(at(5_000), sharesOf([room('full', 0)]))).toBeUndefined()
-    expect(await claimsOf({ version: 2 }).nextDue(now, sharesOf([]))).toBeUndefined()
+    expect(await claimsOf().nextDue(now, quotasOf([room('full', 0), room('unhealthy', 1, true)]))).toEqual(at(2_000))
+    expect(await claimsOf().nextDue(now, quotasOf([room('full', 0), room('unhealthy', 0, true)]))).toEqual(at(5_000))
+    expect(await claimsOf().nextDue(at(5_000), quotasOf([room('full', 0)]))).toBeUndefined()
+    expect(await claimsOf({ version: 2 }).nextDue(now, quotasOf([]))).toBeUndefined()
   })
 })
 
@@ -224,8 +224,8 @@ describe('a key whose receiver is dead', () => {
     await fill('a', 3)
     await fill('b', 3)
     await fill('dead-later', 1, at(60_000))
-    const paused = sharesOf([room('dead', 0)])
-    const unhealthy = sharesOf([room('dead', 1, true)])
+    const paused = quotasOf([room('dead', 0)])
+    const unhealthy = quotasOf([room('dead', 1, true)])
     let keys: string[] = []
     expect(
       await readsOf(async () => {
@@ -256,7 +256,7 @@ describe('a key whose receiver is dead', () => {
     let keys: string[] = []
     expect(
       await readsOf(async () => {
-        keys = await claimedOf(sharesOf([room('dead', 1, true)]), { limit: 1_000 })
+        keys = await claimedOf(quotasOf([room('dead', 1, true)]), { limit: 1_000 })
       }),
     ).toBeLessThan(5_000)
     expect([keys.length, countOf(keys, 'dead')]).toEqual([501, 1])

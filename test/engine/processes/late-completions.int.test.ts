@@ -28,7 +28,7 @@ afterAll(async () => {
 
 const now = new Date('2030-01-01T00:00:00.000Z')
 const at = (ms: number) => new Date(now.getTime() + ms)
-const shares = { others: 16, unhealthy: 4, known: [] }
+const quotas = { others: 16, unhealthy: 4, known: [] }
 
 beforeEach(async () => {
   await inTransaction(pool, (client) => createProjector(client, errands.list, 'running'))
@@ -65,7 +65,7 @@ const keysOf = async (claiming: ReturnType<Claims['claim']>) => (await claiming)
 
 describe('a claim with an ended lease that its worker is giving back', () => {
   it.each([
-    ['with concurrency keys', shares],
+    ['with concurrency keys', quotas],
     ['without', undefined],
   ])('is passed over by a claim, %s', async (_, shared) => {
     await whileTheySettle(async () => {
@@ -91,7 +91,7 @@ describe('a claim with an ended lease that its worker is giving back', () => {
 })
 
 it.each([
-  ['with concurrency keys', shares],
+  ['with concurrency keys', quotas],
   ['without', undefined],
 ])('a row that another worker claims during our claim stays with that worker, %s', async (_, shared) => {
   const other = await pool.connect()

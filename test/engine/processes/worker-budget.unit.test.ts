@@ -25,7 +25,7 @@ it('gives a single process all workers', () => {
   expect(roomOf(0)).toBe(0)
 })
 
-it('keeps half of an equal share free for each other process', () => {
+it('keeps half of an equal quota free for each other process', () => {
   const { members, roomOf } = budgetOf(10, 2)
   expect([roomOf(0), roomOf(1)]).toEqual([8, 8])
   Object.assign(members[0] ?? {}, { inHand: 8 })

@@ -77,8 +77,8 @@ export const atMost = (ratio: number, instead: { readonly reached?: number } = {
 
 /** A wider spread is no result: other programs used the machine during the measurement. */
 const widestSpread = 0.15
-/** A ratio below this share of its goal (or of `reached`) means a fault. A busy machine does not explain it. */
-const farOffShare = 0.6
+/** A ratio below this fraction of its goal (or of `reached`) means a fault. A busy machine does not explain it. */
+const farOffFraction = 0.6
 
 /** Measures both sides in turn. The sides alternate in going first. The first round does not count. */
 export async function compare(comparison: Comparison, rounds: number): Promise<readonly Outcome[]> {
@@ -113,7 +113,7 @@ export function isFarOff({ ratio, goal }: Pick<Outcome, 'ratio' | 'goal'>): bool
       : goal.kind === 'at-most'
         ? Math.max(goal.reached ?? goal.ratio, goal.ratio)
         : Infinity
-  return !(ratio >= least * farOffShare && ratio <= most / farOffShare)
+  return !(ratio >= least * farOffFraction && ratio <= most / farOffFraction)
 }
 
 function outcomeOf(
@@ -155,9 +155,9 @@ function spread(values: readonly number[]): number {
 }
 
 /** A quantile of the values, with linear interpolation. NaN without any values. */
-export function quantile(values: readonly number[], share: number): number {
+export function quantile(values: readonly number[], fraction: number): number {
   const sorted = values.toSorted((a, b) => a - b)
-  const place = (sorted.length - 1) * share
+  const place = (sorted.length - 1) * fraction
   const below = sorted[Math.floor(place)] ?? NaN
   const above = sorted[Math.ceil(place)] ?? NaN
   return below + (above - below) * (place - Math.floor(place))

@@ -71,9 +71,9 @@ describe('pinned', () => {
     const consumers = await joined(name, [100, 100])
     await linked(name, targets, 4)
     await allGot(consumers, 24)
-    const shares = consumers.map(streamsOf)
-    expect(shares.flat().toSorted()).toEqual(targets.toSorted())
-    expect(shares.map(({ length }) => length).every((length) => length > 0)).toBe(true)
+    const parts = consumers.map(streamsOf)
+    expect(parts.flat().toSorted()).toEqual(targets.toSorted())
+    expect(parts.map(({ length }) => length).every((length) => length > 0)).toBe(true)
   })
 
   test('unresolved links go by the streams that they point to', async () => {
@@ -144,12 +144,12 @@ describe('pinned by correlation', () => {
       )
     }
     await allGot(consumers, 24)
-    const shares = consumers.map(
+    const parts = consumers.map(
       ({ delivered }) =>
         new Set(delivered.map(({ event }) => event?.metadata).map((metadata) => JSON.stringify(metadata))),
     )
-    expect(shares.map(({ size }) => size).reduce((sum, size) => sum + size)).toBe(8)
-    expect(shares.every(({ size }) => size > 0)).toBe(true)
+    expect(parts.map(({ size }) => size).reduce((sum, size) => sum + size)).toBe(8)
+    expect(parts.every(({ size }) => size > 0)).toBe(true)
   })
 
   test('an unknown strategy is refused', async () => {

@@ -1,39 +1,39 @@
 import type { Lesion } from '../../streams/ai-review/events.ts'
 
 /** Lesions of a review for one append, and the number of lesions before them. */
-export interface LesionShare<One = Lesion> {
+export interface LesionBatch<One = Lesion> {
   readonly lesions: readonly One[]
   readonly before: number
 }
 
 const mostLesions = 100
 /**
- * Limit for the texts of a share without its last lesion. Escaped, and with two events each, they fit into one append.
+ * Limit for the texts of a batch without its last lesion. Escaped, and with two events each, they fit into one append.
  */
 const mostCharacters = 50_000
 
-export function lesionShares(lesions: readonly Lesion[]): LesionShare[] {
-  return sharesOf(lesions, textOf)
+export function lesionBatches(lesions: readonly Lesion[]): LesionBatch[] {
+  return batchesOf(lesions, textOf)
 }
 
 /**
- * Deterministic: the same lesions always give the same shares. Each share is one append with its own command id.
+ * Deterministic: the same lesions always give the same batches. Each batch is one append with its own command id.
  * `charactersOf` counts those that the events of a lesion contain.
  */
-export function sharesOf<One>(lesions: readonly One[], charactersOf: (lesion: One) => number): LesionShare<One>[] {
-  const shares: { readonly lesions: One[]; readonly before: number }[] = []
+export function batchesOf<One>(lesions: readonly One[], charactersOf: (lesion: One) => number): LesionBatch<One>[] {
+  const batches: { readonly lesions: One[]; readonly before: number }[] = []
   let characters = 0
   for (const [before, lesion] of lesions.entries()) {
-    const share = shares.at(-1)
-    if (share === undefined || share.lesions.length === mostLesions || characters > mostCharacters) {
-      shares.push({ lesions: [lesion], before })
+    const batch = batches.at(-1)
+    if (batch === undefined || batch.lesions.length === mostLesions || characters > mostCharacters) {
+      batches.push({ lesions: [lesion], before })
       characters = charactersOf(lesion)
     } else {
-      share.lesions.push(lesion)
+      batch.lesions.push(lesion)
       characters += charactersOf(lesion)
     }
   }
-  return shares
+  return batches
 }
 
 /** Number of characters that a diagnosis copies from a lesion. */
