@@ -30,7 +30,7 @@ const ipv6 = [
 ].join('|')
 /** A last label of digits alone would make the name a number. */
 const hostName = '([A-Za-z0-9_-]*\\.)*[0-9]*[A-Za-z_-][A-Za-z0-9_-]*\\.?'
-const port = '(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|[0-9]{1,4})'
+const port = '(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|[1-9][0-9]{0,3})'
 
 /** Addresses that `checkOutboundUrl` can accept, before the rules of the installation. */
 export const urlDocumented = {

@@ -160,6 +160,7 @@ describe('the document', () => {
     ['RegisterClientBody', 'jwks_uri', 'https://a.example:65536/', 'https://a.example:65535/'],
     ['SubscribeWebhookBody', 'url', 'https://1.2.3.256', 'https://1.2.3.255'],
     ['SubscribeWebhookBody', 'url', 'https://a.example/#b', 'HTTP://[2001:db8::1]/hook'],
+    ['SubscribeWebhookBody', 'url', 'https://a.example:0/', 'https://a.example:9/'],
   ])('limits %s %s', (body, member, refused, accepted) => {
     const pattern = new RegExp(String(schemaOf(body).properties?.[member]?.['pattern']))
     expect([refused, accepted].map((value) => pattern.test(value))).toEqual([false, true])
