@@ -60,15 +60,15 @@ async function start(
       ? await createMasterKeyFile(join(first.dataDir, 'master-keys'))
       : parseMasterKeys(first.masterKeys)
 
-  const settled = { ...environment, ...withoutEmpty(env), PORT: environment['PORT'] }
-  const credentials = await keepCredentials(loadConfiguration(settled), standIns)
+  const settings = { ...environment, ...withoutEmpty(env), PORT: environment['PORT'] }
+  const credentials = await keepCredentials(loadConfiguration(settings), standIns)
   const service = serviceClientOf(credentials)
   const configuration = loadConfiguration({
     // One process at a time uses a data folder, and each folder has a client of its own.
     INSTANCE_ID: service.client_id,
     SERVICE_CLIENT_ID: service.client_id,
     SERVICE_CLIENT_SECRET: service.client_secret,
-    ...settled,
+    ...settings,
   })
   for (const warning of configuration.warnings)
     logger.warn({ component: 'configuration', reason: warning }, 'configuration warning')

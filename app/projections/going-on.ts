@@ -29,26 +29,26 @@ export async function retryProjector(pool: Pool, name: string): Promise<Told> {
 /** The result for a resumed projector, as far as it is visible within a few seconds. */
 export async function becomeOf(pool: Pool, name: string, { isServing, nextVersion }: Resumed): Promise<Told> {
   const told: Told[] = []
-  if (isServing) told.push(outcomeOf(await settled(pool, name, ({ status }) => status !== 'catching-up')))
+  if (isServing) told.push(outcomeOf(await shownOnce(pool, name, ({ status }) => status !== 'catching-up')))
   if (nextVersion !== undefined)
     told.push(
       outcomeOfNext(
-        await settled(pool, name, (shown) => shown.version === nextVersion || nextCopy(shown)?.isFailed === true),
+        await shownOnce(pool, name, (shown) => shown.version === nextVersion || nextCopy(shown)?.isFailed === true),
         nextVersion,
       ),
     )
   return { text: told.map(({ text }) => text).join('\n'), isDone: told.every(({ isDone }) => isDone) }
 }
 
-async function settled(
+async function shownOnce(
   pool: Pool,
   name: string,
-  isSettled: (shown: ShownProjector) => boolean,
+  isThere: (shown: ShownProjector) => boolean,
 ): Promise<ShownProjector> {
   const deadline = performance.now() + patienceMs
   for (;;) {
     const projector = await readProjector(pool, name)
-    if (isSettled(projector) || performance.now() > deadline) return projector
+    if (isThere(projector) || performance.now() > deadline) return projector
     await pause(pollMs)
   }
 }

@@ -31,7 +31,7 @@ export function cancelWithCase(
   return isOpen(state) ? [cancelled(state, 'case_closed', null, now)] : []
 }
 
-export interface SettleEffect {
+export interface FollowAssessment {
   /** The assessment of the case. */
   readonly assessmentId: string
   /** Null while it is under way. */
@@ -40,8 +40,8 @@ export interface SettleEffect {
 }
 
 /** Takes the assessment of the case, and its end if it has ended. */
-export function settleEffect(
-  { assessmentId, end, now }: SettleEffect,
+export function followAssessment(
+  { assessmentId, end, now }: FollowAssessment,
   state: WorkflowInstanceState,
 ): Decision<WorkflowInstanceEvent> {
   if (state.status !== 'running' || state.effect === null) return []

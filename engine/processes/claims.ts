@@ -112,7 +112,7 @@ export class Claims {
   }
 
   /** Gives rows back, unless another worker has taken them over. */
-  async settle(completions: readonly Completion[], via = this.#pool): Promise<void> {
+  async complete(completions: readonly Completion[], via = this.#pool): Promise<void> {
     const rows = completions.map(({ key, step, notBefore, fence, failures, isDone }) => ({
       key,
       step,

@@ -119,7 +119,7 @@ export class ProcessWorker implements BudgetMember {
   async giveBack(): Promise<void> {
     const { length } = this.#ended
     if (length === 0) return
-    await this.#claims.settle(this.#ended.slice(0, length))
+    await this.#claims.complete(this.#ended.slice(0, length))
     this.#ended.splice(0, length)
   }
 

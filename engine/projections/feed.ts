@@ -100,7 +100,7 @@ export class Feed {
   }
 
   /** Resolves when there is nothing left to write. */
-  async settled(): Promise<void> {
+  async written(): Promise<void> {
     await this.#handling
     await this.#writing
   }

@@ -53,20 +53,20 @@ export class LogReadings {
   }
 
   /** Resolves when all events handed over so far are written. */
-  async settled(): Promise<void> {
-    await Promise.all([...this.#feeds].map((feed) => feed.settled()))
+  async written(): Promise<void> {
+    await Promise.all([...this.#feeds].map((feed) => feed.written()))
   }
 
   /** Ends all reads. Resolves when all events they handed over are written. */
   async close(): Promise<void> {
     for (const feed of this.#feeds) feed.abort.abort()
-    await this.settled()
+    await this.written()
   }
 
   #open(members: readonly Member[]): void {
     const feed = new Feed(members, {
       write: (batches) => this.#listener.write(batches),
-      caughtUp: (reached) => this.#queueMerge(reached, () => this.#settleCaughtUp(reached)),
+      caughtUp: (reached) => this.#queueMerge(reached, () => this.#mergeCaughtUp(reached)),
       undecodable: (reader, head, error) => {
         const behind = [...reader.members].filter(
           (member) => member.isActive && comparePositions(member.position, head.position) < 0,
@@ -95,7 +95,7 @@ export class LogReadings {
   }
 
   /** The first read to catch up becomes the live one. Later ones merge with it. */
-  async #settleCaughtUp(feed: Feed): Promise<void> {
+  async #mergeCaughtUp(feed: Feed): Promise<void> {
     if (feed.abort.signal.aborted) return
     if (this.#live === undefined || this.#live === feed) this.#live = feed
     else await this.#join(this.#live, feed)
@@ -132,7 +132,7 @@ export class LogReadings {
   #end(feed: Feed): void {
     feed.abort.abort()
     if (this.#live === feed) this.#live = undefined
-    void feed.settled().then(() => this.#feeds.delete(feed))
+    void feed.written().then(() => this.#feeds.delete(feed))
   }
 
   /** One merge at a time, in parallel with the reads themselves. */

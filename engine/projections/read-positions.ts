@@ -151,13 +151,13 @@ class CheckpointWatch implements ReadPositions {
 
   #until(names: readonly string[], isReached: (isFresh: boolean) => boolean, timeoutMs: number): Promise<void> {
     return new Promise((resolve) => {
-      const settle = (): void => {
+      const finish = (): void => {
         clearTimeout(timer)
         this.#waiters.delete(waiter)
         resolve()
       }
-      const waiter: Waiter = { names, look: (isFresh) => isReached(isFresh) && settle() }
-      const timer = setTimeout(settle, timeoutMs)
+      const waiter: Waiter = { names, look: (isFresh) => isReached(isFresh) && finish() }
+      const timer = setTimeout(finish, timeoutMs)
       this.#waiters.add(waiter)
       if (!this.#isPolling) void this.#poll()
     })

@@ -110,7 +110,7 @@ export class ProjectionRunner {
     this.#closing.abort()
     this.#wake.abort()
     await this.#supervision
-    await within(stopMs, Promise.all([this.#readings.close(), this.#upgrades.settled()]))
+    await within(stopMs, Promise.all([this.#readings.close(), this.#upgrades.ended()]))
     await this.#locks?.close()
   }
 
@@ -129,7 +129,7 @@ export class ProjectionRunner {
    * upgrade: this instance must not replace one that runs the older version.
    */
   isCaughtUp(): boolean {
-    return this.#hasSettled() && ![...this.#runs.values()].some(({ hasFailedUpgrade }) => hasFailedUpgrade)
+    return this.#hasCaughtUp() && ![...this.#runs.values()].some(({ hasFailedUpgrade }) => hasFailedUpgrade)
   }
 
   /** True while the database refuses writes although it answers, for example for lack of room. */
@@ -139,7 +139,7 @@ export class ProjectionRunner {
 
   /** Resolves once no projector is catching up, despite failed upgrades. Rejects if the runner closes first. */
   async caughtUp(pollMs = 20): Promise<void> {
-    while (!this.#hasSettled()) {
+    while (!this.#hasCaughtUp()) {
       if (this.#closing.signal.aborted) throw new Error('the projection runner was closed')
       await pause(pollMs, this.#closing.signal)
     }
@@ -149,7 +149,7 @@ export class ProjectionRunner {
   async stop(name: string): Promise<boolean> {
     const isKnown = await requestStop(this.#options.pool, name)
     await this.#oneAtATime(() => this.#look())
-    await within(stopMs, this.#readings.settled())
+    await within(stopMs, this.#readings.written())
     return isKnown
   }
 
@@ -166,7 +166,7 @@ export class ProjectionRunner {
     return () => void this.#listeners.delete(listener)
   }
 
-  #hasSettled(): boolean {
+  #hasCaughtUp(): boolean {
     return this.#hasLooked && ![...this.#runs.values()].some(isBehind)
   }
 

@@ -45,7 +45,7 @@ export class Upgrades {
     return running
   }
 
-  async settled(): Promise<void> {
+  async ended(): Promise<void> {
     await Promise.all(this.#running.values())
   }
 

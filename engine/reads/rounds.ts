@@ -27,12 +27,12 @@ export function askInRounds<Question, Answer>(
       const round = waiters
       waiters = []
       const turn = new AbortController()
-      await Promise.race([settle(round).finally(() => turn.abort()), pause(longestTurnMs, turn.signal)])
+      await Promise.race([answerRound(round).finally(() => turn.abort()), pause(longestTurnMs, turn.signal)])
     }
     isRunning = false
   }
 
-  async function settle(round: readonly Waiter<Question, Answer>[]): Promise<void> {
+  async function answerRound(round: readonly Waiter<Question, Answer>[]): Promise<void> {
     let answerOf: (question: Question) => Answer
     try {
       answerOf = await ask(round.map(({ question }) => question))

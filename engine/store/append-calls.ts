@@ -11,7 +11,7 @@ type Written = Exclude<AppendReply['result'], Error>
 
 interface Waiting {
   readonly stream: string
-  readonly settle: (result: AppendReply['result']) => void
+  readonly finish: (result: AppendReply['result']) => void
 }
 
 /** Requests in progress on one call, by correlation id. */
@@ -51,11 +51,11 @@ export class AppendCalls {
     const correlationId = randomUUID()
     const { promise, resolve, reject } = Promise.withResolvers<Written>()
     const sentAt = performance.now()
-    let isSettled = false
+    let isFinished = false
     let underWay: UnderWay | undefined
     let used: AppendCall | undefined
-    const settle = (result: AppendReply['result']): void => {
-      isSettled = true
+    const finish = (result: AppendReply['result']): void => {
+      isFinished = true
       clearTimeout(timer)
       underWay?.waiting.delete(correlationId)
       underWay?.held.delete(correlationId)
@@ -63,23 +63,23 @@ export class AppendCalls {
       else resolve(result)
     }
     const timer = setTimeout(() => {
-      settle(new Error('no answer in time'))
+      finish(new Error('no answer in time'))
       // A node that answers other appends is slow. One that answers none may hang, while another leads the cluster.
       if (used !== undefined && underWay !== undefined && underWay.heardAt < sentAt) this.#connection.leaveNodeOf(used)
     }, withinMs)
     this.#call()
       .then((call) => {
-        if (isSettled) return
+        if (isFinished) return
         used = call
         underWay = this.#underWay.get(call)
         if (underWay === undefined || call.destroyed || call.writableEnded)
-          return settle(new Error('the append stream ended'))
-        underWay.waiting.set(correlationId, { stream: request.stream, settle })
+          return finish(new Error('the append stream ended'))
+        underWay.waiting.set(correlationId, { stream: request.stream, finish })
         const message = appendMessage({ ...request, correlationId })
         if (call.writableNeedDrain) underWay.held.set(correlationId, message)
         else call.write(message)
       })
-      .catch((error: unknown) => settle(error instanceof Error ? error : new Error('no connection', { cause: error })))
+      .catch((error: unknown) => finish(error instanceof Error ? error : new Error('no connection', { cause: error })))
     return promise
   }
 
@@ -103,7 +103,7 @@ export class AppendCalls {
       }
     })
     const end = (error: Error) => {
-      for (const { settle } of waiting.values()) settle(error)
+      for (const { finish } of waiting.values()) finish(error)
     }
     call.on('data', (message: Buffer) => {
       underWay.heardAt = performance.now()
@@ -130,6 +130,6 @@ export class AppendCalls {
     const { correlationId, result } = readAppendReply(message, (id) => waiting.get(id)?.stream ?? '')
     const asked = waiting.get(correlationId)
     if (asked === undefined) this.#logger?.warn({}, 'the event store answered an abandoned append')
-    else asked.settle(result)
+    else asked.finish(result)
   }
 }

@@ -142,7 +142,7 @@ function entryFor(catalogue: Catalogue, type: string, stream: string): Catalogue
 
 /**
  * The data as JSON returns it, with members in the order of the schema. So the stored bytes do not depend on how the
- * data was built. Data that the client cannot encode must fail here: in the client the append would never settle.
+ * data was built. Data that the client cannot encode must fail here: in the client the append would never end.
  */
 function plainData(entry: CatalogueEntry, event: { readonly type: string; readonly data: unknown }): JsonObject {
   let plain: unknown

@@ -63,8 +63,8 @@ async function askAll({ seeds, preference, isStrict, gossipTimeoutMs, openChanne
     const wanted = answers.map(async (answer) => chosen(await answer, isWanted) ?? Promise.reject(new Error('none')))
     const first = await Promise.any(wanted).catch(() => undefined)
     if (first !== undefined || isStrict) return first
-    const settled = await Promise.allSettled(answers)
-    const members = settled.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
+    const all = await Promise.allSettled(answers)
+    const members = all.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
     return chosen(members, ({ state }) => serving.includes(state))
   } finally {
     over.abort()

@@ -68,7 +68,7 @@ export class LogPage {
    * The batch, with `position` as its end. Rejects if an event cannot be decoded now, for example because the vault is
    * away.
    */
-  async settled(position: Position): Promise<LogBatch> {
+  async decoded(position: Position): Promise<LogBatch> {
     await Promise.all(this.#waiting)
     if (this.#failure !== undefined) throw this.#failure.cause
     const undecodable = this.#undecodable.toSorted((a, b) => comparePositions(a.head.position, b.head.position))

@@ -130,7 +130,7 @@ async function* readOnce(
 async function whole(page: LogPage, end?: Position): Promise<LogBatch> {
   const position = end ?? page.last
   if (position === undefined) throw new Error('a page without an end')
-  return page.settled(position)
+  return page.decoded(position)
 }
 
 /** Throws if the log ends before `upTo`: then nobody can say which events are missing up to there. */

@@ -70,16 +70,16 @@ export class Pull<Item> {
 
   #woken(silenceMs: number, signal: AbortSignal | undefined): Promise<boolean> {
     return new Promise((resolve) => {
-      const settle = (isWoken: boolean) => {
+      const finish = (isWoken: boolean) => {
         clearTimeout(timer)
         signal?.removeEventListener('abort', onAbort)
         this.#wake = undefined
         resolve(isWoken)
       }
-      const onAbort = () => settle(true)
-      const timer = silenceMs === Infinity ? undefined : setTimeout(() => settle(false), silenceMs)
+      const onAbort = () => finish(true)
+      const timer = silenceMs === Infinity ? undefined : setTimeout(() => finish(false), silenceMs)
       signal?.addEventListener('abort', onAbort)
-      this.#wake = () => settle(true)
+      this.#wake = () => finish(true)
     })
   }
 }

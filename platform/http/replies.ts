@@ -66,7 +66,7 @@ export async function answerWrite<Body>(reply: ReplyHead, write: Write<Body>): P
   if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds))
   if (write.isReplayed === true) reply.header('idempotency-replayed', 'true')
   if (revision !== undefined) reply.header('etag', etagOf(revision))
-  if (position !== undefined) await settle(reply, position, write.readBy)
+  if (position !== undefined) await waitForProjectors(reply, position, write.readBy)
   if (location !== undefined) reply.header('location', reply.request.documentedBase + location)
   reply.statusCode = write.status
   return write.body
@@ -77,7 +77,11 @@ export function secondsUntil(instant: string | null, now: Date): number {
   return instant === null ? 1 : Math.max(1, Math.ceil((Date.parse(instant) - now.getTime()) / 1000))
 }
 
-async function settle(reply: ReplyHead, position: Position, readBy: readonly ServingProjector[]): Promise<void> {
+async function waitForProjectors(
+  reply: ReplyHead,
+  position: Position,
+  readBy: readonly ServingProjector[],
+): Promise<void> {
   const { request } = reply
   reply.header('x-commit-position', formatPosition(position))
   if (preferencesOf(request.headers.prefer).has('respond-async')) {

@@ -12,10 +12,10 @@ declare module 'fastify' {
 /** Long poll: answers that wait because their caller prefers it (`Prefer: wait=N`). */
 export interface Waiting {
   /**
-   * Repeats `look` until its result is settled, at most for the preferred time. Without the preference it looks once.
+   * Repeats `look` until its result is final, at most for the preferred time. Without the preference it looks once.
    * Only the first look may fail: after that, the last result is the answer.
    */
-  hold<Look>(reply: ReplyHead, look: () => Promise<Look>, isSettled: (look: Look) => boolean): Promise<Look>
+  hold<Look>(reply: ReplyHead, look: () => Promise<Look>, isFinal: (look: Look) => boolean): Promise<Look>
 }
 
 const longestSeconds = 25
@@ -39,13 +39,13 @@ export function createWaiting({ isStopping }: { readonly isStopping: () => boole
   async function lookOn<Look>(
     { request }: ReplyHead,
     look: () => Promise<Look>,
-    isSettled: (look: Look) => boolean,
+    isFinal: (look: Look) => boolean,
     first: Look,
     seconds: number,
   ): Promise<Look> {
     const deadline = performance.now() + seconds * 1000
     let seen = first
-    for (let pauseMs = firstPauseMs; !isSettled(seen); pauseMs = Math.min(pauseMs * 1.5, longestPauseMs)) {
+    for (let pauseMs = firstPauseMs; !isFinal(seen); pauseMs = Math.min(pauseMs * 1.5, longestPauseMs)) {
       const leftMs = deadline - performance.now()
       if (leftMs <= 0 || isStopping() || request.socket.destroyed) return seen
       await sleep(Math.min(pauseMs, leftMs))
@@ -59,17 +59,17 @@ export function createWaiting({ isStopping }: { readonly isStopping: () => boole
   }
 
   return {
-    async hold(reply, look, isSettled) {
+    async hold(reply, look, isFinal) {
       const first = await look()
       const seconds = preferredSeconds(reply.request.headers.prefer)
       if (seconds === undefined) return first
       const { clientId } = reply.request.caller
       const hasRoom = heldNow < mostHeld && (heldByClient.get(clientId) ?? 0) < mostHeldOfClient
-      if (!hasRoom && !isSettled(first)) return first
+      if (!hasRoom && !isFinal(first)) return first
       applyPreference(reply, `wait=${seconds}`)
       count(clientId, 1)
       try {
-        return await lookOn(reply, look, isSettled, first, seconds)
+        return await lookOn(reply, look, isFinal, first, seconds)
       } finally {
         count(clientId, -1)
       }

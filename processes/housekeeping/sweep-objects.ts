@@ -26,7 +26,7 @@ export interface Swept {
 
 const dayMs = 86_400_000
 /** No request lasts this long. After it, every needed image is named by an event. */
-const settledMs = dayMs
+const closedAfterMs = dayMs
 /** A sweep checks so many days of `images/`, whatever their size. */
 const sweptDays = 3
 
@@ -34,7 +34,7 @@ const sweptDays = 3
  * Makes the sweep of objects that crashes leave in the object store. Repeated or concurrent sweeps do no harm.
  *
  * - `staging/<part>/…`: bytes of requests that are read; removed past STAGING_TTL_SECONDS.
- * - `images/<yyyy-mm-dd>/<org>/<owner>/…`: removed where no event names them, on each of three settled days once.
+ * - `images/<yyyy-mm-dd>/<org>/<owner>/…`: removed where no event names them, on each of three closed days once.
  * - `uploads/<org>/<owner>/<image>`: removed a day after they came, unless they can still be submitted.
  *
  * The sweep rejects with the error of the object store or the event store. Objects that it removed before stay removed.
@@ -46,7 +46,7 @@ export function createSweep({
   configuration,
   now,
 }: SweepOptions): (signal: AbortSignal) => Promise<Swept> {
-  /** A settled day receives no more objects. */
+  /** A closed day receives no more objects. */
   const done = new Set<string>()
   /** Of the sweep that runs. */
   let refusals: unknown[] = []
@@ -70,10 +70,10 @@ export function createSweep({
     return removed
   }
 
-  async function sweepDays(settled: Date, signal: AbortSignal): Promise<number> {
+  async function sweepDays(closedBefore: Date, signal: AbortSignal): Promise<number> {
     let removed = 0
     const days = Array.from({ length: sweptDays }, (_, index) =>
-      dayOf(new Date(settled.getTime() - (index + 1) * dayMs)),
+      dayOf(new Date(closedBefore.getTime() - (index + 1) * dayMs)),
     )
     for (const day of done) if (!days.includes(day)) done.delete(day)
     for (const day of days) {
@@ -83,7 +83,7 @@ export function createSweep({
       removed += await removeFrom(
         `images/${day}/`,
         signal,
-        async (key, modifiedAt) => modifiedAt < settled && !(await named(key)),
+        async (key, modifiedAt) => modifiedAt < closedBefore && !(await named(key)),
       )
       if (signal.aborted) break
       if (refusals.length === refusedBefore) done.add(day)
@@ -95,14 +95,14 @@ export function createSweep({
     refusals = []
     const at = now()
     const stale = new Date(at.getTime() - configuration.stagingTtlSeconds * 1000)
-    const settled = new Date(at.getTime() - settledMs)
+    const closedBefore = new Date(at.getTime() - closedAfterMs)
     const staging = await removeFrom('staging/', signal, (_, modifiedAt) => modifiedAt < stale)
     const uploads = await removeFrom(
       'uploads/',
       signal,
-      async (key, modifiedAt) => modifiedAt < settled && !(await mayBeSubmitted(store, key, at)),
+      async (key, modifiedAt) => modifiedAt < closedBefore && !(await mayBeSubmitted(store, key, at)),
     )
-    const images = await sweepDays(settled, signal)
+    const images = await sweepDays(closedBefore, signal)
     if (refusals.length > 0) throw refusals[0]
     return { staging, images, uploads }
   }

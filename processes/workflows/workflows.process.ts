@@ -7,7 +7,7 @@ import type { ProcessDependencies } from '../dependencies.ts'
 import type { Recorded } from '../../engine/relay/channel.ts'
 import { defineProcess, Nothing, step } from '../../engine/processes/define-process.ts'
 import type { TodoList } from '../../engine/processes/todo-list.ts'
-import { cancel, settle, start, StartPayload } from './workflows.steps.ts'
+import { cancel, follow, start, StartPayload } from './workflows.steps.ts'
 
 /** Instances that have not ended. */
 const openInstances = defineTable({
@@ -26,8 +26,8 @@ const closedCases = defineTable({
 
 const steps = {
   start: step(StartPayload, start),
-  assign: step(Nothing, settle),
-  settle: step(Nothing, settle),
+  assign: step(Nothing, follow),
+  follow: step(Nothing, follow),
   cancel: step(Nothing, cancel),
 }
 type Todos = TodoList<typeof steps>
@@ -85,7 +85,7 @@ function assessmentEnded({ data }: Recorded<AssessmentChannelEvent>, todo: Todos
   if (data.case_id === null) return []
   const where = { caseId: data.case_id, orgId: todo.orgId, isAwaitingAssessment: true }
   return [
-    todo.scheduleForEach('settle', openInstances, where, (instance) => ({
+    todo.scheduleForEach('follow', openInstances, where, (instance) => ({
       key: instance('instanceId'),
       at: data.ended_at,
     })),

@@ -4,7 +4,7 @@ import { assignAssessment, type AssignAssessment } from '../../commands/clinical
 import { execute } from '../../engine/commands/execute.ts'
 import { isRefusal } from '../../engine/commands/decision.ts'
 import { definitionAt } from '../../commands/workflows/definitions.ts'
-import { cancelWithCase, settleEffect } from '../../commands/workflows/end-instance.ts'
+import { cancelWithCase, followAssessment } from '../../commands/workflows/end-instance.ts'
 import { startInstance } from '../../commands/workflows/start-instance.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
 import { cases, type CaseState } from '../../streams/case/aggregate.ts'
@@ -51,7 +51,7 @@ export async function start(todo: Todo<Static<typeof StartPayload>>, deps: Proce
  * Brings the assessment of an output step to the instance, and the end of that assessment. The case decides which
  * assessment it is. `docs/decisions/0025-the-case-decides-about-its-assessment.md` lists what each crash leaves.
  */
-export async function settle(todo: Todo, { store }: ProcessDependencies): Promise<StepOutcome> {
+export async function follow(todo: Todo, { store }: ProcessDependencies): Promise<StepOutcome> {
   const { orgId, key, dueAt: now } = todo
   const target = workflowInstances.of(orgId, key)
   const { state: instance } = await store.load(target)
@@ -69,8 +69,8 @@ export async function settle(todo: Todo, { store }: ProcessDependencies): Promis
   const end = assessment.status === 'completed' || assessment.status === 'failed' ? assessment.status : null
   const command = { assessmentId: ofCase.assessmentId, end, now }
   // The end of one assessment is the cause of several rows, one for each instance of the case.
-  const context = todo.command('workflows.settle', key)
-  const { position } = await execute(store, target, (state) => settleEffect(command, state), context)
+  const context = todo.command('workflows.follow-assessment', key)
+  const { position } = await execute(store, target, (state) => followAssessment(command, state), context)
   return { kind: 'done', position }
 }
 

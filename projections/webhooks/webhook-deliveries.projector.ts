@@ -166,7 +166,7 @@ function due({ id, stream, data }: Told, eventType: WebhookEventType, at: string
   ]
 }
 
-interface Settled {
+interface AttemptEnd {
   readonly deliveryId: string
   readonly attempt: number
   readonly statusCode: number | null
@@ -174,14 +174,14 @@ interface Settled {
 }
 
 function outcome(
-  { deliveryId, attempt, statusCode, durationMs }: Settled,
+  { deliveryId, attempt, statusCode, durationMs }: AttemptEnd,
   errorClass: DeliveryErrorClass | null,
 ): RowChange {
   return patchRow(webhookAttemptsTable, { deliveryId, attempt, statusCode, durationMs, errorClass })
 }
 
 function ended(
-  { deliveryId }: Pick<Settled, 'deliveryId'>,
+  { deliveryId }: Pick<AttemptEnd, 'deliveryId'>,
   status: Exclude<DeliveryStatus, 'pending'>,
   streamRevision: bigint,
 ): RowChange {

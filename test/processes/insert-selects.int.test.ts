@@ -156,7 +156,7 @@ it.each([
   },
   {
     process: workflowsProcess,
-    step: 'settle',
+    step: 'follow',
     events: [
       started,
       instance(instanceFact('WorkflowAssessmentRequested')),

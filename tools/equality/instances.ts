@@ -41,7 +41,7 @@ export async function startInstance(
  * projectors, which an operator stopped.
  * @throws when a projector fails, which no valid history causes, or after two minutes
  */
-export async function settled(
+export async function caughtUpTo(
   { runner, proxy }: Instance,
   position: Position,
   stopped: readonly string[],

@@ -6,7 +6,7 @@ import { startOfLog } from '../../platform/kit/positions.ts'
 import { empty, firstDifference, read, rebuild } from './contents.ts'
 import type { Course, Disturbance } from './disturbances.ts'
 import { told, type Move } from './histories.ts'
-import { settled, startInstance, type Instance } from './instances.ts'
+import { caughtUpTo, startInstance, type Instance } from './instances.ts'
 import { recordedLog } from './story.ts'
 import { ToldLog } from './told-log.ts'
 
@@ -83,7 +83,7 @@ export class Lane {
         if (isKill || disturbance.kind === 'cut')
           instance.proxy.cutAfter(disturbance.statements, disturbance.moment, isKill)
         log.reach(Math.ceil((events.length * disturbance.percent) / 100))
-        await settled(instance, log.newest, stopped)
+        await caughtUpTo(instance, log.newest, stopped)
         if (isKill) {
           instance.proxy.kill()
           this.#buried.push(instance.close())
@@ -95,7 +95,7 @@ export class Lane {
       }
       for (const name of stopped) await requestResume(this.#pool, name)
       log.reach(events.length)
-      await settled(instance, log.newest, [])
+      await caughtUpTo(instance, log.newest, [])
     } finally {
       await instance.close()
     }

@@ -11,7 +11,7 @@ import { ChannelSubscriber, channelByCase, headOfChannel } from './subscriber.ts
 
 /** After the end of a fault, health may fail for this long, and all open work must end within it. In milliseconds. */
 const clearLimitMs = 60_000
-const settleLimitMs = 120_000
+const endLimitMs = 120_000
 
 /** Causes a fault under load, waits for its end, and checks every promise of the platform. */
 export async function runFault(stage: Stage, fault: Fault, ground: Ground, seconds: number): Promise<Observation> {
@@ -47,7 +47,7 @@ export async function runFault(stage: Stage, fault: Fault, ground: Ground, secon
   } finally {
     await callers.stop()
   }
-  const ended = await settled(stage, callers.acknowledged, fault.mayEnd ?? []).catch((error: unknown) => [
+  const ended = await wrongAssessments(stage, callers.acknowledged, fault.mayEnd ?? []).catch((error: unknown) => [
     String(error),
   ])
   const channel = await followedChannel(stage, subscriber).catch((error: unknown) => [String(error)])
@@ -87,14 +87,14 @@ export async function runFault(stage: Stage, fault: Fault, ground: Ground, secon
  * Returns the acknowledged assessments that are wrong. Each must be completed, with one complete sequence on the public
  * channel, or failed as allowed.
  */
-async function settled(
+async function wrongAssessments(
   stage: Stage,
   acknowledged: readonly Acknowledged[],
   mayEnd: readonly string[],
 ): Promise<string[]> {
   const api = await stage.connect()
   const records = new Map<string, unknown>()
-  const deadline = performance.now() + settleLimitMs
+  const deadline = performance.now() + endLimitMs
   for (const { id } of acknowledged) {
     const leftMs = Math.max(1_000, deadline - performance.now())
     records.set(id, await waitFor(`the end of ${id}`, () => endOf(api, id), leftMs).catch(() => undefined))

@@ -106,22 +106,22 @@ export const processMutants: readonly Mutant[] = [
   },
   {
     name: 'sweep-takes-all',
-    fault: 'the sweep deletes settled images as orphans although events name them',
+    fault: 'the sweep deletes images of closed days as orphans although events name them',
     file: 'processes/housekeeping/sweep-objects.ts',
     at: 'createSweep / named()',
     becomes: 'false',
     caughtBy: {
-      [sweepObjects]: 'removes objects of a settled day that no event refers to, and nothing else',
+      [sweepObjects]: 'removes objects of a closed day that no event refers to, and nothing else',
     },
   },
   {
     name: 'sweep-of-today',
     fault: 'the sweep deletes images as orphans whose event is about to be appended',
     file: 'processes/housekeeping/sweep-objects.ts',
-    at: 'settledMs / .init',
+    at: 'closedAfterMs / .init',
     becomes: '-2 * $self',
     caughtBy: {
-      [sweepObjects]: 'removes objects of a settled day that no event refers to, and nothing else',
+      [sweepObjects]: 'removes objects of a closed day that no event refers to, and nothing else',
     },
   },
   {

@@ -59,7 +59,7 @@ export interface LoadSummary {
   /** Requests repeated under the same key after no answer or a 502, 503 or 504. */
   readonly repeated: number
   /** Number of keys without a final answer, by operation. */
-  readonly unsettled: Readonly<Record<Operation, number>>
+  readonly unanswered: Readonly<Record<Operation, number>>
   /** Answers by status, with the problem code if there is one: `409 conflict`. */
   readonly answers: Readonly<Record<string, number>>
 }

@@ -19,7 +19,7 @@ export function reportOf(result: TortureResult): string {
     `${load.sent} requests (${load.repeated} repeats of unanswered ones), ${events} events, ${subscriberDrops} subscriptions of the follower broken or refused`,
     `answers: ${counted(load.answers)}`,
     `assessments: ${counted(outcomes)}`,
-    `${seconds.strikes} s of strikes, ${seconds.settling} s to settle, ${seconds.all} s in total`,
+    `${seconds.strikes} s of strikes, ${seconds.finishing} s to finish, ${seconds.all} s in total`,
     ...standstillRows(result),
     '',
     ...checks.map(

@@ -32,7 +32,7 @@ import { FeedReaders } from './stage/feed-reader.ts'
 import { Follower, readWholeLog } from './stage/log-reader.ts'
 import { portOf, startOutside, type Outside } from './stage/outside.ts'
 import { compareWithRebuild } from './stage/rebuilt.ts'
-import { settled } from './stage/settle.ts'
+import { untilQuiet } from './stage/quiet.ts'
 import { startStage, type Stage } from './stage/stage.ts'
 import { checkFollowers, FollowerWatch, standstills, type Standstill } from './stage/standstill.ts'
 
@@ -58,13 +58,13 @@ export interface TortureResult {
   readonly subscriberDrops: number
   /** What each failure of the cluster cost. */
   readonly standstills: readonly Standstill[]
-  readonly seconds: { readonly strikes: number; readonly settling: number; readonly all: number }
+  readonly seconds: { readonly strikes: number; readonly finishing: number; readonly all: number }
   readonly checks: readonly Checked[]
   /** Folder with the files of the run. Null when nothing was found; it is deleted then. */
   readonly folder: string | null
 }
 
-const settleMs = 120_000
+const quietLimitMs = 120_000
 /** A consumer of the feed that gets nothing for so long has everything. */
 const feedQuietMs = 3_000
 /** Time of load before the first strike and after the last, so that no kill meets an idle system. */
@@ -133,7 +133,7 @@ async function onStage(
   await sleep(calmMs, undefined, { signal })
   const load = (await loaded.finish()) as LoadSummary
   const struck = performance.now()
-  const left = await settled(follower.facts, settleMs, signal)
+  const left = await untilQuiet(follower.facts, quietLimitMs, signal)
   for (const one of left) say(`unfinished: ${one}`)
   const quiet = performance.now()
 
@@ -158,7 +158,7 @@ async function onStage(
     checkSameOrder('read forwards, and backwards after another crash of everything', before, log),
     checkSubscriber(log, [...(await follower.caughtUp(log.length))], await readWholeLog(stage.esdbUrl, 'forwards')),
     ...Object.keys(channels).map((channel) => checkChannel(channel, log)),
-    checkFeed(log, await feed.caughtUp(feedQuietMs, settleMs), await readWholeLog(stage.esdbUrl, 'forwards')),
+    checkFeed(log, await feed.caughtUp(feedQuietMs, quietLimitMs), await readWholeLog(stage.esdbUrl, 'forwards')),
     checkEndings(log),
     checkSlots(log),
     checkFindings(log),
@@ -190,7 +190,7 @@ async function onStage(
     standstills: still,
     seconds: {
       strikes: seconds(begun, struck),
-      settling: seconds(struck, quiet),
+      finishing: seconds(struck, quiet),
       all: seconds(begun, performance.now()),
     },
   }

@@ -41,7 +41,7 @@ const TOMBSTONE = 2n ** 63n - 1n
 /** Foreign events that may lie between those of the run in `$all` of a real server. */
 const FOREIGN = 200
 /** After a soft delete a real server's writer may use the metadata from before it for a moment. */
-const SETTLING_MS = 500
+const DELETE_DELAY_MS = 500
 
 /** A store through the official client. Performs operations and normalises their answers. */
 export class StoreUnderCheck {
@@ -50,7 +50,7 @@ export class StoreUnderCheck {
   private readonly isReal: boolean
   private positions = new Map<string, Position>()
   private heads = new Map<string, number>()
-  private readonly unsettled = new Map<string, number>()
+  private readonly deletedUntil = new Map<string, number>()
   private latest = -1n
   /** Start of the run. The `$all` of a real server contains earlier events. */
   private origin: Position | 'start' = 'start'
@@ -79,7 +79,7 @@ export class StoreUnderCheck {
 
   /** Throws on anything that is not an answer of a store, such as a lost connection. */
   async perform(operation: Operation): Promise<Performed> {
-    if (this.isReal && 'stream' in operation) await this.settle(operation)
+    if (this.isReal && 'stream' in operation) await this.waitForDelete(operation)
     try {
       return { answer: await this.ask(operation), message: undefined }
     } catch (error) {
@@ -101,11 +101,11 @@ export class StoreUnderCheck {
     return texts
   }
 
-  private async settle(operation: Extract<Operation, { stream: string }>): Promise<void> {
+  private async waitForDelete(operation: Extract<Operation, { stream: string }>): Promise<void> {
     const original = operation.stream.replace(/^\$\$/, '')
-    const settledAt = this.unsettled.get(original) ?? 0
-    if (operation.kind === 'delete') this.unsettled.set(original, performance.now() + SETTLING_MS)
-    if (settledAt > performance.now()) await sleep(settledAt - performance.now())
+    const deletedAt = this.deletedUntil.get(original) ?? 0
+    if (operation.kind === 'delete') this.deletedUntil.set(original, performance.now() + DELETE_DELAY_MS)
+    if (deletedAt > performance.now()) await sleep(deletedAt - performance.now())
   }
 
   private async ask(operation: Operation): Promise<Answer> {

@@ -115,7 +115,7 @@ describe('the next provider call', () => {
       attempt('case', at(50)),
     )
     expect(nextCall(twice, now)).toEqual({ kind: 'call', call: 'case' })
-    const settled = after(
+    const state = after(
       requested,
       started,
       caseCreated,
@@ -123,7 +123,7 @@ describe('the next provider call', () => {
       attempt('process', at(50)),
       fact('AiReviewCallPostponed', { call: 'process' }),
     )
-    expect(nextCall(settled, now)).toEqual({ kind: 'call', call: 'case' })
+    expect(nextCall(state, now)).toEqual({ kind: 'call', call: 'case' })
   })
 
   it('repeats process and result on the same provider case after a crash', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { advanceInstance, type AdvanceInstance } from '../../../commands/workflows/advance-instance.ts'
 import type { WorkflowDefinition } from '../../../commands/workflows/definitions.ts'
-import { cancelInstance, cancelWithCase, settleEffect } from '../../../commands/workflows/end-instance.ts'
+import { cancelInstance, cancelWithCase, followAssessment } from '../../../commands/workflows/end-instance.ts'
 import { publishDefinition } from '../../../commands/workflows/publish-definition.ts'
 import { startInstance } from '../../../commands/workflows/start-instance.ts'
 import { workflowDefinitions } from '../../../streams/workflow-definition/aggregate.ts'
@@ -287,13 +287,13 @@ describe('ending an instance', () => {
 
   it('takes an assessment, and then its end', () => {
     const awaiting = [...assessing, produced, requested]
-    const settle = { assessmentId: ids.assessment, now: new Date(at(20)) }
+    const follow = { assessmentId: ids.assessment, now: new Date(at(20)) }
     const assigned = instanceFact('WorkflowAssessmentAssigned', { assignedAt: at(20) })
     given(workflowInstances, ...awaiting)
-      .when(settleEffect, { ...settle, end: null })
+      .when(followAssessment, { ...follow, end: null })
       .thenEvents([assigned])
     given(workflowInstances, ...awaiting, assigned)
-      .when(settleEffect, { ...settle, end: 'completed' })
+      .when(followAssessment, { ...follow, end: 'completed' })
       .thenEvents([instanceFact('WorkflowInstanceCompleted')])
     const failed = instanceFact('WorkflowInstanceFailed', {
       stepId: 'assessed',
@@ -302,10 +302,10 @@ describe('ending an instance', () => {
       failedAt: at(20),
     })
     given(workflowInstances, ...awaiting)
-      .when(settleEffect, { ...settle, end: 'failed' })
+      .when(followAssessment, { ...follow, end: 'failed' })
       .thenEvents([assigned, failed])
     given(workflowInstances, begun, parked)
-      .when(settleEffect, { ...settle, end: 'failed' })
+      .when(followAssessment, { ...follow, end: 'failed' })
       .thenNothing()
   })
 })

@@ -135,8 +135,8 @@ test('a start over a prepared folder with its own port taken exits with 1, names
 
 /** Expects that the port of every embedded server is free. */
 async function expectPortsFree(dataDir: string): Promise<void> {
-  const settled: unknown = JSON.parse(await readFile(join(dataDir, 'embedded.json'), 'utf8'))
-  const ports = Object.values(at(settled, 'ports') ?? {})
+  const instance: unknown = JSON.parse(await readFile(join(dataDir, 'embedded.json'), 'utf8'))
+  const ports = Object.values(at(instance, 'ports') ?? {})
   expect(ports.length).toBeGreaterThan(3)
   for (const port of ports) {
     const free = await waitFor(`port ${String(port)}`, () => listening(Number(port)).catch(() => undefined))

@@ -166,7 +166,7 @@ it('a step does not continue if the workers stop while its lease is extended, an
 })
 
 describe('errors before a run that continued no longer count', () => {
-  const settled = async () =>
+  const freeClaims = async () =>
     (
       await world.pool.query<{ failures: number }>(
         `select failures from runtime.claims where lease_until = '-infinity'`,
@@ -182,9 +182,9 @@ describe('errors before a run that continued no longer count', () => {
       return run === 3 ? continues : last()
     })
     for (const thrown of [1, 2]) {
-      await vi.waitFor(async () => expect(await settled()).toEqual([{ failures: thrown }]), { timeout: 15_000 })
+      await vi.waitFor(async () => expect(await freeClaims()).toEqual([{ failures: thrown }]), { timeout: 15_000 })
       at += 60_000
     }
-    await vi.waitFor(async () => expect(await settled()).toEqual([{ failures }]), { timeout: 5_000 })
+    await vi.waitFor(async () => expect(await freeClaims()).toEqual([{ failures }]), { timeout: 5_000 })
   })
 })

@@ -163,7 +163,7 @@ describe('a claim of a list with concurrency keys', () => {
     await fill('later', 1, at(1))
     const first = claimsOf({ worker: 'first' })
     expect(await claimedOf(quotasOf([room('a', 3)]), { claims: first })).toEqual(['a-1', 'a-2', 'a-3'])
-    await first.settle([
+    await first.complete([
       { key: 'a-2', step: 'run', notBefore: at(1), fence: undefined, failures: 1, isDone: false },
       { key: 'a-3', step: 'run', notBefore: now, fence: { commit: 5n, prepare: 5n }, failures: 0, isDone: true },
     ])

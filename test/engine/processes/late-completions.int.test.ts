@@ -54,9 +54,9 @@ const completionOf = (key: string): Completion => ({
 })
 
 /** The other worker gives back a row whose lease has ended, and has not committed this. */
-async function whileTheySettle(work: (client: PoolClient) => Promise<unknown>): Promise<void> {
+async function whileTheyComplete(work: (client: PoolClient) => Promise<unknown>): Promise<void> {
   await inTransaction(pool, async (client) => {
-    await theirs.settle([completionOf('their-late')], client)
+    await theirs.complete([completionOf('their-late')], client)
     await work(client)
   })
 }
@@ -68,8 +68,8 @@ describe('a claim with an ended lease that its worker is giving back', () => {
     ['with concurrency keys', quotas],
     ['without', undefined],
   ])('is passed over by a claim, %s', async (_, shared) => {
-    await whileTheySettle(async () => {
-      await ours.settle([completionOf('our-late')])
+    await whileTheyComplete(async () => {
+      await ours.complete([completionOf('our-late')])
       expect(await keysOf(ours.claim(16, at(30_000), at(50_000), shared))).toEqual(['fresh'])
     })
     expect(await keysOf(ours.claim(16, at(60_000), at(80_000), shared))).toEqual(
@@ -81,7 +81,7 @@ describe('a claim with an ended lease that its worker is giving back', () => {
     await pool.query('delete from errand_list.todo')
     const left = async () =>
       (await pool.query<{ key: string }>('select key from runtime.claims')).rows.map(({ key }) => key)
-    await whileTheySettle(async () => {
+    await whileTheyComplete(async () => {
       await ours.sweep(at(30_000))
       expect(await left()).toEqual(['their-late'])
     })

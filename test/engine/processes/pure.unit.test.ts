@@ -47,11 +47,11 @@ describe('the command of a step', () => {
 
 describe('the completion of a step', () => {
   const claimed = { todo: { key: 'k', step: 's', orgId: null, dueAt: now, payload: {} }, failures: 2 }
-  const settled = (result: Parameters<typeof completionOf>[1]) => completionOf(claimed, result, now, () => 1)
+  const completed = (result: Parameters<typeof completionOf>[1]) => completionOf(claimed, result, now, () => 1)
 
   it('fences the row with the position of the last append', () => {
     const position = { commit: 5n, prepare: 5n }
-    expect(settled({ kind: 'done', position })).toEqual({
+    expect(completed({ kind: 'done', position })).toEqual({
       isDone: true,
       key: 'k',
       step: 's',
@@ -62,21 +62,24 @@ describe('the completion of a step', () => {
   })
 
   it('delays a row more each time if its step appends nothing or throws', () => {
-    expect(settled({ kind: 'done' })).toMatchObject({
+    expect(completed({ kind: 'done' })).toMatchObject({
       notBefore: new Date(now.getTime() + 400),
       fence: undefined,
       failures: 3,
     })
-    expect(settled({ error: new Error('x') })).toMatchObject({ notBefore: new Date(now.getTime() + 800), failures: 3 })
+    expect(completed({ error: new Error('x') })).toMatchObject({
+      notBefore: new Date(now.getTime() + 800),
+      failures: 3,
+    })
   })
 
   it('waits for an open attempt, and keeps the count of failures', () => {
     const until = new Date('2026-03-01T10:00:09.000Z')
-    expect(settled({ kind: 'wait', until })).toMatchObject({ notBefore: until, failures: claimed.failures })
+    expect(completed({ kind: 'wait', until })).toMatchObject({ notBefore: until, failures: claimed.failures })
   })
 
   it('delays a retry without counting a failure', () => {
-    expect(settled({ kind: 'retry', after: 1_500, reason: 'circuit_open' })).toMatchObject({
+    expect(completed({ kind: 'retry', after: 1_500, reason: 'circuit_open' })).toMatchObject({
       notBefore: new Date('2026-03-01T10:00:01.500Z'),
       failures: 0,
     })

@@ -46,7 +46,7 @@ describe('a feed', () => {
     await feed.takeEvents(events.slice(0, 1))
     await feed.takeEvents(events.slice(1, 3))
     await feed.takeEvents(events.slice(3))
-    await feed.settled()
+    await feed.written()
     expect(written(batches)).toEqual([
       ['behind 1 0-100'],
       ['ahead 1 200-300', 'behind 2 100-300'],
@@ -71,7 +71,7 @@ describe('a feed', () => {
     )
     await feed.takeCheckpoint({ commit: 50n, prepare: 50n })
     await feed.takeEvents(events.slice(0, 2))
-    await feed.settled()
+    await feed.written()
     expect(written(batches)).toEqual([
       ['counts 0 0-50', 'thrower 0 0-50'],
       ['counts 2 50-200', 'thrower 2 undefined-undefined'],
@@ -96,7 +96,7 @@ describe('a feed', () => {
     await second
     expect(begun).toBe(2)
     gates[1]?.resolve()
-    await feed.settled()
+    await feed.written()
   })
 
   it('stands still with everything written during a pause', async () => {
@@ -109,7 +109,7 @@ describe('a feed', () => {
     expect(batches).toHaveLength(1)
     resume()
     await later
-    await feed.settled()
+    await feed.written()
     expect(batches).toHaveLength(2)
   })
 })
@@ -149,12 +149,12 @@ describe('reads of the log', () => {
       readings.add([member('live', at(live))])
       readings.add([member('late', at(late))])
       for (const subscription of subscriptions) await subscription.onCaughtUp?.()
-      await readings.settled()
+      await readings.written()
       await new Promise((resolve) => setTimeout(resolve, 5))
       const left = subscriptions.filter(({ signal }) => !signal.aborted)
       expect(left.map(({ from }) => from)).toEqual([at(0)])
       await left[0]?.onBatch?.(events.slice(1))
-      await readings.settled()
+      await readings.written()
       const [first, second] = live === 0 ? ['live', 'late'] : ['late', 'live']
       expect(written(batches)).toEqual([[`${first} 3 100-400`, `${second} 1 300-400`]])
       expect(caughtUp.at(-1)?.toSorted()).toEqual(['late', 'live'])

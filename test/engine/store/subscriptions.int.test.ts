@@ -195,7 +195,7 @@ describe.runIf(!isRealEventStore)('a node that is killed and restarted', () => {
     await subscription.ended
   })
 
-  test('running appends settle with the true outcome', async () => {
+  test('running appends end with the true outcome', async () => {
     const names = Array.from({ length: 40 }, () => stream())
     const appending = names.map((name, room) =>
       store.append({ fold, stream: name }, 'no_stream', [noted(room)], newContext()),

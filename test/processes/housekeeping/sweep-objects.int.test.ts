@@ -154,7 +154,7 @@ describe.each([
     },
   )
 
-  it('removes objects of a settled day that no event refers to, and nothing else', async () => {
+  it('removes objects of a closed day that no event refers to, and nothing else', async () => {
     const [kept, lost] = [declared(), declared()]
     const undated = `images/${world.orgId}/${randomUUID()}/${randomUUID()}/0a`
     await append(kept, hourMs, kept.imageKey('named'))
@@ -169,7 +169,7 @@ describe.each([
     expect(await instance()(3 * dayMs)).toMatchObject({ images: 0 })
   })
 
-  it('reads a settled day once, unless a stop ended the sweep early', async () => {
+  it('reads a closed day once, unless a stop ended the sweep early', async () => {
     const sweep = instance()
     const stopped = AbortSignal.abort()
     await stored(declared().imageKey('a'))
@@ -222,7 +222,7 @@ describe.each([
     const afterADay = await instance()(1.1 * dayMs)
     expect(afterADay).toMatchObject({ uploads: 2 })
     expect(await left('uploads/')).toEqual([uploadOf(awaiting)])
-    // Late in the evening the images' day is settled after 1.1 days already.
+    // Late in the evening the images' day is closed after 1.1 days already.
     const afterThree = await instance()(3 * dayMs)
     expect(afterADay.images + afterThree.images).toBe(2)
     expect(await left(`images/${day}/`)).toContain(object.key)

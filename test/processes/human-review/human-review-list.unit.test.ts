@@ -96,7 +96,7 @@ describe('the cancellation of a task', () => {
     expect(due(opened, decided, refused())).toEqual([])
   })
 
-  it('is settled by a confirmed consent, but for a later refusal', () => {
+  it('ends with a confirmed consent, unless a later refusal follows', () => {
     const confirmed = ownTask(taskFact('HumanReviewConsentConfirmed', { checkedAt: at(63) }))
     expect(due(opened, refused(), confirmed)).toEqual([])
     expect(due(opened, refused(), refused({ occurred_at: at(64) }), confirmed)).toEqual([`withdraw ${at(64)}`])

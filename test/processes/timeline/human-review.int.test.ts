@@ -129,7 +129,7 @@ it('the same if the task is decided before the assessment has ended', async () =
   await whenWorkedOff(assessmentsProcess, { ...asking, payload: { cause } }, world.deps, world.now())
   await timeline.runFor(600)
   const decidedAt = await decide(analysis)
-  await timeline.settle()
+  await timeline.runUntilIdle()
   expect(await typesOf(analysis)).toEqual(['AssessmentReviewRequested'])
 
   await timeline.resume('assessments_todo')
@@ -144,7 +144,7 @@ it('shows that a task was cancelled, and tells nobody', async () => {
   expect(await reviewIn(analysis)).toEqual({ review: null, status: 'completed', revision: '3' })
 
   await given.timeline.resume('human_review_todo')
-  await given.timeline.settle()
+  await given.timeline.runUntilIdle()
   expect(await typesOf(analysis)).toEqual(story)
   await decideConsent(given.world, 'withdrawn')
   await given.timeline.runFor(60)

@@ -25,7 +25,7 @@ async function placeEvents(): Promise<AiReviewPlacesEvent[]> {
 it('runs one review after another, in the order of their requests, without a look before a place is free', async () => {
   await given.open({ deps: given.world.rewired({ aiReviewMaxConcurrentPerOrg: 1 }) })
   const analyses = await submitted(4)
-  await given.timeline.settle()
+  await given.timeline.runUntilIdle()
   expect(await heldBack()).toBe('of at least one organisation: reviews wait for a place')
   await given.timeline.runFor(600)
   const endings = await Promise.all(analyses.map((analysis) => endingOf(given, analysis)))
@@ -52,7 +52,7 @@ it('runs one review after another, in the order of their requests, without a loo
 it('fails the assessment of a review beyond the budget of the day', async () => {
   await given.open({ deps: given.world.rewired({ aiReviewDailyBudgetPerOrg: 2 }) })
   const analyses = await submitted(3)
-  await given.timeline.settle()
+  await given.timeline.runUntilIdle()
   expect(await heldBack()).toBe('of at least one organisation: the budget of the day is used up')
   const endings = await Promise.all(analyses.map((analysis) => endingOf(given, analysis)))
   expect(endings.filter(({ review }) => review === 'failed')).toEqual([

@@ -136,7 +136,7 @@ it.each(stories)('$what to a poll', async (story) => {
     (answers.length > 0 ? unreliable : given.world.deps).provider.result(...call)
   await given.open({ deps: { ...given.world.deps, provider: { ...given.world.deps.provider, result } } })
   const analysis = await submitAnalysis(given.world)
-  await given.timeline.settle()
+  await given.timeline.runUntilIdle()
   await given.world.provider.fault(...(story.faults ?? []))
   await given.timeline.runFor(3 * 3600)
 

@@ -54,7 +54,7 @@ it('a case is in review from the end of its AI review until the decision is reco
   const decided = decideTask(decision, claimed.state)
   if (isRefusal(decided)) throw new Error(decided.refused)
   await store.append(task, claimed.revision, decided, contextOf(world))
-  await timeline.settle()
+  await timeline.runUntilIdle()
   expect(await statusOf(analysis)).toBe('open')
   const corrected = found.map(() => ['ai superseded', 'clinician active']).flat()
   expect((await diagnosesOf(analysis)).toSorted()).toEqual(corrected.toSorted())

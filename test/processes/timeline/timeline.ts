@@ -26,8 +26,8 @@ export interface TimelineOptions {
 export interface Timeline {
   readonly pool: Pool
   /** Runs the steps that are due now, and those that become due, until none is left. */
-  settle(): Promise<void>
-  /** Goes from one due instant to the next, each settled, and ends `seconds` from now. */
+  runUntilIdle(): Promise<void>
+  /** Goes from one due instant to the next, idle at each, and ends `seconds` from now. */
   runFor(seconds: number): Promise<void>
   /** The same until no row is left; at most `seconds`. */
   runOut(seconds: number): Promise<void>
@@ -35,7 +35,7 @@ export interface Timeline {
   close(): Promise<void>
 }
 
-const settleLimitMs = 30_000
+const idleLimitMs = 30_000
 
 /**
  * Needs a world with its own node and database. Moves the clock of the world past the present. The node dates events by its
@@ -91,7 +91,7 @@ export async function openTimeline(
   let wanted: readonly Position[] = []
 
   /** True if every event is read and no due step is left. */
-  async function isSettled(): Promise<boolean> {
+  async function isIdle(): Promise<boolean> {
     const head = await store.head(filter)
     // The projections read all relayed events. A search for them could read the whole log.
     if (seen === undefined || comparePositions(seen, head) !== 0)
@@ -112,12 +112,12 @@ export async function openTimeline(
     return comparePositions(await store.head(filter), head) === 0
   }
 
-  async function settle(): Promise<void> {
+  async function runUntilIdle(): Promise<void> {
     workers.wake()
-    const deadline = performance.now() + settleLimitMs
-    while (!(await isSettled())) {
+    const deadline = performance.now() + idleLimitMs
+    while (!(await isIdle())) {
       if (performance.now() > deadline)
-        throw new Error(`does not settle at ${world.now().toISOString()}: ${JSON.stringify(await rowsOf(desks, pool))}`)
+        throw new Error(`is not idle at ${world.now().toISOString()}: ${JSON.stringify(await rowsOf(desks, pool))}`)
       await sleep(5)
     }
   }
@@ -131,7 +131,7 @@ export async function openTimeline(
   async function run(seconds: number, isCutShort: boolean): Promise<void> {
     const end = world.now().getTime() + seconds * 1000
     for (;;) {
-      await settle()
+      await runUntilIdle()
       const next = await nextDue()
       if (next === undefined && isCutShort) return
       const to = Math.min(next ?? end, end)
@@ -142,7 +142,7 @@ export async function openTimeline(
 
   return {
     pool,
-    settle,
+    runUntilIdle,
     runFor: (seconds) => run(seconds, false),
     runOut: (seconds) => run(seconds, true),
     resume: async (projector) => {

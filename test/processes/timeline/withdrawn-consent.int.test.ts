@@ -63,10 +63,10 @@ describe.each(refusals)('consent %s', (decision) => {
     await given.open()
     given.world.services.consent = null
     const analysis = await submitAnalysis(given.world)
-    await given.timeline.settle()
+    await given.timeline.runUntilIdle()
     expect(await reviewOf(given, analysis)).toMatchObject({ status: 'pending' })
     await decideConsent(given.world, decision, null)
-    await given.timeline.settle()
+    await given.timeline.runUntilIdle()
     expect(await reviewOf(given, analysis)).toMatchObject({ status: 'failed', errorClassification: 'consent_missing' })
     await endsFor(analysis, failed, [])
   })
@@ -78,7 +78,7 @@ describe.each(refusals)('consent %s', (decision) => {
   ] as const)('during the call of %s: no call follows', async (call, story) => {
     await given.open({ deps: after(call, () => decideConsent(given.world, decision)) })
     const analysis = await submitAnalysis(given.world)
-    await given.timeline.settle()
+    await given.timeline.runUntilIdle()
     const ending = call === 'process' ? await endingOf(given, analysis) : failed
     // `process` or the withdrawal may be recorded first. Both orders end the review.
     expect([failed, cancelled]).toContainEqual(ending)
@@ -134,7 +134,7 @@ it('a consent that is withdrawn and granted again at once ends nothing', async (
   await given.world.provider.result({ sha256: '*', not_ready_polls: 1 })
   await given.open()
   const analysis = await submitAnalysis(given.world)
-  await given.timeline.settle()
+  await given.timeline.runUntilIdle()
   for (const decision of ['withdrawn', 'granted'] as const) await decideConsent(given.world, decision, 'granted')
   await given.timeline.runFor(7200)
   expect(await endingOf(given, analysis)).toEqual({

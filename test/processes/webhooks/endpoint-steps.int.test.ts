@@ -133,10 +133,10 @@ describe('an endpoint that answers 410', () => {
   it('is disabled at once, and its other pending deliveries are cancelled', async () => {
     const since = given.world.now()
     const pending = await endAssessment(given.world)
-    await given.timeline.settle()
+    await given.timeline.runUntilIdle()
     status = 410
     const last = await endAssessment(given.world)
-    await given.timeline.settle()
+    await given.timeline.runUntilIdle()
     expect(await story(since)).toEqual([['disabled gone', 0]])
     expect((await deliveryOf(last)).at(-1)).toBe('WebhookDeliveryFailed')
     expect((await deliveryOf(pending)).at(-1)).toBe('WebhookDeliveryCancelled')

@@ -53,10 +53,10 @@ describe('the due steps of a workflow instance', () => {
     expect(steps(started, requested, assigned)).toEqual([])
     for (const type of ['assessment.completed', 'assessment.failed'] as const) {
       const ended = published(assessmentPublicFact(type, { case_id: ids.case }))
-      expect(steps(started, requested, assigned, ended)).toEqual([`settle ${at(19)}`])
+      expect(steps(started, requested, assigned, ended)).toEqual([`follow ${at(19)}`])
       expect(steps(started, ended)).toEqual([])
       // The end of the assessment may come before the instance knows which assessment it is.
-      expect(steps(started, requested, ended, assigned)).toEqual([`settle ${at(19)}`])
+      expect(steps(started, requested, ended, assigned)).toEqual([`follow ${at(19)}`])
     }
     expect(steps(started, requested, assigned, published(assessmentPublicFact('assessment.failed')))).toEqual([])
   })

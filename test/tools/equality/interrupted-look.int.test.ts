@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { readModels } from '../../../projections/registry.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
-import { settled, startInstance } from '../../../tools/equality/instances.ts'
+import { caughtUpTo, startInstance } from '../../../tools/equality/instances.ts'
 import { recordedLog } from '../../../tools/equality/story.ts'
 import { told } from '../../../tools/equality/histories.ts'
 import { ToldLog } from '../../../tools/equality/told-log.ts'
@@ -31,11 +31,11 @@ it(
     log.reach(2)
     const instance = await startInstance(database.url, readModels, { eventStore: log, filter: { streamPrefixes: [] } })
     try {
-      await settled(instance, log.newest, [])
+      await caughtUpTo(instance, log.newest, [])
       for (let statements = 0; statements < 30; statements += 1) {
         instance.proxy.cutAfter(statements, 'after', false)
         log.breakSubscriptions()
-        await settled(instance, log.newest, [])
+        await caughtUpTo(instance, log.newest, [])
       }
       expect(instance.runner.status().map(({ state }) => state)).toEqual(readModels.map(() => 'live'))
     } finally {

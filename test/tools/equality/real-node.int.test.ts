@@ -14,7 +14,7 @@ import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { allProjectors } from '../../../tools/equality/check.ts'
 import { silentLogger } from '../../../tools/equality/contents.ts'
 import { histories, told, type Move } from '../../../tools/equality/histories.ts'
-import { settled, startInstance, type Instance } from '../../../tools/equality/instances.ts'
+import { caughtUpTo, startInstance, type Instance } from '../../../tools/equality/instances.ts'
 import type { StoryAppend } from '../../../tools/equality/story.ts'
 
 const namespace = '5e5c2b0c-7a51-5b6c-9d0a-0d3f3c1c4b10'
@@ -80,14 +80,14 @@ it('the same holds on a real log, with encryption, erasures and a kill of the no
     if (index % 3 === 0) instance.proxy.cutAfter(5, 'after', false)
     if (index % 3 === 1) await node.restart()
     for (const each of appends.slice(half)) await append(each)
-    await settled(instance, await store.head(filter), [])
+    await caughtUpTo(instance, await store.head(filter), [])
     if (index % 3 !== 2) continue
     instance.proxy.kill()
     gone.push(instance.close())
     instance = undefined
   }
   instance ??= await begin()
-  await settled(instance, await store.head(filter), [])
+  await caughtUpTo(instance, await store.head(filter), [])
   const { rows } = await pool.query<{ erased: string; told: string }>(
     'select count(*) filter (where given_name is null) as erased, count(given_name) as told from patients.patients',
   )

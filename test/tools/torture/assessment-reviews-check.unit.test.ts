@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { checkAssessmentReviews, reviewsUnderWay } from '../../../tools/torture/checks/assessment-reviews.ts'
-import { underWay } from '../../../tools/torture/stage/settle.ts'
+import { underWay } from '../../../tools/torture/stage/quiet.ts'
 import { streamOf, toldLog, type Told } from '../../../tools/torture/told-log.ts'
 
 const assessment = (type: string, data = {}): Told => [

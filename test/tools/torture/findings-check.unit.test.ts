@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { checkFindings, withoutFindings } from '../../../tools/torture/checks/findings.ts'
-import { underWay } from '../../../tools/torture/stage/settle.ts'
+import { underWay } from '../../../tools/torture/stage/quiet.ts'
 import { streamOf, toldLog } from '../../../tools/torture/told-log.ts'
 
 const review = streamOf('ai_review', 'r1')

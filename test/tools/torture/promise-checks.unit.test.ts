@@ -5,7 +5,7 @@ import { checkApi } from '../../../tools/torture/checks/api.ts'
 import { checkEndings, checkSlots, withoutEnd } from '../../../tools/torture/checks/endings.ts'
 import { checkOutcomes, outcomesOf } from '../../../tools/torture/checks/outcomes.ts'
 import { checkReadModels, type TableContent } from '../../../tools/torture/checks/read-models.ts'
-import { underWay } from '../../../tools/torture/stage/settle.ts'
+import { underWay } from '../../../tools/torture/stage/quiet.ts'
 import { streamOf, toldLog } from '../../../tools/torture/told-log.ts'
 
 const said = ({ findings }: { readonly findings: readonly { readonly what: string }[] }) =>
@@ -24,12 +24,12 @@ describe('acknowledged writes', () => {
     position,
     at: 0,
   })
-  const unsettled = Object.fromEntries(operations.map((operation) => [operation, 0])) as Record<Operation, number>
+  const unanswered = Object.fromEntries(operations.map((operation) => [operation, 0])) as Record<Operation, number>
   const load = (answers: Record<string, number>, patient = 0): LoadSummary => ({
     sent: 3,
     repeated: 0,
     answers,
-    unsettled: { ...unsettled, patient },
+    unanswered: { ...unanswered, patient },
   })
 
   test('are accepted once in the log, however often they are acknowledged', () => {

@@ -91,8 +91,8 @@ describe('acknowledged writes of workflows', () => {
   const told = (operation: Operation, id: string): Acknowledged => {
     return { operation, key: `${operation} ${id}`, status: 200, id, position: null, at: 0 }
   }
-  const unsettled = Object.fromEntries(operations.map((operation) => [operation, 0])) as Record<Operation, number>
-  const load: LoadSummary = { sent: 3, repeated: 0, answers: {}, unsettled }
+  const unanswered = Object.fromEntries(operations.map((operation) => [operation, 0])) as Record<Operation, number>
+  const load: LoadSummary = { sent: 3, repeated: 0, answers: {}, unanswered }
   const twice = toldLog(...begun, advanced('intake'), parked('intake'), advanced('intake'), produced, completed)
 
   test('contain each advance once, however often its step is parked', () => {

@@ -112,7 +112,7 @@ export function checkUntold(
     const facts = factsOf(operation, log)
     examined += facts.size
     const untold = [...facts].flatMap(([id, [first]]) => (told.has(id) || first === undefined ? [] : [first]))
-    if (untold.length <= summary.unsettled[operation]) continue
+    if (untold.length <= summary.unanswered[operation]) continue
     for (const fact of untold) findings.push({ what: 'in the log, but never acknowledged', where: placeOf(fact) })
   }
   return { check: 'no unrequested event in the log', examined, findings }
@@ -136,17 +136,17 @@ const expectedRefusals = [
 const expectedOutage = /^(none|502 undefined|503 [a-z-]+)$/
 
 /** Every answer during an outage is a documented one: no 500, no unfounded refusal, no hang. */
-export function checkAnswers({ answers, sent, unsettled }: LoadSummary): Checked {
+export function checkAnswers({ answers, sent, unanswered }: LoadSummary): Checked {
   const findings: Finding[] = []
   for (const [answer, count] of Object.entries(answers)) {
     const isExpected = /^2\d\d$/.test(answer) || expectedRefusals.includes(answer) || expectedOutage.test(answer)
     if (!isExpected) findings.push({ what: 'an undocumented answer', where: `${answer}, ${count} times` })
   }
   for (const operation of operations) {
-    if (unsettled[operation] > 0)
+    if (unanswered[operation] > 0)
       findings.push({
         what: 'requests without a final answer',
-        where: `${operation}, ${unsettled[operation]} times`,
+        where: `${operation}, ${unanswered[operation]} times`,
       })
   }
   return { check: 'only documented answers', examined: sent, findings }

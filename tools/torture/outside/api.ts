@@ -23,7 +23,7 @@ export interface Write {
 }
 
 const betweenRepeatsMs = 150
-/** A request that is repeated for longer than this counts as unsettled. */
+/** A request that is repeated for longer than this counts as unanswered. */
 const patienceMs = 120_000
 /** Exceeds the time limits of the platform. A request without an answer by then has none. */
 const answerMs = 60_000
@@ -41,7 +41,7 @@ export class PatientClient {
   #sent = 0
   #repeated = 0
   readonly #answers = new Map<string, number>()
-  readonly #unsettled = new Map<Operation, number>()
+  readonly #unanswered = new Map<Operation, number>()
 
   constructor(baseUrl: string, log: DurableLines) {
     this.#baseUrl = baseUrl
@@ -78,7 +78,7 @@ export class PatientClient {
       this.#repeated += 1
       await sleep(betweenRepeatsMs)
     }
-    this.#unsettled.set(write.operation, (this.#unsettled.get(write.operation) ?? 0) + 1)
+    this.#unanswered.set(write.operation, (this.#unanswered.get(write.operation) ?? 0) + 1)
     return undefined
   }
 
@@ -102,13 +102,13 @@ export class PatientClient {
   }
 
   summary(): LoadSummary {
-    const unsettled = Object.fromEntries(
-      operations.map((operation) => [operation, this.#unsettled.get(operation) ?? 0]),
+    const unanswered = Object.fromEntries(
+      operations.map((operation) => [operation, this.#unanswered.get(operation) ?? 0]),
     ) as Record<Operation, number>
     return {
       sent: this.#sent,
       repeated: this.#repeated,
-      unsettled,
+      unanswered,
       answers: Object.fromEntries([...this.#answers].toSorted(([a], [b]) => a.localeCompare(b))),
     }
   }

@@ -149,10 +149,10 @@ test('concurrent retries and their original leave one set of events', async () =
     [1, 2, 3].map(() => client().appendToStream(name, events, { expectedRevision: 'no_stream' })),
   )
   // The server lets a retry time out that arrives before its original is written. The client must then try again.
-  const settled = outcomes.map((outcome) =>
+  const answers = outcomes.map((outcome) =>
     outcome.status === 'fulfilled' ? outcome.value.nextExpectedRevision : outcome.reason.type,
   )
-  expect(settled).toContain(1n)
-  expect(settled.every((value) => value === 1n || value === 'deadline-exceeded')).toBe(true)
+  expect(answers).toContain(1n)
+  expect(answers.every((value) => value === 1n || value === 'deadline-exceeded')).toBe(true)
   expect(await revisions(client().readStream(name))).toEqual([0, 1])
 })

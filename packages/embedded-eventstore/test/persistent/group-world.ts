@@ -109,7 +109,7 @@ export class GroupWorld {
   }
 
   /** Leaves one consumer that handles everything from now on. Returns the events that were never finished. */
-  settle(): number[] {
+  handleRest(): number[] {
     for (const id of this.consumers.keys()) this.disconnect(id)
     this.connect('last', 3)
     this.tellNews()

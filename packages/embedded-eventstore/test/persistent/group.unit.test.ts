@@ -123,7 +123,7 @@ test('loses no event and repeats no handled one, in any order of actions', () =>
     property(someSettings, array(aStep, { maxLength: 150, size: 'max' }), (settings, steps) => {
       const world = new GroupWorld({ ...SETTINGS, ...settings })
       for (const step of steps) step(world)
-      expect(world.settle()).toEqual([])
+      expect(world.handleRest()).toEqual([])
     }),
     { numRuns: 2000 },
   )
@@ -135,9 +135,9 @@ test('a replay returns each parked message once, also when the node stops before
       const world = new GroupWorld({ ...SETTINGS, ...settings })
       for (const step of steps) step(world)
       world.restart()
-      world.settle()
+      world.handleRest()
       world.replay(Infinity)
-      world.settle()
+      world.handleRest()
       expect(world.parked.filter(({ isDone }) => !isDone)).toEqual([])
     }),
     { numRuns: 500 },

@@ -38,7 +38,11 @@ export function underWay(log: readonly Fact[]): readonly string[] {
  * Waits until no work is unfinished and the log is quiet. Returns the work that is left after the limit; the checks
  * then report it.
  */
-export async function settled(log: readonly Fact[], limitMs: number, signal: AbortSignal): Promise<readonly string[]> {
+export async function untilQuiet(
+  log: readonly Fact[],
+  limitMs: number,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
   const deadline = performance.now() + limitMs
   let [length, since] = [log.length, performance.now()]
   while (performance.now() < deadline) {
