@@ -47,7 +47,7 @@ async function demo(images: readonly DemoImage[], isKept: boolean): Promise<numb
       credentials: platform.credentials,
       images,
       receiver,
-      report: (...told) => console.log(line(...told)),
+      report: (...result) => console.log(line(...result)),
     })
     console.log(`\nThe assessment:\n${JSON.stringify(assessment, null, 2)}\n`)
     console.log(`The mail to ${mail.to}, in the mail box at ${mail.address}:\n${indented(mail.text)}\n`)

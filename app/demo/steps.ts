@@ -11,7 +11,7 @@ export interface DemoImage {
 /** Runs one step of the demo and prints its result and duration. */
 export type Step = <Result>(
   what: string,
-  work: () => Promise<readonly [told: string, result: Result]>,
+  work: () => Promise<readonly [text: string, result: Result]>,
 ) => Promise<Result>
 
 export type Report = (what: string, result: string, milliseconds: number) => void
@@ -21,8 +21,8 @@ const patience = 60
 export function createSteps(report: Report): Step {
   return async (what, work) => {
     const begun = performance.now()
-    const [told, result] = await work()
-    report(what, told, performance.now() - begun)
+    const [text, result] = await work()
+    report(what, text, performance.now() - begun)
     return result
   }
 }

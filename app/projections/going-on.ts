@@ -11,13 +11,13 @@ import { readProjector, type ShownCopy, type ShownFailure, type ShownProjector }
 const patienceMs = 10_000
 const pollMs = 200
 
-export interface Told {
+export interface CommandReport {
   readonly text: string
   readonly isDone: boolean
 }
 
 /** Lets a failed or stopped projector try the event after its checkpoint again, and reports the result. */
-export async function retryProjector(pool: Pool, name: string): Promise<Told> {
+export async function retryProjector(pool: Pool, name: string): Promise<CommandReport> {
   const before = await readProjector(pool, name)
   if (before.status === 'unseen') return { text: `${name} has never run: there is nothing to retry`, isDone: false }
   const resumed = await requestResume(pool, name)
@@ -27,17 +27,17 @@ export async function retryProjector(pool: Pool, name: string): Promise<Told> {
 }
 
 /** The result for a resumed projector, as far as it is visible within a few seconds. */
-export async function becomeOf(pool: Pool, name: string, { isServing, nextVersion }: Resumed): Promise<Told> {
-  const told: Told[] = []
-  if (isServing) told.push(outcomeOf(await shownOnce(pool, name, ({ status }) => status !== 'catching-up')))
+export async function becomeOf(pool: Pool, name: string, { isServing, nextVersion }: Resumed): Promise<CommandReport> {
+  const reports: CommandReport[] = []
+  if (isServing) reports.push(outcomeOf(await shownOnce(pool, name, ({ status }) => status !== 'catching-up')))
   if (nextVersion !== undefined)
-    told.push(
+    reports.push(
       outcomeOfNext(
         await shownOnce(pool, name, (shown) => shown.version === nextVersion || nextCopy(shown)?.isFailed === true),
         nextVersion,
       ),
     )
-  return { text: told.map(({ text }) => text).join('\n'), isDone: told.every(({ isDone }) => isDone) }
+  return { text: reports.map(({ text }) => text).join('\n'), isDone: reports.every(({ isDone }) => isDone) }
 }
 
 async function shownOnce(
@@ -57,7 +57,7 @@ function nextCopy({ copies }: ShownProjector): ShownCopy | undefined {
   return copies.find(({ kind }) => kind === 'next')
 }
 
-function outcomeOfNext(shown: ShownProjector, version: number): Told {
+function outcomeOfNext(shown: ShownProjector, version: number): CommandReport {
   const { name } = shown
   const copy = nextCopy(shown)
   if (copy?.isFailed === true) {
@@ -81,7 +81,7 @@ function failedAgainText(what: string, failure: ShownFailure | undefined): strin
   return `${what} failed again at ${failure?.position}: ${failure?.eventType} ${failure?.eventId}\n  ${failure?.reason}`
 }
 
-function outcomeOf({ name, status, position, failure }: ShownProjector): Told {
+function outcomeOf({ name, status, position, failure }: ShownProjector): CommandReport {
   switch (status) {
     case 'running':
       return { text: `${name} continues and is at the head, at ${position}`, isDone: true }

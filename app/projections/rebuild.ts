@@ -4,7 +4,7 @@ import { drop, rollback } from '../../engine/rebuild/rollback.ts'
 import { formatPosition } from '../../platform/kit/positions.ts'
 import type { Pool } from '../../platform/database/database.ts'
 import { differenceText, passedOverBy, sizeText, unableText } from './comparison-text.ts'
-import type { Told } from './going-on.ts'
+import type { CommandReport } from './going-on.ts'
 import { projectorNamed } from './known-projectors.ts'
 
 /** One outcome per projector, printed separately. A projector that cannot be rebuilt does not stop the others. */
@@ -12,16 +12,16 @@ export async function rebuildProjectors(
   context: RebuildContext,
   names: readonly string[],
   acceptDifference: boolean,
-): Promise<readonly Told[]> {
+): Promise<readonly CommandReport[]> {
   const outcomes = await rebuild(context, names.map(projectorNamed), { acceptDifference })
   const passedOver = await passedOverBy(context, names)
-  return outcomes.map((outcome) => toldOfRebuild(outcome, passedOver(outcome.name)))
+  return outcomes.map((outcome) => reportOfRebuild(outcome, passedOver(outcome.name)))
 }
 
 type Switched = Extract<RebuildOutcome, { kind: 'switched' }>
 
 /** The result of one rebuild, for the operator. It counts as done only after a switch. */
-export function toldOfRebuild(outcome: RebuildOutcome, passedOver: ReadonlySet<string>): Told {
+export function reportOfRebuild(outcome: RebuildOutcome, passedOver: ReadonlySet<string>): CommandReport {
   if (outcome.kind === 'switched') return { text: switchedText(outcome, passedOver), isDone: true }
   if (outcome.kind !== 'differs') return { text: unableText(outcome), isDone: false }
   const { name, comparison } = outcome
@@ -54,7 +54,7 @@ function switchedText(
   return lines.join('\n')
 }
 
-export async function rollBack(context: RebuildContext, name: string): Promise<Told> {
+export async function rollBack(context: RebuildContext, name: string): Promise<CommandReport> {
   const outcome = await rollback(context, projectorNamed(name))
   if (outcome.kind === 'failed') return { text: unableText(outcome), isDone: false }
   const lines = [
@@ -64,7 +64,7 @@ export async function rollBack(context: RebuildContext, name: string): Promise<T
   return { text: lines.join('\n'), isDone: true }
 }
 
-export async function dropCopies(pool: Pool, name: string): Promise<Told> {
+export async function dropCopies(pool: Pool, name: string): Promise<CommandReport> {
   const dropped = await drop(pool, name)
   return { text: dropped.length === 0 ? `${name} has no copy to drop` : `dropped ${dropped.join(', ')}`, isDone: true }
 }

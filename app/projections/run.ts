@@ -3,7 +3,7 @@ import { ensureRuntimeSchema } from '../../engine/projections/schema.ts'
 import type { Environment } from '../../platform/configuration/configuration.ts'
 import { createLogger } from '../../platform/observability/logging.ts'
 import { clearly } from '../start-errors.ts'
-import { retryProjector, type Told } from './going-on.ts'
+import { retryProjector, type CommandReport } from './going-on.ts'
 import { projectionLag } from './lag.ts'
 import { listProjectors } from './list.ts'
 import type { ProjectionsOrder } from './orders.ts'
@@ -53,7 +53,7 @@ async function carriedOut(
   servers: OpenServers,
   progress: Progress,
   signal: AbortSignal,
-): Promise<readonly Told[]> {
+): Promise<readonly CommandReport[]> {
   const { pool } = servers
   switch (order.action) {
     case 'list':

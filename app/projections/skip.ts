@@ -10,7 +10,7 @@ import type { EventStore } from '../../engine/store/event-store.ts'
 import { formatPosition, type Position } from '../../platform/kit/positions.ts'
 import { limited } from '../../platform/kit/time-limits.ts'
 import { inTransaction } from '../../platform/database/transaction.ts'
-import { becomeOf, type Told } from './going-on.ts'
+import { becomeOf, type CommandReport } from './going-on.ts'
 import { projectorNamed, readProjector, type ShownProjector } from './known-projectors.ts'
 
 export interface Skip {
@@ -33,7 +33,7 @@ export async function skipFailedEvent(
   pool: Pool,
   eventStore: EventStore,
   { name, position, reason }: Skip,
-): Promise<Told> {
+): Promise<CommandReport> {
   if (projectorNamed(name).decisive === true) {
     return {
       text: `${name} skips nothing: decisions depend on its rows. Fix the program, then: projections retry ${name}`,

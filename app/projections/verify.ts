@@ -2,7 +2,7 @@ import type { RebuildContext } from '../../engine/rebuild/context.ts'
 import { verify, type VerifyOutcome } from '../../engine/rebuild/rebuild.ts'
 import { formatPosition } from '../../platform/kit/positions.ts'
 import { differenceText, passedOverBy, sizeText, unableText } from './comparison-text.ts'
-import type { Told } from './going-on.ts'
+import type { CommandReport } from './going-on.ts'
 import { projectorNamed } from './known-projectors.ts'
 
 /** Compares each projector with the log. Prints one JSON text, or one text per projector. */
@@ -10,7 +10,7 @@ export async function verifyProjectors(
   context: RebuildContext,
   names: readonly string[],
   isJson: boolean,
-): Promise<readonly Told[]> {
+): Promise<readonly CommandReport[]> {
   const outcomes = await verify(context, names.map(projectorNamed))
   const passedOver = await passedOverBy(context, names)
   if (!isJson)

@@ -38,7 +38,7 @@ export function notifyWorkers(runner: AdvanceSource, pool: Pool, logger: Logger)
         await pool.query('select pg_notify($1, $2)', [channel, words])
       } catch (error) {
         // Workers poll too, so a lost notification delays them by a second.
-        logger.warn({ component: 'processes', err: error }, 'workers could not be told of new work')
+        logger.warn({ component: 'processes', err: error }, 'workers could not be notified of new work')
       }
     }
     sending = undefined

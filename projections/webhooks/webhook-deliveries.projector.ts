@@ -140,10 +140,10 @@ export const webhookDeliveriesProjector = defineProjector<
   },
 })
 
-type Told = Pick<RecordedEvent, 'id' | 'stream'> & { readonly data: { readonly assessmentId: string } }
+type ReportedEvent = Pick<RecordedEvent, 'id' | 'stream'> & { readonly data: { readonly assessmentId: string } }
 
 /** A delivery to each active subscription that names the type, due at once. */
-function due({ id, stream, data }: Told, eventType: WebhookEventType, at: string): RowChange[] {
+function due({ id, stream, data }: ReportedEvent, eventType: WebhookEventType, at: string): RowChange[] {
   return [
     insertSelect(webhookDeliveriesTable, {
       from: webhookRecipientsTable,

@@ -113,18 +113,18 @@ function end(story: Story, random: SeededRandom, assessment: Assessment): void {
       : assessmentFact('AssessmentFailed', { assessmentId: id, aiReviewId, failedAt: at, code })
   const [eventId = ''] = story.append(patient.orgId, streamOf(assessment), fact)
   assessment.status = 'over'
-  tellReceivers(story, assessment, isCompleted ? 'assessment.completed' : 'assessment.failed', eventId)
+  scheduleDeliveries(story, assessment, isCompleted ? 'assessment.completed' : 'assessment.failed', eventId)
 }
 
 /** A delivery to each active subscription of the organisation that names the type. */
-export function tellReceivers(
+export function scheduleDeliveries(
   story: Story,
   { id, patient }: Assessment,
-  told: WebhookEventType,
+  type: WebhookEventType,
   eventId: string,
 ): void {
   const receivers = story.subscriptions.filter(
-    ({ orgId, eventTypes, status }) => status === 'active' && orgId === patient.orgId && eventTypes.includes(told),
+    ({ orgId, eventTypes, status }) => status === 'active' && orgId === patient.orgId && eventTypes.includes(type),
   )
   for (const { id: subscriptionId, orgId } of receivers) {
     const delivery = {
@@ -132,7 +132,7 @@ export function tellReceivers(
       orgId,
       subscriptionId,
       eventId,
-      eventType: told,
+      eventType: type,
       assessmentId: id,
     } as const
     story.deliveries.push({ ...delivery, status: 'due', attempts: 0, isScheduled: false })

@@ -5,7 +5,7 @@ import { assessmentPublicFact } from '../../test/streams/channel-facts.ts'
 import { assessmentFact } from '../../test/streams/facts.ts'
 import { taskFact } from '../../test/streams/human-review-facts.ts'
 import type { SeededRandom } from 'embedded-eventstore/seeded-random'
-import { tellReceivers } from './assessment-acts.ts'
+import { scheduleDeliveries } from './assessment-acts.ts'
 import type { Act } from './clinical-acts.ts'
 import type { Assessment, Story } from './story.ts'
 
@@ -50,7 +50,7 @@ function endTask(story: Story, random: SeededRandom, assessment: Assessment): vo
   story.append(patient.orgId, stream, opinion, taskFact('HumanReviewTaskDecided', { taskId, decidedAt: at }))
   const decided = assessmentFact('AssessmentHumanReviewDecided', { assessmentId, taskId, decidedAt: at })
   const eventIds = tell(story, assessment, ...opened, decided)
-  tellReceivers(story, assessment, 'assessment.reviewed', eventIds.at(-1) ?? '')
+  scheduleDeliveries(story, assessment, 'assessment.reviewed', eventIds.at(-1) ?? '')
   const named = { org_id: patient.orgId, assessment_id: assessmentId, patient_id: patient.id }
   const published = { ...named, decided_at: at, event_id: story.id(random).toLowerCase() }
   story.append(

@@ -179,10 +179,10 @@ export const publishDecision: Act = (story, random) => {
   const at = story.instant(random)
   const type = random.pick(['consent.granted', 'consent.denied', 'consent.withdrawn', 'consent.withdrawn'] as const)
   const consent_type_code = random.oneIn(5) ? 'research' : 'ai_analysis'
-  const told = { patient_id: patient.id, org_id: patient.orgId, consent_type_code, timestamp: at, occurred_at: at }
+  const data = { patient_id: patient.id, org_id: patient.orgId, consent_type_code, timestamp: at, occurred_at: at }
   story.append(patient.orgId, consentChannelStream.name, {
     ...consentPublicFact(type),
-    data: { ...consentPublicFact(type).data, ...told },
+    data: { ...consentPublicFact(type).data, ...data },
   })
   if (type !== 'consent.granted') story.refusals.push({ patientId: patient.id, at })
 }

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import type { CutMoment } from './cutting-proxy.ts'
-import type { Delivery } from './told-log.ts'
+import type { Delivery } from './growing-log.ts'
 
 /** A disturbance of the runner when the log has grown to `percent` percent of its length (0 to 100). */
 export type Disturbance =

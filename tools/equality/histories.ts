@@ -134,7 +134,11 @@ export function histories(mostMoves: number): fc.Arbitrary<readonly Move[]> {
 }
 
 /** Applies the moves. Ids derive from the namespace, a UUID. */
-export function told(moves: readonly Move[], namespace: string, options: { readonly hasCodec?: boolean } = {}): Story {
+export function storyOf(
+  moves: readonly Move[],
+  namespace: string,
+  options: { readonly hasCodec?: boolean } = {},
+): Story {
   const story = new Story(namespace, options)
   for (const { act, chance, text } of [...opening, ...moves]) acts[act](story, new SeededRandom(chance), text)
   return story

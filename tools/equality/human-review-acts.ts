@@ -105,8 +105,8 @@ function opinion(random: SeededRandom, { lesions }: HumanReviewTask, text: strin
 
 function stateOf(story: Story, { orgId }: Review, taskId: string) {
   const { stream } = humanReviewTasks.of(orgId, taskId)
-  const told = story.appends.filter((one) => one.stream === stream).flatMap(({ events }) => events)
-  return (told as HumanReviewTaskEvent[]).reduce(humanReviewTasks.evolve, humanReviewTasks.initialState)
+  const recorded = story.appends.filter((one) => one.stream === stream).flatMap(({ events }) => events)
+  return (recorded as HumanReviewTaskEvent[]).reduce(humanReviewTasks.evolve, humanReviewTasks.initialState)
 }
 
 function append(story: Story, { orgId }: Review, taskId: string, decision: Decided): void {

@@ -5,10 +5,10 @@ import { ensureRuntimeSchema } from '../../engine/projections/schema.ts'
 import { startOfLog } from '../../platform/kit/positions.ts'
 import { empty, firstDifference, read, rebuild } from './contents.ts'
 import type { Course, Disturbance } from './disturbances.ts'
-import { told, type Move } from './histories.ts'
+import { storyOf, type Move } from './histories.ts'
 import { caughtUpTo, startInstance, type Instance } from './instances.ts'
 import { recordedLog } from './story.ts'
-import { ToldLog } from './told-log.ts'
+import { GrowingLog } from './growing-log.ts'
 
 const namespace = '0b0f6c1e-3a55-5e0a-8c3e-5b1f1b7c9d10'
 
@@ -69,8 +69,8 @@ export class Lane {
     { disturbances, delivery }: Course,
     rebuildSize: number,
   ): Promise<string | undefined> {
-    const events = recordedLog(told(moves, namespace).appends)
-    const log = new ToldLog(events, delivery)
+    const events = recordedLog(storyOf(moves, namespace).appends)
+    const log = new GrowingLog(events, delivery)
     await empty(this.#pool, [...this.#live.values()])
     this.#figures.cases += 1
     this.#figures.events += events.length
@@ -102,14 +102,14 @@ export class Lane {
     return this.#compare(log, rebuildSize)
   }
 
-  #begin(log: ToldLog): Promise<Instance> {
+  #begin(log: GrowingLog): Promise<Instance> {
     return startInstance(this.#databaseUrl, [...this.#live.values()], {
       eventStore: log,
       filter: { streamPrefixes: [] },
     })
   }
 
-  async #replace(instance: Instance, log: ToldLog, overlaps: boolean): Promise<Instance> {
+  async #replace(instance: Instance, log: GrowingLog, overlaps: boolean): Promise<Instance> {
     if (!overlaps) {
       await instance.close()
       return this.#begin(log)
@@ -129,7 +129,7 @@ export class Lane {
   /**
    * Reads checkpoints and rows of the live projectors at one moment, and fills the copies up to the same checkpoints.
    */
-  async #compare(log: ToldLog, rebuildSize: number): Promise<string | undefined> {
+  async #compare(log: GrowingLog, rebuildSize: number): Promise<string | undefined> {
     const live = await read(this.#pool, this.#live)
     const reached = new Map(
       [...this.#copies].map(([name, copy]) => [copy.name, live.positions.get(name) ?? startOfLog]),

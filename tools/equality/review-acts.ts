@@ -242,11 +242,11 @@ function end(story: Story, random: SeededRandom, review: Review, canComplete: bo
   const { orgId, caseId } = review
   const published = { ...of, orgId, caseId, occurred_at: at }
   const started = reviewPublicFact('ai_review.started', published)
-  const told =
+  const ended =
     came === 'completed'
       ? reviewPublicFact('ai_review.completed', { ...published, lesions })
       : reviewPublicFact(`ai_review.${came}`, published)
-  story.append(orgId, aiReviewChannelStream.name, started, told)
+  story.append(orgId, aiReviewChannelStream.name, started, ended)
   if (came !== 'completed' || lesions.length === 0) return
   story.analyses.push({
     review,

@@ -98,8 +98,8 @@ function close(run: Run): void {
   const closedAt = story.instant(random)
   const fact = caseFact('CaseClosed', { caseId, patientId: patient.id, closedAt })
   story.append(orgId, cases.of(orgId, caseId).stream, fact)
-  const told = clinicalPublicFact('clinical.case.closed', { org_id: orgId, case_id: caseId, closed_at: closedAt })
-  story.append(orgId, clinicalChannelStream.name, told)
+  const closed = clinicalPublicFact('clinical.case.closed', { org_id: orgId, case_id: caseId, closed_at: closedAt })
+  story.append(orgId, clinicalChannelStream.name, closed)
   if (random.oneIn(2)) cancel(run, 'case_closed')
 }
 

@@ -25,7 +25,7 @@ export const processMutants: readonly Mutant[] = [
     caughtBy: { [egress]: 'ends unsent at its limit, and at the caller’s signal, while ' },
   },
   {
-    name: 'sent-told-as-unsent',
+    name: 'sent-reported-as-unsent',
     fault: 'a call that ended while the other side worked on it is reported as never sent',
     file: 'platform/outbound/egress.ts',
     at: 'endAfter / setImmediate() 1',

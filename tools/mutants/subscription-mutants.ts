@@ -28,7 +28,7 @@ export const subscriptionMutants: readonly Mutant[] = [
     caughtBy: { [decisions]: 'happens once for a key, also after its secret has ended' },
   },
   {
-    name: 'replaced-secret-told',
+    name: 'replaced-secret-returned',
     fault: 'a late repeat of a create returns a secret that was replaced because it had leaked',
     file: 'commands/webhooks/routes.ts',
     at: 'webhookWriteRoutes / === 3',

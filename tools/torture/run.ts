@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createApiClient, requestToken, textAt } from '../../app/demo/api-client.ts'
 import { providerAt } from '../../test/support/provider.ts'
 import { readLines, type Acknowledged, type LoadSummary } from './acknowledged.ts'
-import { checkAcknowledged, checkAnswers, checkUntold } from './checks/acknowledged.ts'
+import { checkAcknowledged, checkAnswers, checkUnacknowledged } from './checks/acknowledged.ts'
 import { checkApi } from './checks/api.ts'
 import { checkAssessmentReviews } from './checks/assessment-reviews.ts'
 import { channels, checkChannel } from './checks/channels.ts'
@@ -152,7 +152,7 @@ async function onStage(
   const checks = [
     checkAnswers(load),
     checkAcknowledged(acknowledged, log),
-    checkUntold(acknowledged, load, log),
+    checkUnacknowledged(acknowledged, load, log),
     await checkApi(await connect(stage), acknowledged, log),
     checkRevisions(log),
     checkSameOrder('read forwards, and backwards after another crash of everything', before, log),

@@ -83,6 +83,6 @@ function victimsOf(random: SeededRandom): readonly Part[] {
 
 export function describeStrike({ after, pauseMs, victims, cluster }: Strike): string {
   const what = victims.length === parts.length ? 'everything' : victims.join(', ')
-  const told = cluster === undefined ? what : `${cluster.name}, for ${cluster.lastsMs} ms`
-  return `${pauseMs} ms after ${after === 'recovery' ? 'recovery' : 'the previous strike'}: ${told}`
+  const strike = cluster === undefined ? what : `${cluster.name}, for ${cluster.lastsMs} ms`
+  return `${pauseMs} ms after ${after === 'recovery' ? 'recovery' : 'the previous strike'}: ${strike}`
 }

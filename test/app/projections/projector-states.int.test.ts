@@ -168,8 +168,8 @@ test.each(['consent_records', 'ai_review_todo'])(
   async (name) => {
     const [position] = places
     if (position === undefined) throw new Error('no place')
-    const told = await skipFailedEvent(pool, store, { name, position, reason: 'unwanted' })
-    expect([told.isDone, told.text]).toEqual([false, expect.stringContaining(`projections retry ${name}`)])
+    const report = await skipFailedEvent(pool, store, { name, position, reason: 'unwanted' })
+    expect([report.isDone, report.text]).toEqual([false, expect.stringContaining(`projections retry ${name}`)])
     expect(await store.readLast(projections.of(name).stream)).toBeUndefined()
   },
 )
@@ -215,8 +215,8 @@ test.each(['previous', 'check', 'next'])(
     const listed = await listProjectors(pool, false)
     expect(listed).toContain(`the ${kind} copy of ${name} failed at ${formatPosition(position)}`)
     expect(listed).not.toContain(hint(name, position))
-    const told = await skipFailedEvent(pool, store, { name, position, reason: 'unwanted' })
-    expect([told.isDone, told.text]).toEqual([
+    const report = await skipFailedEvent(pool, store, { name, position, reason: 'unwanted' })
+    expect([report.isDone, report.text]).toEqual([
       false,
       expect.stringContaining(`${name} has not failed at ${formatPosition(position)}: it is running`),
     ])
@@ -234,8 +234,8 @@ test('an event that a newer version cannot process is skipped, and its copy is f
   const skipping = skipFailedEvent(pool, store, { name, position, reason: 'unwanted' })
   await vi.waitFor(async () => expect(await statusOf(`${name}__next`)).toBeUndefined(), 5_000)
   await update(name, 'version = 99')
-  const told = await skipping
-  expect([told.isDone, told.text]).toEqual([
+  const report = await skipping
+  expect([report.isDone, report.text]).toEqual([
     true,
     expect.stringMatching(/now and at every rebuild\nwebhook_subscriptions is served in version 99$/),
   ])

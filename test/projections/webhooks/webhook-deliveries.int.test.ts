@@ -9,7 +9,7 @@ import { SeededRandom } from 'embedded-eventstore/seeded-random'
 import { recorded, rowsAfter, type GivenEvent } from '../../support/given-projector.ts'
 import { assessmentFact, at, ids } from '../../streams/facts.ts'
 import { deliveryFact as fact, subscriptionFact } from '../../streams/webhook-facts.ts'
-import { told, type Move } from '../../../tools/equality/histories.ts'
+import { storyOf, type Move } from '../../../tools/equality/histories.ts'
 import { recordedLog } from '../../../tools/equality/story.ts'
 
 const scheduled = fact('WebhookDeliveryScheduled')
@@ -112,7 +112,7 @@ describe('a delivery', () => {
       chance: random.below(2 ** 32),
       text: 'text',
     }))
-    const { appends, deliveries: all } = told(moves, ids.event)
+    const { appends, deliveries: all } = storyOf(moves, ids.event)
     const events = recordedLog(appends)
     const { deliveries } = await rowsAfter(webhookDeliveriesProjector, events)
     const { todo = [] } = await rowsAfter(webhooksProcess.list, events)

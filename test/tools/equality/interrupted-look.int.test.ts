@@ -4,8 +4,8 @@ import { readModels } from '../../../projections/registry.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { caughtUpTo, startInstance } from '../../../tools/equality/instances.ts'
 import { recordedLog } from '../../../tools/equality/story.ts'
-import { told } from '../../../tools/equality/histories.ts'
-import { ToldLog } from '../../../tools/equality/told-log.ts'
+import { storyOf } from '../../../tools/equality/histories.ts'
+import { GrowingLog } from '../../../tools/equality/growing-log.ts'
 
 let database: FreshDatabase
 let pool: Pool
@@ -23,7 +23,7 @@ it(
   'a runner that is cut off at any statement of its start runs all projectors afterwards',
   { timeout: 240_000 },
   async () => {
-    const log = new ToldLog(recordedLog(told([], '2d4a9a1c-4f3f-5c57-8f0e-0d5d8b7c6a10').appends), {
+    const log = new GrowingLog(recordedLog(storyOf([], '2d4a9a1c-4f3f-5c57-8f0e-0d5d8b7c6a10').appends), {
       batches: [10],
       repeated: [0],
       checkpointEvery: 0,

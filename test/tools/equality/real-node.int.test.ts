@@ -13,7 +13,7 @@ import { embeddedEventStore, type TestEventStore } from 'embedded-eventstore/tes
 import { freshDatabase, type FreshDatabase } from '../../support/postgres.ts'
 import { allProjectors } from '../../../tools/equality/check.ts'
 import { silentLogger } from '../../../tools/equality/contents.ts'
-import { histories, told, type Move } from '../../../tools/equality/histories.ts'
+import { histories, storyOf, type Move } from '../../../tools/equality/histories.ts'
 import { caughtUpTo, startInstance, type Instance } from '../../../tools/equality/instances.ts'
 import type { StoryAppend } from '../../../tools/equality/story.ts'
 
@@ -63,10 +63,10 @@ it('the same holds on a real log, with encryption, erasures and a kill of the no
   const registrations = Array.from({ length: 8 }, (_, chance): Move => ({
     act: 'registerPatient',
     chance,
-    text: 'told',
+    text: 'text',
   }))
   const stories = sample(histories(80), { numRuns: 9, seed: 20_261_121 }).map((moves, index) =>
-    told([...registrations, ...moves], v5(`story ${index}`, namespace), { hasCodec: true }),
+    storyOf([...registrations, ...moves], v5(`story ${index}`, namespace), { hasCodec: true }),
   )
   const begin = (): Promise<Instance> => startInstance(database.url, allProjectors, { eventStore: store, filter })
   const gone: Promise<void>[] = []
@@ -88,11 +88,11 @@ it('the same holds on a real log, with encryption, erasures and a kill of the no
   }
   instance ??= await begin()
   await caughtUpTo(instance, await store.head(filter), [])
-  const { rows } = await pool.query<{ erased: string; told: string }>(
-    'select count(*) filter (where given_name is null) as erased, count(given_name) as told from patients.patients',
+  const { rows } = await pool.query<{ erased: string; named: string }>(
+    'select count(*) filter (where given_name is null) as erased, count(given_name) as named from patients.patients',
   )
   expect(Number(rows[0]?.erased)).toBeGreaterThan(0)
-  expect(Number(rows[0]?.told)).toBeGreaterThan(0)
+  expect(Number(rows[0]?.named)).toBeGreaterThan(0)
 
   const outcomes = await verify({ eventStore: store, pool, filter, logger: silentLogger }, allProjectors)
   expect(outcomes.map((outcome) => [outcome.name, outcome.kind])).toEqual(

@@ -3,17 +3,19 @@ import { describe, expect, it } from 'vitest'
 import { catalogue } from '../../../streams/catalogue.ts'
 import { comparePositions } from '../../../platform/kit/positions.ts'
 import { allProjectors } from '../../../tools/equality/check.ts'
-import { histories, told } from '../../../tools/equality/histories.ts'
+import { histories, storyOf } from '../../../tools/equality/histories.ts'
 import { recordedLog } from '../../../tools/equality/story.ts'
 
 const namespace = '0b0f6c1e-3a55-5e0a-8c3e-5b1f1b7c9d10'
-const stories = sample(histories(60), { numRuns: 2500, seed: 1 }).map((moves) => told(moves, namespace))
+const stories = sample(histories(60), { numRuns: 2500, seed: 1 }).map((moves) => storyOf(moves, namespace))
 const events = stories.flatMap(({ appends }) => appends).flatMap((append) => append.events)
 
 describe('random stories', () => {
   it('contain every event type that a projector subscribes to', () => {
-    const told = new Set(events.map(({ type }) => type))
-    expect(allProjectors.flatMap(({ handlers }) => Object.keys(handlers)).filter((type) => !told.has(type))).toEqual([])
+    const types = new Set(events.map(({ type }) => type))
+    expect(allProjectors.flatMap(({ handlers }) => Object.keys(handlers)).filter((type) => !types.has(type))).toEqual(
+      [],
+    )
   })
 
   it('contain events that no projector reads, several organisations, ids in capitals, and facts of erased patients', () => {
@@ -40,8 +42,8 @@ describe('random stories', () => {
 
   it('are equal for equal moves, in a log with rising positions and revisions without gaps', () => {
     for (const moves of sample(histories(60), { numRuns: 20, seed: 2 })) {
-      const log = recordedLog(told(moves, namespace).appends)
-      expect(recordedLog(told(moves, namespace).appends)).toEqual(log)
+      const log = recordedLog(storyOf(moves, namespace).appends)
+      expect(recordedLog(storyOf(moves, namespace).appends)).toEqual(log)
       expect(log.toSorted((a, b) => comparePositions(a.position, b.position))).toEqual(log)
       for (const ofStream of Map.groupBy(log, ({ stream }) => stream).values())
         expect(ofStream.map(({ revision }) => revision)).toEqual(ofStream.map((_, index) => BigInt(index)))

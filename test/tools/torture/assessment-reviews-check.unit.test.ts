@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { checkAssessmentReviews, reviewsUnderWay } from '../../../tools/torture/checks/assessment-reviews.ts'
 import { underWay } from '../../../tools/torture/stage/quiet.ts'
-import { streamOf, toldLog, type Told } from '../../../tools/torture/told-log.ts'
+import { streamOf, exampleLog, type ExampleEvent } from '../../../tools/torture/example-log.ts'
 
-const assessment = (type: string, data = {}): Told => [
+const assessment = (type: string, data = {}): ExampleEvent => [
   streamOf('assessment', 'a1'),
   `Assessment${type}`,
   { assessmentId: 'a1', ...data },
 ]
-const task = (type: string, taskId = 't1', data = {}): Told => [
+const task = (type: string, taskId = 't1', data = {}): ExampleEvent => [
   streamOf('humanreviewtask', taskId),
   `HumanReview${type}`,
   { taskId, ...data },
@@ -16,17 +16,17 @@ const task = (type: string, taskId = 't1', data = {}): Told => [
 const completed = assessment('Completed', { aiReviewId: 'r1' })
 const opened = task('TaskOpened', 't1', { assessmentId: 'a1' })
 const [ended, withdrawn] = [task('TaskDecided'), task('TaskCancelled')]
-const what = (...log: readonly Told[]) =>
-  checkAssessmentReviews(toldLog(...log)).findings.map((finding) => finding.what)
+const what = (...log: readonly ExampleEvent[]) =>
+  checkAssessmentReviews(exampleLog(...log)).findings.map((finding) => finding.what)
 const [toldOpened, toldDecided, toldCancelled] = ['Opened', 'Decided', 'Cancelled'].map((type) =>
   assessment(`HumanReview${type}`, { taskId: 't1' }),
-) as [Told, Told, Told]
+) as [ExampleEvent, ExampleEvent, ExampleEvent]
 const decided = [opened, completed, ended, toldOpened, toldDecided] as const
 const alone = task('TaskOpened', 't2')
 const second = { taskId: 't2' }
 
 describe('the check of the human reviews of assessments', () => {
-  test.each<readonly [string, readonly Told[]]>([
+  test.each<readonly [string, readonly ExampleEvent[]]>([
     ['a decision', decided],
     ['a cancellation', [completed, opened, toldOpened, withdrawn, toldCancelled]],
     ['an open review', [completed, opened, toldOpened]],
@@ -44,7 +44,7 @@ describe('the check of the human reviews of assessments', () => {
     ],
   ])('accepts %s', (_, log) => {
     expect(what(...log)).toEqual([])
-    expect(reviewsUnderWay(toldLog(...log))).toEqual([])
+    expect(reviewsUnderWay(exampleLog(...log))).toEqual([])
   })
 
   test('finds what is missing, and waits for it', () => {
@@ -54,7 +54,7 @@ describe('the check of the human reviews of assessments', () => {
     )
     const log = decided.slice(0, -1)
     expect(what(...log)).toEqual(['an assessment without AssessmentHumanReviewDecided'])
-    expect(underWay(toldLog(...log))).toEqual(expect.arrayContaining([expect.stringContaining('lacks Assessment')]))
+    expect(underWay(exampleLog(...log))).toEqual(expect.arrayContaining([expect.stringContaining('lacks Assessment')]))
   })
 
   test('finds what is there twice, or is not so in the task', () => {

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { checkFeed } from '../../../tools/torture/checks/feed.ts'
-import { toldLog } from '../../../tools/torture/told-log.ts'
+import { exampleLog } from '../../../tools/torture/example-log.ts'
 
 const channel = 'users.events'
 const one = { userId: 'u', organisationIds: ['a'] }
 const shared = { userId: 'v', organisationIds: ['a', 'b'] }
 const ofB = { userId: 'w', orgId: 'b', organisationId: 'b' }
-const log = toldLog(
+const log = exampleLog(
   [channel, 'users.updated', one],
   [channel, 'users.updated', shared],
   [channel, 'users.role.changed', ofB],

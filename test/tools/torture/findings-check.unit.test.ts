@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { checkFindings, withoutFindings } from '../../../tools/torture/checks/findings.ts'
 import { underWay } from '../../../tools/torture/stage/quiet.ts'
-import { streamOf, toldLog } from '../../../tools/torture/told-log.ts'
+import { streamOf, exampleLog } from '../../../tools/torture/example-log.ts'
 
 const review = streamOf('ai_review', 'r1')
 const ofCase = streamOf('case', 'c1')
@@ -12,10 +12,10 @@ const pair = [recorded('CaseFindingRecorded'), recorded('CaseDiagnosisRecorded')
 const replaced = recorded('CaseDiagnosisSuperseded')
 
 const said = (...log: readonly (readonly [string, string, Readonly<Record<string, unknown>>])[]) =>
-  checkFindings(toldLog(...log)).findings.map(({ what }) => what)
+  checkFindings(exampleLog(...log)).findings.map(({ what }) => what)
 
 test('accepts a finding and a diagnosis per lesion, superseded with its review', () => {
-  expect(checkFindings(toldLog(completed, ...pair))).toMatchObject({ examined: 1, findings: [] })
+  expect(checkFindings(exampleLog(completed, ...pair))).toMatchObject({ examined: 1, findings: [] })
   expect(said(completed, ...pair, superseded, replaced)).toEqual([])
   expect(said([review, 'AiReviewCompleted', { aiReviewId: 'r1', lesions: [] }])).toEqual([])
 })
@@ -40,9 +40,9 @@ test('finds a missing one, a second one, one without a lesion, and one supersede
 })
 
 test('a run with missing findings is not finished', () => {
-  expect(withoutFindings(toldLog(completed, ...pair, superseded))).toEqual(['CaseDiagnosisSuperseded r1 1'])
+  expect(withoutFindings(exampleLog(completed, ...pair, superseded))).toEqual(['CaseDiagnosisSuperseded r1 1'])
   const published = (type: string, cause: string) => ['ai_review.events', type, {}, { $causationId: cause }] as const
-  expect(underWay(toldLog(completed, published('ai_review.completed', 'event-0')))).toEqual([
+  expect(underWay(exampleLog(completed, published('ai_review.completed', 'event-0')))).toEqual([
     'CaseFindingRecorded r1 1',
     'CaseDiagnosisRecorded r1 1',
   ])

@@ -1,40 +1,41 @@
 import { describe, expect, test } from 'vitest'
 import { checkTasks, tasksUnderWay } from '../../../tools/torture/checks/human-review.ts'
-import { streamOf, toldLog, type Told } from '../../../tools/torture/told-log.ts'
+import { streamOf, exampleLog, type ExampleEvent } from '../../../tools/torture/example-log.ts'
 
 const start = Date.parse('2026-11-01T10:00:00Z')
 const instant = (seconds: number) => new Date(start + seconds * 1_000).toISOString()
 /** Reviews that get one opinion, and two. */
 const [single, double] = ['review 1', 'review 2']
 
-const review = (type: string, aiReviewId = single): Told => [
+const review = (type: string, aiReviewId = single): ExampleEvent => [
   streamOf('ai_review', aiReviewId),
   `AiReview${type}`,
   { aiReviewId },
 ]
-const consent = (decision: string): Told => [
+const consent = (decision: string): ExampleEvent => [
   streamOf('consent', 'p1'),
   'ConsentRecorded',
   { patientId: 'p1', decision },
 ]
-const task = (type: string, data = {}, taskId = 't1'): Told => [
+const task = (type: string, data = {}, taskId = 't1'): ExampleEvent => [
   streamOf('humanreviewtask', taskId),
   `HumanReview${type}`,
   { taskId, ...data },
 ]
-const opened = (aiReviewId = single, taskId = 't1'): Told =>
+const opened = (aiReviewId = single, taskId = 't1'): ExampleEvent =>
   task('TaskOpened', { aiReviewId, patientId: 'p1', opinionsRequired: aiReviewId === double ? 2 : 1 }, taskId)
-const claimed = (userId = 'ada', data = {}): Told => task('TaskClaimed', { userId, leaseUntil: instant(5), ...data })
-const released = (data = {}): Told => task('TaskReleased', { userId: 'ada', reason: 'requested', ...data })
-const lapsed = (seconds = 5): Told => released({ reason: 'lease_expired', releasedAt: instant(seconds) })
+const claimed = (userId = 'ada', data = {}): ExampleEvent =>
+  task('TaskClaimed', { userId, leaseUntil: instant(5), ...data })
+const released = (data = {}): ExampleEvent => task('TaskReleased', { userId: 'ada', reason: 'requested', ...data })
+const lapsed = (seconds = 5): ExampleEvent => released({ reason: 'lease_expired', releasedAt: instant(seconds) })
 const lesionOf = (outcome: string) => [{ lesionNumber: 1, outcome }]
-const opinion = (userId = 'ada', opinionsRequired = 1, seconds = 1, lesions = lesionOf('confirm')): Told =>
+const opinion = (userId = 'ada', opinionsRequired = 1, seconds = 1, lesions = lesionOf('confirm')): ExampleEvent =>
   task('OpinionGiven', { userId, opinionsRequired, lesions, givenAt: instant(seconds) })
 const decided = task('TaskDecided', { opinion: 1, agreesWithAi: true })
-const twice = (required: number, ...opinions: readonly (readonly object[])[]): readonly Told[] => [
+const twice = (required: number, ...opinions: readonly (readonly object[])[]): readonly ExampleEvent[] => [
   review('Completed', double),
   opened(double),
-  ...opinions.flatMap((lesions, index): Told[] => {
+  ...opinions.flatMap((lesions, index): ExampleEvent[] => {
     const userId = ['ada', 'bob', 'eve'][index] ?? ''
     const one = task('OpinionGiven', {
       userId,
@@ -45,14 +46,14 @@ const twice = (required: number, ...opinions: readonly (readonly object[])[]): r
     return [claimed(userId), one]
   }),
 ]
-const cancelled = (reason: string): Told => task('TaskCancelled', { reason })
+const cancelled = (reason: string): ExampleEvent => task('TaskCancelled', { reason })
 const given = [review('Completed'), opened()]
-const policy: Told = ['humanreviewpolicy-o1', 'HumanReviewPolicySet']
-const what = (...events: readonly Told[]) =>
-  checkTasks(toldLog(policy, ...events)).findings.map((finding) => finding.what)
+const policy: ExampleEvent = ['humanreviewpolicy-o1', 'HumanReviewPolicySet']
+const what = (...events: readonly ExampleEvent[]) =>
+  checkTasks(exampleLog(policy, ...events)).findings.map((finding) => finding.what)
 
 describe('the check of tasks', () => {
-  test.each<readonly [string, readonly Told[]]>([
+  test.each<readonly [string, readonly ExampleEvent[]]>([
     ['a decision', [...given, claimed(), claimed(), opinion(), decided]],
     ['a lease that ends, and a release', [...given, claimed(), lapsed(), claimed('bob'), released({ userId: 'bob' })]],
     ['a review that is superseded', [...given, review('Superseded'), cancelled('superseded')]],
@@ -86,10 +87,10 @@ describe('the check of tasks', () => {
     ],
   ])('accepts %s', (_, events) => {
     expect(what(...events)).toEqual([])
-    expect(tasksUnderWay(toldLog(policy, ...events))).toEqual([])
+    expect(tasksUnderWay(exampleLog(policy, ...events))).toEqual([])
   })
 
-  test.each<readonly [string, readonly Told[], string]>([
+  test.each<readonly [string, readonly ExampleEvent[], string]>([
     ['a lost task', [review('Completed')], 'a completed review without a task'],
     ['a doubled task', [...given, opened(single, 't2')], 'a second task of a review'],
     ['a task too early', [opened(), review('Completed')], 'a task of a review that has not completed'],
@@ -161,7 +162,7 @@ describe('the check of tasks', () => {
   ])('finds %s', (_, events, finding) => expect(what(...events)).toEqual([finding]))
 
   test('counts a missing task as work under way, if a policy selects the review', () => {
-    expect(tasksUnderWay(toldLog(policy, review('Completed')))).toHaveLength(1)
-    expect(tasksUnderWay(toldLog(review('Completed'), policy))).toEqual([])
+    expect(tasksUnderWay(exampleLog(policy, review('Completed')))).toHaveLength(1)
+    expect(tasksUnderWay(exampleLog(review('Completed'), policy))).toEqual([])
   })
 })

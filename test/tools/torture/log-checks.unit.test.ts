@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest'
 import { checkChannel, missingOn } from '../../../tools/torture/checks/channels.ts'
 import { checkRevisions, checkSameOrder, checkSubscriber } from '../../../tools/torture/checks/log.ts'
 import type { Fact } from '../../../tools/torture/facts.ts'
-import { streamOf, toldLog } from '../../../tools/torture/told-log.ts'
+import { streamOf, exampleLog } from '../../../tools/torture/example-log.ts'
 
 const [review, other] = [streamOf('ai_review', 'r1'), streamOf('ai_review', 'r2')]
 const channel = 'ai_review.events'
 const published = (type: string, cause: string) => [channel, type, {}, { $causationId: cause }] as const
 
-const whole = toldLog(
+const whole = exampleLog(
   [review, 'AiReviewStarted'],
   [other, 'AiReviewStarted'],
   published('ai_review.started', 'event-0'),
@@ -46,14 +46,14 @@ describe('the check of the order', () => {
     expect(checkSameOrder('equal', whole, [...whole])).toMatchObject({ examined: 7, findings: [] }))
 
   test('accepts a later reading that is longer', () => {
-    expect(checkSameOrder('later', whole, [...whole, ...toldLog([review, 'AiReviewSuperseded'])])).toMatchObject({
+    expect(checkSameOrder('later', whole, [...whole, ...exampleLog([review, 'AiReviewSuperseded'])])).toMatchObject({
       examined: 7,
       findings: [],
     })
   })
 
   test("accepts a subscriber's events, which may exceed the earlier reading", () => {
-    const longer = [...whole, ...toldLog([review, 'AiReviewSuperseded'])]
+    const longer = [...whole, ...exampleLog([review, 'AiReviewSuperseded'])]
     expect(checkSubscriber(whole, whole, longer)).toMatchObject({ examined: 7, findings: [] })
     expect(checkSubscriber(whole, longer, longer)).toMatchObject({ examined: 8, findings: [] })
     expect(said(checkSubscriber(longer, whole, longer))).toEqual(['a subscriber received 7 of 8 events'])
@@ -85,13 +85,13 @@ describe('the check of a channel', () => {
   })
 
   test('finds a second event of one source event', () => {
-    expect(said(checkChannel(channel, [...whole, ...toldLog(published('ai_review.started', 'event-1'))]))).toEqual([
+    expect(said(checkChannel(channel, [...whole, ...exampleLog(published('ai_review.started', 'event-1'))]))).toEqual([
       `${channel} contains a second event of event-1`,
     ])
   })
 
   test('finds an event without a source', () => {
-    expect(said(checkChannel(channel, [...whole, ...toldLog(published('ai_review.started', 'event-3'))]))).toEqual([
+    expect(said(checkChannel(channel, [...whole, ...exampleLog(published('ai_review.started', 'event-3'))]))).toEqual([
       `${channel} contains an event without a source`,
     ])
   })
@@ -112,7 +112,7 @@ describe('the check of a channel', () => {
   })
 
   test('of consents compares the decision', () => {
-    const log = toldLog(
+    const log = exampleLog(
       [streamOf('consent', 'p1'), 'ConsentRecorded', { decision: 'withdrawn' }],
       ['consent.events', 'consent.granted', {}, { $causationId: 'event-0' }],
     )

@@ -5,33 +5,37 @@ import {
   checkRules,
   notificationsUnderWay,
 } from '../../../tools/torture/checks/notifications.ts'
-import { streamOf, toldLog, type Told } from '../../../tools/torture/told-log.ts'
+import { streamOf, exampleLog, type ExampleEvent } from '../../../tools/torture/example-log.ts'
 
 const org = 'o1'
 const start = Date.parse('2026-11-01T10:00:00Z')
 const instant = (ms: number) => new Date(start + ms).toISOString()
 
-const rule = (type = 'Created', changes = {}): Told => [
+const rule = (type = 'Created', changes = {}): ExampleEvent => [
   'notification_subscription-r1',
   `NotificationSubscription${type}`,
   { subscriptionId: 'r1', orgId: org, eventType: 'assessment.completed', enabled: true, ...changes },
 ]
-const event = (data = {}): Told => ['assessment.events', 'assessment.completed', { org_id: org, hop: 0, ...data }]
-const of = (id: string, type: string, data = {}): Told => [
+const event = (data = {}): ExampleEvent => [
+  'assessment.events',
+  'assessment.completed',
+  { org_id: org, hop: 0, ...data },
+]
+const of = (id: string, type: string, data = {}): ExampleEvent => [
   streamOf('notification', id),
   `Notification${type}`,
   { notificationId: id, ...data },
 ]
 /** Of the event at the place in the log. */
-const made = (id: string, place: number, type = 'Created'): Told =>
+const made = (id: string, place: number, type = 'Created'): ExampleEvent =>
   of(id, type, { organisationId: org, trigger: { subscriptionId: 'r1', eventId: `event-${place}` } })
-const asked = (id = 'n1'): Told => of(id, 'Created', { organisationId: org, trigger: null })
-const attempt = (id = 'n1', categories: readonly string[] = ['operational']): Told =>
+const asked = (id = 'n1'): ExampleEvent => of(id, 'Created', { organisationId: org, trigger: null })
+const attempt = (id = 'n1', categories: readonly string[] = ['operational']): ExampleEvent =>
   of(id, 'AttemptStarted', { startedAt: instant(0), leaseUntil: instant(4_000), categories })
-const sent = (id = 'n1'): Told => of(id, 'Sent', { sentAt: instant(1_000) })
+const sent = (id = 'n1'): ExampleEvent => of(id, 'Sent', { sentAt: instant(1_000) })
 const unknown = { errorCode: 'delivery_unknown', failedAt: instant(4_500) }
-const retried = (): Told => of('n1', 'RetryScheduled', unknown)
-const failed = (data: object = unknown): Told => of('n1', 'Failed', data)
+const retried = (): ExampleEvent => of('n1', 'RetryScheduled', unknown)
+const failed = (data: object = unknown): ExampleEvent => of('n1', 'Failed', data)
 const message = (notificationId = 'n1', ms = 500) => ({ notificationId, receivedAt: start + ms })
 const ofKill = (part: 'processor-1' | 'api-1', from: number) => ({ part, from: start + from, to: start + from + 100 })
 const what = ({ findings }: { readonly findings: readonly { readonly what: string }[] }) =>
@@ -39,7 +43,7 @@ const what = ({ findings }: { readonly findings: readonly { readonly what: strin
 
 describe('the check of rules', () => {
   test('accepts one notification for each event while the rule stands', () => {
-    const log = toldLog(
+    const log = exampleLog(
       event(),
       rule(),
       event(),
@@ -57,7 +61,7 @@ describe('the check of rules', () => {
     expect(checkRules(log)).toMatchObject({ examined: 2, findings: [] })
   })
 
-  test.each<readonly [string, readonly Told[], string]>([
+  test.each<readonly [string, readonly ExampleEvent[], string]>([
     ['a lost event', [rule(), event()], 'an event without the notification of its rule'],
     [
       'two of one event',
@@ -70,38 +74,38 @@ describe('the check of rules', () => {
       [rule(), event({ hop: 2 }), made('n1', 1)],
       'NotificationCreated instead of NotificationDiscarded',
     ],
-  ])('finds %s', (_, events, finding) => expect(what(checkRules(toldLog(...events)))).toEqual([finding]))
+  ])('finds %s', (_, events, finding) => expect(what(checkRules(exampleLog(...events)))).toEqual([finding]))
 })
 
 describe('the check of the ends of notifications', () => {
   test('accepts an end, and a new round after a failure', () => {
     const again = of('n1', 'Queued', { reason: 'retry_requested' })
-    const log = toldLog(asked(), attempt(), failed(), again, attempt(), sent())
+    const log = exampleLog(asked(), attempt(), failed(), again, attempt(), sent())
     expect(checkNotificationEnds(log)).toMatchObject({ examined: 1, findings: [] })
     expect(notificationsUnderWay(log)).toEqual([])
   })
 
-  test.each<readonly [string, readonly Told[], readonly string[]]>([
+  test.each<readonly [string, readonly ExampleEvent[], readonly string[]]>([
     ['a missing end', [asked(), attempt(), retried()], ['a notification without an end']],
     ['an attempt after the end', [asked(), attempt(), sent(), attempt()], ['an event after the end of a notification']],
     ['attempts at the same time', [asked(), attempt(), attempt(), sent()], ['two attempts at the same time']],
   ])('finds %s', (_, events, findings) => {
-    const log = toldLog(...events)
+    const log = exampleLog(...events)
     expect(what(checkNotificationEnds(log))).toEqual(findings)
   })
 
   test('counts an event without its notification as work under way', () =>
-    expect(notificationsUnderWay(toldLog(rule(), event()))).toHaveLength(1))
+    expect(notificationsUnderWay(exampleLog(rule(), event()))).toHaveLength(1))
 })
 
 describe('the check of messages', () => {
-  const twice = toldLog(asked(), attempt('n1', ['transactional']), retried(), attempt(), sent())
+  const twice = exampleLog(asked(), attempt('n1', ['transactional']), retried(), attempt(), sent())
 
   test('accepts one message of what was sent, and another one of an attempt with an unknown outcome', () => {
-    expect(checkMessages(toldLog(asked(), attempt(), sent()), [message()]).findings).toEqual([])
+    expect(checkMessages(exampleLog(asked(), attempt(), sent()), [message()]).findings).toEqual([])
     expect(checkMessages(twice, [message(), message()]).findings).toEqual([])
-    expect(checkMessages(toldLog(asked(), attempt(), failed()), [message()]).findings).toEqual([])
-    expect(checkMessages(toldLog(asked(), attempt(), failed()), []).findings).toEqual([])
+    expect(checkMessages(exampleLog(asked(), attempt(), failed()), [message()]).findings).toEqual([])
+    expect(checkMessages(exampleLog(asked(), attempt(), failed()), []).findings).toEqual([])
   })
 
   test.each([
@@ -116,12 +120,12 @@ describe('the check of messages', () => {
     ],
     ['a message after the end', [sent()], [message('n1', 1_001)], 'a message after the end of its notification'],
   ])('finds %s', (_, end, messages, finding) =>
-    expect(what(checkMessages(toldLog(asked(), attempt(), ...end), messages))).toEqual([finding]),
+    expect(what(checkMessages(exampleLog(asked(), attempt(), ...end), messages))).toEqual([finding]),
   )
 })
 
 describe('the check of unknown outcomes', () => {
-  const log = toldLog(asked(), attempt(), failed())
+  const log = exampleLog(asked(), attempt(), failed())
 
   test('accepts one that a kill of a processor explains', () =>
     expect(checkUnknown(log, [ofKill('processor-1', 200)])).toMatchObject({ examined: 1, findings: [] }))
@@ -136,7 +140,7 @@ describe('the check of unknown outcomes', () => {
   )
 
   test('finds a second message in a category that never permits one', () => {
-    const again = toldLog(asked(), attempt(), retried(), attempt(), sent())
+    const again = exampleLog(asked(), attempt(), retried(), attempt(), sent())
     expect(what(checkUnknown(again, [ofKill('processor-1', 0)]))).toEqual(['sent again although it may have arrived'])
   })
 })

@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import { operations, type Acknowledged, type LoadSummary, type Operation } from '../../../tools/torture/acknowledged.ts'
-import { checkAcknowledged, checkAnswers, checkUntold } from '../../../tools/torture/checks/acknowledged.ts'
+import { checkAcknowledged, checkAnswers, checkUnacknowledged } from '../../../tools/torture/checks/acknowledged.ts'
 import { checkApi } from '../../../tools/torture/checks/api.ts'
 import { checkEndings, checkSlots, withoutEnd } from '../../../tools/torture/checks/endings.ts'
 import { checkOutcomes, outcomesOf } from '../../../tools/torture/checks/outcomes.ts'
 import { checkReadModels, type TableContent } from '../../../tools/torture/checks/read-models.ts'
 import { underWay } from '../../../tools/torture/stage/quiet.ts'
-import { streamOf, toldLog } from '../../../tools/torture/told-log.ts'
+import { streamOf, exampleLog } from '../../../tools/torture/example-log.ts'
 
 const said = ({ findings }: { readonly findings: readonly { readonly what: string }[] }) =>
   findings.map(({ what }) => what)
 
 describe('acknowledged writes', () => {
-  const log = toldLog(
+  const log = exampleLog(
     [streamOf('patient', 'p1'), 'PatientRegistered', { patientId: 'p1' }],
     [streamOf('patient', 'p2'), 'PatientRegistered', { patientId: 'p2' }],
   )
@@ -53,7 +53,7 @@ describe('acknowledged writes', () => {
   )
 
   test('are found where one occurs twice', () => {
-    const doubled = toldLog(
+    const doubled = exampleLog(
       [streamOf('patient', 'p1'), 'PatientRegistered', { patientId: 'p1' }],
       [streamOf('patient', 'p1'), 'PatientRegistered', { patientId: 'p1' }],
     )
@@ -61,13 +61,13 @@ describe('acknowledged writes', () => {
   })
 
   test('are the only ones in the log, except those that were never answered', () => {
-    expect(checkUntold([told('p1'), told('p2')], load({}), log)).toMatchObject({ examined: 2, findings: [] })
-    expect(checkUntold([told('p1')], load({}, 1), log).findings).toEqual([])
-    expect(said(checkUntold([told('p1')], load({}), log))).toEqual(['in the log, but never acknowledged'])
+    expect(checkUnacknowledged([told('p1'), told('p2')], load({}), log)).toMatchObject({ examined: 2, findings: [] })
+    expect(checkUnacknowledged([told('p1')], load({}, 1), log).findings).toEqual([])
+    expect(said(checkUnacknowledged([told('p1')], load({}), log))).toEqual(['in the log, but never acknowledged'])
   })
 
   test('of one subscription and one delivery are distinguished', () => {
-    const changes = toldLog(
+    const changes = exampleLog(
       ['webhook_subscriptions-o', 'WebhookSubscriptionChanged', { subscriptionId: 's1', url: 'http://127.0.0.1:1/a' }],
       ['webhook_subscriptions-o', 'WebhookSubscriptionDisabled', { subscriptionId: 's1' }],
       ['webhook_subscriptions-o', 'WebhookSubscriptionDeleted', { subscriptionId: 's1' }],
@@ -83,7 +83,7 @@ describe('acknowledged writes', () => {
     ).map(([operation, id]) => ({ ...told(id, null, operation), operation }))
     expect(checkAcknowledged(all, changes)).toMatchObject({ examined: 4, findings: [] })
     const again = (request: unknown) =>
-      toldLog(
+      exampleLog(
         [streamOf('webhook_delivery', 'd1'), 'WebhookRedeliveryUnneeded', { deliveryId: 'd1' }],
         [streamOf('webhook_delivery', 'd1'), 'WebhookRedeliveryRequested', { deliveryId: 'd1', request }],
       )
@@ -91,11 +91,11 @@ describe('acknowledged writes', () => {
     expect(said(checkAcknowledged(all.slice(3), again({ key: 'k' })))).toEqual([
       'acknowledged once, but twice in the log',
     ])
-    expect(checkUntold(all, load({}), changes).findings).toEqual([])
+    expect(checkUnacknowledged(all, load({}), changes).findings).toEqual([])
     expect(said(checkAcknowledged([{ ...told('s1'), operation: 'enable' }], changes))).toEqual([
       'acknowledged, but not in the log',
     ])
-    expect(said(checkUntold(all.slice(1), load({}), changes))).toEqual(['in the log, but never acknowledged'])
+    expect(said(checkUnacknowledged(all.slice(1), load({}), changes))).toEqual(['in the log, but never acknowledged'])
   })
 
   test('have only documented answers', () => {
@@ -128,7 +128,7 @@ describe('acknowledged writes', () => {
   })
 
   test('are compared with the API', async () => {
-    const consents = toldLog([
+    const consents = exampleLog([
       streamOf('consent', 'p1'),
       'ConsentRecorded',
       { consentId: 'c1', patientId: 'p1', consentTypeCode: 'ai' },
@@ -171,35 +171,37 @@ describe('the check of ends', () => {
   ] as const
 
   test('accepts one end for each', () =>
-    expect(checkEndings(toldLog(...begun, ...ended))).toMatchObject({ examined: 3, findings: [] }))
+    expect(checkEndings(exampleLog(...begun, ...ended))).toMatchObject({ examined: 3, findings: [] }))
 
   test('accepts the end of a successor, and no end without a submit', () => {
-    expect(withoutEnd(toldLog(...begun, [review, 'AiReviewSuperseded'], ended[1], ended[2]))).toEqual([])
-    expect(withoutEnd(toldLog([assessment, 'AssessmentRequested'], [assessment, 'AssessmentUploadsAwaited']))).toEqual(
-      [],
-    )
+    expect(withoutEnd(exampleLog(...begun, [review, 'AiReviewSuperseded'], ended[1], ended[2]))).toEqual([])
+    expect(
+      withoutEnd(exampleLog([assessment, 'AssessmentRequested'], [assessment, 'AssessmentUploadsAwaited'])),
+    ).toEqual([])
   })
 
   test('finds missing ends', () => {
-    const log = toldLog(...begun)
+    const log = exampleLog(...begun)
     expect(withoutEnd(log)).toEqual([assessment, review, delivery])
     expect(said(checkEndings(log))).toEqual(['no end', 'no end', 'no end'])
     expect(underWay(log)).toEqual([assessment, review, delivery])
   })
 
   test('finds a second end, and an event after the end', () => {
-    expect(said(checkEndings(toldLog(...begun, ...ended, [assessment, 'AssessmentFailed'])))).toEqual(['a second end'])
-    expect(said(checkEndings(toldLog(...begun, ...ended, [review, 'AiReviewCancelled'])))).toEqual(['a second end'])
+    expect(said(checkEndings(exampleLog(...begun, ...ended, [assessment, 'AssessmentFailed'])))).toEqual([
+      'a second end',
+    ])
+    expect(said(checkEndings(exampleLog(...begun, ...ended, [review, 'AiReviewCancelled'])))).toEqual(['a second end'])
     expect(
       said(
         checkEndings(
-          toldLog(...begun, [review, 'AiReviewSuperseded'], [review, 'AiReviewSuperseded'], ...ended.slice(1)),
+          exampleLog(...begun, [review, 'AiReviewSuperseded'], [review, 'AiReviewSuperseded'], ...ended.slice(1)),
         ),
       ),
     ).toEqual(['a second end'])
-    const reviewed = toldLog(...begun, ...ended, [assessment, 'AssessmentHumanReviewOpened'])
+    const reviewed = exampleLog(...begun, ...ended, [assessment, 'AssessmentHumanReviewOpened'])
     expect(said(checkEndings(reviewed))).toEqual([])
-    expect(said(checkEndings(toldLog(...begun, ...ended, [assessment, 'AssessmentReviewRenewed'])))).toEqual([
+    expect(said(checkEndings(exampleLog(...begun, ...ended, [assessment, 'AssessmentReviewRenewed'])))).toEqual([
       'an event after the end',
     ])
   })
@@ -208,12 +210,12 @@ describe('the check of ends', () => {
     const again = [delivery, 'WebhookRedeliveryRequested'] as const
     expect(
       checkEndings(
-        toldLog(...begun, ...ended, again, [delivery, 'WebhookDeliveryAttempted'], [delivery, 'WebhookDelivered']),
+        exampleLog(...begun, ...ended, again, [delivery, 'WebhookDeliveryAttempted'], [delivery, 'WebhookDelivered']),
       ),
     ).toMatchObject({ examined: 4, findings: [] })
-    expect(withoutEnd(toldLog(...begun, ...ended, again))).toEqual([delivery])
-    expect(said(checkEndings(toldLog(...begun, ...ended, [delivery, 'WebhookDelivered'])))).toEqual(['a second end'])
-    expect(said(checkEndings(toldLog(...begun, ...ended, [delivery, 'WebhookDeliveryAttempted'])))).toEqual([
+    expect(withoutEnd(exampleLog(...begun, ...ended, again))).toEqual([delivery])
+    expect(said(checkEndings(exampleLog(...begun, ...ended, [delivery, 'WebhookDelivered'])))).toEqual(['a second end'])
+    expect(said(checkEndings(exampleLog(...begun, ...ended, [delivery, 'WebhookDeliveryAttempted'])))).toEqual([
       'an event after the end',
     ])
   })
@@ -223,19 +225,21 @@ describe('the check of ends', () => {
     const late = ['WebhookDelivered', 'WebhookDeliveryFailed', 'WebhookDeliveryAttemptFailed'].map(
       (type) => [delivery, type] as const,
     )
-    for (const one of late) expect(said(checkEndings(toldLog(...cancelled, one)))).toEqual([])
-    expect(said(checkEndings(toldLog(...cancelled, [delivery, 'WebhookRedeliveryUnneeded'])))).toEqual([])
-    expect(said(checkEndings(toldLog(...cancelled, ...late.slice(0, 2))))).toEqual(['a second end'])
-    expect(said(checkEndings(toldLog(...cancelled, [delivery, 'WebhookDeliveryCancelled'])))).toEqual(['a second end'])
+    for (const one of late) expect(said(checkEndings(exampleLog(...cancelled, one)))).toEqual([])
+    expect(said(checkEndings(exampleLog(...cancelled, [delivery, 'WebhookRedeliveryUnneeded'])))).toEqual([])
+    expect(said(checkEndings(exampleLog(...cancelled, ...late.slice(0, 2))))).toEqual(['a second end'])
+    expect(said(checkEndings(exampleLog(...cancelled, [delivery, 'WebhookDeliveryCancelled'])))).toEqual([
+      'a second end',
+    ])
   })
 
   test('accepts one active review per case', () => {
     const second = [streamOf('ai_review', 'r2'), 'AiReviewRequested', { caseId: 'c', productId: 'p' }] as const
-    expect(checkSlots(toldLog(...begun, [review, 'AiReviewSuperseded'], second))).toMatchObject({
+    expect(checkSlots(exampleLog(...begun, [review, 'AiReviewSuperseded'], second))).toMatchObject({
       examined: 1,
       findings: [],
     })
-    expect(said(checkSlots(toldLog(...begun, second)))).toEqual(['a second active review of a case'])
+    expect(said(checkSlots(exampleLog(...begun, second)))).toEqual(['a second active review of a case'])
   })
 })
 
@@ -253,14 +257,14 @@ describe('outcomes', () => {
 
   test('accepts failures that clients requested', () => {
     expect(
-      checkOutcomes(toldLog(...ended(9), ...ended(1, 'ANALYSIS_FAILED'), ...ended(30, 'CANCELLED'))),
+      checkOutcomes(exampleLog(...ended(9), ...ended(1, 'ANALYSIS_FAILED'), ...ended(30, 'CANCELLED'))),
     ).toMatchObject({ examined: 10, findings: [] })
-    expect(outcomesOf(toldLog(...ended(2), ...ended(1, 'CANCELLED')))).toEqual({ completed: 2, CANCELLED: 1 })
+    expect(outcomesOf(exampleLog(...ended(2), ...ended(1, 'CANCELLED')))).toEqual({ completed: 2, CANCELLED: 1 })
   })
 
   test('finds too many failures, and a run without a completed assessment', () => {
-    expect(said(checkOutcomes(toldLog(...ended(8), ...ended(1, 'ANALYSIS_FAILED'))))).toEqual(['too few completed'])
-    expect(said(checkOutcomes(toldLog(...ended(3, 'CANCELLED'))))).toEqual(['too few completed'])
+    expect(said(checkOutcomes(exampleLog(...ended(8), ...ended(1, 'ANALYSIS_FAILED'))))).toEqual(['too few completed'])
+    expect(said(checkOutcomes(exampleLog(...ended(3, 'CANCELLED'))))).toEqual(['too few completed'])
   })
 })
 

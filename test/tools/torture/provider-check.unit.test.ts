@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import type { ProviderCall } from '../../support/provider.ts'
 import { checkProviderCalls } from '../../../tools/torture/checks/provider.ts'
-import { streamOf, toldLog } from '../../../tools/torture/told-log.ts'
+import { streamOf, exampleLog } from '../../../tools/torture/example-log.ts'
 
 const review = streamOf('ai_review', 'r1')
-type Told = readonly [string, string, Readonly<Record<string, unknown>>]
-const attempt = (call: string, imageId: string | null = null): Told => [
+type ExampleEvent = readonly [string, string, Readonly<Record<string, unknown>>]
+const attempt = (call: string, imageId: string | null = null): ExampleEvent => [
   review,
   'AiReviewCallAttempted',
   { call, imageId },
 ]
-const fact = (type: string, data: Readonly<Record<string, unknown>> = {}): Told => [review, type, data]
+const fact = (type: string, data: Readonly<Record<string, unknown>> = {}): ExampleEvent => [review, type, data]
 const opened = (providerCaseId: number) => fact('AiReviewProviderCaseCreated', { providerCaseId })
 const sent = (imageId: string) => fact('AiReviewImageSent', { imageId })
 const call = (name: string, caseId = 1, sha256?: string): ProviderCall => ({
@@ -30,12 +30,12 @@ const rest = [
   fact('AiReviewCompleted'),
 ]
 const calls = [call('login'), call('case'), call('image', 1, 'x'), call('process'), call('result'), call('result')]
-const said = (told: readonly Told[], heard = calls) =>
-  checkProviderCalls(toldLog(...told), heard).findings.map(({ what }) => what)
+const said = (told: readonly ExampleEvent[], heard = calls) =>
+  checkProviderCalls(exampleLog(...told), heard).findings.map(({ what }) => what)
 
 describe('the check of provider calls accepts', () => {
   test('one call for each effect', () =>
-    expect(checkProviderCalls(toldLog(...start, ...rest), calls)).toMatchObject({ examined: 5, findings: [] }))
+    expect(checkProviderCalls(exampleLog(...start, ...rest), calls)).toMatchObject({ examined: 5, findings: [] }))
 
   test('a repeat after a crash with an unknown result', () => {
     expect(said([attempt('case'), ...start, ...rest])).toEqual([])
@@ -76,7 +76,7 @@ describe('the check of provider calls accepts', () => {
 })
 
 describe('the check finds', () => {
-  test.each<readonly [string, readonly Told[], string]>([
+  test.each<readonly [string, readonly ExampleEvent[], string]>([
     [
       'an unnecessary second case',
       [attempt('case'), opened(1), attempt('case'), opened(2), attempt('image', 'i1'), sent('i1'), ...rest],

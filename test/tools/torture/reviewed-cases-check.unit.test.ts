@@ -1,9 +1,13 @@
 import { expect, test } from 'vitest'
 import { checkReviewedCases, withoutResult } from '../../../tools/torture/checks/reviewed-cases.ts'
-import { streamOf, toldLog, type Told } from '../../../tools/torture/told-log.ts'
+import { streamOf, exampleLog, type ExampleEvent } from '../../../tools/torture/example-log.ts'
 
-const task = (type: string, data = {}): Told => [streamOf('humanreviewtask', 't1'), type, { taskId: 't1', ...data }]
-const ofCase = (type: string, data = {}): Told => [streamOf('case', 'c1'), type, { taskId: 't1', ...data }]
+const task = (type: string, data = {}): ExampleEvent => [
+  streamOf('humanreviewtask', 't1'),
+  type,
+  { taskId: 't1', ...data },
+]
+const ofCase = (type: string, data = {}): ExampleEvent => [streamOf('case', 'c1'), type, { taskId: 't1', ...data }]
 
 const started = ofCase('CaseHumanReviewStarted')
 const ended = ofCase('CaseHumanReviewEnded')
@@ -23,7 +27,8 @@ const replaced = (lesionNumber: number, data = {}) =>
 const byLaterReview = [2, 3].map((lesionNumber) => replaced(lesionNumber, { taskId: null }))
 const results = [replaced(2), replaced(3), added(1), added(2)]
 
-const what = (...log: readonly Told[]) => checkReviewedCases(toldLog(...log)).findings.map((finding) => finding.what)
+const what = (...log: readonly ExampleEvent[]) =>
+  checkReviewedCases(exampleLog(...log)).findings.map((finding) => finding.what)
 
 test('accepts the results of decided and cancelled tasks', () => {
   expect(what(started, opened, ...decided, ...results, ended)).toEqual([])
@@ -62,7 +67,7 @@ test('finds a missing result, a second one, a wrong one, and a task that its cas
 })
 
 test('a run with missing results is not finished', () => {
-  expect(withoutResult(toldLog(started, opened, ...decided, added(1)))).toEqual([
+  expect(withoutResult(exampleLog(started, opened, ...decided, added(1)))).toEqual([
     't1 CaseHumanReviewEnded',
     't1 CaseDiagnosisRecorded 2',
     'r1 AI 2',

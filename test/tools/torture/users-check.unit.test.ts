@@ -1,43 +1,43 @@
 import { describe, expect, test } from 'vitest'
 import { checkUsers, usersUnderWay } from '../../../tools/torture/checks/users.ts'
-import { toldLog, type Told } from '../../../tools/torture/told-log.ts'
+import { exampleLog, type ExampleEvent } from '../../../tools/torture/example-log.ts'
 
-const said = (...events: readonly Told[]) => checkUsers(toldLog(...events)).findings.map(({ what }) => what)
+const said = (...events: readonly ExampleEvent[]) => checkUsers(exampleLog(...events)).findings.map(({ what }) => what)
 
-const roles: readonly Told[] = [
+const roles: readonly ExampleEvent[] = [
   ['role-o1', 'RoleCreated', { roleId: 'administrator', permissions: ['users:admin'] }],
   ['role-o1', 'RoleCreated', { roleId: 'clinician', permissions: [] }],
 ]
-const created = (userId: string): Told => [`user-${userId}`, 'UserCreated', { userId }]
-const assigned = (userId: string, roleId = 'administrator'): Told => [
+const created = (userId: string): ExampleEvent => [`user-${userId}`, 'UserCreated', { userId }]
+const assigned = (userId: string, roleId = 'administrator'): ExampleEvent => [
   'role-o1',
   'MembershipRoleAssigned',
   { membershipId: `m-${userId}`, userId, roleId },
 ]
-const added = (userId: string): Told => [
+const added = (userId: string): ExampleEvent => [
   `user-${userId}`,
   'UserMembershipAdded',
   { membershipId: `m-${userId}`, userId },
 ]
-const inRoles = (type: string, userId: string, data: Record<string, unknown> = {}): Told => [
+const inRoles = (type: string, userId: string, data: Record<string, unknown> = {}): ExampleEvent => [
   'role-o1',
   type,
   { membershipId: `m-${userId}`, userId, ...data },
 ]
-const member = (userId: string, roleId?: string): readonly Told[] => [
+const member = (userId: string, roleId?: string): readonly ExampleEvent[] => [
   assigned(userId, roleId),
   created(userId),
   added(userId),
   inRoles('MembershipConfirmed', userId, { holdId: null }),
 ]
-const deactivated = (userId: string): readonly Told[] => [
+const deactivated = (userId: string): readonly ExampleEvent[] => [
   inRoles('MembershipHeld', userId, { holdId: 'h1' }),
   [`user-${userId}`, 'UserDeactivated', { userId, holdId: 'h1' }],
 ]
 
 describe('the check of users', () => {
   test('accepts users who come, are deactivated, are active again and leave', () => {
-    const log = toldLog(
+    const log = exampleLog(
       ...roles,
       ...member('u1'),
       ...member('u2'),
@@ -53,7 +53,7 @@ describe('the check of users', () => {
     expect(usersUnderWay(log)).toEqual([])
   })
 
-  test.each<readonly [string, readonly Told[], readonly string[]]>([
+  test.each<readonly [string, readonly ExampleEvent[], readonly string[]]>([
     [
       'a membership that only the organisation has',
       [assigned('u1'), created('u1'), inRoles('MembershipConfirmed', 'u1')],

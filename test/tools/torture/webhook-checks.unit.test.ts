@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { checkApi } from '../../../tools/torture/checks/api.ts'
 import { checkWebhooks, deliveriesWithoutOutcome, type ReceivedLine } from '../../../tools/torture/checks/webhooks.ts'
-import { streamOf, toldLog, type Told } from '../../../tools/torture/told-log.ts'
+import { streamOf, exampleLog, type ExampleEvent } from '../../../tools/torture/example-log.ts'
 
-const ofSubscriptions = (type: string, data: object = {}): Told => [
+const ofSubscriptions = (type: string, data: object = {}): ExampleEvent => [
   'webhook_subscriptions-o',
   type,
   { subscriptionId: 's1', ...data },
@@ -17,18 +17,18 @@ const moved = ofSubscriptions('WebhookSubscriptionChanged', { url: 'http://127.0
 const disabled = ofSubscriptions('WebhookSubscriptionDisabled')
 const enabled = ofSubscriptions('WebhookSubscriptionEnabled')
 const deleted = ofSubscriptions('WebhookSubscriptionDeleted')
-const completed = (assessmentId: string): Told => [
+const completed = (assessmentId: string): ExampleEvent => [
   streamOf('assessment', assessmentId),
   'AssessmentCompleted',
   { assessmentId },
 ]
-const failed = (assessmentId: string): Told => [
+const failed = (assessmentId: string): ExampleEvent => [
   streamOf('assessment', assessmentId),
   'AssessmentFailed',
   { assessmentId },
 ]
 /** An event of the delivery of `event-<cause>`. */
-const ofDelivery = (type: string, cause = 1, data: object = {}): Told => [
+const ofDelivery = (type: string, cause = 1, data: object = {}): ExampleEvent => [
   streamOf('webhook_delivery', 'w1'),
   type,
   { deliveryId: 'w1', subscriptionId: 's1', eventId: `event-${cause}`, ...data },
@@ -47,20 +47,20 @@ const line = (
   type,
   status,
 })
-const said = (log: readonly Told[], received: readonly ReceivedLine[]) =>
-  checkWebhooks(toldLog(...log), received).findings.map(({ what }) => what)
-const due = (...log: readonly Told[]) => checkWebhooks(toldLog(...log), []).examined
+const said = (log: readonly ExampleEvent[], received: readonly ReceivedLine[]) =>
+  checkWebhooks(exampleLog(...log), received).findings.map(({ what }) => what)
+const due = (...log: readonly ExampleEvent[]) => checkWebhooks(exampleLog(...log), []).examined
 
 describe('webhooks', () => {
   const log = [completed('early'), subscribed, completed('a1'), failed('a2')]
 
   test('are accepted when they arrive at least once under one id', () => {
-    expect(checkWebhooks(toldLog(...log), [line('w1', 'a1', 503), line('w1'), line('w1')])).toMatchObject({
+    expect(checkWebhooks(exampleLog(...log), [line('w1', 'a1', 503), line('w1'), line('w1')])).toMatchObject({
       examined: 1,
       findings: [],
     })
-    expect(deliveriesWithoutOutcome(toldLog(...log))).toBe(1)
-    expect(deliveriesWithoutOutcome(toldLog(...log, ofDelivery('WebhookDelivered', 2)))).toBe(0)
+    expect(deliveriesWithoutOutcome(exampleLog(...log))).toBe(1)
+    expect(deliveriesWithoutOutcome(exampleLog(...log, ofDelivery('WebhookDelivered', 2)))).toBe(0)
   })
 
   test.each<readonly [string, readonly ReceivedLine[], string]>([
@@ -100,7 +100,7 @@ describe('webhooks about the decision of a human review', () => {
     url: 'http://127.0.0.1:1/hook',
     eventTypes: ['assessment.completed', 'assessment.reviewed'],
   })
-  const decided: Told = [streamOf('assessment', 'a1'), 'AssessmentHumanReviewDecided', { assessmentId: 'a1' }]
+  const decided: ExampleEvent = [streamOf('assessment', 'a1'), 'AssessmentHumanReviewDecided', { assessmentId: 'a1' }]
   const reviewed = (id: string) => line(id, 'a1', 204, '/hook', 'assessment.reviewed')
 
   test('have an id of their own, and go to the subscriptions that name them', () => {
@@ -151,8 +151,8 @@ describe('webhooks of a disabled or deleted subscription', () => {
     expect(said(log, [line('w1')])).toEqual([])
     expect(said(log, [line('w1', 'a1', 503)])).toEqual([])
     expect(said([...log, ofDelivery('WebhookDelivered')], [])).toEqual(['recorded as delivered, but not accepted'])
-    expect(deliveriesWithoutOutcome(toldLog(...log.slice(0, 3)))).toBe(1)
-    expect(deliveriesWithoutOutcome(toldLog(...log))).toBe(0)
+    expect(deliveriesWithoutOutcome(exampleLog(...log.slice(0, 3)))).toBe(1)
+    expect(deliveriesWithoutOutcome(exampleLog(...log))).toBe(0)
   })
 
   test.each(letGo)('are not due while it is %s', (_, event) => {
@@ -226,11 +226,11 @@ test('subscriptions in the API are compared with the log', async () => {
   const path = '/v1/clinical-api/webhook-subscriptions/s1'
   const api = (status: number, body: object) => ({ call: async () => ({ status, headers: new Headers(), body }) })
   const record = { id: 's1', status: 'disabled', url: 'http://127.0.0.1:1/moved' }
-  const log = toldLog(subscribed, moved, disabled)
+  const log = exampleLog(subscribed, moved, disabled)
   expect(await checkApi(api(200, record), [], log)).toMatchObject({ examined: 1, findings: [] })
   const what = `answered 200 without s1 disabled ${record.url}`
   expect((await checkApi(api(200, { ...record, status: 'active' }), [], log)).findings).toEqual([{ what, where: path }])
-  const gone = toldLog(subscribed, deleted)
+  const gone = exampleLog(subscribed, deleted)
   expect((await checkApi(api(404, { code: 'not-found' }), [], gone)).findings).toEqual([])
   expect((await checkApi(api(200, record), [], gone)).findings).toEqual([
     { what: 'answered 200 without not-found', where: path },

@@ -1,16 +1,20 @@
 import { describe, expect, test } from 'vitest'
 import { operations, type Acknowledged, type LoadSummary, type Operation } from '../../../tools/torture/acknowledged.ts'
-import { checkAcknowledged, checkUntold } from '../../../tools/torture/checks/acknowledged.ts'
+import { checkAcknowledged, checkUnacknowledged } from '../../../tools/torture/checks/acknowledged.ts'
 import { checkApi } from '../../../tools/torture/checks/api.ts'
 import { checkWorkflows, workflowsUnderWay } from '../../../tools/torture/checks/workflows.ts'
-import { streamOf, toldLog, type Told } from '../../../tools/torture/told-log.ts'
+import { streamOf, exampleLog, type ExampleEvent } from '../../../tools/torture/example-log.ts'
 
 const said = ({ findings }: { readonly findings: readonly { readonly what: string }[] }) =>
   findings.map(({ what }) => what)
 
-const inCase = (type: string, data: object = {}): Told => [streamOf('case', 'c1'), type, { caseId: 'c1', ...data }]
+const inCase = (type: string, data: object = {}): ExampleEvent => [
+  streamOf('case', 'c1'),
+  type,
+  { caseId: 'c1', ...data },
+]
 const opened = inCase('CaseOpened', { assessmentId: null, workflow: { workflowInstanceId: 'i1' } })
-const ofInstance = (type: string, data: object = {}, id = 'i1'): Told => [
+const ofInstance = (type: string, data: object = {}, id = 'i1'): ExampleEvent => [
   streamOf('workflow_instance', id),
   `Workflow${type}`,
   { workflowInstanceId: id, ...data },
@@ -21,7 +25,7 @@ const advanced = (stepId: string) => ofInstance('StepAdvanced', { stepId })
 const produced = ofInstance('OutputProduced', { stepId: 'assessed' })
 const requested = ofInstance('AssessmentRequested')
 const assignedToCase = inCase('CaseAssessmentAssigned', { assessmentId: 'a1' })
-const ofAssessment = (type: string, data: object = {}): Told => [
+const ofAssessment = (type: string, data: object = {}): ExampleEvent => [
   streamOf('assessment', 'a1'),
   `Assessment${type}`,
   { assessmentId: 'a1', ...data },
@@ -38,7 +42,7 @@ const assessing = [...waiting, assignedToCase, assigned, created]
 const whole = [...assessing, ofAssessment('Completed'), completed]
 
 describe('the check of workflows', () => {
-  test.each<readonly [string, readonly Told[]]>([
+  test.each<readonly [string, readonly ExampleEvent[]]>([
     ['an instance that ends with its assessment', whole],
     ['an instance that fails with it', [...assessing, ofAssessment('Failed'), failed]],
     ['an instance that waits for its client', begun],
@@ -49,12 +53,12 @@ describe('the check of workflows', () => {
     ['a cancelled instance, and the assessment that goes on', [...waiting, assignedToCase, cancelled, created]],
     ['an instance that is cancelled with its case', [...begun, inCase('CaseClosed'), cancelled]],
   ])('accepts %s', (_, events) => {
-    const log = toldLog(...events)
+    const log = exampleLog(...events)
     expect(checkWorkflows(log)).toMatchObject({ examined: 1, findings: [] })
     expect(workflowsUnderWay(log)).toEqual([])
   })
 
-  test.each<readonly [string, readonly Told[], string]>([
+  test.each<readonly [string, readonly ExampleEvent[], string]>([
     ['a case that started none', [opened], 'a case without its instance'],
     ['a second start', [...begun, started()], 'an instance that started twice'],
     ['an event before the start', [cancelled], 'an event before the start'],
@@ -84,7 +88,7 @@ describe('the check of workflows', () => {
       'failed, but its assessment is completed',
     ],
     ['an end before that of the assessment', [...assessing, completed], 'completed, but its assessment is open'],
-  ])('finds %s', (_, events, what) => expect(said(checkWorkflows(toldLog(...events)))).toEqual([what]))
+  ])('finds %s', (_, events, what) => expect(said(checkWorkflows(exampleLog(...events)))).toEqual([what]))
 })
 
 describe('acknowledged writes of workflows', () => {
@@ -93,21 +97,21 @@ describe('acknowledged writes of workflows', () => {
   }
   const unanswered = Object.fromEntries(operations.map((operation) => [operation, 0])) as Record<Operation, number>
   const load: LoadSummary = { sent: 3, repeated: 0, answers: {}, unanswered }
-  const twice = toldLog(...begun, advanced('intake'), parked('intake'), advanced('intake'), produced, completed)
+  const twice = exampleLog(...begun, advanced('intake'), parked('intake'), advanced('intake'), produced, completed)
 
   test('contain each advance once, however often its step is parked', () => {
     const both = [told('case', 'c1'), told('advance', 'i1 1'), told('advance', 'i1 2')]
-    expect(checkAcknowledged(both, toldLog(...begun, advanced('intake'))).findings).toHaveLength(1)
+    expect(checkAcknowledged(both, exampleLog(...begun, advanced('intake'))).findings).toHaveLength(1)
     expect(said(checkAcknowledged(both, twice))).toEqual([])
-    expect(said(checkUntold(both, load, twice))).toEqual([])
-    expect(said(checkUntold(both.slice(0, 2), load, twice))).toEqual(['in the log, but never acknowledged'])
+    expect(said(checkUnacknowledged(both, load, twice))).toEqual([])
+    expect(said(checkUnacknowledged(both.slice(0, 2), load, twice))).toEqual(['in the log, but never acknowledged'])
   })
 
   test('lack what a workflow does by itself', () => {
     const byItself = [created, ofInstance('InstanceCancelled', { reason: 'case_closed' }), started()]
-    expect(said(checkUntold([], load, toldLog(...byItself)))).toEqual([])
+    expect(said(checkUnacknowledged([], load, exampleLog(...byItself)))).toEqual([])
     const requestedToo = [ofInstance('InstanceStarted', { fingerprint: 'f' }), cancelled]
-    expect(said(checkUntold([], load, toldLog(...requestedToo)))).toHaveLength(2)
+    expect(said(checkUnacknowledged([], load, exampleLog(...requestedToo)))).toHaveLength(2)
   })
 
   test('are compared with the API by state, step, assessment, error and outputs', async () => {
@@ -118,7 +122,7 @@ describe('acknowledged writes of workflows', () => {
       error: { code: 'assessment-failed' },
       outputs: { intake: {}, assessed: {} },
     }
-    const log = toldLog(...assessing, ofAssessment('Failed'), failed)
+    const log = exampleLog(...assessing, ofAssessment('Failed'), failed)
     const api = (body: unknown) => ({ call: async () => ({ status: 200, headers: new Headers(), body }) })
     expect(await checkApi(api(record), [], log)).toMatchObject({ examined: 1, findings: [] })
     for (const change of [{ state: 'running' }, { assessment_id: null }, { error: null }, { outputs: { intake: {} } }])

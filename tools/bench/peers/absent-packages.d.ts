@@ -54,7 +54,7 @@ declare module 'graphile-worker' {
     stop(): Promise<void>
     readonly events: {
       on(event: 'job:success', listener: () => void): unknown
-      on(event: 'job:error', listener: (told: { readonly error: unknown }) => void): unknown
+      on(event: 'job:error', listener: (failure: { readonly error: unknown }) => void): unknown
     }
   }
   interface Helpers {

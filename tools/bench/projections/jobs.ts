@@ -18,7 +18,7 @@ export interface FillJob {
   readonly upTo: string
 }
 
-/** Repeats the same job until the process is told to stop. */
+/** Repeats the same job until the process gets a stop signal. */
 export interface RefillJob extends Omit<FillJob, 'kind'> {
   readonly kind: 'refill'
 }

@@ -89,7 +89,7 @@ export function assessmentAppends(
 ): JobAppend[] {
   const ids = { organisationId, assessmentId, caseId: v7(), aiReviewId: v7(), deliveryId: v7(), eventId: v7() }
   const images = [v7(), v7()]
-  return [...requested(ids, patientId, images, at), ...reviewed(ids, patientId, images, at), ...told(ids, at)]
+  return [...requested(ids, patientId, images, at), ...reviewed(ids, patientId, images, at), ...delivered(ids, at)]
 }
 
 interface JobIds {
@@ -334,7 +334,7 @@ function completed({ assessmentId, aiReviewId }: JobIds, imageIds: readonly stri
   }
 }
 
-function told({ organisationId, assessmentId, deliveryId, eventId }: JobIds, at: number): JobAppend[] {
+function delivered({ organisationId, assessmentId, deliveryId, eventId }: JobIds, at: number): JobAppend[] {
   const events: WebhookDeliveryEvent[] = [
     {
       type: 'WebhookDeliveryScheduled',

@@ -100,7 +100,7 @@ export function checkAcknowledged(acknowledged: readonly Acknowledged[], log: re
 }
 
 /** The log contains no unacknowledged write of a client, except writes whose keys were never answered. */
-export function checkUntold(
+export function checkUnacknowledged(
   acknowledged: readonly Acknowledged[],
   summary: LoadSummary,
   log: readonly Fact[],
@@ -108,12 +108,13 @@ export function checkUntold(
   const findings: Finding[] = []
   let examined = 0
   for (const operation of ofClientsAlone) {
-    const told = new Set(acknowledged.filter((one) => one.operation === operation).map(({ id }) => id))
+    const known = new Set(acknowledged.filter((one) => one.operation === operation).map(({ id }) => id))
     const facts = factsOf(operation, log)
     examined += facts.size
-    const untold = [...facts].flatMap(([id, [first]]) => (told.has(id) || first === undefined ? [] : [first]))
-    if (untold.length <= summary.unanswered[operation]) continue
-    for (const fact of untold) findings.push({ what: 'in the log, but never acknowledged', where: placeOf(fact) })
+    const unacknowledged = [...facts].flatMap(([id, [first]]) => (known.has(id) || first === undefined ? [] : [first]))
+    if (unacknowledged.length <= summary.unanswered[operation]) continue
+    for (const fact of unacknowledged)
+      findings.push({ what: 'in the log, but never acknowledged', where: placeOf(fact) })
   }
   return { check: 'no unrequested event in the log', examined, findings }
 }
@@ -169,7 +170,7 @@ function factsOf(operation: Operation, log: readonly Fact[]): ReadonlyMap<string
   )
 }
 
-function isBehind(event: string, told: string): boolean {
-  const [its, acknowledged] = [parsePosition(event), parsePosition(told)]
+function isBehind(event: string, at: string): boolean {
+  const [its, acknowledged] = [parsePosition(event), parsePosition(at)]
   return its !== undefined && acknowledged !== undefined && comparePositions(its, acknowledged) > 0
 }

@@ -50,16 +50,16 @@ export function subscribedIn(log: readonly Fact[]): Subscribed {
   const subscriptions = new Map<string, Subscription>()
   const due: Due[] = []
   for (const [place, fact] of log.entries()) {
-    const told = publicTypes[fact.type]
-    if (told !== undefined) {
+    const type = publicTypes[fact.type]
+    if (type !== undefined) {
       const asking = [...subscriptions.values()].filter(
-        ({ status, eventTypes }) => status === 'active' && eventTypes.includes(told),
+        ({ status, eventTypes }) => status === 'active' && eventTypes.includes(type),
       )
       due.push(
         ...asking.map(({ id: subscriptionId }) => ({
           subscriptionId,
           assessmentId: text(fact, 'assessmentId'),
-          type: told,
+          type,
           end: fact,
           place,
         })),

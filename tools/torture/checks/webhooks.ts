@@ -87,15 +87,15 @@ function uncalledFor(subscribed: Subscribed, received: readonly ReceivedLine[]):
     const address = addresses.get(path)
     const asked = due.get(keyOf({ subscriptionId: address?.id ?? path, assessmentId, type }))
     const where = `${path} ${assessmentId} under ${id}`
-    const told = asked === undefined ? `${path} ${assessmentId} ${type}` : keyOf(asked)
-    const other = byId.get(id) ?? told
-    byId.set(id, told)
+    const webhook = asked === undefined ? `${path} ${assessmentId} ${type}` : keyOf(asked)
+    const other = byId.get(id) ?? webhook
+    byId.set(id, webhook)
     return [
       ...(asked === undefined ? [{ what: 'a webhook that no subscription requested', where }] : []),
       ...(asked !== undefined && address !== undefined && address.until < asked.place
         ? [{ what: 'a webhook to a replaced address', where }]
         : []),
-      ...(other === told ? [] : [{ what: `one webhook id for two webhooks, the other ${other}`, where }]),
+      ...(other === webhook ? [] : [{ what: `one webhook id for two webhooks, the other ${other}`, where }]),
     ]
   })
 }

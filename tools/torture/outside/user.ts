@@ -137,10 +137,10 @@ export class User {
   }
 
   /** Sometimes sends the request twice at once, or again after its answer. */
-  async #send(told: Omit<Write, 'key'>): Promise<ApiAnswer | undefined> {
+  async #send(unkeyed: Omit<Write, 'key'>): Promise<ApiAnswer | undefined> {
     const { client, random, name } = this.#options
     this.#count += 1
-    const write = { ...told, key: `${name}-${this.#count}-${told.operation}` }
+    const write = { ...unkeyed, key: `${name}-${this.#count}-${unkeyed.operation}` }
     const [isDoubled, isRepeated] = [random.oneIn(8), random.oneIn(6)]
     const [answer] = await Promise.all(isDoubled ? [client.write(write), client.write(write)] : [client.write(write)])
     if (isRepeated) await client.write(write)

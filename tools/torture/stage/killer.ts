@@ -30,12 +30,12 @@ export interface Weapons {
   readonly fail: (strike: ClusterStrike) => Promise<() => Promise<void> | void>
 }
 
-/** Strikes by the schedule. `told` is called for each strike. Rejects when a part does not recover. */
+/** Strikes by the schedule. Calls `onStrike` for each strike. Rejects when a part does not recover. */
 export async function strikeAll(
   weapons: Weapons,
   schedule: readonly Strike[],
   signal: AbortSignal,
-  told: (strike: Strike, index: number) => void,
+  onStrike: (strike: Strike, index: number) => void,
 ): Promise<Kills> {
   const { stage } = weapons
   const kills = { strikes: 0, killed: 0, amidRecovery: 0, longestRecoveryMs: 0 }
@@ -45,7 +45,7 @@ export async function strikeAll(
     if (strike.after === 'recovery')
       kills.longestRecoveryMs = Math.max(kills.longestRecoveryMs, await recovered(stage, signal))
     await sleep(strike.pauseMs, undefined, { signal })
-    told(strike, index)
+    onStrike(strike, index)
     if (strike.cluster !== undefined) {
       failures.push(await failure(weapons, strike.cluster, signal))
       kills.strikes += 1

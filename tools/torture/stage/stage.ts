@@ -187,7 +187,7 @@ export async function startStage(folder: string, signal: AbortSignal, realUrl?: 
       ...messages.settings,
     }
     const { credentials, service } = await prepareClients(shared)
-    const told = { ...shared, ...service }
+    const variables = { ...shared, ...service }
     const apis: number[] = []
     for (const [place, name] of parts.filter((part) => part !== 'node' && part !== 'postgres').entries()) {
       const role = name.slice(0, -2)
@@ -196,7 +196,7 @@ export async function startStage(folder: string, signal: AbortSignal, realUrl?: 
       if (role === 'api') apis.push(port)
       const command = roleCommand(role)
       // A fixed port, so that the proxy finds the role again after each start.
-      begin(name, command.args, { ...command.env, ...told, PORT: String(port) }, [
+      begin(name, command.args, { ...command.env, ...variables, PORT: String(port) }, [
         ...(node === undefined ? [] : [node]),
         cluster,
       ])
@@ -207,7 +207,7 @@ export async function startStage(folder: string, signal: AbortSignal, realUrl?: 
       folder,
       credentials,
       stop,
-      settings: told,
+      settings: variables,
       esdbUrl: realUrl ?? `esdb://127.0.0.1:${eventStore}?tls=false`,
       cluster: pretended,
       parts: parts.filter((part) => part !== 'node' || node !== undefined),

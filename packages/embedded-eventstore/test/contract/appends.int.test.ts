@@ -188,21 +188,21 @@ describe('append size', () => {
   const ofBytes = (length: number) => binaryEvent({ type: 'Large', data: new Uint8Array(length) })
 
   test('one event of 1 MiB and one byte: maximum append size exceeded, unless the line accepts more', async () => {
-    const told = await client()
+    const answer = await client()
       .appendToStream(stream(), ofBytes((1 << 20) + 1))
       .then(
         () => 'accepted',
         ({ type, maxAppendSize }) => ({ type, maxAppendSize }),
       )
-    expect(answers({ type: 'maximum-append-size-exceeded', maxAppendSize: 1 << 20 }, 'accepted')).toContainEqual(told)
+    expect(answers({ type: 'maximum-append-size-exceeded', maxAppendSize: 1 << 20 }, 'accepted')).toContainEqual(answer)
   })
 
   test('several events with a larger sum: all are refused, or all accepted', async () => {
     const name = stream()
-    const told = await outcome(client().appendToStream(name, [ofBytes(600_000), ofBytes(600_000)]))
+    const answer = await outcome(client().appendToStream(name, [ofBytes(600_000), ofBytes(600_000)]))
     const read = await outcome(collect(client().readStream(name)))
     expect(answers(['maximum-append-size-exceeded', 'stream-not-found'], ['success', 'success'])).toContainEqual([
-      told,
+      answer,
       read,
     ])
   })

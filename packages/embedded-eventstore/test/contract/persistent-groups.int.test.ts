@@ -111,10 +111,10 @@ describe('info returns', () => {
   test.each([
     [START, 'start'],
     [END, 'end'],
-  ] as const)('the start of a group: %s', async (startFrom, told) => {
+  ] as const)('the start of a group: %s', async (startFrom, reported) => {
     const name = stream()
     await client().createPersistentSubscriptionToStream(name, 'group', settings({ startFrom }))
-    expect((await client().getPersistentSubscriptionToStreamInfo(name, 'group')).settings.startFrom).toBe(told)
+    expect((await client().getPersistentSubscriptionToStreamInfo(name, 'group')).settings.startFrom).toBe(reported)
   })
 
   test("0 with the server's meaning: any number of consumers, checkpoints only by count", async () => {

@@ -153,9 +153,9 @@ describe('a replay', () => {
     // They return in order, so the message of the event that is left comes last.
     const again = () => one.delivered.slice(2)
     await expect.poll(() => again().at(-1)?.event?.revision, SOON).toBe(1n)
-    const told = again().map(({ event, link: from }) => [event?.revision, from?.streamId, from?.type])
+    const received = again().map(({ event, link: from }) => [event?.revision, from?.streamId, from?.type])
     const [alone, kept] = [undefined, 1n].map((revision) => [revision, parkedStream(name), '$>'])
-    expect(answers([alone, kept], [kept])).toContainEqual(told)
+    expect(answers([alone, kept], [kept])).toContainEqual(received)
   })
 
   test('of no parked messages has no effect', async () => {

@@ -203,22 +203,22 @@ describe('a subscription to a deleted stream', () => {
     const name = stream()
     await append(name, 2)
     await client().tombstoneStream(name)
-    const told: string[] = []
+    const received: string[] = []
     const early = client().subscribeToStream(name)
-    early.on('confirmation', () => told.push('confirmed'))
+    early.on('confirmation', () => received.push('confirmed'))
     expect((await failure(collect(early))).type).toBe('stream-deleted')
-    expect(told).toEqual([])
+    expect(received).toEqual([])
     const late = client().subscribeToStream(name, { fromRevision: END })
     const caughtUp = new Promise<'caught up'>((resolve) => late.on('caughtUp', () => resolve('caught up')))
     const refused = new Promise<unknown>((resolve) => late.on('error', resolve))
-    late.on('error', (error) => told.push(error.message))
+    late.on('error', (error) => received.push(error.message))
     late.resume()
     const failed = failure(refused.then((error) => Promise.reject(error))).then(({ type }) => type)
     expect(await Promise.race([caughtUp, failed])).toBeOneOf(answers('caught up', 'stream-deleted'))
-    if (told.length > 0) return
+    if (received.length > 0) return
     await append(stream(), 1)
     await late.unsubscribe()
-    expect(told).toEqual([])
+    expect(received).toEqual([])
   })
 })
 

@@ -26,7 +26,7 @@ export class GroupWorld {
   private readonly settings: GroupSettings
   private group: Group<Fact>
   private cut = 0
-  private told = 0
+  private passed = 0
 
   constructor(settings: GroupSettings) {
     this.settings = settings
@@ -42,9 +42,9 @@ export class GroupWorld {
   }
 
   /** Passes appended events to the group. A read may have returned them before. */
-  tellNews(): void {
-    for (const fact of this.facts.slice(this.told)) {
-      this.told = fact.n + 1
+  passNews(): void {
+    for (const fact of this.facts.slice(this.passed)) {
+      this.passed = fact.n + 1
       if (fact.isForeign) this.perform(this.group.appendedElsewhere(fact.n, this.now))
       else this.perform(this.group.appended(this.sourceEvent(fact), this.now))
     }
@@ -112,7 +112,7 @@ export class GroupWorld {
   handleRest(): number[] {
     for (const id of this.consumers.keys()) this.disconnect(id)
     this.connect('last', 3)
-    this.tellNews()
+    this.passNews()
     for (let turn = 0; turn < 5000; turn += 1) {
       if (this.reads.length > 0) this.read()
       else if (this.out.size > 0) this.answer(0, 'ack')
@@ -126,7 +126,7 @@ export class GroupWorld {
   }
 
   private begin(): Group<Fact> {
-    this.told = this.facts.length
+    this.passed = this.facts.length
     const group = new Group<Fact>(this.settings, this.checkpoint, ({ key }) => key)
     this.group = group
     this.perform(group.start())

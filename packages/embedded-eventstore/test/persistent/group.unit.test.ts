@@ -46,7 +46,7 @@ const aStep: Arbitrary<Step> = oneof(
           world.append(foreign, key),
     ),
   },
-  { weight: 5, arbitrary: constant<Step>((world) => world.tellNews()) },
+  { weight: 5, arbitrary: constant<Step>((world) => world.passNews()) },
   { weight: 6, arbitrary: constant<Step>((world) => world.read()) },
   {
     weight: 10,
@@ -160,7 +160,7 @@ test('any consumer can acknowledge a message; an unknown id has no effect', () =
   const world = new GroupWorld(SETTINGS)
   world.connect('one', 2)
   world.append(false, 'a')
-  world.tellNews()
+  world.passNews()
   world.read()
   world.answerLate(7)
   expect(world.out.size).toBe(1)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { differenceText } from '../../../app/projections/comparison-text.ts'
-import { toldOfRebuild } from '../../../app/projections/rebuild.ts'
+import { reportOfRebuild } from '../../../app/projections/rebuild.ts'
 import type { Comparison } from '../../../engine/rebuild/content.ts'
 
 const position = { commit: 70n, prepare: 65n }
@@ -29,18 +29,18 @@ const switched = {
 } as const
 
 test('a switch reports its position, and that both copies were equal before', () => {
-  expect(toldOfRebuild(switched, nothing)).toEqual({
+  expect(reportOfRebuild(switched, nothing)).toEqual({
     isDone: true,
     text: 'cases: rebuilt and switched at 70/65 (version 1; 7 rows, equal by content hash at 50/50)',
   })
-  expect(toldOfRebuild(switched, new Set(['1/1', '2/2'])).text).toContain(
+  expect(reportOfRebuild(switched, new Set(['1/1', '2/2'])).text).toContain(
     '7 rows, 2 events skipped, equal by content hash',
   )
 })
 
 test('a switch to a newer version reports the difference and the instances on standby; a stopped projector stays stopped', () => {
   expect(
-    toldOfRebuild({ ...switched, comparison: missing, versions: { from: 1, to: 2 }, status: 'stopped' }, nothing),
+    reportOfRebuild({ ...switched, comparison: missing, versions: { from: 1, to: 2 }, status: 'stopped' }, nothing),
   ).toEqual({
     isDone: true,
     text: [
@@ -53,7 +53,7 @@ test('a switch to a newer version reports the difference and the instances on st
 })
 
 test('without a switch it is not done: after a difference, a failed event, or a refusal', () => {
-  const differs = toldOfRebuild({ name: 'cases', kind: 'differs', comparison: missing }, nothing)
+  const differs = reportOfRebuild({ name: 'cases', kind: 'differs', comparison: missing }, nothing)
   expect(differs.isDone).toBe(false)
   expect(differs.text).toMatch(
     /^cases: not switched: at 50\/50 [^]*is missing from the serving copy\n.*--accept-difference$/,
@@ -65,7 +65,7 @@ test('without a switch it is not done: after a difference, a failed event, or a 
     position,
     reason: 'RowConflictError: insert',
   }
-  expect(toldOfRebuild({ name: 'cases', kind: 'failed', failure }, nothing)).toEqual({
+  expect(reportOfRebuild({ name: 'cases', kind: 'failed', failure }, nothing)).toEqual({
     isDone: false,
     text: 'cases: failed at 70/65: CaseOpened e17 of a case stream\n  RowConflictError: insert',
   })
@@ -75,7 +75,7 @@ test('without a switch it is not done: after a difference, a failed event, or a 
     reason: 'under-way',
     message: 'a rebuild of cases is under way',
   } as const
-  expect(toldOfRebuild(refused, nothing)).toEqual({ isDone: false, text: 'cases: a rebuild of cases is under way' })
+  expect(reportOfRebuild(refused, nothing)).toEqual({ isDone: false, text: 'cases: a rebuild of cases is under way' })
 })
 
 test.each([

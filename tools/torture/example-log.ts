@@ -1,6 +1,6 @@
 import type { Fact } from './facts.ts'
 
-export type Told = readonly [
+export type ExampleEvent = readonly [
   stream: string,
   type: string,
   data?: Readonly<Record<string, unknown>>,
@@ -10,7 +10,7 @@ export type Told = readonly [
 const org = '0190b0a0-0000-7000-8000-0000000000aa'
 
 /** A log for tests. Revisions, positions and ids derive from the order. The nth event is `event-n`. */
-export function toldLog(...events: readonly Told[]): Fact[] {
+export function exampleLog(...events: readonly ExampleEvent[]): Fact[] {
   const next = new Map<string, bigint>()
   return events.map(([stream, type, data = {}, metadata = {}], index) => {
     const revision = next.get(stream) ?? 0n

@@ -15,7 +15,7 @@ export interface Delivery {
 }
 
 /** A log in memory with the interface of the store. More and more of it becomes readable. */
-export class ToldLog {
+export class GrowingLog {
   readonly #events: readonly RecordedEvent[]
   readonly #delivery: Delivery
   readonly #open = new Set<() => void>()
@@ -97,15 +97,15 @@ export class ToldLog {
     )
     this.#subscription += 1
     const over = AbortSignal.any([options.signal, broken])
-    for (let isTold = false; !over.aborted;) {
+    for (let isReported = false; !over.aborted;) {
       const batch = this.#events.slice(
         next,
         Math.min(this.#reached, next + Math.max(1, this.#turn(this.#delivery.batches, this.#batch))),
       )
       const last = batch.at(-1)
       if (last === undefined) {
-        if (!isTold) await options.onCaughtUp?.()
-        isTold = true
+        if (!isReported) await options.onCaughtUp?.()
+        isReported = true
         const grown = this.#grown.signal
         if (next >= this.#reached) await pause(60_000, AbortSignal.any([over, grown]))
         continue
