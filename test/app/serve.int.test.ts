@@ -85,18 +85,18 @@ function begin(args: readonly string[], env: Readonly<Record<string, string>>) {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  const told = { stdout: '', stderr: '' }
-  child.stdout.on('data', (chunk: Buffer) => (told.stdout += chunk.toString('utf8')))
-  child.stderr.on('data', (chunk: Buffer) => (told.stderr += chunk.toString('utf8')))
+  const output = { stdout: '', stderr: '' }
+  child.stdout.on('data', (chunk: Buffer) => (output.stdout += chunk.toString('utf8')))
+  child.stderr.on('data', (chunk: Buffer) => (output.stderr += chunk.toString('utf8')))
   const exited = new Promise<number | null>((resolve) => {
     child.on('close', resolve)
   })
-  return { told, exited, kill: () => child.kill('SIGTERM') }
+  return { output, exited, kill: () => child.kill('SIGTERM') }
 }
 
 async function outcome(args: readonly string[], env: Readonly<Record<string, string>>) {
-  const { told, exited } = begin(args, env)
-  return { code: await exited, ...told }
+  const { output, exited } = begin(args, env)
+  return { code: await exited, ...output }
 }
 
 /** Starts a role in this process, which must fail. Resolves to the reason, as the program prints it. */
@@ -123,7 +123,7 @@ test('an operator registers a client, an API serves it, and SIGTERM ends the API
   const api = begin(['serve', '--role', 'api'], settings)
   await waitFor(
     'both to be ready',
-    () => (projector.told.stdout.includes('is ready') && api.told.stdout.includes('is ready') ? true : undefined),
+    () => (projector.output.stdout.includes('is ready') && api.output.stdout.includes('is ready') ? true : undefined),
     60_000,
   )
   const health = await waitFor('the API to be ready', async () => {
@@ -138,7 +138,7 @@ test('an operator registers a client, an API serves it, and SIGTERM ends the API
   expect((await caller.call(`/v1/clinical-api/patients/${v4()}`)).status).toBe(404)
   api.kill()
   projector.kill()
-  expect([await api.exited, await projector.exited, api.told.stderr, projector.told.stderr]).toEqual([0, 0, '', ''])
+  expect([await api.exited, await projector.exited, api.output.stderr, projector.output.stderr]).toEqual([0, 0, '', ''])
 })
 
 test('a start that fails prints its reason, and ends with exit code 1', async () => {
@@ -302,7 +302,7 @@ test('a processor without its services logs that steps wait, is not ready, and s
   expect(metrics).not.toContain('projector_state{projector="patients"')
   expect(metrics).toContain('projector_has_process{projector="patients"} ')
   processor.kill()
-  expect([await processor.exited, processor.told.stderr]).toEqual([0, ''])
+  expect([await processor.exited, processor.output.stderr]).toEqual([0, ''])
 })
 
 test('an unknown command ends with exit code 2 and prints the usage', async () => {

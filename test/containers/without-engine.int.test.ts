@@ -7,12 +7,12 @@ const main = fileURLToPath(new URL('main.ts', import.meta.url))
 test('without a container engine it ends with one sentence about the requirement', async () => {
   // An address on which nothing listens, and no home folder with settings of another engine.
   const env = { PATH: '/nowhere', HOME: '/nowhere', DOCKER_HOST: 'tcp://127.0.0.1:1' }
-  const told = await new Promise((resolve) => {
+  const received = await new Promise((resolve) => {
     execFile(process.execPath, [main], { env }, (error, stdout, stderr) =>
       resolve({ code: error?.code, stdout, stderr }),
     )
   })
-  expect(told).toEqual({
+  expect(received).toEqual({
     code: 1,
     stdout: '',
     stderr:

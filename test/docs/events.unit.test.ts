@@ -33,12 +33,12 @@ test('the page lists exactly the events of all channels, with version and payloa
 })
 
 test('the page lists the members of the envelope', () => {
-  const [, told = ''] = /and the envelope:([^:]*)\. Members/s.exec(page) ?? []
-  expect(codes(told)).toEqual(Object.keys(envelope))
+  const [, listed = ''] = /and the envelope:([^:]*)\. Members/s.exec(page) ?? []
+  expect(codes(listed)).toEqual(Object.keys(envelope))
 })
 
 test('the page lists the codes of failures, and marks the reserved one', () => {
-  const [, told = '', reserved = ''] = /\*\*`error_code`\*\* is null, or one of ([^.]*)\.(.*?)\n- /s.exec(page) ?? []
-  expect(codes(told)).toEqual([...FailureCode.enum])
+  const [, listed = '', reserved = ''] = /\*\*`error_code`\*\* is null, or one of ([^.]*)\.(.*?)\n- /s.exec(page) ?? []
+  expect(codes(listed)).toEqual([...FailureCode.enum])
   expect(codes(reserved)).toEqual(['IMAGE_UNREADABLE'])
 })

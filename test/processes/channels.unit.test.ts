@@ -239,7 +239,7 @@ describe('the assessment channel', () => {
   const stream = assessments.of(ids.org, ids.assessment).stream
   const ended = { org_id: ids.org, assessment_id: ids.assessment, patient_id: ids.patient, product_id: ids.product }
   const submitted = [assessmentFact('AssessmentRequested'), assessmentFact('AssessmentSubmitted')]
-  const told = (story: readonly DomainEvent[], last: DomainEvent, cached?: number) =>
+  const publishedFor = (story: readonly DomainEvent[], last: DomainEvent, cached?: number) =>
     published(
       assessmentChannel,
       { ...stored(last, stream), revision: BigInt(story.length) },
@@ -250,7 +250,7 @@ describe('the assessment channel', () => {
     'publishes that an assessment completed, without its result (%s events cached)',
     async (cached) => {
       const completed = assessmentFact('AssessmentCompleted')
-      const [event, ...more] = await told(submitted, completed, cached)
+      const [event, ...more] = await publishedFor(submitted, completed, cached)
       expect(more).toEqual([])
       expect(event).toMatchObject({ type: 'assessment.completed', metadata: { source: '9/9' } })
       const { completedAt } = completed.data
@@ -267,7 +267,7 @@ describe('the assessment channel', () => {
 
   it.each(FailureCode.enum)('publishes that an assessment failed with %s', async (code) => {
     const failed = assessmentFact('AssessmentFailed', { code })
-    const [event, ...more] = await told(submitted, failed)
+    const [event, ...more] = await publishedFor(submitted, failed)
     expect(more).toEqual([])
     const { failedAt } = failed.data
     expect(event?.data).toEqual({
@@ -283,7 +283,7 @@ describe('the assessment channel', () => {
   it.each([undefined, 2, 4])('publishes the decision of the human review (%s events cached)', async (cached) => {
     const decided = assessmentFact('AssessmentHumanReviewDecided')
     const reviewed = async (end: DomainEvent) =>
-      (await told([...submitted, end, assessmentFact('AssessmentHumanReviewOpened')], decided, cached)).map(
+      (await publishedFor([...submitted, end, assessmentFact('AssessmentHumanReviewOpened')], decided, cached)).map(
         ({ type, data }) => ({ type, data }),
       )
     const { decidedAt, agreesWithAi } = decided.data
@@ -313,7 +313,9 @@ describe('the assessment channel', () => {
   it.each(['AssessmentHumanReviewOpened', 'AssessmentHumanReviewCancelled'] as const)(
     'publishes nothing for %s',
     async (type) => {
-      expect(await told([...submitted, assessmentFact('AssessmentCompleted')], assessmentFact(type))).toEqual([])
+      expect(await publishedFor([...submitted, assessmentFact('AssessmentCompleted')], assessmentFact(type))).toEqual(
+        [],
+      )
     },
   )
 
@@ -322,9 +324,9 @@ describe('the assessment channel', () => {
       assessmentFact('AssessmentRequested', { mode: 'slot' }),
       assessmentFact('AssessmentUploadsAwaited'),
     ]
-    expect(await told(awaiting, assessmentFact('AssessmentFailed', { code: 'UPLOAD_WINDOW_EXPIRED' }))).toMatchObject([
-      { data: { case_id: null } },
-    ])
+    expect(
+      await publishedFor(awaiting, assessmentFact('AssessmentFailed', { code: 'UPLOAD_WINDOW_EXPIRED' })),
+    ).toMatchObject([{ data: { case_id: null } }])
   })
 
   it('publishes nothing before the end, and stops at an assessment that was never requested', async () => {
@@ -335,15 +337,16 @@ describe('the assessment channel', () => {
       'AssessmentReviewRequested',
       'AssessmentReviewRenewed',
     ] as const) {
-      expect(await told([], assessmentFact(type))).toEqual([])
+      expect(await publishedFor([], assessmentFact(type))).toEqual([])
     }
-    await expect(told([], assessmentFact('AssessmentCompleted'))).rejects.toThrow('never requested')
+    await expect(publishedFor([], assessmentFact('AssessmentCompleted'))).rejects.toThrow('never requested')
   })
 })
 
 describe('the channel of clinical records', () => {
   const finding = caseFact('CaseFindingRecorded').data
-  const told = async (event: DomainEvent, stream: string) => published(clinicalChannel, stored(event, stream), {})
+  const publishedFor = async (event: DomainEvent, stream: string) =>
+    published(clinicalChannel, stored(event, stream), {})
 
   it.each([
     [
@@ -468,7 +471,7 @@ describe('the channel of clinical records', () => {
     const stream = fact.type.startsWith('Patient')
       ? patients.of(ids.org, ids.patient).stream
       : cases.of(ids.org, ids.case).stream
-    const [event, ...more] = await told(fact, stream)
+    const [event, ...more] = await publishedFor(fact, stream)
     const instant = Object.entries(members).find(([name]) => name.endsWith('_at'))?.[1]
     expect(more).toEqual([])
     expect(event).toMatchObject({ type, metadata: { source: '9/9', $causationId: ids.requestEvent } })

@@ -24,8 +24,8 @@ afterAll(async () => {
 test('the demo runs both modes to their end, each with its webhook, and ends with a mail', async () => {
   const photographs = [await photograph('dermoscopic'), await photograph('macroscopic', 'lesion-3.png')]
   const images = photographs.map(({ entry }) => ({ mimeType: entry.mime_type, data: entry.data }))
-  const told: string[] = []
-  const report = (what: string, result: string) => void told.push(`${what}: ${result}`)
+  const lines: string[] = []
+  const report = (what: string, result: string) => void lines.push(`${what}: ${result}`)
   const { credentials } = platform.process
   const { assessment, mail } = await runMainJob({ credentials, images, receiver, report })
   expect(at(assessment, 'status')).toBe('completed')
@@ -47,7 +47,7 @@ test('the demo runs both modes to their end, each with its webhook, and ends wit
     /^receive and verify the webhook: assessment.completed, signature verified/,
     /^read the mail about the assessment: "An assessment is complete" to ada@example.org/,
   ]
-  const left = told.reduce((steps, line) => (steps[0]?.test(line) === true ? steps.slice(1) : steps), inOrder)
+  const left = lines.reduce((steps, line) => (steps[0]?.test(line) === true ? steps.slice(1) : steps), inOrder)
   expect(left).toEqual([])
   const hashes = photographs.map(({ sha256 }) => sha256)
   const sent = (await platform.provider.calls()).flatMap(({ call, sha256 }) =>

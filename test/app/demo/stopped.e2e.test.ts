@@ -31,12 +31,12 @@ async function stopDemo(
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let output = ''
-  let isTold = false
+  let isNotified = false
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk: Buffer) => {
       output += chunk.toString('utf8')
-      if (isTold || !output.includes(when)) return
-      isTold = true
+      if (isNotified || !output.includes(when)) return
+      isNotified = true
       child.kill(signal)
     })
   }

@@ -7,7 +7,7 @@ import { webhookSubscriptions } from '../../../streams/webhook-subscriptions/agg
 import { webhookRecoveries } from '../../../streams/webhook-recovery/aggregate.ts'
 import { assessmentFact, at, ids } from '../../streams/facts.ts'
 import { deliveryFact, subscriptionFact } from '../../streams/webhook-facts.ts'
-import { openWebhookApi, type Told, type WebhookApi } from './webhook-api.ts'
+import { openWebhookApi, type WebhookAnswer, type WebhookApi } from './webhook-api.ts'
 import { tenantOfFact } from '../../../platform/kit/tenants.ts'
 
 let api: WebhookApi
@@ -32,7 +32,7 @@ beforeEach(async () => {
 
 const longAgo = '2026-01-01T00:00:00Z'
 const pathOf = (rest = '', id = subscriptionId) => `/${id}${rest}`
-const codeOf = ({ status, body }: Told) => [status, memberOf(body, 'code')]
+const codeOf = ({ status, body }: WebhookAnswer) => [status, memberOf(body, 'code')]
 const disabled = () => subscriptionFact('WebhookSubscriptionDisabled', { subscriptionId })
 const enabled = () => subscriptionFact('WebhookSubscriptionEnabled', { subscriptionId })
 
@@ -70,7 +70,8 @@ async function recordDelivery(
   return { id, eventId }
 }
 
-const idsOf = ({ body }: Told): unknown[] => (memberOf(body, 'data') as unknown[]).map((one) => memberOf(one, 'id'))
+const idsOf = ({ body }: WebhookAnswer): unknown[] =>
+  (memberOf(body, 'data') as unknown[]).map((one) => memberOf(one, 'id'))
 
 describe('the log of deliveries', () => {
   it('shows the outcome of each, newest first', async () => {
@@ -78,10 +79,10 @@ describe('the log of deliveries', () => {
     const delivered = await recordDelivery(2, 'delivered')
     const failed = await recordDelivery(3, 'failed')
     const cancelled = await recordDelivery(4, 'cancelled')
-    const told = await api.get(pathOf('/deliveries'))
+    const answer = await api.get(pathOf('/deliveries'))
     const base = { event_type: 'assessment.completed', assessment_id: ids.assessment, next_attempt_at: null }
     const attempt = { at: at(31), status_code: null, duration_ms: 120, error_class: null }
-    expect(told.body).toEqual({
+    expect(answer.body).toEqual({
       data: [
         { ...base, id: cancelled.id, status: 'cancelled', created_at: at(4), attempts: [] },
         {
@@ -114,7 +115,7 @@ describe('the log of deliveries', () => {
     expect([one.status, one.headers['etag'], one.body]).toEqual([
       200,
       '"2"',
-      (memberOf(told.body, 'data') as unknown[])[1],
+      (memberOf(answer.body, 'data') as unknown[])[1],
     ])
   })
 
@@ -159,7 +160,7 @@ describe('the log of deliveries', () => {
       api.post(pathOf('/test'), { orgId: tenantOfFact(randomUUID()) }),
       api.post(pathOf('/recover'), { orgId: tenantOfFact(randomUUID()), body: { since: longAgo } }),
     ]
-    for (const told of await Promise.all(asked)) expect(codeOf(told)).toEqual([404, 'not-found'])
+    for (const answer of await Promise.all(asked)) expect(codeOf(answer)).toEqual([404, 'not-found'])
   })
 })
 
@@ -208,8 +209,8 @@ describe('a delivery that no process has attempted', () => {
     const [eventId = ''] = await decided()
     await endAssessment()
     const id = deliveryIdOf(subscriptionId, eventId)
-    const told = await api.get(pathOf('/deliveries'))
-    expect(memberOf(told.body, 'data')).toEqual([
+    const answer = await api.get(pathOf('/deliveries'))
+    expect(memberOf(answer.body, 'data')).toEqual([
       {
         id,
         event_type: 'assessment.reviewed',
@@ -220,7 +221,7 @@ describe('a delivery that no process has attempted', () => {
         created_at: at(90),
       },
     ])
-    expect((await api.get(pathOf('/deliveries?event_type=assessment.reviewed'))).body).toEqual(told.body)
+    expect((await api.get(pathOf('/deliveries?event_type=assessment.reviewed'))).body).toEqual(answer.body)
     expect(idsOf(await api.get(pathOf('/deliveries?event_type=assessment.completed')))).toEqual([])
 
     const named = { deliveryId: id, subscriptionId, eventId, eventType: 'assessment.reviewed' as const }
@@ -397,7 +398,7 @@ describe('requesting a delivery again', () => {
   it('with too many new keys is refused while it is pending', async () => {
     const { id } = await recordDelivery(1)
     const ask = (key: string) => api.post(pathOf(`/deliveries/${id}/redeliver`), { key })
-    const asked: Told[] = []
+    const asked: WebhookAnswer[] = []
     for (let number = 0; number <= 20; number += 1) asked.push(await ask(`key-${number}`))
     expect(asked.slice(0, 20).map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 202))
     expect(asked.slice(20).map(codeOf)).toEqual([[409, 'webhook-delivery-pending']])
@@ -418,7 +419,7 @@ describe('requesting a delivery again', () => {
 
 describe('the answers of 202', () => {
   it('have Retry-After: the seconds to the next attempt, at least one', async () => {
-    const retryAfter = (told: Told) => [told.status, told.headers['retry-after']]
+    const retryAfter = (answer: WebhookAnswer) => [answer.status, answer.headers['retry-after']]
     expect(retryAfter(await api.post(pathOf('/test'), { key: 'sent' }))).toEqual([202, '1'])
     expect(retryAfter(await api.post(pathOf('/recover'), { body: { since: longAgo } }))).toEqual([202, '1'])
     const { id } = await recordDelivery(1, 'failed')
@@ -435,12 +436,12 @@ describe('the answers of 202', () => {
 
 describe('recovering', () => {
   const namedBy = async (key: string, body: object) => {
-    const told = await api.post(pathOf('/recover'), { body, key })
-    expect([told.status, told.headers['location']]).toEqual([
+    const answer = await api.post(pathOf('/recover'), { body, key })
+    expect([answer.status, answer.headers['location']]).toEqual([
       202,
       `/v1/clinical-api/webhook-subscriptions/${subscriptionId}/deliveries`,
     ])
-    return told
+    return answer
   }
 
   it('contains the failed and cancelled deliveries of the period, oldest first, and no tests', async () => {
@@ -454,8 +455,8 @@ describe('recovering', () => {
       await recordDelivery(15, 'failed'),
     ]
     await recordDelivery(12, 'failed', 'test')
-    const told = await namedBy('recover', { since: at(10), until: '2026-03-01T11:00:15.000+01:00' })
-    expect(told.body).toEqual({ deliveries: 3, has_more: false })
+    const answer = await namedBy('recover', { since: at(10), until: '2026-03-01T11:00:15.000+01:00' })
+    expect(answer.body).toEqual({ deliveries: 3, has_more: false })
     const [fact, ...others] = await recoveries()
     expect([others, fact]).toEqual([
       [],

@@ -31,7 +31,7 @@ import { freshDatabase } from '../../support/postgres.ts'
 import { contextOf, openDecisionWorld, type DecisionWorld } from '../../engine/commands/decision-world.ts'
 import { tenantOfFact, type TenantId } from '../../../platform/kit/tenants.ts'
 
-export interface Told {
+export interface WebhookAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, unknown>>
   readonly body: unknown
@@ -42,11 +42,11 @@ type RecordableEvent = WebhookDeliveryEvent | WebhookSubscriptionEvent | Assessm
 
 export interface WebhookApi {
   readonly world: DecisionWorld
-  get(path: string, orgId?: string): Promise<Told>
+  get(path: string, orgId?: string): Promise<WebhookAnswer>
   post(
     path: string,
     options?: { readonly body?: unknown; readonly key?: string; readonly orgId?: string },
-  ): Promise<Told>
+  ): Promise<WebhookAnswer>
   /**
    * Records events of the organisation, and waits until the read models contain them. Returns the ids of the events.
    */
@@ -112,7 +112,7 @@ export async function openWebhookApi(): Promise<WebhookApi> {
     orgId: TenantId,
     headers: Readonly<Record<string, string>>,
     payload?: unknown,
-  ): Promise<Told> => {
+  ): Promise<WebhookAnswer> => {
     const authorized = { ...(await application.token({ orgId, scopes: ['webhooks:write'] })), ...headers }
     const answer = await application.app.inject({
       method,

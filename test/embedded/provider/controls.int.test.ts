@@ -86,7 +86,7 @@ test('the call list contains a logout', async () => {
 test('faults are used in order, each for its number of times, and have no other effect', async () => {
   await client.control('POST', '/faults', [
     { call: 'case', status: 503, times: 2 },
-    { call: 'process', status: 422, body: '{"reason":"told so"}' },
+    { call: 'process', status: 422, body: '{"reason":"reason given"}' },
   ])
   await client.control('POST', '/faults', [{ call: 'case', status: 429 }])
 
@@ -99,7 +99,7 @@ test('faults are used in order, each for its number of times, and have no other 
   expect(statuses).toEqual([503, 503, 429, 200])
   const { caseId } = (await client.openCase()).body
   await client.sendImage(caseId, 'x')
-  expect((await client.process(caseId)).body).toEqual({ reason: 'told so' })
+  expect((await client.process(caseId)).body).toEqual({ reason: 'reason given' })
   expect((await client.process(caseId)).status).toBe(200)
   const calls = await client.calls()
   expect(calls.filter(({ call }) => call === 'case').map(({ status }) => status)).toEqual([503, 503, 429, 200, 200])

@@ -127,11 +127,11 @@ test('assessments complete once each although one process of each role is killed
     expect([at(body, 'data', 0, 'status'), at(body, 'data', 1)]).toEqual(['completed', undefined])
   }
   for (const id of ids) {
-    const told = await waitFor(`the webhook about ${id}`, () =>
+    const webhooks = await waitFor(`the webhook about ${id}`, () =>
       webhooksAbout(receiver, id).length > 0 ? webhooksAbout(receiver, id) : undefined,
     )
     // A delivery that is interrupted between sending and recording is sent again under its id.
-    expect(new Set(told.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
+    expect(new Set(webhooks.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
   }
 })
 

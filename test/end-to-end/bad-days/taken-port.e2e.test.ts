@@ -11,12 +11,12 @@ test('the error for a taken port names the port and its setting', async () => {
   try {
     const { port } = occupant.address() as AddressInfo
     const starting = startTestPlatform({ env: { PORT: String(port), HOST: '127.0.0.1' } })
-    const told = await starting.then(
+    const message = await starting.then(
       () => 'it started',
       (error: unknown) => String(error),
     )
-    expect(told).toContain(`platform: port ${port} of 127.0.0.1 is taken: set PORT to another one\n`)
-    expect(told).not.toMatch(/\n\s+at /)
+    expect(message).toContain(`platform: port ${port} of 127.0.0.1 is taken: set PORT to another one\n`)
+    expect(message).not.toMatch(/\n\s+at /)
   } finally {
     await new Promise((resolve) => occupant.close(resolve))
   }

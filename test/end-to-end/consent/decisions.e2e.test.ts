@@ -383,7 +383,7 @@ describe('consent.events (section 6)', () => {
           await expecting(201, keyed.call(`/v1/patients/${patientId}/consents`, { body }))
       }),
     )
-    const told = await vi.waitFor(
+    const published = await vi.waitFor(
       async () => {
         const all = await eventsOf(url, 'consent.events')
         const found = patients.map((patientId) => all.filter(({ data }) => at(data, 'patient_id') === patientId))
@@ -392,7 +392,7 @@ describe('consent.events (section 6)', () => {
       },
       { timeout: 15_000 },
     )
-    for (const [place, events] of told.entries()) {
+    for (const [place, events] of published.entries()) {
       expect(events.map(({ type }) => type)).toEqual([...decisions, 'denied'].map((decision) => `consent.${decision}`))
       expect(new Set(events.map(({ id }) => id)).size).toBe(events.length)
       const history = dataOf(await got(`${patients[place] ?? ''}/consents/history`)).toReversed()

@@ -87,7 +87,7 @@ test('every documented status of a consent route occurs, except those of faults,
   const tooLarge = JSON.stringify({ displayName: 'x'.repeat(1024 * 1024) })
   for (const operation of operations) {
     const { operationId, method } = operation
-    const told: (readonly [string, string])[] = [
+    const answers: (readonly [string, string])[] = [
       ['400', refusal(await ask(operation, token, { query: 'unknown=1' }))],
       ['401', refusal(await ask(operation, ''))],
       ['403', refusal(await ask(operation, token, { headers: foreign }))],
@@ -103,14 +103,17 @@ test('every documented status of a consent route occurs, except those of faults,
       ],
     ]
     if (method !== 'GET') {
-      told.push(['415', refusal(await ask(operation, token, { body: 'x', headers: { 'content-type': 'text/plain' } }))])
-      told.push(['413', refusal(await ask(operation, token, { body: tooLarge }))])
+      answers.push([
+        '415',
+        refusal(await ask(operation, token, { body: 'x', headers: { 'content-type': 'text/plain' } })),
+      ])
+      answers.push(['413', refusal(await ask(operation, token, { body: tooLarge }))])
     }
     if ('412' in operation.answers)
-      told.push(['412', refusal(await ask(operation, token, { headers: { 'if-match': '"999"' } }))])
-    expect([operationId, ...told.map(([, answered]) => answered.slice(0, 3))]).toEqual([
+      answers.push(['412', refusal(await ask(operation, token, { headers: { 'if-match': '"999"' } }))])
+    expect([operationId, ...answers.map(([, answered]) => answered.slice(0, 3))]).toEqual([
       operationId,
-      ...told.map(([status]) => status),
+      ...answers.map(([status]) => status),
     ])
     const done = await ask(operation, token)
     expect([operationId, done.status < 300]).toEqual([operationId, true])

@@ -93,8 +93,8 @@ beforeAll(async () => {
     notificationPath =
       (await expecting(202, api.call('/v1/notifications', { body: news }))).headers.get('location') ?? ''
   receiver = await startWebhookReceiver()
-  const told = { url: receiver.url, event_types: ['assessment.failed'] }
-  const subscription = await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body: told }))
+  const subscribing = { url: receiver.url, event_types: ['assessment.failed'] }
+  const subscription = await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body: subscribing }))
   deliveriesPath = `/v1/clinical-api/webhook-subscriptions/${textAt(subscription.body, 'id')}/deliveries`
   patientId = await registerPatient(api)
   const photo = await photograph()

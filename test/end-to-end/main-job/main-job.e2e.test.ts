@@ -316,7 +316,7 @@ test('the review contains images, result and lesions, and is in the lists of its
       imageQuality: 'IMAGE_QUALITY_SUITABLE',
     })),
   })
-  const told = Object(at(completed, 'result', 'outcome', 'lesions')) as readonly unknown[]
+  const published = Object(at(completed, 'result', 'outcome', 'lesions')) as readonly unknown[]
   const lesions = Object(at(review, 'lesions')) as readonly unknown[]
   expect(at(review, 'result', 'lesionCount')).toBe(lesions.length)
   expect(
@@ -327,7 +327,7 @@ test('the review contains images, result and lesions, and is in the lists of its
       at(lesion, 'suspectedDiagnosisSnomedTerm'),
     ]),
   ).toEqual(
-    told.map((lesion) => [
+    published.map((lesion) => [
       at(lesion, 'lesion_number'),
       at(lesion, 'category'),
       at(lesion, 'icd10', 'code'),
@@ -397,12 +397,12 @@ test('the webhook contains the record of the GET, signed as in Standard Webhooks
     'content-type': expect.stringMatching(/^application\/json/),
   })
   const secret = textAt(subscription.body, 'secret')
-  const told: unknown = new Webhook(secret).verify(webhook.body, { ...webhook.headers })
-  expect(JSON.stringify(withoutSignatures(told))).toBe(JSON.stringify(withoutSignatures(completed)))
+  const verified: unknown = new Webhook(secret).verify(webhook.body, { ...webhook.headers })
+  expect(JSON.stringify(withoutSignatures(verified))).toBe(JSON.stringify(withoutSignatures(completed)))
   expect(() =>
     new Webhook(secret).verify(webhook.body.replace('completed', 'failed'), { ...webhook.headers }),
   ).toThrow()
-  const download = await fetch(textAt(told, 'images', 0, 'download_url'))
+  const download = await fetch(textAt(verified, 'images', 0, 'download_url'))
   expect(Buffer.from(await download.arrayBuffer()).equals(photographs[0]?.bytes ?? Buffer.alloc(0))).toBe(true)
 })
 
@@ -474,14 +474,14 @@ test('the decision of a human review changes only `review`, and goes to the subs
   const body = { lesions, recommendation: 'no_action' }
   const { body: task } = await expecting(200, api.call(`${path}/decide`, { body, headers }))
 
-  const told = await waitFor('the webhook about the decision', () =>
+  const webhook = await waitFor('the webhook about the decision', () =>
     webhooksAbout(receiver, id).find((one) => one.headers['webhook-event-type'] === 'assessment.reviewed'),
   )
   const after = await read()
   const review = { status: 'decided', decided_at: at(task, 'decided_at'), agrees_with_ai: true }
   expect(withoutSignatures(after.body)).toEqual({ ...Object(withoutSignatures(open.body)), review })
   expect(after.headers.get('etag')).not.toBe(open.headers.get('etag'))
-  const verified: unknown = new Webhook(secret).verify(told.body, { ...told.headers })
+  const verified: unknown = new Webhook(secret).verify(webhook.body, { ...webhook.headers })
   const named = { task_id: at(task, 'id'), ai_review_id: at(task, 'ai_review_id') }
   expect(JSON.stringify(withoutSignatures(verified))).toBe(
     JSON.stringify({ ...Object(withoutSignatures(after.body)), ...named }),

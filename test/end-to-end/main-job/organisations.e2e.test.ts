@@ -403,8 +403,8 @@ test('a malformed id gives the same answer as an unknown id', async () => {
         Object.entries(values).map(([name, value]) => [name, name === 'typeCode' ? value : malformed]),
       )
       const body = operation.operationId === 'recordConsentDecision' ? { ...consent, decision: 'granted' } : undefined
-      const { status, body: told } = await ask(owner, orgId, operation, ids, body)
-      expect([operation.operationId, malformed, status, at(told, 'code')]).toEqual([
+      const { status, body: answered } = await ask(owner, orgId, operation, ids, body)
+      expect([operation.operationId, malformed, status, at(answered, 'code')]).toEqual([
         operation.operationId,
         malformed,
         404,

@@ -145,8 +145,8 @@ test('the main job works in production: admin routes as the first administrator,
   const completed = await endOf(api, id)
   expect([at(completed, 'status'), at(completed, 'result', 'ai_provider')]).toEqual(['completed', 'dermatology'])
   const webhook = await webhookAbout(receiver, id)
-  const told = new Webhook(textAt(subscription.body, 'secret')).verify(webhook.body, { ...webhook.headers })
-  expect(withoutSignatures(told)).toEqual(withoutSignatures(completed))
+  const verified = new Webhook(textAt(subscription.body, 'secret')).verify(webhook.body, { ...webhook.headers })
+  expect(withoutSignatures(verified)).toEqual(withoutSignatures(completed))
   expect(await unmarked.provider.story()).toEqual([
     'login 200',
     'case 200',

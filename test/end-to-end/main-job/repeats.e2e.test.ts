@@ -301,7 +301,7 @@ test('the three mounts give equal answers and share the scope of a key', async (
       const answers = await Promise.all(
         [`/v1/${service}`, `/v1/${service}/v1`, '/v1'].map((mount) => api.call(mount + path)),
       )
-      expect(answers.map(({ status, body: told }) => [status, told])).toEqual(
+      expect(answers.map(({ status, body: answer }) => [status, answer])).toEqual(
         Array.from({ length: 3 }, () => [200, answers[0]?.body]),
       )
     }

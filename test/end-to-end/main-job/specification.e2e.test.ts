@@ -285,7 +285,7 @@ test('4.2 rule 10: the webhook body is the record of 2.2', async () => {
 })
 
 test('6: the end of an assessment is on assessment.events, by ids alone', async () => {
-  for (const [end, told] of [
+  for (const [end, published] of [
     [inline.end, { status: 'completed', error_code: null }],
     [failed, { status: 'failed', error_code: 'CONSENT_MISSING' }],
   ] as const) {
@@ -296,8 +296,8 @@ test('6: the end of an assessment is on assessment.events, by ids alone', async 
     const { org_id, product_id } = clientOf(platform.process, 0)
     expect(events).toMatchObject([
       {
-        type: `assessment.${told.status}`,
-        data: { ...told, org_id, product_id, patient_id: at(end, 'patient_id'), case_id: at(end, 'case_id') },
+        type: `assessment.${published.status}`,
+        data: { ...published, org_id, product_id, patient_id: at(end, 'patient_id'), case_id: at(end, 'case_id') },
       },
     ])
     expect(JSON.stringify(events)).not.toContain('outcome')

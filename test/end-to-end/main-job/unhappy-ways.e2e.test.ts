@@ -254,13 +254,13 @@ test.each(defeats)(
 )
 
 const refusals = [
-  { told: 'no decision', decisions: [] },
-  { told: 'denied', decisions: ['denied'] },
-  { told: 'granted, then withdrawn', decisions: ['granted', 'withdrawn'] },
-  { told: 'granted, then denied', decisions: ['granted', 'denied'] },
+  { decided: 'no decision', decisions: [] },
+  { decided: 'denied', decisions: ['denied'] },
+  { decided: 'granted, then withdrawn', decisions: ['granted', 'withdrawn'] },
+  { decided: 'granted, then denied', decisions: ['granted', 'denied'] },
 ]
 
-test.each(refusals)('consent $told: the assessment fails, and the provider is not called', async ({ decisions }) => {
+test.each(refusals)('consent $decided: the assessment fails, and the provider is not called', async ({ decisions }) => {
   const patientId = await registerPatient(api)
   for (const decision of decisions) await decideConsent(api, patientId, terms, decision)
   const ended = await run(patientId)

@@ -290,10 +290,10 @@ test('an output ends in an assessment of the collected images, with its webhook,
   const { org_id: orgId, product_id: productId, eventstore_url: url } = platform.process.credentials
   const [requested] = await eventsOf(url ?? '', `assessment-${orgId}-${assessmentId}`)
   expect(requested?.data).toMatchObject({ productId, finding: { findingType: 'patch' } })
-  const told = await waitFor('the webhook about the assessment', () =>
+  const webhook = await waitFor('the webhook about the assessment', () =>
     receiver.received.find((one) => one.body.includes(assessmentId)),
   )
-  expect(JSON.parse(told.body)).toMatchObject({ id: assessmentId, status: 'completed', case_id: caseId })
+  expect(JSON.parse(webhook.body)).toMatchObject({ id: assessmentId, status: 'completed', case_id: caseId })
   await receiver.close()
   const ofAssessment = await expecting(200, api.call(`${images}?assessment_id=${assessmentId}`))
   expect(at(ofAssessment.body, 'data')).toEqual([expect.objectContaining({ id: imageId, status: 'processed' })])

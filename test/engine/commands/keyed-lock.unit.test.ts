@@ -5,12 +5,12 @@ const pause = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 it('runs one work at a time per name, in order, and returns each result to its caller', async () => {
   const withLock = createKeyedLock()
-  const told: string[] = []
+  const log: string[] = []
   const work = (name: string, what: string) =>
     withLock(name, async () => {
-      told.push(`${what} begins`)
+      log.push(`${what} begins`)
       await pause()
-      told.push(`${what} ends`)
+      log.push(`${what} ends`)
       return what
     })
   expect(await Promise.all([work('a', 'first'), work('a', 'second'), work('b', 'other')])).toEqual([
@@ -18,13 +18,13 @@ it('runs one work at a time per name, in order, and returns each result to its c
     'second',
     'other',
   ])
-  expect(told.filter((line) => !line.startsWith('other'))).toEqual([
+  expect(log.filter((line) => !line.startsWith('other'))).toEqual([
     'first begins',
     'first ends',
     'second begins',
     'second ends',
   ])
-  expect(told.indexOf('other begins')).toBeLessThan(told.indexOf('first ends'))
+  expect(log.indexOf('other begins')).toBeLessThan(log.indexOf('first ends'))
 })
 
 it('continues after a failure, which only its own caller gets', async () => {

@@ -4,9 +4,9 @@ import type { Process, TodoRow } from '../../../engine/processes/process.ts'
 import { todoTable } from '../../../engine/processes/todo-tables.ts'
 import type { TicketEvent } from '../projections/tickets.ts'
 
-/** `told` receives the row of each step. The step appends nothing. */
+/** `onStep` receives the row of each step. The step appends nothing. */
 export interface FarewellDeps {
-  readonly told: (todo: TodoRow) => void
+  readonly onStep: (todo: TodoRow) => void
 }
 
 /**
@@ -33,7 +33,7 @@ export const farewells: Process<FarewellDeps> = {
   }),
   steps: {
     async say(todo, deps) {
-      deps.told(todo)
+      deps.onStep(todo)
       return { kind: 'retry', after: 3_600_000, reason: 'every hour' }
     },
   },

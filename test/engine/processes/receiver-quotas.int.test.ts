@@ -88,7 +88,7 @@ function start(
   const processes = [
     bindProcess(errands, deps),
     bindProcess(farewells, {
-      told: ({ key }) => {
+      onStep: ({ key }) => {
         said.push(key)
       },
     }),

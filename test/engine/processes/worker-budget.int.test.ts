@@ -80,7 +80,7 @@ async function hangTen(): Promise<{ readonly said: Promise<string> }> {
   }
   const processes = [
     bindProcess(reminders, { store, calls, act }),
-    bindProcess(farewells, { told: ({ key }) => resolve(key) }),
+    bindProcess(farewells, { onStep: ({ key }) => resolve(key) }),
   ]
   workers = createWorkers({
     eventStore: store,

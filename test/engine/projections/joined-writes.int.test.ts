@@ -196,9 +196,9 @@ describe('a refused small batch', () => {
 
   it('its answer, if it is lost: the writer recognises its own commit', async () => {
     const impatient = createPool({ url: database.url, max: 2, statementTimeoutMs: 150 })
-    const told = { written: vi.fn(), lost: vi.fn(), failed: vi.fn(), databaseGone: vi.fn() }
+    const writes = { written: vi.fn(), lost: vi.fn(), failed: vi.fn(), databaseGone: vi.fn() }
     const warn = vi.fn()
-    const writer = new RetryingWriter(impatient, { ...silentLogger, warn }, told, new AbortController().signal)
+    const writer = new RetryingWriter(impatient, { ...silentLogger, warn }, writes, new AbortController().signal)
     const member = { projector: ticketCounts, position: place(0n), isActive: true, copyId: '' }
     const batch = (from: bigint, ticket: string) => {
       const events = batchOf([opened(ticket)])
@@ -215,8 +215,8 @@ describe('a refused small batch', () => {
     holder.release()
     await writing
     await impatient.end()
-    expect(told.written).toHaveBeenLastCalledWith([member], place(2n), ['ticket_counts.counts'])
-    expect(told.lost).not.toHaveBeenCalled()
+    expect(writes.written).toHaveBeenLastCalledWith([member], place(2n), ['ticket_counts.counts'])
+    expect(writes.lost).not.toHaveBeenCalled()
   })
 })
 

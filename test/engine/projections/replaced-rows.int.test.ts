@@ -3,7 +3,7 @@ import { defineProjector, insertSelect } from '../../../engine/projections/proje
 import { recorded, rowsAfter } from '../../support/given-projector.ts'
 import { news, ticketBoard, tickets, watchers, type TicketEvent } from './tickets.ts'
 
-function told(existing: { readonly existing?: 'replace' }) {
+function projectorOf(existing: { readonly existing?: 'replace' }) {
   return defineProjector<TicketEvent>()({
     ...ticketBoard,
     name: 'replaced_rows',
@@ -32,7 +32,7 @@ const history = recorded([watched('ann'), opened('t1'), opened('t2'), watched('b
 
 describe('existing rows with the key of an insert-select', () => {
   it('are replaced if the handler allows it, the latest last, in one batch and one by one', async () => {
-    const { news: rows } = await rowsAfter(told({ existing: 'replace' }), history)
+    const { news: rows } = await rowsAfter(projectorOf({ existing: 'replace' }), history)
     expect(rows).toEqual([
       { key: 'ann', watcher: 'ann', detail: { ticket: 't3' } },
       { key: 'bob', watcher: 'bob', detail: { ticket: 't3' } },
@@ -40,6 +40,6 @@ describe('existing rows with the key of an insert-select', () => {
   })
 
   it('stop the projector otherwise', async () => {
-    await expect(rowsAfter(told({}), history)).rejects.toThrow('duplicate key')
+    await expect(rowsAfter(projectorOf({}), history)).rejects.toThrow('duplicate key')
   })
 })

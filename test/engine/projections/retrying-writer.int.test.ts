@@ -56,38 +56,43 @@ describe('the writer of batches', () => {
     await holder.query(
       `update runtime.projectors set commit_position = 300, prepare_position = 300 where name = 'ticket_counts'`,
     )
-    const told = listener()
+    const writes = listener()
     const warn = vi.fn()
-    const writing = new RetryingWriter(impatient, { ...silentLogger, warn }, told, new AbortController().signal).write([
-      batch,
-    ])
+    const writing = new RetryingWriter(
+      impatient,
+      { ...silentLogger, warn },
+      writes,
+      new AbortController().signal,
+    ).write([batch])
     await vi.waitFor(() => expect(warn).toHaveBeenCalled(), { timeout: 15_000 })
     await holder.query('commit')
     holder.release()
     await writing
     await impatient.end()
-    expect(told.written).toHaveBeenCalledExactlyOnceWith([batch.member], events[2]?.position, ['ticket_counts.counts'])
-    expect(told.lost).not.toHaveBeenCalled()
+    expect(writes.written).toHaveBeenCalledExactlyOnceWith([batch.member], events[2]?.position, [
+      'ticket_counts.counts',
+    ])
+    expect(writes.lost).not.toHaveBeenCalled()
     expect(batch.member.isActive).toBe(true)
   })
 
   it('gives way to an instance that moved the checkpoint, and writes the other parts', async () => {
     await pool.query(`update runtime.projectors set commit_position = 7 where name = 'ticket_counts'`)
-    const told = listener()
+    const writes = listener()
     const [lost, kept] = [batchOf(ticketCounts), batchOf(ticketBoard)]
-    await new RetryingWriter(pool, silentLogger, told, new AbortController().signal).write([lost, kept])
-    expect(told.lost).toHaveBeenCalledExactlyOnceWith(lost.member)
+    await new RetryingWriter(pool, silentLogger, writes, new AbortController().signal).write([lost, kept])
+    expect(writes.lost).toHaveBeenCalledExactlyOnceWith(lost.member)
     expect(lost.member.isActive).toBe(false)
-    expect(told.written).toHaveBeenCalledExactlyOnceWith([kept.member], events[2]?.position, ['ticket_board.tickets'])
+    expect(writes.written).toHaveBeenCalledExactlyOnceWith([kept.member], events[2]?.position, ['ticket_board.tickets'])
     expect((await readRows(pool, ticketCounts))['counts']).toEqual([])
   })
 
   it('writes up to the event that a projector cannot process, and everything for the others', async () => {
     const given = recorded([opened('1'), renamed('1', 'a'), renamed('nobody', 'x'), renamed('1', 'b'), closed('1')])
-    const told = listener()
+    const writes = listener()
     const [stopped, kept] = [batchOf(ticketBoard, given), batchOf(ticketCounts, given)]
-    await new RetryingWriter(pool, silentLogger, told, new AbortController().signal).write([stopped, kept])
-    expect(told.failed).toHaveBeenCalledExactlyOnceWith(
+    await new RetryingWriter(pool, silentLogger, writes, new AbortController().signal).write([stopped, kept])
+    expect(writes.failed).toHaveBeenCalledExactlyOnceWith(
       stopped.member,
       expect.objectContaining({ eventId: given[2]?.id, reason: 'patch of a missing row of tickets' }),
     )
@@ -108,13 +113,13 @@ describe('the writer of batches', () => {
       create trigger one_row after insert on ticket_counts.counts referencing new table as added for each statement execute function ticket_counts.one_row()`)
     const { member } = batchOf(ticketCounts)
     const to = { commit: 450n, prepare: 450n }
-    const told = listener()
-    await new RetryingWriter(pool, silentLogger, told, new AbortController().signal).write([
+    const writes = listener()
+    await new RetryingWriter(pool, silentLogger, writes, new AbortController().signal).write([
       { member, events, part: partOf(ticketCounts, events, startOfLog, to) },
     ])
     expect((await readRows(pool, ticketCounts))['counts']).toHaveLength(3)
     expect((await readCheckpoints(pool, ['ticket_counts'])).get('ticket_counts')?.position).toEqual(to)
-    expect(told.written).toHaveBeenLastCalledWith([member], to, [])
+    expect(writes.written).toHaveBeenLastCalledWith([member], to, [])
     expect(member.isActive).toBe(true)
   })
 
@@ -122,10 +127,10 @@ describe('the writer of batches', () => {
     const given = recorded([renamed('nobody', 'x')])
     const batch = batchOf(ticketBoard, given)
     await pool.query(`update runtime.projectors set copy_id = gen_random_uuid() where name = 'ticket_board'`)
-    const told = listener()
-    await new RetryingWriter(pool, silentLogger, told, new AbortController().signal).write([batch])
-    expect(told.lost).toHaveBeenCalledExactlyOnceWith(batch.member)
-    expect(told.failed).not.toHaveBeenCalled()
+    const writes = listener()
+    await new RetryingWriter(pool, silentLogger, writes, new AbortController().signal).write([batch])
+    expect(writes.lost).toHaveBeenCalledExactlyOnceWith(batch.member)
+    expect(writes.failed).not.toHaveBeenCalled()
     expect((await readCheckpoints(pool, ['ticket_board'])).get('ticket_board')?.status).toBe('rebuilding')
   })
 
@@ -136,12 +141,12 @@ describe('the writer of batches', () => {
     await pool.query(
       `update runtime.projectors set commit_position = 100, prepare_position = 100 where name = 'ticket_board'`,
     )
-    const told = listener()
-    await new RetryingWriter(pool, silentLogger, told, new AbortController().signal).fail(
+    const writes = listener()
+    await new RetryingWriter(pool, silentLogger, writes, new AbortController().signal).fail(
       member,
       failureOf(event, 'any'),
     )
-    expect(told.lost).toHaveBeenCalledExactlyOnceWith(member)
+    expect(writes.lost).toHaveBeenCalledExactlyOnceWith(member)
     expect((await readCheckpoints(pool, ['ticket_board'])).get('ticket_board')?.status).toBe('rebuilding')
   })
 
@@ -153,9 +158,9 @@ describe('the writer of batches', () => {
         tables: ticketCounts.tables.map((table) => ({ ...table, indexes: [{ columns: ['ticket_id'] }] })),
       }),
     ]
-    const told = listener()
-    await new RetryingWriter(pool, silentLogger, told, new AbortController().signal).write([one, other])
-    expect(told.lost).toHaveBeenCalledTimes(2)
-    expect(told.written).not.toHaveBeenCalled()
+    const writes = listener()
+    await new RetryingWriter(pool, silentLogger, writes, new AbortController().signal).write([one, other])
+    expect(writes.lost).toHaveBeenCalledTimes(2)
+    expect(writes.written).not.toHaveBeenCalled()
   })
 })

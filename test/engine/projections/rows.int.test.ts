@@ -53,14 +53,14 @@ describe('rows of a projector', () => {
       opened('t3', 'x', 'blue'),
     ])
     const { news, watchers } = await rowsAfter(ticketBoard, events)
-    const told = news?.map((row) => row['detail'])
+    const details = news?.map((row) => row['detail'])
     const detail = (watcher: string, ticket: string, team: string) => ({
       ticket,
       "watcher's": watcher,
       tags: ['all', team],
     })
-    expect(told).toHaveLength(4)
-    expect(told).toEqual(
+    expect(details).toHaveLength(4)
+    expect(details).toEqual(
       expect.arrayContaining([
         detail('ann', 't1', 'red'),
         detail('bob', 't1', 'red'),

@@ -40,7 +40,7 @@ afterEach(async () => {
   await node.stop()
 })
 
-function told(type: string, ticketId: string): PublicEvent {
+function publicEvent(type: string, ticketId: string): PublicEvent {
   return { type, data: { ticketId } }
 }
 
@@ -52,7 +52,7 @@ const channel: Channel<undefined> = {
   translate: {
     TicketOpened: ({ data }) => {
       const { ticketId } = data as { ticketId: string }
-      return [told('ticket.opened', ticketId), told('ticket.audited', ticketId)]
+      return [publicEvent('ticket.opened', ticketId), publicEvent('ticket.audited', ticketId)]
     },
     TicketClosed: () => [],
   },
@@ -233,7 +233,7 @@ describe('the relay', () => {
         TicketOpened: async ({ data }) => {
           const { ticketId } = data as { ticketId: string }
           if (ticketId === '2' && isBroken) throw new RangeError('not now')
-          return [told('ticket.opened', ticketId)]
+          return [publicEvent('ticket.opened', ticketId)]
         },
       },
     }

@@ -44,7 +44,7 @@ interface Following extends Partial<Pick<AllSubscription, 'from' | 'onUndecodabl
 
 /** Follows the whole category and records all callbacks in order. */
 function follow(store: EventStore, { first = async () => undefined, ...overrides }: Following = {}) {
-  const told: string[] = []
+  const received: string[] = []
   const ending = new AbortController()
   const subscription = store.subscribeToAll({
     name: 'test',
@@ -53,15 +53,15 @@ function follow(store: EventStore, { first = async () => undefined, ...overrides
     signal: ending.signal,
     onError: () => undefined,
     onEvent: async (event) => {
-      if (told.length === 0) await first()
+      if (received.length === 0) await first()
       await new Promise((resolve) => setImmediate(resolve))
-      told.push(`event ${event.position.commit}`)
+      received.push(`event ${event.position.commit}`)
     },
-    onCheckpoint: (position) => void told.push(`checkpoint ${position.commit}`),
-    onCaughtUp: () => void told.push('caught up'),
+    onCheckpoint: (position) => void received.push(`checkpoint ${position.commit}`),
+    onCaughtUp: () => void received.push('caught up'),
     ...overrides,
   })
-  return { told, subscription, stop: () => ending.abort() }
+  return { received, subscription, stop: () => ending.abort() }
 }
 
 function numbers(from: number, to: number): number[] {
@@ -80,10 +80,10 @@ describe('subscriptions to a server that misbehaves', () => {
     )
     await using store = await openTestStore({ url: server.url, catalogue, vault })
     // Everything else has arrived and waits while the first event is handled.
-    const { told, subscription, stop } = follow(store, { first: () => untilItRests(() => server.reads.length) })
+    const { received, subscription, stop } = follow(store, { first: () => untilItRests(() => server.reads.length) })
 
-    await until(() => told.includes('event 12'))
-    expect(told).toEqual([
+    await until(() => received.includes('event 12'))
+    expect(received).toEqual([
       ...numbers(1, 10).map((position) => `event ${position}`),
       'checkpoint 11',
       'caught up',
@@ -145,10 +145,10 @@ describe('subscriptions to a server that misbehaves', () => {
       ),
     )
     await using store = await openTestStore({ url: server.url, catalogue, vault })
-    const { told, subscription, stop } = follow(store)
+    const { received, subscription, stop } = follow(store)
 
-    await until(() => told.includes('event 2'))
-    expect(told).toEqual(['event 1', 'event 2'])
+    await until(() => received.includes('event 2'))
+    expect(received).toEqual(['event 1', 'event 2'])
     expect(subscription.stats()).toMatchObject({ restarts: 1, connected: true })
     stop()
     await subscription.ended
@@ -169,10 +169,10 @@ describe('subscriptions to a server that misbehaves', () => {
       ),
     )
     await using store = await openTestStore({ url: server.url, catalogue, vault })
-    const { told, subscription, stop } = follow(store)
+    const { received, subscription, stop } = follow(store)
 
-    await until(() => told.includes('event 6'))
-    expect(told).toEqual(['event 1', 'event 2', 'event 3', 'checkpoint 5', 'event 6'])
+    await until(() => received.includes('event 6'))
+    expect(received).toEqual(['event 1', 'event 2', 'event 3', 'checkpoint 5', 'event 6'])
     expect(server.reads[1]?.options?.all?.position).toEqual({ commitPosition: '5', preparePosition: '5' })
     stop()
     await subscription.ended
@@ -224,11 +224,11 @@ describe('subscriptions to a server that misbehaves', () => {
     await using store = await openTestStore({ url: server.url, catalogue, vault })
     const states: boolean[] = []
     const note = async () => void states.push(subscription.stats().caughtUp)
-    const { told, subscription, stop } = follow(store, { first: note, onCaughtUp: note })
+    const { received, subscription, stop } = follow(store, { first: note, onCaughtUp: note })
 
     await until(() => states.length === 3)
     expect(states).toEqual([true, false, true])
-    expect(told).toEqual(['event 1'])
+    expect(received).toEqual(['event 1'])
     stop()
     await subscription.ended
   })
@@ -244,10 +244,12 @@ describe('subscriptions to a server that misbehaves', () => {
     )
     await using store = await openTestStore({ url: server.url, catalogue, vault })
     const reasons: string[] = []
-    const { told, subscription, stop } = follow(store, { onUndecodable: (_, { reason }) => void reasons.push(reason) })
+    const { received, subscription, stop } = follow(store, {
+      onUndecodable: (_, { reason }) => void reasons.push(reason),
+    })
 
-    await until(() => told.includes('event 4'))
-    expect(told).toEqual(['event 4'])
+    await until(() => received.includes('event 4'))
+    expect(received).toEqual(['event 4'])
     expect(reasons).toEqual(['malformed', 'malformed', 'signature'])
     stop()
     await subscription.ended
@@ -328,7 +330,7 @@ describe('subscriptions to a server that misbehaves', () => {
     await using store = await openTestStore({ url: server.url, catalogue, vault })
     // One more than a connection allows: the last one waits, and commands do not.
     const followers = Array.from({ length: 101 }, () => follow(store))
-    await until(() => followers.filter(({ told }) => told.length === 1).length === 100)
+    await until(() => followers.filter(({ received }) => received.length === 1).length === 100)
     await store.append({ fold, stream: stream() }, 'no_stream', [noted(1)], newContext())
 
     expect(server.reads).toHaveLength(100)
@@ -340,8 +342,8 @@ describe('subscriptions to a server that misbehaves', () => {
   test('a subscription lets the server filter, and send a checkpoint for every 1,000 considered events', async () => {
     await using server = await ScriptedServer.start(script((call) => call.write(eventAt(1))))
     await using store = await openTestStore({ url: server.url, catalogue, vault })
-    const { told, subscription, stop } = follow(store)
-    await until(() => told.length === 1)
+    const { received, subscription, stop } = follow(store)
+    await until(() => received.length === 1)
 
     expect(server.reads[0]?.options?.filter).toMatchObject({
       max: 1_000,
@@ -361,10 +363,10 @@ describe('subscriptions to a server that misbehaves', () => {
     )
     const forgetful = new AwayOnce(vault)
     await using store = await openTestStore({ url: server.url, catalogue, vault: forgetful })
-    const { told, subscription, stop } = follow(store)
+    const { received, subscription, stop } = follow(store)
 
-    await until(() => told.length === 1)
-    expect(told).toEqual(['event 1'])
+    await until(() => received.length === 1)
+    expect(received).toEqual(['event 1'])
     expect(subscription.stats().restarts).toBe(1)
     stop()
     await subscription.ended

@@ -601,19 +601,19 @@ describe('documentation', () => {
   })
 
   it('lists the headers of each answer, and marks optional bodies', async () => {
-    const told: Service = {
+    const documented: Service = {
       prefix: 'consent',
       documentedAt: 'bare',
       routes: (app) => {
-        const response = { 200: Type.Object({}, { $id: 'Told' }) }
-        const config = { access: 'token', hasEtag: true, servedBy: ['told'], takesWait: true } as const
+        const response = { 200: Type.Object({}, { $id: 'Documented' }) }
+        const config = { access: 'token', hasEtag: true, servedBy: ['documented'], takesWait: true } as const
         app.get(
-          '/told',
+          '/documented',
           { schema: { querystring: Type.Object({ cursor: Type.Optional(Type.String()) }), response }, config },
           () => ({}),
         )
         app.post(
-          '/told',
+          '/documented',
           {
             schema: { body: Type.Object({}, { $id: 'TellBody' }), response },
             config: { access: 'token', mayLackBody: true },
@@ -630,7 +630,7 @@ describe('documentation', () => {
         )
       },
     }
-    const { app } = await startApplication({ services: [told, thingService] })
+    const { app } = await startApplication({ services: [documented, thingService] })
     const { paths } = (await app.inject({ url: '/openapi.json' })).json<{
       paths: Record<
         string,
@@ -639,20 +639,20 @@ describe('documentation', () => {
     }>()
     const headersOf = (path: string, method: string, status: string) =>
       Object.keys(paths[path]?.[method]?.responses[status]?.headers ?? {})
-    expect(headersOf('/v1/told', 'get', '200')).toEqual([
+    expect(headersOf('/v1/documented', 'get', '200')).toEqual([
       'ETag',
       'Link',
       'X-Projection-Lag-Ms',
       'Preference-Applied',
       'Retry-After',
     ])
-    expect(headersOf('/v1/told', 'get', '304')).toEqual([
+    expect(headersOf('/v1/documented', 'get', '304')).toEqual([
       'ETag',
       'X-Projection-Lag-Ms',
       'Preference-Applied',
       'Retry-After',
     ])
-    expect(headersOf('/v1/told', 'post', '200')).toEqual([
+    expect(headersOf('/v1/documented', 'post', '200')).toEqual([
       'X-Commit-Position',
       'Idempotency-Replayed',
       'Preference-Applied',
@@ -664,20 +664,20 @@ describe('documentation', () => {
       'Idempotency-Replayed',
       'Preference-Applied',
     ])
-    expect(['400', '401', '403', '429', '503'].map((status) => headersOf('/v1/told', 'post', status))).toEqual([
+    expect(['400', '401', '403', '429', '503'].map((status) => headersOf('/v1/documented', 'post', status))).toEqual([
       [],
       ['WWW-Authenticate'],
       ['WWW-Authenticate'],
       ['Retry-After'],
       ['Retry-After'],
     ])
-    expect(paths['/v1/told']?.['post']).toMatchObject({
+    expect(paths['/v1/documented']?.['post']).toMatchObject({
       requestBody: {
         required: false,
         content: { 'application/json': { schema: { $ref: '#/components/schemas/TellBody' } } },
       },
     })
-    expect(paths['/v1/told']?.['post']).not.toHaveProperty('x-body-may-lack')
+    expect(paths['/v1/documented']?.['post']).not.toHaveProperty('x-body-may-lack')
     expect(paths['/v1/asked']?.['post']?.requestBody?.required).toBe(true)
     await app.close()
   })

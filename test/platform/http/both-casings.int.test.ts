@@ -34,7 +34,7 @@ beforeAll(async () => {
 })
 afterAll(() => t.app.close())
 
-async function post(casing: string, payload: object): Promise<readonly [status: number, told: unknown]> {
+async function post(casing: string, payload: object): Promise<readonly [status: number, answer: unknown]> {
   const answer = await t.app.inject({ method: 'POST', url: `/v1/${casing}`, payload })
   const { given, errors } = answer.json<{ given?: unknown; errors?: { pointer: string; code: string }[] }>()
   return [answer.statusCode, given ?? errors?.map(({ pointer, code }) => `${code} ${pointer}`)]

@@ -69,7 +69,7 @@ test.each([
   ['not for a refusal of the request', 'validation-failed', [400, undefined]],
   ['not for a read model that is behind', 'read-model-behind', [503, undefined]],
   ['for an answer that there is no record', 'not-found', [404, '1234']],
-] as const)('X-Projection-Lag-Ms: %s', async (_, code, told) => {
+] as const)('X-Projection-Lag-Ms: %s', async (_, code, expected) => {
   const service: Service = {
     prefix: 'clinical-api',
     documentedAt: 'prefixed',
@@ -103,9 +103,9 @@ test.each([
     paths: Record<string, { get: { responses: Record<string, { headers?: object }> } }>
   }>()
   await app.close()
-  expect([statusCode, headers['x-projection-lag-ms']]).toEqual(told)
+  expect([statusCode, headers['x-projection-lag-ms']]).toEqual(expected)
   const declared = Object.keys(paths['/v1/clinical-api/notes']?.get.responses[statusCode]?.headers ?? {})
-  expect(declared.includes('X-Projection-Lag-Ms')).toBe(told[1] !== undefined)
+  expect(declared.includes('X-Projection-Lag-Ms')).toBe(expected[1] !== undefined)
 })
 
 test('returns a record that arrives while the answer waits', async () => {

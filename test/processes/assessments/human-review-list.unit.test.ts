@@ -16,9 +16,9 @@ const failed = own(fact('AssessmentFailed', { code: 'IMAGE_QUALITY_INSUFFICIENT'
 const opened = ownTask(taskFact('HumanReviewTaskOpened'))
 const decided = ownTask(taskFact('HumanReviewTaskDecided'))
 const cancelled = ownTask(taskFact('HumanReviewTaskCancelled'))
-const toldOpened = own(fact('AssessmentHumanReviewOpened'))
-const toldDecided = own(fact('AssessmentHumanReviewDecided'))
-const toldCancelled = own(fact('AssessmentHumanReviewCancelled'))
+const openedInAssessment = own(fact('AssessmentHumanReviewOpened'))
+const decidedInAssessment = own(fact('AssessmentHumanReviewDecided'))
+const cancelledInAssessment = own(fact('AssessmentHumanReviewCancelled'))
 
 const assigned = ownTask(taskFact('HumanReviewAssessmentAssigned'))
 const alone = ownTask(taskFact('HumanReviewTaskOpened', { assessmentId: null }))
@@ -44,23 +44,23 @@ describe('an assessment follows each task of its reviews', () => {
     expect(due(end, opened)).toEqual([`follow-opened-task ${at(60)}`])
     expect(due(opened, end)).toEqual([`follow-opened-task ${at(60)}`])
     expect(due(opened, decided, end)).toEqual([`follow-ended-task ${at(90)}`, `follow-opened-task ${at(60)}`])
-    expect(due(end, opened, toldOpened)).toEqual([])
+    expect(due(end, opened, openedInAssessment)).toEqual([])
   })
 
   it('to its end', () => {
-    expect(due(completed, opened, toldOpened, decided)).toEqual([`follow-ended-task ${at(90)}`])
-    expect(due(completed, opened, toldOpened, cancelled)).toEqual([`follow-ended-task ${at(100)}`])
-    expect(due(completed, opened, toldOpened, decided, toldDecided)).toEqual([])
-    expect(due(completed, opened, toldOpened, cancelled, toldCancelled)).toEqual([])
+    expect(due(completed, opened, openedInAssessment, decided)).toEqual([`follow-ended-task ${at(90)}`])
+    expect(due(completed, opened, openedInAssessment, cancelled)).toEqual([`follow-ended-task ${at(100)}`])
+    expect(due(completed, opened, openedInAssessment, decided, decidedInAssessment)).toEqual([])
+    expect(due(completed, opened, openedInAssessment, cancelled, cancelledInAssessment)).toEqual([])
   })
 
   it('to its end, also if that comes before the opening is recorded', () => {
     expect(due(completed, opened, decided)).toEqual([`follow-ended-task ${at(90)}`, `follow-opened-task ${at(60)}`])
     // The step had read the open task. The end of the task is still due.
-    expect(due(completed, opened, decided, toldOpened)).toEqual([`follow-ended-task ${at(90)}`])
-    expect(due(completed, opened, decided, toldOpened, toldDecided)).toEqual([])
-    expect(due(opened, decided, completed, toldOpened, toldDecided)).toEqual([])
-    expect(due(opened, cancelled, completed, toldOpened, toldCancelled)).toEqual([])
+    expect(due(completed, opened, decided, openedInAssessment)).toEqual([`follow-ended-task ${at(90)}`])
+    expect(due(completed, opened, decided, openedInAssessment, decidedInAssessment)).toEqual([])
+    expect(due(opened, decided, completed, openedInAssessment, decidedInAssessment)).toEqual([])
+    expect(due(opened, cancelled, completed, openedInAssessment, cancelledInAssessment)).toEqual([])
   })
 
   it('from the assignment on if the case got the assessment after the task, also after its decision', () => {
@@ -69,7 +69,7 @@ describe('an assessment follows each task of its reviews', () => {
     expect(due(alone, assigned)).toEqual([`follow-opened-task ${at(62)}`])
     expect(due(alone, assigned, decided)).toEqual([`follow-ended-task ${at(90)}`, `follow-opened-task ${at(62)}`])
     expect(due(alone, decided, assigned)).toEqual([`follow-opened-task ${at(62)}`])
-    expect(due(alone, decided, assigned, toldOpened, toldDecided)).toEqual([])
+    expect(due(alone, decided, assigned, openedInAssessment, decidedInAssessment)).toEqual([])
   })
 
   it('and the tasks of two reviews apart', () => {
@@ -79,7 +79,16 @@ describe('an assessment follows each task of its reviews', () => {
       taskFact('HumanReviewTaskDecided', newer),
     ].map((event) => ({ ...event, stream: humanReviewTasks.of(ids.org, newer.taskId).stream }))
     if (openedNewer === undefined || decidedNewer === undefined) throw new Error('two events')
-    const story = [...begun, completed, opened, openedNewer, decidedNewer, decided, toldOpened, toldDecided]
+    const story = [
+      ...begun,
+      completed,
+      opened,
+      openedNewer,
+      decidedNewer,
+      decided,
+      openedInAssessment,
+      decidedInAssessment,
+    ]
     const left = todosAfter(assessmentsProcess, recorded(story)).map(({ key, step }) => [key, step])
     expect(left).toEqual([
       [newer.taskId, 'follow-ended-task'],
@@ -93,14 +102,14 @@ describe('an assessment follows each task of its reviews', () => {
       taskFact('HumanReviewTaskReleased'),
       taskFact('HumanReviewOpinionGiven'),
     ])
-      expect(due(completed, opened, toldOpened, ownTask(event))).toEqual([])
+      expect(due(completed, opened, openedInAssessment, ownTask(event))).toEqual([])
     expect(due(completed, ownTask(taskFact('HumanReviewNotSelected')))).toEqual([])
   })
 
   it('and keeps nothing about it afterwards', () => {
     const kept = (...events: GivenEvent[]) =>
       Object.values(rowsInMemory(assessmentsProcess.list, recorded([...begun, ...events]))).flat()
-    expect(kept(completed, opened, toldOpened, decided, toldDecided)).toEqual([])
+    expect(kept(completed, opened, openedInAssessment, decided, decidedInAssessment)).toEqual([])
     expect(kept(completed, alone, decided)).toEqual([])
     expect(kept(completed)).toEqual([])
   })

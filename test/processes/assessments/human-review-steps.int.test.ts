@@ -185,8 +185,8 @@ test('the decisions of a superseded review and of its successor are both recorde
     const newer = await withTask(assessment, 2, ...decision)
     for (const story of isLate ? [newer, older] : [older, newer])
       for (let twice = 0; twice < 2; twice += 1) await follow(todoOf('follow-ended-task', story))
-    const told = await decisionsOf(assessment)
+    const found = await decisionsOf(assessment)
     const of = ({ taskId, aiReviewId }: Reviewed, isNewest: boolean) => ({ taskId, aiReviewId, isNewest })
-    expect(told).toMatchObject(isLate ? [of(newer, true), of(older, false)] : [of(older, true), of(newer, true)])
+    expect(found).toMatchObject(isLate ? [of(newer, true), of(older, false)] : [of(older, true), of(newer, true)])
   }
 })

@@ -287,8 +287,8 @@ it('sweeps at once and then by its schedule, also after a failed sweep', async (
   await vi.waitFor(() => expect(count).toBeGreaterThan(2), waiting)
   await sweeps.close()
   const ended = count
-  const told: unknown[] = lines.map((line) => JSON.parse(line))
-  expect(told).toMatchObject([
+  const entries: unknown[] = lines.map((line) => JSON.parse(line))
+  expect(entries).toMatchObject([
     { level: 'warn', component: 'sweeps' },
     { level: 'info', component: 'sweeps', count: 4 },
   ])

@@ -78,12 +78,12 @@ const work = ({ conclude }: Story, from = deps) => whenWorkedOff(humanReviewProc
 
 /** The events of the case after `CaseHumanReviewStarted` and the findings. */
 async function results({ caseId }: Story): Promise<string[]> {
-  const told: string[] = []
+  const types: string[] = []
   for await (const { type, data } of world.otherStore.readStream(cases.of(world.orgId, caseId).stream)) {
     const isOfAi = type === 'CaseDiagnosisRecorded' && at(data, 'source') === 'ai'
-    if (!isOfAi && !['CaseOpened', 'CaseHumanReviewStarted', 'CaseFindingRecorded'].includes(type)) told.push(type)
+    if (!isOfAi && !['CaseOpened', 'CaseHumanReviewStarted', 'CaseFindingRecorded'].includes(type)) types.push(type)
   }
-  return told
+  return types
 }
 
 test('the result of a decision, killed before the append and repeated after it', async () => {

@@ -59,9 +59,9 @@ export async function submitAnalysis(world: ProcessWorld, patientId: string = ra
 export async function decideConsent(
   world: ProcessWorld,
   decision: 'granted' | 'denied' | 'withdrawn',
-  told: ProcessWorld['services']['consent'] = decision,
+  consent: ProcessWorld['services']['consent'] = decision,
 ): Promise<void> {
-  world.services.consent = told
+  world.services.consent = consent
   const patientId = world.services.patientId ?? ids.patient
   const stream = consents.of(world.orgId, patientId).stream
   const { revision } = await world.store.load({ fold: consents, stream })

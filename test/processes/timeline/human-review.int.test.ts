@@ -26,7 +26,7 @@ import { givenTimeline } from './given-timeline.ts'
 const given = givenTimeline()
 let naming: WebhookReceiver
 
-/** The policy selects every review. One receiver is told of decisions too, the receiver of the timeline is not. */
+/** The policy selects every review. One receiver gets decisions too, the receiver of the timeline does not. */
 beforeAll(async () => {
   const { world } = given
   const { orgId, store } = world
@@ -71,7 +71,7 @@ async function reviewIn({ assessmentId }: Analysis) {
 }
 
 /** Type and body of each webhook about the assessment, in the order of their types. */
-function toldTo({ received }: WebhookReceiver, { assessmentId }: Analysis) {
+function webhooksTo({ received }: WebhookReceiver, { assessmentId }: Analysis) {
   return received
     .map(({ headers, body }) => ({ type: headers['webhook-event-type'] ?? '', body: JSON.parse(body) as unknown }))
     .filter(({ body }) => memberAt(body, 'id') === assessmentId)
@@ -89,34 +89,34 @@ async function publishedAbout({ assessmentId }: Analysis): Promise<string[]> {
 const namesOf = (aiReviewId: string) => ({ task_id: humanReviewTaskId(aiReviewId), ai_review_id: aiReviewId })
 
 /** Each message about the decision was sent once, and nothing follows. */
-async function isToldOnce(analysis: Analysis, decidedAt: string): Promise<void> {
+async function expectDecisionOnce(analysis: Analysis, decidedAt: string): Promise<void> {
   await given.timeline.runFor(60)
   const named = namesOf((await reviewOf(given, analysis)).id)
   const review = { status: 'decided', decided_at: decidedAt, agrees_with_ai: true }
   expect(await reviewIn(analysis)).toEqual({ review, status: 'completed', revision: '5' })
-  const toldCompleted = { type: 'assessment.completed', body: expect.objectContaining({ status: 'completed' }) }
-  const toldReviewed = {
+  const completion = { type: 'assessment.completed', body: expect.objectContaining({ status: 'completed' }) }
+  const reviewed = {
     type: 'assessment.reviewed',
     body: expect.objectContaining({ status: 'completed', review, ...named }),
   }
-  expect(toldTo(naming, analysis)).toEqual([toldCompleted, toldReviewed])
-  expect(toldTo(given.receiver, analysis)).toEqual([toldCompleted])
+  expect(webhooksTo(naming, analysis)).toEqual([completion, reviewed])
+  expect(webhooksTo(given.receiver, analysis)).toEqual([completion])
   expect(await publishedAbout(analysis)).toEqual(['assessment.completed', 'assessment.reviewed'])
 }
 
 const story = ['AssessmentReviewRequested', 'AssessmentCompleted', 'AssessmentHumanReviewOpened']
 
-it('tells the end at once, shows the open review, and tells its decision once', async () => {
+it('sends the end at once, shows the open review, and sends its decision once', async () => {
   await given.open()
   const analysis = await submitAnalysis(given.world)
   await given.timeline.runFor(600)
   expect(await typesOf(analysis)).toEqual(story)
   const open = { status: 'open', decided_at: null, agrees_with_ai: null }
   expect(await reviewIn(analysis)).toEqual({ review: open, status: 'completed', revision: '4' })
-  expect(toldTo(naming, analysis).map(({ type }) => type)).toEqual(['assessment.completed'])
+  expect(webhooksTo(naming, analysis).map(({ type }) => type)).toEqual(['assessment.completed'])
 
   const decidedAt = await decide(analysis)
-  await isToldOnce(analysis, decidedAt)
+  await expectDecisionOnce(analysis, decidedAt)
   expect(await typesOf(analysis)).toEqual([...story, 'AssessmentHumanReviewDecided'])
 })
 
@@ -133,11 +133,11 @@ it('the same if the task is decided before the assessment has ended', async () =
   expect(await typesOf(analysis)).toEqual(['AssessmentReviewRequested'])
 
   await timeline.resume('assessments_todo')
-  await isToldOnce(analysis, decidedAt)
+  await expectDecisionOnce(analysis, decidedAt)
   expect(await typesOf(analysis)).toEqual([...story, 'AssessmentHumanReviewDecided'])
 })
 
-it('shows that a task was cancelled, and tells nobody', async () => {
+it('shows that a task was cancelled, and sends no webhook', async () => {
   await given.open({ stopped: ['human_review_todo'] })
   const analysis = await submitAnalysis(given.world)
   await given.timeline.runFor(600)
@@ -151,7 +151,7 @@ it('shows that a task was cancelled, and tells nobody', async () => {
   const cancelled = { status: 'cancelled', decided_at: null, agrees_with_ai: null }
   expect(await reviewIn(analysis)).toEqual({ review: cancelled, status: 'completed', revision: '5' })
   expect(await typesOf(analysis)).toEqual([...story, 'AssessmentHumanReviewCancelled'])
-  expect(toldTo(naming, analysis).map(({ type }) => type)).toEqual(['assessment.completed'])
+  expect(webhooksTo(naming, analysis).map(({ type }) => type)).toEqual(['assessment.completed'])
   expect(await publishedAbout(analysis)).toEqual(['assessment.completed'])
 })
 
@@ -167,10 +167,10 @@ async function supersede({ caseId }: Analysis): Promise<void> {
   await execute(store, slot, (current) => supersedeSlot(command, current), contextOf(given.world))
 }
 
-const decisionsTold = (analysis: Analysis) =>
-  toldTo(naming, analysis).flatMap(({ type, body }) => (type === 'assessment.reviewed' ? [body] : []))
+const decisionsSent = (analysis: Analysis) =>
+  webhooksTo(naming, analysis).flatMap(({ type, body }) => (type === 'assessment.reviewed' ? [body] : []))
 
-it('tells a decision about a review that completed after the deadline of the assessment', async () => {
+it('sends a decision about a review that completed after the deadline of the assessment', async () => {
   await given.world.provider.result({ sha256: '*', not_ready_polls: 18 })
   await given.open({ deps: given.world.rewired({ providerResultTimeoutMs: 3 * 3600_000 }) })
   const analysis = await submitAnalysis(given.world)
@@ -184,13 +184,13 @@ it('tells a decision about a review that completed after the deadline of the ass
   await given.timeline.runFor(60)
   const review = { status: 'decided', decided_at: decidedAt, agrees_with_ai: true }
   const named = namesOf((await reviewOf(given, analysis)).id)
-  const told = { status: 'failed', error: { code: 'ANALYSIS_TIMEOUT' }, result: null, review, ...named }
+  const failure = { status: 'failed', error: { code: 'ANALYSIS_TIMEOUT' }, result: null, review, ...named }
   expect(await reviewIn(analysis)).toMatchObject({ review, status: 'failed' })
-  expect(decisionsTold(analysis)).toMatchObject([told])
+  expect(decisionsSent(analysis)).toMatchObject([failure])
   expect(await publishedAbout(analysis)).toEqual(['assessment.failed', 'assessment.reviewed'])
 })
 
-it('tells the decisions about a superseded review and its successor, and shows that of the successor', async () => {
+it('sends the decisions about a superseded review and its successor, and shows that of the successor', async () => {
   await given.open()
   const analysis = await submitAnalysis(given.world)
   await given.timeline.runFor(600)
@@ -206,14 +206,14 @@ it('tells the decisions about a superseded review and its successor, and shows t
   const open = { status: 'open', decided_at: null, agrees_with_ai: null }
   expect(await reviewIn(analysis)).toMatchObject({ review: open, status: 'completed' })
   const reviewFirst = { status: 'decided', decided_at: decidedFirst, agrees_with_ai: true }
-  expect(decisionsTold(analysis)).toMatchObject([{ ...first, review: reviewFirst }])
+  expect(decisionsSent(analysis)).toMatchObject([{ ...first, review: reviewFirst }])
 
   const decidedSecond = await decideTask(second.task_id)
   await given.timeline.runFor(60)
   const review = { ...reviewFirst, decided_at: decidedSecond }
   expect(await reviewIn(analysis)).toMatchObject({ review, status: 'completed' })
-  expect(decisionsTold(analysis)).toHaveLength(2)
-  expect(decisionsTold(analysis)).toMatchObject([
+  expect(decisionsSent(analysis)).toHaveLength(2)
+  expect(decisionsSent(analysis)).toMatchObject([
     { ...first, review: reviewFirst },
     { ...second, review },
   ])
@@ -245,7 +245,7 @@ async function reviewOfClient(caseId: string, imageId: string): Promise<string> 
   return aiReviewId
 }
 
-it('tells a decision from before the case had its assessment', async () => {
+it('sends a decision from before the case had its assessment', async () => {
   await given.open()
   const { world, timeline } = given
   const { store, orgId } = world
@@ -267,7 +267,7 @@ it('tells a decision from before the case had its assessment', async () => {
   const analysis = { assessmentId, caseId, submittedAt: world.now() }
   const review = { status: 'decided', decided_at: decidedAt, agrees_with_ai: true }
   expect(await reviewIn(analysis)).toMatchObject({ review, status: 'completed' })
-  expect(decisionsTold(analysis)).toMatchObject([{ review, ...named }])
+  expect(decisionsSent(analysis)).toMatchObject([{ review, ...named }])
   const { state: task } = await store.load(humanReviewTasks.of(orgId, named.task_id))
   expect(task).toMatchObject({ status: 'decided', assessmentId })
 })

@@ -148,10 +148,10 @@ it.each(stories)('$what to a poll', async (story) => {
   expect(deferred).toEqual(story.deferred)
   expect(events.at(-1)).toMatchObject(story.end)
   const { classification, ...ending } = await endingOf(given, analysis)
-  const told = classification === null ? 'completed' : endings[classification as keyof typeof endings]
+  const sent = classification === null ? 'completed' : endings[classification as keyof typeof endings]
   expect(ending).toEqual({
-    assessment: [told],
+    assessment: [sent],
     review: classification === null ? 'completed' : 'failed',
-    webhooks: [told],
+    webhooks: [sent],
   })
 })

@@ -85,7 +85,7 @@ export interface UsersApi {
 export const bootstrap = { 'x-admin-api-secret': adminSecret }
 export const serviceClient = { SERVICE_CLIENT_ID: randomUUID(), SERVICE_CLIENT_SECRET: 'a-service-client-secret' }
 
-const told = [
+const projectors = [
   usersProjector,
   notificationsProjector,
   humanReviewProjector,
@@ -93,7 +93,7 @@ const told = [
   casesProjector,
   workflowsProjector,
 ]
-const toldTo = told.map(({ name }) => name)
+const projectorNames = projectors.map(({ name }) => name)
 const served: readonly string[] = [
   'user-management',
   'consent',
@@ -197,11 +197,11 @@ export async function openUsersApi(
     world,
     async tell(target, ...events) {
       const { position } = await execute(world.store, target, () => events, contextOf(world))
-      if (position !== undefined) await reads.waitFor(position, toldTo, 15_000)
+      if (position !== undefined) await reads.waitFor(position, projectorNames, 15_000)
     },
     async caughtUp() {
       const head: Parameters<typeof reads.requireHead>[0] = (asked) => world.store.head(filter, asked)
-      for (const name of toldTo)
+      for (const name of projectorNames)
         if (!(await reads.requireHead(head, name, 15_000))) throw new Error(`${name} does not catch up`)
     },
     startProcess,
