@@ -14,6 +14,7 @@ const long = [
   'test/end-to-end/bad-days/**/*.test.ts',
   'test/end-to-end/hostile/**/*.test.ts',
   'test/end-to-end/main-job/{repeats-over-restart,slot-mode-interrupted}.e2e.test.ts',
+  'test/app/serve.int.test.ts',
   'test/app/demo/*.e2e.test.ts',
   'test/tools/faults/**/*.test.ts',
   'test/tools/equality/{real-node,interrupted-look}.int.test.ts',
@@ -28,7 +29,6 @@ const longest = [
   'bad-days/stopped-projector.e2e.',
   'apart/killed-roles.e2e.',
   'main-job/webhook-deliveries.e2e.',
-  'app/serve.int.',
   'rebuild/switch.int.',
 ]
 const tiers = ['.e2e.', '.int.', '.unit.']

@@ -8,9 +8,8 @@ import { catalogue } from '../../../streams/catalogue.ts'
 import type { Catalogue } from '../../../engine/store/catalogue.ts'
 import { openEventStore, type EventStore } from '../../../engine/store/event-store.ts'
 import { type CommandContext, tenantOfFact, type TenantId } from '../../../platform/kit/tenants.ts'
-import { embeddedEventStore } from 'embedded-eventstore/testing'
+import { embeddedEventStore, freshEventStore } from 'embedded-eventstore/testing'
 import { freshDatabase } from '../../support/postgres.ts'
-import { workerEventStore } from '../../support/worker-event-store.ts'
 
 /** Dependencies of commands: a node, a vault, and a clock that only the test moves. */
 export interface DecisionWorld extends CommandDependencies {
@@ -29,13 +28,12 @@ export interface DecisionWorld extends CommandDependencies {
 }
 
 export interface DecisionWorldOptions {
-  /** A separate node, because relays and workers process everything in a log. Others share the worker's node. */
+  /** A separate node even if the tests use a real server, because relays and workers process everything in a log. */
   readonly hasOwnNode?: boolean
 }
 
 export async function openDecisionWorld({ hasOwnNode = false }: DecisionWorldOptions = {}): Promise<DecisionWorld> {
-  const [own, database] = await Promise.all([hasOwnNode ? embeddedEventStore() : undefined, freshDatabase()])
-  const nodeUrl = own?.url ?? (await workerEventStore())
+  const [node, database] = await Promise.all([hasOwnNode ? embeddedEventStore() : freshEventStore(), freshDatabase()])
   const masterKeys = `test:${randomBytes(32).toString('base64')}`
   let passedMs = 0
   // Postgres gives keys their age, so the vault counts from the real time.
@@ -45,7 +43,7 @@ export async function openDecisionWorld({ hasOwnNode = false }: DecisionWorldOpt
     now: () => new Date(Date.now() + passedMs),
   })
   const stores: EventStore[] = []
-  const storeOf = async (events: Catalogue, url = nodeUrl): Promise<EventStore> => {
+  const storeOf = async (events: Catalogue, url = node.url): Promise<EventStore> => {
     const opened = await openEventStore({ url, catalogue: events, vault })
     stores.push(opened)
     return opened
@@ -57,7 +55,7 @@ export async function openDecisionWorld({ hasOwnNode = false }: DecisionWorldOpt
     store,
     otherStore,
     storeOf,
-    url: nodeUrl,
+    url: node.url,
     vaultUrl: database.vaultUrl,
     masterKeys,
     vault,
@@ -70,7 +68,7 @@ export async function openDecisionWorld({ hasOwnNode = false }: DecisionWorldOpt
     close: async () => {
       await Promise.all(stores.map((opened) => opened.close()))
       await vault.close()
-      await Promise.all([own?.stop(), database.drop()])
+      await Promise.all([node.stop(), database.drop()])
     },
   }
 }

@@ -499,7 +499,7 @@ describe('without APP_ENV', () => {
   })
 })
 
-// `test/app/serve.int.test.ts` checks how the program prints a reason and that it exits.
+// `test/app/start-refusals.int.test.ts` checks how the program prints a reason and that it exits.
 it.each([
   [{ HOST: '0.0.0.0' }, 'APP_ENV must be development or production'],
   [{ APP_ENV: 'staging' }, 'APP_ENV must be one of development, production'],
