@@ -16,7 +16,7 @@ describe('acknowledged writes', () => {
     [streamOf('patient', 'p1'), 'PatientRegistered', { patientId: 'p1' }],
     [streamOf('patient', 'p2'), 'PatientRegistered', { patientId: 'p2' }],
   )
-  const told = (id: string, position: string | null = null, key = `key of ${id}`): Acknowledged => ({
+  const acknowledged = (id: string, position: string | null = null, key = `key of ${id}`): Acknowledged => ({
     operation: 'patient',
     key,
     status: 201,
@@ -33,21 +33,27 @@ describe('acknowledged writes', () => {
   })
 
   test('are accepted once in the log, however often they are acknowledged', () => {
-    expect(checkAcknowledged([told('p1', '0/0'), told('p1', '10/10'), told('p2')], log)).toMatchObject({
+    expect(
+      checkAcknowledged([acknowledged('p1', '0/0'), acknowledged('p1', '10/10'), acknowledged('p2')], log),
+    ).toMatchObject({
       examined: 3,
       findings: [],
     })
   })
 
   test.each<readonly [string, readonly Acknowledged[], string]>([
-    ['is lost', [told('p3')], 'acknowledged, but not in the log'],
+    ['is lost', [acknowledged('p3')], 'acknowledged, but not in the log'],
     [
       'has two ids for one key',
-      [told('p1', null, 'key'), told('p2', null, 'key')],
+      [acknowledged('p1', null, 'key'), acknowledged('p2', null, 'key')],
       'one key with two ids, the earlier one: p1',
     ],
-    ['has a position that does not exist', [told('p1', '5/5')], 'acknowledged at 5/5, where the log has no event'],
-    ['has a position before its event', [told('p2', '0/0')], 'acknowledged at 0/0, before its event'],
+    [
+      'has a position that does not exist',
+      [acknowledged('p1', '5/5')],
+      'acknowledged at 5/5, where the log has no event',
+    ],
+    ['has a position before its event', [acknowledged('p2', '0/0')], 'acknowledged at 0/0, before its event'],
   ])('are found where one %s', (_, acknowledged, what) =>
     expect(said(checkAcknowledged(acknowledged, log))).toEqual([what]),
   )
@@ -57,13 +63,18 @@ describe('acknowledged writes', () => {
       [streamOf('patient', 'p1'), 'PatientRegistered', { patientId: 'p1' }],
       [streamOf('patient', 'p1'), 'PatientRegistered', { patientId: 'p1' }],
     )
-    expect(said(checkAcknowledged([told('p1')], doubled))).toEqual(['acknowledged once, but twice in the log'])
+    expect(said(checkAcknowledged([acknowledged('p1')], doubled))).toEqual(['acknowledged once, but twice in the log'])
   })
 
   test('are the only ones in the log, except those that were never answered', () => {
-    expect(checkUnacknowledged([told('p1'), told('p2')], load({}), log)).toMatchObject({ examined: 2, findings: [] })
-    expect(checkUnacknowledged([told('p1')], load({}, 1), log).findings).toEqual([])
-    expect(said(checkUnacknowledged([told('p1')], load({}), log))).toEqual(['in the log, but never acknowledged'])
+    expect(checkUnacknowledged([acknowledged('p1'), acknowledged('p2')], load({}), log)).toMatchObject({
+      examined: 2,
+      findings: [],
+    })
+    expect(checkUnacknowledged([acknowledged('p1')], load({}, 1), log).findings).toEqual([])
+    expect(said(checkUnacknowledged([acknowledged('p1')], load({}), log))).toEqual([
+      'in the log, but never acknowledged',
+    ])
   })
 
   test('of one subscription and one delivery are distinguished', () => {
@@ -80,7 +91,7 @@ describe('acknowledged writes', () => {
         ['unsubscribe', 's1'],
         ['redeliver', 'd1'],
       ] as const
-    ).map(([operation, id]) => ({ ...told(id, null, operation), operation }))
+    ).map(([operation, id]) => ({ ...acknowledged(id, null, operation), operation }))
     expect(checkAcknowledged(all, changes)).toMatchObject({ examined: 4, findings: [] })
     const again = (request: unknown) =>
       exampleLog(
@@ -92,7 +103,7 @@ describe('acknowledged writes', () => {
       'acknowledged once, but twice in the log',
     ])
     expect(checkUnacknowledged(all, load({}), changes).findings).toEqual([])
-    expect(said(checkAcknowledged([{ ...told('s1'), operation: 'enable' }], changes))).toEqual([
+    expect(said(checkAcknowledged([{ ...acknowledged('s1'), operation: 'enable' }], changes))).toEqual([
       'acknowledged, but not in the log',
     ])
     expect(said(checkUnacknowledged(all.slice(1), load({}), changes))).toEqual(['in the log, but never acknowledged'])
@@ -140,14 +151,14 @@ describe('acknowledged writes', () => {
         return { status: id === undefined && !path.includes('?') ? 404 : 200, headers: new Headers(), body }
       },
     })
-    expect(await checkApi(api(['c1', 'p1', 'p2']), [told('p1'), told('p2')], consents)).toMatchObject({
+    expect(await checkApi(api(['c1', 'p1', 'p2']), [acknowledged('p1'), acknowledged('p2')], consents)).toMatchObject({
       examined: 3,
       findings: [],
     })
-    expect((await checkApi(api(['c1', 'p1']), [told('p1'), told('p2')], consents)).findings).toEqual([
+    expect((await checkApi(api(['c1', 'p1']), [acknowledged('p1'), acknowledged('p2')], consents)).findings).toEqual([
       { what: 'answered 404 without p2', where: '/v1/clinical-api/patients/p2' },
     ])
-    expect((await checkApi(api(['c0', 'p1']), [told('p1')], consents)).findings).toEqual([
+    expect((await checkApi(api(['c0', 'p1']), [acknowledged('p1')], consents)).findings).toEqual([
       { what: 'answered 200 without c1', where: '/v1/consent-records?patientId=p1&consentTypeCode=ai' },
     ])
   })

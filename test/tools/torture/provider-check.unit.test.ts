@@ -30,8 +30,8 @@ const rest = [
   fact('AiReviewCompleted'),
 ]
 const calls = [call('login'), call('case'), call('image', 1, 'x'), call('process'), call('result'), call('result')]
-const said = (told: readonly ExampleEvent[], heard = calls) =>
-  checkProviderCalls(exampleLog(...told), heard).findings.map(({ what }) => what)
+const said = (events: readonly ExampleEvent[], heard = calls) =>
+  checkProviderCalls(exampleLog(...events), heard).findings.map(({ what }) => what)
 
 describe('the check of provider calls accepts', () => {
   test('one call for each effect', () =>
@@ -98,7 +98,7 @@ describe('the check finds', () => {
       'a step from before the accepted processing',
     ],
     ['a call after the end', [...start, ...rest, attempt('result')], 'a provider call after the end'],
-  ])('%s', (_, told, what) => expect(said(told, [])).toEqual([what]))
+  ])('%s', (_, events, what) => expect(said(events, [])).toEqual([what]))
 
   test('calls without a recorded attempt', () => {
     expect(said([...start, ...rest], [...calls, call('case', 2)])).toEqual(['more calls than attempts on record'])

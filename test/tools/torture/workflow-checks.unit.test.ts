@@ -92,7 +92,7 @@ describe('the check of workflows', () => {
 })
 
 describe('acknowledged writes of workflows', () => {
-  const told = (operation: Operation, id: string): Acknowledged => {
+  const acknowledged = (operation: Operation, id: string): Acknowledged => {
     return { operation, key: `${operation} ${id}`, status: 200, id, position: null, at: 0 }
   }
   const unanswered = Object.fromEntries(operations.map((operation) => [operation, 0])) as Record<Operation, number>
@@ -100,7 +100,7 @@ describe('acknowledged writes of workflows', () => {
   const twice = exampleLog(...begun, advanced('intake'), parked('intake'), advanced('intake'), produced, completed)
 
   test('contain each advance once, however often its step is parked', () => {
-    const both = [told('case', 'c1'), told('advance', 'i1 1'), told('advance', 'i1 2')]
+    const both = [acknowledged('case', 'c1'), acknowledged('advance', 'i1 1'), acknowledged('advance', 'i1 2')]
     expect(checkAcknowledged(both, exampleLog(...begun, advanced('intake'))).findings).toHaveLength(1)
     expect(said(checkAcknowledged(both, twice))).toEqual([])
     expect(said(checkUnacknowledged(both, load, twice))).toEqual([])
