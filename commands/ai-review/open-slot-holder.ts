@@ -18,8 +18,9 @@ export interface OpeningContexts {
 
 /**
  * Completes a claim: first records in the old review that it is superseded, then begins the new one. So a slot never
- * has two open reviews. The request that made the claim calls this (`isNew`); after a crash, the process does. A review
- * of an event counts in the budget of its day before its first event, so it counts however it ends.
+ * has two open reviews. The request that made the claim calls this (`isNew`). After a crash the process calls it. A
+ * review that an event requested is counted in the budget of its day before its first event is appended. So it counts
+ * even if it fails at once.
  *
  * @returns the position of the new review's first event, or for a repeat of its last. A read model at this position
  * contains the review

@@ -11,8 +11,8 @@ export interface SlotOfReview {
 }
 
 /**
- * The claim of the review that replaced this one in the slot, from a fresh read. Null while this review holds the slot.
- * After a crash between the two appends, only the slot's stream contains the change.
+ * The claim that replaced this review in its slot. Null while this review holds the slot. Reads the stream of the slot,
+ * because a replacement is appended there first: after a crash no other stream may contain it.
  */
 export async function successorOf(
   store: Pick<EventStore, 'load'>,

@@ -12,9 +12,10 @@ export interface RecordHumanReview {
 }
 
 /**
- * Records what the task has come to and the assessment does not contain yet. The task may have been decided before its
- * opening was recorded here. Claims, releases and opinions change nothing. The record shows the task of the newest
- * review, in whatever order the tasks come here. The decision about an older review is recorded all the same.
+ * Records the opening and the end of the task in the assessment, as far as the assessment lacks them. The task may
+ * already be decided when its opening is recorded. Claims, releases and opinions are not recorded. The order in which
+ * tasks arrive does not matter: the record shows the task of the newest review, and the decision about an older review
+ * is recorded too.
  */
 export function recordHumanReview({ task }: RecordHumanReview, state: AssessmentState): Decision<AssessmentEvent> {
   const { taskId, aiReviewId, reviewOrdinal, status, openedAt, updatedAt, decidedAt, agreesWithAi } = task

@@ -34,8 +34,9 @@ export function tokenEndpointOf({ baseUrl }: { readonly baseUrl: string }): stri
 }
 
 /**
- * Credentials that were refused a moment ago, by their keyed hash. From an address that has to wait, they are refused
- * again without a read. They are forgotten soon, because a client that is enabled again has right credentials.
+ * Keyed hashes of credentials that were refused within the last half minute. An address that has to wait gets the same
+ * refusal without a read. The time is short, because the credentials of a disabled client are correct again as soon as
+ * it is enabled.
  */
 const mostRefused = 10_000
 const refusedMs = 30_000

@@ -8,10 +8,11 @@ import { loadSufficient } from '../../engine/commands/execute.ts'
 const requestMs = 3_600_000
 
 /**
- * The id of the patient in the member `patient_id` of a body, or in another member. Uses the cached state if it shows a registered patient: a
- * registration ends only by erasure, and the vault keeps data about an erased patient from being written in the clear.
- * Exception: a new registration with identifiers may lose one and be revoked, also by another instance. No answer has
- * returned its id by then, but a list may have shown it. So a young registration is read again.
+ * The id of the patient in the member `patient_id` of a body, or in another member. Cached state that shows a
+ * registered patient usually suffices: a registration ends only by erasure, and without the key of an erased patient
+ * nothing about the patient can be stored. A registration with identifiers is an exception. It is revoked, perhaps by
+ * another instance, if an identifier belongs to another patient. Until then no answer has returned its id, but a list
+ * may have shown it. So such a registration is read again during its first hour.
  *
  * @throws Problem `patient-not-found`, also for a patient of another organisation
  */

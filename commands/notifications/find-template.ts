@@ -15,8 +15,8 @@ export interface WantedTemplate {
 }
 
 /**
- * The template by which a message is made. The locale of the recipient comes before the default locale, and in each the
- * organisation's own template before the default of the platform. Reads the streams: a change counts from its answer on.
+ * Finds the template of a message: the organisation's in the locale of the recipient, the platform's in that locale,
+ * then both in the default locale. Reads the streams, so a change takes effect as soon as its request is answered.
  */
 export async function findTemplate(
   store: Pick<EventStore, 'load'>,

@@ -10,8 +10,9 @@ interface OwnedRequest {
 }
 
 /**
- * The organisation of a row that a request writes; null for a row of the platform, which counts for every organisation.
- * Only platform callers write those, and they must name the owner: an omitted one would hit every organisation.
+ * The organisation that owns the row of a request. Null for a row of the platform, which applies to every organisation.
+ * Only platform callers write rows of the platform. They must name the owner, because a request without it would affect
+ * every organisation.
  *
  * @param named the member `orgId` of the body
  */

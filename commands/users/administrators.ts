@@ -8,8 +8,9 @@ export function administers(role: Pick<Role, 'permissions'> | undefined): boolea
 }
 
 /**
- * Active members whose role administers users. A member whose own stream may not have the membership yet does not
- * count: otherwise a crash could leave an organisation with an administrator that does not exist.
+ * Members whose role administers users, whose membership is confirmed, and who are not about to be suspended or
+ * deactivated. After a crash an unconfirmed membership may be missing in the stream of its user. If it counted, the
+ * last real administrator could be removed.
  */
 export function administratorsOf({ roles, assignments }: OrganisationRolesState): readonly RoleAssignment[] {
   return [...assignments.values()].filter(

@@ -3,8 +3,9 @@ import { problem, type Problem } from '../../platform/http/problems.ts'
 import type { Role } from '../../streams/organisation-roles/aggregate.ts'
 
 /**
- * Reaches beyond the users of an organisation: its holders register clients. So only platform callers put it in a role,
- * and whoever lacks it neither assigns such a role nor changes who can sign in with one.
+ * Holders of this permission register clients, so it reaches beyond the users of an organisation. Only platform callers
+ * add it to a role. Only its holders and platform callers may assign a role that contains it, or change the address,
+ * password or status of a user who has such a role.
  */
 export const restrictedPermission = 'auth:admin'
 

@@ -43,8 +43,9 @@ export interface ChangeRole {
 }
 
 /**
- * Taking `users:admin` from a role is refused while only its holders administer the organisation. A default role is
- * assigned by everybody who names none, so making a role the default is granting what it holds.
+ * Removing `users:admin` from a role is refused if all administrators of the organisation have this role. A request
+ * that names no role assigns the default role. So making a role the default grants its permissions, and needs the right
+ * to grant them.
  */
 export function changeRole(
   command: ChangeRole,

@@ -12,9 +12,10 @@ export interface CancelDelivery {
 }
 
 /**
- * Cancels a pending delivery, also before its first attempt. While an attempt is open nothing happens, because its
- * outcome comes first. If a client requested the delivery after the disabling, its answer was `pending`, so a new round
- * follows the cancellation. A round that began after the disabling continues.
+ * Cancels a pending delivery, also before its first attempt. Does nothing while an attempt is open, because the outcome
+ * of the attempt comes first. A client may have enabled the subscription and requested the delivery again. The answer
+ * was then `pending`, so a new round follows the cancellation. A round that began after the subscription was disabled
+ * continues.
  */
 export function cancelDelivery(
   { delivery, reason, disabledRevision, now }: CancelDelivery,

@@ -20,10 +20,10 @@ const percents: readonly FailingPercent[] = [50, 70, 90]
 const mostLate = { ms: 60_000, percent: 1 }
 
 /**
- * Reviews an endpoint without a success. It warns after 50, 70 and 90 % of the time until the disabling, and then
- * disables the subscription. A late review delays all further reviews by the same time, because the platform may have
- * made no calls meanwhile. If the last review is late, the last tenth begins again, so that the endpoint is called
- * before it is disabled.
+ * Reviews an endpoint that has had no success. Warns after 50, 70 and 90 % of the time until the subscription is
+ * disabled, then disables it. A late review means that the platform may have been away and called nobody, so it delays
+ * all further reviews by the same time. If the last review is late, the last tenth of the time begins again. So the
+ * platform always calls the endpoint before it disables the subscription.
  */
 export function reviewEndpoint(
   command: ReviewEndpoint,

@@ -20,8 +20,8 @@ export type ImagesOfCase = ReadonlyMap<string, { readonly captureType: Static<ty
 export const mostText = 10_000
 
 /**
- * Errors of an output, by the schema that follows from the step's `config`. A pointer contains only names of the
- * definition, because other names are words of the caller.
+ * Errors of an output, by the schema that follows from the step's `config`. Pointers contain only names of the
+ * definition. Other names come from the caller and may contain personal data, so no error repeats them.
  */
 export function outputErrors(step: CollectingStep, output: Output, images: ImagesOfCase): MemberError[] {
   const tooLarge = sizeErrors(output, '/output')

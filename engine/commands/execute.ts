@@ -33,11 +33,11 @@ const attempts = 40
 const pauseMs = 10
 
 /**
- * Loads the state, decides, and appends at exactly the revision of that state. Only an append proves that cached state
- * is current. So a refusal, an empty result or an unexpected revision is decided again after a read of the stream's
- * tail. State that was just read is decided on once: an unknown id then costs one read, as a known one does. After a
- * lost race it decides again, a limited number of times. The same happens if a stream that should be new
- * exists.
+ * Loads the state, decides, and appends at exactly the revision of that state. Cached state may be old, and only an
+ * append proves that it is current. So a decision from cached state is made again on freshly read state if it appends
+ * nothing, or if the caller expects another revision. A decision from freshly read state is final: an unknown id costs
+ * one read, like a known id. After a lost race it reads and decides again, a limited number of times. It does the same
+ * if a stream that should be new exists.
  *
  * @param beforeAppend appends that another stream needs first (a claim, a mark), or the check of the expected revision.
  * Runs after a decision with events, with the revision of its state. It may run more than once
@@ -90,9 +90,9 @@ export async function execute<State, Event extends DomainEvent>(
 }
 
 /**
- * The cached state if it suffices, else the newest state. Cached state may lack events of other instances. So it
- * suffices for facts that never change. It also suffices for the plan of a step: the first append of the step validates
- * the plan, because its decide function gets it and returns no event if it is stale.
+ * Returns the cached state if `suffices` accepts it, else the newest state. Cached state may lack events of other
+ * instances. It is safe in two cases. Facts that never change are the same in both. A step may plan by it, because the
+ * first append of the step decides on the newest state, and appends nothing if the plan is stale.
  */
 export async function loadSufficient<State, Event extends DomainEvent>(
   store: Pick<EventStore, 'load' | 'presume'>,

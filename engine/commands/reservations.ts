@@ -49,8 +49,8 @@ export interface ReservationRequest {
   readonly ownerStream: string
   readonly fingerprint: string | null
   /**
-   * Replaces an existing claim of the same owner. For an owner that exists without the key: a request that is about to
-   * end the old claim then ends nothing.
+   * Replaces an existing claim of the same owner by one with a new id. An owner that gave up the key needs this:
+   * another request may be about to end the old claim, and must not end the new one.
    */
   readonly isRenewing?: boolean
 }
@@ -139,8 +139,9 @@ function keyed(reservations: Reservations, { orgId, key }: KeyOf, context: Comma
 }
 
 /**
- * Confirms a claim, ends it or keeps it, depending on its owner. The owner is read after the claim. If the owner takes
- * the key later than this read, it has renewed a confirmed claim, or it confirms an unconfirmed one, and nothing ends.
+ * Confirms a claim, ends it or keeps it. The state of the owner decides, and is read after the claim. The owner may
+ * take the key after that read. It has then renewed the claim under another id, or confirmed it. The append here
+ * changes nothing in either case.
  */
 async function judge(
   reservations: Reservations,

@@ -1,9 +1,9 @@
 import { createPool, type Pool, type PoolOptions } from '../../platform/database/database.ts'
 
 /**
- * Connections for claims alone. A connection plans each of their few statements once, for tables of any size, so that it
- * always reads in the order of an index. A free planner expects short queues for most concurrency keys: it would sort all
- * due rows of a long queue. It would also plan for longer than a claim takes.
+ * Connections for claims alone. A connection plans each statement once, for tables of any size, so it always reads in
+ * the order of an index. Otherwise Postgres would plan each claim anew. It expects short queues for most concurrency
+ * keys, so it would sort all due rows of a long queue. The planning alone would take longer than a claim.
  *
  * A claim that is lost in a crash of the database does no harm: the streams fence two workers at one row.
  */

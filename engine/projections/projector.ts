@@ -178,10 +178,11 @@ export type WhereOf<T extends Table> = {
 }
 
 /**
- * Writes one row into `table` for each matching row of the projector's own lookup table `from`, in its state at this event's
- * place in `$all`. Without a match it writes nothing. An existing row stops the projector; `existing: 'replace'` replaces
- * it. With `isOfEvent` the key contains the id of the event, so no earlier event names the rows. Then all such inserts of a
- * batch become one statement before its changes by key.
+ * Writes one row into `table` for each matching row of the lookup table `from`. The lookup table belongs to the same
+ * projector, and contains what the events before this one have written. Without a match it writes nothing. An existing
+ * row stops the projector; `existing: 'replace'` replaces it. `isOfEvent` declares that the key contains the id of the
+ * event, so no earlier event has written these rows. All such inserts of a batch are then one statement, before the
+ * changes by key.
  */
 export function insertSelect<T extends Table, From extends Table>(
   table: T,

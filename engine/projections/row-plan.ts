@@ -92,9 +92,10 @@ export class RowPlan {
   }
 
   /**
-   * Adds a removal. A removal that names one row by its key is folded like any other change. A removal by equality
-   * joins the earlier row changes and runs after them. Later changes join too if they provably touch none of its rows.
-   * False if the removal must stand alone: after other such changes, or if it frees values that other rows may take.
+   * Adds a removal. A removal that names one row by its key is folded like any other change. A removal by other values
+   * joins the earlier changes of rows and runs after them. A later change joins too if it certainly touches none of the
+   * removed rows. Returns false if the removal needs a statement of its own: a change that reads other rows comes just
+   * before it, or the table has a unique index whose values other rows may take over.
    */
   #addRemoval(table: Table, change: RemoveWhere): boolean {
     const names = Object.keys(change.where)

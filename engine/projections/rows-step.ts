@@ -53,11 +53,11 @@ export class RowsStep {
   }
 
   /**
-   * Whether a change of this row may move before the removals: none of them matches the row, before or after the
-   * change. Of a row that exists only in the table, just the key is known.
-   * `mayReplace`: the change contains the whole row and may overwrite an old one. An insert is refused if the old row
-   * had to go first, so it may not replace in the event that removes it. After a refused batch, each event is written
-   * alone.
+   * Whether a change of this row may run before the removals. It may if no removal matches the row, before or after the
+   * change. If earlier events of the batch did not write the row, only its key is known.
+   * `mayReplace`: the change contains the whole row and may overwrite an old one. An insert may not do this if its own
+   * event removes rows: the removals run last, so Postgres would still find the old row and refuse the insert. After a
+   * refused batch, each event is written alone.
    */
   takes(key: string, values: Row, mayReplace: boolean): boolean {
     if (this.#removed.size === 0) return true

@@ -3,8 +3,9 @@ import { handlerOf } from './batch-writer.ts'
 import type { Projector } from './projector.ts'
 
 /**
- * Whether an event that cannot be decoded stops the projector. An unknown type stops all projectors, because any may
- * need it. On a channel others publish too: foreign events there are skipped.
+ * Whether an event that cannot be decoded stops the projector. An unknown type stops all projectors, because any of
+ * them may need it. Public channels are an exception: other programs may publish there, so the projectors skip events
+ * that the platform did not publish.
  */
 export function stopsAt(projector: Projector, head: EventHead, error: Error): boolean {
   const reason = reasonOfUndecodable(error)

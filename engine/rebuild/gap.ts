@@ -29,8 +29,8 @@ export interface Gap {
 }
 
 /**
- * Reads all that a switch needs from the event store. First: whether the skips are still those of the copy. Then: the
- * events that the serving one's writer may write before its checkpoint is locked.
+ * Reads everything that a switch needs from the event store. First it checks that the copy was filled with the present
+ * skips. Then it reads the events that the writer of the serving copy may write before the switch locks the checkpoint.
  * @throws NotYet; CopyLostError if an event in the copy was skipped since
  */
 export async function readGap(context: RebuildContext, copy: Copy, stored: StoredCheckpoint): Promise<Gap> {
@@ -48,8 +48,8 @@ export async function readGap(context: RebuildContext, copy: Copy, stored: Store
 }
 
 /**
- * The same, up to the checkpoint of the serving one at its lock; that may be behind the earlier read. On a busy log,
- * the writer is always a few events ahead of an earlier read.
+ * Returns the events up to the locked checkpoint of the serving copy. It reads again only if the earlier read ended
+ * before that checkpoint. On a busy log the writer is always a few events ahead of an earlier read.
  */
 export async function gapAtLock(context: RebuildContext, copy: Copy, gap: Gap, upTo: Position): Promise<Gap> {
   const isRead = comparePositions(copy.position, upTo) >= 0 || comparePositions(gap.reach, upTo) >= 0

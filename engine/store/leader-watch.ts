@@ -58,9 +58,10 @@ class Failing {
 }
 
 /**
- * Looks at the head of the leader's log every five seconds. A node without a leader answers reads of streams and keeps
- * subscriptions open, but accepts no writes and delivers no events. So this read is what shows it. Appends of the
- * process count too: once one had no answer, small probes try until one is accepted.
+ * Reads the head of the leader's log every five seconds. Only this read detects a node without a leader: the node still
+ * answers reads of streams and keeps subscriptions open, but it accepts no writes and delivers no events. The watch
+ * also uses the appends of this process. After an append without an answer it appends small probes until the node
+ * accepts one.
  */
 export class LeaderWatch {
   readonly #options: LeaderWatchOptions

@@ -28,9 +28,10 @@ const openAssessments = defineTable({
 })
 
 /**
- * Reviews that have ended and hold their slot. A client's review may end before the assessment of its case requests
- * one. A case has one assessment, so its rows go when that one requests its review. A case without an assessment keeps
- * one row for each product, also when it is closed: an assigned assessment may request its review after that.
+ * Reviews that have ended and still hold their slot. The review of a client may end before the assessment of its case
+ * requests a review. The rows of a case are removed when its one assessment requests its review. A case without an
+ * assessment keeps one row for each product. A closed case keeps its rows too, because an assessment that it has
+ * assigned may request its review later.
  */
 const endedReviews = defineTable({
   name: 'ended_reviews',
@@ -61,10 +62,10 @@ type Todos = TodoList<typeof steps>
 type AssessmentEnded = Extract<AssessmentEvent, { type: 'AssessmentCompleted' | 'AssessmentFailed' }>['data']
 
 /**
- * The work that an assessment still needs. A case with an assigned assessment needs its creation. An assessment ends if
+ * The work that an assessment still needs. The assessment that a case has assigned is created. An assessment ends if
  * its uploads are not submitted in time. After the submission it needs a review, the result of the review, and an end
- * when the deadline passes. The row key is the id of the assessment. It follows each task of human review of one of its
- * reviews, whichever of them ended it. The row key is then the id of the task.
+ * when the deadline passes. The key of these rows is the id of the assessment. The assessment also records the human
+ * review of each of its AI reviews, not only of the one that ended it. The key of those rows is the id of the task.
  */
 export const assessmentsProcess = defineProcess<
   AssessmentEvent | AiReviewChannelEvent | CaseEvent | HumanReviewTaskEvent,

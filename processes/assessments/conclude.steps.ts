@@ -49,9 +49,10 @@ function hasExpired(ended: Recorded<ReviewEnded>): boolean {
 }
 
 /**
- * A review failed because the addresses from its caller had expired. Replaces it once per assessment by a review that
- * reads the images of the assessment. Otherwise the failure stands, or that of the budget. `ai_review.superseded`
- * removes the row, even if the answer was lost.
+ * The review failed because the addresses from its caller had expired. Replaces it by a review that reads the images of
+ * the assessment, once per assessment. If the review cannot be replaced, the assessment fails with the reason of the
+ * review, or because the budget is used up. `ai_review.superseded` removes the row, even if the answer of the call was
+ * lost.
  */
 async function renew(
   todo: Todo,
