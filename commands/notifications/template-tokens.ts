@@ -36,7 +36,7 @@ const closing: ReadonlySet<string | undefined> = new Set(['OPEN_ENDBLOCK', 'END_
 
 /**
  * Parses a source. Its tokens are counted first: the time of the parser grows with depth and length together, up to 45
- * seconds for 64 KiB. The lexer alone needs some milliseconds. Between both, other work of the process has its turn.
+ * seconds for 64 KiB. The lexer alone needs some milliseconds. After each, other work of the process has its turn.
  *
  * @throws TemplateFault
  */
@@ -48,7 +48,9 @@ export async function parseSource(source: string, pointer: TemplateMember): Prom
   try {
     requireParsable(source, pointer)
     await setImmediate()
-    return Handlebars.parse(source)
+    const program = Handlebars.parse(source)
+    await setImmediate()
+    return program
   } catch (error) {
     if (error instanceof TemplateFault) throw error
     // The library's message quotes the source.
