@@ -19,11 +19,14 @@ const Recipient = Type.Object(
   },
   {
     additionalProperties: false,
-    documented: variantsAlone([
-      recipientVariant('user', Uuid),
-      recipientVariant('slackChannel', Type.String({ pattern: chatChannelPattern })),
-      recipientVariant('email', Type.String({ maxLength: 254, pattern: mailAddressPattern })),
-    ]),
+    documented: variantsAlone(
+      {
+        UserRecipient: recipientVariant('user', Uuid),
+        ChannelRecipient: recipientVariant('slackChannel', Type.String({ pattern: chatChannelPattern })),
+        MailRecipient: recipientVariant('email', Type.String({ maxLength: 254, pattern: mailAddressPattern })),
+      },
+      'type',
+    ),
   },
 )
 

@@ -51,16 +51,13 @@ export const AddSuppressionBody = Type.Object(
   {
     $id: 'AddSuppressionBody',
     ...closed,
-    documented: variantsAlone([
-      Type.Object(
-        { channel: Type.Enum(['email']), address: mailAddress, ...suppression },
-        { title: 'MailSuppression', ...closed },
-      ),
-      Type.Object(
-        { channel: Type.Enum(['slack']), address: chatAddress, ...suppression },
-        { title: 'ChatSuppression', ...closed },
-      ),
-    ]),
+    documented: variantsAlone(
+      {
+        MailSuppression: Type.Object({ channel: Type.Enum(['email']), address: mailAddress, ...suppression }, closed),
+        ChatSuppression: Type.Object({ channel: Type.Enum(['slack']), address: chatAddress, ...suppression }, closed),
+      },
+      'channel',
+    ),
   },
 )
 

@@ -53,8 +53,8 @@ export const StartInstanceBody = Type.Object(
 )
 
 /** The step decides which one it takes, and which answers. */
-const outputVariants = [
-  Type.Object(
+const outputVariants = {
+  AnswersOutput: Type.Object(
     {
       answers: Type.Record(
         Type.String(),
@@ -64,8 +64,8 @@ const outputVariants = [
     },
     { additionalProperties: false },
   ),
-  Type.Object({ image_ids: Type.Array(Uuid, distinctItems) }, { additionalProperties: false }),
-]
+  ImagesOutput: Type.Object({ image_ids: Type.Array(Uuid, distinctItems) }, { additionalProperties: false }),
+}
 
 export const AdvanceInstanceBody = Type.Object(
   {

@@ -35,10 +35,13 @@ export const RecipientRuleRecord = Type.Object(
   {
     $id: 'RecipientRule',
     ...closed,
-    documented: variantsAlone([
-      Type.Object({ type: Type.Enum(['user', 'patient']), path }, { title: 'UserRecipientRule', ...closed }),
-      Type.Object({ type: Type.Enum(['slackChannel']), channel }, { title: 'ChannelRecipientRule', ...closed }),
-    ]),
+    documented: variantsAlone(
+      {
+        UserRecipientRule: Type.Object({ type: Type.Enum(['user', 'patient']), path }, closed),
+        ChannelRecipientRule: Type.Object({ type: Type.Enum(['slackChannel']), channel }, closed),
+      },
+      'type',
+    ),
   },
 )
 

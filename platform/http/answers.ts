@@ -1,6 +1,6 @@
 import type { FastifyContextConfig, FastifySchema } from 'fastify'
 import { Type } from 'typebox'
-import { problems, type ProblemCode } from './problems.ts'
+import { isProblemCode, problems, type ProblemCode } from './problems.ts'
 import type { Access } from './access.ts'
 
 /** Every error's body, RFC 9457. */
@@ -11,7 +11,7 @@ const ProblemDocument = Type.Object(
     status: Type.Integer(),
     detail: Type.String(),
     instance: Type.String({ description: 'urn:uuid: and a UUID of this occurrence' }),
-    code: Type.String({ description: 'Slug; documented at /problems/{code}' }),
+    code: Type.Enum(Object.keys(problems).filter(isProblemCode), { description: 'Documented at /problems/{code}' }),
     request_id: Type.String(),
     retriable: Type.Boolean(),
     errors: Type.Optional(
@@ -29,6 +29,8 @@ const ProblemDocument = Type.Object(
     required_permission: Type.Optional(Type.String({ description: 'Of actor-context-missing and permission-missing' })),
     parked_step_id: Type.Optional(Type.String({ description: 'Of step-not-parked' })),
     missing_image_ids: Type.Optional(Type.Array(Type.String(), { description: 'Of uploads-incomplete' })),
+    missingVariables: Type.Optional(Type.Array(Type.String(), { description: 'Of template-variable-missing' })),
+    oldest_cursor: Type.Optional(Type.String({ description: 'Of cursor-lost' })),
   },
   { $id: 'Problem' },
 )

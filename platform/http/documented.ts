@@ -4,9 +4,32 @@
  */
 export const documented = 'documented'
 
-/** In place of one object with all members of its variants. */
-export function variantsAlone(variants: readonly object[]) {
-  return { without: ['type', 'properties', 'required', 'additionalProperties'], oneOf: variants }
+/** A variant of a union. The member that selects it has a list of values. */
+interface Variant {
+  readonly properties: Readonly<Record<string, object>>
+}
+
+/**
+ * In place of one object with all members of its variants. Generators of clients read variants that are components, with
+ * nothing beside them.
+ *
+ * @param variants by the names of their components
+ * @param tag the member that selects the variant, if one does
+ */
+export function variantsAlone(variants: Readonly<Record<string, Variant>>, tag?: string) {
+  return {
+    without: ['type', 'properties', 'required', 'additionalProperties'],
+    oneOf: Object.entries(variants).map(([$id, variant]) => ({ $id, ...variant })),
+    ...(tag === undefined ? {} : { discriminator: discriminatorOf(tag, variants) }),
+  }
+}
+
+function discriminatorOf(propertyName: string, variants: Readonly<Record<string, Variant>>) {
+  const places = Object.entries(variants).flatMap(([name, { properties }]) => {
+    const { enum: values = [] }: { readonly enum?: readonly string[] } = properties[propertyName] ?? {}
+    return values.map((value) => [value, `#/components/schemas/${name}`] as const)
+  })
+  return { propertyName, mapping: Object.fromEntries(places) }
 }
 
 /** A further rule of an object. Generators of clients ignore `not`, and take `anyOf` beside `properties` for a union. */

@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { channelsByDomain, type ChannelPlace, type Channels } from '../../contracts/events/channels.ts'
 import type { ListIdentity } from '../../platform/http/cursors.ts'
+import { answers } from '../../platform/http/answers.ts'
 import { applyPreference } from '../../platform/http/preferences.ts'
 import { invalidMember, problem } from '../../platform/http/problems.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
@@ -51,6 +52,19 @@ const EventPage = Type.Object(
   { $id: 'EventPage' },
 )
 
+const EventStream = Type.Unsafe<Readable | string>({
+  type: 'string',
+  description: 'Each `data` is a PublicEvent, each `id` its cursor',
+})
+
+const pageOrStream = {
+  description: 'A page, or server-sent events if the caller accepts these alone',
+  content: {
+    'application/json': { schema: EventPage },
+    'text/event-stream': { schema: EventStream },
+  },
+}
+
 /** The public events of one channel, for services that cannot or may not reach the event store. */
 export function eventRoutes(app: ServiceApp, deps: EventRouteDependencies): void {
   const { cursors, channels, streams, verifyToken } = deps
@@ -84,17 +98,18 @@ export function eventRoutes(app: ServiceApp, deps: EventRouteDependencies): void
     problems: ['invalid-cursor', 'cursor-lost', 'too-many-streams'],
   } as const
   const requestOf = requestReader(route)
+  const response = answers({ 200: pageOrStream }, route.problems)
 
   app.get(
     route.path,
-    { schema: schemaOf(route, EventPage), config: { ...configOf(route), takesWait: true } },
+    { schema: { ...schemaOf(route, EventPage), response }, config: { ...configOf(route), takesWait: true } },
     async (request, reply) => {
       const { tenant, params, query, caller } = requestOf(request)
       const { name, events } = channelOf(params.channel)
       const subject = { channel: name, tenant, types: typesOf(query.types, Object.values(events)) }
       const identity = identityOf(subject)
       const cursorOf = ({ revision, id }: ChannelPlace) => cursors.seal(identity, [String(revision), id])
-      const isStream = /\btext\/event-stream\b/i.test(request.headers.accept ?? '')
+      const isStream = wantsStream(request.headers.accept)
       const lastSeen = isStream ? request.headers['last-event-id'] : undefined
       const cursor = typeof lastSeen === 'string' && lastSeen !== '' ? lastSeen : query.after
       const after = await placeOf(cursor)
@@ -144,6 +159,11 @@ export function eventRoutes(app: ServiceApp, deps: EventRouteDependencies): void
       }
     },
   )
+}
+
+/** Generated clients accept every documented media type, and read the page. */
+function wantsStream(accept = ''): boolean {
+  return /\btext\/event-stream\b/i.test(accept) && !/\bapplication\/json\b/i.test(accept)
 }
 
 function channelOf(domain: string) {

@@ -2,6 +2,7 @@ import { Ajv } from 'ajv'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { servicesOf } from '../../app/services.ts'
 import { isInstant } from '../../platform/http/formats.ts'
+import { problems } from '../../platform/http/problems.ts'
 import { mailAddressPattern } from '../../platform/kit/mail-address.ts'
 import {
   adminSecret,
@@ -13,14 +14,18 @@ import {
 import { unusedParts } from '../support/unused-parts.ts'
 
 interface Shown extends Readonly<Record<string, unknown>> {
+  readonly $ref?: string
+  readonly enum?: readonly string[]
   readonly oneOf?: readonly Shown[]
+  readonly discriminator?: { readonly propertyName: string; readonly mapping: Readonly<Record<string, string>> }
   readonly properties?: Readonly<Record<string, Shown>>
 }
+type Content = Readonly<Record<string, { readonly schema: Shown }>>
 interface Operation {
   readonly operationId: string
   readonly parameters?: readonly { readonly name: string; readonly description?: string; readonly schema: Shown }[]
-  readonly requestBody?: object
-  readonly responses: Readonly<Record<string, { readonly headers?: object }>>
+  readonly requestBody?: { readonly content?: Content }
+  readonly responses: Readonly<Record<string, { readonly headers?: object; readonly content?: Content }>>
   readonly security?: readonly Readonly<Record<string, readonly string[]>>[]
 }
 interface Document {
@@ -47,6 +52,14 @@ afterAll(() => t.app.close())
 function accepts(name: string, value: unknown): boolean {
   const ajv = new Ajv({ strict: false, validateFormats: false })
   return ajv.addSchema({ $id: 'document', ...document }).validate(`document#/components/schemas/${name}`, value)
+}
+const places = (...names: readonly string[]) => names.map((name) => `#/components/schemas/${name}`)
+const nameIn = (place: string) => place.slice(place.lastIndexOf('/') + 1)
+/** The unions at any depth, without the conditions that `not` contains. */
+function unionsOf(part: unknown): Shown[] {
+  if (typeof part !== 'object' || part === null) return []
+  const { not: _, ...shown } = part as Shown
+  return [...(shown.oneOf === undefined ? [] : [shown]), ...Object.values(shown).flatMap(unionsOf)]
 }
 const schemaOf = (name: string) => document.components.schemas[name] ?? {}
 const parameterOf = (path: string, method: string, name: string) =>
@@ -114,7 +127,7 @@ describe('the document', () => {
 
   it('describes the two outputs of a step as variants', () => {
     const output = schemaOf('AdvanceWorkflowInstanceBody').properties?.['output']
-    expect(output?.oneOf?.map((variant) => variant['required'])).toEqual([['answers'], ['image_ids']])
+    expect(output?.oneOf?.map(({ $ref }) => $ref)).toEqual(places('AnswersOutput', 'ImagesOutput'))
     for (const [given, isAccepted] of [
       [{ answers: { age: 61, changed: true, since: '2026-01-01' } }, true],
       [{ image_ids: [thingId] }, true],
@@ -127,15 +140,52 @@ describe('the document', () => {
   })
 
   it('describes rules of recipients and suppressions as variants, and one source of keys', () => {
-    const [user, channel] = schemaOf('RecipientRule').oneOf ?? []
-    expect([user?.['required'], channel?.['required']]).toEqual([
-      ['type', 'path'],
-      ['type', 'channel'],
-    ])
-    const [mail] = schemaOf('AddSuppressionBody').oneOf ?? []
-    expect(mail?.properties?.['address']).toMatchObject({ pattern: mailAddressPattern })
+    expect(schemaOf('UserRecipientRule')['required']).toEqual(['type', 'path'])
+    expect(schemaOf('ChannelRecipientRule')['required']).toEqual(['type', 'channel'])
+    expect(schemaOf('MailSuppression').properties?.['address']).toMatchObject({ pattern: mailAddressPattern })
     for (const name of ['RegisterClientBody', 'ChangeClientBody'])
       expect(schemaOf(name)['not']).toEqual({ required: ['jwks', 'jwks_uri'] })
+  })
+
+  it('has only components as variants, and a mapping where a member selects one', () => {
+    const unions = unionsOf(document)
+    expect(unions.length).toBeGreaterThan(5)
+    for (const { oneOf = [], description: _, discriminator, ...beside } of unions) {
+      expect(beside).toEqual({})
+      const references = oneOf.map(({ $ref }) => String($ref))
+      for (const reference of references) expect(document.components.schemas).toHaveProperty([nameIn(reference)])
+      if (discriminator === undefined) continue
+      const { propertyName, mapping } = discriminator
+      const selected = references.flatMap((reference) =>
+        (schemaOf(nameIn(reference)).properties?.[propertyName]?.enum ?? []).map((value) => [value, reference]),
+      )
+      expect(mapping).toEqual(Object.fromEntries(selected))
+    }
+    expect(schemaOf('RecipientRule').discriminator?.mapping).toEqual({
+      user: '#/components/schemas/UserRecipientRule',
+      patient: '#/components/schemas/UserRecipientRule',
+      slackChannel: '#/components/schemas/ChannelRecipientRule',
+    })
+  })
+
+  it('lists the codes of a problem, and allows more members in a form', () => {
+    expect(schemaOf('Problem').properties?.['code']?.enum).toEqual(Object.keys(problems))
+    const forms = Object.values(document.paths).flatMap((path) =>
+      Object.values(path).flatMap(
+        ({ requestBody }) => requestBody?.content?.['application/x-www-form-urlencoded'] ?? [],
+      ),
+    )
+    expect(forms).toHaveLength(3)
+    for (const { schema } of forms)
+      expect(schemaOf(nameIn(String(schema.$ref)))).not.toHaveProperty('additionalProperties')
+  })
+
+  it('describes a page and a stream of the feed', () => {
+    const { content } = document.paths['/v1/events/{channel}']?.['get']?.responses['200'] ?? {}
+    expect(content).toMatchObject({
+      'application/json': { schema: { $ref: '#/components/schemas/EventPage' } },
+      'text/event-stream': { schema: { type: 'string' } },
+    })
   })
 
   it('limits media types and locales', () => {

@@ -283,6 +283,12 @@ describe('server-sent events', () => {
     await resumed.close()
   })
 
+  it('are for callers that accept nothing else', async () => {
+    const token = await feed.token(orgA)
+    const { headers } = await get('consent?after=now', { ...token, accept: 'application/json, text/event-stream' })
+    expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
+  })
+
   it('end with their token', async () => {
     const token = await feed.token(orgA, ['events:read'], { endsBy: new Date(Date.now() + 2_000) })
     const stream = await openStream('consent?after=now', token)
