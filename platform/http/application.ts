@@ -182,6 +182,11 @@ class UndocumentedReplyError extends Error {
   }
 }
 
+/** `Deprecation` (RFC 9745) and `Sunset` (RFC 8594). */
+function deprecationHeaders({ since, sunset }: { readonly since: Date; readonly sunset: Date }) {
+  return { deprecation: `@${Math.floor(since.getTime() / 1_000)}`, sunset: sunset.toUTCString() }
+}
+
 function addRequestHooks(app: FastifyInstance, options: ApplicationOptions, version: string): void {
   const authorize = createAuthorization(options)
   app.addHook('onRequest', async (request, reply) => {
@@ -190,6 +195,7 @@ function addRequestHooks(app: FastifyInstance, options: ApplicationOptions, vers
     request.traceparent = traceparentFrom(request.headers['traceparent'])
     request.documentedBase = config.documentedBase ?? ''
     reply.headers(commonHeaders({ requestId: request.id, traceparent: request.traceparent, version }))
+    if (config.deprecation !== undefined) reply.headers(deprecationHeaders(config.deprecation))
     requireClearHead(request.raw)
     if (options.isStopping?.() === true && config.route !== undefined) throw problem('shutting-down')
     request.caller = await authorize(request, request.is404 ? 'public' : (config.access ?? 'public'))

@@ -1,5 +1,7 @@
-/** Version of the contract: of OpenAPI, AsyncAPI and the header API-Version. */
-export const contractVersion = '1.0.0'
+import manifest from '../../package.json' with { type: 'json' }
+
+/** Version of the contract: of OpenAPI, AsyncAPI and the header API-Version. It follows the package. */
+export const contractVersion = manifest.version
 
 /** The headers of every answer of the server, also without a route. Public metadata replaces `cache-control`. */
 export function commonHeaders({

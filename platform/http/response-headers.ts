@@ -61,6 +61,16 @@ const headers: readonly ResponseHeader[] = [
       [202, 429, 503].includes(status) || (config.takesWait === true && (isSuccess || status === 304)),
   },
   {
+    name: 'Deprecation',
+    description: 'Since when the route is deprecated (RFC 9745)',
+    isSent: ({ config }) => config.deprecation !== undefined,
+  },
+  {
+    name: 'Sunset',
+    description: 'Until when the route answers at least (RFC 8594)',
+    isSent: ({ config }) => config.deprecation !== undefined,
+  },
+  {
     name: 'WWW-Authenticate',
     description: 'Required authentication',
     isSent: ({ status }) => status === 401 || status === 403,

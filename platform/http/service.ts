@@ -76,6 +76,8 @@ declare module 'fastify' {
     mayLackBody?: boolean
     /** The route holds its answer back for `Prefer: wait=N` (`waiting.ts`). */
     takesWait?: boolean
+    /** The route is deprecated since an instant, and answers until another one at least. */
+    deprecation?: { readonly since: Date; readonly sunset: Date }
     /** Set by the platform. */
     route?: RouteIdentity
     /** Set by the platform: the mount that Location and Link headers use. */
@@ -163,6 +165,7 @@ function describedSchema(
     ...given,
     ...descriptionWithScope(access, given?.description),
     security: securityOf(access),
+    ...(config.deprecation === undefined ? {} : { deprecated: true }),
   }
   const schema = schemas.hoist(withStandardAnswers(own, { access, isRead, config }))
   const isWrite = !isRead && access !== 'public' && config.changesNothing !== true

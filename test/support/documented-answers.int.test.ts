@@ -1,3 +1,4 @@
+import { contractVersion } from '../../platform/http/common-headers.ts'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -27,7 +28,7 @@ const id = '0190b0a0-0000-7000-8000-000000000001'
 const headers = {
   'content-type': 'application/json',
   'x-request-id': 'r',
-  'api-version': '1.0.0',
+  'api-version': contractVersion,
   traceparent: 't',
   'cache-control': 'no-store',
 }

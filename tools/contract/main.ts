@@ -1,0 +1,46 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { contractVersion } from '../../platform/http/common-headers.ts'
+import {
+  breakingDifferences,
+  changelogFile,
+  currentContract,
+  releasedContract,
+  releasedFolder,
+  unreleasedPart,
+} from './documents.ts'
+
+const usage = `What callers were promised: the documents in released/.
+
+  npm run contract:check     names each difference that breaks a caller of the released version
+  npm run contract:release   makes the present documents the released ones, and begins a new part of CHANGELOG.md
+`
+
+const [command] = process.argv.slice(2)
+if (command === 'check') await check()
+else if (command === 'release') await release()
+else process.stdout.write(usage)
+
+async function check(): Promise<void> {
+  const differences = breakingDifferences(await releasedContract(), await currentContract())
+  const listed = unreleasedPart(await readFile(changelogFile, 'utf8'))
+  const unlisted = differences.filter((one) => !listed.includes(one))
+  for (const one of differences) process.stdout.write(`${listed.includes(one) ? 'listed ' : 'BREAKS '} ${one}\n`)
+  process.stdout.write(`${differences.length} breaking, ${unlisted.length} of them not in CHANGELOG.md\n`)
+  process.exitCode = unlisted.length === 0 ? 0 : 1
+}
+
+async function release(): Promise<void> {
+  const current = await currentContract()
+  await mkdir(releasedFolder, { recursive: true })
+  const write = (name: string, document: object) =>
+    writeFile(new URL(name, releasedFolder), `${JSON.stringify(document, null, 1)}\n`)
+  await write('openapi.json', current.openApi)
+  await write('asyncapi.json', current.asyncApi)
+  const changelog = await readFile(changelogFile, 'utf8')
+  const today = new Date().toISOString().slice(0, 10)
+  await writeFile(
+    changelogFile,
+    changelog.replace('## Unreleased\n', `## Unreleased\n\nNothing yet.\n\n## ${contractVersion} (${today})\n`),
+  )
+  process.stdout.write(`released ${contractVersion}: ${Object.keys(Object(current.openApi['paths'])).length} paths\n`)
+}
