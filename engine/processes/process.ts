@@ -34,9 +34,9 @@ export type ReceiverHealth = 'good' | 'bad' | 'unreachable'
  *   `continues`: the step runs again at once under the same claim, with its whole time limit and a lease that covers
  *   it. It does not continue if the workers stop or the claim is lost.
  * - `wait`: another attempt has an open lease until then.
- * - `retry`: a server that the step needs first is away, or its circuit is open. The receiver was not called, so this
- *   does not count as a try and no stream records it. `after` is in milliseconds. `reason` is a code, never text from
- *   outside.
+ * - `retry`: something that the step needs first is missing: a server is away, a circuit is open, or other work is not
+ *   done yet. This does not count as a try, and no stream records it. `after` is in milliseconds. `reason` is a code,
+ *   never text from outside.
  *
  * `health` and `pauseMs` (the receiver asked for a pause, or its circuit is open) are about the receiver of the row. A
  * receiver that is unreachable several times in a row pauses by itself.
