@@ -13,7 +13,7 @@ const long = [
   'test/end-to-end/apart/**/*.test.ts',
   'test/end-to-end/bad-days/**/*.test.ts',
   'test/end-to-end/hostile/**/*.test.ts',
-  'test/end-to-end/main-job/{repeats-over-restart,slot-mode-interrupted}.e2e.test.ts',
+  'test/end-to-end/main-job/{deadlines,inline-staging,repeats-over-restart,review-renewal,slot-mode-interrupted}.e2e.test.ts',
   'test/app/serve.int.test.ts',
   'test/app/demo/*.e2e.test.ts',
   'test/tools/faults/**/*.test.ts',
@@ -29,6 +29,10 @@ const longest = [
   'bad-days/stopped-projector.e2e.',
   'apart/killed-roles.e2e.',
   'main-job/webhook-deliveries.e2e.',
+  'webhooks/endpoint-steps.int.',
+  'store/leader-watch.int.',
+  'store/node-connection.int.',
+  'processes/timeline/',
   'rebuild/switch.int.',
 ]
 const tiers = ['.e2e.', '.int.', '.unit.']

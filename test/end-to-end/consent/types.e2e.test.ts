@@ -203,7 +203,7 @@ describe('DELETE /v1/admin/consent-types/{id}', () => {
     await expecting(201, world.decide(randomUUID(), terms, 'granted'))
   })
 
-  test('and recording at the same time happen in one of the two orders, two hundred times', async () => {
+  test('and recording at the same time happen in one of the two orders, with every head start', async () => {
     const hasty = withHeaders(world.admin, { prefer: 'respond-async' })
     async function race(round: number): Promise<string> {
       const typeId = textAt((await expecting(201, hasty.call(types, { body: described(`race_${round}`) }))).body, 'id')
@@ -230,7 +230,7 @@ describe('DELETE /v1/admin/consent-types/{id}', () => {
         .join(', ')
     }
     const outcomes: string[] = []
-    while (outcomes.length < 200)
+    while (outcomes.length < 50)
       outcomes.push(...(await Promise.all(Array.from({ length: 10 }, (_, place) => race(outcomes.length + place)))))
     expect(new Set(outcomes)).toEqual(
       new Set(['201, 409 consent-type-in-use', '404 consent-type-not-found /consent_type_id, 204']),
