@@ -19,7 +19,7 @@ type Hashing = { readonly vault: Pick<CommandDependencies['vault'], 'fingerprint
 
 const suppressionIds = '6d3d1c0e-2f8b-5a43-8a55-6f0a3b9e7c21'
 
-/** Only who has the vault can tell whether an id is that of an address. */
+/** Only a holder of the vault can find out whether an id belongs to an address. */
 export function suppressionIdOf({ vault }: Hashing, { channel, address, orgId }: SuppressedAddress): string {
   const compared = channel === 'email' ? comparedAddress(address) : comparedChannel(address)
   const hash = vault.fingerprint(['suppression', orgId ?? noOrganisation, channel, compared].join('\0'))

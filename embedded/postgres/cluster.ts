@@ -132,7 +132,7 @@ function launch(program: string, args: readonly string[], options: ClusterOption
     env: PROGRAM_ENVIRONMENT,
     ...options.launcher.spawnAs,
   })
-  // A program that has ended reads nothing. Its exit code tells.
+  // A program that has ended reads nothing. Its exit code shows the result.
   child.stdin?.on('error', () => undefined).end(input)
   child.stdout?.resume()
   if (child.stderr !== null) createInterface({ input: child.stderr }).on('line', options.onLog)

@@ -280,7 +280,7 @@ export class ProjectionRunner {
     run.foreign = undefined
     // A copy may contain more than the one it replaced.
     if (isReplaced)
-      this.#tell({
+      this.#notify({
         projectors: [projector.name],
         position,
         changed: projector.tables.map((table) => `${projector.name}.${table.name}`),
@@ -329,10 +329,10 @@ export class ProjectionRunner {
 
   #written(members: readonly Member[], position: Position, changed: readonly string[]): void {
     for (const member of members) this.#runOf(member).position = position
-    this.#tell({ projectors: members.map(({ projector }) => projector.name), position, changed })
+    this.#notify({ projectors: members.map(({ projector }) => projector.name), position, changed })
   }
 
-  #tell(advance: Advance): void {
+  #notify(advance: Advance): void {
     for (const listener of this.#listeners) listener(advance)
   }
 

@@ -26,7 +26,7 @@ export function idempotencyOf(request: FastifyRequest, orgId?: TenantId | null):
   return { key, scopeId: JSON.stringify([orgId ?? caller.orgId, caller.clientId, method, canonicalRouteOf(request)]) }
 }
 
-/** The id that a key fixes: the same for every repeat. `part` tells apart several ids of one request. */
+/** The id that a key fixes: the same for every repeat. `part` distinguishes several ids of one request. */
 export function idempotentId({ scopeId, key }: Idempotency, part?: string): string {
   const name = JSON.stringify(part === undefined ? [scopeId, key] : [scopeId, key, part])
   return uuidv5(Buffer.from(name), namespace)

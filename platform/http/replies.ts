@@ -120,7 +120,7 @@ export function latest(...positions: readonly (Position | undefined)[]): Positio
 /** Stands for the revision of a stream that does not exist yet, for records that can be read before the first write. */
 const beforeFirst = -1n
 
-/** Strong validator of a record; the variant tells apart answers of one revision. */
+/** Strong validator of a record; the variant distinguishes answers of one revision. */
 export function etagOf(revision: StreamRevision, variant?: number): string {
   const number = revision === 'no_stream' ? beforeFirst : revision
   return variant === undefined ? `"${number}"` : `"${number}.${variant}"`

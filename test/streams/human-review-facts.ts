@@ -100,7 +100,7 @@ export const taskFact = factsOf<HumanReviewTaskEvent>({
   HumanReviewTaskCancelled: { taskId, reason: 'superseded', cancelledAt: at(100) },
 })
 
-/** A fact of the task that `taskFact` tells of, in its stream. */
+/** A fact of the task that `taskFact` makes, in its stream. */
 export const ownTask = (event: HumanReviewTaskEvent) => ({
   ...event,
   stream: humanReviewTasks.of(ids.org, taskId).stream,

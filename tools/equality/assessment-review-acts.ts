@@ -19,7 +19,7 @@ export const reviewAssessment: Act = (story, random) => {
   const assessment = random.pick(reviewed)
   if (assessment.task === 'none') openTask(story, random, assessment)
   else if (assessment.task === 'open' && random.oneIn(2)) {
-    tell(story, assessment, opening(story, random, assessment))
+    append(story, assessment, opening(story, random, assessment))
     assessment.task = 'recorded'
   } else endTask(story, random, assessment)
 }
@@ -42,14 +42,14 @@ function endTask(story: Story, random: SeededRandom, assessment: Assessment): vo
   if (random.oneIn(4)) {
     story.append(patient.orgId, stream, taskFact('HumanReviewTaskCancelled', { taskId, cancelledAt: at }))
     const cancelled = { assessmentId, taskId, cancelledAt: at }
-    tell(story, assessment, ...opened, assessmentFact('AssessmentHumanReviewCancelled', cancelled))
+    append(story, assessment, ...opened, assessmentFact('AssessmentHumanReviewCancelled', cancelled))
     return
   }
   const note = patient.readsAsNull ? null : 'note'
   const opinion = taskFact('HumanReviewOpinionGiven', { taskId, patientId: patient.id, note, givenAt: at })
   story.append(patient.orgId, stream, opinion, taskFact('HumanReviewTaskDecided', { taskId, decidedAt: at }))
   const decided = assessmentFact('AssessmentHumanReviewDecided', { assessmentId, taskId, decidedAt: at })
-  const eventIds = tell(story, assessment, ...opened, decided)
+  const eventIds = append(story, assessment, ...opened, decided)
   scheduleDeliveries(story, assessment, 'assessment.reviewed', eventIds.at(-1) ?? '')
   const named = { org_id: patient.orgId, assessment_id: assessmentId, patient_id: patient.id }
   const published = { ...named, decided_at: at, event_id: story.id(random).toLowerCase() }
@@ -72,6 +72,6 @@ function taskOf({ aiReviewId, patient }: Assessment) {
   return { aiReviewId, taskId, stream: humanReviewTasks.of(patient.orgId, taskId).stream }
 }
 
-function tell(story: Story, { id, patient }: Assessment, ...events: ReturnType<typeof assessmentFact>[]): string[] {
+function append(story: Story, { id, patient }: Assessment, ...events: ReturnType<typeof assessmentFact>[]): string[] {
   return story.append(patient.orgId, assessments.of(patient.orgId, id).stream, ...events)
 }

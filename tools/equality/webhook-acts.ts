@@ -137,7 +137,7 @@ export const testSubscription: Act = (story, random) => {
     attempts: 0,
     isScheduled: false,
   }
-  tell(story, delivery, schedule(story, random, delivery))
+  append(story, delivery, schedule(story, random, delivery))
   story.deliveries.push(delivery)
 }
 
@@ -150,7 +150,7 @@ export const advanceDelivery: Act = (story, random) => {
   const subscription = story.subscriptions.find(({ id }) => id === delivery.subscriptionId)
   if (subscription?.status !== 'active') {
     const reason = subscription?.status === 'disabled' ? 'subscription_disabled' : 'subscription_deleted'
-    tell(
+    append(
       story,
       delivery,
       ...scheduled,
@@ -161,7 +161,7 @@ export const advanceDelivery: Act = (story, random) => {
   }
   delivery.attempts += 1
   const attempt = { deliveryId: delivery.id, attempt: delivery.attempts }
-  tell(
+  append(
     story,
     delivery,
     ...scheduled,
@@ -171,7 +171,7 @@ export const advanceDelivery: Act = (story, random) => {
       leaseUntil: story.instant(random),
     }),
   )
-  tell(story, delivery, outcome(story, random, delivery, subscription))
+  append(story, delivery, outcome(story, random, delivery, subscription))
 }
 
 export const redeliver: Act = (story, random) => {
@@ -181,7 +181,7 @@ export const redeliver: Act = (story, random) => {
   if (over.length === 0) return
   const delivery = random.pick(over)
   if (random.oneIn(4)) {
-    tell(
+    append(
       story,
       delivery,
       deliveryFact('WebhookRedeliveryUnneeded', {
@@ -201,7 +201,7 @@ export const redeliver: Act = (story, random) => {
     request: null,
     requestedAt: story.instant(random),
   }
-  tell(story, delivery, deliveryFact('WebhookRedeliveryRequested', { ...namesOf(delivery), ...asked }))
+  append(story, delivery, deliveryFact('WebhookRedeliveryRequested', { ...namesOf(delivery), ...asked }))
   delivery.status = 'due'
 }
 
@@ -272,7 +272,7 @@ function say(story: Story, { orgId }: Subscription, event: WebhookSubscriptionEv
   return revision
 }
 
-function tell(story: Story, { orgId, id }: Delivery, ...events: WebhookDeliveryEvent[]): void {
+function append(story: Story, { orgId, id }: Delivery, ...events: WebhookDeliveryEvent[]): void {
   story.append(orgId, webhookDeliveries.of(orgId, id).stream, ...events)
 }
 

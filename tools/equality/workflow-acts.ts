@@ -30,7 +30,7 @@ export const runWorkflow: Act = (story, random, text) => {
   for (const version of random.oneIn(3) ? [1, 2] : [1]) publish(run, workflowDefinitionId, version)
   open(run, workflowDefinitionId)
   if (random.oneIn(6)) return
-  tell(
+  append(
     run,
     instanceFact('WorkflowInstanceStarted', {
       workflowInstanceId: run.workflowInstanceId,
@@ -80,7 +80,7 @@ function open({ story, random, text, patient, workflowInstanceId, caseId }: Run,
   story.append(orgId, clinicalChannelStream.name, fact)
 }
 
-function tell({ story, patient: { orgId }, workflowInstanceId }: Run, ...events: WorkflowInstanceEvent[]): void {
+function append({ story, patient: { orgId }, workflowInstanceId }: Run, ...events: WorkflowInstanceEvent[]): void {
   story.append(orgId, workflowInstances.of(orgId, workflowInstanceId).stream, ...events)
 }
 
@@ -89,7 +89,7 @@ const wait = (): void => undefined
 function cancel(run: Run, reason: 'requested' | 'case_closed' = 'requested'): void {
   const { story, random, workflowInstanceId } = run
   const cancelledAt = story.instant(random)
-  tell(run, instanceFact('WorkflowInstanceCancelled', { workflowInstanceId, reason, cancelledAt }))
+  append(run, instanceFact('WorkflowInstanceCancelled', { workflowInstanceId, reason, cancelledAt }))
 }
 
 function close(run: Run): void {
@@ -125,11 +125,11 @@ function completed({ story, random, workflowInstanceId }: Run) {
 }
 
 function fail(run: Run): void {
-  tell(run, advanced(run), failed(run, 'no-next-step'))
+  append(run, advanced(run), failed(run, 'no-next-step'))
 }
 
 function produce(run: Run): void {
-  tell(run, advanced(run), produced(run), completed(run))
+  append(run, advanced(run), produced(run), completed(run))
 }
 
 /** The assessment of the output step. Its own events are those of other acts. */
@@ -138,7 +138,7 @@ function assess(run: Run): void {
   const { orgId } = patient
   const assessmentId = story.id(random)
   const requestedAt = story.instant(random)
-  tell(
+  append(
     run,
     advanced(run),
     produced(run),
@@ -149,12 +149,12 @@ function assess(run: Run): void {
   story.append(orgId, cases.of(orgId, caseId).stream, caseFact('CaseAssessmentAssigned', assigned))
   if (random.oneIn(4)) return
   const assignedAt = story.instant(random)
-  tell(run, instanceFact('WorkflowAssessmentAssigned', { workflowInstanceId, assessmentId, assignedAt }))
+  append(run, instanceFact('WorkflowAssessmentAssigned', { workflowInstanceId, assessmentId, assignedAt }))
   if (random.oneIn(4)) return
   const isCompleted = random.oneIn(2)
   publishEnd(run, orgId, assessmentId, isCompleted)
   if (random.oneIn(4)) return
-  tell(run, isCompleted ? completed(run) : failed(run, 'assessment-failed'))
+  append(run, isCompleted ? completed(run) : failed(run, 'assessment-failed'))
 }
 
 function publishEnd({ story, random, caseId }: Run, orgId: TenantId, assessmentId: string, isCompleted: boolean): void {

@@ -119,14 +119,14 @@ describe('the stream of places', () => {
   function story(reviews: number): AiReviewPlacesEvent[] {
     const events: AiReviewPlacesEvent[] = []
     let state: AiReviewPlacesState = aiReviewPlaces.initialState
-    const tell = (decided: readonly AiReviewPlacesEvent[] | { readonly refused: string }) => {
+    const apply = (decided: readonly AiReviewPlacesEvent[] | { readonly refused: string }) => {
       if ('refused' in decided) throw new Error(decided.refused)
       events.push(...decided)
       state = decided.reduce(aiReviewPlaces.evolve, state)
     }
     for (let number = 1; number <= reviews; number += 1) {
-      tell(takePlace({ aiReviewId: idOf(number), requestedAt: at(number), limit: 2, now }, state))
-      if (number > 2) tell(releasePlace({ aiReviewId: idOf(number - 2), limit: 2, now }, state))
+      apply(takePlace({ aiReviewId: idOf(number), requestedAt: at(number), limit: 2, now }, state))
+      if (number > 2) apply(releasePlace({ aiReviewId: idOf(number - 2), limit: 2, now }, state))
     }
     return events
   }

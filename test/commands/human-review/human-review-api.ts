@@ -30,7 +30,7 @@ export interface HumanReviewApi {
   ): Promise<Headers>
   /** A new task of a new patient. Returns its id. */
   givenTask(changes?: Partial<Opened>, patient?: 'living' | 'erased'): Promise<string>
-  tell(taskId: string, ...events: readonly HumanReviewTaskEvent[]): Promise<void>
+  append(taskId: string, ...events: readonly HumanReviewTaskEvent[]): Promise<void>
   close(): Promise<void>
 }
 
@@ -38,8 +38,8 @@ export async function openHumanReviewApi(): Promise<HumanReviewApi> {
   const api = await openUsersApi()
   const { world } = api
   const { t } = await api.startProcess()
-  const tell: HumanReviewApi['tell'] = (taskId, ...events) =>
-    api.tell(humanReviewTasks.of(world.orgId, taskId), ...events)
+  const append: HumanReviewApi['append'] = (taskId, ...events) =>
+    api.append(humanReviewTasks.of(world.orgId, taskId), ...events)
   return {
     api,
     async call(method, path, headers, payload) {
@@ -59,13 +59,16 @@ export async function openHumanReviewApi(): Promise<HumanReviewApi> {
       const aiReviewId = changes.aiReviewId ?? randomUUID()
       const taskId = humanReviewTaskId(aiReviewId)
       const registered = { patientId, organisationId: world.orgId, identifiers: [] }
-      await api.tell(patients.of(world.orgId, patientId), facts.patientFact('PatientRegistered', registered))
+      await api.append(patients.of(world.orgId, patientId), facts.patientFact('PatientRegistered', registered))
       const own = { taskId, organisationId: world.orgId, aiReviewId, patientId, caseId: randomUUID() }
-      await tell(taskId, taskFact('HumanReviewTaskOpened', { ...own, openedAt: world.now().toISOString(), ...changes }))
+      await append(
+        taskId,
+        taskFact('HumanReviewTaskOpened', { ...own, openedAt: world.now().toISOString(), ...changes }),
+      )
       if (patient === 'erased') await world.vault.destroySubject(world.orgId, patientId)
       return taskId
     },
-    tell,
+    append,
     close: () => api.close(),
   }
 }

@@ -57,7 +57,7 @@ interface Story {
 
 /** A case with the findings of an AI review for lesions 1 and 2. */
 async function givenCase(patientId: string = randomUUID()): Promise<Story> {
-  const { world, tell } = h.api
+  const { world, append } = h.api
   const [caseId, aiReviewId] = [randomUUID(), randomUUID()]
   const found = [1, 2].flatMap((lesionNumber): CaseEvent[] => {
     const findingId = v5(String(lesionNumber), aiReviewId)
@@ -68,7 +68,7 @@ async function givenCase(patientId: string = randomUUID()): Promise<Story> {
     ]
   })
   const opened = caseFact('CaseOpened', { caseId, organisationId: world.orgId, patientId })
-  await tell(cases.of(world.orgId, caseId), opened, ...found)
+  await append(cases.of(world.orgId, caseId), opened, ...found)
   return { caseId, aiReviewId, taskId: humanReviewTaskId(aiReviewId) }
 }
 
@@ -423,7 +423,7 @@ describe('the case of an open task', () => {
 
   test('is open again after a cancelled task, without a diagnosis', async () => {
     const story = await givenReview()
-    await h.tell(story.taskId, taskFact('HumanReviewTaskCancelled', { taskId: story.taskId }))
+    await h.append(story.taskId, taskFact('HumanReviewTaskCancelled', { taskId: story.taskId }))
     await conclude(story)
     expect(await statusOf(story)).toBe('open')
     expect(await diagnosesOf(story)).toHaveLength(2)

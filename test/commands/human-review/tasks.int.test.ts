@@ -321,7 +321,7 @@ test('a second opinion is blind, and a third one decides if the two differ', asy
 
 test('a cancelled task refuses every act', async () => {
   const taskId = await h.givenTask()
-  await h.tell(taskId, taskFact('HumanReviewTaskCancelled', { taskId, cancelledAt: at(100) }))
+  await h.append(taskId, taskFact('HumanReviewTaskCancelled', { taskId, cancelledAt: at(100) }))
   expect((await get(taskId)).body).toMatchObject({ status: 'cancelled', cancel_reason: 'superseded' })
   for (const verb of ['claim', 'release'] as const)
     expect(refusalOf(await act(verb, taskId, ada))).toBe('409 task-cancelled')

@@ -103,7 +103,7 @@ describe('a notification of a rule of the platform about an event without an org
     const notificationId = randomUUID()
     const rule = { ...trigger, eventId: randomUUID() }
     const of = { notificationId, organisationId: noOrganisation, phiSubject: notificationId }
-    await n.api.tell(
+    await n.api.append(
       notifications.of(noOrganisation, notificationId),
       notificationFact('NotificationCreated', { ...of, phiKeyOwner: 'platform', trigger: rule }),
       notificationFact('NotificationFailed', {
@@ -252,11 +252,11 @@ describe('GET /v1/notifications/admin/inbox', () => {
     const [first = '', second = ''] = [randomUUID(), randomUUID()].toSorted()
     const triggerOf = (subscriptionId: string) => ({ ...trigger, eventId, subscriptionId })
     const [made, discarded] = [randomUUID(), randomUUID()]
-    await n.api.tell(
+    await n.api.append(
       notifications.of(organisationId, made),
       notificationFact('NotificationCreated', { notificationId: made, organisationId, trigger: triggerOf(first) }),
     )
-    await n.api.tell(
+    await n.api.append(
       notifications.of(organisationId, discarded),
       notificationFact('NotificationDiscarded', {
         notificationId: discarded,

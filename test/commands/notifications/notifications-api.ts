@@ -55,7 +55,7 @@ export async function openNotificationsApi(): Promise<NotificationsApi> {
     const { state } = await world.store.load(notifications.of(clinic.orgId, id))
     const decision = decide(state)
     if (isRefusal(decision)) throw new Error(`refused: ${id}`)
-    await api.tell(notifications.of(clinic.orgId, id), ...decision)
+    await api.append(notifications.of(clinic.orgId, id), ...decision)
   }
   const start = async (id: string) => {
     const now = world.now()

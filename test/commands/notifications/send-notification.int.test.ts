@@ -75,7 +75,7 @@ describe('POST /v1/notifications: (none) → pending', () => {
   test('the template has the locale of a user who is a member, else en-GB', async () => {
     const inGerman = userFact('UserChanged', { locale: 'de' }).data
     for (const { userId } of [n.member, n.foreigner])
-      await n.api.tell(users.of(userId), userFact('UserChanged', { ...inGerman, userId }))
+      await n.api.append(users.of(userId), userFact('UserChanged', { ...inGerman, userId }))
     const to = (ref: string, variables: object) => n.send({ recipient: { type: 'user', ref }, variables })
     const answer = await to(n.member.userId, { station: '7' })
     expect((await n.get(idOf(answer))).body).toMatchObject({ locale: 'de', templateVersion: 1 })
@@ -140,7 +140,7 @@ describe('POST /v1/notifications: (none) → pending', () => {
   })
 
   const register = (patientId: string) =>
-    n.api.tell(
+    n.api.append(
       patients.of(n.clinic.orgId, patientId),
       patientFact('PatientRegistered', { patientId, organisationId: n.clinic.orgId }),
     )

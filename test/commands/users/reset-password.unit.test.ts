@@ -89,7 +89,7 @@ describe('an attempt', () => {
       .thenNothing()
   })
 
-  test('tells until when others wait', () => {
+  test('returns the end of the lease, until which others wait', () => {
     const reset = { requestId, attempts: 1, nextAttemptAt: null, open: { attemptId, leaseUntil: at(27) } }
     expect(waitsUntil(reset, new Date(at(26)))).toEqual(new Date(at(27)))
     expect(waitsUntil(reset, new Date(at(27)))).toBe(null)

@@ -39,9 +39,9 @@ afterAll(() => api.close())
 async function givenCase(id: string, ofPatient: string): Promise<void> {
   const { orgId } = api.world
   const registered = { patientId: ofPatient, organisationId: orgId, identifiers: [] }
-  await api.tell(patients.of(orgId, ofPatient), facts.patientFact('PatientRegistered', registered))
+  await api.append(patients.of(orgId, ofPatient), facts.patientFact('PatientRegistered', registered))
   const opened = { caseId: id, organisationId: orgId, patientId: ofPatient, assessmentId: null }
-  await api.tell(cases.of(orgId, id), facts.caseFact('CaseOpened', opened))
+  await api.append(cases.of(orgId, id), facts.caseFact('CaseOpened', opened))
 }
 
 const publish = (steps: readonly object[], start = 'q') =>
@@ -194,7 +194,7 @@ describe('images', () => {
     const { orgId } = api.world
     const declared = imageFact('ImageDeclared', { imageId, organisationId: orgId, caseId, captureType: 'dermoscopic' })
     const received = imageFact('ImageReceived', { imageId })
-    await api.tell(images.of(orgId, imageId), declared, received)
+    await api.append(images.of(orgId, imageId), declared, received)
     return imageId
   }
 

@@ -38,7 +38,7 @@ beforeAll(async () => {
   })
   store = await openEventStore({ url: node.url, catalogue, vault })
   // An earlier event, which the client must not need.
-  await tell({ patientId: randomUUID() })
+  await publishDecision({ patientId: randomUUID() })
 })
 
 afterAll(async () => {
@@ -68,7 +68,7 @@ afterEach(async () => {
 })
 
 /** Publishes a decision as the relay of the consent service does. */
-async function tell({
+async function publishDecision({
   patientId = question.patientId,
   orgId = question.orgId,
 }: Partial<ConsentQuestion> = {}): Promise<void> {
@@ -112,11 +112,11 @@ test('a decision removes the cached answers of its patient only', async () => {
   const other = { patientId: randomUUID() }
   await asksOf(other)
   service = () => 'not-granted'
-  await tell()
+  await publishDecision()
   await vi.waitFor(async () => expect(await check()).toBe('not-granted'))
   expect(await check(other)).toBe('granted')
-  await tell({ ...other, orgId: tenantOfFact(randomUUID()) })
-  await tell(other)
+  await publishDecision({ ...other, orgId: tenantOfFact(randomUUID()) })
+  await publishDecision(other)
   await vi.waitFor(async () => expect(await check(other)).toBe('not-granted'))
 })
 
@@ -129,8 +129,8 @@ test('an answer is not cached if a decision came meanwhile', async () => {
     })
   const early = check(patient)
   // Events come in order: when the second patient is queried again, the first decision was received.
-  await tell(patient)
-  await tell()
+  await publishDecision(patient)
+  await publishDecision()
   const held = asked.length
   service = () => 'not-granted'
   await vi.waitFor(async () => expect(await check()).toBe('not-granted'))
@@ -163,7 +163,7 @@ test('while the subscription is down, every check is a query, and a missed decis
   await line.close()
   await untilAskedAgain()
   service = () => 'not-granted'
-  await tell()
+  await publishDecision()
   expect(await check()).toBe('not-granted')
   expect(await asksOf({}, {}, {})).toBe(3)
 })

@@ -111,7 +111,7 @@ test('a request becomes a chat message, after a fault of the provider once', asy
   expect(await chatsIn('C0ADHOC')).toEqual(['Hello Ada &lt;!channel&gt;'])
 })
 
-test('a failed notification tells a chat channel once, and not about itself', async () => {
+test('a failed notification is reported to a chat channel once, and not about itself', async () => {
   const code = await template({ channel: 'slack', bodyTemplate: '{{errorCode}} of {{templateCode}}' })
   const recipientRule = { type: 'slackChannel', channel: 'C0ALARMS' }
   for (const eventType of ['notification.failed', 'notification.sent'])

@@ -93,7 +93,7 @@ describe('the fold of row changes', () => {
 })
 
 describe('the order of a plan', () => {
-  const tell = (watcher: string) =>
+  const notify = (watcher: string) =>
     insertSelect(news, {
       from: watchers,
       where: { team: 'red' },
@@ -102,7 +102,7 @@ describe('the order of a plan', () => {
 
   it('puts a change that reads a table between the changes of that table', () => {
     const watch = (watcher: string) => upsertRow(watchers, { team: 'red', watcher, tags: [] })
-    const steps = planned(watch('a'), tell('1'), watch('b'), tell('2'))
+    const steps = planned(watch('a'), notify('1'), watch('b'), notify('2'))
     expect(steps.map((step) => `${step.kind} ${step.table.name}`)).toEqual([
       'rows watchers',
       'where news',
@@ -112,7 +112,7 @@ describe('the order of a plan', () => {
   })
 
   it('joins adjacent changes of one shape', () => {
-    const steps = planned(tell('1'), upsertRow(tickets, ticket), tell('2'))
+    const steps = planned(notify('1'), upsertRow(tickets, ticket), notify('2'))
     expect(steps.map((step) => (step.kind === 'where' ? step.changes.length : step.rows.size))).toEqual([2, 1])
   })
 
@@ -137,7 +137,7 @@ describe('the order of a plan', () => {
         'rows news 2',
       ])
       expect(shapes(read('0'), announce('1'), read('1'), announce('2'))).toEqual(['where news 2', 'rows news 2'])
-      expect(shapes(announce('1'), read('1'), tell('2'), read('2'))).toEqual([
+      expect(shapes(announce('1'), read('1'), notify('2'), read('2'))).toEqual([
         'where news 1',
         'rows news 1',
         'where news 1',

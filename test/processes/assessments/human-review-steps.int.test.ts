@@ -36,7 +36,7 @@ async function appendTo(assessmentId: string, event: AssessmentEvent): Promise<v
 }
 
 /** Another instance appends to the task. */
-async function tell({ taskId }: Reviewed, ...events: readonly HumanReviewTaskEvent[]): Promise<void> {
+async function append({ taskId }: Reviewed, ...events: readonly HumanReviewTaskEvent[]): Promise<void> {
   const target = humanReviewTasks.of(world.orgId, taskId)
   await world.otherStore.append(target, (await world.otherStore.load(target)).revision, events, contextOf(world))
 }
@@ -63,7 +63,7 @@ async function withTask(
   const story = { ...assessment, aiReviewId, taskId: humanReviewTaskId(aiReviewId) }
   const { taskId, assessmentId } = story
   const of = { taskId, aiReviewId, reviewOrdinal, assessmentId, organisationId: world.orgId }
-  await tell(story, taskFact('HumanReviewTaskOpened', of), ...events)
+  await append(story, taskFact('HumanReviewTaskOpened', of), ...events)
   return story
 }
 
@@ -103,7 +103,7 @@ test.each([
 ] as const)('recording the %s of a review that is open, killed and repeated', async (_, events, type) => {
   const story = await reviewed()
   await follow(todoOf('follow-opened-task', story))
-  await tell(story, ...events)
+  await append(story, ...events)
   const todo = todoOf('follow-ended-task', story)
   const killed = mortal(world.deps, 0)
   await expect(follow(todo, killed.deps)).rejects.toBeInstanceOf(KilledError)
@@ -123,7 +123,7 @@ test('a repeat of the opening that finds the task decided appends events of othe
   const story = await reviewed()
   const todo = todoOf('follow-opened-task', story)
   await follow(todo)
-  await tell(story, ...decision)
+  await append(story, ...decision)
   await follow(todo)
   expect(await typesOf(story)).toEqual([opened, decided])
   const eventIds: string[] = []

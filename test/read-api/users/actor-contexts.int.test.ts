@@ -60,7 +60,7 @@ describe('an actor context', () => {
   test('has the claims of the specification, and a token with the same', async () => {
     const { userId, membershipId, organisationId } = administrator
     const product = { userId, membershipId, organisationId, productId: ids.product }
-    await api.tell(users.of(userId), userFact('UserProductAccessGranted', product))
+    await api.append(users.of(userId), userFact('UserProductAccessGranted', product))
     const { status, body } = await contextOf(userId)
     const claims = {
       user_id: userId,
@@ -107,7 +107,7 @@ describe('an actor context', () => {
     expect(outcomeOf(await contextOf(loner, '', null))).toBe('404 not-found')
     expect(outcomeOf(await contextOf(randomUUID()))).toBe('404 not-found')
     const claim = { userId: loner, membershipId: randomUUID(), organisationId: clinic.orgId, roleId: clinic.clinician }
-    await api.tell(organisationRoles.of(clinic.orgId), roleFact('MembershipRoleAssigned', claim))
+    await api.append(organisationRoles.of(clinic.orgId), roleFact('MembershipRoleAssigned', claim))
     expect(outcomeOf(await contextOf(loner))).toBe('404 not-found')
     await changeStatus(api, administrator, 'UserSuspended', [clinic.orgId])
     expect(outcomeOf(await contextOf(administrator.userId))).toBe('403 user-not-active')
@@ -228,9 +228,9 @@ describe.each(['here', 'elsewhere'] as const)('resolve with the users service %s
     const role = { roleId: clinic.administrator, organisationId: clinic.orgId, name: 'Administrator', isDefault: false }
     const all = ['auth:admin', 'consents:admin', 'notifications:admin', 'users:admin']
     const less = { ...role, permissions: ['auth:admin'], addedPermissions: [], removedPermissions: ['users:admin'] }
-    await api.tell(organisationRoles.of(clinic.orgId), roleFact('RoleChanged', less))
+    await api.append(organisationRoles.of(clinic.orgId), roleFact('RoleChanged', less))
     await eventually(context, '403 permission-missing')
-    await api.tell(
+    await api.append(
       organisationRoles.of(clinic.orgId),
       roleFact('RoleChanged', { ...role, permissions: all, addedPermissions: ['users:admin'] }),
     )

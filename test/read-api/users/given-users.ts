@@ -23,13 +23,13 @@ export interface GivenMembership extends GivenUser {
 }
 
 export async function givenOrganisation(
-  { tell }: UsersApi,
+  { append }: UsersApi,
   orgId: string = randomUUID(),
   permissions: readonly string[] = ['auth:admin', 'consents:admin', 'notifications:admin', 'users:admin'],
 ): Promise<GivenOrganisation> {
   const organisationId = tenantOfFact(orgId)
   const [clinician, administrator] = [randomUUID(), randomUUID()]
-  await tell(
+  await append(
     organisationRoles.of(organisationId),
     roleFact('RoleCreated', { roleId: clinician, organisationId }),
     roleFact('RoleCreated', {
@@ -43,9 +43,9 @@ export async function givenOrganisation(
   return { orgId: organisationId, clinician, administrator }
 }
 
-export async function givenUser({ tell }: UsersApi, userId: string = randomUUID()): Promise<GivenUser> {
+export async function givenUser({ append }: UsersApi, userId: string = randomUUID()): Promise<GivenUser> {
   const externalId = `subject of ${userId}`
-  await tell(users.of(userId), userFact('UserCreated', { userId, externalId }))
+  await append(users.of(userId), userFact('UserCreated', { userId, externalId }))
   return { userId, externalId }
 }
 
@@ -57,29 +57,29 @@ export async function givenMember(
 ): Promise<GivenMembership> {
   const { userId, externalId } = user ?? (await givenUser(api))
   const of = { userId, membershipId: randomUUID(), organisationId }
-  await api.tell(organisationRoles.of(organisationId), roleFact('MembershipRoleAssigned', { ...of, roleId }))
-  await api.tell(users.of(userId), userFact('UserMembershipAdded', { ...of, roleId }))
-  await api.tell(organisationRoles.of(organisationId), roleFact('MembershipConfirmed', of))
+  await api.append(organisationRoles.of(organisationId), roleFact('MembershipRoleAssigned', { ...of, roleId }))
+  await api.append(users.of(userId), userFact('UserMembershipAdded', { ...of, roleId }))
+  await api.append(organisationRoles.of(organisationId), roleFact('MembershipConfirmed', of))
   return { ...of, externalId }
 }
 
 /** Revoked in the organisation. The user's stream follows later. */
-export async function revoke({ tell }: UsersApi, { membershipId, userId, organisationId }: GivenMembership) {
+export async function revoke({ append }: UsersApi, { membershipId, userId, organisationId }: GivenMembership) {
   const fact = roleFact('MembershipRevoked', { membershipId, userId, organisationId })
-  await tell(organisationRoles.of(organisationId), fact)
+  await append(organisationRoles.of(organisationId), fact)
 }
 
-export async function changeRole({ tell }: UsersApi, member: GivenMembership, roleId: string) {
+export async function changeRole({ append }: UsersApi, member: GivenMembership, roleId: string) {
   const { membershipId, userId, organisationId } = member
   const fact = roleFact('MembershipRoleChanged', { membershipId, userId, organisationId, roleId })
-  await tell(organisationRoles.of(organisationId), fact)
+  await append(organisationRoles.of(organisationId), fact)
 }
 
 export async function changeStatus(
-  { tell }: UsersApi,
+  { append }: UsersApi,
   { userId, externalId }: GivenUser,
   type: 'UserSuspended' | 'UserDeactivated' | 'UserReactivated' | 'UserErased',
   organisationIds: TenantId[],
 ) {
-  await tell(users.of(userId), userFact(type, { userId, externalId, organisationIds, holdId: userIds.hold }))
+  await append(users.of(userId), userFact(type, { userId, externalId, organisationIds, holdId: userIds.hold }))
 }

@@ -66,7 +66,7 @@ export interface UsersProcess {
 export interface UsersApi {
   readonly world: DecisionWorld
   /** Appends events, and waits until the read model contains them. */
-  readonly tell: <State, Event extends DomainEvent>(
+  readonly append: <State, Event extends DomainEvent>(
     target: CommandTarget<State, Event>,
     ...events: readonly Event[]
   ) => Promise<void>
@@ -195,7 +195,7 @@ export async function openUsersApi(
   }
   return {
     world,
-    async tell(target, ...events) {
+    async append(target, ...events) {
       const { position } = await execute(world.store, target, () => events, contextOf(world))
       if (position !== undefined) await reads.waitFor(position, projectorNames, 15_000)
     },

@@ -42,7 +42,7 @@ beforeAll(async () => {
   administrator = await givenMember(api, clinic, clinic.administrator)
   clinicAdmin = await adminOf(clinic)
   hospitalAdmin = await adminOf(hospital)
-  await api.tell(permissions.of(), permissionFact('PermissionsRegistered'))
+  await api.append(permissions.of(), permissionFact('PermissionsRegistered'))
 })
 afterAll(() => api.close())
 
@@ -62,7 +62,7 @@ describe('a user', () => {
   const path = (id: string) => `/v1/user-management/admin/users/${id}`
 
   test('has the profile, and the memberships that the caller may see', async () => {
-    await api.tell(
+    await api.append(
       users.of(shared.userId),
       userFact('UserProductAccessGranted', { ...membershipOf(shared), productId: 'z' }),
       userFact('UserProductAccessGranted', { ...membershipOf(shared), productId: ids.product }),
@@ -122,17 +122,17 @@ describe('a user', () => {
     const member = await givenMember(api, clinic)
     const etags = [(await one.get(path(member.userId), clinicAdmin)).etag]
     const changed = { userId: member.userId, organisationIds: [clinic.orgId] }
-    await api.tell(users.of(member.userId), userFact('UserChanged', changed))
+    await api.append(users.of(member.userId), userFact('UserChanged', changed))
     etags.push((await one.get(path(member.userId), clinicAdmin)).etag)
     const renamed = { roleId: clinic.clinician, organisationId: clinic.orgId, name: 'Doctor' }
-    await api.tell(organisationRoles.of(clinic.orgId), roleFact('RoleChanged', renamed))
+    await api.append(organisationRoles.of(clinic.orgId), roleFact('RoleChanged', renamed))
     const { etag } = await one.get(path(member.userId), clinicAdmin)
     expect(etags.every((each) => /^"\d+\.\d+"$/.test(String(each)))).toBe(true)
     expect(new Set([...etags, etag]).size).toBe(3)
     const unchanged = await one.get(path(member.userId), { ...clinicAdmin, 'if-none-match': String(etag) })
     expect(unchanged.status).toBe(304)
     const back = { roleId: clinic.clinician, organisationId: clinic.orgId }
-    await api.tell(organisationRoles.of(clinic.orgId), roleFact('RoleChanged', back))
+    await api.append(organisationRoles.of(clinic.orgId), roleFact('RoleChanged', back))
   })
 
   test('that was erased is a 410 for former organisations and platform callers, and a 404 for others', async () => {
@@ -247,7 +247,7 @@ describe('look-ups', () => {
     const inClinic = `${url}?org_id=${clinic.orgId}`
     const changed = { patientAccount: patientAccount(patientId), members: ['patientAccount'] }
     const become = async (user: GivenUser) =>
-      api.tell(users.of(user.userId), userFact('UserChanged', { ...changed, userId: user.userId }))
+      api.append(users.of(user.userId), userFact('UserChanged', { ...changed, userId: user.userId }))
     expect(outcomeOf(await one.get(inClinic, reader))).toBe('404 not-found')
     const patient = await givenMember(api, clinic)
     const twin = await givenMember(api, clinic)

@@ -12,21 +12,21 @@ const quickAttempts = 3
 export async function runBenchmarks(
   benchmarks: readonly Benchmark[],
   settings: BenchSettings,
-  tell: (line: string) => void,
+  print: (line: string) => void,
 ): Promise<{ readonly rows: readonly Row[]; readonly isBroken: boolean }> {
   const rows: Row[] = []
   let isBroken = false
   for (const { name, goals, run } of benchmarks) {
     const started = performance.now()
-    tell(`${name} …`)
+    print(`${name} …`)
     const measuring: Measuring = {
       compare: async (comparison) => {
-        const outcomes = await measured(comparison, settings, tell)
+        const outcomes = await measured(comparison, settings, print)
         if (settings.quick && outcomes.some(isFarOff)) isBroken = true
         rows.push(...outcomes)
       },
       notRun: ({ goal, name, why }) => {
-        tell(`  ${name}: not run, ${why}`)
+        print(`  ${name}: not run, ${why}`)
         rows.push({ goalNumber: goal, name, verdict: 'not run', why })
       },
     }
@@ -35,10 +35,10 @@ export async function runBenchmarks(
     } catch (error) {
       isBroken = true
       const why = error instanceof Error ? error.message : String(error)
-      tell(`  ${name} failed: ${error instanceof Error ? (error.stack ?? why) : why}`)
+      print(`  ${name} failed: ${error instanceof Error ? (error.stack ?? why) : why}`)
       rows.push({ goalNumber: goals.join(', '), name, verdict: 'failed', why: why.split('\n')[0] ?? '' })
     }
-    tell(`  ${((performance.now() - started) / 1000).toFixed(0)} s`)
+    print(`  ${((performance.now() - started) / 1000).toFixed(0)} s`)
   }
   return { rows, isBroken }
 }
@@ -46,12 +46,12 @@ export async function runBenchmarks(
 async function measured(
   comparison: Comparison,
   { quick, rounds }: BenchSettings,
-  tell: (line: string) => void,
+  print: (line: string) => void,
 ): Promise<readonly Outcome[]> {
   for (let attempt = 1; ; attempt += 1) {
     const outcomes = await compare(comparison, rounds)
     for (const { name, ours, other, ratio, spread, verdict } of outcomes) {
-      tell(
+      print(
         `  ${name}: ${ours.name} over ${other.name} ${ratio.toPrecision(3)} (± ${(spread * 50).toFixed(0)} %), ${verdict}`,
       )
     }
