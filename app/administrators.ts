@@ -77,7 +77,7 @@ export async function createAdministrator(
     practitionerProfile: null,
     patientAccount: null,
     membership: { membershipId: await idOf('membership'), organisationId, roleId: role.roleId },
-    // A repeat has the same one, so it meets its own membership.
+    // The same at each repeat, so a repeat finds the membership of the first run.
     fingerprint: deps.vault.fingerprint(`administrator ${organisationId} ${userId}`),
     changedBy,
     grantor: 'platform',

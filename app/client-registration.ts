@@ -38,7 +38,7 @@ export interface NewClient {
   readonly trustedActorContext: boolean
 }
 
-/** Registers a client. One that exists stays as administrators have left it since. */
+/** Registers a client that does not exist yet. An existing client is not changed. */
 export async function registerFirst(store: EventStore, vault: Vault, client: NewClient, now: Date): Promise<void> {
   const { secret, ...data } = client
   const command = {
@@ -117,8 +117,8 @@ export async function seedPermissions(store: EventStore, now: Date): Promise<voi
 }
 
 /**
- * The templates of the platform. Every start restores those that were changed, as a new version. Of two starts at once
- * one saves, and the other finds the same content.
+ * Saves the templates of the platform. Every start restores changed templates as a new version. If two processes start
+ * at once, one saves and the other finds the same content.
  */
 export async function seedTemplates(store: EventStore, now: Date): Promise<void> {
   const save = async (template: (typeof seededTemplates)[number]) => {

@@ -2,8 +2,8 @@ import { Type, type Static } from 'typebox'
 import { Nullable } from '../engine/aggregates/types.ts'
 
 /**
- * Place of the `ai_review.completed` of a review on its channel. The reviews of one case and product complete in the order
- * in which they got the slot, so the larger number is that of the newer review.
+ * Place of the `ai_review.completed` of a review on its channel. The reviews of one case and product complete in the
+ * order in which they got the slot, so a newer review has a larger number.
  */
 export const ReviewOrdinal = Type.Integer({ minimum: 0 })
 

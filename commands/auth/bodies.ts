@@ -49,7 +49,7 @@ const Jwks = Type.Object(
   { $id: 'ClientJwks', additionalProperties: false },
 )
 
-/** Keys stand in the body or at an address. */
+/** A client has its keys in the body or at an address, never both. */
 const oneKeySource = { not: { required: ['jwks', 'jwks_uri'] } }
 
 const members = {

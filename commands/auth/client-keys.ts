@@ -29,7 +29,7 @@ interface FetchedKeys {
 }
 
 const cachedMs = 300_000
-/** An unknown key id, or an address that failed, is asked for again after this time, whatever callers send. */
+/** Least time between two reads of an address, after an unknown key id or a failed read. Callers cannot shorten it. */
 const askAgainMs = 10_000
 const timeoutMs = 5_000
 const maxBytes = 65_536

@@ -42,8 +42,8 @@ export interface GrantScopes {
 }
 
 /**
- * Gives a registered client missing scopes: a newer platform may need more of itself than the one that registered its
- * client. Nothing is granted to a client of another organisation, or without this secret.
+ * Adds missing scopes to a registered client: a newer version of the platform may need more scopes than the version
+ * that registered its client. Grants nothing if the client belongs to another organisation or has another secret.
  */
 export function grantScopes(command: GrantScopes, state: OauthClientState): Decision<OauthClientEvent> {
   const { clientId, orgId, secretHash, now } = command

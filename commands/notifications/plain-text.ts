@@ -131,7 +131,7 @@ type Writer = ReturnType<typeof createWriter>
 /** Writes words with single spaces, and at most one blank line between them. */
 function createWriter() {
   const parts: string[] = []
-  /** What stands before the next word. */
+  /** Line feeds and spaces to write before the next word. */
   let lineFeeds = 0
   let isSpaced = false
   let marker = ''

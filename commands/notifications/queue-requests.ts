@@ -43,8 +43,9 @@ const atOnce = 20
 type Decide = (state: NotificationState) => readonly NotificationEvent[]
 
 /**
- * Decides on each notification alone. One that changed since it was listed is left as it is. After a crash the repeat
- * of the request finds the rest, because what was queued is neither stuck nor failed any more.
+ * Decides on each notification separately. A notification that changed since it was listed stays as it is. After a
+ * crash a repeat of the request continues: notifications that are already queued are neither stuck nor failed any more,
+ * so it finds the others only.
  */
 export async function requeueEach(
   { store }: Pick<CommandDependencies, 'store'>,

@@ -15,7 +15,7 @@ const codePattern = '^[a-z0-9][a-z0-9._-]{0,99}$'
 /** Of new templates. `requireCode` checks the pattern. */
 export const TemplateCode = Type.String({ minLength: 1, maxLength: 255, documented: { pattern: codePattern } })
 
-/** Where a template stands among those of its code. */
+/** Members that distinguish the templates of one code. */
 export const variantMembers = { channel: Type.Optional(NotificationChannel), locale: Type.Optional(Locale) }
 
 const withoutControls = { pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]*$' }

@@ -11,7 +11,7 @@ export interface UsedVariables {
 interface Scope {
   /** Whether each surrounding value is the set of all variables, the innermost last. */
   readonly areRoots: readonly boolean[]
-  /** Paths that have a value here, because an `if` asks for them. */
+  /** Paths that have a value here, because they are the condition of a surrounding `if`. */
   readonly given: ReadonlySet<string>
 }
 

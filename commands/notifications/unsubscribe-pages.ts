@@ -25,7 +25,7 @@ export const pageHeaders = {
 
 type Kind = Pick<OpenedLink, 'category' | 'channel'>
 
-/** Asks. A mail scanner that opens every link changes nothing. */
+/** A page with a button, which changes nothing itself: mail scanners open every link. */
 export function questionPage(kind: Kind): Page {
   const messages = messagesOf(kind)
   return page(200, `Stop ${messages}?`, [

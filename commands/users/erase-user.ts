@@ -31,7 +31,7 @@ export async function eraseUserEverywhere(
     users.of(userId),
     (state) => {
       const refusal = mayAdminister(administration, state)
-      // A repeat meets the erased user.
+      // The user of a repeated request is already erased.
       const isRepeat = refusal?.refused === 'user-erased'
       return answering(refusal === null || isRepeat ? eraseUser({ changedBy, now }, state) : refusal)
     },
@@ -56,7 +56,7 @@ export async function completeErasure(
     await endOrganisationMembership(
       deps,
       { membershipId, userId, organisationId },
-      // Whoever may erase the user may do what follows from it.
+      // The right to erase the user includes the consequences of the erasure.
       { changedBy, grantor: 'platform' },
       context,
     )

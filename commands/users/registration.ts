@@ -24,9 +24,9 @@ export function clearingUntil(state: UserState, now: Date): Date | null {
 }
 
 /**
- * Comes before the identity provider creates the account. Only a repeat of the same key meets an earlier attempt. An
- * abandoned one may have left an account, which the provider returns again. Nothing is appended while another attempt is
- * under way.
+ * Records an attempt before the identity provider creates the account. An earlier attempt can only come from a request
+ * with the same key. If it was abandoned, it may have left an account, and the provider returns that account again.
+ * Appends nothing while another attempt is under way.
  */
 export function startRegistration(
   { now, leaseUntil, ...command }: StartRegistration,

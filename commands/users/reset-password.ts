@@ -30,8 +30,8 @@ export interface AttemptPasswordReset {
 }
 
 /**
- * Comes before the call. An attempt whose lease ended without an outcome may have sent the message, so the request ends
- * as `unknown`: whoever asked decides whether to ask again.
+ * Records an attempt before the call. If the lease of an earlier attempt ended without an outcome, the message may have
+ * been sent. The request then ends as `unknown`, and the caller decides whether to send another one.
  */
 export function attemptPasswordReset(
   { requestId, attemptId, now, leaseUntil, endedLeases }: AttemptPasswordReset,

@@ -51,7 +51,10 @@ function statusData({ userId, externalId, memberships }: User, holdId: string, c
   return { userId, externalId, organisationIds, holdId, changedAt: now.toISOString(), changedBy }
 }
 
-/** After the identity provider has given the account this state. A status that changed meanwhile wants another state. */
+/**
+ * Records that the account at the identity provider has this state. Records nothing if the status of the user changed
+ * meanwhile and needs another state.
+ */
 export function alignAccount(
   { account, now }: { readonly account: AccountState; readonly now: Date },
   state: UserState,

@@ -24,7 +24,7 @@ type ReservationDependencies = Parameters<typeof reservationsOf>[0]
 
 /**
  * Reserves an e-mail address or an identity-provider subject for a user, across all organisations. A user who may have
- * given the key up and wants it again renews its reservation.
+ * given up the key, and takes it again, renews the reservation.
  */
 export async function reserveForUser(
   deps: ReservationDependencies,

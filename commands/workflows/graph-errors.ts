@@ -32,7 +32,7 @@ export function graphErrors({ startStepId, steps }: GivenDefinition, stepsById: 
 
 function reachableFrom(stepIds: readonly string[], stepsById: StepsById): ReadonlySet<string> {
   const reached = new Set(stepIds)
-  // A set is iterated in the order of its additions, and reaches those of the loop.
+  // The loop also visits the steps that it adds: a set iterates in the order of insertion.
   for (const stepId of reached) {
     for (const { step_id: next } of stepsById.get(stepId)?.next ?? []) reached.add(next)
   }

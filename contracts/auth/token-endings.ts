@@ -61,7 +61,7 @@ export function followTokenEndings({
       listen()
       firstCatchUp.resolve()
     },
-    // Nobody knows what it ended, so it ends every token of its client.
+    // The unreadable event may have ended any token of its client, so it ends all of them.
     onUndecodable: ({ id, stream }) => {
       logger?.error({ component: 'tokens', eventId: id }, 'unreadable event of a client: its tokens are refused')
       endingsOf(stream.slice(oauthClients.category.length + 1)).validFrom = Number.POSITIVE_INFINITY

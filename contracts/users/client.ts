@@ -27,7 +27,7 @@ export interface ContextClient {
 
 /**
  * Resolves a user and an organisation to the actor's present permissions. Each event on `users.events` removes what is
- * kept of its user, and an event of a role removes everything. Whatever cannot be current is no permission.
+ * kept of its user, and an event of a role removes everything. If the answer may be outdated, there is no permission.
  *
  * Rejects if the event store cannot be read.
  */

@@ -17,8 +17,8 @@ export function isRefusal<Given extends Refusal>(decision: readonly DomainEvent[
 }
 
 /**
- * The rule of a keyed create. The key determines the id. A record with this id comes from the same request, which is a
- * repeat, or from another one, which is refused.
+ * The rule for a create whose key determines the id. If a record with the id exists, the request is a repeat of the one
+ * that created it, or another request with the same key. The second case is refused.
  */
 export function repeated(
   command: { fingerprint: string | null },

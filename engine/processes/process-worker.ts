@@ -36,12 +36,16 @@ interface Term {
 }
 
 /**
- * Milliseconds between two claims. News within this time share the next claim; the first after a quiet time starts one.
+ * Milliseconds between two claims. One claim serves all wake-ups within this time. After a quiet time, the first
+ * wake-up starts a claim at once.
  */
 const gatherMs = 10
 /** Milliseconds without news after a claim until the worker reads when the next row is due. */
 const quietMs = 20
-/** All workers ask at once whether their list is filled, at a time when the process has much to do. */
+/**
+ * Pauses between two checks whether the list is filled. At a start all workers check at the same time, and the process
+ * is busy.
+ */
 const firstLook = { firstMs: 25, mostMs: 200 }
 /** Milliseconds between two sweeps of forgotten claims. */
 const sweepMs = 5_000

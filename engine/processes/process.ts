@@ -60,7 +60,10 @@ export interface ConcurrencyLimits {
   readonly workers: number
   /** Steps at a time of one healthy receiver. */
   readonly perKey: number
-  /** The time limit of a step, in milliseconds. Its lease is longer by the same time as that of every step. */
+  /**
+   * The time limit of a step, in milliseconds. The lease exceeds the time limit by the same time as in every other
+   * process.
+   */
   readonly stepTimeoutMs: number
 }
 

@@ -4,12 +4,12 @@ import { backoffMs, pause } from '../../platform/kit/backoff.ts'
 const backoff = { firstMs: 200, mostMs: 5_000 }
 const sayAgainAfterMs = 60_000
 
-/** When a log last said it. All workers of a process write to one log, and miss the same servers. */
+/** When each log last got the warning. All workers of a process write to one log, and need the same servers. */
 const saidAt = new WeakMap<Logger, number>()
 
 /**
- * Does work of the workers until it succeeds, with growing pauses: the event store or the database may be away.
- * Undefined once the signal aborts. The log says at most once a minute that something is away, for all workers together.
+ * Repeats the work until it succeeds, with growing pauses, because the event store or the database may be away.
+ * Undefined once the signal aborts. All workers together write at most one warning a minute.
  */
 export async function retryUntilDone<Result>(
   work: () => Promise<Result>,

@@ -148,8 +148,8 @@ export interface Resumed {
 }
 
 /**
- * Lets a stopped or failed projector continue after its checkpoint. Deletes the row of a copy that another version, or
- * one with other tables, could not fill. The next fill starts empty. Undefined if there was neither.
+ * Lets a stopped or failed projector continue after its checkpoint. If the fill of a copy for another version or other
+ * tables has failed, deletes its row, so the next fill starts empty. Undefined if nothing was stopped or failed.
  */
 export async function requestResume(database: Pool | PoolClient, name: string): Promise<Resumed | undefined> {
   const { rows } = await database.query<{ is_serving: boolean; next_version: number | null }>(

@@ -15,7 +15,7 @@ type StreamsCall = (Readable | Duplex) & { cancel(): void }
 export type Begin<Call> = (service: StreamsClient, metadata: Metadata, options: CallOptions) => Call
 
 export interface ConnectionRules {
-  /** Connects to the leader only, and lets no other node answer: what it answers decides about writes. */
+  /** Connects to the leader only. Other nodes may answer from an old log, and commands decide by the answers. */
   readonly isLeaderOnly: boolean
 }
 

@@ -186,7 +186,7 @@ class SubscriptionRun implements Follower {
         const isUnconfirmed = more === 'silence' && !this.#isConnected
         if (isUnconfirmed) this.#unconfirmedAttempts += 1
         if (isUnconfirmed || (this.#silent.signal.aborted && !this.#signal.aborted)) {
-          // All subscriptions of the node end with it. So a node that answers others is not left for one that waits.
+          // Leaving the node ends all its subscriptions. So an unconfirmed one does not leave a node that answers others.
           node.leaveNodeOf(call, isUnconfirmed ? openedAtMs : undefined)
           throw isUnconfirmed ? new UnconfirmedSubscriptionError() : new SilentSubscriptionError()
         }

@@ -36,8 +36,8 @@ const ProblemDocument = Type.Object(
 )
 
 /**
- * A route's `response` schemas: its successes, and the problems that it can answer beside those that follow from its
- * access, body and parameters (they are added by themselves). The type is that of the successes, since problems are thrown.
+ * A route's `response` schemas: its successes, and its own problems. Problems that follow from access, body and
+ * parameters are added later. The type contains the successes only, because problems are thrown.
  */
 export function answers<Replies extends Readonly<Record<number, unknown>>>(
   replies: Replies,
@@ -61,7 +61,7 @@ export const serverProblems = [
   'transfer-coding-unsupported',
 ] as const satisfies readonly ProblemCode[]
 
-/** The route's schema with the answers that follow from its access, parameters, query and body, and from what it stands on. */
+/** The route's schema, with the answers that follow from its access, parameters, query and body. */
 export function withStandardAnswers(schema: FastifySchema, facts: RouteFacts): FastifySchema {
   const codes = [
     ...ofAccess(facts),

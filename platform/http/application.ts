@@ -224,7 +224,7 @@ function addRequestHooks(app: FastifyInstance, options: ApplicationOptions, vers
     const { statusCode: status, elapsedTime: durationMs } = reply
     if (config.isForMonitoring !== true)
       options.metrics.count({ method, route: config.documentedPath ?? route, status, durationMs })
-    // A machine that watches asks again and again.
+    // Monitoring repeats these requests all the time.
     options.logger[config.isForMonitoring === true ? 'debug' : 'info'](
       {
         method,

@@ -4,12 +4,12 @@ import type { Logger } from '../observability/logging.ts'
 import { parseEgressAllow } from '../outbound/addresses.ts'
 import { networkOf } from './rate-limits.ts'
 
-/** Refused connections are logged once in this time: each one would be a line that a stranger orders. */
+/** Refused connections are logged once in this time. Otherwise strangers could fill the log. */
 const quietMs = 60_000
 
 /**
- * Limits the connections of a server: those of one address, so that it leaves some to others, and all of them. Further
- * ones are closed at once. A trusted proxy carries the connections of many callers, so only the limit of all holds.
+ * Limits the connections of a server, per address and in total. Further connections are closed at once. A trusted proxy
+ * has the connections of many callers, so only the total limit applies to it.
  */
 export function limitConnections(
   server: Server,

@@ -94,8 +94,8 @@ async function waitForProjectors(
 }
 
 /**
- * A GET that names X-Min-Commit-Position waits until the projectors that serve it have passed that place; past the
- * wait it goes on with what there is, and X-Projection-Lag-Ms says so.
+ * A GET that names X-Min-Commit-Position waits until the projectors that serve it have passed that position. If the
+ * wait takes too long, the answer comes from the present rows, and X-Projection-Lag-Ms contains the lag.
  */
 export async function awaitMinimumPosition(reply: ReplyHead, projectors: readonly string[]): Promise<void> {
   const { request } = reply
@@ -127,8 +127,8 @@ export function etagOf(revision: StreamRevision, variant?: number): string {
 }
 
 /**
- * The revisions that If-Match admits, whatever variant they carry; undefined without the header or for `*`. For a
- * record whose stream holds others too: its own revision is compared where the decision is made.
+ * The revisions that If-Match admits, in any variant. Undefined without the header, or for `*`. For a record that
+ * shares its stream with others: the decision compares the revision of the record.
  */
 export function admittedRevisions(request: FastifyRequest): readonly bigint[] | undefined {
   const header = request.headers['if-match']

@@ -1,4 +1,4 @@
-/** A value that is made when it is first asked for: a process uses a part of what its modules declare. */
+/** Makes a value at its first use, because a process uses only some of the values that its modules declare. */
 export function atFirstUse<Value extends object>(make: () => Value): () => Value {
   let made: Value | undefined
   return () => (made ??= make())

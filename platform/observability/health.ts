@@ -12,8 +12,8 @@ interface CheckResult {
 export interface HealthCheck {
   readonly name: string
   /**
-   * True if a failure makes `/health/ready` answer 503; `of-its-services` if only that of the services below. Every
-   * failure makes `/health` do so.
+   * True if a failure makes `/health/ready` answer 503. `of-its-services`: it does so only for the services in
+   * `services`. Every failure makes `/health` answer 503.
    */
   readonly gatesReadiness: boolean | 'of-its-services'
   /** Prefixes of the services whose health includes it; all if omitted. */

@@ -17,7 +17,7 @@ const longestMs = 86_400_000
  */
 export function readRetryAfter(header: string | string[] | undefined, now: Date): number {
   if (typeof header !== 'string') return 0
-  // Date.parse reads nearly everything, and what has no zone in that of this machine.
+  // Date.parse accepts nearly every text, and reads a date without a zone in the zone of this machine.
   if (!/^(?:\d{1,9}$|[A-Z][a-z]{2,8},? |\d{4}-)/.test(header)) return 0
   const date = /(?:[a-z]|[+-]\d\d:?\d\d)$/i.test(header) ? header : `${header} GMT`
   const ms = /^\d{1,9}$/.test(header) ? Number(header) * 1000 : Date.parse(date) - now.getTime()

@@ -63,7 +63,7 @@ export function createKeycloak(egress: Egress, settings: KeycloakSettings, now: 
       }
       if (isPassing(status)) {
         await response.discard()
-        // The server says that it failed. An answer of a gateway says nothing of the server behind it.
+        // A 502 or 504 comes from a gateway, so the state of the server behind it is unknown. Other statuses come from the server.
         throw unavailable(`answered ${status}`, status === 502 || status === 504)
       }
       try {

@@ -33,7 +33,7 @@ export interface FeedDependencies {
 const gatherMs = 200
 /** Pauses before a read model that lags is looked at again. */
 const looks = { firstMs: 25, mostMs: 2_000 }
-/** So long nothing may come before a part without items says so, in milliseconds. */
+/** Milliseconds without an event after which an empty part is sent. */
 const silenceMs = 15_000
 /** Bytes of the events of one answer, from which no more are gathered. */
 const mostGathered = 1024 * 1024
