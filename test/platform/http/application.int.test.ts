@@ -597,6 +597,8 @@ describe('documentation', () => {
       'required_permission',
       'parked_step_id',
       'missing_image_ids',
+      'missingVariables',
+      'oldest_cursor',
     ])
   })
 
