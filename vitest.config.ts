@@ -80,6 +80,7 @@ export default defineConfig({
           exclude: [...watchingSockets, ...long],
         },
       },
+      { extends: true, test: { name: 'client', include: ['packages/client/test/**/*.test.ts'] } },
       { extends: true, test: { name: 'sockets', isolate: true, include: watchingSockets } },
       { extends: true, test: { name: 'long', include: long } },
       { extends: true, test: { name: 'embedded', include: ['packages/embedded-eventstore/test/**/*.test.ts'] } },

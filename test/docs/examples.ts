@@ -12,6 +12,7 @@ export const compiledDocuments: readonly string[] = [
   'streams/README.md',
   'engine/store/README.md',
   'packages/embedded-eventstore/README.md',
+  'packages/client/README.md',
   'contracts/README.md',
   'commands/README.md',
   'projections/README.md',

@@ -53,7 +53,7 @@ async function pathsBelow(folder: string): Promise<string[]> {
   const entries = await readdir(join(root, folder), { withFileTypes: true })
   const paths: string[] = []
   for (const entry of entries) {
-    if (['node_modules', '.git', '.platform'].includes(entry.name)) continue
+    if (['node_modules', 'dist', '.git', '.platform'].includes(entry.name)) continue
     const path = `${folder}${entry.name}`
     paths.push(...(entry.isDirectory() ? await pathsBelow(`${path}/`) : [path]))
   }
