@@ -98,8 +98,8 @@ interface Database {
 }
 
 /**
- * Databases of this worker that are empty again. Making one takes a quarter of a second of processor time, and a new name
- * none.
+ * Databases of this worker that are empty again. Making one takes a quarter of a second of processor time, and renaming
+ * one none.
  */
 const spare: Database[] = []
 
@@ -107,25 +107,31 @@ async function make({ server, name }: Database): Promise<void> {
   const place = spare.findIndex((other) => other.server === server)
   const [old] = place === -1 ? [] : spare.splice(place, 1)
   if (old === undefined) await onServer(server, `CREATE DATABASE ${name} TEMPLATE template0 STRATEGY FILE_COPY`)
-  // A client that is left over knows only the old name.
   else await onServer(server, `ALTER DATABASE ${old.name} RENAME TO ${name}`)
 }
 
-async function giveBack(database: Database): Promise<void> {
-  const { server, name } = database
-  await onServer(server, `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '${name}'`)
-  const isEmpty = await onServer(urlOf(database), emptying).then(
-    () => true,
-    () => false,
-  )
-  if (isEmpty) spare.push(database)
-  else await onServer(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
+/** For every client that is left over the database is gone: its connections end, and nothing has its name. */
+async function giveBack({ server, name }: Database): Promise<void> {
+  const renamed = { server, name: `spare_${randomBytes(6).toString('hex')}` }
+  try {
+    await onServer(
+      server,
+      `ALTER DATABASE ${name} ALLOW_CONNECTIONS false`,
+      `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '${name}'`,
+      `ALTER DATABASE ${name} RENAME TO ${renamed.name}`,
+      `ALTER DATABASE ${renamed.name} ALLOW_CONNECTIONS true`,
+    )
+    await onServer(urlOf(renamed), emptying)
+    spare.push(renamed)
+  } catch {
+    // For example if the test itself has dropped it.
+    for (const each of [name, renamed.name]) await onServer(server, `DROP DATABASE IF EXISTS ${each} WITH (FORCE)`)
+  }
 }
 
 const emptying = `DO $$
 DECLARE name text;
 BEGIN
-  SET LOCAL lock_timeout = '5s';
   FOR name IN SELECT nspname FROM pg_namespace WHERE nspname NOT LIKE 'pg\\_%' AND nspname <> 'information_schema'
   LOOP EXECUTE format('DROP SCHEMA %I CASCADE', name); END LOOP;
   CREATE SCHEMA public AUTHORIZATION pg_database_owner;
@@ -138,11 +144,11 @@ function urlOf({ server, name }: Database): string {
   return url.href
 }
 
-async function onServer(url: string, statement: string): Promise<void> {
+async function onServer(url: string, ...statements: readonly string[]): Promise<void> {
   const client = new Client({ connectionString: url })
   await client.connect()
   try {
-    await client.query(statement)
+    for (const statement of statements) await client.query(statement)
   } finally {
     await client.end()
   }

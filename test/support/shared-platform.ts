@@ -6,12 +6,17 @@ import { isRealEventStore } from 'embedded-eventstore/testing'
 import { clientOf, startTestPlatform, waitFor, type PlatformInUse, type TestPlatform } from './platform.ts'
 import { runFolder } from './postgres.ts'
 
+/** An organisation whose consent routes need their scopes. One file may join for it. */
+export const organisationWithScopes = v4()
+
 const env = {
   NODE_OPTIONS: `--import=${fileURLToPath(new URL('end-with-parent.ts', import.meta.url))}`,
   // A review may poll until its test ends it.
   PROVIDER_RESULT_MAX_ATTEMPTS: '1000',
   // Test files write to it for their organisations.
   FOREIGN_CHANNELS: 'clinic.events',
+  CONSENT_SCOPES_REQUIRED: organisationWithScopes,
+  WEBHOOK_RETRY_SCHEDULE_MS: '0,100',
 }
 
 let shared: Promise<TestPlatform> | undefined
@@ -22,12 +27,13 @@ let shared: Promise<TestPlatform> | undefined
  * with the worker. On a real event store each file has a platform of its own, because two platforms on one log would
  * both work for every organisation.
  */
-export async function joinSharedPlatform(): Promise<PlatformInUse> {
-  if (isRealEventStore) return startTestPlatform()
-  shared ??= startTestPlatform({ under: runFolder(), env })
-  const platform = await shared
+export async function joinSharedPlatform(orgId: string = v4()): Promise<PlatformInUse> {
+  const starting = isRealEventStore
+    ? startTestPlatform({ env })
+    : (shared ??= startTestPlatform({ under: runFolder(), env }))
+  const platform = await starting
   const { baseUrl, provider, process } = platform
-  const own = [await newOrganisation(process.credentials, 0), await newOrganisation(process.credentials, 1)] as const
+  const own = [await newOrganisation(platform, 0, orgId), await newOrganisation(platform, 1)] as const
   const credentials: Credentials = {
     ...process.credentials,
     org_id: own[0].org_id,
@@ -43,15 +49,16 @@ export async function joinSharedPlatform(): Promise<PlatformInUse> {
     async stop() {
       await provider.reset()
       await Promise.all(own.map((client) => reviewsOver(platform, client)))
+      if (isRealEventStore) await platform.stop()
     },
   }
 }
 
 /** An organisation with a client that has the rights of a first client. */
-async function newOrganisation(credentials: Credentials, place: 0 | 1) {
-  const { base_url: baseUrl, admin_api_secret: secret } = credentials
-  const { scopes } = clientOf({ credentials }, place)
-  const grants = { org_id: v4(), product_id: v4(), scopes, trusted_actor_context: true }
+async function newOrganisation({ baseUrl, process }: TestPlatform, place: 0 | 1, orgId: string = v4()) {
+  const { scopes } = clientOf(process, place)
+  const secret = process.credentials.admin_api_secret
+  const grants = { org_id: orgId, product_id: v4(), scopes, trusted_actor_context: true }
   const answer = await fetch(`${baseUrl}/v1/auth/clients?org_id=${grants.org_id}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-admin-api-secret': secret ?? '' },

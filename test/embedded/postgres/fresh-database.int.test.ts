@@ -16,6 +16,7 @@ test('each fresh database is empty, separate from its vault, and gone after drop
   const first = await freshDatabase()
   const second = await freshDatabase()
   await query(first.url, 'CREATE TABLE marks (n int)')
+  await query(first.url, 'CREATE SCHEMA of_a_projector CREATE TABLE rows (n int)')
 
   const tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
   expect(await query(first.url, tables)).toEqual([{ tablename: 'marks' }])
@@ -30,4 +31,12 @@ test('each fresh database is empty, separate from its vault, and gone after drop
     `SELECT datname FROM pg_database WHERE datname = '${new URL(second.vaultUrl).pathname.slice(1)}'`,
   )
   expect(left).toEqual([])
+
+  // It is one of the former databases under another name.
+  const third = await freshDatabase()
+  expect(await query(third.url, tables)).toEqual([])
+  expect(await query(third.url, "SELECT nspname FROM pg_namespace WHERE nspname NOT LIKE 'pg\\_%' ORDER BY 1")).toEqual(
+    [{ nspname: 'information_schema' }, { nspname: 'public' }],
+  )
+  await third.drop()
 })

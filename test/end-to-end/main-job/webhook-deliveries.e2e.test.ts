@@ -14,9 +14,10 @@ import {
   requestAssessment,
 } from '../../support/main-job.ts'
 import { startOutsideServer, type OutsideServer } from '../../support/process-world.ts'
-import { startTestPlatform, waitFor, type TestPlatform } from '../../support/platform.ts'
+import { waitFor, type PlatformInUse } from '../../support/platform.ts'
+import { joinSharedPlatform } from '../../support/shared-platform.ts'
 
-let platform: TestPlatform
+let platform: PlatformInUse
 let watched: WatchedPlatform
 let api: ApiClient
 let receiver: WebhookReceiver
@@ -27,7 +28,7 @@ let publicKeyId: string
 
 beforeAll(async () => {
   receiver = await startWebhookReceiver(() => status)
-  platform = await startTestPlatform({ env: { WEBHOOK_RETRY_SCHEDULE_MS: '0,100' } })
+  platform = await joinSharedPlatform()
   watched = watchPlatform(platform.baseUrl)
   api = watched.watch(await platform.connect())
   await createConsentTerms(api, platform.process.credentials.org_id)
