@@ -7,7 +7,7 @@ import {
   UnknownError,
   UnsupportedError,
   WrongExpectedVersionError,
-} from '@eventstore/db-client'
+} from '../../platform/kit/event-store-client.ts'
 import { status } from '@grpc/grpc-js'
 
 export {

@@ -1,9 +1,13 @@
 import { finished, type Duplex, type Readable } from 'node:stream'
-import { CancelledError, NotLeaderError, UnavailableError } from '@eventstore/db-client'
 import { credentials, Metadata, type CallOptions } from '@grpc/grpc-js'
 import { v4 } from 'uuid'
 import type { EventStoreAddress, NodeAddress } from '../../platform/kit/event-store-address.ts'
-import { StreamsClient } from '../../platform/kit/event-store-client.ts'
+import {
+  CancelledError,
+  NotLeaderError,
+  StreamsClient,
+  UnavailableError,
+} from '../../platform/kit/event-store-client.ts'
 import { commandErrorOf } from './client-errors.ts'
 import { discoverNode } from './discovery.ts'
 import { channelsOf, type NodeChannel, type OpenChannel } from './node-channel.ts'

@@ -5,7 +5,21 @@ import { experimental, type Channel, type Metadata } from '@grpc/grpc-js'
  * fails when the client's version changes, and lists the parts to check.
  */
 
-/** The client's error for a refused append. */
+/** The client's errors. Its entry would load all its services, 78 modules, for them. */
+export {
+  AccessDeniedError,
+  CancelledError,
+  convertToCommandError,
+  InvalidArgumentError,
+  MaxAppendSizeExceededError,
+  NotLeaderError,
+  StreamDeletedError,
+  UnavailableError,
+  UnknownError,
+  UnsupportedError,
+  WrongExpectedVersionError,
+} from '@eventstore/db-client/dist/utils/CommandError.js'
+/** Its error for a refused append. */
 export { unpackToCommandError } from '@eventstore/db-client/dist/streams/appendToStream/unpackError.js'
 /** Messages of the server's `shared.proto` and `streams.proto`. */
 export { default as shared } from '@eventstore/db-client/generated/shared_pb.js'
