@@ -20,6 +20,7 @@ import { readById } from './reads/by-id.ts'
 import { openTasks } from './reads/open-tasks.ts'
 import { revokedTokens } from './reads/revoked-tokens.ts'
 import { visibleAfter } from './reads/visible.ts'
+import { platformStart } from './start/platform-start.ts'
 import { deadEndpoint } from './webhooks/dead-endpoint.ts'
 import { webhookDeliveries } from './webhooks/deliveries.ts'
 import { endToEnd } from './webhooks/end-to-end.ts'
@@ -31,6 +32,7 @@ export const benchmarks: readonly Benchmark[] = [
   commandsOverPeer,
   workflowAdvances,
   inlineCreates,
+  platformStart,
   eventStoreNode,
   onRealEventStore,
   readById,

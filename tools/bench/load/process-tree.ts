@@ -20,6 +20,29 @@ export async function processTree(root: number, but: readonly number[]): Promise
   return [root, ...below(root)]
 }
 
+/** Ticks of the figures in `/proc`, on every Linux. */
+const ticksPerSecond = 100
+
+/** Processor time of processes and of their ended children in seconds, or of the ended children alone. */
+export async function processorSeconds(
+  pids: readonly number[],
+  counted: 'all' | 'ended children' = 'all',
+): Promise<number> {
+  const ticks = await Promise.all(
+    pids.map(async (pid) => {
+      const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+      const [user = 0, system = 0, ...ended] = stat
+        .slice(stat.lastIndexOf(')') + 2)
+        .split(' ')
+        .slice(11, 15)
+        .map(Number)
+      const [userOfEnded = 0, systemOfEnded = 0] = ended
+      return userOfEnded + systemOfEnded + (counted === 'all' ? user + system : 0)
+    }),
+  )
+  return ticks.reduce((sum, each) => sum + each, 0) / ticksPerSecond
+}
+
 /** Resident memory of processes in bytes. An ended process counts as 0. */
 export async function residentBytes(pids: readonly number[]): Promise<number> {
   const held = await Promise.all(pids.map(residentOf))
