@@ -1,33 +1,37 @@
-import { actorContext, at, textAt, type ApiClient } from './api-client.ts'
-import { expectStatus, until, type Step } from './steps.ts'
+import type { Client } from 'clinical-assessment-client/source'
+import { actorContext, at, textAt } from './api-client.ts'
+import { until, type Step } from './steps.ts'
 
 export interface CompletionMailOptions {
   readonly step: Step
-  readonly api: ApiClient
+  readonly client: Client
   readonly orgId: string
   readonly patientId: string
 }
 
 /** Gives the patient an account with an address, and subscribes the patient to the ends of assessments. */
-export async function subscribePatient({ step, api, orgId, patientId }: CompletionMailOptions): Promise<string> {
-  const admin = { 'x-actor-context': actorContext(orgId, ['users:admin']) }
-  const users = '/v1/user-management/admin'
+export async function subscribePatient({ step, client, orgId, patientId }: CompletionMailOptions): Promise<string> {
+  const headers = { 'x-actor-context': actorContext(orgId, ['users:admin']) }
   const roleId = await step('create a role for patients', async () => {
     const body = { organisationId: orgId, name: 'Patient', permissions: [] }
-    const answer = await expectStatus(201, api.call(`${users}/roles`, { body, headers: admin }))
-    return ['201', textAt(answer.body, 'id')]
+    const { status, data } = await client.request('POST', '/v1/admin/roles', { body, headers })
+    return [String(status), data.id]
   })
   const email = await step('create an account for the patient', async () => {
-    const person = { email: 'ada@example.org', displayName: 'Ada Example', userType: 'patient' }
+    const person = { email: 'ada@example.org', displayName: 'Ada Example', userType: 'patient' } as const
     const body = { ...person, roleId, patientAccount: { clinicalPatientId: patientId } }
-    const answer = await expectStatus(201, api.call(`${users}/users`, { body, headers: admin }))
-    return [`201, ${textAt(answer.body, 'email')}`, person.email]
+    const { status, data } = await client.request('POST', '/v1/admin/users', { body, headers })
+    return [`${status}, ${data.email}`, person.email]
   })
   await step('subscribe the patient to completions', async () => {
-    const recipientRule = { type: 'patient', path: 'patient_id' }
-    const body = { eventType: 'assessment.completed', templateCode: 'assessment.completed', recipientRule }
-    const answer = await expectStatus(201, api.call('/v1/notifications/admin/subscriptions', { body }))
-    return [`201, template ${textAt(answer.body, 'templateCode')}`, undefined]
+    const { status, data } = await client.request('POST', '/v1/notifications/admin/subscriptions', {
+      body: {
+        eventType: 'assessment.completed',
+        templateCode: 'assessment.completed',
+        recipientRule: { type: 'patient', path: 'patient_id' },
+      },
+    })
+    return [`${status}, template ${data.templateCode}`, undefined]
   })
   return email
 }

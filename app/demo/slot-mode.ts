@@ -1,11 +1,12 @@
-import { Webhook } from 'standardwebhooks'
-import { at, textAt, type ApiClient } from './api-client.ts'
-import { expectStatus, pollToEnd, untilReceived, type DemoImage, type Step } from './steps.ts'
+import { verifyWebhook, type Client, type Schemas } from 'clinical-assessment-client/source'
+import { expectProblem, pollToEnd, untilReceived, type DemoImage, type Step } from './steps.ts'
 import type { WebhookReceiver } from './webhook-receiver.ts'
 
 export interface SlotModeOptions {
   readonly step: Step
-  readonly api: ApiClient
+  readonly client: Client
+  /** The same without repeats. */
+  readonly impatient: Client
   /** A patient who has granted consent to the analysis. */
   readonly patientId: string
   readonly images: readonly DemoImage[]
@@ -15,44 +16,43 @@ export interface SlotModeOptions {
 }
 
 /** The same job in slot mode: declare the images, upload them to signed addresses, submit. */
-export async function runSlotMode({ step, api, patientId, images, receiver, secret }: SlotModeOptions): Promise<void> {
+export async function runSlotMode(options: SlotModeOptions): Promise<void> {
+  const { step, client, impatient, patientId, images, receiver, secret } = options
   const record = await step('request an assessment, images to come', async () => {
-    const declared = images.map(({ mimeType }, index) => ({
-      capture_type: index === 0 ? 'dermoscopic' : 'macroscopic',
-      mime_type: mimeType,
-    }))
-    const body = {
+    const body: Schemas['CreateAssessmentBody'] = {
       patient_id: patientId,
       finding: { finding_type: 'lesion' },
-      images: declared,
+      images: images.map(({ mimeType }, index) => ({
+        capture_type: index === 0 ? 'dermoscopic' : 'macroscopic',
+        mime_type: mimeType,
+      })),
       external_reference: 'demo-2',
     }
-    const answer = await expectStatus(202, api.call('/v1/clinical-api/assessments', { body }))
-    return [`202, ${textAt(answer.body, 'status')}, ${images.length} upload address(es)`, answer.body]
+    const { status, data } = await client.request('POST', '/v1/clinical-api/assessments', { body })
+    return [`${status}, ${data.status}, ${images.length} upload address(es)`, data]
   })
-  const id = textAt(record, 'id')
-  const submit = () => api.call(`/v1/clinical-api/assessments/${id}/submit`, { method: 'POST' })
+  const { id } = record
+  const submit = (by: Client) => by.request('POST', '/v1/clinical-api/assessments/{id}/submit', { params: { id } })
   await step('submit before the uploads', async () => {
-    const answer = await expectStatus(409, submit())
-    const missing = at(answer.body, 'missing_image_ids')
-    return [`409, ${textAt(answer.body, 'code')}: ${Array.isArray(missing) ? missing.length : 0} missing`, undefined]
+    const { status, code, body } = await expectProblem(409, submit(impatient))
+    return [`${status}, ${code}: ${body.missing_image_ids?.length ?? 0} missing`, undefined]
   })
   await step('upload the images, without a token', async () => {
     for (const [index, { mimeType, data }] of images.entries()) {
-      const options = { method: 'PUT', headers: { 'content-type': mimeType }, body: Buffer.from(data, 'base64') }
-      const response = await fetch(textAt(record, 'images', index, 'upload_url'), options)
-      if (response.status !== 200) throw new Error(`the upload of image ${index} was answered ${response.status}`)
+      const url = record.images[index]?.upload_url
+      if (url === undefined) throw new Error(`image ${index} has no upload address`)
+      await client.upload(url, Buffer.from(data, 'base64'), { type: mimeType })
     }
     return [`200, ${images.length} time(s)`, undefined]
   })
   await step('submit', async () => {
-    const answer = await expectStatus(200, submit())
-    return [`200, ${textAt(answer.body, 'status')}, case ${textAt(answer.body, 'case_id')}`, undefined]
+    const { status, data } = await submit(client)
+    return [`${status}, ${data.status}, case ${data.case_id}`, undefined]
   })
-  await step('poll until it is completed', () => pollToEnd(api, id, 'completed'))
+  await step('poll until it is completed', () => pollToEnd(client, id, 'completed'))
   await step('receive and verify the webhook', async () => {
     const webhook = await untilReceived(receiver, id)
-    new Webhook(secret).verify(webhook.body, { ...webhook.headers })
+    await verifyWebhook(webhook.body, webhook.headers, secret)
     return [`${webhook.headers['webhook-event-type']}, signature verified`, undefined]
   })
 }

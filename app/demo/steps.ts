@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { at, textAt, type ApiAnswer, type ApiClient } from './api-client.ts'
+import { Problem, type Client, type Schemas } from 'clinical-assessment-client/source'
+import { textAt, type ApiAnswer } from './api-client.ts'
 import type { ReceivedWebhook, WebhookReceiver } from './webhook-receiver.ts'
 
 export interface DemoImage {
@@ -30,24 +31,28 @@ export function createSteps(report: Report): Step {
 /**
  * Polls as a client does: prefers to wait for the final state, and pauses `next_poll_after_ms` before the next poll.
  */
-export async function pollToEnd(api: ApiClient, id: string, wanted: string): Promise<readonly [string, unknown]> {
+export async function pollToEnd(
+  client: Client,
+  id: string,
+  wanted: string,
+): Promise<readonly [string, Schemas['AssessmentRecord']]> {
   for (let polls = 1; polls <= patience; polls++) {
-    const { body } = await expectStatus(
-      200,
-      api.call(`/v1/clinical-api/assessments/${id}`, { headers: { prefer: 'wait=25' } }),
-    )
-    const status = textAt(body, 'status')
-    if (status === wanted) return [`${status} after ${polls} poll(s)${summaryOf(body)}`, body]
-    if (status !== 'processing')
-      throw new Error(`the assessment is ${status}, not ${wanted}: ${JSON.stringify(at(body, 'error'))}`)
-    await sleep(Number(at(body, 'next_poll_after_ms')))
+    const { data } = await client.request('GET', '/v1/clinical-api/assessments/{id}', { params: { id }, wait: 25 })
+    const { status, result, error, next_poll_after_ms: pauseMs } = data
+    const summary = result === null ? '' : `, ${result.outcome.recommendation}`
+    if (status === wanted) return [`${status} after ${polls} poll(s)${summary}`, data]
+    if (status !== 'processing') throw new Error(`the assessment is ${status}, not ${wanted}: ${JSON.stringify(error)}`)
+    await sleep(pauseMs)
   }
   throw new Error('the assessment did not come to an end')
 }
 
-function summaryOf(body: unknown): string {
-  const recommendation = at(body, 'result', 'outcome', 'recommendation')
-  return typeof recommendation === 'string' ? `, ${recommendation}` : ''
+/** The problem that a request must end with. */
+export async function expectProblem(status: number, asked: Promise<unknown>): Promise<Problem> {
+  const answer: unknown = await asked.catch((error: unknown) => error)
+  if (answer instanceof Problem && answer.status === status) return answer
+  if (answer instanceof Error) throw answer
+  throw new Error(`expected ${status}, got a success`)
 }
 
 export async function untilReceived(receiver: WebhookReceiver, id: string): Promise<ReceivedWebhook> {

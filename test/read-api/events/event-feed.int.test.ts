@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createClient } from 'clinical-assessment-client/source'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { openFeedWorld, type FeedWorld, type Published } from './feed-world.ts'
 
 let feed: FeedWorld
@@ -295,6 +296,25 @@ describe('server-sent events', () => {
     await stream.next()
     await stream.ended
     expect((await get('consent', token)).status).toBe(401)
+  })
+
+  it('are read by the client, which continues behind the last event when its token has ended', async () => {
+    const orgId = randomUUID()
+    let issued = 0
+    const token = async () => {
+      issued += 1
+      const endsBy = issued === 1 ? new Date(Date.now() + 2_000) : null
+      const { authorization } = await feed.token(orgId, ['events:read'], { endsBy })
+      return authorization.slice('Bearer '.length)
+    }
+    const events = createClient({ baseUrl: feed.address, token }).events('consent')
+    const [first] = await feed.publish('consent.events', granted(orgId), granted(orgB))
+    expect((await events.next()).value?.event.event_id).toBe(first)
+    const next = events.next()
+    await vi.waitUntil(() => issued === 2, { timeout: 30_000 })
+    const [second] = await feed.publish('consent.events', granted(orgId))
+    expect((await next).value?.event.event_id).toBe(second)
+    await events.return()
   })
 
   it('end when the process stops, and a client has a limited number of them', async () => {
