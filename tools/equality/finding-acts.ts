@@ -99,10 +99,10 @@ function openCase(
 }
 
 function stateOf(story: Story, { review: { orgId, caseId } }: Analysis) {
-  const events = story.appends
+  const recorded = story.appends
     .filter(({ stream }) => stream === cases.of(orgId, caseId).stream)
     .flatMap(({ events }) => events)
-  return (events as CaseEvent[]).reduce(cases.evolve, cases.initialState)
+  return (recorded as CaseEvent[]).reduce(cases.evolve, cases.initialState)
 }
 
 function append(story: Story, { review: { orgId, caseId } }: Analysis, decision: Decision<CaseEvent, string>): void {

@@ -474,14 +474,14 @@ test('the decision of a human review changes only `review`, and goes to the subs
   const body = { lesions, recommendation: 'no_action' }
   const { body: task } = await expecting(200, api.call(`${path}/decide`, { body, headers }))
 
-  const webhook = await waitFor('the webhook about the decision', () =>
+  const decisionWebhook = await waitFor('the webhook about the decision', () =>
     webhooksAbout(receiver, id).find((one) => one.headers['webhook-event-type'] === 'assessment.reviewed'),
   )
   const after = await read()
   const review = { status: 'decided', decided_at: at(task, 'decided_at'), agrees_with_ai: true }
   expect(withoutSignatures(after.body)).toEqual({ ...Object(withoutSignatures(open.body)), review })
   expect(after.headers.get('etag')).not.toBe(open.headers.get('etag'))
-  const verified: unknown = new Webhook(secret).verify(webhook.body, { ...webhook.headers })
+  const verified: unknown = new Webhook(secret).verify(decisionWebhook.body, { ...decisionWebhook.headers })
   const named = { task_id: at(task, 'id'), ai_review_id: at(task, 'ai_review_id') }
   expect(JSON.stringify(withoutSignatures(verified))).toBe(
     JSON.stringify({ ...Object(withoutSignatures(after.body)), ...named }),

@@ -85,7 +85,7 @@ export interface UsersApi {
 export const bootstrap = { 'x-admin-api-secret': adminSecret }
 export const serviceClient = { SERVICE_CLIENT_ID: randomUUID(), SERVICE_CLIENT_SECRET: 'a-service-client-secret' }
 
-const projectors = [
+const usedProjectors = [
   usersProjector,
   notificationsProjector,
   humanReviewProjector,
@@ -93,7 +93,7 @@ const projectors = [
   casesProjector,
   workflowsProjector,
 ]
-const projectorNames = projectors.map(({ name }) => name)
+const projectorNames = usedProjectors.map(({ name }) => name)
 const served: readonly string[] = [
   'user-management',
   'consent',

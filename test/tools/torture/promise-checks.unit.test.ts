@@ -54,9 +54,7 @@ describe('acknowledged writes', () => {
       'acknowledged at 5/5, where the log has no event',
     ],
     ['has a position before its event', [acknowledged('p2', '0/0')], 'acknowledged at 0/0, before its event'],
-  ])('are found where one %s', (_, acknowledged, what) =>
-    expect(said(checkAcknowledged(acknowledged, log))).toEqual([what]),
-  )
+  ])('are found where one %s', (_, ones, what) => expect(said(checkAcknowledged(ones, log))).toEqual([what]))
 
   test('are found where one occurs twice', () => {
     const doubled = exampleLog(

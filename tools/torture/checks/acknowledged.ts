@@ -170,7 +170,7 @@ function factsOf(operation: Operation, log: readonly Fact[]): ReadonlyMap<string
   )
 }
 
-function isBehind(event: string, at: string): boolean {
-  const [its, acknowledged] = [parsePosition(event), parsePosition(at)]
+function isBehind(event: string, position: string): boolean {
+  const [its, acknowledged] = [parsePosition(event), parsePosition(position)]
   return its !== undefined && acknowledged !== undefined && comparePositions(its, acknowledged) > 0
 }
