@@ -1,4 +1,4 @@
-import type { CompiledTemplate, TemplateSource, Variables } from './template-rendering.ts'
+import type { CompiledTemplate, TemplateSource, Variables } from '../../platform/templates/rendering.ts'
 
 export interface PhiViolation {
   readonly rule: 'phi-on-chat' | 'phi-in-subject' | 'unknown-variable-in-phi'

@@ -16,7 +16,7 @@ import { createNotification } from './create-notification.ts'
 import { defaultLocale, findTemplate } from './find-template.ts'
 import { recipientOf, SendNotificationBody, variablesText } from './notification-bodies.ts'
 import { recipientKeyOf } from './recipient-key.ts'
-import { compileTemplate, type Variables } from './template-rendering.ts'
+import { compileTemplate, type Variables } from '../../platform/templates/rendering.ts'
 import { isStoppable } from './unsubscribe-links.ts'
 
 /** A notification on request of a client. The delivery follows. */

@@ -1,12 +1,12 @@
 import { problem, type Problem } from '../../platform/http/problems.ts'
-import { RenderFault, TemplateFault } from './template-fault.ts'
+import { RenderFault, TemplateFault } from '../../platform/templates/faults.ts'
 import {
   compileTemplate,
   type CompiledTemplate,
   type Rendered,
   type TemplateSource,
   type Variables,
-} from './template-rendering.ts'
+} from '../../platform/templates/rendering.ts'
 
 /**
  * @param place pointer of the template in the body

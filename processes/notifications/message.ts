@@ -1,5 +1,5 @@
-import { RenderFault, TemplateFault } from '../../commands/notifications/template-fault.ts'
-import { compileTemplate, type Rendered, type Variables } from '../../commands/notifications/template-rendering.ts'
+import { RenderFault, TemplateFault } from '../../platform/templates/faults.ts'
+import { compileTemplate, type Rendered, type Variables } from '../../platform/templates/rendering.ts'
 import { unsubscribeHeaders, unsubscribeUrl } from '../../commands/notifications/unsubscribe-links.ts'
 import { readJsonText } from '../../platform/kit/json-reading.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'

@@ -1,13 +1,13 @@
 import type { Mutant } from './mutant.ts'
 
-const rendering = 'test/commands/notifications/template-rendering.unit.test.ts'
+const rendering = 'test/platform/templates/rendering.unit.test.ts'
 const routes = 'test/commands/notifications/template-routes.int.test.ts'
 
 export const templateMutants: readonly Mutant[] = [
   {
     name: 'template-inherited-member',
     fault: 'a template reads what a value inherits from its prototype',
-    file: 'commands/notifications/template-interpreter.ts',
+    file: 'platform/templates/interpreter.ts',
     at: 'member / hasOwn()',
     becomes: 'name in value',
     caughtBy: { [rendering]: 'an inherited member is missing' },
@@ -15,7 +15,7 @@ export const templateMutants: readonly Mutant[] = [
   {
     name: 'template-deep-chain',
     fault: 'a chain of branches is parsed to any depth, which takes seconds',
-    file: 'commands/notifications/template-tokens.ts',
+    file: 'platform/templates/tokens.ts',
     at: "requireParsable / 'OPEN_INVERSE_CHAIN' 2",
     becomes: 'NOTHING',
     caughtBy: { [rendering]: 'branches count as blocks within each other' },
@@ -23,7 +23,7 @@ export const templateMutants: readonly Mutant[] = [
   {
     name: 'template-guard-in-else',
     fault: 'a variable counts as given in the branch where it is missing',
-    file: 'commands/notifications/template-variables.ts',
+    file: 'platform/templates/variables.ts',
     at: 'visit / ? 3',
     becomes: '$consequent',
     caughtBy: { [rendering]: '{{#if a}}x{{else}}{{a}}{{/if}}' },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { compileTemplate } from '../../../commands/notifications/template-rendering.ts'
+import { compileTemplate } from '../../../platform/templates/rendering.ts'
 import { saveTemplate } from '../../../commands/notifications/save-template.ts'
 import { seededTemplates } from '../../../commands/notifications/seeded-templates.ts'
 import { notificationTemplates } from '../../../streams/notification-template/aggregate.ts'

@@ -1,6 +1,6 @@
 import { v7 } from 'uuid'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { compileTemplate } from '../../../commands/notifications/template-rendering.ts'
+import { compileTemplate } from '../../../platform/templates/rendering.ts'
 import { loadConfiguration, type Environment } from '../../../platform/configuration/configuration.ts'
 import { createEgress } from '../../../platform/outbound/egress.ts'
 import { createMailSender } from '../../../processes/adapters/mail-sender.ts'

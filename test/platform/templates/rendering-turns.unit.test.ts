@@ -1,9 +1,9 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { RenderFault, TemplateFault } from '../../../commands/notifications/template-fault.ts'
-import { compileTemplate } from '../../../commands/notifications/template-rendering.ts'
+import { RenderFault, TemplateFault } from '../../../platform/templates/faults.ts'
+import { compileTemplate } from '../../../platform/templates/rendering.ts'
 import { hostileTemplates } from './hostile-templates.ts'
-import { source } from './random-templates.ts'
+import { source } from '../../commands/notifications/random-templates.ts'
 
 /** Of CPU time, without a turn for other work of the process. */
 const mostMs = 20

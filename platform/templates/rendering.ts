@@ -2,10 +2,10 @@ import { setImmediate } from 'node:timers/promises'
 import Handlebars from 'handlebars'
 import { LRUCache } from 'lru-cache'
 import { plainTextOf } from './plain-text.ts'
-import { RenderFault, TemplateFault } from './template-fault.ts'
-import { fullBudget, interpret, member } from './template-interpreter.ts'
-import { templateTree } from './template-tree.ts'
-import { usedVariables } from './template-variables.ts'
+import { RenderFault, TemplateFault } from './faults.ts'
+import { fullBudget, interpret, member } from './interpreter.ts'
+import { templateTree } from './tree.ts'
+import { usedVariables } from './variables.ts'
 
 /** What a rendering depends on. */
 export interface TemplateSource {

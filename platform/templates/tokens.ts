@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import Handlebars from 'handlebars'
-import { TemplateFault, type TemplateMember } from './template-fault.ts'
+import { TemplateFault, type TemplateMember } from './faults.ts'
 
 declare global {
   // The library exports its parser, but its types leave it out.

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { RenderFault, TemplateFault } from '../../../commands/notifications/template-fault.ts'
-import { compileTemplate } from '../../../commands/notifications/template-rendering.ts'
+import { RenderFault, TemplateFault } from '../../../platform/templates/faults.ts'
+import { compileTemplate } from '../../../platform/templates/rendering.ts'
 import { hostileTemplates, type Fate, type HostileTemplate } from './hostile-templates.ts'
 
 async function fateOf({ channel = 'email', subject, body, variables = {} }: HostileTemplate): Promise<Fate> {

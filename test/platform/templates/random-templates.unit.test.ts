@@ -1,14 +1,14 @@
 import * as fc from 'fast-check'
 import Handlebars from 'handlebars'
 import { expect, it } from 'vitest'
-import { RenderFault, TemplateFault } from '../../../commands/notifications/template-fault.ts'
+import { RenderFault, TemplateFault } from '../../../platform/templates/faults.ts'
 import {
   compileTemplate,
   type Rendered,
   type TemplateSource,
   type Variables,
-} from '../../../commands/notifications/template-rendering.ts'
-import { source } from './random-templates.ts'
+} from '../../../platform/templates/rendering.ts'
+import { source } from '../../commands/notifications/random-templates.ts'
 
 async function renderedOf(source: TemplateSource, given: Variables): Promise<Rendered> {
   return (await compileTemplate(source)).render(given)

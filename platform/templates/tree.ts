@@ -1,5 +1,5 @@
-import { parseSource } from './template-tokens.ts'
-import { TemplateFault, type TemplateMember } from './template-fault.ts'
+import { parseSource } from './tokens.ts'
+import { TemplateFault, type TemplateMember } from './faults.ts'
 
 /** A value in a template. `text` is its form in the source, for error details. */
 export type Expression = { readonly text: string } & (

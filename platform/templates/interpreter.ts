@@ -1,5 +1,5 @@
-import { RenderFault } from './template-fault.ts'
-import type { BlockParameter, Body, Expression, LoopVariable, Statement } from './template-tree.ts'
+import { RenderFault } from './faults.ts'
+import type { BlockParameter, Body, Expression, LoopVariable, Statement } from './tree.ts'
 
 /** Caps on one rendering. Steps bound its time without a clock, so a busy machine never fails a small template. */
 const mostSteps = 20_000

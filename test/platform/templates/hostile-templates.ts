@@ -1,4 +1,4 @@
-import type { RenderFailure } from '../../../commands/notifications/template-fault.ts'
+import type { RenderFailure } from '../../../platform/templates/faults.ts'
 
 /** What becomes of a hostile template: refused when it is saved, a failure when it is rendered, or harmless output. */
 export type Fate =

@@ -1,12 +1,8 @@
 import Handlebars from 'handlebars'
 import { describe, expect, it } from 'vitest'
-import { plainTextOf } from '../../../commands/notifications/plain-text.ts'
-import { TemplateFault } from '../../../commands/notifications/template-fault.ts'
-import {
-  compileTemplate,
-  type TemplateSource,
-  type Variables,
-} from '../../../commands/notifications/template-rendering.ts'
+import { plainTextOf } from '../../../platform/templates/plain-text.ts'
+import { TemplateFault } from '../../../platform/templates/faults.ts'
+import { compileTemplate, type TemplateSource, type Variables } from '../../../platform/templates/rendering.ts'
 
 const mail = (bodyTemplate: string, subject: string | null = null) =>
   compileTemplate({ channel: 'email', subject, bodyTemplate })

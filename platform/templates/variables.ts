@@ -1,4 +1,4 @@
-import type { Body, Expression, Statement } from './template-tree.ts'
+import type { Body, Expression, Statement } from './tree.ts'
 
 /** The variables that a template uses. */
 export interface UsedVariables {
