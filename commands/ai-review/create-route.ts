@@ -90,7 +90,6 @@ export function createRoute(app: ServiceApp, deps: BudgetDependencies): void {
             }),
         ),
       )
-      if (done.state.status === 'free') throw problem('internal-error')
       const { holder } = done.state
       const known = keyedOutcomeOf(command, done.state)
       const aiReviewId = known?.aiReviewId ?? holder.aiReviewId

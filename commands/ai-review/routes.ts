@@ -121,7 +121,6 @@ export function aiReviewWriteRoutes(app: ServiceApp, given: CommandDependencies)
             await countFirst(revision)
           }),
       )
-      if (done.state.status === 'free') throw problem('internal-error')
       const { holder } = done.state
       const aiReviewId = keyedOutcomeOf(command, done.state)?.aiReviewId ?? holder.aiReviewId
       // A review that was superseded in turn is already open.

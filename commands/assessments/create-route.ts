@@ -25,7 +25,7 @@ import {
 import type { Position } from '../../platform/kit/positions.ts'
 import { birthErrors, freeFormErrors } from '../clinical/bodies.ts'
 import { isRefusal, repeated } from '../../engine/commands/decision.ts'
-import { execute, type Executed } from '../../engine/commands/execute.ts'
+import { execute, existing, type Executed } from '../../engine/commands/execute.ts'
 import { longPoll } from '../../engine/commands/long-poll.ts'
 import { keyedRequest, keyProblems, type KeyedRequest } from '../../engine/commands/keyed-request.ts'
 import { createKeyedLock } from '../../engine/commands/keyed-lock.ts'
@@ -133,8 +133,7 @@ function addRoute(
           fingerprint: keyed.fingerprint,
         }
         const { state, events, reached } = await create(requested)
-        if (state.status === 'absent') throw problem('internal-error')
-        return { state, isReplayed: events.length === 0, position: reached }
+        return { state: existing(state), isReplayed: events.length === 0, position: reached }
       }
 
       async function create(requested: RequestedAssessment): Promise<Executed<AssessmentState, AssessmentEvent>> {
@@ -169,14 +168,9 @@ function addRoute(
         const open = { ...context, commandId: v5('open-case', context.commandId) }
         const opened =
           taken.state.status === 'processing' ? await openAssessmentCase(deps, taken.state, open) : undefined
-        const { state, position } = await longPoll(
-          store,
-          reply,
-          target,
-          taken.state,
-          ({ status }) => status !== 'processing',
-        )
-        if (state.status === 'absent') throw problem('internal-error')
+        const isOver = ({ status }: AssessmentState) => status !== 'processing'
+        const held = await longPoll(store, reply, target, taken.state, isOver)
+        const state = existing(held.state)
         const isAwaiting = state.status === 'awaiting_images' && areUploadsOpen(now(), state)
         const uploadUrls = isAwaiting ? await signUploads(deps, state) : undefined
         const retryAfter = state.status === 'processing' ? { retryAfterSeconds: pollAfterMs / 1000 } : {}
@@ -186,7 +180,7 @@ function addRoute(
           location: `/assessments/${keyed.id}`,
           readBy: [assessmentsProjector, casesProjector, imagesProjector],
           isReplayed: taken.isReplayed,
-          position: latest(taken.position, opened, position),
+          position: latest(taken.position, opened, held.position),
           ...retryAfter,
         })
       }

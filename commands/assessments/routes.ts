@@ -10,6 +10,7 @@ import { imagesProjector } from '../../projections/images/images.projector.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
 import { changed } from '../../engine/commands/command-replies.ts'
 import { commandRoute } from '../../engine/commands/command-route.ts'
+import { existing } from '../../engine/commands/execute.ts'
 import type { AssessmentDependencies } from './dependencies.ts'
 import { longPoll } from '../../engine/commands/long-poll.ts'
 import { createKeyedLock } from '../../engine/commands/keyed-lock.ts'
@@ -53,16 +54,15 @@ export function assessmentWriteRoutes(app: ServiceApp, given: AssessmentDependen
       const done = await withLock(`${tenant} ${assessmentId}`, () =>
         submitUploads(deps, { ...submit, requireRevision: (revision) => requireMatch(request, revision) }, context),
       )
-      const { state, events, reached } = done
-      if (state.status === 'absent') throw problem('internal-error')
+      const { events, reached } = done
+      const state = existing(done.state)
       if (events.length > 0) failpoint('assessment-submitted')
       const open = { ...context, commandId: v5('open-case', context.commandId) }
       const opened = state.status === 'processing' ? await openAssessmentCase(deps, state, open) : undefined
       if (events.length > 0) await removeUploads(objects, state)
       const target = assessments.of(tenant, assessmentId)
       const held = await longPoll(store, reply, target, state, ({ status }) => status !== 'processing')
-      if (held.state.status === 'absent') throw problem('internal-error')
-      const record = await recordWithAddresses(deps, held.state)
+      const record = await recordWithAddresses(deps, existing(held.state))
       const isReplayed = events.length === 0 && isSubmittedBy(causing, state)
       return { ...done, record, reached: latest(reached, opened, held.position), isReplayed }
     },

@@ -1,6 +1,6 @@
 import { CaseRecord, toCaseRecord } from '../../contracts/clinical/cases.ts'
 import { PatientRecord, toPatientRecord } from '../../contracts/clinical/patients.ts'
-import { problem, requireValid } from '../../platform/http/problems.ts'
+import { requireValid } from '../../platform/http/problems.ts'
 import { requireMatch } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { casesProjector } from '../../projections/clinical/cases.projector.ts'
@@ -111,7 +111,6 @@ export function clinicalWriteRoutes(app: ServiceApp, deps: CommandDependencies):
         fingerprint: keyed.fingerprint,
       }
       const done = await run({ ...cases.of(tenant, keyed.id), isNew: true }, (state) => openCase(command, state))
-      if (done.state.status === 'absent') throw problem('internal-error')
       return { ...done, record: recordOf(done.state) }
     },
   })
@@ -137,7 +136,6 @@ export function clinicalWriteRoutes(app: ServiceApp, deps: CommandDependencies):
         now,
       }
       const done = await run(target, (state) => closeCase(command, state))
-      if (done.state.status === 'absent') throw problem('internal-error')
       return { ...done, record: recordOf(done.state), isReplayed: false }
     },
   })

@@ -13,7 +13,7 @@ import { requireLivingPatient } from '../clinical/require-patient.ts'
 import { changed } from '../../engine/commands/command-replies.ts'
 import { commandRoute } from '../../engine/commands/command-route.ts'
 import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
-import { loadExisting, type Executed } from '../../engine/commands/execute.ts'
+import { loadExisting, type Executed, type Existing } from '../../engine/commands/execute.ts'
 import type { KeyedRequest } from '../../engine/commands/keyed-request.ts'
 import { DecideTaskBody, opinionOf, outcomeErrors } from './bodies.ts'
 import { decideTask } from './opinions.ts'
@@ -111,12 +111,11 @@ export function taskRoutes(app: ServiceApp, deps: CommandDependencies): void {
   }
 }
 
-type Done = Executed<HumanReviewTaskState, HumanReviewTaskEvent>
+type Done = Executed<Existing<HumanReviewTaskState>, HumanReviewTaskEvent>
 
 /** A repeat without effect is replayed only if an earlier request had its key. */
 function answerOf(done: Done, request: CausingRequest, caller: Caller, now: Date) {
   const { state, events } = done
-  if (state.status === 'absent') throw problem('internal-error')
   const isReplayed = events.length === 0 && request !== null && state.requests.has(request.key)
   return { ...done, record: toTaskRecord(taskView(state), taskReaderOf(caller, now)), isReplayed }
 }

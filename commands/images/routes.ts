@@ -51,7 +51,6 @@ export function imageWriteRoutes(app: ServiceApp, given: AssessmentDependencies)
         fingerprint: keyed.fingerprint,
       }
       const done = await run({ ...images.of(tenant, keyed.id), isNew: true }, (state) => declareImage(command, state))
-      if (done.state.status === 'absent') throw problem('internal-error')
       return { ...done, record: toImageRecord(viewOf(done.state), await addressesOf(done.state)) }
     },
   })

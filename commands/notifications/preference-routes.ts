@@ -3,6 +3,7 @@ import {
   requireOwnOrAdministrator,
   toPreferencesRecord,
 } from '../../contracts/notifications/settings.ts'
+import { changedByOf } from '../../platform/http/access.ts'
 import { problem } from '../../platform/http/problems.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { notificationSettingsProjector } from '../../projections/notifications/notification-settings.projector.ts'
@@ -11,7 +12,6 @@ import { users } from '../../streams/user/aggregate.ts'
 import { changed } from '../../engine/commands/command-replies.ts'
 import { commandRoute } from '../../engine/commands/command-route.ts'
 import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
-import { changedByOf } from '../users/user-routes.ts'
 import { maySee } from '../users/user-visibility.ts'
 import { setPreferences } from './preferences.ts'
 import { requireDistinct, SetPreferencesBody } from './setting-bodies.ts'

@@ -93,7 +93,6 @@ export function notificationQueueRoutes(app: ServiceApp, deps: QueueRouteDepende
       const requeued = await requeueEach(deps, tenant, found.ids, decide, context)
       const answer = { ...answerOf(tenant, keyed, found, requeued), action: 'retry_failed', now } as const
       const done = await run({ ...target, isNew: true }, (state) => answerQueueRequest(answer, state))
-      if (done.state.status === 'absent') throw problem('internal-error')
       const record = { retried: done.state.notificationIds.length, hasMore: done.state.hasMore }
       return { ...done, reached: latest(requeued.position, done.reached), record, retryAfterSeconds: 1 }
     },
@@ -129,7 +128,6 @@ export function notificationQueueRoutes(app: ServiceApp, deps: QueueRouteDepende
       const requeued = await requeueEach(deps, tenant, found.ids, decide, context)
       const answer = { ...answerOf(tenant, keyed, found, requeued), action: 're_enqueue_stuck', now } as const
       const done = await run({ ...target, isNew: true }, (state) => answerQueueRequest(answer, state))
-      if (done.state.status === 'absent') throw problem('internal-error')
       const { notificationIds, skipped } = done.state
       const record = { requeued: notificationIds.length, ids: [...notificationIds], skipped }
       return { ...done, reached: latest(requeued.position, done.reached), record }

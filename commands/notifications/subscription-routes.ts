@@ -1,4 +1,5 @@
 import { NotificationSubscriptionRecord, toSubscriptionRecord } from '../../contracts/notifications/settings.ts'
+import { changedByOf } from '../../platform/http/access.ts'
 import { invalidMember, problem } from '../../platform/http/problems.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { noOrganisation, type TenantId } from '../../platform/kit/tenants.ts'
@@ -6,12 +7,10 @@ import { notificationSettingsProjector } from '../../projections/notifications/n
 import {
   notificationSubscriptions,
   type NotificationSubscription,
-  type NotificationSubscriptionState,
 } from '../../streams/notification-subscription/aggregate.ts'
 import { changed, created, deleted } from '../../engine/commands/command-replies.ts'
 import { commandRoute } from '../../engine/commands/command-route.ts'
 import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
-import { changedByOf } from '../users/user-routes.ts'
 import { defaultLocale, findTemplate } from './find-template.ts'
 import { ownerOf, ownerOfExisting } from './row-owner.ts'
 import { ChangeSubscriptionBody, CreateSubscriptionBody, recipientRuleOf } from './setting-bodies.ts'
@@ -87,7 +86,7 @@ export function subscriptionWriteRoutes(app: ServiceApp, deps: SubscriptionDepen
       await requireTemplate(deps, command)
       const target = { ...streamOf(orgId ?? noOrganisation, keyed.id), isNew: true }
       const done = await run(target, (state) => createSubscription(command, state))
-      return { ...done, record: recordOf(done.state) }
+      return { ...done, record: toSubscriptionRecord(done.state) }
     },
   })
 
@@ -121,7 +120,7 @@ export function subscriptionWriteRoutes(app: ServiceApp, deps: SubscriptionDepen
         })
       }
       const done = await run(target, (state) => changeSubscription(command, state))
-      return { ...done, record: recordOf(done.state) }
+      return { ...done, record: toSubscriptionRecord(done.state) }
     },
   })
 
@@ -141,9 +140,4 @@ export function subscriptionWriteRoutes(app: ServiceApp, deps: SubscriptionDepen
       return { ...done, record: null }
     },
   })
-}
-
-function recordOf(state: NotificationSubscriptionState): NotificationSubscriptionRecord {
-  if (state.status === 'absent') throw problem('internal-error')
-  return toSubscriptionRecord(state)
 }

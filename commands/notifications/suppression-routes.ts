@@ -1,5 +1,5 @@
 import { SuppressionRecord, toSuppressionRecord } from '../../contracts/notifications/settings.ts'
-import { problem } from '../../platform/http/problems.ts'
+import { changedByOf } from '../../platform/http/access.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { noOrganisation, type TenantId } from '../../platform/kit/tenants.ts'
 import { notificationSettingsProjector } from '../../projections/notifications/notification-settings.projector.ts'
@@ -8,7 +8,6 @@ import { created, deleted } from '../../engine/commands/command-replies.ts'
 import { commandRoute } from '../../engine/commands/command-route.ts'
 import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
 import { onceByKey } from '../../engine/commands/once-by-key.ts'
-import { changedByOf } from '../users/user-routes.ts'
 import { ownerOf, ownerOfExisting } from './row-owner.ts'
 import { addressOf, AddSuppressionBody } from './setting-bodies.ts'
 import { addSuppression, removeSuppression, suppressionIdOf } from './suppressions.ts'
@@ -60,7 +59,6 @@ export function suppressionWriteRoutes(app: ServiceApp, deps: SuppressionDepende
       const done = await onceByKey(deps, keyed, keyOwner, context, () =>
         run(target, (state) => addSuppression(command, state)),
       )
-      if (done.state.status === 'absent') throw problem('internal-error')
       return { ...done, record: toSuppressionRecord(done.state) }
     },
   })

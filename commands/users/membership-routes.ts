@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { usersAdmin } from '../../contracts/users/access.ts'
 import { MembershipRecord, ProductAccessRecord } from '../../contracts/users/record.ts'
+import { changedByOf } from '../../platform/http/access.ts'
 import { problem } from '../../platform/http/problems.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
@@ -17,7 +18,6 @@ import { addOrganisationMembership, endOrganisationMembership } from './organisa
 import { grantorOf, restrictedAnswer } from './restricted-permission.ts'
 import { changeMembershipRole } from './role-assignments.ts'
 import { membershipRecordOf } from './user-records.ts'
-import { changedByOf } from './user-routes.ts'
 import { maySee } from './user-visibility.ts'
 
 const usual = { access: usersAdmin, tenancy: 'optional', readBy: [usersProjector] } as const

@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { v7 } from 'uuid'
 import { usersAdmin } from '../../contracts/users/access.ts'
 import { RoleRecord, toRoleRecord } from '../../contracts/users/record.ts'
+import { changedByOf } from '../../platform/http/access.ts'
 import { invalidMember, problem, type MemberError } from '../../platform/http/problems.ts'
 import { requireMatch } from '../../platform/http/replies.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
@@ -16,7 +17,6 @@ import { ChangeRoleBody, CreateRoleBody, RegisterPermissionsBody } from './bodie
 import { registerPermissions } from './permissions.ts'
 import { grantorOf, restrictedAnswer } from './restricted-permission.ts'
 import { changeRole, createRole, deleteRole } from './roles.ts'
-import { changedByOf } from './user-routes.ts'
 
 const usual = { access: usersAdmin, tenancy: 'optional', readBy: [usersProjector] } as const
 const names = Type.Array(Type.String())

@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox'
 import { v7 } from 'uuid'
 import { usersAdmin } from '../../contracts/users/access.ts'
 import { UserDetailRecord, UserRecord } from '../../contracts/users/record.ts'
-import { requireActor, type Caller } from '../../platform/http/access.ts'
+import { changedByOf, requireActor, type Caller } from '../../platform/http/access.ts'
 import { Uuid, Instant } from '../../platform/http/members.ts'
 import { problem } from '../../platform/http/problems.ts'
 import { requireMatch } from '../../platform/http/replies.ts'
@@ -31,11 +31,6 @@ const ErasedReply = Type.Object(
 )
 
 const ResetReply = Type.Object({ status: Type.Literal('requested') }, { $id: 'PasswordResetReply' })
-
-/** User id of the acting person, else the client id, else `bootstrap`. */
-export function changedByOf({ actor, clientId }: Caller): string {
-  return actor?.auditId ?? clientId
-}
 
 function administrationOf(by: {
   tenant: TenantId | null

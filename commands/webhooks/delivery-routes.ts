@@ -113,7 +113,6 @@ export function deliveryWriteRoutes(app: ServiceApp, deps: DeliveryRouteDependen
         fingerprint: keyed.fingerprint,
       }
       const done = await run(target, (state) => recover(command, state))
-      if (done.state.status === 'absent') throw problem('internal-error')
       const record = { deliveries: done.state.deliveries.length, has_more: done.state.hasMore }
       return { ...done, record, retryAfterSeconds: 1 }
     },

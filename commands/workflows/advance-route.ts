@@ -16,7 +16,7 @@ import { changed } from '../../engine/commands/command-replies.ts'
 import { commandRoute } from '../../engine/commands/command-route.ts'
 import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
 import { isRefusal } from '../../engine/commands/decision.ts'
-import { execute, loadExisting } from '../../engine/commands/execute.ts'
+import { execute, existing, loadExisting } from '../../engine/commands/execute.ts'
 import type { AnsweredDecision } from '../../engine/commands/refusals.ts'
 import { advanceInstance, isKnownAdvance } from './advance-instance.ts'
 import { AdvanceInstanceBody } from './bodies.ts'
@@ -45,7 +45,7 @@ export function advanceRoute(app: ServiceApp, deps: CommandDependencies): void {
     refusals: { 'output-invalid': { code: 'validation-failed' } },
     handle: async ({ tenant, caller, params, body, keyed: { causing }, now, context, answering, request }) => {
       const target = workflowInstances.of(tenant, params.id)
-      const known = await existing(tenant, params.id)
+      const known = await knownInstance(tenant, params.id)
       const { workflowDefinitionId, definitionVersion, caseId } = known
       const definition = await definitionAt(store, tenant, workflowDefinitionId, definitionVersion)
       const step = definition.stepsById.get(body.step_id)
@@ -73,14 +73,14 @@ export function advanceRoute(app: ServiceApp, deps: CommandDependencies): void {
       }
       await requireLivingPatient(deps, tenant, known.patientId)
       const done = await execute(store, target, decide, context, (revision) => requireMatch(request, revision))
-      if (done.state.status === 'absent') throw problem('internal-error')
-      const isReplayed = done.events.length === 0 && isKnownAdvance(causing, done.state)
-      return { ...done, record: instanceRecordOf(done.state, definition), isReplayed }
+      const state = existing(done.state)
+      const isReplayed = done.events.length === 0 && isKnownAdvance(causing, state)
+      return { ...done, record: instanceRecordOf(state, definition), isReplayed }
     },
   })
 
   /** Definition, case and patient of an instance never change, so cached state is enough. */
-  async function existing(tenant: TenantId, instanceId: string): Promise<ExistingInstance> {
+  async function knownInstance(tenant: TenantId, instanceId: string): Promise<ExistingInstance> {
     const state = await loadExisting(store, workflowInstances.of(tenant, instanceId))
     if (state.status === 'absent') throw problem('not-found')
     return state

@@ -1,9 +1,8 @@
 import { WorkflowInstanceRecord } from '../../contracts/workflows/instance.ts'
-import { problem } from '../../platform/http/problems.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { workflowsProjector } from '../../projections/workflows/workflows.projector.ts'
-import { workflowInstances, type WorkflowInstanceState } from '../../streams/workflow-instance/aggregate.ts'
+import { workflowInstances, type ExistingInstance } from '../../streams/workflow-instance/aggregate.ts'
 import { requireOpenCase } from '../clinical/require-open-case.ts'
 import { changed, created } from '../../engine/commands/command-replies.ts'
 import { commandRoute } from '../../engine/commands/command-route.ts'
@@ -75,8 +74,7 @@ export function instanceWriteRoutes(app: ServiceApp, deps: CommandDependencies):
     },
   })
 
-  async function recordOf(tenant: TenantId, state: WorkflowInstanceState): Promise<WorkflowInstanceRecord> {
-    if (state.status === 'absent') throw problem('internal-error')
+  async function recordOf(tenant: TenantId, state: ExistingInstance): Promise<WorkflowInstanceRecord> {
     const { workflowDefinitionId, definitionVersion } = state
     return instanceRecordOf(state, await definitionAt(store, tenant, workflowDefinitionId, definitionVersion))
   }

@@ -1,5 +1,5 @@
 import { toWorkflowDefinitionRecord, WorkflowDefinitionRecord } from '../../contracts/workflows/definition.ts'
-import { problem, requireValid } from '../../platform/http/problems.ts'
+import { requireValid } from '../../platform/http/problems.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { workflowsProjector } from '../../projections/workflows/workflows.projector.ts'
 import { workflowDefinitions } from '../../streams/workflow-definition/aggregate.ts'
@@ -54,7 +54,6 @@ export function workflowWriteRoutes(app: ServiceApp, deps: CommandDependencies):
       const done = await onceByKey(deps, keyed, owner, context, () =>
         run(target, (state) => publishDefinition(command, state)),
       )
-      if (done.state.status === 'absent') throw problem('internal-error')
       // A repeat gets the version that its first request published, also after later ones.
       const version = versionOf(command, done.state)?.version ?? done.state.version
       const definition = await definitionAt(deps.store, tenant, command.workflowDefinitionId, version)

@@ -2,16 +2,15 @@ import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
 import {
   CallMetadata,
+  DiscardReason,
   NotificationErrorCode,
+  NotificationStatus,
   RecipientType,
   SuppressionReason,
 } from '../../streams/notification/events.ts'
 import { noOrganisation } from '../../platform/kit/tenants.ts'
 import { NotificationCategory, NotificationChannel } from '../../streams/types.ts'
 import { toRecord, type ValuesOf } from '../../engine/reads/records.ts'
-
-export const NotificationStatus = Type.Enum(['pending', 'queued', 'sending', 'sent', 'failed', 'suppressed'])
-export type NotificationStatus = Static<typeof NotificationStatus>
 
 const nullableText = Nullable(Type.String())
 const maskedAddress = Nullable(
@@ -103,7 +102,7 @@ export type NotificationFailure = Static<typeof NotificationFailure>
 const MatchedRule = Type.Object({
   subscriptionId: Uuid,
   notificationId: Nullable(Uuid, { description: 'Null if the event made no notification for the rule' }),
-  discardReason: Nullable(Type.Enum(['event_too_old', 'hop'])),
+  discardReason: Nullable(DiscardReason),
 })
 
 /** An event that rules matched (specification 2.7). */

@@ -3,7 +3,7 @@ import type { Caller } from '../../platform/http/access.ts'
 import { variantsAlone } from '../../platform/http/documented.ts'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
 import { problem } from '../../platform/http/problems.ts'
-import type { RecipientRule } from '../../streams/notification-subscription/events.ts'
+import { recipientRuleTypes, type RecipientRule } from '../../streams/notification-subscription/events.ts'
 import { NotificationCategory, NotificationChannel } from '../../streams/types.ts'
 import { toRecord, type ValuesOf } from '../../engine/reads/records.ts'
 
@@ -28,7 +28,7 @@ const closed = { additionalProperties: false } as const
 /** How the recipient follows from an event. */
 export const RecipientRuleRecord = Type.Object(
   {
-    type: Type.Enum(['user', 'patient', 'slackChannel']),
+    type: Type.Enum([...recipientRuleTypes]),
     path: Type.Optional(path),
     channel: Type.Optional(channel),
   },

@@ -18,7 +18,7 @@ import type { DomainEvent } from '../store/events.ts'
 import type { CommandReply } from './command-replies.ts'
 import type { Decision } from './decision.ts'
 import type { CommandDependencies } from './dependencies.ts'
-import { execute, type CommandTarget, type Executed } from './execute.ts'
+import { execute, existing, type CommandTarget, type Executed, type Existing } from './execute.ts'
 import { keyedRequest, keyProblems, unkeyedRequest, type KeyedRequest } from './keyed-request.ts'
 import { mintId } from './mint-id.ts'
 import { answeringRefusals, type AnsweredDecision, type RefusalAnswer } from './refusals.ts'
@@ -83,12 +83,15 @@ interface Command<Params, Body, Name extends string, Kind extends Tenancy = 'req
   readonly newId: (part?: string) => Promise<string>
   readonly now: Date
   readonly context: CommandContext
-  /** Executes a decision for the request, and maps its refusals as the route declares. */
-  readonly run: <State, Event extends DomainEvent>(
+  /**
+   * Executes a decision for the request, and maps its refusals as the route declares. The decision creates the record, or
+   * refuses without one.
+   */
+  readonly run: <State extends object, Event extends DomainEvent>(
     target: CommandTarget<State, Event>,
     decide: (state: State) => Decision<Event, Name>,
     beforeAppend?: (revision: StreamRevision) => Promise<void>,
-  ) => Promise<Executed<State, Event>>
+  ) => Promise<Executed<Existing<State>, Event>>
   /** For functions that call `execute` themselves. */
   readonly answering: <Event extends DomainEvent>(decision: Decision<Event, Name>) => AnsweredDecision<Event>
   readonly request: FastifyRequest
@@ -195,7 +198,7 @@ export function commandRoute<
           // Also compare the revision if nothing changes: the caller may have another version. The repeat of a POST may
           // expect the revision before its first request.
           if (ifMatch === 'stream' && !isKeyed && done.events.length === 0) requireMatch(request, done.revision)
-          return done
+          return { ...done, state: existing(done.state) }
         },
       })
       const {

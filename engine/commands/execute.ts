@@ -28,6 +28,19 @@ export interface Executed<State, Event extends DomainEvent> {
   readonly reached: Position | undefined
 }
 
+/** The state of a record that exists. */
+export type Existing<State> = Exclude<State, { readonly status: 'absent' | 'free' }>
+
+/** For a state after a decision that creates the record, or refuses without one. */
+export function existing<State extends object>(state: State): Existing<State> {
+  if (!exists(state)) throw problem('internal-error')
+  return state
+}
+
+function exists<State extends object>(state: State): state is Existing<State> {
+  return !('status' in state) || (state.status !== 'absent' && state.status !== 'free')
+}
+
 /** Enough for a burst on one stream. In each round one writer succeeds. */
 const attempts = 40
 const pauseMs = 10

@@ -61,6 +61,11 @@ export interface Actor extends ActorContext {
   readonly auditId: string
 }
 
+/** User id of the acting person, else the client id, else `bootstrap`. */
+export function changedByOf({ actor, clientId }: Caller): string {
+  return actor?.auditId ?? clientId
+}
+
 declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller

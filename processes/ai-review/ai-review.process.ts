@@ -1,6 +1,7 @@
 import { defineTable, type RowChange } from '../../engine/projections/projector.ts'
 import { insertRow, patchRow, removeRow, upsertRow } from '../../engine/projections/row-changes.ts'
 import { parseOwnedStream } from '../../engine/aggregates/aggregate.ts'
+import { requiredConsentCode } from '../../streams/ai-review/aggregate.ts'
 import type { AiReviewEvent } from '../../streams/ai-review/events.ts'
 import { budgetDay } from '../../streams/ai-review-budget/aggregate.ts'
 import type { AiReviewBudgetEvent } from '../../streams/ai-review-budget/events.ts'
@@ -17,7 +18,7 @@ import { claim, ClaimPayload, open, OpenPayload, withdraw } from './claim.steps.
 import { claimForeign } from './foreign-claim.steps.ts'
 import { release, ReturnCountPayload, returnUnclaimed } from './guard.steps.ts'
 import { poll } from './poll.steps.ts'
-import { requiredConsentCode, start } from './start.steps.ts'
+import { start } from './start.steps.ts'
 
 /**
  * The step that claims a slot also opens the review. After so many milliseconds another worker opens it, in case the

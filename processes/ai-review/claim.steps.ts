@@ -5,7 +5,7 @@ import { openSlotHolder } from '../../commands/ai-review/open-slot-holder.ts'
 import { successorOf } from '../../commands/ai-review/slot-holder.ts'
 import { confirmConsent, withdrawConsent } from '../../commands/ai-review/withdraw-consent.ts'
 import { execute } from '../../engine/commands/execute.ts'
-import { aiReviews } from '../../streams/ai-review/aggregate.ts'
+import { aiReviews, requiredConsentCode } from '../../streams/ai-review/aggregate.ts'
 import { aiReviewSlots, type SlotHolder } from '../../streams/ai-review-slot/aggregate.ts'
 import { aiReviewChannelStream } from '../../streams/channels/ai-review.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
@@ -14,7 +14,6 @@ import { callOutside } from '../../engine/processes/attempt.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
 import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
 import { derivedV7 } from '../../engine/processes/step-identity.ts'
-import { requiredConsentCode } from './start.steps.ts'
 
 /** The place of the request on the channel. */
 export const ClaimPayload = Type.Object({ channelRevision: Type.String() })

@@ -6,7 +6,12 @@ import { recordOutcome, type CallOutcome } from '../../commands/ai-review/record
 import { successorOf } from '../../commands/ai-review/slot-holder.ts'
 import { startReview } from '../../commands/ai-review/open-review.ts'
 import { execute, loadSufficient } from '../../engine/commands/execute.ts'
-import { aiReviews, type AiReviewState, type StartingReview } from '../../streams/ai-review/aggregate.ts'
+import {
+  aiReviews,
+  requiredConsentCode,
+  type AiReviewState,
+  type StartingReview,
+} from '../../streams/ai-review/aggregate.ts'
 import type { Classification } from '../../streams/ai-review/events.ts'
 import type { FetchedImage } from '../adapters/image-fetch.ts'
 import type { ProviderAnswer } from '../adapters/provider.ts'
@@ -19,9 +24,6 @@ import { nextDelay } from '../../engine/processes/step-timing.ts'
 import { foreignAddresses } from './foreign-addresses.ts'
 import { admission, release } from './guard.steps.ts'
 import { readAddress } from './signed-images.ts'
-
-/** The consent that an analysis needs (specification 4.4). */
-export const requiredConsentCode = 'ai_analysis'
 
 type StartCall = Exclude<PlannedCall, { readonly call: 'result' }>
 type CallOf<Name extends StartCall['call']> = Extract<StartCall, { readonly call: Name }>

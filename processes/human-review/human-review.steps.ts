@@ -19,7 +19,7 @@ import type { HumanReviewPolicyEvent, PolicyRule } from '../../streams/human-rev
 import { humanReviewTasks, type HumanReviewTaskState } from '../../streams/human-review-task/aggregate.ts'
 import type { ReviewedLesion } from '../../streams/human-review-task/events.ts'
 import type { EventStore } from '../../engine/store/event-store.ts'
-import { requiredConsentCode } from '../ai-review/start.steps.ts'
+import { requiredConsentCode } from '../../streams/ai-review/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import { readChannelEvent } from '../../engine/relay/channel.ts'
 import { callOutside } from '../../engine/processes/attempt.ts'

@@ -1,7 +1,11 @@
 import { noOrganisation, type TenantId } from '../../platform/kit/tenants.ts'
 import { defineTable, type RowChange } from '../../engine/projections/projector.ts'
 import { removeRow, upsertRow } from '../../engine/projections/row-changes.ts'
-import { RecipientRule, type NotificationSubscriptionEvent } from '../../streams/notification-subscription/events.ts'
+import {
+  RecipientRule,
+  recipientRuleTypes,
+  type NotificationSubscriptionEvent,
+} from '../../streams/notification-subscription/events.ts'
 import type { ForeignEvent } from '../../streams/foreign-event/events.ts'
 import type { RecordedEvent } from '../../engine/store/events.ts'
 import type { PublicEvent } from '../../engine/processes/define-process.ts'
@@ -20,7 +24,7 @@ export const rules = defineTable({
     org_id: 'text',
     event_type: 'text',
     template_code: 'text',
-    recipient_type: { type: 'text', values: ['user', 'patient', 'slackChannel'] },
+    recipient_type: { type: 'text', values: recipientRuleTypes },
     recipient_rule: { type: 'jsonb', schema: RecipientRule },
   },
   primaryKey: ['subscription_id'],

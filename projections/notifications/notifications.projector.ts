@@ -1,6 +1,8 @@
 import {
   CallMetadata,
+  DiscardReason,
   NotificationErrorCode,
+  NotificationStatus,
   RecipientType,
   SuppressionReason,
   type EndedAttempt,
@@ -11,8 +13,6 @@ import { NotificationCategory, NotificationChannel } from '../../streams/types.t
 import type { UserEvent } from '../../streams/user/events.ts'
 import { defineProjector, defineTable, type RowChange } from '../../engine/projections/projector.ts'
 import { insertRow, patchRow, patchRows, removeRow, upsertRow } from '../../engine/projections/row-changes.ts'
-
-export const NotificationStatus = ['pending', 'queued', 'sending', 'sent', 'failed', 'suppressed'] as const
 
 /** Contains no variables. Addresses are masked here already, because no answer shows them in full. */
 export const notificationsTable = defineTable({
@@ -33,7 +33,7 @@ export const notificationsTable = defineTable({
     /** The persons whose erasure clears the reference and the address. */
     ref_subject: 'uuid',
     address_subject: { type: 'uuid', nullable: true },
-    status: { type: 'text', values: NotificationStatus },
+    status: { type: 'text', values: NotificationStatus.enum },
     attempts: 'integer',
     provider_message_id: { type: 'text', nullable: true },
     /** Of the last attempt that failed, until one succeeds. */
@@ -103,7 +103,7 @@ export const matchedRulesTable = defineTable({
     subscription_id: 'uuid',
     notification_id: 'uuid',
     /** Null if the event made the notification. */
-    discard_reason: { type: 'text', values: ['event_too_old', 'hop'], nullable: true },
+    discard_reason: { type: 'text', values: DiscardReason.enum, nullable: true },
   },
   primaryKey: ['event_id', 'org_id', 'subscription_id'],
 })
@@ -237,7 +237,7 @@ function matched(
   { notificationId, organisationId: orgId }: { readonly notificationId: string; readonly organisationId: string },
   { eventId, eventType, receivedAt, subscriptionId }: Trigger,
   processedAt: string,
-  discardReason: 'event_too_old' | 'hop' | null,
+  discardReason: DiscardReason | null,
 ): RowChange[] {
   return [
     upsertRow(eventInboxTable, { eventId, orgId, eventType, receivedAt, processedAt }),

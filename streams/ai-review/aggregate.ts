@@ -2,6 +2,9 @@ import type { CausingRequest, StoredObject } from '../../engine/aggregates/types
 import { defineAggregate, idOfOrganisation } from '../../engine/aggregates/aggregate.ts'
 import { aiReviewEvents, type AiReviewEvent, type Classification, type ProviderCall } from './events.ts'
 
+/** The code of the consent that an analysis of images by an AI needs. */
+export const requiredConsentCode = 'ai_analysis'
+
 type Requested = Extract<AiReviewEvent, { type: 'AiReviewRequested' }>['data']
 
 export interface OpenAttempt {

@@ -8,6 +8,9 @@ function personRule<const Name extends 'user' | 'patient'>(type: Name) {
   return Type.Object({ type: Type.Literal(type), path: Type.String() })
 }
 
+/** The kinds of recipients that a rule can name. */
+export const recipientRuleTypes = ['user', 'patient', 'slackChannel'] as const
+
 /** How the recipient follows from the event. A path has at most eight names with dots between them. */
 export const RecipientRule = Type.Union([
   personRule('user'),

@@ -15,6 +15,13 @@ import { NotificationCategory, NotificationChannel } from '../types.ts'
 export const RecipientType = Type.Enum(['user', 'slackChannel', 'email'])
 export type RecipientType = Static<typeof RecipientType>
 
+export const NotificationStatus = Type.Enum(['pending', 'queued', 'sending', 'sent', 'failed', 'suppressed'])
+export type NotificationStatus = Static<typeof NotificationStatus>
+
+/** Why an event made no notification: it was too old, or notifications caused it. */
+export const DiscardReason = Type.Enum(['event_too_old', 'hop'])
+export type DiscardReason = Static<typeof DiscardReason>
+
 export const SuppressionReason = Type.Enum(['preference_opt_out', 'suppression_list'])
 export type SuppressionReason = Static<typeof SuppressionReason>
 
@@ -114,7 +121,7 @@ export const notificationEvents = {
       ...notificationId,
       organisationId: OrgId,
       trigger: Trigger,
-      reason: Type.Enum(['event_too_old', 'hop']),
+      reason: DiscardReason,
       discardedAt: Instant,
     }),
   ),

@@ -130,9 +130,8 @@ export const servicePairs: readonly string[] = [
   'processes: ai-review > adapters',
   'processes: notifications > adapters',
   'processes: webhooks > adapters',
-  // The end of a review concludes its assessment, and may need a clinician.
+  // The images of an assessment are signed again when its review is superseded.
   'processes: assessments > ai-review',
-  'processes: human-review > ai-review',
 ]
 
 /** The only place outside the embedded node for non-public parts of the client. */
