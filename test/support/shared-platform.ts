@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { v4 } from 'uuid'
 import { createApiClient, at, requestToken, textAt, type ClientSecrets } from '../../app/demo/api-client.ts'
@@ -32,6 +33,9 @@ export async function joinSharedPlatform(orgId: string = v4()): Promise<Platform
     ? startTestPlatform({ env })
     : (shared ??= startTestPlatform({ under: runFolder(), env }))
   const platform = await starting
+  // Loading a file can take longer than the platform keeps idle connections. Two turns of the event loop remove those.
+  await nextTurn()
+  await nextTurn()
   const { baseUrl, provider, process } = platform
   const own = [await newOrganisation(platform, 0, orgId), await newOrganisation(platform, 1)] as const
   const credentials: Credentials = {

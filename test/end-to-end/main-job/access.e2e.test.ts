@@ -73,6 +73,7 @@ const anyValues = {
   externalId: 'subject',
   typeCode: 'ai_analysis',
   code: 'conflict',
+  channel: 'assessment',
 }
 
 test('a token is issued by form and by HTTP Basic, with the requested scopes', async () => {
