@@ -105,6 +105,7 @@ export async function startEmbedded(
       accessKeyId,
       secretAccessKey: secrets.object_store,
       bucket: configuration.s3Bucket,
+      origins: configuration.corsOrigins,
     })
     const { endpoint } = beside(store)
     return { S3_ENDPOINT: endpoint, S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secrets.object_store }

@@ -14,6 +14,7 @@ export async function serveObjectStore(args: string[]): Promise<RunningServer> {
       data: { type: 'string' },
       port: { type: 'string' },
       bucket: { type: 'string', multiple: true, default: [] },
+      origin: { type: 'string', multiple: true, default: [] },
     },
   })
   const accessKeyId = process.env['S3_ACCESS_KEY_ID']
@@ -29,9 +30,11 @@ export async function serveObjectStore(args: string[]): Promise<RunningServer> {
       if (!(error instanceof S3Error && error.code === 'BucketAlreadyOwnedByYou')) throw error
     })
   }
-  const server = objectStoreServer(objects, { accessKeyId, secretAccessKey }, (error) => {
-    process.stderr.write(`request failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)
-  })
+  const onFailure = (error: unknown) =>
+    void process.stderr.write(
+      `request failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+    )
+  const server = objectStoreServer(objects, { accessKeyId, secretAccessKey }, onFailure, values.origin)
   const port = await listenOnLoopback(server, 'embedded object store', Number(values.port ?? 0))
   return { port, stop: () => stopListening(server) }
 }

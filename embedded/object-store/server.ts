@@ -40,17 +40,36 @@ export function objectStoreServer(
   objects: Objects,
   credentials: Credentials,
   onFailure: (error: unknown) => void,
+  origins: readonly string[] = [],
 ): Server {
   return createServer((request, response) => {
     const requestId = randomUUID()
     response.setHeader('x-amz-request-id', requestId)
     // Objects have the type that their writer gave. A browser must not guess another one.
     response.setHeader('x-content-type-options', 'nosniff')
+    if (answersPreflight(request, response, origins)) return
     answer(objects, credentials, request, response).catch((error: unknown) => {
       if (!(error instanceof S3Error) && !response.destroyed) onFailure(error)
       refuse(response, error, requestId)
     })
   })
+}
+
+/** Lets pages of these origins upload to signed addresses, and read them. A preflight has no signature. */
+function answersPreflight(
+  { method, headers }: IncomingMessage,
+  response: ServerResponse,
+  origins: readonly string[],
+): boolean {
+  if (origins.length > 0) response.setHeader('vary', 'origin')
+  if (headers.origin === undefined || !origins.includes(headers.origin)) return false
+  response.setHeader('access-control-allow-origin', headers.origin)
+  if (method !== 'OPTIONS' || headers['access-control-request-method'] === undefined) return false
+  response.setHeader('access-control-allow-methods', 'GET, PUT')
+  response.setHeader('access-control-allow-headers', 'content-type')
+  response.setHeader('access-control-max-age', '3600')
+  response.writeHead(204).end()
+  return true
 }
 
 async function answer(

@@ -9,6 +9,8 @@ export type ObjectStoreOptions = {
   secretAccessKey: string
   /** Created when missing. */
   bucket: string
+  /** Pages of these origins may upload and read. */
+  origins?: readonly string[]
   onLog?: (line: string) => void
 }
 
@@ -26,10 +28,17 @@ export function objectStore({
   accessKeyId,
   secretAccessKey,
   bucket,
+  origins = [],
 }: ObjectStoreOptions): StandIn<Addresses> {
   return {
     name: 'object store',
-    command: ['object-store', '--data', dataDir, '--port', String(port), '--bucket', bucket],
+    command: [
+      'object-store',
+      `--data=${dataDir}`,
+      `--port=${port}`,
+      `--bucket=${bucket}`,
+      ...origins.map((origin) => `--origin=${origin}`),
+    ],
     env: { S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey },
     port,
     at: (bound) => ({ endpoint: `http://127.0.0.1:${bound}` }),

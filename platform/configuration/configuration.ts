@@ -17,6 +17,7 @@ import {
   foreignChannels,
   integer,
   integers,
+  isOrigin,
   oneOf,
   optional,
   organisations,
@@ -89,6 +90,14 @@ const settings = {
     texts('addresses or address ranges, separated by commas', isAddressRange),
     '',
     { meaning: 'Proxies that the platform trusts. It takes the address of the caller from their X-Forwarded-For' },
+  ),
+  corsOrigins: setting(
+    'CORS_ORIGINS',
+    texts('origins like https://app.example.org, separated by commas', isOrigin),
+    '',
+    {
+      meaning: 'Origins whose pages may call the API and upload to the embedded object store from a browser',
+    },
   ),
   rateLimits: setting('RATE_LIMITS', oneOf('on', 'off'), 'on', {
     meaning: 'Whether production enforces the rate limits. With `off` there are none, not even for wrong credentials',

@@ -112,6 +112,11 @@ export function texts(mustBe: string, isEntry: (text: string) => boolean) {
   }
 }
 
+/** As browsers write it: scheme, host in lower case, and a port that is not the default one. */
+export function isOrigin(text: string): boolean {
+  return /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text
+}
+
 /** The organisations with an option: none, all, or a list of ids in lower case. */
 export function organisations() {
   return {

@@ -14,6 +14,7 @@ import { createClientErrorHandler, createExpectationHandler } from './client-err
 import { requireClearHead } from './clear-head.ts'
 import { commonHeaders, contractVersion } from './common-headers.ts'
 import { limitConnections } from './connection-limits.ts'
+import { allowOrigins } from './cross-origin.ts'
 import { addDocumentation, type ScopeList } from './documentation.ts'
 import { createErrorHandler, sendProblem, type TranslateError } from './errors.ts'
 import { isUuid } from './formats.ts'
@@ -128,6 +129,7 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
   addBodyParsers(app, ({ access, form }) =>
     access === 'public' || form !== undefined ? strangersBodyLimit : defaultBodyLimit,
   )
+  allowOrigins(app, configuration.corsOrigins, methods)
   addRequestHooks(app, options, version)
   if (options.checkReplies === true) addReplyCheck(app, schemas)
   // Runs before the body is read: for an unknown address, the type and form of the body do not matter.

@@ -4,8 +4,12 @@ import { type EmbeddedObjectStore, startObjectStore } from '../../../embedded/ob
 export const BUCKET = 'platform'
 export const CREDENTIALS = { accessKeyId: 'test-key', secretAccessKey: 'test-secret' }
 
-export async function startStore(dataDir: string, port = 0): Promise<EmbeddedObjectStore> {
-  return await startObjectStore({ dataDir, port, bucket: BUCKET, ...CREDENTIALS })
+export async function startStore(
+  dataDir: string,
+  port = 0,
+  origins: readonly string[] = [],
+): Promise<EmbeddedObjectStore> {
+  return await startObjectStore({ dataDir, port, bucket: BUCKET, origins, ...CREDENTIALS })
 }
 
 export function clientOf(store: EmbeddedObjectStore, credentials = CREDENTIALS): S3Client {

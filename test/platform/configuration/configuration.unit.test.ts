@@ -46,6 +46,10 @@ describe('defaults', () => {
     expect(
       loadConfiguration({ EGRESS_ALLOW: 'hooks.test, 10.0.0.0/8,hooks.test:8443, fd12::/16 ,::1' }).egressAllow,
     ).toEqual(['hooks.test', '10.0.0.0/8', 'hooks.test:8443', 'fd12::/16', '::1'])
+    expect(loadConfiguration({ CORS_ORIGINS: 'https://app.test, http://127.0.0.1:3000' }).corsOrigins).toEqual([
+      'https://app.test',
+      'http://127.0.0.1:3000',
+    ])
   })
 
   it('name foreign channels, alone or for some organisations', () => {
@@ -190,6 +194,9 @@ describe('a wrong variable', () => {
     ['EGRESS_ALLOW', '10.0.0.0/33'],
     ['EGRESS_ALLOW', 'https://x'],
     ['EGRESS_ALLOW', 'a b'],
+    ...['*', 'null', 'app.test', 'https://app.test/', 'https://App.test', 'https://app.test:443', 'ftp://app.test'].map(
+      (origin) => ['CORS_ORIGINS', origin],
+    ),
     ['MAIL_TRANSPORT', 'sendmail'],
     ['SMTP_URL', 'https://mail.test'],
     ['SMTP_URL', 'smtp://user@mail.test'],
