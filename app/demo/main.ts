@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { writeFirstCall } from './first-call.ts'
 import { runMainJob } from './main-job.ts'
 import { startPlatformProcess, type PlatformProcess } from './platform-process.ts'
 import type { DemoImage } from './steps.ts'
@@ -20,7 +21,7 @@ const mediaTypes: Readonly<Record<string, string>> = {
 const usage = `Usage: npm run demo -- [--image PHOTO.jpg|PHOTO.png]… [--keep]
 
   --image  your own photograph; repeat it for several (10 at most)
-  --keep   leaves the platform running, and its data folder behind`
+  --keep   leaves the platform running, and its data folder behind, with a first program that calls it`
 
 async function readImage(path: string): Promise<DemoImage> {
   const mimeType = mediaTypes[extname(path).toLowerCase()]
@@ -55,6 +56,7 @@ async function demo(images: readonly DemoImage[], isKept: boolean): Promise<numb
       console.log('With --keep the platform continues to run. You can open the mail, the documentation and the health.')
     if (isKept) {
       console.log(addressesOf(platform, dataDir))
+      console.log(`A first program of yours:\n  ${await writeFirstCall(platform.credentials, dataDir)}`)
       console.log('Ctrl-C stops the platform.')
       await platform.exited
     }
