@@ -2,8 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
 import { freePort } from '../../../embedded/children/free-port.ts'
 import { databaseUrl } from '../../../embedded/postgres/databases.ts'
 import type { Credentials } from '../../../app/credentials-file.ts'
@@ -163,7 +161,7 @@ export async function startStage(folder: string, signal: AbortSignal, realUrl?: 
     )
     const messages = new Receivers(data('receivers'), [receivers, smtp], secret)
     begin('receivers', [mainOf('embedded/stand-ins'), 'receivers', ...messages.args], messages.env)
-    await unlessAborted(signal, Promise.all([compileOnce(), ...running.map((each) => each.up())]))
+    await unlessAborted(signal, Promise.all(running.map((each) => each.up())))
 
     await messages.slowDown()
 
@@ -238,13 +236,6 @@ export async function startStage(folder: string, signal: AbortSignal, realUrl?: 
 
 function mainOf(server: string): string {
   return fileURLToPath(new URL(`../../../${server}/main.ts`, import.meta.url))
-}
-
-/** A killed process does not write its compile cache. One process that ends normally writes it for all. */
-async function compileOnce(): Promise<void> {
-  const { args, env } = roleCommand('api')
-  const main = args.find((each) => each.endsWith('app/main.ts')) ?? ''
-  await promisify(execFile)(process.execPath, [main, '--help'], { env: { ...process.env, ...env } })
 }
 
 async function freePorts(): Promise<[number, number, number, number, number, number, number, ...number[]]> {
