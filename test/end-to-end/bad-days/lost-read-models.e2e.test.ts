@@ -190,6 +190,7 @@ async function aRunOfEverything(): Promise<Questions> {
     ),
     '/v1/clinical-api/webhook-subscriptions/{id}/deliveries/{deliveryId}': deliveries,
     '/v1/consent-records': patients.map((id) => `/v1/consent-records?patientId=${id}&consentTypeCode=ai_analysis`),
+    '/v1/events/{channel}': ['assessment', 'clinical', 'consent'].map((channel) => `/v1/events/${channel}`),
     '/v1/human-review/agreement': [agreement()],
     '/v1/human-review/policy': ['/v1/human-review/policy'],
     '/v1/human-review/tasks': ['', '?limit=1', '?status=decided'].map((query) => `/v1/human-review/tasks${query}`),
