@@ -1,4 +1,4 @@
-import { Type, type Static, type TSchema } from 'typebox'
+import { Type, type Static, type TObject, type TSchema } from 'typebox'
 import {
   camelPage,
   camelPageMembers,
@@ -14,7 +14,7 @@ import {
 } from '../../platform/http/cursors.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import type { Tenancy } from '../../platform/http/tenancy.ts'
-import { memberName } from '../../platform/kit/member-names.ts'
+import { memberName, type MemberName } from '../../platform/kit/member-names.ts'
 import {
   configOf,
   requestReader,
@@ -47,9 +47,19 @@ export interface ListRoute<
   /** Filters with personal data. The caller adds them to the link of the next page. */
   readonly unlinked?: readonly (keyof NoInfer<Query> & string)[]
   /** Up to `page.limit` rows behind `page.after`. `pageOf` finds them. */
-  readonly rows: (request: ReadRequest<Params, Query, NoInfer<Kind>>, page: PageRequest) => Promise<PageRows<Row>>
+  readonly rows: (
+    request: ReadRequest<Params, Query, NoInfer<Kind>> & { readonly filters: FiltersOf<Query> },
+    page: PageRequest,
+  ) => Promise<PageRows<Row>>
   readonly placeOf: (row: NoInfer<Row>) => CursorPlace
   readonly toItem: (row: Row) => Static<Item>
+}
+
+/** The filters that the request names, by their members: `case_id` is `caseId`. */
+type FiltersOf<Query extends Members> = {
+  readonly [Name in keyof Static<TObject<Query>> as Name extends string ? MemberName<Name> : never]: Static<
+    TObject<Query>
+  >[Name]
 }
 
 /** A GET of a list by pages. `query` of the declaration contains its filters. */
@@ -90,10 +100,20 @@ export function listRoute<
         ...filtersOf(asked.query, filterNames),
       }
       const identity = { list, orgId: asked.tenant, sort, filters }
-      const found = await route.rows(asked, pageRequest(cursors, identity, asked.query, greatestPage))
+      const found = await route.rows(
+        { ...asked, filters: valuesOf(asked.query, filterNames) },
+        pageRequest(cursors, identity, asked.query, greatestPage),
+      )
       return pageOf(reply, { cursors, list: identity, found, placeOf, toItem, unlinked })
     },
   )
+}
+
+/** The declared filters of a validated query. */
+function valuesOf<Query extends Members>(query: Static<TObject<Query>>, names: readonly string[]): FiltersOf<Query> {
+  const given = Object.entries(query).filter(([name, value]) => names.includes(name) && value !== undefined)
+  // The names of members follow from those of the parameters, as the type does.
+  return Object.fromEntries(given.map(([name, value]) => [memberName(name), value])) as FiltersOf<Query>
 }
 
 /** Parameters by their members. An omitted parameter is undefined, which counts as absent. */

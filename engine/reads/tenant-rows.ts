@@ -109,6 +109,21 @@ function pairsOf<T extends Table>(table: TableIn<T>, equal: On<T>): [string, str
   })
 }
 
+/** Values of columns. An undefined one is no condition. */
+export type Filters<T extends Table> = {
+  readonly [Member in keyof ViewOf<T>]?: NonNullable<ViewOf<T>[Member]> | undefined
+}
+
+/** Only the rows with these values of a table. */
+export function filtered<View, T extends Table>(rows: Rows<View>, table: TableIn<T>, given: Filters<T>): Rows<View> {
+  const columns: Readonly<Record<string, string>> = table[source].columns
+  for (const [member, value] of Object.entries<unknown>(given)) {
+    const column = columns[member]
+    if (column !== undefined && value !== undefined && value !== null) rows.where<unknown>(column, value)
+  }
+  return rows
+}
+
 /** The columns of a query inside another one: `latest('textVersionId')` is `latest.textVersionId`. */
 export function membersOf<View>(alias: string) {
   return <Member extends keyof View & string>(member: Member): ColumnName<View[Member], Member> => `${alias}.${member}`

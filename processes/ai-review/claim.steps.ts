@@ -4,6 +4,7 @@ import { takeSlot, type TakeSlot } from '../../commands/ai-review/take-slot.ts'
 import { openSlotHolder } from '../../commands/ai-review/open-slot-holder.ts'
 import { successorOf } from '../../commands/ai-review/slot-holder.ts'
 import { confirmConsent, withdrawConsent } from '../../commands/ai-review/withdraw-consent.ts'
+import { appends } from '../../engine/processes/appends.ts'
 import { execute } from '../../engine/commands/execute.ts'
 import { aiReviews, requiredConsentCode } from '../../streams/ai-review/aggregate.ts'
 import { aiReviewSlots, type SlotHolder } from '../../streams/ai-review-slot/aggregate.ts'
@@ -103,11 +104,5 @@ export async function withdraw(
       'granted'
   const decide = isConfirmed ? confirmConsent : withdrawConsent
   const confirmation = { ...context, commandId: v5('confirmed', context.commandId) }
-  const { position } = await execute(
-    store,
-    target,
-    (state) => decide({ now: todo.dueAt }, state),
-    isConfirmed ? confirmation : context,
-  )
-  return { kind: 'done', position }
+  return appends(store, target, (state) => decide({ now: todo.dueAt }, state), isConfirmed ? confirmation : context)
 }

@@ -1,6 +1,6 @@
 import { toReviewImages } from '../../commands/ai-review/image-addresses.ts'
 import { rejectErased } from '../../commands/foreign-events/record-foreign-event.ts'
-import { execute } from '../../engine/commands/execute.ts'
+import { appends } from '../../engine/processes/appends.ts'
 import { foreignEvents } from '../../streams/foreign-event/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
@@ -19,8 +19,7 @@ export async function claimForeign(todo: Todo, deps: ProcessDependencies, step: 
   if (state.status === 'received' && state.data === null) {
     const command = { now: step.now() }
     const context = todo.command('ai-review.reject-erased')
-    const { position } = await execute(deps.store, target, (current) => rejectErased(command, current), context)
-    return { kind: 'done', position }
+    return appends(deps.store, target, (current) => rejectErased(command, current), context)
   }
   const request = requestIn(state)
   if (request === undefined) return { kind: 'done' }

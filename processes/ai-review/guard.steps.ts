@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { countClaimed, returnCount, wasClaimed } from '../../commands/ai-review/count-review.ts'
 import { releasePlace, takePlace } from '../../commands/ai-review/review-places.ts'
+import { appends } from '../../engine/processes/appends.ts'
 import { execute } from '../../engine/commands/execute.ts'
 import { aiReviewBudgets } from '../../streams/ai-review-budget/aggregate.ts'
 import { aiReviewPlaces } from '../../streams/ai-review-places/aggregate.ts'
@@ -50,8 +51,7 @@ export async function release(
   const { aiReviewMaxConcurrentPerOrg: limit } = configuration
   const command = { aiReviewId: todo.key, limit, now: step.now() }
   const places = aiReviewPlaces.of(todo.orgId)
-  const { position } = await execute(store, places, (state) => releasePlace(command, state), todo.attempt())
-  return { kind: 'done', position }
+  return appends(store, places, (state) => releasePlace(command, state), todo.attempt())
 }
 
 /** After a crash between the count of a request and its claim: frees the unit, unless the review was claimed. */
@@ -65,6 +65,5 @@ export async function returnUnclaimed(
   if (await wasClaimed(store, { orgId, aiReviewId, ...slot })) return { kind: 'done' }
   const command = { aiReviewId, now: step.now() }
   const target = aiReviewBudgets.of(orgId, day)
-  const { position } = await execute(store, target, (state) => returnCount(command, state), todo.attempt())
-  return { kind: 'done', position }
+  return appends(store, target, (state) => returnCount(command, state), todo.attempt())
 }

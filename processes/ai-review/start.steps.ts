@@ -5,6 +5,7 @@ import { nextPollAt, pollScheduleOf } from '../../commands/ai-review/polling.ts'
 import { recordOutcome, type CallOutcome } from '../../commands/ai-review/record-outcome.ts'
 import { successorOf } from '../../commands/ai-review/slot-holder.ts'
 import { startReview } from '../../commands/ai-review/open-review.ts'
+import { appends } from '../../engine/processes/appends.ts'
 import { execute, loadSufficient } from '../../engine/commands/execute.ts'
 import {
   aiReviews,
@@ -122,8 +123,7 @@ async function withoutCall(run: Run, outcome: CallOutcome): Promise<StepOutcome>
   const { deps, step, todo, target, planned } = run
   const command = { of: { unattempted: planned, endedLeases: step.endedLeases }, outcome, now: step.now() }
   const context = outcomeCommand(todo.attempt())
-  const { position } = await execute(deps.store, target, (state) => recordOutcome(command, state), context)
-  return { kind: 'done', position }
+  return appends(deps.store, target, (state) => recordOutcome(command, state), context)
 }
 
 /** A review that has lost its slot must not end the assessment: its successor is at work. */

@@ -2,6 +2,7 @@ import { closeUploads as decideClose, expireAssessment } from '../../commands/as
 import { openAssessmentCase } from '../../commands/assessments/open-assessment-case.ts'
 import { removeUploads } from '../../commands/assessments/uploads.ts'
 import { requestReview } from '../../commands/assessments/request-review.ts'
+import { appends } from '../../engine/processes/appends.ts'
 import { execute, loadSufficient } from '../../engine/commands/execute.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
 import { cases } from '../../streams/case/aggregate.ts'
@@ -22,21 +23,14 @@ export async function askForReview(todo: Todo, deps: ProcessDependencies): Promi
     await openAssessmentCase(deps, current, todo.command('assessments.open-case'))
   }
   const context = todo.command('assessments.request-review')
-  const { position } = await execute(
-    deps.store,
-    target,
-    (current) => requestReview({ now: todo.dueAt }, current),
-    context,
-  )
-  return { kind: 'done', position }
+  return appends(deps.store, target, (current) => requestReview({ now: todo.dueAt }, current), context)
 }
 
 export async function expire(todo: Todo, { store }: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
   const command = { now: step.now() }
   const target = assessments.of(todo.orgId, todo.key)
   const context = todo.command('assessments.expire')
-  const { position } = await execute(store, target, (state) => expireAssessment(command, state), context)
-  return { kind: 'done', position }
+  return appends(store, target, (state) => expireAssessment(command, state), context)
 }
 
 /** Ends an assessment whose uploads were not submitted in time. */

@@ -3,6 +3,7 @@ import { concludeAssessment, type ReviewEnd } from '../../commands/assessments/c
 import { renewReview } from '../../commands/assessments/request-review.ts'
 import { reviewImagesOf } from '../../commands/assessments/request-review.ts'
 import { successorOf } from '../../commands/ai-review/slot-holder.ts'
+import { appends } from '../../engine/processes/appends.ts'
 import { execute } from '../../engine/commands/execute.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
 import { aiReviewChannelStream, type AiReviewChannelEvent } from '../../streams/channels/ai-review.ts'
@@ -39,8 +40,7 @@ export async function conclude(
   const command = { aiReviewId, end, now: todo.dueAt }
   const target = assessments.of(todo.orgId, todo.key)
   const context = todo.command('assessments.conclude')
-  const { position } = await execute(deps.store, target, (state) => concludeAssessment(command, state), context)
-  return { kind: 'done', position }
+  return appends(deps.store, target, (state) => concludeAssessment(command, state), context)
 }
 
 function hasExpired(ended: Recorded<ReviewEnded>): boolean {

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { createCollectedAssessment } from '../../commands/assessments/create-collected.ts'
-import { execute } from '../../engine/commands/execute.ts'
+import { appends } from '../../engine/processes/appends.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
 import { cases } from '../../streams/case/aggregate.ts'
 import { images } from '../../streams/image/aggregate.ts'
@@ -25,11 +25,10 @@ export async function createCollected(
 
   const deadlineMs = configuration.assessmentDeadlineSeconds * 1000
   const command = { ofCase: { ...ofCase, assigned: ofCase.assigned }, images: received, now, deadlineMs }
-  const { position } = await execute(
+  return appends(
     store,
     { ...assessments.of(orgId, key), isNew: true },
     (state) => createCollectedAssessment(command, state),
     todo.command('assessments.create-collected'),
   )
-  return { kind: 'done', position }
 }

@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { recordHumanReview } from '../../commands/assessments/record-human-review.ts'
-import { execute, loadSufficient } from '../../engine/commands/execute.ts'
+import { appends } from '../../engine/processes/appends.ts'
+import { loadSufficient } from '../../engine/commands/execute.ts'
 import { assessments, hasEnded } from '../../streams/assessment/aggregate.ts'
 import { humanReviewTasks } from '../../streams/human-review-task/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
@@ -35,11 +36,10 @@ export async function followTask(
   if (task.status === 'absent') throw new Error('an assessment follows a task that was never opened')
   // A repeat may find the task in a later state, and then appends other events. So they need another id.
   const reached = task.status === 'claimed' ? 'open' : task.status
-  const { position } = await execute(
+  return appends(
     store,
     target,
     (state) => recordHumanReview({ task }, state),
     todo.command(`assessments.follow-task.${reached}`, taskId),
   )
-  return { kind: 'done', position }
 }

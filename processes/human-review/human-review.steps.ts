@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { startHumanReview } from '../../commands/clinical/human-reviews.ts'
+import { appends } from '../../engine/processes/appends.ts'
 import { execute } from '../../engine/commands/execute.ts'
 import { selectionOf } from '../../commands/human-review/selection.ts'
 import {
@@ -55,8 +56,7 @@ export async function open(todo: Todo<Static<typeof OpenPayload>>, deps: Process
   const target = { ...humanReviewTasks.of(orgId, taskId), isNew: true }
   const context = todo.command('human-review.open')
   if (selection === undefined) {
-    const { position } = await execute(store, target, (state) => passReview(ids, state), context)
-    return { kind: 'done', position }
+    return appends(store, target, (state) => passReview(ids, state), context)
   }
   const patientId = await patientOf(store, orgId, aiReviewId)
   const start = { ...ids, productId }
@@ -79,8 +79,7 @@ export async function open(todo: Todo<Static<typeof OpenPayload>>, deps: Process
     assessmentId: ofCase.status === 'absent' ? null : (ofCase.humanReviews.get(taskId)?.assessmentId ?? null),
     lesions: data.lesions.map(diagnosisOf),
   }
-  const { position } = await execute(store, target, (state) => openTask(task, state), context)
-  return { kind: 'done', position }
+  return appends(store, target, (state) => openTask(task, state), context)
 }
 
 async function rulesAt(store: EventStore, orgId: TenantId, place: bigint): Promise<readonly PolicyRule[]> {
@@ -123,14 +122,12 @@ function diagnosisOf(lesion: Completed['lesions'][number]): ReviewedLesion {
 /** Ends the lease. A lease that was extended meanwhile has a row of its own. */
 export async function end(todo: Todo, { store }: ProcessDependencies): Promise<StepOutcome> {
   const decide = (state: HumanReviewTaskState) => endLease({ now: todo.dueAt }, state)
-  const { position } = await execute(store, taskOf(todo), decide, todo.command('human-review.end-lease'))
-  return { kind: 'done', position }
+  return appends(store, taskOf(todo), decide, todo.command('human-review.end-lease'))
 }
 
 export async function supersede(todo: Todo, { store }: ProcessDependencies): Promise<StepOutcome> {
   const decide = (state: HumanReviewTaskState) => cancelTask({ reason: 'superseded', now: todo.dueAt }, state)
-  const { position } = await execute(store, taskOf(todo), decide, todo.command('human-review.supersede'))
-  return { kind: 'done', position }
+  return appends(store, taskOf(todo), decide, todo.command('human-review.supersede'))
 }
 
 /**
@@ -155,8 +152,7 @@ export async function withdraw(
           'withdraw',
           (state: HumanReviewTaskState) => cancelTask({ reason: 'consent_withdrawn', now }, state),
         ] as const)
-  const { position } = await execute(store, taskOf(todo), decide, todo.command(`human-review.${name}`, key))
-  return { kind: 'done', position }
+  return appends(store, taskOf(todo), decide, todo.command(`human-review.${name}`, key))
 }
 
 function taskOf({ orgId, key }: Todo) {

@@ -6,6 +6,7 @@ import {
 } from '../../commands/notifications/create-notification.ts'
 import { defaultLocale, findTemplate } from '../../commands/notifications/find-template.ts'
 import { recipientKeyOf } from '../../commands/notifications/recipient-key.ts'
+import { appends } from '../../engine/processes/appends.ts'
 import { execute } from '../../engine/commands/execute.ts'
 import { answeringRefusals } from '../../engine/commands/refusals.ts'
 import { isUuid } from '../../platform/http/formats.ts'
@@ -59,8 +60,7 @@ export async function create(
   const event = admitted(found, named.now, configuration.notificationEventMaxAgeSeconds)
   if (typeof event === 'string') {
     const discard = { ...named, reason: event }
-    const { position } = await execute(store, target, (state) => discardNotification(discard, state), todo.attempt())
-    return { kind: 'done', position }
+    return appends(store, target, (state) => discardNotification(discard, state), todo.attempt())
   }
   const recipient = await recipientOf(event, todo, deps, step)
   if (recipient === 'unavailable')

@@ -6,6 +6,7 @@ import {
   settleAttempt,
   type AttemptOutcome,
 } from '../../commands/notifications/record-outcome.ts'
+import { appends } from '../../engine/processes/appends.ts'
 import { execute, loadSufficient } from '../../engine/commands/execute.ts'
 import { answeringRefusals } from '../../engine/commands/refusals.ts'
 import {
@@ -69,13 +70,7 @@ function isSending(state: NotificationState): state is SendingNotification {
 async function settle(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
   const command = { ...retryRules(deps), now: step.now(), endedLeases: step.endedLeases }
   const target = notifications.of(todo.orgId, todo.key)
-  const { position } = await execute(
-    deps.store,
-    target,
-    (state) => answering(settleAttempt(command, state)),
-    todo.attempt(),
-  )
-  return { kind: 'done', position }
+  return appends(deps.store, target, (state) => answering(settleAttempt(command, state)), todo.attempt())
 }
 
 async function end(

@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox'
+import { appends } from '../../engine/processes/appends.ts'
 import { execute } from '../../engine/commands/execute.ts'
 import { removeMembership } from '../../commands/users/memberships.ts'
 import { settleMembership } from '../../commands/users/organisation-membership.ts'
@@ -86,9 +87,8 @@ export async function endHoldOf(
   const organisationId = tenantOfFact(todo.payload.organisationId)
   const command = { membershipId, organisationId, holdId, now: step.now() }
   const target = organisationRoles.of(organisationId)
-  const done = await execute(store, target, (state) => endHold(command, state), {
+  return appends(store, target, (state) => endHold(command, state), {
     ...todo.attempt(),
     orgId: organisationId,
   })
-  return { kind: 'done', position: done.position }
 }

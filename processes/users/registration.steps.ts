@@ -5,7 +5,7 @@ import {
   clearRegistration,
   isAbandoned,
 } from '../../commands/users/registration.ts'
-import { execute } from '../../engine/commands/execute.ts'
+import { appends } from '../../engine/processes/appends.ts'
 import { openLeaseEnd } from '../../engine/commands/decision.ts'
 import { users, type UserState } from '../../streams/user/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
@@ -23,8 +23,7 @@ export async function abandon(todo: Todo, { store }: ProcessDependencies, step: 
   const until = leaseOf(state, step.now())
   if (until !== null) return { kind: 'wait', until }
   const command = { attemptId: null, reason: 'lease-ended', now: step.now() } as const
-  const done = await execute(store, target, (current) => abandonRegistration(command, current), todo.attempt())
-  return { kind: 'done', position: done.position }
+  return appends(store, target, (current) => abandonRegistration(command, current), todo.attempt())
 }
 
 /** The end of the lease of a registration that is under way. */

@@ -1,4 +1,4 @@
-import { execute } from '../../engine/commands/execute.ts'
+import { appends } from '../../engine/processes/appends.ts'
 import { destroySecrets } from '../../commands/webhooks/change-subscription.ts'
 import type { SecretKind } from '../../platform/vault/vault.ts'
 import type { EventStore } from '../../engine/store/event-store.ts'
@@ -25,8 +25,7 @@ export async function destroyOldSecrets(
     await vault.destroySecret(kind, secretId)
   // The event contains the instant of the destruction, which differs from run to run. So its id is new on each run.
   const command = { subscriptionId: todo.key, now: step.now() }
-  const { position } = await execute(store, target, (standing) => destroySecrets(command, standing), todo.attempt())
-  return { kind: 'done', position }
+  return appends(store, target, (standing) => destroySecrets(command, standing), todo.attempt())
 }
 
 interface NamedSecret {

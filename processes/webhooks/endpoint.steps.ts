@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { disableGone, nextReviewOf, reviewEndpoint } from '../../commands/webhooks/review-endpoint.ts'
+import { appends } from '../../engine/processes/appends.ts'
 import { execute } from '../../engine/commands/execute.ts'
 import { webhookSubscriptions } from '../../streams/webhook-subscriptions/aggregate.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
@@ -42,6 +43,5 @@ export async function disable(
   const { endpointRevision } = todo.payload
   const command = { subscriptionId: todo.key, endpointRevision, now: step.now() }
   const target = webhookSubscriptions.of(todo.orgId)
-  const { position } = await execute(store, target, (state) => disableGone(command, state), todo.attempt())
-  return { kind: 'done', position }
+  return appends(store, target, (state) => disableGone(command, state), todo.attempt())
 }

@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { v5 } from 'uuid'
 import { assignAssessment, type AssignAssessment } from '../../commands/clinical/close-case.ts'
+import { appends } from '../../engine/processes/appends.ts'
 import { execute } from '../../engine/commands/execute.ts'
 import { isRefusal } from '../../engine/commands/decision.ts'
 import { definitionAt } from '../../commands/workflows/definitions.ts'
@@ -70,8 +71,7 @@ export async function follow(todo: Todo, { store }: ProcessDependencies): Promis
   const command = { assessmentId: ofCase.assessmentId, end, now }
   // The end of one assessment is the cause of several rows, one for each instance of the case.
   const context = todo.command('workflows.follow-assessment', key)
-  const { position } = await execute(store, target, (state) => followAssessment(command, state), context)
-  return { kind: 'done', position }
+  return appends(store, target, (state) => followAssessment(command, state), context)
 }
 
 /** The state of the case afterwards. Without an assessment it was closed meanwhile. Its instances are being cancelled. */
@@ -90,11 +90,10 @@ async function assignToCase(todo: Todo, store: EventStore, assigned: AssignAsses
 /** The case of the instance was closed. */
 export async function cancel(todo: Todo, { store }: ProcessDependencies): Promise<StepOutcome> {
   const target = workflowInstances.of(todo.orgId, todo.key)
-  const { position } = await execute(
+  return appends(
     store,
     target,
     (state) => cancelWithCase({ now: todo.dueAt }, state),
     todo.command('workflows.cancel', todo.key),
   )
-  return { kind: 'done', position }
 }

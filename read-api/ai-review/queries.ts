@@ -12,7 +12,17 @@ import {
   aiReviewsTable,
 } from '../../projections/ai-review/ai-reviews.projector.ts'
 import type { ViewOf } from '../../engine/projections/projector.ts'
-import { childrenOf, on, pageOf, rowsOfTenant, sortOrder, tableOf, viewByIds } from '../../engine/reads/tenant-rows.ts'
+import {
+  childrenOf,
+  filtered,
+  on,
+  pageOf,
+  rowsOfTenant,
+  sortOrder,
+  tableOf,
+  viewByIds,
+  type Filters,
+} from '../../engine/reads/tenant-rows.ts'
 
 type Review = ViewOf<typeof aiReviewsTable>
 
@@ -34,25 +44,16 @@ export function toReviewRecord(review: Review): AiReviewRecord {
   return toRecord(AiReviewRecord, reviewValues(review))
 }
 
-export interface ReviewFilters {
-  readonly caseId?: string | undefined
-  readonly productId?: string | undefined
-  readonly status?: AiReviewRecord['status'] | undefined
-}
-
 const newestFirst = sortOrder('desc', r.createdAt, r.aiReviewId)
 export const { placeOf: placeOfReview } = newestFirst
 
 export async function listReviews(
   pool: Pool,
   tenant: TenantId,
-  { caseId, productId, status }: ReviewFilters,
+  filters: Filters<typeof aiReviewsTable>,
   page: PageRequest,
 ) {
-  const reviews = rowsOfTenant(r, tenant)
-  if (caseId !== undefined) reviews.where(r.caseId, caseId)
-  if (productId !== undefined) reviews.where(r.productId, productId)
-  if (status !== undefined) reviews.where(r.status, status)
+  const reviews = filtered(rowsOfTenant(r, tenant), r, filters)
   return pageOf(pool, newestFirst, reviews, page)
 }
 

@@ -27,7 +27,7 @@ export function aiReviewReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     pageName: 'AiReviewPage',
     item: AiReviewRecord,
     casing: 'camel',
-    rows: ({ tenant, query }, page) => listReviews(pool, tenant, query, page),
+    rows: ({ tenant, filters }, page) => listReviews(pool, tenant, filters, page),
     placeOf: placeOfReview,
     toItem: toReviewRecord,
   })

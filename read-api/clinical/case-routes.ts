@@ -37,8 +37,7 @@ export function caseReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     sort: '-created_at',
     pageName: 'CasePage',
     item: CaseRecord,
-    rows: ({ tenant, query }, page) =>
-      listCases(pool, tenant, { patientId: query.patient_id, status: query.status }, page),
+    rows: ({ tenant, filters }, page) => listCases(pool, tenant, filters, page),
     placeOf: placeOfCase,
     toItem: toCaseRecord,
   })

@@ -1,4 +1,3 @@
-import type { CaseRecord } from '../../contracts/clinical/cases.ts'
 import type { Pool } from '../../platform/database/database.ts'
 import { comparedName } from '../../platform/kit/compared-name.ts'
 import type { PageRequest } from '../../platform/http/cursors.ts'
@@ -14,7 +13,16 @@ import {
   patientsProjector,
   patientsTable,
 } from '../../projections/clinical/patients.projector.ts'
-import { pageOf, rowsOf, rowsOfTenant, sortOrder, tableOf, viewByIds } from '../../engine/reads/tenant-rows.ts'
+import {
+  filtered,
+  pageOf,
+  rowsOf,
+  rowsOfTenant,
+  sortOrder,
+  tableOf,
+  viewByIds,
+  type Filters,
+} from '../../engine/reads/tenant-rows.ts'
 
 const p = tableOf(patientsProjector, patientsTable, 'p')
 const i = tableOf(patientsProjector, patientIdentifiersTable, 'i')
@@ -57,18 +65,8 @@ const casesInOrder = sortOrder('desc', c.openedAt, c.caseId)
 export const { placeOf: placeOfCase } = casesInOrder
 
 /** Newest first. */
-export async function listCases(
-  pool: Pool,
-  tenant: TenantId,
-  {
-    patientId,
-    status,
-  }: { readonly patientId?: string | undefined; readonly status?: CaseRecord['status'] | undefined },
-  page: PageRequest,
-) {
-  const cases = rowsOfTenant(c, tenant)
-  if (patientId !== undefined) cases.where(c.patientId, patientId)
-  if (status !== undefined) cases.where(c.status, status)
+export async function listCases(pool: Pool, tenant: TenantId, filters: Filters<typeof casesTable>, page: PageRequest) {
+  const cases = filtered(rowsOfTenant(c, tenant), c, filters)
   return pageOf(pool, casesInOrder, cases, page)
 }
 

@@ -1,4 +1,3 @@
-import type { HumanReviewTaskRecord } from '../../contracts/human-review/record.ts'
 import type { Pool } from '../../platform/database/database.ts'
 import type { PageRequest } from '../../platform/http/cursors.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
@@ -12,6 +11,7 @@ import {
 import {
   childrenOf,
   computed,
+  filtered,
   on,
   oneView,
   pageOf,
@@ -19,6 +19,7 @@ import {
   sortOrder,
   tableOf,
   viewsOf,
+  type Filters,
 } from '../../engine/reads/tenant-rows.ts'
 
 const y = tableOf(humanReviewProjector, humanReviewPoliciesTable, 'y')
@@ -54,14 +55,6 @@ export async function getTask(pool: Pool, tenant: TenantId, products: readonly s
   return oneView(pool, tasksOf(tenant, products).where(t.taskId, taskId))
 }
 
-export interface TaskFilters {
-  readonly status?: HumanReviewTaskRecord['status'] | undefined
-  readonly productId?: string | undefined
-  readonly caseId?: string | undefined
-  readonly assessmentId?: string | undefined
-  readonly claimedBy?: string | undefined
-}
-
 const oldestFirst = sortOrder('asc', t.createdAt, t.taskId)
 export const { placeOf: placeOfTask } = oldestFirst
 
@@ -70,18 +63,15 @@ export async function listTasks(
   pool: Pool,
   tenant: TenantId,
   products: readonly string[] | null,
-  { now, ...filters }: TaskFilters & { readonly now: Date },
+  { now, ...filters }: Filters<typeof humanReviewTasksTable> & { readonly now: Date },
   page: PageRequest,
 ) {
   const tasks = tasksOf(tenant, products).whereRaw('(?? is null or ?? is not null)', [p.patientId, p.givenName])
-  const { status, productId, caseId, assessmentId, claimedBy } = filters
+  const { status, ...others } = filters
   if (status === 'open')
     tasks.whereRaw(`(?? = 'open' or (?? = 'claimed' and ?? <= ?))`, [t.status, t.status, t.leaseUntil, now])
   else if (status !== undefined) tasks.where(t.status, status)
-  if (status === 'claimed' || claimedBy !== undefined) tasks.whereRaw('?? > ?', [t.leaseUntil, now])
-  if (claimedBy !== undefined) tasks.where(t.claimedBy, claimedBy)
-  if (productId !== undefined) tasks.where(t.productId, productId)
-  if (caseId !== undefined) tasks.where(t.caseId, caseId)
-  if (assessmentId !== undefined) tasks.where(t.assessmentId, assessmentId)
+  if (status === 'claimed' || others.claimedBy !== undefined) tasks.whereRaw('?? > ?', [t.leaseUntil, now])
+  filtered(tasks, t, others)
   return pageOf(pool, oldestFirst, tasks, page)
 }

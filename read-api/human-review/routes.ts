@@ -75,17 +75,10 @@ export function humanReviewReadRoutes(app: ServiceApp, deps: ReadDependencies): 
     sort: 'created_at',
     pageName: 'HumanReviewTaskPage',
     item: HumanReviewTaskRecord,
-    rows: async ({ tenant, query, caller }, page) => {
-      const filters = {
-        status: query.status,
-        productId: query.product_id,
-        caseId: query.case_id,
-        assessmentId: query.assessment_id,
-        claimedBy: query.claimed_by,
-        now: now(),
-      }
-      const found = await listTasks(pool, tenant, productsSeenBy(caller), filters, page)
-      const reader = taskReaderOf(caller, filters.now)
+    rows: async ({ tenant, filters, caller }, page) => {
+      const at = now()
+      const found = await listTasks(pool, tenant, productsSeenBy(caller), { ...filters, now: at }, page)
+      const reader = taskReaderOf(caller, at)
       return { ...found, rows: found.rows.map((task) => ({ ...task, reader })) }
     },
     placeOf: (row) => placeOfTask(row),

@@ -4,7 +4,17 @@ import type { PageRequest } from '../../platform/http/cursors.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { imageOwnersTable, imagesProjector, imagesTable } from '../../projections/images/images.projector.ts'
 import type { ViewOf } from '../../engine/projections/projector.ts'
-import { columnsOf, on, pageOf, rowsOfTenant, sortOrder, tableOf, viewByIds } from '../../engine/reads/tenant-rows.ts'
+import {
+  columnsOf,
+  filtered,
+  on,
+  pageOf,
+  rowsOfTenant,
+  sortOrder,
+  tableOf,
+  viewByIds,
+  type Filters,
+} from '../../engine/reads/tenant-rows.ts'
 
 type Image = ViewOf<typeof imageOwnersTable> & ViewOf<typeof imagesTable>
 
@@ -26,24 +36,16 @@ export const getImage = viewByIds((tenant: TenantId, id: string) =>
   imagesOf(tenant).where(i.imageId, id).where(o.isCollected, false),
 )
 
-export interface ImageFilters {
-  readonly caseId?: string | undefined
-  readonly patientId?: string | undefined
-  readonly assessmentId?: string | undefined
-}
-
 const newestFirst = sortOrder('desc', o.createdAt, o.ownerId, i.ordinal)
 export const { placeOf: placeOfImage } = newestFirst
 
 export async function listImages(
   pool: Pool,
   tenant: TenantId,
-  { caseId, patientId, assessmentId }: ImageFilters,
+  { assessmentId, ...filters }: Filters<typeof imageOwnersTable>,
   page: PageRequest,
 ) {
-  const images = imagesOf(tenant)
-  if (caseId !== undefined) images.where(o.caseId, caseId)
-  if (patientId !== undefined) images.where(o.patientId, patientId)
+  const images = filtered(imagesOf(tenant), o, filters)
   if (assessmentId === undefined) images.where(o.isCollected, false)
   else images.where(o.ownerId, assessmentId).where(o.assessmentId, assessmentId)
   // No index covers the cursor's place, which has columns of two tables. This condition on the owners can use one.

@@ -22,10 +22,7 @@ export function imageReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     sort: '-created_at',
     pageName: 'ImagePage',
     item: ImageRecord,
-    rows: ({ tenant, query }, page) => {
-      const { case_id: caseId, patient_id: patientId, assessment_id: assessmentId } = query
-      return listImages(pool, tenant, { caseId, patientId, assessmentId }, page)
-    },
+    rows: ({ tenant, filters }, page) => listImages(pool, tenant, filters, page),
     placeOf: (image) => placeOfImage(image),
     toItem: (image) => toImageRecord(recordedImage(image)),
   })

@@ -16,6 +16,7 @@ import {
 import {
   childrenOf,
   computed,
+  filtered,
   membersOf,
   pageOf,
   rowsFrom,
@@ -24,6 +25,7 @@ import {
   tableOf,
   viewByIds,
   viewsOf,
+  type Filters,
 } from '../../engine/reads/tenant-rows.ts'
 
 type Subscription = ViewOf<typeof webhookSubscriptionsTable>
@@ -85,11 +87,6 @@ function later(instant: string, delayMs: number): string {
   return new Date(Date.parse(instant) + delayMs).toISOString()
 }
 
-export interface DeliveryFilters {
-  readonly status?: Delivery['status'] | undefined
-  readonly eventType?: Delivery['eventType'] | undefined
-}
-
 const newestFirst = sortOrder('desc', d.createdAt, d.deliveryId)
 export const { placeOf: placeOfDelivery } = newestFirst
 
@@ -97,12 +94,10 @@ export async function listDeliveries(
   pool: Pool,
   tenant: TenantId,
   subscriptionId: string,
-  { status, eventType }: DeliveryFilters,
+  filters: Filters<typeof webhookDeliveriesTable>,
   { firstDelayMs, ...page }: PageRequest & { readonly firstDelayMs: number },
 ) {
-  const deliveries = deliveriesOf(tenant, subscriptionId).select({ attempts })
-  if (status !== undefined) deliveries.where(d.status, status)
-  if (eventType !== undefined) deliveries.where(d.eventType, eventType)
+  const deliveries = filtered(deliveriesOf(tenant, subscriptionId).select({ attempts }), d, filters)
   const found = await pageOf(pool, newestFirst, deliveries, page)
   return { ...found, rows: found.rows.map((row) => viewOfDelivery(row, firstDelayMs)) }
 }

@@ -74,9 +74,8 @@ export function deliveryReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     idOf: 'subscriptionId',
     pageName: 'WebhookDeliveryPage',
     item: WebhookDeliveryRecord,
-    rows: async ({ tenant, params, query }, page) => {
+    rows: async ({ tenant, params, filters }, page) => {
       await getSubscription(pool, tenant, params.id)
-      const filters = { status: query.status, eventType: query.event_type }
       return listDeliveries(pool, tenant, params.id, filters, { ...page, firstDelayMs })
     },
     placeOf: placeOfDelivery,

@@ -11,6 +11,7 @@ import {
 } from '../../projections/workflows/workflows.projector.ts'
 import {
   computed,
+  filtered,
   matching,
   on,
   oneView,
@@ -20,6 +21,7 @@ import {
   sortOrder,
   tableOf,
   viewByIds,
+  type Filters,
 } from '../../engine/reads/tenant-rows.ts'
 
 const d = tableOf(workflowsProjector, workflowDefinitionsTable, 'd')
@@ -71,11 +73,6 @@ export const getWorkflowInstance = viewByIds((tenant: TenantId, id: string) =>
     .where(i.workflowInstanceId, id),
 )
 
-export interface InstanceFilters {
-  readonly caseId?: string | undefined
-  readonly state?: WorkflowInstanceRecord['state'] | undefined
-}
-
 const newestInstances = sortOrder('desc', i.startedAt, i.workflowInstanceId)
 export const { placeOf: placeOfInstance } = newestInstances
 
@@ -83,11 +80,9 @@ export const { placeOf: placeOfInstance } = newestInstances
 export async function listWorkflowInstances(
   pool: Pool,
   tenant: TenantId,
-  { caseId, state }: InstanceFilters,
+  filters: Filters<typeof workflowInstancesTable>,
   page: PageRequest,
 ) {
-  const instances = instancesOf(tenant)
-  if (caseId !== undefined) instances.where(i.caseId, caseId)
-  if (state !== undefined) instances.where(i.state, state)
+  const instances = filtered(instancesOf(tenant), i, filters)
   return pageOf(pool, newestInstances, instances, page)
 }

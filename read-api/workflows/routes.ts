@@ -86,8 +86,7 @@ export function workflowReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     sort: '-created_at',
     pageName: 'WorkflowInstancePage',
     item: WorkflowInstanceSummary,
-    rows: ({ tenant, query }, page) =>
-      listWorkflowInstances(pool, tenant, { caseId: query.case_id, state: query.state }, page),
+    rows: ({ tenant, filters }, page) => listWorkflowInstances(pool, tenant, filters, page),
     placeOf: (row) => placeOfInstance(row),
     toItem: (row) => toWorkflowInstanceSummary({ ...row, parkedStep: parkedStepOf(row) }),
   })

@@ -818,7 +818,7 @@ describe.each(Object.entries(lists))('paging through %s', (name, { list, size })
 })
 
 describe('filters of the images', () => {
-  const idsOf = async (filters: imageQueries.ImageFilters) =>
+  const idsOf = async (filters: Parameters<typeof imageQueries.listImages>[2]) =>
     (await imageQueries.listImages(pool, org, filters, first)).rows.map(({ imageId }) => imageId)
 
   it('apply together, newest first', async () => {
