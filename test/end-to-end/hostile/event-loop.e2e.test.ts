@@ -83,6 +83,7 @@ beforeAll(async () => {
     .set('images', textAt(record, 'images', 0, 'id'))
     .set('consent-types', terms.consent_type_id)
     .set('webhook-subscriptions', textAt(webhook.body, 'id'))
+    .set('events', 'assessment')
 })
 
 afterAll(async () => {
