@@ -6,8 +6,9 @@ import { cacheFolders } from '../../platform/kit/cache-folders.ts'
 import { syncFolder } from 'embedded-eventstore/durable-file'
 
 /*
- * An initialised cluster, kept for the next installation: a copy takes a fifth of the work of `initdb`. It contains no
- * data, and the password of its superuser is not known. The installation sets its own before the copy is used.
+ * An initialised cluster, kept for the next installation: a copy takes a quarter of the work of `initdb`. It contains no
+ * data, and the password of its superuser is not known. The installation sets its own before the copy is used. All copies
+ * have one system identifier, which only replication compares.
  */
 
 /** Other versions of PostgreSQL, and other settings, have a folder of their own. */
