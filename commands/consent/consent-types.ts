@@ -1,11 +1,10 @@
 import { isDefined, type ConsentTypeState } from '../../streams/consent-type/aggregate.ts'
 import type { ConsentTypeEvent } from '../../streams/consent-type/events.ts'
 import { refused, repeated, type Decision } from '../../engine/commands/decision.ts'
-
-type DataOf<Type extends ConsentTypeEvent['type']> = Extract<ConsentTypeEvent, { type: Type }>['data']
+import type { DataOf } from '../../engine/store/events.ts'
 
 /** The fingerprint covers key and body. The key does not determine the id, so another key is another request. */
-export interface CreateConsentType extends Omit<DataOf<'ConsentTypeCreated'>, 'createdAt'> {
+export interface CreateConsentType extends Omit<DataOf<ConsentTypeEvent, 'ConsentTypeCreated'>, 'createdAt'> {
   readonly now: Date
 }
 
@@ -65,7 +64,10 @@ export function useConsentType(
   return [{ type: 'ConsentTypeUsed', data: { consentTypeId: state.consentTypeId, usedAt: now.toISOString() } }]
 }
 
-export interface PublishTextVersion extends Omit<DataOf<'ConsentTextVersionPublished'>, 'effectiveFrom' | 'createdAt'> {
+export interface PublishTextVersion extends Omit<
+  DataOf<ConsentTypeEvent, 'ConsentTextVersionPublished'>,
+  'effectiveFrom' | 'createdAt'
+> {
   /** Null: from now on. */
   readonly effectiveFrom: Date | null
   readonly now: Date

@@ -1,10 +1,12 @@
 import type { UserState } from '../../streams/user/aggregate.ts'
 import type { UserEvent } from '../../streams/user/events.ts'
 import { openLeaseEnd, refused, repeated, type Decision } from '../../engine/commands/decision.ts'
+import type { DataOf } from '../../engine/store/events.ts'
 
-type DataOf<Type extends UserEvent['type']> = Extract<UserEvent, { type: Type }>['data']
-
-export interface StartRegistration extends Omit<DataOf<'UserRegistrationStarted'>, 'startedAt' | 'leaseUntil'> {
+export interface StartRegistration extends Omit<
+  DataOf<UserEvent, 'UserRegistrationStarted'>,
+  'startedAt' | 'leaseUntil'
+> {
   readonly leaseUntil: Date
   readonly now: Date
 }
@@ -39,10 +41,10 @@ export function startRegistration(
   return [{ type: 'UserRegistrationStarted', data: { ...command, ...times } }]
 }
 
-export interface CreateUser extends Omit<DataOf<'UserCreated'>, 'createdAt' | 'organisationIds'> {
+export interface CreateUser extends Omit<DataOf<UserEvent, 'UserCreated'>, 'createdAt' | 'organisationIds'> {
   /** The attempt that created the account at the identity provider. */
   readonly attemptId: string
-  readonly membership: Omit<DataOf<'UserMembershipAdded'>, 'userId' | 'addedAt' | 'changedBy'> | null
+  readonly membership: Omit<DataOf<UserEvent, 'UserMembershipAdded'>, 'userId' | 'addedAt' | 'changedBy'> | null
   readonly now: Date
 }
 
@@ -65,7 +67,7 @@ export function createUser(
 export interface AbandonRegistration {
   /** The attempt that gives up; null for a process, which waits until the lease has ended. */
   readonly attemptId: string | null
-  readonly reason: DataOf<'UserRegistrationAbandoned'>['reason']
+  readonly reason: DataOf<UserEvent, 'UserRegistrationAbandoned'>['reason']
   readonly now: Date
 }
 

@@ -4,10 +4,12 @@ import type { OrganisationRolesEvent } from '../../streams/organisation-roles/ev
 import { refused, repeated, type Decision } from '../../engine/commands/decision.ts'
 import { administers, administratorsOf } from './administrators.ts'
 import { isRestricted, restrictedPermission, type Grantor } from './restricted-permission.ts'
+import type { DataOf } from '../../engine/store/events.ts'
 
-type DataOf<Type extends OrganisationRolesEvent['type']> = Extract<OrganisationRolesEvent, { type: Type }>['data']
-
-export interface CreateRole extends Omit<DataOf<'RoleCreated'>, 'previousDefaultRoleId' | 'createdAt'> {
+export interface CreateRole extends Omit<
+  DataOf<OrganisationRolesEvent, 'RoleCreated'>,
+  'previousDefaultRoleId' | 'createdAt'
+> {
   readonly grantor: Grantor
   readonly now: Date
 }

@@ -7,6 +7,12 @@ export interface DomainEvent<Type extends string = string, Data = unknown> {
   readonly data: Data
 }
 
+/** The data of an event type of a union: `DataOf<UserEvent, 'UserCreated'>`. */
+export type DataOf<Event extends DomainEvent, Type extends Event['type']> = Extract<
+  Event,
+  { readonly type: Type }
+>['data']
+
 /**
  * Stored with the data. `signature` is the last member: an HMAC over the event's place, its data and the other members.
  */

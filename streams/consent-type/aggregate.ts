@@ -2,14 +2,13 @@ import { v5 } from 'uuid'
 import { defineAggregate, idOfOrganisation } from '../../engine/aggregates/aggregate.ts'
 import { consentTypeEvents, type ConsentTypeEvent } from './events.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
+import type { DataOf } from '../../engine/store/events.ts'
 
-type DataOf<Type extends ConsentTypeEvent['type']> = Extract<ConsentTypeEvent, { type: Type }>['data']
-
-type TextVersion = Omit<DataOf<'ConsentTextVersionPublished'>, 'consentTypeId'>
+type TextVersion = Omit<DataOf<ConsentTypeEvent, 'ConsentTextVersionPublished'>, 'consentTypeId'>
 
 export type ConsentTypeState =
   | { readonly status: 'absent' }
-  | (DataOf<'ConsentTypeCreated'> & {
+  | (DataOf<ConsentTypeEvent, 'ConsentTypeCreated'> & {
       /** A deleted type keeps its data: its code stays taken, and repeats of its creation are answered as before. */
       readonly status: 'defined' | 'deleted'
       readonly updatedAt: string

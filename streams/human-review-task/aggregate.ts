@@ -8,11 +8,10 @@ import {
   type LesionDecision,
   type TaskCancelReason,
 } from './events.ts'
+import type { DataOf } from '../../engine/store/events.ts'
 
-type DataOf<Type extends HumanReviewTaskEvent['type']> = Extract<HumanReviewTaskEvent, { type: Type }>['data']
-
-export type OpenedTask = DataOf<'HumanReviewTaskOpened'>
-type GivenOpinion = DataOf<'HumanReviewOpinionGiven'>
+export type OpenedTask = DataOf<HumanReviewTaskEvent, 'HumanReviewTaskOpened'>
+type GivenOpinion = DataOf<HumanReviewTaskEvent, 'HumanReviewOpinionGiven'>
 export type Opinion = Pick<GivenOpinion, 'number' | 'userId' | 'recommendation' | 'note' | 'givenAt'> & {
   readonly lesions: readonly LesionDecision[]
 }

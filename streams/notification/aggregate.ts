@@ -3,10 +3,9 @@ import { GrowingMap } from '../../engine/aggregates/growing-map.ts'
 import type { KeyOwner } from '../../engine/store/schema.ts'
 import type { NotificationCategory } from '../types.ts'
 import { notificationEvents, type NotificationEvent } from './events.ts'
+import type { DataOf } from '../../engine/store/events.ts'
 
-type DataOf<Type extends NotificationEvent['type']> = Extract<NotificationEvent, { type: Type }>['data']
-
-export type CreatedNotification = DataOf<'NotificationCreated'>
+export type CreatedNotification = DataOf<NotificationEvent, 'NotificationCreated'>
 
 /** An attempt without an outcome. Its message may have been sent. */
 export interface OpenAttempt {

@@ -1,9 +1,9 @@
 import { defineAggregate } from '../../engine/aggregates/aggregate.ts'
 import { GrowingMap } from '../../engine/aggregates/growing-map.ts'
 import { oauthClientEvents, type OauthClientEvent } from './events.ts'
+import type { DataOf } from '../../engine/store/events.ts'
 
-type DataOf<Type extends OauthClientEvent['type']> = Extract<OauthClientEvent, { type: Type }>['data']
-type Registered = DataOf<'OauthClientRegistered'>
+type Registered = DataOf<OauthClientEvent, 'OauthClientRegistered'>
 
 export interface OauthClientSecret {
   readonly secretId: string
@@ -120,7 +120,7 @@ function changes(state: RegisteredOauthClient, event: Change): Partial<Registere
 /** Keeps the revocations of about two lifetimes of a token, however many there were before. */
 function withRevoked(
   [newer, older]: RegisteredOauthClient['revocations'],
-  { jti, expiresAt, revokedAt }: DataOf<'OauthTokenRevoked'>,
+  { jti, expiresAt, revokedAt }: DataOf<OauthClientEvent, 'OauthTokenRevoked'>,
 ): RegisteredOauthClient['revocations'] {
   const [last, rest]: RegisteredOauthClient['revocations'] =
     older.until < revokedAt ? [{ tokens: new GrowingMap(), until: revokedAt }, newer] : [newer, older]

@@ -2,10 +2,12 @@ import { GrowingMap } from '../../engine/aggregates/growing-map.ts'
 import { defineAggregate } from '../../engine/aggregates/aggregate.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { organisationRolesEvents, type OrganisationRolesEvent } from './events.ts'
+import type { DataOf } from '../../engine/store/events.ts'
 
-type DataOf<Type extends OrganisationRolesEvent['type']> = Extract<OrganisationRolesEvent, { type: Type }>['data']
-
-export interface Role extends Omit<DataOf<'RoleCreated'>, 'previousDefaultRoleId' | 'changedBy'> {
+export interface Role extends Omit<
+  DataOf<OrganisationRolesEvent, 'RoleCreated'>,
+  'previousDefaultRoleId' | 'changedBy'
+> {
   readonly updatedAt: string
   /** Revision of the role's last change, in the stream that all roles of the organisation share. */
   readonly revision: number
@@ -102,7 +104,7 @@ function changed(state: OrganisationRolesState, event: OrganisationRolesEvent): 
   }
 }
 
-type RoleFact = Pick<DataOf<'RoleCreated'>, 'previousDefaultRoleId'>
+type RoleFact = Pick<DataOf<OrganisationRolesEvent, 'RoleCreated'>, 'previousDefaultRoleId'>
 
 /** The previous default role changes with the new one, so its revision does too. */
 function withRole(state: OrganisationRolesState, { previousDefaultRoleId }: RoleFact, role: Role) {

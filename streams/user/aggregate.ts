@@ -1,10 +1,9 @@
 import { defineAggregate } from '../../engine/aggregates/aggregate.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { userEvents, type UserEvent } from './events.ts'
+import type { DataOf } from '../../engine/store/events.ts'
 
-type DataOf<Type extends UserEvent['type']> = Extract<UserEvent, { type: Type }>['data']
-
-export type AccountState = DataOf<'UserAccountAligned'>['account']
+export type AccountState = DataOf<UserEvent, 'UserAccountAligned'>['account']
 
 export interface UserMembership {
   readonly membershipId: string
@@ -23,7 +22,7 @@ export interface PasswordReset {
   readonly open: { readonly attemptId: string; readonly leaseUntil: string } | null
 }
 
-export interface User extends Omit<DataOf<'UserCreated'>, 'changedBy' | 'organisationIds'> {
+export interface User extends Omit<DataOf<UserEvent, 'UserCreated'>, 'changedBy' | 'organisationIds'> {
   readonly status: 'active' | 'suspended' | 'deactivated' | 'erased'
   readonly updatedAt: string
   /** By membership id. */
@@ -44,12 +43,12 @@ export interface User extends Omit<DataOf<'UserCreated'>, 'changedBy' | 'organis
 export type UserState =
   | { readonly status: 'absent' }
   /** The identity provider is about to create the account. Readers see no user yet. */
-  | (DataOf<'UserRegistrationStarted'> & { readonly status: 'registering' })
+  | (DataOf<UserEvent, 'UserRegistrationStarted'> & { readonly status: 'registering' })
   | {
       readonly status: 'abandoned'
       readonly userId: string
       readonly fingerprint: string | null
-      readonly reason: DataOf<'UserRegistrationAbandoned'>['reason']
+      readonly reason: DataOf<UserEvent, 'UserRegistrationAbandoned'>['reason']
       /** A worker may be deleting the account at the identity provider. */
       readonly clearing: { readonly attemptId: string; readonly leaseUntil: string } | null
       readonly isCleared: boolean
@@ -93,8 +92,8 @@ function evolve(state: UserState, event: UserEvent): UserState {
 }
 
 function abandoned(
-  { userId, fingerprint }: DataOf<'UserRegistrationStarted'>,
-  reason: DataOf<'UserRegistrationAbandoned'>['reason'],
+  { userId, fingerprint }: DataOf<UserEvent, 'UserRegistrationStarted'>,
+  reason: DataOf<UserEvent, 'UserRegistrationAbandoned'>['reason'],
 ): UserState {
   return { status: 'abandoned', userId, fingerprint, reason, clearing: null, isCleared: false }
 }

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto'
 import { GrowingMap } from '../../engine/aggregates/growing-map.ts'
 import { defineAggregate, idOfOrganisation } from '../../engine/aggregates/aggregate.ts'
 import { webhookDeliveryEvents, type DeliveryErrorClass, type WebhookDeliveryEvent } from './events.ts'
-
-type DataOf<Type extends WebhookDeliveryEvent['type']> = Extract<WebhookDeliveryEvent, { type: Type }>['data']
+import type { DataOf } from '../../engine/store/events.ts'
 
 /** An attempt with a known outcome. */
 interface FinishedAttempt {
@@ -16,7 +15,7 @@ interface FinishedAttempt {
   readonly errorClass: DeliveryErrorClass | null
 }
 
-interface Delivery extends DataOf<'WebhookDeliveryScheduled'> {
+interface Delivery extends DataOf<WebhookDeliveryEvent, 'WebhookDeliveryScheduled'> {
   readonly attempts: readonly FinishedAttempt[]
   /** Number of the last attempt with a known outcome. An attempt that a crash cut off uses no place in the schedule. */
   readonly finishedAttempts: number
@@ -91,7 +90,10 @@ function evolve(state: WebhookDeliveryState, event: WebhookDeliveryEvent): Webho
   }
 }
 
-type Asking = Pick<DataOf<'WebhookRedeliveryRequested'>, 'request' | 'recoveryId' | 'endpointRevision'>
+type Asking = Pick<
+  DataOf<WebhookDeliveryEvent, 'WebhookRedeliveryRequested'>,
+  'request' | 'recoveryId' | 'endpointRevision'
+>
 
 function asked(
   { redeliveries, recoveries }: Delivery,
@@ -107,7 +109,7 @@ function asked(
   }
 }
 
-function scheduled(data: DataOf<'WebhookDeliveryScheduled'>): WebhookDeliveryState {
+function scheduled(data: DataOf<WebhookDeliveryEvent, 'WebhookDeliveryScheduled'>): WebhookDeliveryState {
   const open = { openAttemptedAt: null, openLeaseUntil: null, nextAttemptAt: data.scheduledAt }
   const unasked = {
     roundFrom: 0,
@@ -120,7 +122,7 @@ function scheduled(data: DataOf<'WebhookDeliveryScheduled'>): WebhookDeliverySta
   return { ...data, ...open, ...unasked, status: 'pending', attempts: [], finishedAttempts: 0 }
 }
 
-type Outcome = Pick<DataOf<'WebhookDeliveryFailed'>, 'attempt' | 'statusCode' | 'durationMs'>
+type Outcome = Pick<DataOf<WebhookDeliveryEvent, 'WebhookDeliveryFailed'>, 'attempt' | 'statusCode' | 'durationMs'>
 
 function finished(
   state: Delivery,

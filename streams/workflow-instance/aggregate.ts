@@ -2,13 +2,12 @@ import { defineAggregate, idOfOrganisation } from '../../engine/aggregates/aggre
 import { GrowingMap } from '../../engine/aggregates/growing-map.ts'
 import type { CollectingStep } from '../workflow-definition/steps.ts'
 import { workflowInstanceEvents, type WorkflowFailureCode, type WorkflowInstanceEvent } from './events.ts'
-
-type DataOf<Type extends WorkflowInstanceEvent['type']> = Extract<WorkflowInstanceEvent, { type: Type }>['data']
+import type { DataOf } from '../../engine/store/events.ts'
 
 /** Null after an erasure. */
 export type Output = Readonly<Record<string, unknown>> | null
 
-interface Instance extends DataOf<'WorkflowInstanceStarted'> {
+interface Instance extends DataOf<WorkflowInstanceEvent, 'WorkflowInstanceStarted'> {
   /** Number of steps entered. */
   readonly moves: number
   /** The latest output of each step. */
@@ -20,7 +19,7 @@ interface Instance extends DataOf<'WorkflowInstanceStarted'> {
 }
 
 export type AwaitedEffect = Pick<
-  DataOf<'WorkflowAssessmentRequested'>,
+  DataOf<WorkflowInstanceEvent, 'WorkflowAssessmentRequested'>,
   'stepId' | 'productId' | 'findingType' | 'imageIds'
 >
 
@@ -79,7 +78,7 @@ function evolve(state: WorkflowInstanceState, event: WorkflowInstanceEvent): Wor
   }
 }
 
-function started(data: DataOf<'WorkflowInstanceStarted'>): WorkflowInstanceState {
+function started(data: DataOf<WorkflowInstanceEvent, 'WorkflowInstanceStarted'>): WorkflowInstanceState {
   return {
     ...data,
     status: 'running',
