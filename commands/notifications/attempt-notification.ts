@@ -29,9 +29,9 @@ export interface StartAttempt {
 }
 
 /**
- * Begins an attempt: the next act is the call of the provider. So an attempt that a crash cut off may have sent the
- * message, and one that never began has not. The first attempt also queues the notification. No attempt begins before it
- * is due, and none while another is open: `settleAttempt` ends an attempt whose lease has ended.
+ * Begins an attempt, immediately before the call of the provider. So after a crash an open attempt may have sent the
+ * message. Without an attempt nothing was sent. The first attempt also queues the notification. No attempt begins
+ * before it is due, and none while another is open: `endCutOffAttempt` ends an attempt whose lease has ended.
  */
 export function startAttempt(command: StartAttempt, state: NotificationState): Decision<NotificationEvent> {
   const { attemptId, template, resolvedAddress, providerName, request, now, leaseUntil } = command
@@ -77,8 +77,8 @@ export function categoriesWith(
 }
 
 /**
- * The end of an open attempt's lease, or the time of the next attempt. Null when an attempt may begin now, when one may
- * be settled, and when no attempt follows.
+ * The end of an open attempt's lease, or the time of the next attempt. Null when an attempt may begin now, when an open
+ * attempt may be ended, and when no attempt follows.
  */
 export function waitsUntil(state: NotificationState, now: Date, endedLeases: readonly string[] = []): Date | null {
   if (state.status === 'sending') return openLeaseEnd(state.open.leaseUntil, now, endedLeases)

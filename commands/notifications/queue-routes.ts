@@ -104,7 +104,7 @@ export function notificationQueueRoutes(app: ServiceApp, deps: QueueRouteDepende
     operationId: 'reEnqueueStuckNotifications',
     summary: 'Queue stuck notifications again',
     description:
-      'Queued notifications that were due more than `olderThanSeconds` ago are due now. Attempts that a crash cut off are settled. With `dryRun` nothing changes, and the answer contains what would.',
+      'Queued notifications that were due more than `olderThanSeconds` ago are due now. Attempts that a crash cut off end as `delivery_unknown`. With `dryRun` nothing changes, and the answer contains what would.',
     body: ReEnqueueStuckBody,
     mayLackBody: true,
     reply: changed(ReEnqueueStuckReply),

@@ -92,7 +92,7 @@ function mayBeDoubled({ categories }: SendingNotification, { atLeastOnceCategori
   return categories.length > 0 && categories.every((category) => atLeastOnceCategories.includes(category))
 }
 
-export interface SettleAttempt extends RetryRules {
+export interface EndCutOffAttempt extends RetryRules {
   readonly now: Date
   readonly endedLeases?: readonly string[]
 }
@@ -101,7 +101,7 @@ export interface SettleAttempt extends RetryRules {
  * Ends an open attempt whose lease has ended. A crash fell between the call and its record, so the outcome is unknown.
  * The duration is the lease, because nobody knows when the call ended.
  */
-export function settleAttempt(command: SettleAttempt, state: NotificationState): Decision<NotificationEvent> {
+export function endCutOffAttempt(command: EndCutOffAttempt, state: NotificationState): Decision<NotificationEvent> {
   if (!isCutOff(state, command.now, command.endedLeases)) return []
   const { attemptId, startedAt, leaseUntil } = state.open
   const latencyMs = Math.max(0, Date.parse(leaseUntil) - Date.parse(startedAt))

@@ -2,7 +2,7 @@ import { isNotification, type NotificationState } from '../../streams/notificati
 import type { NotificationEvent } from '../../streams/notification/events.ts'
 import type { CausingRequest } from '../../engine/aggregates/types.ts'
 import { refused, type Decision } from '../../engine/commands/decision.ts'
-import { settleAttempt, type SettleAttempt } from './record-outcome.ts'
+import { endCutOffAttempt, type EndCutOffAttempt } from './record-outcome.ts'
 
 /** The job is durable (specification 3.3). An attempt does the same, if it comes first. */
 export function queueNotification(
@@ -30,20 +30,20 @@ export function retryNotification(
   return [queued(state, 'retry_requested', now, request)]
 }
 
-export interface ReEnqueueNotification extends SettleAttempt {
+export interface ReEnqueueNotification extends EndCutOffAttempt {
   /** Queued notifications that were due before this instant are stuck. */
   readonly dueBefore: Date
 }
 
 /**
- * Makes a stuck notification due now, in the same round. An attempt whose lease has ended is settled. Changes nothing
- * if the notification is not stuck any more.
+ * Makes a stuck notification due now, in the same round. An attempt whose lease has ended ends as unknown. Changes
+ * nothing if the notification is not stuck any more.
  */
 export function reEnqueueNotification(
   command: ReEnqueueNotification,
   state: NotificationState,
 ): Decision<NotificationEvent> {
-  if (state.status === 'sending') return settleAttempt(command, state)
+  if (state.status === 'sending') return endCutOffAttempt(command, state)
   if (state.status !== 'queued' || Date.parse(state.nextAttemptAt) > command.dueBefore.getTime()) return []
   return [queued(state, 're_enqueued', command.now, null)]
 }

@@ -71,7 +71,7 @@ export async function assignRoleFirst(
 }
 
 /** Confirms the assignment if the user's stream has the membership, and releases it otherwise. */
-export async function settleMembership(
+export async function resolveMembership(
   { store, now }: CommandDependencies,
   membership: Omit<MembershipOf, 'userId'>,
   user: UserState,
@@ -116,12 +116,12 @@ export async function addOrganisationMembership(
       (state) => answering(addMembership(added, state)),
       named(context, 'add', command),
     )
-    const { state: organisation } = await settleMembership(deps, command, done.state, context)
+    const { state: organisation } = await resolveMembership(deps, command, done.state, context)
     if (!organisation.assignments.has(membershipId)) throw problem('conflict')
     return done
   } catch (error) {
     const { state } = await deps.store.load(target)
-    await settleMembership(deps, command, state, context)
+    await resolveMembership(deps, command, state, context)
     throw error
   }
 }

@@ -5,7 +5,7 @@ import type { CommandContext } from '../../platform/kit/tenants.ts'
 import { users, type UserState } from '../../streams/user/aggregate.ts'
 import { execute } from '../../engine/commands/execute.ts'
 import { answeringRefusals } from '../../engine/commands/refusals.ts'
-import { settleMembership } from './organisation-membership.ts'
+import { resolveMembership } from './organisation-membership.ts'
 import { isUnderWay, startRegistration } from './registration.ts'
 import {
   attemptRegistration,
@@ -69,7 +69,7 @@ export async function registerUser(
   async function repeat(): Promise<Registered> {
     const start = { userId, attemptId: userId, fingerprint, changedBy, leaseUntil: now(), now: now() }
     const done = await execute(store, target, (state) => answering(startRegistration(start, state)), named('repeat'))
-    if (membership !== null) await settleMembership(deps, membership, done.state, context)
+    if (membership !== null) await resolveMembership(deps, membership, done.state, context)
     return { ...done, state: createdUser(done.state) }
   }
 }

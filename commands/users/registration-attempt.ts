@@ -12,7 +12,7 @@ import type { CommandDependencies } from '../../engine/commands/dependencies.ts'
 import { execute, type Executed } from '../../engine/commands/execute.ts'
 import { answeringRefusals } from '../../engine/commands/refusals.ts'
 import type { ReservationResult } from '../../engine/commands/reservations.ts'
-import { assignRoleFirst, isMember, settleMembership } from './organisation-membership.ts'
+import { assignRoleFirst, isMember, resolveMembership } from './organisation-membership.ts'
 import {
   abandonRegistration,
   createUser,
@@ -86,17 +86,17 @@ export async function attemptRegistration(
     return await complete(assigned?.roleId)
   } finally {
     const { state } = await store.load(target)
-    // A repeat of the same key has the same claim, and its attempt may still complete. The process settles the claim later.
-    if (state.status !== 'registering') await settle(state)
+    // A repeat of the same key has the same claim, and its attempt may still complete. The process resolves the claim later.
+    if (state.status !== 'registering') await resolveClaim(state)
   }
 
-  async function settle(user: UserState): Promise<void> {
+  async function resolveClaim(user: UserState): Promise<void> {
     if (assign === null) return
-    const { state: organisation } = await settleMembership(deps, assign, user, context)
+    const { state: organisation } = await resolveMembership(deps, assign, user, context)
     if (!isMember(user, assign) || organisation.assignments.has(assign.membershipId)) return
     // A failed request of the same key released the claim after this one had found it.
     await assignRoleFirst(deps, assign, named('again'))
-    await settleMembership(deps, assign, user, named('again'))
+    await resolveMembership(deps, assign, user, named('again'))
   }
 
   async function complete(roleId: string | undefined): Promise<Registered> {

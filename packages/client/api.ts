@@ -2184,7 +2184,7 @@ export interface paths {
         put?: never;
         /**
          * Queue stuck notifications again
-         * @description Queued notifications that were due more than `olderThanSeconds` ago are due now. Attempts that a crash cut off are settled. With `dryRun` nothing changes, and the answer contains what would.
+         * @description Queued notifications that were due more than `olderThanSeconds` ago are due now. Attempts that a crash cut off end as `delivery_unknown`. With `dryRun` nothing changes, and the answer contains what would.
          */
         post: operations["reEnqueueStuckNotifications"];
         delete?: never;

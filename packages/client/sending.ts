@@ -17,7 +17,7 @@ export interface Repeats {
 export const mostRetries = 4
 /** The platform ends a request after 120 s. */
 const answerMs = 130_000
-/** Who must wait longer is told so, and not held. */
+/** A request that has to wait longer fails at once, with the time to wait. */
 const longestPauseSeconds = 60
 
 /** Tries until there is an answer, a problem that stays, or no try left. A refused token is renewed once. */

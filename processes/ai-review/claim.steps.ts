@@ -57,8 +57,9 @@ export async function takeSlotAndOpen(todo: Todo, command: TakeSlot, deps: Proce
 }
 
 /**
- * After a crash that followed the claim: ends the superseded review and writes the first event of the new one. A review
- * that no longer holds the slot was opened, because only an open review can be superseded.
+ * After a crash that followed the claim: ends the superseded review and writes the first event of the new one. If the
+ * review no longer holds the slot, it has its first event already, because only a review with its first event can be
+ * superseded.
  */
 export async function open(todo: Todo<OpenPayload>, deps: ProcessDependencies): Promise<StepOutcome> {
   const { caseId, productId } = todo.payload
@@ -84,8 +85,9 @@ async function openHolder(
 
 /**
  * Ends a review whose consent was withdrawn or denied, unless a later decision overrides this. A backdated withdrawal
- * never overrides. If the consent service does not answer, the review ends. A running call finds this when it records
- * its outcome. A review without its slot has no end of its own. One decision may end several reviews of its patient.
+ * never overrides. If the consent service does not answer, the review ends. If a call is running, the end is found when
+ * its outcome is recorded. A review that has lost its slot is not ended here: the review that replaced it ends it. One
+ * decision may end several reviews of its patient.
  */
 export async function withdraw(
   todo: Todo,

@@ -18,8 +18,9 @@ export type ReturnCountPayload = Static<typeof ReturnCountPayload>
 const lookAgainMs = 60_000
 
 /**
- * Admits a review to its start, within the limits of its organisation. Usually the review counts already. Otherwise the
- * budget of its day was used up, or not set, when it was opened. Without limits this appends and reads nothing.
+ * Decides whether a review may start within the limits of its organisation. Usually the review counts already. If it
+ * does not, the budget of its day was used up, or had no limit, when the review was opened. Without limits this appends
+ * and reads nothing.
  *
  * @returns an outcome if the review waits for a place
  */

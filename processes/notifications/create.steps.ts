@@ -41,8 +41,9 @@ const awayMs = 2_000
 const answering = answeringRefusals({})
 
 /**
- * Makes the notification that a rule wants for an event. Its id follows from both and its stream must be new, so a step
- * that runs again makes nothing. Its content depends on when the step runs, so each run is a command of its own.
+ * Makes the notification that a rule wants for an event. Its id follows from the rule and the event, and its stream
+ * must be new. So a step that runs again makes nothing. The content depends on the instant of the run, so each run has
+ * a command id of its own.
  */
 export async function create(
   todo: Todo<CreatePayload>,

@@ -3,7 +3,7 @@ import { endAttemptWithoutCall, startAttempt, waitsUntil } from '../../commands/
 import {
   isCutOff,
   recordOutcome,
-  settleAttempt,
+  endCutOffAttempt,
   type AttemptOutcome,
 } from '../../commands/notifications/record-outcome.ts'
 import { appends } from '../../engine/processes/appends.ts'
@@ -41,7 +41,7 @@ export async function deliver(
   const sender = todo.payload.channel === 'slack' ? deps.chats : deps.mails
   const target = notifications.of(orgId, key)
   const state = await loadSufficient(deps.store, target, isDeliverable)
-  if (isCutOff(state, step.now(), step.endedLeases)) return settle(todo, deps, step)
+  if (isCutOff(state, step.now(), step.endedLeases)) return endCutOff(todo, deps, step)
   const until = waitsUntil(state, step.now(), step.endedLeases)
   if (!isDeliverable(state) || until !== null) return waiting(until)
   const openForMs = sender.openForMs()
@@ -67,10 +67,10 @@ function isSending(state: NotificationState): state is SendingNotification {
 }
 
 /** A crash cut the attempt off during the call. */
-async function settle(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
+async function endCutOff(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
   const command = { ...retryRules(deps), now: step.now(), endedLeases: step.endedLeases }
   const target = notifications.of(todo.orgId, todo.key)
-  return appends(deps.store, target, (state) => answering(settleAttempt(command, state)), todo.attempt())
+  return appends(deps.store, target, (state) => answering(endCutOffAttempt(command, state)), todo.attempt())
 }
 
 async function end(

@@ -83,8 +83,9 @@ function permanent(
 }
 
 /**
- * Chat channels have no preferences. A plain address has those of the user to whom it belongs in the organisation, for
- * marketing only: an opt-out must not end because a sender writes the address instead of the user.
+ * Chat channels have no preferences. For marketing, a plain address has the preferences of the member of the
+ * organisation who has this address. Otherwise a sender could avoid an opt-out by writing to the address instead of the
+ * user.
  */
 async function hasOptedOut(
   { recipientType, recipientRef, channel }: Notification,

@@ -4,8 +4,9 @@ import { create, CreatePayload } from './create.steps.ts'
 import { deliver, DeliverPayload } from './deliver.steps.ts'
 
 /**
- * `create` has a row for each rule and event, with the type of the recipient as its concurrency key. The key of
- * `deliver` is the notification, and its concurrency key the channel: a mail server that is away holds up no chat.
+ * `create` has a row for each rule and event, with the type of the recipient as its concurrency key. `deliver` has a
+ * row for each notification, with the channel as its concurrency key. So a mail server that is away does not delay chat
+ * messages.
  */
 export const steps = {
   create: keyedStep(CreatePayload, create),

@@ -71,8 +71,8 @@ export function patientOf({ patient_id, patientId }: PublicEvent['data']): strin
 }
 
 /**
- * Whether another service wrote about a patient, at any place of its event: its members are its own. Then the variables
- * may contain personal health information, whatever the template says.
+ * Whether an event of another service names a patient, in any member: the platform does not know its schema. The
+ * variables may then contain personal health information, even if the template has no `phi`.
  */
 export function isAboutPatient({ stream, data }: RecordedEvent<PublicEvent>): boolean {
   return !isOwnChannel(stream) && namesPatient(data)

@@ -13,8 +13,9 @@ import { endOfKey, organisationsOf, type NamedOrganisations } from './matches.ts
 import type { NotificationTodos } from './notifications.steps.ts'
 
 /**
- * The enabled rules. The list is filled in the order of the log, so an event meets the rules as they were when it was
- * published: a rule never fires on what happened before it, or while it was disabled.
+ * The enabled rules. The list is filled in the order of the log, so each event is compared with the rules that were
+ * enabled when it was published. A rule never fires for events from before its creation, or from a time when it was
+ * disabled.
  */
 export const rules = defineTable({
   name: 'rules',

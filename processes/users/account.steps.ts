@@ -10,8 +10,9 @@ import type { Todo } from '../../engine/processes/define-process.ts'
 import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
 
 /**
- * The account at the identity provider follows the status of the user. Each call may be repeated, so it needs no attempt:
- * the event says that the provider has the state. A provider that is away makes the step throw, so its delays grow.
+ * The account at the identity provider follows the status of the user. Each call may be repeated, so it needs no
+ * attempt. The event records that the provider has the state. If the provider is away, the step throws, so its delays
+ * grow.
  */
 export async function align(todo: Todo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
   const { store, identityProvider } = deps

@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox'
 import { appends } from '../../engine/processes/appends.ts'
 import { execute } from '../../engine/commands/execute.ts'
 import { removeMembership } from '../../commands/users/memberships.ts'
-import { settleMembership } from '../../commands/users/organisation-membership.ts'
+import { resolveMembership } from '../../commands/users/organisation-membership.ts'
 import { abandonRegistration } from '../../commands/users/registration.ts'
 import { endHold } from '../../commands/users/role-assignments.ts'
 import { expireHold } from '../../commands/users/status.ts'
@@ -23,7 +23,11 @@ export const MembershipPayload = Type.Object({
 type MembershipTodo = Todo<Static<typeof MembershipPayload>>
 
 /** Both streams agree afterwards: the membership is in both, or in none. */
-export async function settle(todo: MembershipTodo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
+export async function resolve(
+  todo: MembershipTodo,
+  deps: ProcessDependencies,
+  step: StepContext,
+): Promise<StepOutcome> {
   const { store } = deps
   const { key: membershipId, payload } = todo
   const { userId } = payload
@@ -34,10 +38,10 @@ export async function settle(todo: MembershipTodo, deps: ProcessDependencies, st
   if (until !== null) return { kind: 'wait', until }
   const abandon = { attemptId: null, reason: 'lease-ended', now: step.now() } as const
   const { state: user } = await execute(store, target, (state) => abandonRegistration(abandon, state), todo.attempt())
-  const settled = await settleMembership(deps, { membershipId, organisationId }, user, todo.attempt())
-  if (settled.state.assignments.has(membershipId)) return { kind: 'done', position: settled.position }
+  const resolved = await resolveMembership(deps, { membershipId, organisationId }, user, todo.attempt())
+  if (resolved.state.assignments.has(membershipId)) return { kind: 'done', position: resolved.position }
   const removed = await remove(todo, deps, step)
-  return { kind: 'done', position: removed ?? settled.position }
+  return { kind: 'done', position: removed ?? resolved.position }
 }
 
 /** The organisation's stream revoked the membership; the user's stream follows. */
@@ -65,10 +69,10 @@ export const HoldPayload = Type.Object({
 type HoldTodo = Todo<Static<typeof HoldPayload>>
 
 /**
- * A change of status placed the hold and did not happen. The user's stream first refuses the change from now on: a slow
- * route would otherwise suspend a user who has no hold any more.
+ * A request placed the hold for a change of status, and did not change the status in time. First the stream of the user
+ * refuses that change from now on. Otherwise a slow request could suspend the user after the hold has ended.
  */
-export async function settleHold(todo: HoldTodo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
+export async function expireHoldOf(todo: HoldTodo, deps: ProcessDependencies, step: StepContext): Promise<StepOutcome> {
   const { userId, holdId } = todo.payload
   const command = { holdId, now: step.now() }
   const target = users.of(userId)

@@ -32,8 +32,8 @@ export function leaseOf(state: UserState, now: Date): Date | null {
 }
 
 /**
- * Deletes what the identity provider has under our user id. A repeat finds nothing there. A provider that is away fails
- * the first read, so no attempt keeps a new registration waiting during an outage.
+ * Deletes what the identity provider has under our user id. A repeat finds nothing there. The first call only reads. It
+ * fails if the provider is away, so an outage leaves no open attempt for which a new registration would have to wait.
  */
 export async function clear(
   todo: Todo,

@@ -6,7 +6,14 @@ import type { ProcessDependencies } from '../dependencies.ts'
 import { defineProcess, Nothing, step } from '../../engine/processes/define-process.ts'
 import type { TodoList } from '../../engine/processes/todo-list.ts'
 import { align, completeErasureOf, ErasurePayload } from './account.steps.ts'
-import { completeRemoval, endHoldOf, HoldPayload, MembershipPayload, settle, settleHold } from './membership.steps.ts'
+import {
+  completeRemoval,
+  endHoldOf,
+  HoldPayload,
+  MembershipPayload,
+  resolve,
+  expireHoldOf,
+} from './membership.steps.ts'
 import { resetPassword, ResetPayload } from './password.steps.ts'
 import { abandon, clear } from './registration.steps.ts'
 
@@ -65,9 +72,9 @@ function heldRow({ membershipId, holdId, organisationId, userId }: Hold) {
 const steps = {
   'abandon-registration': step(Nothing, abandon),
   'clear-registration': step(Nothing, clear),
-  'settle-membership': step(MembershipPayload, settle),
+  'resolve-membership': step(MembershipPayload, resolve),
   'complete-removal': step(MembershipPayload, completeRemoval),
-  'settle-hold': step(HoldPayload, settleHold),
+  'expire-hold': step(HoldPayload, expireHoldOf),
   'end-hold': step(HoldPayload, endHoldOf),
   'align-account': step(Nothing, align),
   'complete-erasure': step(ErasurePayload, completeErasureOf),
@@ -79,7 +86,7 @@ type Todos = TodoList<typeof steps>
 function withoutHolds({ membershipId }: Membership, todo: Todos): RowChange[] {
   return [
     removeRows(holdsTable, { membershipId }),
-    todo.clearWhere('settle-hold', { payload: { membershipId } }),
+    todo.clearWhere('expire-hold', { payload: { membershipId } }),
     todo.clearWhere('end-hold', { payload: { membershipId } }),
   ]
 }
@@ -88,7 +95,7 @@ function withoutHolds({ membershipId }: Membership, todo: Todos): RowChange[] {
 function withStatus({ userId, holdId, changedAt }: StatusData, todo: Todos): RowChange[] {
   return [
     todo.schedule('align-account', userId, { at: changedAt, existing: 'replace' }),
-    todo.clearWhere('settle-hold', { payload: { userId, holdId } }),
+    todo.clearWhere('expire-hold', { payload: { userId, holdId } }),
   ]
 }
 
@@ -115,14 +122,14 @@ export const usersProcess = defineProcess<UserEvent | OrganisationRolesEvent, Pr
     UserCreated: ({ data }, todo) => [todo.clear(data.userId, 'abandon-registration')],
 
     MembershipRoleAssigned: ({ data }, todo) => [
-      todo.schedule('settle-membership', data.membershipId, {
+      todo.schedule('resolve-membership', data.membershipId, {
         at: after(data.assignedAt, graceMs),
         payload: membershipPayload(data),
         existing: 'replace',
       }),
     ],
     UserMembershipAdded: ({ data }, todo) => [
-      todo.schedule('settle-membership', data.membershipId, {
+      todo.schedule('resolve-membership', data.membershipId, {
         at: after(data.addedAt, graceMs),
         payload: membershipPayload(data),
         existing: 'replace',
@@ -134,12 +141,12 @@ export const usersProcess = defineProcess<UserEvent | OrganisationRolesEvent, Pr
       }),
     ],
     MembershipConfirmed: ({ data }, todo) => {
-      const settled = todo.clear(data.membershipId, 'settle-membership')
+      const resolved = todo.clear(data.membershipId, 'resolve-membership')
       const { holdId } = data
-      if (holdId === null) return [settled]
+      if (holdId === null) return [resolved]
       const hold = { ...data, holdId }
       return [
-        settled,
+        resolved,
         heldRow(hold),
         todo.scheduleForEach('end-hold', endedHoldsTable, { holdId }, () => ({
           key: holdKey(hold),
@@ -149,11 +156,11 @@ export const usersProcess = defineProcess<UserEvent | OrganisationRolesEvent, Pr
       ]
     },
     MembershipReleased: ({ data }, todo) => [
-      todo.clear(data.membershipId, 'settle-membership'),
+      todo.clear(data.membershipId, 'resolve-membership'),
       ...withoutHolds(data, todo),
     ],
     MembershipRevoked: ({ data }, todo) => [
-      todo.clear(data.membershipId, 'settle-membership'),
+      todo.clear(data.membershipId, 'resolve-membership'),
       ...withoutHolds(data, todo),
       todo.schedule('complete-removal', data.membershipId, {
         at: after(data.revokedAt, graceMs),
@@ -162,12 +169,12 @@ export const usersProcess = defineProcess<UserEvent | OrganisationRolesEvent, Pr
     ],
     UserMembershipRemoved: ({ data }, todo) => [
       todo.clear(data.membershipId, 'complete-removal'),
-      todo.clear(data.membershipId, 'settle-membership'),
+      todo.clear(data.membershipId, 'resolve-membership'),
     ],
 
     MembershipHeld: ({ data }, todo) => [
       heldRow(data),
-      todo.schedule('settle-hold', holdKey(data), {
+      todo.schedule('expire-hold', holdKey(data), {
         at: after(data.heldAt, graceMs),
         payload: holdPayload(data),
       }),

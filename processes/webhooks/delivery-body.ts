@@ -9,7 +9,7 @@ import type { DeliveredEventType } from '../../streams/webhook-delivery/events.t
 import type { PayloadMode } from '../../streams/webhook-subscriptions/events.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 
-interface ToldAssessment {
+interface DeliveredEvent {
   readonly orgId: TenantId
   readonly eventId: string
   readonly eventType: DeliveredEventType
@@ -22,10 +22,10 @@ interface ToldAssessment {
 export interface DeliveryBodies {
   /**
    * The record of an ended assessment, with addresses signed within the last second. A thin body contains only id and
-   * status. That of a decision also contains its task and AI review, and its record shows this decision, although a
-   * newer review may have another task by now. A test has no assessment.
+   * status. The body of a decision also contains the task and the AI review. Its record shows this decision, even if
+   * the task of a newer review has been opened since. A test has no assessment.
    */
-  of(told: ToldAssessment): Promise<string>
+  of(event: DeliveredEvent): Promise<string>
 }
 
 type Dependencies = Pick<CommandDependencies, 'store' | 'configuration' | 'now'> & {
@@ -44,8 +44,8 @@ const sharedMs = 1_000
 export function createDeliveryBodies(deps: Dependencies): DeliveryBodies {
   const shared = new Map<string, Shared>()
 
-  function make(key: string, told: Told): Promise<string> {
-    const one = { body: bodyOf(deps, told), at: deps.now().getTime() }
+  function make(key: string, event: DeliveredEnd): Promise<string> {
+    const one = { body: bodyOf(deps, event), at: deps.now().getTime() }
     shared.set(key, one)
     const forget = (): void => {
       if (shared.get(key) === one) shared.delete(key)
@@ -58,35 +58,35 @@ export function createDeliveryBodies(deps: Dependencies): DeliveryBodies {
   return {
     async of({ assessmentId, ...about }) {
       if (assessmentId === null) return JSON.stringify({ test: true })
-      const told = { ...about, assessmentId }
-      const key = `${told.orgId} ${assessmentId} ${told.mode} ${told.eventId}`
+      const event = { ...about, assessmentId }
+      const key = `${event.orgId} ${assessmentId} ${event.mode} ${event.eventId}`
       const known = shared.get(key)
       const age = known === undefined ? Infinity : deps.now().getTime() - known.at
-      return known !== undefined && age >= 0 && age < sharedMs ? known.body : make(key, told)
+      return known !== undefined && age >= 0 && age < sharedMs ? known.body : make(key, event)
     },
   }
 }
 
-type Told = ToldAssessment & { readonly assessmentId: string }
+type DeliveredEnd = DeliveredEvent & { readonly assessmentId: string }
 
-async function bodyOf(deps: Dependencies, told: Told): Promise<string> {
-  const state = await endedAssessment(deps, told)
-  const decision = told.eventType === 'assessment.reviewed' ? await decisionOf(deps, told) : undefined
+async function bodyOf(deps: Dependencies, event: DeliveredEnd): Promise<string> {
+  const state = await endedAssessment(deps, event)
+  const decision = event.eventType === 'assessment.reviewed' ? await decisionOf(deps, event) : undefined
   const view = { ...viewOf(state), ...decision?.shown }
-  if (told.mode === 'thin') return JSON.stringify({ id: view.id, status: view.status, ...decision?.named })
+  if (event.mode === 'thin') return JSON.stringify({ id: view.id, status: view.status, ...decision?.named })
   const urls = await signDownloads(deps.objects, view, deps.configuration.downloadUrlTtlSeconds)
   return JSON.stringify({ ...toAssessmentRecord(view, urls), ...decision?.named })
 }
 
 /** The end does not change any more, so a cached state that contains it is enough. */
-async function endedAssessment({ store }: Dependencies, told: Told): Promise<EndedAssessment> {
-  const state = await loadSufficient(store, assessments.of(told.orgId, told.assessmentId), hasEnded)
+async function endedAssessment({ store }: Dependencies, event: DeliveredEnd): Promise<EndedAssessment> {
+  const state = await loadSufficient(store, assessments.of(event.orgId, event.assessmentId), hasEnded)
   if (!hasEnded(state)) throw new Error('a webhook names an assessment that has not ended')
   return state
 }
 
 /** The event of the delivery is one of several decisions that the assessment may have. */
-async function decisionOf({ store }: Dependencies, { orgId, assessmentId, eventId }: Told) {
+async function decisionOf({ store }: Dependencies, { orgId, assessmentId, eventId }: DeliveredEnd) {
   for await (const { id, data } of store.readStream<AssessmentEvent>(assessments.of(orgId, assessmentId).stream)) {
     if (id !== eventId || !('agreesWithAi' in data)) continue
     const { humanReview: review } = humanReviewAfter({ type: 'AssessmentHumanReviewDecided', data })

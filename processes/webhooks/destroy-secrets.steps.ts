@@ -25,7 +25,7 @@ export async function destroyOldSecrets(
     await vault.destroySecret(kind, secretId)
   // The event contains the instant of the destruction, which differs from run to run. So its id is new on each run.
   const command = { subscriptionId: todo.key, now: step.now() }
-  return appends(store, target, (standing) => destroySecrets(command, standing), todo.attempt())
+  return appends(store, target, (current) => destroySecrets(command, current), todo.attempt())
 }
 
 interface NamedSecret {

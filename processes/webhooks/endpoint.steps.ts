@@ -16,8 +16,8 @@ export const DisablePayload = Type.Object({ endpointRevision: Type.Integer() })
 export type DisablePayload = Static<typeof DisablePayload>
 
 /**
- * Reviews an endpoint that has accepted nothing for part of its time. If the stream needs neither a warning nor an end,
- * an earlier event (another address, another status, a success) removes the row.
+ * Reviews an endpoint that has accepted nothing for a part of the allowed time. If neither a warning nor the disabling
+ * is needed, an earlier event (another address, another status, a success) removes the row.
  */
 export async function watch(
   todo: Todo<WatchPayload>,

@@ -17,8 +17,8 @@ export type RedeliverPayload = Static<typeof RedeliverPayload>
 const hourMs = 3_600_000
 
 /**
- * Makes one delivery of a recovery pending again, or records that this is not needed. Either event removes the row. If
- * the subscription was disabled meanwhile, nothing is sent, and that event removes the row.
+ * Makes one delivery of a recovery pending again, or records that this is not needed. Both events remove the row. If
+ * the subscription was disabled meanwhile, nothing is sent, and the event of the disabling removes the row.
  */
 export async function redeliver(
   todo: Todo<RedeliverPayload>,

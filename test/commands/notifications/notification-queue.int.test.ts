@@ -224,16 +224,16 @@ describe('POST /v1/notifications/admin/queue/re-enqueue-stuck', () => {
     expect((await post('/re-enqueue-stuck', { olderThanSeconds: 5 })).body).toMatchObject({ requeued: 1, skipped: 0 })
   })
 
-  test('settles an attempt whose lease has ended as delivery_unknown', async () => {
+  test('ends an attempt whose lease has ended as delivery_unknown', async () => {
     const id = await n.sent()
     await n.start(id)
     n.api.world.pass(19)
     expect((await post('/re-enqueue-stuck')).body).toEqual({ requeued: 0, ids: [], skipped: 0 })
     expect(await statusOf(id)).toBe('sending')
     n.api.world.pass(1)
-    const settled = { requeued: 0, ids: [], skipped: 1 }
-    expect((await post('/re-enqueue-stuck', { dryRun: true })).body).toEqual(settled)
-    expect((await post('/re-enqueue-stuck')).body).toEqual(settled)
+    const nothingQueued = { requeued: 0, ids: [], skipped: 1 }
+    expect((await post('/re-enqueue-stuck', { dryRun: true })).body).toEqual(nothingQueued)
+    expect((await post('/re-enqueue-stuck')).body).toEqual(nothingQueued)
     expect((await n.get(id)).body).toMatchObject({ status: 'failed', errorCode: 'delivery_unknown' })
   })
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { recordOutcome, settleAttempt } from '../../../commands/notifications/record-outcome.ts'
+import { recordOutcome, endCutOffAttempt } from '../../../commands/notifications/record-outcome.ts'
 import { notifications } from '../../../streams/notification/aggregate.ts'
 import type { NotificationEvent } from '../../../streams/notification/events.ts'
 import type { NotificationCategory } from '../../../streams/types.ts'
@@ -131,7 +131,7 @@ describe('an outcome', () => {
 })
 
 describe('an attempt that was cut off', () => {
-  const settle = { now: nowAt(52), retryScheduleMs, atLeastOnceCategories: ['transactional'] as const }
+  const command = { now: nowAt(52), retryScheduleMs, atLeastOnceCategories: ['transactional'] as const }
   const cutOff = {
     ended: { ...ended, response: null, latencyMs: 20_000 },
     errorCode: 'delivery_unknown' as const,
@@ -146,32 +146,32 @@ describe('an attempt that was cut off', () => {
 
   it('stays open until the end of its lease', () => {
     given(notifications, ...sendingStory)
-      .when(settleAttempt, { ...settle, now: nowAt(51) })
+      .when(endCutOffAttempt, { ...command, now: nowAt(51) })
       .thenNothing()
   })
 
   it('ends at once if its worker is dead', () => {
     given(notifications, ...sendingStory)
-      .when(settleAttempt, { ...settle, now: nowAt(51), endedLeases: [at(52)] })
+      .when(endCutOffAttempt, { ...command, now: nowAt(51), endedLeases: [at(52)] })
       .thenEvents([notificationFact('NotificationFailed', { ...cutOff, failedAt: at(51) })])
   })
 
   it('fails as delivery_unknown, so that no second message is sent', () => {
     given(notifications, ...sendingStory)
-      .when(settleAttempt, settle)
+      .when(endCutOffAttempt, command)
       .thenEvents([notificationFact('NotificationFailed', cutOff)])
   })
 
   it('is tried again if its category is at-least-once', () => {
     given(notifications, ...sendingOf(['transactional']))
-      .when(settleAttempt, settle)
+      .when(endCutOffAttempt, command)
       .thenEvents([{ type: 'NotificationRetryScheduled', data: { notificationId, ...cutOff, nextAttemptAt: at(54) } }])
   })
 
   it('fails if only some of its categories are at-least-once, and if it has none', () => {
     for (const categories of [['transactional', 'clinical'] as NotificationCategory[], []])
       given(notifications, ...sendingOf(categories))
-        .when(settleAttempt, settle)
+        .when(endCutOffAttempt, command)
         .thenEvents([notificationFact('NotificationFailed', cutOff)])
   })
 

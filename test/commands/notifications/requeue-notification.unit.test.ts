@@ -76,7 +76,7 @@ describe('a stuck notification', () => {
       .thenEvents([notificationFact('NotificationQueued', requeued)])
   })
 
-  it('is settled if its attempt was cut off', () => {
+  it('ends its attempt if a crash cut it off', () => {
     const after = given(notifications, ...sendingStory)
       .when(reEnqueueNotification, command)
       .thenEvents([

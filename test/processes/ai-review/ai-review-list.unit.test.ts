@@ -99,12 +99,14 @@ describe('the next step of a requested review', () => {
         claimedAt: at(15),
       }),
     )
-    const told = review(reviewFact('AiReviewSuperseded'))
+    const superseded = review(reviewFact('AiReviewSuperseded'))
     const opened = review(reviewFact('AiReviewRequested', { requestedAt: at(15) }), ids.newReview)
     const open = todo('open', at(17), ids.newReview)
     expect(steps(asked, claimed, requested, claimedAnew)).toEqual([todo('start', at(2)), open])
-    expect(steps(asked, claimed, requested, claimedAnew, told)).toEqual([open])
-    expect(steps(asked, claimed, requested, claimedAnew, told, opened)).toEqual([todo('start', at(15), ids.newReview)])
+    expect(steps(asked, claimed, requested, claimedAnew, superseded)).toEqual([open])
+    expect(steps(asked, claimed, requested, claimedAnew, superseded, opened)).toEqual([
+      todo('start', at(15), ids.newReview),
+    ])
   })
 
   it('contains the place of the request on the channel, and no copy of it', () => {

@@ -156,13 +156,13 @@ describe('a review that loses its slot during a step', () => {
 describe('after a crash between the slot and its appends', () => {
   /** The final state of both streams. */
   async function expectOpened(old: SlotHolder, made: SlotHolder): Promise<void> {
-    const told = {
+    const superseded = {
       aiReviewId: old.aiReviewId,
       supersededById: made.aiReviewId,
       reason: 'new photographs',
       supersededAt: made.claimedAt,
     }
-    expect((await recorded(world, old.aiReviewId)).slice(1)).toEqual([{ type: 'AiReviewSuperseded', data: told }])
+    expect((await recorded(world, old.aiReviewId)).slice(1)).toEqual([{ type: 'AiReviewSuperseded', data: superseded }])
     const { aiReviewId, caseId, images, claimedAt } = made
     const requested = { aiReviewId, caseId, images, orgId: world.orgId, requestedAt: claimedAt }
     expect(await recorded(world, aiReviewId)).toEqual([

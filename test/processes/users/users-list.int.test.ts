@@ -45,16 +45,16 @@ describe('a registration', () => {
 })
 
 describe('a membership', () => {
-  test('is settled half a minute after either stream has it, unless both have', () => {
-    expect(due(assigned)).toEqual([['settle-membership', membership, at(30)]])
-    expect(due(assigned, added)).toEqual([['settle-membership', membership, at(31)]])
+  test('is resolved half a minute after one stream has it, unless both have it', () => {
+    expect(due(assigned)).toEqual([['resolve-membership', membership, at(30)]])
+    expect(due(assigned, added)).toEqual([['resolve-membership', membership, at(31)]])
     expect(due(assigned, added, confirmed)).toEqual([])
     expect(due(assigned, ofRoles(roleFact('MembershipReleased')))).toEqual([])
   })
 
-  test('whose assignment ended before the user had it is settled, until it is removed', () => {
+  test('whose assignment ended before the user had it is resolved, until it is removed', () => {
     const released = ofRoles(roleFact('MembershipReleased'))
-    expect(due(assigned, released, added)).toEqual([['settle-membership', membership, at(31)]])
+    expect(due(assigned, released, added)).toEqual([['resolve-membership', membership, at(31)]])
     expect(due(assigned, released, added, removed)).toEqual([])
   })
 
@@ -80,7 +80,7 @@ describe('a membership', () => {
     )
     expect(due(assigned, added, confirmed, revoked, elsewhere)).toEqual([
       ['complete-removal', membership, at(49)],
-      ['settle-membership', userIds.reset, at(31)],
+      ['resolve-membership', userIds.reset, at(31)],
     ])
   })
 })
@@ -88,8 +88,8 @@ describe('a membership', () => {
 describe('a hold', () => {
   const member = [assigned, added, confirmed]
 
-  test('is settled half a minute later, unless the status changed', () => {
-    expect(due(...member, held)).toEqual([['settle-hold', holdKey, at(39)]])
+  test('expires half a minute later, unless the status changed', () => {
+    expect(due(...member, held)).toEqual([['expire-hold', holdKey, at(39)]])
     expect(due(...member, held, holdEnded)).toEqual([])
     expect(due(...member, held, suspended)).toEqual([['align-account', user, at(10)]])
   })
@@ -113,7 +113,7 @@ describe('a hold', () => {
   })
 
   test.each([revoked, ofRoles(roleFact('MembershipReleased'))])('ends with its membership: $type', (event) => {
-    expect(due(assigned, held, event).map(([step]) => step)).not.toContain('settle-hold')
+    expect(due(assigned, held, event).map(([step]) => step)).not.toContain('expire-hold')
   })
 })
 
@@ -146,7 +146,7 @@ test('a row of a user belongs to no organisation, and a row of a role to its own
   const rows = todosAfter(usersProcess, recorded([created, suspended, assigned]))
   expect(Object.fromEntries(rows.map(({ step, orgId }) => [step, orgId]))).toEqual({
     'align-account': noOrganisation,
-    'settle-membership': ids.org,
+    'resolve-membership': ids.org,
   })
 })
 

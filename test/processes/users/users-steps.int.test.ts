@@ -4,7 +4,7 @@ import { execute } from '../../../engine/commands/execute.ts'
 import { answeringRefusals } from '../../../engine/commands/refusals.ts'
 import { changeUser } from '../../../commands/users/change-user.ts'
 import { eraseUserEverywhere } from '../../../commands/users/erase-user.ts'
-import { endOrganisationMembership, settleMembership } from '../../../commands/users/organisation-membership.ts'
+import { endOrganisationMembership, resolveMembership } from '../../../commands/users/organisation-membership.ts'
 import { registerUser } from '../../../commands/users/register-user.ts'
 import type { RegisterUser } from '../../../commands/users/registration-attempt.ts'
 import { requestPasswordReset } from '../../../commands/users/reset-password.ts'
@@ -137,7 +137,7 @@ describe('a registration', () => {
           membershipId: user.membership?.membershipId ?? '',
           organisationId: organisation.organisationId,
         }
-        await settleMembership(world.routes, release, { status: 'absent' }, contextOf(world))
+        await resolveMembership(world.routes, release, { status: 'absent' }, contextOf(world))
         return created
       },
     })
@@ -347,7 +347,7 @@ test('the health report names what waits for the identity provider too long', as
     await pool.query('create schema users_todo')
     await pool.query('create table users_todo.todo (step text, due_at timestamptz)')
     const insert = `insert into users_todo.todo values ($1, now() - $2::interval)`
-    await pool.query(insert, ['settle-membership', '1 hour'])
+    await pool.query(insert, ['resolve-membership', '1 hour'])
     await pool.query(insert, ['align-account', '4 minutes'])
     expect(await overdueAccountSteps(pool)).toBe(null)
     await pool.query(insert, ['align-account', '6 minutes'])

@@ -51,22 +51,25 @@ describe('a delivery', () => {
       },
     ],
     ['thin', { status: 'failed', task_id: ids.task, ai_review_id: ids.review }],
-  ] as const)('sends the decision of a human review in the mode %s, and once more on request', async (mode, told) => {
-    const assessmentId = randomUUID()
-    const eventId = await reviewedAssessment(given.world, assessmentId)
-    const of = await subscribe(given.world, { url: given.receiver.url, payloadMode: mode })
-    const delivery = due(of, { assessmentId, eventId, eventType: 'assessment.reviewed' })
-    await delivery.work()
-    const [first] = delivery.receivedBy(given.receiver)
-    expect(first?.headers['webhook-event-type']).toBe('assessment.reviewed')
-    const body = JSON.parse(first?.body ?? '') as unknown
-    if (mode === 'thin') expect(body).toEqual({ id: assessmentId, ...told })
-    else expect(body).toMatchObject({ id: assessmentId, ...told, error: { code: 'ANALYSIS_FAILED' } })
+  ] as const)(
+    'sends the decision of a human review in the mode %s, and once more on request',
+    async (mode, decision) => {
+      const assessmentId = randomUUID()
+      const eventId = await reviewedAssessment(given.world, assessmentId)
+      const of = await subscribe(given.world, { url: given.receiver.url, payloadMode: mode })
+      const delivery = due(of, { assessmentId, eventId, eventType: 'assessment.reviewed' })
+      await delivery.work()
+      const [first] = delivery.receivedBy(given.receiver)
+      expect(first?.headers['webhook-event-type']).toBe('assessment.reviewed')
+      const body = JSON.parse(first?.body ?? '') as unknown
+      if (mode === 'thin') expect(body).toEqual({ id: assessmentId, ...decision })
+      else expect(body).toMatchObject({ id: assessmentId, ...decision, error: { code: 'ANALYSIS_FAILED' } })
 
-    await delivery.askAgain(of, { key: hash('c'), fingerprint: hash('f') })
-    await delivery.again().work()
-    expect(delivery.receivedBy(given.receiver).map((sent) => JSON.parse(sent.body) as unknown)).toEqual([body, body])
-  })
+      await delivery.askAgain(of, { key: hash('c'), fingerprint: hash('f') })
+      await delivery.again().work()
+      expect(delivery.receivedBy(given.receiver).map((sent) => JSON.parse(sent.body) as unknown)).toEqual([body, body])
+    },
+  )
 
   it('waits for an open attempt of another worker, and repeats it under the same number when its lease has ended', async () => {
     const delivery = due()
@@ -77,7 +80,7 @@ describe('a delivery', () => {
       eventId,
       organisationId: given.world.orgId,
     }
-    const told = {
+    const event = {
       origin: 'event' as const,
       eventType: 'assessment.failed' as const,
       assessmentId: ids.assessment,
@@ -85,7 +88,7 @@ describe('a delivery', () => {
       request: null,
     }
     const leaseUntil = new Date(given.world.now().getTime() + 20_000)
-    const other = { delivery: { ...named, ...told }, now: given.world.now(), leaseUntil }
+    const other = { delivery: { ...named, ...event }, now: given.world.now(), leaseUntil }
     await execute(
       given.world.otherStore,
       delivery.target,

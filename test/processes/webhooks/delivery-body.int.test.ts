@@ -40,7 +40,7 @@ async function ended(): Promise<string> {
   return id
 }
 
-const told = (
+const eventOf = (
   mode: 'full' | 'thin' = 'full',
   id = assessmentId,
   eventType: DeliveredEventType = 'assessment.completed',
@@ -48,33 +48,33 @@ const told = (
 ) => ({ orgId: world.orgId, eventId, eventType, assessmentId: id, mode })
 
 it('are made once for all subscriptions with deliveries at about the same time', async () => {
-  const [first, ...others] = await Promise.all(Array.from({ length: 4 }, () => bodies.of(told())))
-  expect(new Set([...others, await bodies.of(told())])).toEqual(new Set([first]))
+  const [first, ...others] = await Promise.all(Array.from({ length: 4 }, () => bodies.of(eventOf())))
+  expect(new Set([...others, await bodies.of(eventOf())])).toEqual(new Set([first]))
   expect(JSON.parse(first ?? '')).toMatchObject({ id: assessmentId, status: 'completed' })
   expect(signed.length).toBeGreaterThan(0)
   expect(new Set(signed).size).toBe(signed.length)
 })
 
 it('have new addresses for a later attempt', async () => {
-  const first = await bodies.of(told())
+  const first = await bodies.of(eventOf())
   world.pass(1)
-  const second = await bodies.of(told())
+  const second = await bodies.of(eventOf())
   expect(second).not.toBe(first)
   expect(second).toContain(`?at=${world.now().getTime()}`)
 })
 
 it('are not those of another assessment, another mode or another organisation', async () => {
   const other = await ended()
-  expect(JSON.parse(await bodies.of(told()))).toMatchObject({ id: assessmentId })
-  expect(JSON.parse(await bodies.of(told('full', other)))).toMatchObject({ id: other })
-  expect(JSON.parse(await bodies.of(told('thin')))).toEqual({ id: assessmentId, status: 'completed' })
-  await expect(bodies.of({ ...told(), orgId: ids.otherOrg })).rejects.toThrow('has not ended')
+  expect(JSON.parse(await bodies.of(eventOf()))).toMatchObject({ id: assessmentId })
+  expect(JSON.parse(await bodies.of(eventOf('full', other)))).toMatchObject({ id: other })
+  expect(JSON.parse(await bodies.of(eventOf('thin')))).toEqual({ id: assessmentId, status: 'completed' })
+  await expect(bodies.of({ ...eventOf(), orgId: ids.otherOrg })).rejects.toThrow('has not ended')
 })
 
 it('contain the decision that they report, also if this process has read only the end, or a newer review has a task', async () => {
-  const before = JSON.parse(await bodies.of(told())) as object
+  const before = JSON.parse(await bodies.of(eventOf())) as object
   expect(before).not.toHaveProperty('review')
-  const none = told('full', assessmentId, 'assessment.reviewed', randomUUID())
+  const none = eventOf('full', assessmentId, 'assessment.reviewed', randomUUID())
   await expect(bodies.of(none)).rejects.toThrow('a decision that the assessment does not have')
   const target = assessments.of(world.orgId, assessmentId)
   const { revision } = await world.otherStore.load(target)
@@ -89,20 +89,20 @@ it('contain the decision that they report, also if this process has read only th
   await world.otherStore.append(target, revision, events, contextOf(world))
   const eventIds: string[] = []
   for await (const { id } of world.otherStore.readStream(target.stream)) eventIds.push(id)
-  const reviewed = told('full', assessmentId, 'assessment.reviewed', eventIds.at(-3))
+  const reviewed = eventOf('full', assessmentId, 'assessment.reviewed', eventIds.at(-3))
   const named = { task_id: ids.task, ai_review_id: ids.review }
   const review = { status: 'decided', decided_at: decided.data.decidedAt, agrees_with_ai: false }
   expect(JSON.parse(await bodies.of(reviewed))).toEqual({ ...before, ...named, review })
   const thin = { id: assessmentId, status: 'completed', ...named }
   expect(JSON.parse(await bodies.of({ ...reviewed, mode: 'thin' }))).toEqual(thin)
   const ofNewer = { task_id: newer.taskId, ai_review_id: ids.newReview, review: { ...review, agrees_with_ai: true } }
-  const toldOfNewer = { ...reviewed, eventId: eventIds.at(-1) ?? '' }
-  expect(JSON.parse(await bodies.of(toldOfNewer))).toEqual({ ...before, ...ofNewer })
+  const eventOfNewer = { ...reviewed, eventId: eventIds.at(-1) ?? '' }
+  expect(JSON.parse(await bodies.of(eventOfNewer))).toEqual({ ...before, ...ofNewer })
 })
 
 it('that failed are made again', async () => {
   const id = randomUUID()
-  await expect(bodies.of(told('thin', id))).rejects.toThrow('has not ended')
+  await expect(bodies.of(eventOf('thin', id))).rejects.toThrow('has not ended')
   await world.otherStore.append(
     assessments.of(world.orgId, id),
     'no_stream',
@@ -112,5 +112,5 @@ it('that failed are made again', async () => {
     ],
     contextOf(world),
   )
-  expect(JSON.parse(await bodies.of(told('thin', id)))).toEqual({ id, status: 'failed' })
+  expect(JSON.parse(await bodies.of(eventOf('thin', id)))).toEqual({ id, status: 'failed' })
 })

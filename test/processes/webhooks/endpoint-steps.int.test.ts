@@ -28,15 +28,15 @@ beforeEach(async () => {
 
 /** The events of the subscription, with the days since an instant. */
 async function story(since: Date): Promise<readonly (readonly [event: string, days: number])[]> {
-  const told: [string, number][] = []
+  const reports: [string, number][] = []
   const daysTo = (at: string) => Math.round((Date.parse(at) - since.getTime()) / 8_640_000) / 10
   for await (const event of given.world.store.readStream(webhookSubscriptions.of(given.world.orgId).stream)) {
     const { type, data } = event as WebhookSubscriptionEvent
     if (data.subscriptionId !== subscription.subscriptionId) continue
-    if (type === 'WebhookEndpointFailing') told.push([`failing ${data.percent}`, daysTo(data.warnedAt)])
-    if (type === 'WebhookSubscriptionDisabled') told.push([`disabled ${data.reason}`, daysTo(data.disabledAt)])
+    if (type === 'WebhookEndpointFailing') reports.push([`failing ${data.percent}`, daysTo(data.warnedAt)])
+    if (type === 'WebhookSubscriptionDisabled') reports.push([`disabled ${data.reason}`, daysTo(data.disabledAt)])
   }
-  return told
+  return reports
 }
 
 async function published(): Promise<unknown[]> {

@@ -104,10 +104,10 @@ it('a tenant cannot distinguish an unknown name, a closed port, an internal addr
       [server.url, () => []],
       [`http://ours.test:${port}/`, () => ['127.0.0.1']],
     ]
-    const told = await Promise.all(
+    const errorClasses = await Promise.all(
       targets.map(async ([url, resolvesTo]) => (await deliveredTo(url, env, resolvesTo)).errorClass),
     )
-    expect(told).toEqual(targets.map(() => 'connection_failed'))
+    expect(errorClasses).toEqual(targets.map(() => 'connection_failed'))
     const development = await Promise.all(
       targets.map(
         async ([url, resolvesTo]) =>

@@ -110,12 +110,12 @@ export class GivenDelivery {
     this.#world = world
     this.#deps = deps
     this.#dueAt = world.now()
-    const told = {
+    const event = {
       eventType: 'assessment.failed' as const,
       assessmentId: ids.assessment,
       occurredAt: world.now().toISOString(),
     }
-    this.#payload = { cause: { eventId, correlationId: randomUUID() }, subscriptionId, eventId, ...told, ...changes }
+    this.#payload = { cause: { eventId, correlationId: randomUUID() }, subscriptionId, eventId, ...event, ...changes }
   }
 
   get id(): string {

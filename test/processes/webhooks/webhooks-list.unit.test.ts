@@ -72,7 +72,7 @@ const free = (of: string, step: string, seconds: number) => ({
   due: at(seconds),
 })
 const cause = (eventId: unknown = expect.any(String)) => ({ eventId, correlationId: expect.any(String) })
-const told = {
+const deliveredEvent = {
   subscriptionId: ids.subscription,
   eventId: ids.event,
   eventType: 'assessment.completed',
@@ -118,7 +118,7 @@ describe('the deliveries at the end of an assessment', () => {
     expect(payloads(naming, decided)).toEqual([
       {
         cause: cause(ids.event),
-        ...told,
+        ...deliveredEvent,
         subscriptionId: ids.claim,
         eventType: 'assessment.reviewed',
         occurredAt: at(90),
@@ -127,7 +127,9 @@ describe('the deliveries at the end of an assessment', () => {
   })
 
   it('contain the ids of the event and the assessment, and no result', () => {
-    expect(payloads(subscribed, completed)).toEqual([{ cause: cause(ids.event), ...told, occurredAt: at(30) }])
+    expect(payloads(subscribed, completed)).toEqual([
+      { cause: cause(ids.event), ...deliveredEvent, occurredAt: at(30) },
+    ])
   })
 })
 
@@ -151,14 +153,14 @@ describe('the next due time of a delivery', () => {
   it('is at once when it is requested again, after any end', () => {
     const again = ofDelivery('WebhookRedeliveryRequested')
     expect(steps(subscribed, completed, ofDelivery('WebhookDelivered'), again)).toEqual([deliver(60)])
-    expect(payloads(subscribed, again)).toEqual([{ cause: cause(), ...told, occurredAt: null }])
+    expect(payloads(subscribed, again)).toEqual([{ cause: cause(), ...deliveredEvent, occurredAt: null }])
   })
 
   it('is at once for a test, which has a row of its own', () => {
     const test = { origin: 'test', eventType: 'webhook.test', assessmentId: null } as const
     expect(steps(subscribed, ofDelivery('WebhookDeliveryScheduled', test))).toEqual([deliver(31)])
     expect(payloads(subscribed, ofDelivery('WebhookDeliveryScheduled', test))).toEqual([
-      { cause: cause(), ...told, eventType: 'webhook.test', assessmentId: null, occurredAt: null },
+      { cause: cause(), ...deliveredEvent, eventType: 'webhook.test', assessmentId: null, occurredAt: null },
     ])
   })
 })
@@ -207,7 +209,7 @@ describe('a subscription that is disabled or deleted', () => {
     expect(payload).toEqual({
       cause: cause(),
       reason,
-      delivery: { cause: cause(ids.event), ...told, occurredAt: at(30) },
+      delivery: { cause: cause(ids.event), ...deliveredEvent, occurredAt: at(30) },
     })
   })
 

@@ -18,18 +18,18 @@ const opened = task('TaskOpened', 't1', { assessmentId: 'a1' })
 const [ended, withdrawn] = [task('TaskDecided'), task('TaskCancelled')]
 const what = (...log: readonly ExampleEvent[]) =>
   checkAssessmentReviews(exampleLog(...log)).findings.map((finding) => finding.what)
-const [toldOpened, toldDecided, toldCancelled] = ['Opened', 'Decided', 'Cancelled'].map((type) =>
-  assessment(`HumanReview${type}`, { taskId: 't1' }),
+const [openedInAssessment, decidedInAssessment, cancelledInAssessment] = ['Opened', 'Decided', 'Cancelled'].map(
+  (type) => assessment(`HumanReview${type}`, { taskId: 't1' }),
 ) as [ExampleEvent, ExampleEvent, ExampleEvent]
-const decided = [opened, completed, ended, toldOpened, toldDecided] as const
+const decided = [opened, completed, ended, openedInAssessment, decidedInAssessment] as const
 const alone = task('TaskOpened', 't2')
 const second = { taskId: 't2' }
 
 describe('the check of the human reviews of assessments', () => {
   test.each<readonly [string, readonly ExampleEvent[]]>([
     ['a decision', decided],
-    ['a cancellation', [completed, opened, toldOpened, withdrawn, toldCancelled]],
-    ['an open review', [completed, opened, toldOpened]],
+    ['a cancellation', [completed, opened, openedInAssessment, withdrawn, cancelledInAssessment]],
+    ['an open review', [completed, opened, openedInAssessment]],
     ['no task', [completed]],
     ['a task without an assessment', [completed, alone, task('TaskDecided', 't2')]],
     [
@@ -59,8 +59,8 @@ describe('the check of the human reviews of assessments', () => {
 
   test('finds what is there twice, or is not so in the task', () => {
     const uncalled = 'a human review that its task does not have'
-    expect(what(...decided, toldDecided)).toEqual([uncalled])
-    expect(what(completed, opened, toldOpened, ended, toldCancelled)).toEqual([uncalled])
+    expect(what(...decided, decidedInAssessment)).toEqual([uncalled])
+    expect(what(completed, opened, openedInAssessment, ended, cancelledInAssessment)).toEqual([uncalled])
     expect(what(completed, alone, assessment('HumanReviewOpened', second))).toEqual([uncalled])
   })
 })
