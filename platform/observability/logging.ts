@@ -108,7 +108,8 @@ export function createLogger(options: {
     formatters: { level: (label: string) => ({ level: label }), log: keepAllowed },
     hooks: { logMethod: withoutForeignMessages },
   }
-  return options.destination === undefined ? pino(settings) : pino(settings, options.destination)
+  // Each line is written at once. With lines left at its end, pino would try for ever to write them to a closed pipe.
+  return pino(settings, options.destination ?? pino.destination({ dest: 1, sync: true }))
 }
 
 function keepAllowed(fields: Record<string, unknown>): Record<string, unknown> {
