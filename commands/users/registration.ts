@@ -21,8 +21,8 @@ export function isAbandoned(state: UserState): state is Extract<UserState, { sta
 }
 
 /** The end of the lease of a worker that may be deleting the account. */
-export function clearingUntil(state: UserState, now: Date): Date | null {
-  return isAbandoned(state) ? openLeaseEnd(state.clearing?.leaseUntil, now) : null
+export function clearingUntil(state: UserState, now: Date, endedLeases: readonly string[] = []): Date | null {
+  return isAbandoned(state) ? openLeaseEnd(state.clearing?.leaseUntil, now, endedLeases) : null
 }
 
 /**
@@ -86,14 +86,15 @@ export interface AttemptClearing {
   readonly attemptId: string
   readonly leaseUntil: Date
   readonly now: Date
+  readonly endedLeases?: readonly string[]
 }
 
 /** Comes before the account is deleted: a registration that starts meanwhile would lose its account. */
 export function attemptClearing(
-  { attemptId, leaseUntil, now }: AttemptClearing,
+  { attemptId, leaseUntil, now, endedLeases = [] }: AttemptClearing,
   state: UserState,
 ): Decision<UserEvent> {
-  if (!isAbandoned(state) || state.isCleared || isUnderWay(state, now)) return []
+  if (!isAbandoned(state) || state.isCleared || clearingUntil(state, now, endedLeases) !== null) return []
   const times = { attemptedAt: now.toISOString(), leaseUntil: leaseUntil.toISOString() }
   return [{ type: 'UserRegistrationClearAttempted', data: { userId: state.userId, attemptId, ...times } }]
 }

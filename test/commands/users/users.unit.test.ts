@@ -71,6 +71,12 @@ describe('registration', () => {
     given(users, started, abandoned).when(attemptClearing, attempt).thenEvents([attempted])
     given(users, started, abandoned, started).when(attemptClearing, attempt).thenNothing()
     given(users, started, abandoned).when(clearRegistration, clear).thenNothing()
+    // A worker that has started again knows that the lease of its own dead attempt has ended.
+    const another = { ...attempt, attemptId: userIds.hold, leaseUntil: new Date(at(48)) }
+    given(users, started, abandoned, attempted).when(attemptClearing, another).thenNothing()
+    given(users, started, abandoned, attempted)
+      .when(attemptClearing, { ...another, endedLeases: [attempted.data.leaseUntil] })
+      .thenEvents([{ ...attempted, data: { ...attempted.data, attemptId: userIds.hold, leaseUntil: at(48) } }])
     given(users, started, abandoned, attempted)
       .when(clearRegistration, { ...clear, attemptId: userIds.hold })
       .thenNothing()
