@@ -80,8 +80,7 @@ afterAll(async () => {
 
 function embeddedServers(): readonly string[] {
   return [
-    'embedded/object-store',
-    'embedded/provider',
+    'embedded/stand-ins',
     ...(platform.ownsPostgres ? ['embedded/postgres'] : []),
     ...(isRealEventStore ? [] : ['packages/embedded-eventstore']),
   ]
