@@ -40,7 +40,7 @@ interface OutsideCall<State, Open extends State, Event extends DomainEvent, Answ
  * Every call outside that changes something there goes this way: open the attempt, call, record. The append that opens
  * the attempt is the fence: of several workers one appends, and only this one calls. It also records the end of the
  * lease, until which others wait. After a crash between the call and its record, the next worker finds the attempt
- * open.
+ * open. A step whose time is half over opens none.
  */
 export async function outsideCall<State, Open extends State, Event extends DomainEvent, Answer>(
   { todo, step, store }: { readonly todo: Todo; readonly step: StepContext; readonly store: EventStore },
@@ -48,6 +48,8 @@ export async function outsideCall<State, Open extends State, Event extends Domai
   declared: OutsideCall<State, Open, Event, Answer>,
 ): Promise<StepOutcome> {
   const { open, isOpen, waitsUntil, call, countsWhenStopped = false, conclude } = declared
+  // The reads before may have waited for the event store. The next run has the whole time.
+  if (!step.hasTime()) return { kind: 'retry', after: 0, reason: 'too-late-for-a-call' }
   const command = todo.attempt()
   const { leaseUntil, endedLeases } = step
   const opening = { attemptId: command.commandId, now: step.now(), leaseUntil: new Date(leaseUntil), endedLeases }

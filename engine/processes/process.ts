@@ -15,6 +15,8 @@ export interface StepContext {
   now(): Date
   /** Aborts when the time limit of the step has passed or the worker stops. Pass it to every call outside. */
   readonly signal: AbortSignal
+  /** Whether half of the step's time is left. A call that begins later may be cut off without an outcome. */
+  readonly hasTime: () => boolean
   /** RFC 3339: the end of the lease, for the event that opens an attempt. */
   readonly leaseUntil: string
   /**

@@ -36,9 +36,11 @@ export type StepResult = StepOutcome | { readonly error: unknown }
 export async function runStep(
   step: BoundStep,
   todo: TodoRow,
-  surroundings: Omit<StepContext, 'signal'>,
+  surroundings: Omit<StepContext, 'signal' | 'hasTime'>,
   { timeoutMs, abandonMs, signal }: StepLimits,
 ): Promise<StepResult> {
+  const begunMs = performance.now()
+  const hasTime = (): boolean => performance.now() - begunMs < timeoutMs / 2
   const stopping = new AbortController()
   const stop = (): void => stopping.abort(signal.reason)
   const abandonment = Promise.withResolvers<never>()
@@ -53,7 +55,7 @@ export async function runStep(
   signal.addEventListener('abort', stop, { once: true })
   if (signal.aborted) stop()
   try {
-    return await Promise.race([step(todo, { ...surroundings, signal: stopping.signal }), abandonment.promise])
+    return await Promise.race([step(todo, { ...surroundings, signal: stopping.signal, hasTime }), abandonment.promise])
   } catch (error) {
     if (error instanceof EgressError && error.code === 'circuit_open') {
       return { kind: 'retry', after: error.retryAfterMs ?? 1_000, reason: 'circuit_open' }

@@ -34,6 +34,7 @@ export function whenWorkedOff<Deps>(
     signal: new AbortController().signal,
     leaseUntil: leaseUntil(now, 20_000),
     endedLeases: [],
+    hasTime: () => true,
   }
   return step(todo, deps, context)
 }
