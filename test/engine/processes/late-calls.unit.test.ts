@@ -13,7 +13,7 @@ const store: EventStore = new Proxy(Object.create(null), {
     throw new Error(`the store is used: ${String(member)}`)
   },
 })
-const isAny = (state: NotificationState): state is NotificationState => true
+const isAny = (_: NotificationState): _ is NotificationState => true
 
 const late = defineProcess<never, object>()({
   name: 'late',
