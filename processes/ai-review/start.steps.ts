@@ -236,7 +236,7 @@ function outcomeOf(
   if (answer.kind === 'not-sent')
     return { kind: 'postponed', call, retryAt: new Date(run.step.now().getTime() + answer.afterMs) }
   const { status, isUnknown } = answer
-  // Specification 7.3 has no retry for a 429 while starting: it counts as any other 4xx.
+  // During a start every 4xx but 401 ends the review (specification 7.3), a 429 too. Only polls are repeated after a 429.
   const classification = status === 429 ? 'provider_client_error' : answer.classification
   if (classification !== 'provider_upstream_transient') return failed(classification, status)
   return deferred(run, review, classification, status, isUnknown && call !== 'process')
