@@ -48,8 +48,7 @@ export async function outsideCall<State, Open extends State, Event extends Domai
   declared: OutsideCall<State, Open, Event, Answer>,
 ): Promise<StepOutcome> {
   const { open, isOpen, waitsUntil, call, countsWhenStopped = false, conclude } = declared
-  // The reads before may have waited for the event store. The next run has the whole time.
-  if (!step.hasTime()) return { kind: 'retry', after: 0, reason: 'too-late-for-a-call' }
+  requireTime(step)
   const command = todo.attempt()
   const { leaseUntil, endedLeases } = step
   const opening = { attemptId: command.commandId, now: step.now(), leaseUntil: new Date(leaseUntil), endedLeases }
@@ -68,6 +67,18 @@ export async function outsideCall<State, Open extends State, Event extends Domai
       return { ...recorded, position: recorded.position ?? position }
     },
   })
+}
+
+/**
+ * The reads before a call may have waited for the event store. The next run has the whole time again.
+ * @throws TooLateForCallError so that the next run comes after a pause that grows, and the log shows it
+ */
+export function requireTime({ hasTime }: Pick<StepContext, 'hasTime'>): void {
+  if (!hasTime()) throw new TooLateForCallError()
+}
+
+class TooLateForCallError extends Error {
+  override readonly name = 'TooLateForCallError'
 }
 
 /** The outcome of a step that appended nothing: it waits for another attempt, or there is nothing to do. */

@@ -17,7 +17,7 @@ import type { Classification } from '../../streams/ai-review/events.ts'
 import type { FetchedImage } from '../adapters/image-fetch.ts'
 import type { ProviderAnswer } from '../adapters/provider.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
-import { callOutside, outsideCall } from '../../engine/processes/attempt.ts'
+import { callOutside, outsideCall, requireTime } from '../../engine/processes/attempt.ts'
 import type { Todo } from '../../engine/processes/define-process.ts'
 import type { StepContext, StepOutcome } from '../../engine/processes/process.ts'
 import { outcomeCommand } from '../../engine/processes/step-identity.ts'
@@ -187,12 +187,18 @@ async function preparedImage(
     return deps.images.open(address, deps.configuration.stepTimeoutMs, step.signal)
   }
 
+  requireTime(step)
   const fetched = await callOutside(step, openImage)
   if (fetched.kind === 'refused') return failed('image_fetch_failed', fetched.status)
   if (fetched.kind === 'unavailable') return deferred(run, review, 'image_host_unavailable', fetched.status)
   const { body, contentType, bytes } = fetched
   // An unread body may still fail. This must not end the process.
   body.on('error', () => undefined)
+  // The host has used up the time of the call. This is a try, or a slow host would be asked for ever.
+  if (!step.hasTime()) {
+    body.destroy()
+    return deferred(run, review, 'image_host_unavailable')
+  }
   const about = { providerCaseId, imageType, correlationId: review.correlationId, deviceManufacturer, deviceModel }
   const upload = { ...about, contentType, bytes, open: once(body, openImage) }
   return {
