@@ -11,7 +11,7 @@ export type * from './shapes.ts'
 export function createClient(options: ClientOptions): Client {
   const { retries = mostRetries } = options
   const baseUrl = new URL(options.baseUrl).href.replace(/\/+$/, '')
-  const tokens = createTokens({ ...options, baseUrl }, retries)
+  const tokens = createTokens({ ...options, baseUrl })
 
   async function call(method: string, path: string, options: AnyOptions = {}): Promise<Answer> {
     const { params, body, idempotencyKey, wait, headers: further, signal } = options
@@ -47,8 +47,7 @@ export function createClient(options: ClientOptions): Client {
     },
     events(channel, { after, types, orgId, signal } = {}) {
       const query = { channel, types: types?.join(','), org_id: orgId }
-      const addressAfter = (cursor: string | undefined) =>
-        addressOf(baseUrl, '/v1/events/{channel}', { ...query, after: cursor })
+      const addressAfter = (cursor?: string) => addressOf(baseUrl, '/v1/events/{channel}', { ...query, after: cursor })
       return readFeed(addressAfter, { tokens, retries, signal }, after)
     },
   }

@@ -1,11 +1,13 @@
 import { loseConnection, Problem, problemOf } from './problem.ts'
-import { backoffMs, either, parsed, pause, repeated, type Repeats } from './sending.ts'
+import { backoffMs, jsonIn, parsed, pause, repeated, type Repeats } from './sending.ts'
 import type { FeedItem } from './shapes.ts'
 
 /** The platform sends something at least every 15 s. */
 const mostSilenceMs = 45_000
-/** An event is smaller. */
-const mostCharacters = 16 * 1024 * 1024
+/** A resumed feed waits for what the server asks, up to this. */
+const longestWaitSeconds = 3_600
+/** An event is smaller: the event store takes 1 MiB at most. */
+const mostCharacters = 4 * 1024 * 1024
 
 /**
  * Events behind a cursor, endlessly. A lost connection is opened again behind the last event. Until the first connection,
@@ -20,20 +22,28 @@ export async function* readFeed(
   let cursor = after
   let isResuming = false
   for (let ending = new AbortController(); ;) {
+    let isOpen = false
     try {
       const response = await repeated(repeats, (token) => {
         ending = new AbortController()
         return open(addressAfter(cursor), token, ending, signal)
       })
+      isOpen = true
       isResuming = retries > 0
-      for await (const { id, data } of blocksOf(response, ending)) {
+      for await (const { id, data = 'null' } of blocksOf(response, ending)) {
         cursor = id ?? cursor
-        if (data !== undefined && cursor !== undefined) yield { cursor, event: JSON.parse(data) as FeedItem['event'] }
+        const event = jsonIn(data)
+        if (event === undefined) throw new Problem('answer-unreadable', 200, 'An event is no JSON.')
+        if (event !== null && cursor !== undefined) yield { cursor, event: event as FeedItem['event'] }
       }
       if (!isResuming) loseConnection('the stream has ended')
     } catch (error) {
       signal?.throwIfAborted()
-      if (!isResuming || !(error instanceof Problem && error.retriable)) throw error
+      // While it opens, only the caller's function for tokens rejects with anything else.
+      const { retriable, retryAfterSeconds = 0 }: Partial<Problem> =
+        error instanceof Problem ? error : { retriable: !isOpen }
+      if (!isResuming || !retriable) throw error
+      await pause(Math.min(retryAfterSeconds, longestWaitSeconds) * 1_000, signal)
     } finally {
       ending.abort()
     }
@@ -41,12 +51,10 @@ export async function* readFeed(
   }
 }
 
-async function open(url: URL, token: string | undefined, ending: AbortController, signal: AbortSignal | undefined) {
+async function open(url: URL, token: string | undefined, ending: AbortController, signal = ending.signal) {
   const headers = { accept: 'text/event-stream', authorization: `Bearer ${token}` }
-  const response = await inTime(
-    fetch(url, { headers, redirect: 'manual', signal: either(signal, ending.signal) }),
-    ending,
-  )
+  const init = { headers, redirect: 'manual', signal: AbortSignal.any([ending.signal, signal]) } as const
+  const response = await inTime(fetch(url, init), ending)
   if (response.ok && /^text\/event-stream\b/.test(response.headers.get('content-type') ?? '')) return response
   throw problemOf(response, parsed(response, await inTime(response.text(), ending)))
 }
@@ -63,9 +71,9 @@ async function* blocksOf({ body }: Response, ending: AbortController) {
   for (let rest = ''; ;) {
     const { done, value } = await inTime(reader.read(), ending)
     if (done) return
-    const blocks = (rest + value).split(/\r?\n\r?\n/)
+    const blocks = value.includes('\n') ? (rest + value).split(/\r?\n\r?\n/) : [rest + value]
     rest = blocks.pop() ?? ''
-    if (rest.length > mostCharacters) throw new RangeError('the stream has an event without an end')
+    if (rest.length > mostCharacters) throw new Problem('answer-unreadable', 200, 'An event has no end.')
     for (const block of blocks) yield { id: fieldOf(block, 'id'), data: fieldOf(block, 'data') }
   }
 }

@@ -19,6 +19,8 @@ export class Problem extends Error {
   readonly requestId: string | undefined
   /** The members at fault. */
   readonly errors: NonNullable<ProblemBody['errors']>
+  /** The answer to this try or an earlier one was lost, unreadable or a 5xx, so the request may have taken effect. */
+  mayHaveHappened = false
   /** Every member of the answer. */
   readonly body: Partial<ProblemBody>
 

@@ -26,16 +26,21 @@ export async function repeated<Result>(
   attempt: (token: string | undefined) => Promise<Result>,
 ): Promise<Result> {
   let isRenewed = false
+  let isUncertain = false
   for (let tries = 1; ; tries += 1) {
     signal?.throwIfAborted()
-    const token = await tokens?.get(signal)
+    let token: string | undefined
+    let isSent = false
     try {
+      token = await tokens?.get(signal)
+      isSent = true
       return await attempt(token)
     } catch (error) {
       signal?.throwIfAborted()
       if (!(error instanceof Problem)) throw error
-      const isRefused = error.status === 401 && token !== undefined && !isRenewed
-      if (isRefused && tokens?.renew(token) === true) {
+      isUncertain ||= isSent && (error.status < 300 || error.status >= 500)
+      error.mayHaveHappened ||= isUncertain
+      if (error.status === 401 && token !== undefined && !isRenewed && tokens?.renew(token) === true) {
         isRenewed = true
         continue
       }
@@ -58,7 +63,7 @@ export async function exchange(
   waitSeconds = 0,
 ): Promise<Answer> {
   const limit = AbortSignal.timeout(answerMs + waitSeconds * 1_000)
-  const request = new Request(url, { ...init, redirect: 'manual', signal: either(signal, limit) })
+  const request = new Request(url, { ...init, redirect: 'manual', signal: AbortSignal.any([limit, signal ?? limit]) })
   const answer = await fetch(request).catch(loseConnection)
   const { status, headers } = answer
   const text = await answer.text().catch(loseConnection)
@@ -69,7 +74,10 @@ export async function exchange(
 
 /** Undefined for what is no JSON. */
 export function parsed({ headers }: Response, text: string): unknown {
-  if (!/[/+]json\b/i.test(headers.get('content-type') ?? '')) return undefined
+  return /[/+]json\b/i.test(headers.get('content-type') ?? '') ? jsonIn(text) : undefined
+}
+
+export function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -77,30 +85,18 @@ export function parsed({ headers }: Response, text: string): unknown {
   }
 }
 
-export function either(...signals: readonly (AbortSignal | undefined)[]): AbortSignal {
-  return AbortSignal.any(signals.filter((signal) => signal !== undefined))
-}
-
 /** Ends with the work, or rejects as soon as the signal is aborted. The work goes on for others. */
 export async function abortable<Result>(work: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
-  if (signal === undefined) return work
-  let abort = (): void => undefined
+  const ending = new AbortController()
   const aborted = new Promise<never>((_, reject) => {
-    abort = () => reject(signal.reason)
-    signal.addEventListener('abort', abort)
+    signal?.addEventListener('abort', () => reject(signal.reason), { signal: ending.signal })
+    if (signal?.aborted === true) reject(signal.reason)
   })
-  try {
-    if (signal.aborted) abort()
-    return await Promise.race([work, aborted])
-  } finally {
-    signal.removeEventListener('abort', abort)
-  }
+  return Promise.race([work, aborted]).finally(() => ending.abort())
 }
 
 export async function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined
-  const over = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, milliseconds)
-  })
+  const over = new Promise((resolve) => (timer = setTimeout(resolve, milliseconds)))
   await abortable(over, signal).finally(() => clearTimeout(timer))
 }

@@ -46,7 +46,10 @@ export interface ClientOptions {
   readonly clientId?: string | undefined
   /** Never in a browser. */
   readonly clientSecret?: string | undefined
-  /** In place of id and secret: a token, or a function that gets one, like a page from its server. A 401 calls it again. */
+  /**
+   * In place of id and secret: a token, or a function that gets one, like a page from its server. A 401 calls it again. Its
+   * rejection is that of the request. A stream that was open before calls it again until it gives a token.
+   */
   readonly token?: string | (() => string | Promise<string>) | undefined
   /** Tries after the first one: at most 4, which is also what it is without this. */
   readonly retries?: number | undefined

@@ -1,29 +1,37 @@
-import { abortable, exchange, repeated, type Tokens } from './sending.ts'
+import { abortable, exchange, type Tokens } from './sending.ts'
 import type { ClientOptions } from './shapes.ts'
 
-interface Held {
-  readonly value: string
-  readonly freshUntil: number
-  readonly validUntil: number
+interface Issued {
+  readonly access_token: unknown
+  readonly expires_in: number
 }
 
 /** Pause after a failed renewal of a token that is still valid. */
 const renewalPauseMs = 30_000
 
-export function createTokens({ baseUrl, clientId, clientSecret, token }: ClientOptions, retries: number): Tokens {
-  if (clientSecret !== undefined && ('document' in globalThis || 'importScripts' in globalThis))
+export function createTokens(options: ClientOptions): Tokens {
+  const { baseUrl, clientId = '', clientSecret = '', token } = options
+  if (clientSecret !== '' && ('document' in globalThis || 'importScripts' in globalThis))
     throw new TypeError('a secret does not belong in a browser: give a token of your server')
-  if (typeof token === 'string') return { get: async () => token, renew: () => false }
-  const issue =
-    token === undefined
-      ? withSecret()
-      : async () => ({ value: await token(), freshUntil: Infinity, validUntil: Infinity })
-  let held: Held | undefined
+  if (token === undefined && (clientId === '' || clientSecret === ''))
+    throw new TypeError('createClient needs clientId and clientSecret, or token')
+  const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }
+  let held: { readonly value: string; readonly freshUntil: number; readonly validUntil: number } | undefined
   let issuing: Promise<string> | undefined
 
+  async function issue(): Promise<Issued> {
+    if (token !== undefined)
+      return { access_token: typeof token === 'string' ? token : await token(), expires_in: Infinity }
+    const init = { method: 'POST', body: new URLSearchParams(form) }
+    return (await exchange(`${baseUrl}/v1/auth/oauth/token`, init)).data as Issued
+  }
+
   async function issued(): Promise<string> {
+    const asked = Date.now()
     try {
-      held = await issue()
+      const { access_token, expires_in: seconds } = await issue()
+      // Half of the lifetime is left for requests that wait, and for a time without the token endpoint.
+      held = { value: checked(access_token), freshUntil: asked + seconds * 500, validUntil: asked + seconds * 1_000 }
     } catch (error) {
       if (held === undefined || Date.now() >= held.validUntil) throw error
       held = { ...held, freshUntil: Date.now() + renewalPauseMs }
@@ -39,22 +47,14 @@ export function createTokens({ baseUrl, clientId, clientSecret, token }: ClientO
     },
     renew(refused) {
       if (held?.value === refused) held = undefined
-      return true
+      return typeof token !== 'string'
     },
   }
+}
 
-  function withSecret() {
-    if (clientId === undefined || clientSecret === undefined)
-      throw new TypeError('createClient needs clientId and clientSecret, or token')
-    const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }
-    return async (): Promise<Held> => {
-      const asked = Date.now()
-      const { data } = await repeated({ retries }, () =>
-        exchange(`${baseUrl}/v1/auth/oauth/token`, { method: 'POST', body: new URLSearchParams(form) }),
-      )
-      const { access_token: value, expires_in: seconds } = data as { access_token: string; expires_in: number }
-      // Half of the lifetime is left for requests that wait, and for a time without the token endpoint.
-      return { value, freshUntil: asked + seconds * 500, validUntil: asked + seconds * 1_000 }
-    }
-  }
+/** Names the fault, never the token. */
+function checked(token: unknown): string {
+  if (typeof token === 'string' && /^[!-~]+$/.test(token)) return token
+  const fault = typeof token === 'string' ? JSON.stringify(/[^!-~]|^$/u.exec(token)?.[0]) : typeof token
+  throw new TypeError(`the token must be text of printable characters without spaces, and is or contains ${fault}`)
 }

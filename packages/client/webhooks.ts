@@ -16,9 +16,7 @@ export async function verifyWebhook(
   headers: WebhookHeaders,
   secret: string | readonly string[],
 ): Promise<unknown> {
-  const [id, timestamp, signatures] = ['id', 'timestamp', 'signature'].map((name) =>
-    valueOf(headers, `webhook-${name}`),
-  )
+  const [id, timestamp, signatures] = ['id', 'timestamp', 'signature'].map((name) => valueOf(headers, name))
   if (id === undefined || timestamp === undefined || signatures === undefined) throw invalid('A header is missing.')
   if (!/^\d{1,12}$/.test(timestamp) || Math.abs(Date.now() / 1_000 - Number(timestamp)) > tolerance)
     throw invalid('The time is more than five minutes away.')
@@ -52,8 +50,8 @@ function bytesIn(base64: string): Uint8Array<ArrayBuffer> | undefined {
 }
 
 function valueOf(headers: WebhookHeaders, name: string): string | undefined {
-  if (headers instanceof Headers) return headers.get(name) ?? undefined
-  const [, value] = Object.entries(headers).find(([given]) => given.toLowerCase() === name) ?? []
+  if (headers instanceof Headers) return headers.get(`webhook-${name}`) ?? undefined
+  const [, value] = Object.entries(headers).find(([given]) => given.toLowerCase() === `webhook-${name}`) ?? []
   return value === undefined ? undefined : String(value)
 }
 

@@ -79,6 +79,43 @@ it('tries five times at most, or once without retries', async () => {
   expect(server.received).toHaveLength(6)
 })
 
+const changed = problem(412, 'precondition-failed', false)
+it.each<[string, boolean, readonly Reply[]]>([
+  ['is the first one', false, [changed]],
+  ['follows a limit', false, [problem(429, 'rate-limited', true, { 'retry-after': '0' }), changed]],
+  ['follows a lost connection', true, [cut, changed]],
+  ['follows a failure of the server', true, [later, later, changed]],
+  ['is a success that nobody can read', true, [text(200, '<p>')]],
+])('tells whether a change may have happened: the refusal %s', async (_, mayHaveHappened, replies) => {
+  await using server = await scriptedServer(replies)
+  const options = { params: { id: 'a' }, body: {}, headers: { 'if-match': '"2"' } }
+  const client = createClient({ baseUrl: server.url, token: 't' })
+  const refused = await problemOf(client.request('PATCH', '/v1/clinical-api/patients/{id}', options))
+  expect(refused).toMatchObject({ retriable: false, mayHaveHappened })
+  expect(server.received).toHaveLength(replies.length)
+})
+
+it('ends a try after 130 s and the time that the platform may wait', async () => {
+  const limits: number[] = []
+  const limit = vi.spyOn(AbortSignal, 'timeout').mockImplementation((milliseconds) => {
+    limits.push(milliseconds)
+    return ending.signal
+  })
+  let ending = new AbortController()
+  try {
+    await using server = await scriptedServer([() => ending.abort(), json(200, { id: 'x' })])
+    const client = createClient({ baseUrl: server.url, token: 't', retries: 0 })
+    const options = { params: { id: 'x' }, wait: 25 }
+    const late = await problemOf(client.request('GET', '/v1/clinical-api/assessments/{id}', options))
+    expect(late).toMatchObject({ code: 'connection-lost', retriable: true })
+    ending = new AbortController()
+    await client.request('GET', clients)
+    expect(limits).toEqual([155_000, 130_000])
+  } finally {
+    limit.mockRestore()
+  }
+})
+
 it.each<[string, Reply]>([
   ['it would not succeed later', problem(503, 'event-store-unavailable', false)],
   ['it would have to wait for hours', problem(429, 'budget-exceeded', true, { 'retry-after': '7200' })],

@@ -78,6 +78,45 @@ it('takes a token, or calls a function for one', async () => {
   expect(other.received).toHaveLength(1)
 })
 
+it.each<[unknown, string]>([
+  [undefined, 'contains undefined'],
+  [7, 'contains number'],
+  ['', 'contains ""'],
+  ['secret-token\n', 'contains "\\n"'],
+  ['<p>Bad Gateway</p>', 'contains " "'],
+])('sends no request with the token %j, and names the fault', async (given, fault) => {
+  await using server = await scriptedServer([found])
+  const token = vi.fn<() => Promise<string>>(async () => 'right').mockResolvedValueOnce(given as string)
+  const client = createClient({ baseUrl: server.url, token })
+  const refused = await client.request('GET', clients).catch((error: unknown) => error)
+  expect(refused).toBeInstanceOf(TypeError)
+  expect(String(refused)).toContain(fault)
+  expect(String(refused)).not.toContain('secret')
+  expect(server.received).toHaveLength(0)
+  expect((await client.request('GET', clients)).status).toBe(200)
+})
+
+it('passes a rejection of the function on, and calls it again for the next request', async () => {
+  await using server = await scriptedServer([found])
+  const failure = new Error('the server of the page is away')
+  const token = vi.fn<() => Promise<string>>(async () => 'right').mockRejectedValueOnce(failure)
+  const client = createClient({ baseUrl: server.url, token })
+  const asked = [client.request('GET', clients), client.request('GET', clients)]
+  for (const one of await Promise.allSettled(asked)) expect(one).toEqual({ status: 'rejected', reason: failure })
+  await client.request('GET', clients)
+  expect([token.mock.calls.length, server.received.length]).toEqual([2, 1])
+})
+
+it('counts a failure of the token endpoint as a try', async () => {
+  await using server = await scriptedServer(
+    [found],
+    problem(503, 'event-store-unavailable', true, { 'retry-after': '0' }),
+  )
+  const asked = createClient({ baseUrl: server.url, ...secrets, retries: 2 }).request('GET', clients)
+  await expect(asked).rejects.toMatchObject({ code: 'event-store-unavailable', mayHaveHappened: false })
+  expect([server.tokens.length, server.received.length]).toEqual([3, 0])
+})
+
 it('reports wrong credentials by the code of the token endpoint', async () => {
   const refused = {
     error: 'invalid_client',
