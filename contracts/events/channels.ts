@@ -1,5 +1,6 @@
 import { channelStreams } from '../../streams/channels/channel-streams.ts'
 import { feedRowsOf, type FeedRow } from '../../streams/channels/feed-rows.ts'
+import { isForeign } from '../../engine/store/errors.ts'
 import { isHiding } from '../../engine/store/stream-metadata.ts'
 import type { EventStore } from '../../engine/store/event-store.ts'
 import type { RecordedEvent } from '../../engine/store/events.ts'
@@ -52,10 +53,10 @@ export interface Channels {
 const mostKept = 1_000
 
 export function openChannels(
-  store: Pick<EventStore, 'readUnsigned' | 'readMetadata' | 'subscribeToAll' | 'head'>,
+  store: Pick<EventStore, 'readLast' | 'readUnsigned' | 'readMetadata' | 'subscribeToAll' | 'head'>,
 ): Channels {
   const listeners = new Map<string, Set<Listener>>()
-  /** The newest revision that this process knows of each channel. */
+  /** The revision of the newest event of the platform that this process knows of each channel. */
   const known = new Map<string, bigint>()
   const closing = new AbortController()
   let following: Promise<void> | undefined
@@ -89,19 +90,28 @@ export function openChannels(
     for (const listener of interested) listener.add(event)
   }
 
+  /** The next call of `listen` subscribes again. */
+  function lose(): void {
+    following = undefined
+    for (const listener of [...listeners.values()].flatMap((all) => [...all])) listener.lose()
+  }
+
   async function follow(): Promise<void> {
     const names = channelStreams.map(({ name }) => name)
     const filter = { streamPrefixes: names }
     const from = await store.head(filter)
     // Read after the head, so that no event lies between the two.
-    for (const name of names) known.set(name, (await newest(name)).revision)
+    for (const name of names) known.set(name, (await store.readLast(name, { skipForeign: true }))?.revision ?? -1n)
     const subscription = store.subscribeToAll({
       name: 'event feed',
       filter,
       from,
       onBatch: (events) => events.forEach(take),
       // Others may write to a channel, too. The feed has only what the platform signed.
-      onUndecodable: () => undefined,
+      onUndecodable: (_, error) => {
+        if (!isForeign(error)) throw error
+      },
+      onError: lose,
       signal: closing.signal,
     })
     ended = subscription.ended
@@ -114,7 +124,11 @@ export function openChannels(
         direction: 'forwards',
         limit: 1,
       })
-      if (found === undefined) return isHiding(await store.readMetadata(channel)) || revision < 0n ? 'whole' : 'lost'
+      if (found === undefined) {
+        // The channel ends before the place.
+        if ((await newest(channel)).id !== null) return 'lost'
+        return isHiding(await store.readMetadata(channel)) || revision < 0n ? 'whole' : 'lost'
+      }
       if (found.revision === revision) return found.id === id || id === null ? 'whole' : 'lost'
       return found.revision === revision + 1n ? 'whole' : 'lost'
     },
@@ -159,8 +173,14 @@ class Listener implements Listening {
   }
 
   add(event: ChannelEvent): void {
-    if (this.#events?.length === mostKept) this.#events = undefined
+    if (this.#events?.length === mostKept) return this.lose()
     this.#events?.push(event)
+    this.#wake?.()
+  }
+
+  /** From here on there is no event for `take`. */
+  lose(): void {
+    this.#events = undefined
     this.#wake?.()
   }
 

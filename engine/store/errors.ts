@@ -155,6 +155,11 @@ export class UndecodableEventError extends EventStoreError {
   }
 }
 
+/** Whether another program wrote the event. Channels may contain such events. */
+export function isForeign({ reason }: UndecodableEventError): boolean {
+  return reason === 'signature' || reason === 'malformed' || reason === 'unknown-type'
+}
+
 export class UnknownEventTypeError extends UndecodableEventError {
   constructor(head: EventHead) {
     super(head, 'unknown-type')

@@ -10,6 +10,7 @@ import { createCodec, type Codec, type EncodedAppend, type RawEvent } from './co
 import { isSystemEvent, type StoredEvent } from './decoding.ts'
 import { connectEventStore, type EventStoreConnection } from './connection.ts'
 import {
+  isForeign,
   type StoreLogger,
   AppendTooLargeError,
   EventStoreClosedError,
@@ -506,10 +507,6 @@ function newCache(): StateCache {
 
 function revisionOf(from: bigint | 'start'): bigint {
   return from === 'start' ? 0n : from
-}
-
-function isForeign({ reason }: UndecodableEventError): boolean {
-  return reason === 'signature' || reason === 'malformed' || reason === 'unknown-type'
 }
 
 /**

@@ -160,7 +160,7 @@ export function createAuthorization({ configuration, actors, verifyToken, pseudo
   }
 
   async function authenticate(request: FastifyRequest): Promise<Caller> {
-    const token = await verifyBearer(request.headers.authorization)
+    const token = await verifyBearer(request)
     return {
       clientId: token.clientId,
       orgId: token.orgId,
@@ -172,9 +172,10 @@ export function createAuthorization({ configuration, actors, verifyToken, pseudo
     }
   }
 
-  async function verifyBearer(header: string | undefined): Promise<VerifiedToken> {
-    const token = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(header ?? '')?.[1]
-    if (token === undefined) throw unauthorized(header === undefined ? 'token-missing' : 'token-invalid')
+  async function verifyBearer(request: FastifyRequest): Promise<VerifiedToken> {
+    const token = bearerOf(request)
+    if (token === undefined)
+      throw unauthorized(request.headers.authorization === undefined ? 'token-missing' : 'token-invalid')
     try {
       return await verifyToken(token)
     } catch (error) {
@@ -202,6 +203,11 @@ export function createAuthorization({ configuration, actors, verifyToken, pseudo
 export function administersByScope({ scopes, orgId }: Caller, { orScope, orPlatformScope }: AdminAccess): boolean {
   const isHeld = (scope: string | undefined) => scope !== undefined && scopes.has(scope)
   return isHeld(orScope) || (orgId === null && isHeld(orPlatformScope))
+}
+
+/** The access token of a request (RFC 6750, 2.1). Undefined without one, and for a malformed header. */
+export function bearerOf({ headers }: FastifyRequest): string | undefined {
+  return /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(headers.authorization ?? '')?.[1]
 }
 
 function parameterOf({ params }: FastifyRequest, name: string): string {

@@ -15,17 +15,17 @@ export interface EventStreamOptions {
 
 /**
  * The text of a stream of server-sent events (HTML standard, 9.2). Each block has a cursor as its id, and an event as its
- * data. The first block has no data: it names the place where the stream begins. A comment keeps proxies from closing an
- * idle stream.
+ * data. A block without data names a place: the first one where the stream begins, and one in each silence how far it
+ * has read. The comment in it keeps proxies from closing an idle stream.
  */
 export async function* eventStream(
   deps: FeedDependencies,
   { subject, after, cursorOf, signal }: EventStreamOptions,
 ): AsyncGenerator<string, void, undefined> {
   yield `retry: ${retryMs}\nid: ${cursorOf(after)}\n\n`
-  for await (const { items } of followFeed(deps, subject, after, partLimit, signal)) {
+  for await (const { items, reached } of followFeed(deps, subject, after, partLimit, signal)) {
     yield items.length === 0
-      ? ': no event\n\n'
+      ? `: no event\nid: ${cursorOf(reached)}\n\n`
       : items.map(({ place, payload }) => `id: ${cursorOf(place)}\ndata: ${payload}\n\n`).join('')
   }
 }

@@ -1,5 +1,6 @@
 import { backoffMs, pause } from '../../platform/kit/backoff.ts'
 import type { ChannelPlace, Channels, Listening } from '../../contracts/events/channels.ts'
+import { greatestPageBytes, itemsWithin } from '../../platform/http/cursors.ts'
 import type { Pool } from '../../platform/database/database.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { feedAfter, newestInFeed, sees } from './feed-queries.ts'
@@ -27,14 +28,14 @@ export interface FeedPart {
 export interface FeedDependencies {
   readonly pool: Pool
   readonly channels: Channels
+  /** Milliseconds without an event of the subject after which an empty part comes. 15,000 without it. */
+  readonly silenceMs?: number
 }
 
 /** Events of one wake-up come within this time, in milliseconds. */
 const gatherMs = 200
 /** Pauses before a read model that lags is looked at again. */
 const looks = { firstMs: 25, mostMs: 2_000 }
-/** Milliseconds without an event after which an empty part is sent. */
-const silenceMs = 15_000
 /** Bytes of the events of one answer, from which no more are gathered. */
 const mostGathered = 1024 * 1024
 
@@ -59,7 +60,7 @@ export async function readPart(
 
 /**
  * The parts of a subject behind a place, as they come, until the signal is aborted. While there are none, a part without items
- * comes at least every 15 s.
+ * comes at least every `silenceMs`.
  */
 export async function* followFeed(
   deps: FeedDependencies,
@@ -81,7 +82,7 @@ export async function* followFeed(
         if (part.items.length > 0) looked = 0
         if (!isRead && !part.hasMore) await pause(backoffMs(looks, looked + 1), signal)
       }
-      for await (const part of live(listening, subject, place, signal)) {
+      for await (const part of live(deps, listening, subject, place, signal)) {
         place = part.reached
         yield part
       }
@@ -93,12 +94,14 @@ export async function* followFeed(
 
 /** What the subscription delivers. Ends when the listener has lost events: then the read model has them. */
 async function* live(
+  { silenceMs = 15_000 }: FeedDependencies,
   listening: Listening,
   subject: Subject,
   after: ChannelPlace,
   signal: AbortSignal,
 ): AsyncGenerator<FeedPart, void, undefined> {
   let place = after
+  let sentAt = performance.now()
   while (!signal.aborted) {
     const events = listening.take()
     if (events === undefined) return
@@ -110,8 +113,12 @@ async function* live(
     )
     const newest = news.at(-1)
     if (newest !== undefined) place = { revision: newest.revision, id: newest.id }
-    if (items.length > 0 || events.length === 0) yield { items, reached: place, hasMore: false }
-    await listening.wait(silenceMs, signal)
+    // Events of other readers wake this one, too. They are no reason to be silent for longer.
+    if (items.length > 0 || performance.now() - sentAt >= silenceMs) {
+      sentAt = performance.now()
+      yield { items, reached: place, hasMore: false }
+    }
+    await listening.wait(Math.max(0, sentAt + silenceMs - performance.now()), signal)
   }
 }
 
@@ -135,7 +142,8 @@ export async function waitForPart(
     if (items.length >= limit || bytes > mostGathered) break
     if (part.items.length > 0) setTimeout(() => gathering.abort(), gatherMs).unref()
   }
-  if (items.length <= limit) return { items, reached, hasMore }
   const kept = items.slice(0, limit)
+  kept.length = itemsWithin(greatestPageBytes, kept, ({ payload }) => payload).length
+  if (kept.length === items.length) return { items, reached, hasMore }
   return { items: kept, reached: kept.at(-1)?.place ?? after, hasMore: true }
 }

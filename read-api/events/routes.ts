@@ -1,5 +1,4 @@
-import { Readable } from 'node:stream'
-import type { FastifyRequest } from 'fastify'
+import { finished, Readable } from 'node:stream'
 import { Type } from 'typebox'
 import { channelsByDomain, type ChannelPlace, type Channels } from '../../contracts/events/channels.ts'
 import type { ListIdentity } from '../../platform/http/cursors.ts'
@@ -7,7 +6,7 @@ import { answers } from '../../platform/http/answers.ts'
 import { applyPreference } from '../../platform/http/preferences.ts'
 import { invalidMember, problem } from '../../platform/http/problems.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
-import type { VerifyToken } from '../../platform/http/access.ts'
+import { bearerOf, type VerifyToken } from '../../platform/http/access.ts'
 import { preferredSeconds } from '../../platform/http/waiting.ts'
 import { eventFeedProjector } from '../../projections/events/event-feed.projector.ts'
 import { configOf, requestReader, schemaOf, type ReadDependencies } from '../../engine/reads/read-route.ts'
@@ -117,12 +116,14 @@ export function eventRoutes(app: ServiceApp, deps: EventRouteDependencies): void
 
       if (isStream) {
         const stream = streams.open(caller.clientId)
-        const checking = setInterval(() => void verifyToken(bearerOf(request)).catch(stream.abort), tokenLookMs).unref()
+        const token = bearerOf(request) ?? ''
+        const checking = setInterval(() => void verifyToken(token).catch(stream.abort), tokenLookMs).unref()
         const end = () => {
           clearInterval(checking)
           stream.end()
         }
-        reply.raw.once('close', end)
+        // Also if the caller is gone already.
+        finished(reply.raw, end)
         reply.header('content-type', 'text/event-stream; charset=utf-8')
         reply.header('x-accel-buffering', 'no')
         reply.header('cache-control', 'no-store')
@@ -186,8 +187,4 @@ function typesOf(
 /** A cursor belongs to a channel and an organisation, and to nothing else. */
 function identityOf({ channel, tenant }: Subject): ListIdentity {
   return { list: `feed of ${channel}`, orgId: tenant, sort: 'revision', filters: {} }
-}
-
-function bearerOf({ headers }: FastifyRequest): string {
-  return (headers.authorization ?? '').slice('Bearer '.length).trim()
 }

@@ -1,8 +1,5 @@
 import { problem } from '../../platform/http/problems.ts'
 
-/** Event streams and waiting requests of a client at a time, in this process. */
-const mostOfClient = 2_000
-
 /** What waits for events in this process. */
 export interface OpenStreams {
   /**
@@ -13,7 +10,8 @@ export interface OpenStreams {
   close(): void
 }
 
-export function countStreams(): OpenStreams {
+/** @param mostOfClient event streams and waiting requests of a client at a time, in this process */
+export function countStreams(mostOfClient = 2_000): OpenStreams {
   const ofClient = new Map<string, number>()
   const stopping = new AbortController()
   const controllers = new Set<AbortController>()

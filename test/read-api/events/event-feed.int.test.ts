@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { createClient } from 'clinical-assessment-client/source'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { openFeedWorld, type FeedWorld, type Published } from './feed-world.ts'
+import { disabled, granted, mostOfClient, openFeedWorld, type FeedWorld, type Published } from './feed-world.ts'
 
 let feed: FeedWorld
 const [orgA, orgB] = [randomUUID(), randomUUID()]
@@ -17,20 +19,6 @@ interface Page {
   readonly has_more: boolean
 }
 
-const granted = (orgId: string, patientId = randomUUID()): Published => ({
-  type: 'consent.granted',
-  data: {
-    org_id: orgId,
-    type: 'consent.granted',
-    patient_id: patientId,
-    consent_type_code: 'ai',
-    timestamp: '2026-03-01T10:00:00.000Z',
-  },
-})
-const disabled = (orgId: string): Published => ({
-  type: 'webhook.endpoint.disabled',
-  data: { org_id: orgId, subscription_id: randomUUID(), reason: 'requested', disabled_at: '2026-03-01T10:00:00.000Z' },
-})
 const failing = (orgId: string): Published => ({
   type: 'webhook.endpoint.failing',
   data: {
@@ -317,7 +305,46 @@ describe('server-sent events', () => {
     await events.return()
   })
 
-  it('end when the process stops, and a client has a limited number of them', async () => {
+  it('count with waiting requests, up to a limit of the client', async () => {
+    const token = await feed.token(orgA, ['events:read'], { clientId: randomUUID() })
+    const { next_cursor: end } = await pageOf('consent?after=now', token)
+    const streams = await Promise.all(
+      Array.from({ length: mostOfClient }, () => openStream('consent?after=now', token)),
+    )
+    const refused = await get('consent?after=now', { ...token, accept: 'text/event-stream' })
+    expect(refused).toMatchObject({ status: 429, body: { code: 'too-many-streams' } })
+    expect(refused.headers.get('retry-after')).toBe('5')
+    expect(await get(`consent?after=${end}`, { ...token, prefer: 'wait=1' })).toMatchObject({ status: 429 })
+    // Another client, and requests that do not wait, are free.
+    await pageOf('consent?after=now', token)
+    await get('consent?after=now', { ...(await feed.token(orgA)), prefer: 'wait=1' })
+    for (const stream of streams) await stream.close()
+    const isFree = async () => (await get(`consent?after=${end}`, { ...token, prefer: 'wait=1' })).status === 200
+    await vi.waitUntil(isFree, { timeout: 20_000 })
+  })
+
+  it('leave nothing if the caller is gone before the stream begins', async () => {
+    const token = await feed.token(orgA, ['events:read'], { clientId: randomUUID() })
+    const { next_cursor: end } = await pageOf('consent?after=now', token)
+    const { host, hostname, port } = new URL(feed.address)
+    const head = `GET /v1/events/consent?after=${end} HTTP/1.1\r\nhost: ${host}\r\nauthorization: ${token.authorization}`
+    const opening = vi.spyOn(feed.streams, 'open')
+    for (let gone = 1; gone <= mostOfClient; gone += 1) {
+      const accepted = once(feed.t.app.server, 'connection')
+      const socket = connect(Number(port), hostname)
+      const [served] = await accepted
+      feed.onCheck = async () => {
+        socket.destroy()
+        await once(served, 'close')
+      }
+      socket.write(`${head}\r\naccept: text/event-stream\r\n\r\n`)
+      await vi.waitUntil(() => opening.mock.calls.length === gone, { timeout: 20_000 })
+    }
+    feed.onCheck = async () => undefined
+    await (await openStream('consent?after=now', token)).close()
+  })
+
+  it('end when the process stops', async () => {
     const token = await feed.token(orgA)
     const stream = await openStream('consent?after=now', token)
     await stream.next()

@@ -3,7 +3,7 @@ import { openChannels, type Channels } from '../../../contracts/events/channels.
 import { createReadPositions } from '../../../engine/projections/read-positions.ts'
 import { createProjectionRunner } from '../../../engine/projections/runner.ts'
 import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
-import { createPool } from '../../../platform/database/database.ts'
+import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { createCursors } from '../../../platform/http/cursors.ts'
 import { eventFeedProjector } from '../../../projections/events/event-feed.projector.ts'
 import { eventRoutes } from '../../../read-api/events/routes.ts'
@@ -20,6 +20,25 @@ export interface Published {
   readonly data: object
 }
 
+export const granted = (orgId: string, patientId = randomUUID()): Published => ({
+  type: 'consent.granted',
+  data: {
+    org_id: orgId,
+    type: 'consent.granted',
+    patient_id: patientId,
+    consent_type_code: 'ai',
+    timestamp: '2026-03-01T10:00:00.000Z',
+  },
+})
+
+export const disabled = (orgId: string): Published => ({
+  type: 'webhook.endpoint.disabled',
+  data: { org_id: orgId, subscription_id: randomUUID(), reason: 'requested', disabled_at: '2026-03-01T10:00:00.000Z' },
+})
+
+/** Event streams and waiting requests of a client at a time. */
+export const mostOfClient = 2
+
 interface TokenOptions {
   readonly clientId?: string
   readonly endsBy?: Date | null
@@ -31,7 +50,10 @@ export interface FeedWorld {
   readonly t: TestApplication
   readonly address: string
   readonly channels: Channels
+  readonly pool: Pool
   readonly streams: OpenStreams
+  /** Runs before a cursor is compared with its channel. */
+  onCheck: () => Promise<void>
   /** Appends signed events to a channel. Returns their ids. */
   publish(channel: string, ...events: readonly Published[]): Promise<string[]>
   /** Waits until the read model contains everything. */
@@ -55,10 +77,17 @@ export async function openFeedWorld(): Promise<FeedWorld> {
   }
   let runner = start()
   await runner.caughtUp()
-  const reads = createReadPositions({ pool, projectors, runner })
+  const reads = createReadPositions({ pool, projectors })
   const issuer = newTokenIssuer()
   const channels = openChannels(world.store)
-  const streams = countStreams()
+  const streams = countStreams(mostOfClient)
+  const checked: Channels = {
+    ...channels,
+    async check(channel, place) {
+      await feed.onCheck()
+      return channels.check(channel, place)
+    },
+  }
   const cursors = createCursors({ key: randomBytes(32), now: world.now })
   const t = await startApplication({
     issuer,
@@ -69,17 +98,19 @@ export async function openFeedWorld(): Promise<FeedWorld> {
         documentedAt: 'prefixed',
         mounts: ['prefixed'],
         routes: (app) =>
-          eventRoutes(app, { pool, cursors, channels, streams, verifyToken: (token) => issuer.verify(token) }),
+          eventRoutes(app, { pool, cursors, channels: checked, streams, verifyToken: (token) => issuer.verify(token) }),
       },
     ],
   })
   const address = await t.app.listen({ host: '127.0.0.1', port: 0 })
   const revisions = new Map<string, bigint>()
-  return {
+  const feed: FeedWorld = {
+    onCheck: async () => undefined,
     world,
     t,
     address,
     channels,
+    pool,
     streams,
     async publish(channel, ...events) {
       const envelopes = events.map(({ type, data }) => {
@@ -101,7 +132,9 @@ export async function openFeedWorld(): Promise<FeedWorld> {
       return envelopes.map(({ id }) => id)
     },
     async caughtUp() {
-      await runner.caughtUp()
+      const head = await world.store.head(filter)
+      const { caughtUp } = await reads.waitFor(head, [eventFeedProjector.name], 30_000)
+      if (!caughtUp) throw new Error('the feed has not caught up within 30 s')
     },
     async pauseProjector() {
       await runner.close()
@@ -116,7 +149,10 @@ export async function openFeedWorld(): Promise<FeedWorld> {
     },
     async close() {
       streams.close()
-      await t.app.close()
+      const closing = t.app.close()
+      // A client may keep a connection on which it has asked nothing.
+      t.app.server.closeAllConnections()
+      await closing
       await channels.close()
       reads.close()
       await runner.close()
@@ -125,4 +161,5 @@ export async function openFeedWorld(): Promise<FeedWorld> {
       await database.drop()
     },
   }
+  return feed
 }
