@@ -22,9 +22,14 @@ const { values, positionals: names } = parseArgs({
   },
 })
 const unknown = names.filter((name) => !allMutants.some((mutant) => mutant.name === name))
-if (values.help || unknown.length > 0) {
-  process.stdout.write(unknown.length > 0 ? `no mutant ${unknown.join(', ')}\n\n${USAGE}` : USAGE)
-  process.exitCode = unknown.length > 0 ? 2 : 0
+const wrong = [
+  ...(unknown.length > 0 ? [`no mutant ${unknown.join(', ')}`] : []),
+  // A sample of none would pass.
+  ...(/^[1-9]\d*$/.test(values.sample ?? '1') ? [] : ['--sample needs a number of at least 1']),
+]
+if (values.help || wrong.length > 0) {
+  process.stdout.write([...wrong, USAGE].join('\n\n'))
+  process.exitCode = wrong.length > 0 ? 2 : 0
 } else if (values.list) {
   for (const { name, fault } of allMutants) process.stdout.write(`${name.padEnd(28)} ${fault}\n`)
 } else {

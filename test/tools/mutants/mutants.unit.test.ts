@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -22,6 +23,21 @@ describe('each mutant', () => {
     const catchers = allMutants.flatMap(catchersOf)
     expect(catchers.filter(({ file, test }) => textOf(file).split(test).length !== 2)).toEqual([])
     expect(allMutants.filter((mutant) => catchersOf(mutant).length === 0)).toEqual([])
+  })
+})
+
+describe('the command', () => {
+  it.each([
+    [['--sample', '0'], '--sample needs a number of at least 1'],
+    [['--sample', 'many'], '--sample needs a number of at least 1'],
+    [['--sample', '1.5'], '--sample needs a number of at least 1'],
+    [['no-such-mutant'], 'no mutant no-such-mutant'],
+  ])('refuses %j, and plants nothing', (args, message) => {
+    const { status, stdout } = spawnSync(process.execPath, ['tools/mutants/main.ts', ...args], {
+      cwd: root,
+      encoding: 'utf8',
+    })
+    expect([status, stdout.split('\n', 1)]).toEqual([2, [message]])
   })
 })
 
