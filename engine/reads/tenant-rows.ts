@@ -102,11 +102,18 @@ export function matching<T extends Table>(table: TableIn<T>, equal: On<T>): [str
 }
 
 function pairsOf<T extends Table>(table: TableIn<T>, equal: On<T>): [string, string][] {
-  const columns: Readonly<Record<string, string>> = table[source].columns
-  return Object.entries<string | undefined>(equal).flatMap(([member, other]) => {
-    const own = columns[member]
-    return own === undefined || other === undefined ? [] : [[own, other]]
+  return Object.entries<string | undefined>(equal).map(([member, other]) => {
+    if (other === undefined) throw new TypeError(`${member} of ${table[source].from} equals no column`)
+    return [columnOf(table, member), other]
   })
+}
+
+/** A condition that is left out, because the table lacks its member, would find the rows of everyone. */
+function columnOf<T extends Table>({ [source]: { columns, from } }: TableIn<T>, member: string): string {
+  const names: Readonly<Record<string, string>> = columns
+  const column = names[member]
+  if (column === undefined) throw new TypeError(`${from} has no member ${member}`)
+  return column
 }
 
 /** Values of columns. An undefined one is no condition. */
@@ -116,10 +123,9 @@ export type Filters<T extends Table> = {
 
 /** Only the rows with these values of a table. */
 export function filtered<View, T extends Table>(rows: Rows<View>, table: TableIn<T>, given: Filters<T>): Rows<View> {
-  const columns: Readonly<Record<string, string>> = table[source].columns
   for (const [member, value] of Object.entries<unknown>(given)) {
-    const column = columns[member]
-    if (column !== undefined && value !== undefined && value !== null) rows.where<unknown>(column, value)
+    const column = columnOf(table, member)
+    if (value !== undefined && value !== null) rows.where<unknown>(column, value)
   }
   return rows
 }

@@ -5,6 +5,9 @@ import { defineProjector, defineTable } from '../../../engine/projections/projec
 import {
   childrenOf,
   computed,
+  filtered,
+  matching,
+  on,
   pageOf,
   rowsFrom,
   rowsOfTenant,
@@ -124,6 +127,30 @@ describe('the children of a row', () => {
   it('contain no column of a table that the query does not read', () => {
     const foreign = { ...all, select: { size: w.size } }
     expect(() => childrenOf(p, foreign)).toThrow('w.size is not a column of the children')
+  })
+})
+
+describe('a condition on a member that the table lacks', () => {
+  const p = tableOf(parted, partsTable, 'p')
+  const wide = { thingId: t.thingId, colour: t.size }
+
+  it('is refused, and not left out', () => {
+    expect(() => filtered(rowsOfTenant(t, org), t, { ...wide, size: 1 })).toThrow(
+      'things.things as t has no member colour',
+    )
+    expect(() => on(p, wide)).toThrow('parted.parts as p has no member colour')
+    expect(() => matching(p, wide)).toThrow('parted.parts as p has no member colour')
+  })
+
+  it('is refused if it equals no column', () => {
+    const absent: string = Reflect.get(t, 'colour')
+    expect(() => on(p, { place: absent })).toThrow('place of parted.parts as p equals no column')
+  })
+
+  it('needs a value in a filter', () => {
+    const { sql, bindings } = filtered(rowsOfTenant(t, org), t, { size: 7, madeAt: undefined }).toSQL().toNative()
+    expect(sql).toContain('"t"."size" = $2')
+    expect([sql.includes('made_at" ='), bindings]).toEqual([false, [org, 7]])
   })
 })
 
