@@ -13,6 +13,8 @@ const ADMIN_URL = 'TEST_POSTGRES_ADMIN_URL'
 const VAULT_ADMIN_URL = 'TEST_POSTGRES_VAULT_ADMIN_URL'
 /** Folder of this test run. The set-up removes it after the workers have ended. */
 const RUN_FOLDER = 'TEST_RUN_FOLDER'
+/** Begins the names of the spare databases of this test run. */
+const SPARES = 'TEST_RUN_SPARES'
 
 export interface FreshDatabase {
   /** The read models' database. */
@@ -34,6 +36,7 @@ export async function setup(): Promise<void> {
   if (process.env[ADMIN_URL] !== undefined) return
   ownFolder = await mkdtemp(join(tmpdir(), 'test-run-'))
   process.env[RUN_FOLDER] = ownFolder
+  process.env[SPARES] = `spare_${randomBytes(6).toString('hex')}_`
   const real = process.env['DATABASE_URL'] ?? ''
   process.env[ADMIN_URL] = real === '' ? await startServer(ownFolder) : real
   const realVault = process.env['VAULT_DATABASE_URL'] ?? ''
@@ -49,9 +52,26 @@ async function startServer(folder: string): Promise<string> {
 }
 
 export async function teardown(): Promise<void> {
+  if (ownFolder === undefined) return
+  const realServers = [process.env['DATABASE_URL'] ?? '', process.env['VAULT_DATABASE_URL'] ?? '']
+  for (const server of new Set(realServers)) if (server !== '') await dropSpares(server)
   await stopServer?.()
   // The servers of a worker end with it. They may still write for a moment.
-  if (ownFolder !== undefined) await rm(ownFolder, { recursive: true, force: true, maxRetries: 10 })
+  await rm(ownFolder, { recursive: true, force: true, maxRetries: 10 })
+}
+
+async function dropSpares(server: string): Promise<void> {
+  const client = new Client({ connectionString: server })
+  await client.connect()
+  try {
+    const { rows } = await client.query<{ datname: string }>(
+      'SELECT datname FROM pg_database WHERE starts_with(datname, $1)',
+      [fromSetUp(SPARES)],
+    )
+    for (const { datname } of rows) await client.query(`DROP DATABASE ${datname} WITH (FORCE)`)
+  } finally {
+    await client.end()
+  }
 }
 
 /** A folder for data that all files of a worker share. */
@@ -112,7 +132,7 @@ async function make({ server, name }: Database): Promise<void> {
 
 /** For every client that is left over the database is gone: its connections end, and nothing has its name. */
 async function giveBack({ server, name }: Database): Promise<void> {
-  const renamed = { server, name: `spare_${randomBytes(6).toString('hex')}` }
+  const renamed = { server, name: `${fromSetUp(SPARES)}${randomBytes(6).toString('hex')}` }
   try {
     await onServer(
       server,

@@ -5,7 +5,7 @@ import { Client } from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { freePort } from '../../../embedded/children/free-port.ts'
 import { copyPrepared, keepPrepared, preparedName } from '../../../embedded/postgres/prepared-cluster.ts'
-import { startPostgres } from '../../../embedded/postgres/start-postgres.ts'
+import { startPostgres, type EmbeddedPostgres } from '../../../embedded/postgres/start-postgres.ts'
 
 let folder: string
 let cluster: string
@@ -61,17 +61,18 @@ test('the next folder is used if the first cannot be written; without one nothin
   expect(await copyPrepared(name, join(folder, 'copy'), [unwritable, kept])).toBe(true)
 })
 
-test('installations from one kept cluster have passwords of their own', async () => {
-  const servers = await Promise.all(
-    ['first', "second's \\ one"].map(async (password, index) => {
-      const options = { dataDir: join(folder, String(index)), port: await freePort(), password, databases: [] }
-      return startPostgres({ ...options, durable: false })
-    }),
-  )
-  const [first, second] = servers.map((server) => new URL(server.url('postgres')))
+test('installations are copies of one kept cluster, and have passwords of their own', async () => {
+  const servers: EmbeddedPostgres[] = []
   try {
-    expect(await answer(first)).toBe('answers')
-    expect(await answer(second)).toBe('answers')
+    // One after the other: the first start of a machine keeps the cluster that the second one copies.
+    for (const password of ['first', "second's \\ one"]) {
+      const options = { dataDir: join(folder, String(servers.length)), port: await freePort(), password, databases: [] }
+      servers.push(await startPostgres({ ...options, durable: false }))
+    }
+    const [first, second] = servers.map((server) => new URL(server.url('postgres')))
+    const identifier = await answer(first)
+    expect(identifier).toMatch(/^\d+$/)
+    expect(await answer(second)).toBe(identifier)
     if (first !== undefined && second !== undefined) first.password = second.password
     expect(await answer(first)).toContain('password authentication failed')
   } finally {
@@ -79,12 +80,15 @@ test('installations from one kept cluster have passwords of their own', async ()
   }
 })
 
+/** The identifier that `initdb` gave the cluster, or why there is no connection. */
 async function answer(url: URL | undefined): Promise<string> {
   const client = new Client({ connectionString: url?.href ?? '' })
   try {
     await client.connect()
-    await client.query('select 1')
-    return 'answers'
+    const { rows } = await client.query<{ system_identifier: string }>(
+      'select system_identifier from pg_control_system()',
+    )
+    return rows[0]?.system_identifier ?? ''
   } catch (error) {
     return String(error)
   } finally {

@@ -4,7 +4,7 @@ import { readdir, readFile } from 'node:fs/promises'
 export const tellsOfProcesses = process.platform === 'linux'
 
 /** A process and all its descendants, without the children in `but` and their descendants. Linux only. */
-export async function processTree(root: number, but: readonly number[]): Promise<readonly number[]> {
+export async function processTree(root: number, but: readonly number[]): Promise<readonly [number, ...number[]]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
   const parents = new Map<number, number>()
   for (const pid of pids) {
@@ -23,24 +23,28 @@ export async function processTree(root: number, but: readonly number[]): Promise
 /** Ticks of the figures in `/proc`, on every Linux. */
 const ticksPerSecond = 100
 
-/** Processor time of processes and of their ended children in seconds, or of the ended children alone. */
+/**
+ * Processor time of a tree and of its ended children in seconds, or of the ended children alone. `processTree` lists a
+ * parent before its children, so the parents are read last: one of them has the time of a child that ended meanwhile.
+ * @throws Error if the root of the tree has ended, because nothing read has its time
+ */
 export async function processorSeconds(
-  pids: readonly number[],
+  [root, ...descendants]: readonly [number, ...number[]],
   counted: 'all' | 'ended children' = 'all',
 ): Promise<number> {
-  const ticks = await Promise.all(
-    pids.map(async (pid) => {
-      const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
-      const [user = 0, system = 0, ...ended] = stat
-        .slice(stat.lastIndexOf(')') + 2)
+  let ticks = 0
+  for (const pid of [...descendants.toReversed(), root]) {
+    const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
+    if (stat === undefined && pid === root) throw new Error(`process ${root} has ended, and its time with it`)
+    const [user = 0, system = 0, userOfEnded = 0, systemOfEnded = 0] =
+      stat
+        ?.slice(stat.lastIndexOf(')') + 2)
         .split(' ')
         .slice(11, 15)
-        .map(Number)
-      const [userOfEnded = 0, systemOfEnded = 0] = ended
-      return userOfEnded + systemOfEnded + (counted === 'all' ? user + system : 0)
-    }),
-  )
-  return ticks.reduce((sum, each) => sum + each, 0) / ticksPerSecond
+        .map(Number) ?? []
+    ticks += userOfEnded + systemOfEnded + (counted === 'all' ? user + system : 0)
+  }
+  return ticks / ticksPerSecond
 }
 
 /** Resident memory of processes in bytes. An ended process counts as 0. */
