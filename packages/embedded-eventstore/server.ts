@@ -57,12 +57,12 @@ export async function serve(store: StreamStore, options: ServeOptions): Promise<
   server.addService(ServerFeaturesService, { getSupportedMethods: answerWith(() => features) })
   const questions = httpEndpoints(
     {
-      '/health/live': { answer: () => ({ status: 'live' }), needsAccount: false },
-      '/ping': { answer: () => ({ text: 'Ping request successfully handled' }), needsAccount: false },
-      '/info': { answer: () => nodeInformation(accounts !== undefined), needsAccount: false },
+      '/health/live': { answer: () => ({ status: 'live' }), isForOperators: false },
+      '/ping': { answer: () => ({ text: 'Ping request successfully handled' }), isForOperators: false },
+      '/info': { answer: () => nodeInformation(accounts !== undefined), isForOperators: false },
       '/stats': {
         answer: () => nodeStatistics({ store, subscriptions, groups, connections: () => listener.connections }),
-        needsAccount: true,
+        isForOperators: true,
       },
     },
     accounts,

@@ -1,5 +1,5 @@
-import { mkdir } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { chmod, mkdir, readFile } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { writeDurably } from './durable-file.ts'
 import { startChild, type ChildServer } from './child-server.ts'
@@ -14,6 +14,9 @@ export type NodeUser = {
   readonly groups: readonly string[]
 }
 
+/** Logins and groups by right: read, write, delete, read metadata, write metadata. `$admins` have every right anyway. */
+export type AccessList = { readonly [Right in '$r' | '$w' | '$d' | '$mr' | '$mw']?: readonly string[] }
+
 export type EventStoreNodeOptions = {
   /** Folder of the node's data; created when missing, used by one process at a time. */
   dataDir: string
@@ -26,6 +29,13 @@ export type EventStoreNodeOptions = {
   users?: readonly NodeUser[] | { readonly file: string }
   /** Files in PEM. Needs `users`. Without them the node makes a certificate for `localhost` and loopback. */
   tls?: { readonly certificateFile: string; readonly keyFile: string }
+  /**
+   * A copy of the certificate, which every user of the machine may read, with its folder. `url` names it. Needs `users`. The
+   * folders above stay as they are.
+   */
+  readableCertificate?: string
+  /** Access lists of streams without their own. They are in the stream `$settings` before the node listens. Needs `users`. */
+  settings?: { readonly $userStreamAcl: AccessList; readonly $systemStreamAcl: AccessList }
   /** Variables of the node's process, besides those that every child inherits. */
   env?: Readonly<Record<string, string>>
 }
@@ -46,7 +56,7 @@ const READY_TIMEOUT_MS = 600_000
  * when this process ends. Rejects with the node's message when it cannot start.
  */
 export async function startEventStore(options: EventStoreNodeOptions): Promise<EventStoreNode> {
-  const { port = 0, users, tls } = options
+  const { port = 0, users, tls, settings, readableCertificate } = options
   const dataDir = resolve(options.dataDir)
   const usersFile = users === undefined || 'file' in users ? users?.file : await writeUsersFile(dataDir, users)
   const child = await startChild({
@@ -60,6 +70,7 @@ export async function startEventStore(options: EventStoreNodeOptions): Promise<E
       String(port),
       ...(usersFile === undefined ? [] : ['--users', usersFile]),
       ...(tls === undefined ? [] : ['--certificate', tls.certificateFile, '--key', tls.keyFile]),
+      ...(settings === undefined ? [] : ['--settings', JSON.stringify(settings)]),
     ],
     readyTimeoutMs: READY_TIMEOUT_MS,
     onLog: (line) => process.stderr.write(`${line}\n`),
@@ -68,11 +79,25 @@ export async function startEventStore(options: EventStoreNodeOptions): Promise<E
   })
   const [first] = users === undefined || 'file' in users ? [] : users
   const certificate = tls?.certificateFile ?? join(dataDir, CERTIFICATE_FILE)
+  try {
+    if (readableCertificate !== undefined) await copyForOthers(certificate, readableCertificate)
+  } catch (error) {
+    await child.stop()
+    throw error
+  }
   const url =
     users === undefined
       ? `esdb://127.0.0.1:${child.port}?tls=false`
-      : securedUrl(child.port, resolve(certificate), first)
+      : securedUrl(child.port, resolve(readableCertificate ?? certificate), first)
   return { url, ...child }
+}
+
+/** The modes are set afterwards, because the umask may take rights away from new files. */
+async function copyForOthers(certificate: string, copy: string): Promise<void> {
+  await mkdir(dirname(copy), { recursive: true })
+  await writeDurably(copy, await readFile(certificate, 'utf8'), 0o644)
+  await chmod(copy, 0o644)
+  await chmod(dirname(copy), 0o755)
 }
 
 /** The node reads accounts from a file. It contains hashes of the passwords, and arguments and environment contain neither. */

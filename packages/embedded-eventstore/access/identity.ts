@@ -24,7 +24,7 @@ export function isAdmin(identity: Identity): boolean {
   return identity.kind === 'user' && (identity.login === ADMIN || identity.groups.includes(ADMINS))
 }
 
-/** May manage groups of persistent subscriptions. */
+/** May manage groups of persistent subscriptions and see the statistics. */
 export function isOperator(identity: Identity): boolean {
   return (
     isAdmin(identity) ||

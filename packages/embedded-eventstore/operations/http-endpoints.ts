@@ -1,13 +1,14 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { callerOf } from '../access/authentication.ts'
+import { isOperator } from '../access/identity.ts'
 import { TooManyProofsError, type Accounts } from '../access/users.ts'
 
 /** The HTTP endpoints for operators, by path. */
-export type Endpoints = Record<string, { answer: () => unknown; needsAccount: boolean }>
+export type Endpoints = Record<string, { answer: () => unknown; isForOperators: boolean }>
 
 /**
- * Serves GET requests with JSON. With accounts, wrong credentials are refused everywhere, and missing ones where an
- * account is needed.
+ * Serves GET requests with JSON. With accounts, wrong credentials are refused everywhere. Endpoints for operators refuse
+ * missing ones and other accounts.
  */
 export function httpEndpoints(endpoints: Endpoints, accounts: Accounts | undefined): Server {
   return createServer((request, response) => {
@@ -36,10 +37,12 @@ async function respond(
   if (request.method !== 'GET' && request.method !== 'HEAD')
     return send(response.setHeader('allow', 'GET, HEAD'), 405, { error: 'method not allowed' })
   const caller = accounts === undefined ? undefined : await callerOf(accounts, request.headers.authorization)
-  const isRefused =
-    accounts !== undefined && (caller === undefined || (endpoint.needsAccount && caller.kind === 'anonymous'))
-  if (isRefused)
-    return send(response.setHeader('www-authenticate', 'X-Basic realm="ESDB"'), 401, { error: 'unauthenticated' })
+  if (accounts !== undefined) {
+    const { isForOperators } = endpoint
+    if (caller === undefined || (isForOperators && caller.kind === 'anonymous'))
+      return send(response.setHeader('www-authenticate', 'X-Basic realm="ESDB"'), 401, { error: 'unauthenticated' })
+    if (isForOperators && !isOperator(caller)) return send(response, 403, { error: 'forbidden' })
+  }
   send(response, 200, endpoint.answer())
 }
 

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { parseArgs } from 'node:util'
+import { hasBothAcls, keepSettings } from '../access/default-acl.ts'
 import { ownCertificate, readCertificate } from '../access/tls-files.ts'
 import { Accounts, readUsers } from '../access/users.ts'
 import { lockFolder } from '../folder-lock.ts'
@@ -7,7 +8,8 @@ import { serve, type ServeOptions } from '../server.ts'
 import { finishInterruptedUndelete } from '../streams/append.ts'
 import { openStore, type StreamStore } from '../streams/stream-store.ts'
 
-export const NODE_USAGE = `--data DIR [--port N] [--host HOST] [--users FILE [--certificate FILE --key FILE]] [--exit-with-parent]
+export const NODE_USAGE = `--data DIR [--port N] [--host HOST] [--users FILE [--certificate FILE --key FILE] [--settings JSON]]
+  [--exit-with-parent]
 
   --data DIR           folder of its files; used by one process at a time
   --port N             default 2113; 0 takes a free port
@@ -15,6 +17,8 @@ export const NODE_USAGE = `--data DIR [--port N] [--host HOST] [--users FILE [--
   --users FILE         checks callers, over TLS: one line of JSON for each account, made by the command user
   --certificate FILE   certificate in PEM; without it the node makes its own, DIR/tls/certificate.pem
   --key FILE           its private key in PEM
+  --settings JSON      access lists of streams without their own: $userStreamAcl and $systemStreamAcl. The start writes
+                       them to the stream $settings before it listens, unless its last event contains them
   --exit-with-parent   stops when its standard input closes`
 
 /** Logs one JSON object per line on standard output. Errors go to standard error. */
@@ -25,11 +29,12 @@ function say(level: 'info' | 'warn', event: string, details: object = {}): void 
 /** Runs a node until SIGTERM, SIGINT or the end of its parent. Rejects when it cannot start. */
 export async function runNode(args: string[], onFailure: (error: unknown) => void): Promise<void> {
   const startedAt = performance.now()
-  const { data, port, host, exitWithParent, ...access } = readOptions(args)
+  const { data, port, host, exitWithParent, settings, ...access } = readOptions(args)
   const lock = await lockFolder(data)
   const secured = await secure(data, host, access)
   const store = openStore(data, onFailure)
   finishInterruptedUndelete(store)
+  if (settings !== undefined) await keepSettings(store, settings)
   reportStart(store, performance.now() - startedAt)
   const server = await serve(store, { host, port, ...secured })
   let isStopping = false
@@ -54,7 +59,13 @@ export async function runNode(args: string[], onFailure: (error: unknown) => voi
 }
 
 type AccessOptions = { users: string | undefined; certificate: string | undefined; key: string | undefined }
-type NodeOptions = AccessOptions & { data: string; port: number; host: string; exitWithParent: boolean }
+type NodeOptions = AccessOptions & {
+  data: string
+  port: number
+  host: string
+  settings: string | undefined
+  exitWithParent: boolean
+}
 
 function readOptions(args: string[]): NodeOptions {
   const { values } = parseArgs({
@@ -66,10 +77,11 @@ function readOptions(args: string[]): NodeOptions {
       users: { type: 'string' },
       certificate: { type: 'string' },
       key: { type: 'string' },
+      settings: { type: 'string' },
       'exit-with-parent': { type: 'boolean', default: false },
     },
   })
-  const { data, host, users, certificate, key } = values
+  const { data, host, users, certificate, key, settings } = values
   const port = values.port === '' ? NaN : Number(values.port)
   if (data === undefined || !Number.isInteger(port) || port < 0 || port > 65_535)
     throw new Error('expected: --data DIR and a --port from 0 to 65535; see --help')
@@ -78,7 +90,9 @@ function readOptions(args: string[]): NodeOptions {
   if ((certificate === undefined) !== (key === undefined)) throw new Error('--certificate and --key belong together')
   if (certificate !== undefined && users === undefined)
     throw new Error('--certificate needs --users: without accounts connections are not encrypted')
-  return { data, port, host, users, certificate, key, exitWithParent: values['exit-with-parent'] }
+  if (settings !== undefined && (users === undefined || !hasBothAcls(settings)))
+    throw new Error('--settings needs --users, and JSON with $userStreamAcl and $systemStreamAcl')
+  return { data, port, host, users, certificate, key, settings, exitWithParent: values['exit-with-parent'] }
 }
 
 async function secure(

@@ -113,6 +113,7 @@ test('--help contains every option', async () => {
     '--users',
     '--certificate',
     '--key',
+    '--settings',
     '--exit-with-parent',
     'user --login',
   ])
