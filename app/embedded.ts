@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { freePort } from '../embedded/children/free-port.ts'
 import { lastingSettings } from '../embedded/children/lasting-ports.ts'
-import { startEventStore } from 'embedded-eventstore'
 import { objectStore } from '../embedded/object-store/start-object-store.ts'
 import { startPostgres } from '../embedded/postgres/start-postgres.ts'
 import { provider } from '../embedded/provider/start-provider.ts'
@@ -10,6 +9,7 @@ import { namesOf, startStandIns, type StandIn } from '../embedded/stand-ins/star
 import type { Configuration } from '../platform/configuration/configuration.ts'
 import type { GracefulStop } from '../platform/lifecycle/graceful-stop.ts'
 import type { Logger } from '../platform/observability/logging.ts'
+import { startEmbeddedEventStore, warnOfUnusedConsumers } from './embedded-event-store.ts'
 
 /** Settings of the embedded servers, under the names of environment variables. */
 type EmbeddedEnvironment = Readonly<Record<string, string>>
@@ -66,9 +66,15 @@ export async function startEmbedded(
   const onLog = () => logger.debug({ component: 'embedded' }, 'output of an embedded server')
 
   async function eventStore(): Promise<EmbeddedEnvironment> {
-    if (configuration.esdbUrl !== undefined) return {}
-    const users = [{ login: 'platform', password: secrets.eventstore, groups: ['$admins'] }]
-    const node = await startEventStore({ dataDir: join(dataDir, 'eventstore'), port: ports.eventstore, users })
+    if (configuration.esdbUrl !== undefined) {
+      warnOfUnusedConsumers(configuration, logger)
+      return {}
+    }
+    const node = await startEmbeddedEventStore({
+      configuration,
+      port: ports.eventstore,
+      password: secrets.eventstore,
+    })
     watch('event store', node)
     return { ESDB_URL: node.url }
   }

@@ -4,6 +4,7 @@ import type { Logger } from '../platform/observability/logging.ts'
 import { parseMasterKeys } from '../platform/vault/master-keys.ts'
 import { startPlatform, type Platform } from './assemble.ts'
 import { registerServiceClient } from './client-registration.ts'
+import { warnOfUnusedConsumers } from './embedded-event-store.ts'
 import { needsOf, requireVariables, type Role } from './roles.ts'
 import { databaseGone } from './up.ts'
 
@@ -43,6 +44,7 @@ async function start(
 ): Promise<ServingPlatform> {
   for (const warning of configuration.warnings)
     logger.warn({ component: 'configuration', reason: warning }, 'configuration warning')
+  warnOfUnusedConsumers(configuration, logger)
   const platform = await startPlatform({
     configuration,
     masterKeys: parseMasterKeys(configuration.masterKeys ?? ''),

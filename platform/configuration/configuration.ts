@@ -9,6 +9,7 @@ import {
   isLoopbackHost,
 } from './profile-rules.ts'
 import { profiles, type Profile } from '../kit/profiles.ts'
+import { eventStoreConsumers } from './event-store-consumers.ts'
 import {
   address,
   addressOfMethods,
@@ -156,6 +157,11 @@ const settings = {
   foreignChannels: setting('FOREIGN_CHANNELS', foreignChannels(), '', {
     meaning:
       'Streams of other services in the same event store from which the platform takes events: `name` is trusted for every organisation, `name:<orgId>` for one. A newly named stream is read from its end',
+  }),
+  eventStoreConsumers: setting('EVENTSTORE_CONSUMERS', eventStoreConsumers(), '', {
+    meaning:
+      'Accounts of the embedded event store for services that read the public channels: `login:password` pairs, both percent-encoded. An account that is no longer named is gone after the next start',
+    isSecret: true,
   }),
   s3Endpoint: optional('S3_ENDPOINT', address(http), {
     meaning: 'Address of the object store. In production by https, except on loopback',
@@ -446,7 +452,7 @@ function parseAll(env: Environment): Parsed {
     const given = env[name] === undefined || env[name] === '' ? initial : env[name]
     if (given === undefined) return [member, undefined]
     const result = parse(given)
-    if (result === undefined) throw new ConfigurationError(`${name} must be ${mustBe}`)
+    if (result === undefined) throw new ConfigurationError(`${name} must be ${mustBe(given)}`)
     return [member, result.value]
   })
   return Object.fromEntries(values) as Parsed

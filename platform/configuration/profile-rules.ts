@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { readEventStoreAddress } from '../kit/event-store-address.ts'
 import type { Profile } from '../kit/profiles.ts'
 import { containsNearlyEverything, hasGuessableKey, isGuessableSecret } from './weak-settings.ts'
+import type { EventStoreConsumer } from './event-store-consumers.ts'
 import { readDatabaseAddress, type DatabaseAddress } from '../database/database.ts'
 
 /** An environment variable is wrong. The message contains its name and its rule, never a secret's value. */
@@ -23,6 +24,7 @@ export interface CheckedSettings {
   readonly databaseUrl?: string | undefined
   readonly vaultDatabaseUrl?: string | undefined
   readonly esdbUrl?: string | undefined
+  readonly eventStoreConsumers: readonly EventStoreConsumer[]
   readonly authBaseUrl: string
   readonly clinicalBaseUrl: string
   readonly consentBaseUrl: string
@@ -243,10 +245,12 @@ function secretWeaknesses(settings: CheckedSettings): string[] {
     if (secret.length < 32) return [`${name} must have at least 32 characters`]
     return isGuessableSecret(secret) ? [`${name} must be random (openssl rand -hex 32)`] : []
   })
-  const { masterKeys } = settings
-  return masterKeys !== undefined && hasGuessableKey(masterKeys)
-    ? [...weak, 'MASTER_KEYS must be random (openssl rand -base64 32)']
-    : weak
+  const { masterKeys, eventStoreConsumers } = settings
+  if (masterKeys !== undefined && hasGuessableKey(masterKeys))
+    weak.push('MASTER_KEYS must be random (openssl rand -base64 32)')
+  if (eventStoreConsumers.some(({ password }) => isGuessableSecret(password)))
+    weak.push('EVENTSTORE_CONSUMERS must have random passwords (openssl rand -hex 32)')
+  return weak
 }
 
 function listWeaknesses({ trustedProxies, egressAllow }: CheckedSettings): string[] {

@@ -8,8 +8,8 @@ import { readSmtpAddress } from './smtp-address.ts'
 /** Reads one environment variable: text to value, checked by a TypeBox schema. */
 export interface SettingKind<Schema extends TSchema> {
   readonly schema: Schema
-  /** Completes the sentence "NAME must be …". */
-  readonly mustBe: string
+  /** Completes the sentence "NAME must be …". A function may name the fault of the text, never a secret in it. */
+  readonly mustBe: string | ((text: string) => string)
   readonly unit: string
   readonly read: (text: string) => unknown
 }
@@ -17,7 +17,7 @@ export interface SettingKind<Schema extends TSchema> {
 export interface Setting<Value = unknown> {
   readonly name: string
   readonly meaning: string
-  readonly mustBe: string
+  readonly mustBe: (text: string) => string
   readonly unit: string
   readonly isSecret: boolean
   /** As in docs/configuration.md; empty if the variable is unset by default. */
@@ -63,7 +63,7 @@ function describe<Schema extends TSchema>(
   return {
     name,
     meaning: options.meaning,
-    mustBe: kind.mustBe,
+    mustBe: (text: string) => (typeof kind.mustBe === 'string' ? kind.mustBe : kind.mustBe(text)),
     unit: kind.unit,
     isSecret: options.isSecret ?? false,
     defaultText: options.shownDefault ?? initial ?? '',

@@ -1,0 +1,310 @@
+import {
+  AccessDeniedError,
+  BACKWARDS,
+  END,
+  binaryEvent,
+  EventStoreDBClient,
+  START,
+  eventTypeFilter,
+  jsonEvent,
+  persistentSubscriptionToAllSettingsFromDefaults,
+  persistentSubscriptionToStreamSettingsFromDefaults,
+  streamNameFilter,
+} from '@eventstore/db-client'
+import type { EventStoreNode } from 'embedded-eventstore'
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { get } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { freePort } from '../../embedded/children/free-port.ts'
+import { startEmbeddedEventStore } from '../../app/embedded-event-store.ts'
+import { loadConfiguration } from '../../platform/configuration/configuration.ts'
+import { channelStreams } from '../../streams/channels/channel-streams.ts'
+
+const passwords: Readonly<Record<string, string>> = {
+  billing: 'p@ss:w/rd?&#% ö-of-billing',
+  lab: '0123456789abcdef-of-lab',
+}
+const platformPassword = 'a password of the platform'
+const [channel, foreign, patient] = ['assessment.events', 'clinic.events', 'patient-1'] as const
+const group = 'billing'
+
+let dataDir = ''
+let port = 0
+let node: EventStoreNode
+let clients = new Map<string, EventStoreDBClient>()
+
+async function start(consumers: readonly string[], foreignChannels = foreign as string): Promise<void> {
+  const configuration = loadConfiguration({
+    PLATFORM_DATA_DIR: dataDir,
+    FOREIGN_CHANNELS: foreignChannels,
+    EVENTSTORE_CONSUMERS: consumers.map((login) => `${login}:${encodeURIComponent(passwords[login] ?? '')}`).join(),
+  })
+  node = await startEmbeddedEventStore({ configuration, port, password: platformPassword })
+}
+
+async function stop(): Promise<void> {
+  for (const client of clients.values()) await client.dispose()
+  clients = new Map()
+  await node.stop()
+}
+
+function as(login: string, password = passwords[login] ?? platformPassword): EventStoreDBClient {
+  const account = `${encodeURIComponent(login)}:${encodeURIComponent(password)}`
+  const client =
+    clients.get(account) ?? EventStoreDBClient.connectionString(node.url.replace(/\/\/[^@]*@/, `//${account}@`))
+  clients.set(account, client)
+  return client
+}
+
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'consumers-'))
+  port = await freePort()
+  await start(['billing', 'lab'])
+  for (const stream of [channel, foreign, patient]) await as('platform').appendToStream(stream, [noted(0), noted(1)])
+  await as('platform').createPersistentSubscriptionToStream(channel, group, fromTheStart)
+  await as('platform').createPersistentSubscriptionToStream(patient, group, fromTheStart)
+  await as('platform').createPersistentSubscriptionToAll(group, persistentSubscriptionToAllSettingsFromDefaults())
+})
+
+afterAll(async () => {
+  await stop()
+  await rm(dataDir, { recursive: true, force: true })
+})
+
+const fromTheStart = persistentSubscriptionToStreamSettingsFromDefaults({ startFrom: 'start' })
+const noted = (n: number) => jsonEvent({ type: 'Noted', data: { n } })
+const link = (target: string) => binaryEvent({ type: '$>', data: Buffer.from(target) })
+
+/** The first event of a read or of a subscription, which ends then. */
+async function first(reading: AsyncIterable<unknown> & { unsubscribe?(): Promise<void> }): Promise<unknown> {
+  const { value } = await reading[Symbol.asyncIterator]().next()
+  await reading.unsubscribe?.()
+  return value
+}
+
+async function outcome(call: Promise<unknown>): Promise<unknown> {
+  return call.then(
+    () => 'granted',
+    (error: unknown) => (error instanceof AccessDeniedError ? 'denied' : error),
+  )
+}
+
+type Call = (client: EventStoreDBClient) => Promise<unknown>
+
+const granted: Readonly<Record<string, Call>> = {
+  'reading a channel': (client) => first(client.readStream(channel)),
+  'reading a channel backwards': (client) =>
+    first(client.readStream(channel, { direction: BACKWARDS, fromRevision: END, maxCount: 1 })),
+  'reading a channel with links': (client) => first(client.readStream(channel, { resolveLinkTos: true })),
+  'following a channel': (client) => first(client.subscribeToStream(channel, { fromRevision: START })),
+  'looking at its group': (client) => client.getPersistentSubscriptionToStreamInfo(channel, group),
+  'listing groups': (client) => client.listAllPersistentSubscriptions(),
+  'consuming from its group': (client) => first(client.subscribeToPersistentSubscriptionToStream(channel, group)),
+  'writing to a foreign channel': (client) => client.appendToStream(foreign, noted(2)),
+}
+
+const settings = { $userStreamAcl: { $r: ['$all'] }, $systemStreamAcl: { $r: ['$all'] } }
+
+const denied: Readonly<Record<string, Call>> = {
+  ...Object.fromEntries(
+    [patient, 'patient-2', foreign, '$settings', '$users', '$$$settings', `$$${channel}`, `$ce-patient`].flatMap(
+      (stream): [string, Call][] => [
+        [`reading ${stream}`, (client) => first(client.readStream(stream))],
+        [`following ${stream}`, (client) => first(client.subscribeToStream(stream, { fromRevision: START }))],
+      ],
+    ),
+  ),
+  ...Object.fromEntries(
+    [channel, patient, 'patient-2', 'assessment.events2', '$settings', '$user-billing', '$>', `$$${foreign}`].map(
+      (stream): [string, Call] => [`writing to ${stream}`, (client) => client.appendToStream(stream, noted(9))],
+    ),
+  ),
+  ...Object.fromEntries(
+    [channel, foreign, patient, '$settings'].flatMap((stream): [string, Call][] => [
+      [`deleting ${stream}`, (client) => client.deleteStream(stream)],
+      [`deleting ${stream} for ever`, (client) => client.tombstoneStream(stream)],
+      [`reading metadata of ${stream}`, (client) => client.getStreamMetadata(stream)],
+      [
+        `writing an access list of ${stream}`,
+        (client) => client.setStreamMetadata(stream, { acl: { readRoles: ['$all'], writeRoles: ['$all'] } }),
+      ],
+      [`hiding events of ${stream}`, (client) => client.setStreamMetadata(stream, { truncateBefore: 1 })],
+    ]),
+  ),
+  'reading the log': (client) => first(client.readAll()),
+  'reading the log backwards': (client) =>
+    first(client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 1 })),
+  'following the log': (client) => first(client.subscribeToAll()),
+  'following channels in the log': (client) =>
+    first(client.subscribeToAll({ filter: streamNameFilter({ prefixes: [channel] }) })),
+  'following types in the log': (client) => first(client.subscribeToAll({ filter: eventTypeFilter({ regex: '.' }) })),
+  'opening the log': (client) => client.setStreamMetadata('$all', { acl: { readRoles: ['$all'] } }),
+  'opening every stream': (client) =>
+    client.appendToStream('$settings', jsonEvent({ type: '$settings', data: settings })),
+  'writing a link to a channel': (client) => client.appendToStream(channel, link(`0@${patient}`)),
+  'an append of its own call': (client) =>
+    client.appendToStream(channel, noted(9), {
+      credentials: { username: 'billing', password: passwords['billing'] ?? '' },
+    }),
+  'making a group': (client) => client.createPersistentSubscriptionToStream(channel, 'another', fromTheStart),
+  'making a group on the log': (client) =>
+    client.createPersistentSubscriptionToAll('another', persistentSubscriptionToAllSettingsFromDefaults()),
+  'changing its group': (client) => client.updatePersistentSubscriptionToStream(channel, group, fromTheStart),
+  'deleting its group': (client) => client.deletePersistentSubscriptionToStream(channel, group),
+  'replaying its group': (client) => client.replayParkedMessagesToStream(channel, group),
+  'restarting all groups': (client) => client.restartPersistentSubscriptionSubsystem(),
+  'consuming from a group of another stream': (client) =>
+    first(client.subscribeToPersistentSubscriptionToStream(patient, group)),
+  'consuming from a group of the log': (client) => first(client.subscribeToPersistentSubscriptionToAll(group)),
+}
+
+test.each(Object.entries(granted))('a consumer is granted %s', async (_name, call) => {
+  expect(await outcome(call(as('billing')))).toBe('granted')
+})
+
+// In sequence on clients of their own: a refused append can end other appends of its client.
+test.each(Object.entries(denied))('a consumer is denied %s', async (_name, call) => {
+  expect(await outcome(call(as('billing')))).toBe('denied')
+})
+
+test('a consumer can read every channel, and nothing else that the platform writes', async () => {
+  for (const { name } of channelStreams) {
+    const read = first(as('lab').readStream(name)).catch((error: Error) => 'type' in error && error.type)
+    expect([name, await read]).toEqual([name, name === channel ? expect.anything() : 'stream-not-found'])
+  }
+})
+
+test('a link that a consumer writes to a foreign channel shows it nothing', async () => {
+  await as('lab').appendToStream(foreign, link(`0@${patient}`))
+  const read = first(
+    as('lab').readStream(foreign, { resolveLinkTos: true, direction: BACKWARDS, fromRevision: END, maxCount: 1 }),
+  )
+  expect(await outcome(read)).toBe('denied')
+})
+
+test('a consumer acknowledges and parks messages; the operator replays them', async () => {
+  const subscription = as('lab').subscribeToPersistentSubscriptionToStream(channel, group)
+  const seen: unknown[] = []
+  subscription.on('data', (message) => {
+    seen.push([message.event?.revision, message.retryCount])
+    void (seen.length === 1 ? subscription.nack('park', 'a test', message) : subscription.ack(message))
+  })
+  await expect.poll(() => seen).toHaveLength(2)
+  const parked = async () => (await as('lab').getPersistentSubscriptionToStreamInfo(channel, group)).stats
+  await expect.poll(parked).toMatchObject({ parkedMessageCount: 1n })
+  await as('platform').replayParkedMessagesToStream(channel, group)
+  await expect.poll(() => seen).toHaveLength(3)
+  await subscription.unsubscribe()
+})
+
+/** The status of a request to the node. */
+async function statusOf(path: string, auth: string, method = 'GET'): Promise<unknown> {
+  const ca = await readFile(new URL(node.url).searchParams.get('tlsCAFile') ?? '')
+  return new Promise((resolve, reject) => {
+    get(`https://localhost:${port}${path}`, { ca, agent: false, auth, method }, (response) => {
+      resolve(response.resume().statusCode)
+    }).on('error', reject)
+  })
+}
+
+test('a consumer gets no figures, and there is nothing else by HTTP', async () => {
+  const billing = `billing:${passwords['billing']}`
+  expect(await statusOf('/stats', billing)).toBe(403)
+  expect(await statusOf('/stats', `platform:${platformPassword}`)).toBe(200)
+  for (const path of [
+    `/streams/${patient}`,
+    '/streams/$all',
+    '/users',
+    '/users/billing',
+    '/subscriptions',
+    '/admin/scavenge',
+  ])
+    expect([path, await statusOf(path, billing), await statusOf(path, billing, 'POST')]).toEqual([path, 404, 404])
+})
+
+test('the certificate is readable for other users of the machine, and nothing else in the folder', async () => {
+  const modeOf = async (path: string) => ((await stat(join(dataDir, path))).mode & 0o777).toString(8)
+  expect(new URL(node.url).searchParams.get('tlsCAFile')).toBe(join(dataDir, 'certificates/eventstore.pem'))
+  expect([await modeOf('.'), await modeOf('certificates'), await modeOf('certificates/eventstore.pem')]).toEqual([
+    '711',
+    '755',
+    '644',
+  ])
+  expect(await readdir(join(dataDir, 'certificates'))).toEqual(['eventstore.pem'])
+  const others = (await readdir(dataDir)).filter((name) => name !== 'certificates')
+  for (const name of others) expect([name, await modeOf(name)]).toEqual([name, '700'])
+})
+
+/** Data of the newest metadata of a stream. */
+async function metadataOf(stream: string): Promise<unknown> {
+  return (await as('platform').getStreamMetadata(stream)).metadata
+}
+
+describe('after a restart', () => {
+  test('an account that is no longer named is gone, and a new password counts', async () => {
+    await stop()
+    await start(['lab'])
+    expect(await outcome(granted['reading a channel']?.(as('billing')) ?? Promise.resolve())).toBe('denied')
+    expect(await outcome(granted['reading a channel']?.(as('lab')) ?? Promise.resolve())).toBe('granted')
+    const settled = await metadataOf(channel)
+    const newest = async () =>
+      first(as('platform').readStream(`$$${channel}`, { direction: BACKWARDS, fromRevision: END, maxCount: 1 }))
+    const before = await newest()
+    expect(before).toBeDefined()
+    await stop()
+    const former = passwords['lab'] ?? ''
+    const changed = `${former}-changed`
+    Object.assign(passwords, { lab: changed })
+    await start(['lab'])
+    expect(await outcome(first(as('lab', former).readStream(channel)))).toBe('denied')
+    expect(await outcome(first(as('lab').readStream(channel)))).toBe('granted')
+    expect(await metadataOf(channel)).toEqual(settled)
+    expect(await newest()).toEqual(before)
+  })
+
+  test('a foreign channel keeps the writers that an operator named, and other members of metadata stay', async () => {
+    const roles = { readRoles: ['$admins', 'platform'], writeRoles: ['lab'], metaWriteRoles: ['steward'] }
+    await as('platform').setStreamMetadata(foreign, { maxCount: 1_000, note: 'kept', acl: roles })
+    await as('platform').setStreamMetadata(channel, {
+      note: 'kept',
+      acl: { readRoles: ['nobody'], writeRoles: ['lab'] },
+    })
+    await stop()
+    Object.assign(passwords, { billing: 'a new password of billing' })
+    await start(['lab', 'billing'])
+    const owners = ['$admins', 'platform']
+    expect(await metadataOf(foreign)).toEqual({
+      maxCount: 1_000,
+      note: 'kept',
+      acl: {
+        readRoles: owners,
+        writeRoles: [...owners, 'lab'],
+        deleteRoles: owners,
+        metaReadRoles: owners,
+        metaWriteRoles: [...owners, 'steward'],
+      },
+    })
+    expect(await metadataOf(channel)).toMatchObject({
+      note: 'kept',
+      acl: { readRoles: [...owners, 'consumers'], writeRoles: owners },
+    })
+    expect(await outcome(as('lab').appendToStream(foreign, noted(3)))).toBe('granted')
+    expect(await outcome(as('billing').appendToStream(foreign, noted(3)))).toBe('denied')
+  })
+
+  test('without consumers only the platform is left', async () => {
+    await stop()
+    await start([])
+    for (const login of ['lab', 'billing']) expect(await outcome(first(as(login).readStream(channel)))).toBe('denied')
+    expect(await outcome(first(as('platform').readAll()))).toBe('granted')
+  })
+
+  test('a stream of the platform as foreign channel is refused before anybody may write to it', async () => {
+    await stop()
+    await expect(start(['lab'], patient)).rejects.toThrow(`FOREIGN_CHANNELS must not contain ${patient}`)
+    await start(['lab'])
+    expect(await outcome(as('lab').appendToStream(patient, noted(9)))).toBe('denied')
+  })
+})
