@@ -11,6 +11,7 @@ import {
   persistentSubscriptionToStreamSettingsFromDefaults,
   streamNameFilter,
 } from '@eventstore/db-client'
+import { Client, Metadata, credentials, status } from '@grpc/grpc-js'
 import type { EventStoreNode } from 'embedded-eventstore'
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { get } from 'node:https'
@@ -222,6 +223,28 @@ test('a consumer gets no figures, and there is nothing else by HTTP', async () =
     '/admin/scavenge',
   ])
     expect([path, await statusOf(path, billing), await statusOf(path, billing, 'POST')]).toEqual([path, 404, 404])
+})
+
+test.each([
+  'users.Users/Create',
+  'users.Users/ChangePassword',
+  'operations.Operations/StartScavenge',
+  'operations.Operations/Shutdown',
+  'monitoring.Monitoring/Stats',
+  'projections.Projections/Create',
+])('%s does not exist, for the platform neither', async (path) => {
+  const ca = await readFile(new URL(node.url).searchParams.get('tlsCAFile') ?? '')
+  const client = new Client(`localhost:${port}`, credentials.createSsl(ca))
+  const metadata = new Metadata()
+  metadata.set('authorization', `Basic ${Buffer.from(`platform:${platformPassword}`).toString('base64')}`)
+  const same = (bytes: Buffer) => bytes
+  const code = await new Promise((resolve) => {
+    client.makeUnaryRequest(`/event_store.client.${path}`, same, same, Buffer.alloc(0), metadata, (error) => {
+      resolve(error?.code)
+    })
+  })
+  client.close()
+  expect(code).toBe(status.UNIMPLEMENTED)
 })
 
 test('the certificate is readable for other users of the machine, and nothing else in the folder', async () => {
