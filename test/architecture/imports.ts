@@ -89,6 +89,8 @@ export const importRules: readonly ImportRule[] = [
   // A package of its own. Others use the entries of its package.json.
   { of: 'packages/embedded-eventstore/', may: ['packages/embedded-eventstore/'] },
   { of: 'packages/client/', may: ['packages/client/'] },
+  // Programs of others, who have neither the platform's sources nor its packages.
+  { of: 'examples/', may: ['examples/'] },
   {
     of: 'tools/bench/',
     may: ['tools/bench/', 'test/support/', 'app/', ...stages],
@@ -147,6 +149,7 @@ const packageRules: readonly { readonly of: string; readonly by: readonly string
       ...['transfer/', 'checks/', 'test/'].map((folder) => `packages/embedded-eventstore/${folder}`),
       'test/',
       'tools/',
+      'examples/',
     ],
   },
   {
@@ -154,6 +157,10 @@ const packageRules: readonly { readonly of: string; readonly by: readonly string
     by: ['packages/', clientInternals, 'test/', 'tools/'],
   },
   { of: '@eventstore/db-client/dist/', by: [clientInternals, 'test/'] },
+  ...['embedded-eventstore', 'clinical-assessment-client'].map((name) => ({
+    of: name,
+    by: ['app/', 'embedded/', 'packages/', 'test/', 'tools/'],
+  })),
   // It types the names of all labels, which must not be personal.
   { of: 'prom-client', by: ['platform/observability/metrics.ts'] },
 ]
@@ -175,7 +182,7 @@ const vagueNames = new Set(['index', 'utils', 'util', 'helpers', 'helper', 'comm
 export async function readSources(): Promise<SourceFile[]> {
   const root = fileURLToPath(new URL('../..', import.meta.url))
   const files: SourceFile[] = []
-  for (const folder of [...stages, 'app/', 'packages/', 'tools/', 'test/']) {
+  for (const folder of [...stages, 'app/', 'packages/', 'tools/', 'examples/', 'test/']) {
     const entries = await readdir(join(root, folder), { recursive: true, withFileTypes: true }).catch(() => [])
     for (const found of entries) {
       if (!found.isFile() || !found.name.endsWith('.ts') || /node_modules|packages.client.dist/.test(found.parentPath))

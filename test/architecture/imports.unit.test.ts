@@ -167,6 +167,16 @@ describe('a planted violation', () => {
       '../../test/platform/database/database.int.test.ts',
       'imports of tools/bench/: test/platform/database/database.int.test.ts',
     ],
+    [
+      'examples/typescript-consumer/follow.ts',
+      '../../engine/store/events.ts',
+      'imports of examples/: engine/store/events.ts',
+    ],
+    [
+      'examples/typescript-consumer/follow.ts',
+      'embedded-eventstore/testing',
+      'importers of embedded-eventstore: embedded-eventstore/testing',
+    ],
     ['test/support/postgres.ts', '../../tools/bench/appends.ts', 'imports of test/: tools/bench/appends.ts'],
     [
       'engine/commands/execute.ts',

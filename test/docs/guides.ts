@@ -18,7 +18,7 @@ export interface Tree {
 }
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const isSource = (path: string) => /\.(?:ts|mjs|json|yml|proto)$|(?:^|\/)Dockerfile$/.test(path)
+const isSource = (path: string) => /\.(?:ts|mjs|json|yml|proto|py|go|mod|sh|txt)$|(?:^|\/)Dockerfile$/.test(path)
 /** Excludes the test of this check, because it contains planted names. */
 const isOfThisCheck = (path: string) => path.startsWith('test/docs/')
 
@@ -110,7 +110,9 @@ function spansOf(text: string): string[] {
  * braces.
  */
 function isPath(token: string): boolean {
-  return /^(?:\.{1,2}\/|[a-z<*])[\w<>*.-]*(?:\/[\w<>*./-]*|\.(?:ts|mjs|json|md|yml|proto|jpg|png))$/.test(token)
+  return /^(?:\.{1,2}\/|[a-z<*])[\w<>*.-]*(?:\/[\w<>*./-]*|\.(?:ts|mjs|json|md|yml|proto|py|go|mod|sh|txt|jpg|png))$/.test(
+    token,
+  )
 }
 
 /**
