@@ -45,6 +45,12 @@ export function unreleasedPart(changelog: string): string {
   return /^## Unreleased\n([\s\S]*?)(?=^## |$(?![\s\S]))/m.exec(changelog)?.[1] ?? ''
 }
 
+/** The differences that have no line of their own in a part of the changelog: `- <where>: <what>`. */
+export function unlisted(differences: readonly string[], part: string): readonly string[] {
+  const lines = new Set(part.split('\n').map((line) => line.trim()))
+  return differences.filter((difference) => !lines.has(`- ${difference}`))
+}
+
 function withRelativeAddresses(text: string, baseUrl: string): JsonObject {
   const document = objectOf(JSON.parse(baseUrl === '' ? text : text.replaceAll(baseUrl, '')))
   return { ...document, servers: [{ url: '/' }] }

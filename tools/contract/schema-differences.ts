@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isObject, listOf, objectOf, resolved, textOf, type Json, type JsonObject } from './json.ts'
+import { isObject, listOf, objectOf, textOf, type Json, type JsonObject } from './json.ts'
+import { formsOf } from './schema-forms.ts'
+import { bare, excludedBy, lower, typesOf, upper, valuesOf } from './schema-merging.ts'
 
 /** A difference that breaks a caller that was written for the released document. */
 export interface Difference {
@@ -27,8 +29,6 @@ interface Place {
 
 /** Characters of a value in a report. */
 const longestShown = 60
-const lower = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties'] as const
-const upper = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties'] as const
 
 /**
  * What breaks between two schemas of one value. A sent value may only be taken more widely. A read value may only become
@@ -83,64 +83,6 @@ function compare(place: Place, released: Json, current: Json): Difference[] {
   return found
 }
 
-interface Form {
-  readonly name: string
-  readonly schema: JsonObject
-}
-
-/** The variants of a schema without null; one for a schema without variants. */
-function formsOf(
-  document: JsonObject,
-  schema: Json,
-): { readonly isNullable: boolean; readonly forms: readonly Form[] } {
-  const whole = resolved(document, schema)
-  const variants = [...listOf(whole['anyOf']), ...listOf(whole['oneOf'])]
-  if (variants.length === 0) {
-    const types = typesOf(whole)
-    const others = types.filter((type) => type !== 'null')
-    const form = { name: nameOf(whole), schema: { ...whole, ...(types.length === 0 ? {} : { type: others }) } }
-    return { isNullable: types.includes('null'), forms: types.length > 0 && others.length === 0 ? [] : [form] }
-  }
-  const all = variants.map((variant) => formsOf(document, variant))
-  const forms = all.flatMap((one, index) =>
-    one.forms.map((form) => ({ ...form, name: refNameOf(variants[index]) ?? form.name })),
-  )
-  return { isNullable: all.some(({ isNullable }) => isNullable), forms }
-}
-
-function refNameOf(schema: Json | undefined): string | undefined {
-  const reference = objectOf(schema)['$ref']
-  return typeof reference === 'string' ? reference.slice(reference.lastIndexOf('/') + 1) : undefined
-}
-
-/** By its title, else by its fixed members, else by its type. */
-function nameOf(schema: JsonObject): string {
-  if (typeof schema['title'] === 'string') return schema['title']
-  const fixed = Object.entries(objectOf(schema['properties'])).flatMap(([name, member]) => {
-    const { const: value } = objectOf(member)
-    return value === undefined ? [] : [`${name} ${JSON.stringify(value)}`]
-  })
-  return (
-    fixed.join(', ') ||
-    typesOf(schema)
-      .filter((type) => type !== 'null')
-      .join(' or ') ||
-    'any value'
-  )
-}
-
-function typesOf(schema: JsonObject): readonly string[] {
-  const given = [schema['type'] ?? []].flat().filter((type) => typeof type === 'string')
-  if (given.length > 0) return given
-  const values = valuesOf(schema) ?? []
-  return [...new Set(values.map((value) => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value)))]
-}
-
-function valuesOf(schema: JsonObject): readonly Json[] | undefined {
-  if (schema['const'] !== undefined) return [schema['const']]
-  return Array.isArray(schema['enum']) ? schema['enum'] : undefined
-}
-
 function compareForms(place: Place, before: JsonObject, after: JsonObject): Difference[] {
   const { direction, where } = place
   const [types, newTypes] = [typesOf(before), typesOf(after)]
@@ -149,6 +91,7 @@ function compareForms(place: Place, before: JsonObject, after: JsonObject): Diff
     return [{ where, what: `the type was ${types.join(' or ') || 'any'} and is ${newTypes.join(' or ') || 'any'}` }]
   return [
     ...(direction === 'sent' ? narrowed(where, before, after) : formatOf(where, before, after)),
+    ...excluded(place, before, after),
     ...membersOf(place, before, after),
     ...(before['items'] === undefined && after['items'] === undefined
       ? []
@@ -161,6 +104,17 @@ function covers(types: readonly string[], others: readonly string[]): boolean {
   if (types.length === 0) return true
   const has = (type: string) => types.includes(type) || (type === 'integer' && types.includes('number'))
   return others.length > 0 && others.every(has)
+}
+
+/** `not`: a sent value may be excluded where it was not, a read value may be what it was not. */
+function excluded({ documents, direction, where }: Place, before: JsonObject, after: JsonObject): Difference[] {
+  const was = excludedBy(before).map((one) => bare(documents.released, one))
+  const is = excludedBy(after).map((one) => bare(documents.current, one))
+  const without = (some: readonly Json[], others: readonly Json[]) =>
+    some.filter((one) => !others.some((other) => isDeepStrictEqual(one, other)))
+  return direction === 'sent'
+    ? without(is, was).map((one) => ({ where, what: `no longer takes what fits ${shown(one)}` }))
+    : without(was, is).map((one) => ({ where, what: `may fit ${shown(one)}` }))
 }
 
 /** Rules of a sent value that take less than before. */
@@ -176,12 +130,13 @@ function narrowed(where: string, before: JsonObject, after: JsonObject): Differe
   for (const limit of upper)
     if (numberOf(after[limit], Infinity) < numberOf(before[limit], Infinity)) found.push(was(limit))
   for (const rule of ['pattern', 'format', 'multipleOf', 'uniqueItems'])
-    if (after[rule] !== undefined && after[rule] !== false && after[rule] !== before[rule]) found.push(was(rule))
+    if (after[rule] !== undefined && after[rule] !== false && !isDeepStrictEqual(after[rule], before[rule]))
+      found.push(was(rule))
   return found.map((what) => ({ where, what }))
 }
 
 function formatOf(where: string, { format }: JsonObject, after: JsonObject): Difference[] {
-  return format === undefined || format === after['format']
+  return format === undefined || isDeepStrictEqual(format, after['format'])
     ? []
     : [{ where, what: `format was ${shown(format)} and is ${shown(after['format'])}` }]
 }
