@@ -17,6 +17,8 @@ import { rebuildOverPeer } from './projections/rebuild-peer.ts'
 import { rebuildSpeed } from './projections/rebuild-speed.ts'
 import { actorContexts } from './reads/actor-contexts.ts'
 import { readById } from './reads/by-id.ts'
+import { eventFeed } from './reads/feed.ts'
+import { idleFeeds } from './reads/idle-feeds.ts'
 import { openTasks } from './reads/open-tasks.ts'
 import { revokedTokens } from './reads/revoked-tokens.ts'
 import { visibleAfter } from './reads/visible.ts'
@@ -40,6 +42,8 @@ export const benchmarks: readonly Benchmark[] = [
   openTasks,
   actorContexts,
   visibleAfter,
+  eventFeed,
+  idleFeeds,
   rebuildSpeed,
   rebuildOverPeer,
   rebuildAll,

@@ -2,6 +2,7 @@ import { answerJobs, type Job, type JobDone, type SelectJob } from './jobs.ts'
 import { runAppendJob } from './append-job.ts'
 import { runDurablePostsJob } from './durable-posts-job.ts'
 import { runEndToEndJob, runOutsideCallsJob } from './end-to-end-jobs.ts'
+import { runFeedLinesJob, runFeedPagesJob, runIdleStreamsJob, runReadStreamJob } from './feed-jobs.ts'
 import { runHttpJob } from './http-job.ts'
 import { runInlineJob } from './inline-job.ts'
 import { runMailCallsJob, runMailedJob, runMailsJob } from './mail-jobs.ts'
@@ -42,6 +43,14 @@ async function run(job: Job): Promise<JobDone> {
       return runEndToEndJob(job)
     case 'outside-calls':
       return runOutsideCallsJob(job)
+    case 'feed-pages':
+      return runFeedPagesJob(job)
+    case 'read-stream':
+      return runReadStreamJob(job)
+    case 'feed-lines':
+      return runFeedLinesJob(job)
+    case 'idle-streams':
+      return runIdleStreamsJob(job)
     case 'peer-commands':
     case 'peer-deliveries':
       throw new Error('a peer needs its own process')

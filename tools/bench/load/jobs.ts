@@ -164,6 +164,43 @@ export interface MailCallsJob {
   readonly count: number
 }
 
+/** A channel by pages of the feed, from the oldest event to the end. */
+export interface FeedPagesJob {
+  readonly kind: 'feed-pages'
+  readonly baseUrl: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  /** The number of events. */
+  readonly count: number
+}
+
+/** A stream with the bare client, from its first event to the last. */
+export interface ReadStreamJob {
+  readonly kind: 'read-stream'
+  readonly url: string
+  readonly stream: string
+  readonly count: number
+}
+
+/**
+ * Requests at a steady rate, each about the patient in its path. Measures the time from the answer until a stream of
+ * server-sent events has the event about that patient.
+ */
+export interface FeedLinesJob {
+  readonly kind: 'feed-lines'
+  readonly requests: HttpJob
+  readonly channel: 'consent'
+  readonly perSecond: number
+}
+
+/** Streams of server-sent events in which nothing happens. They end with the next job of this kind. */
+export interface IdleStreamsJob {
+  readonly kind: 'idle-streams'
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly count: number
+}
+
 export interface Webhook {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
@@ -197,6 +234,10 @@ export type Job =
   | OutsideCallsJob
   | MailedJob
   | MailCallsJob
+  | FeedPagesJob
+  | ReadStreamJob
+  | FeedLinesJob
+  | IdleStreamsJob
 
 /** The result of a driver: the total, and the quantiles of one piece of work, in milliseconds. */
 export interface JobDone {

@@ -26,6 +26,8 @@ import { openEventStore, type EventStore } from '../../../engine/store/event-sto
  */
 export interface BenchPlatform {
   readonly baseUrl: string
+  /** The process with the requested roles. */
+  readonly pid: number
   readonly eventStoreUrl: string
   readonly databaseUrl: string
   readonly vaultUrl: string
@@ -107,8 +109,9 @@ export async function startBenchPlatform({
     const env = { ...shared, SERVICE_CLIENT_ID: service.client_id, SERVICE_CLIENT_SECRET: service.client_secret }
     const run = (each: readonly Role[], settings: Settings) =>
       startRoles(each, settings, join(folder, `${each.join('-')}.log`), (name, end) => stop.onStop('work', name, end))
-    await run(roles, env)
+    const pid = await run(roles, env)
     return {
+      pid,
       baseUrl: configuration.baseUrl,
       eventStoreUrl: esdbUrl,
       databaseUrl,
@@ -126,7 +129,9 @@ export async function startBenchPlatform({
       headers: roles.includes('api')
         ? { authorization: `Bearer ${await tokenOf(configuration.baseUrl, credentials)}` }
         : {},
-      run: async (more, settings = {}) => run(more, { ...env, PORT: String(await freePort()), ...settings }),
+      run: async (more, settings = {}) => {
+        await run(more, { ...env, PORT: String(await freePort()), ...settings })
+      },
       stop: async () => void (await stop.stop()),
     }
   } catch (error) {
@@ -135,13 +140,13 @@ export async function startBenchPlatform({
   }
 }
 
-/** Starts one process. Its log goes to a file and is shown when the process does not start. */
+/** Starts one process and returns its id. Its log goes to a file and is shown when the process does not start. */
 async function startRoles(
   roles: readonly Role[],
   env: Settings,
   logPath: string,
   atEnd: (name: string, end: () => Promise<void>) => void,
-): Promise<void> {
+): Promise<number> {
   const log = await open(logPath, 'a')
   const inherited = Object.fromEntries(
     ['PATH', 'HOME', 'TMPDIR', 'NODE_OPTIONS', 'NODE_COMPILE_CACHE'].flatMap((name) =>
@@ -174,6 +179,7 @@ async function startRoles(
       throw new Error(`the platform did not start:\n${(await readFile(logPath, 'utf8')).slice(-2_000)}`)
     await pause(50)
   }
+  return child.pid ?? 0
 }
 
 async function answersWell(url: string): Promise<boolean> {
