@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { expect, it } from 'vitest'
-import { processorSeconds, processTree } from '../../../tools/bench/load/process-tree.ts'
+import { processorSeconds, processTree } from '../../../tools/bench/harness/process-tree.ts'
 
 const program = (lines: string) => spawn(process.execPath, ['--eval', lines], { stdio: ['pipe', 'pipe', 'inherit'] })
 const busy = 'const end = process.cpuUsage().user + 300_000; while (process.cpuUsage().user < end);'

@@ -9,7 +9,7 @@ import { withScope } from '../harness/scope.ts'
 import type { IdleStreamsJob } from '../load/jobs.ts'
 import { startBenchPlatform } from '../load/platform.ts'
 import { collectGarbage } from '../load/garbage.ts'
-import { residentBytes, tellsOfProcesses } from '../load/process-tree.ts'
+import { residentBytes, tellsOfProcesses } from '../harness/process-tree.ts'
 import { startDriver, type Driver } from '../load/start-driver.ts'
 
 const count = 1_000

@@ -7,7 +7,7 @@ import { startPostgres } from '../../../embedded/postgres/start-postgres.ts'
 import type { Benchmark } from '../harness/benchmark.ts'
 import { atMost } from '../harness/compare.ts'
 import { withScope } from '../harness/scope.ts'
-import { processorSeconds, processTree, tellsOfProcesses } from '../load/process-tree.ts'
+import { processorSeconds, processTree, tellsOfProcesses } from '../harness/process-tree.ts'
 
 /** As many as `npm start` has: the platform, the event store, the holder of Postgres, and the other servers together. */
 const nodeProcesses = 4
