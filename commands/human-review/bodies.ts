@@ -5,9 +5,10 @@ import type { MemberError } from '../../platform/http/problems.ts'
 import { noneOf } from '../../platform/kit/documented-rules.ts'
 import { Recommendation } from '../../streams/assessment/events.ts'
 import { humanReviewPolicies } from '../../streams/human-review-policy/aggregate.ts'
-import type { PolicyRule } from '../../streams/human-review-policy/events.ts'
+import { leaseBounds, type PolicyRule } from '../../streams/human-review-policy/events.ts'
 import { LesionOutcome, SelectorName, type LesionDecision } from '../../streams/human-review-task/events.ts'
 import { Count } from '../../engine/aggregates/types.ts'
+import { wholeValues } from '../../engine/reads/records.ts'
 import { selectorsOf } from './selection.ts'
 
 const { leaseSeconds: defaultLeaseSeconds } = humanReviewPolicies.initialState
@@ -17,7 +18,7 @@ export const SetPolicyBody = Type.Object(
   {
     rules: Type.Array(HumanReviewRule, { maxItems: 20 }),
     lease_seconds: Type.Optional(
-      Type.Integer({ minimum: 5, maximum: 86_400, description: `Length of a claim. Default: ${defaultLeaseSeconds}` }),
+      Type.Integer({ ...leaseBounds, description: `Length of a claim. Default: ${defaultLeaseSeconds}` }),
     ),
   },
   { $id: 'SetHumanReviewPolicyBody', additionalProperties: false },
@@ -76,24 +77,13 @@ export function ruleErrors(rules: readonly PolicyRule[]): MemberError[] {
 }
 
 function wholeRule(rule: HumanReviewRule): PolicyRule {
-  return {
-    always: rule.always ?? null,
-    categories: rule.categories ?? null,
-    priorityAtMost: rule.priority_at_most ?? null,
-    referralFlags: rule.referral_flags ?? null,
-    imageQualities: rule.image_qualities ?? null,
-    share: rule.share ?? null,
-    opinions: rule.opinions ?? 1,
-  }
+  const { opinions, ...selectors } = wholeValues(HumanReviewRule, rule)
+  return { ...selectors, opinions: opinions ?? 1 }
 }
 
 export function opinionOf({ lesions, recommendation, note }: Static<typeof DecideTaskBody>) {
-  return { lesions: lesions.map(wholeDecision), recommendation, note: note ?? null }
-}
-
-function wholeDecision({ lesion_number: lesionNumber, outcome, ...given }: LesionDecisionBody): LesionDecision {
-  const { icd10 = null, snomed = null, category = null } = given
-  return { lesionNumber, outcome, icd10, snomed, category }
+  const decisions = lesions.map((lesion): LesionDecision => wholeValues(LesionDecisionBody, lesion))
+  return { lesions: decisions, recommendation, note: note ?? null }
 }
 
 /** What an outcome needs or does not take. */

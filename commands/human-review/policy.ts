@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import type { HumanReviewPolicy } from '../../streams/human-review-policy/aggregate.ts'
 import type { HumanReviewPolicyEvent, PolicyRule } from '../../streams/human-review-policy/events.ts'
@@ -16,20 +17,7 @@ export function setPolicy(
   { now, rules, ...policy }: SetPolicy,
   state: HumanReviewPolicy,
 ): Decision<HumanReviewPolicyEvent> {
-  const isSame = state.version > 0 && contentOf({ ...policy, rules }) === contentOf(state)
+  const isSame = state.version > 0 && isDeepStrictEqual([rules, policy.leaseSeconds], [state.rules, state.leaseSeconds])
   if (isSame) return []
   return [{ type: 'HumanReviewPolicySet', data: { ...policy, rules: [...rules], updatedAt: now.toISOString() } }]
-}
-
-function contentOf({ rules, leaseSeconds }: Pick<SetPolicy, 'rules' | 'leaseSeconds'>): string {
-  const values = rules.map((rule) => [
-    rule.always,
-    rule.categories,
-    rule.priorityAtMost,
-    rule.referralFlags,
-    rule.imageQualities,
-    rule.share,
-    rule.opinions,
-  ])
-  return JSON.stringify([values, leaseSeconds])
 }

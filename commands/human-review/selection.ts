@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import { memberName } from '../../platform/kit/member-names.ts'
 import type { ImageQuality, Lesion } from '../../streams/ai-review/events.ts'
 import type { PolicyRule } from '../../streams/human-review-policy/events.ts'
 import { SelectorName } from '../../streams/human-review-task/events.ts'
@@ -35,15 +36,7 @@ export function selectionOf(
 }
 
 export function selectorsOf(rule: PolicyRule): SelectorName[] {
-  const given: Record<SelectorName, unknown> = {
-    always: rule.always,
-    categories: rule.categories,
-    priority_at_most: rule.priorityAtMost,
-    referral_flags: rule.referralFlags,
-    image_qualities: rule.imageQualities,
-    share: rule.share,
-  }
-  return SelectorName.enum.filter((name) => given[name] !== null)
+  return SelectorName.enum.filter((name) => rule[memberName(name)] !== null)
 }
 
 /** The selectors of lesions must all hold for one and the same lesion. */

@@ -4,7 +4,7 @@ import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
 import { namePairsOf } from '../../platform/kit/member-names.ts'
 import { Recommendation } from '../../streams/assessment/events.ts'
 import { humanReviewPolicies, type HumanReviewPolicy } from '../../streams/human-review-policy/aggregate.ts'
-import type { PolicyRule } from '../../streams/human-review-policy/events.ts'
+import { opinionBounds, type PolicyRule } from '../../streams/human-review-policy/events.ts'
 import type { HumanReviewTask, Opinion } from '../../streams/human-review-task/aggregate.ts'
 import {
   HumanReviewTaskStatus,
@@ -13,6 +13,7 @@ import {
   TaskCancelReason,
 } from '../../streams/human-review-task/events.ts'
 import { CodedTerm } from '../../streams/types.ts'
+import { Int32 } from '../../engine/aggregates/types.ts'
 import { toRecord, type ValuesOf } from '../../engine/reads/records.ts'
 
 const text = Type.String({ minLength: 1, maxLength: 255 })
@@ -23,14 +24,14 @@ export const HumanReviewRule = Type.Object(
   {
     always: Type.Optional(Type.Literal(true)),
     categories: Type.Optional(textList),
-    priority_at_most: Type.Optional(Type.Integer({ minimum: -2_147_483_648, maximum: 2_147_483_647 })),
+    priority_at_most: Type.Optional(Int32),
     referral_flags: Type.Optional(textList),
     image_qualities: Type.Optional(textList),
     share: Type.Optional(
       Type.Number({ exclusiveMinimum: 0, maximum: 1, description: 'Part of the reviews. No caller can compute which' }),
     ),
     opinions: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 2, description: 'Clinicians who give an opinion. Default: 1' }),
+      Type.Integer({ ...opinionBounds, description: 'Clinicians who give an opinion. Default: 1' }),
     ),
   },
   {

@@ -3,7 +3,7 @@ import { namePairsOf, type MemberName } from '../../platform/kit/member-names.ts
 
 type ReadOnly<Value> = Value extends readonly (infer Item)[] ? readonly ReadOnly<Item>[] : Value
 
-type OrLeftOut<Values, Name extends keyof Values> = object extends Pick<Values, Name> ? undefined : never
+type IfLeftOut<Values, Name extends keyof Values, Value> = object extends Pick<Values, Name> ? Value : never
 
 /**
  * The values of a record. Its own members are in camelCase, in any casing of the record. The members of nested parts
@@ -12,7 +12,7 @@ type OrLeftOut<Values, Name extends keyof Values> = object extends Pick<Values, 
 export type ValuesOf<Schema extends TSchema> = {
   readonly [Name in keyof Static<Schema> as Name extends string ? MemberName<Name> : never]:
     | ReadOnly<Static<Schema>[Name]>
-    | OrLeftOut<Static<Schema>, Name>
+    | IfLeftOut<Static<Schema>, Name, undefined>
 }
 
 /**
@@ -32,6 +32,24 @@ export function toRecord<Properties extends TProperties>(
   }
   // The values have all members of the schema, each of its type.
   return record as Static<TObject<Properties>>
+}
+
+/** The values of a part of a body, by their members. A value that may be left out and is, is null. */
+type WholeValuesOf<Schema extends TSchema> = {
+  readonly [Name in keyof Static<Schema> as Name extends string ? MemberName<Name> : never]-?:
+    | Static<Schema>[Name]
+    | IfLeftOut<Static<Schema>, Name, null>
+}
+
+/** The way back from a part of a body to its values, as an event stores them. */
+export function wholeValues<Properties extends TProperties>(
+  schema: TObject<Properties>,
+  part: Static<TObject<Properties>>,
+): WholeValuesOf<TObject<Properties>> {
+  const given = new Map<string, unknown>(Object.entries(part))
+  const values = namePairsOf(schema.properties).map(({ name, member }) => [member, given.get(name) ?? null] as const)
+  // The part has all members of the schema that may not be left out, each of its type.
+  return Object.fromEntries(values) as WholeValuesOf<TObject<Properties>>
 }
 
 /** A part of a record in the order of its schema. */

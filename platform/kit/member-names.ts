@@ -3,8 +3,9 @@ export type MemberName<Name extends string> = Name extends `${infer Head}_${infe
   ? `${Head}${Capitalize<MemberName<Tail>>}`
   : Name
 
-export function memberName(name: string): string {
-  return name.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase())
+export function memberName<Name extends string>(name: Name): MemberName<Name> {
+  // The type states the same replacement.
+  return name.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase()) as MemberName<Name>
 }
 
 /** A name as a table, a record or a query has it, and the member of the code that holds its value. */

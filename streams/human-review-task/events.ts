@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Recommendation } from '../assessment/events.ts'
+import { opinionBounds } from '../human-review-policy/events.ts'
 import { defineEvent, Phi, type EventOf } from '../../engine/store/schema.ts'
 import { CausingRequest, Count, Id, Instant, Nullable, OrgId } from '../../engine/aggregates/types.ts'
 import { CodedTerm, ReviewOrdinal } from '../types.ts'
@@ -54,7 +55,7 @@ export const humanReviewTaskEvents = {
       /** The assessment that has the case and the product of the review. Null if there was none. */
       assessmentId: Nullable(Id),
       selectedBy: Type.Array(SelectorName),
-      opinionsRequired: Type.Integer({ minimum: 1, maximum: 2 }),
+      opinionsRequired: Type.Integer(opinionBounds),
       providerVersion: Nullable(Type.String()),
       lesions: Type.Array(ReviewedLesion),
       openedAt: Instant,

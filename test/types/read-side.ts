@@ -1,6 +1,9 @@
 import { Type } from 'typebox'
 import { ConsentDecisionRecord } from '../../contracts/consent/record.ts'
-import { toRecord } from '../../engine/reads/records.ts'
+import { toRecord, wholeValues } from '../../engine/reads/records.ts'
+import { HumanReviewRule } from '../../contracts/human-review/record.ts'
+import { memberName } from '../../platform/kit/member-names.ts'
+import type { PolicyRule } from '../../streams/human-review-policy/events.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { consentRecordsProjector, consentRecordsTable } from '../../projections/consent/consent-records.projector.ts'
@@ -85,6 +88,18 @@ export function records() {
   toRecord(ConsentDecisionRecord, { ...whole, decision: 'perhaps' })
   // @ts-expect-error a wrong type
   toRecord(ConsentDecisionRecord, { ...whole, recordedAt: null })
+}
+
+/** A renamed selector of a policy fails like these. */
+export function rules(selector: 'share' | 'priority_limit', rule: PolicyRule): readonly unknown[] {
+  const values = wholeValues(HumanReviewRule, {})
+  // @ts-expect-error a value that the body may leave out
+  const share: number = values.share
+  // @ts-expect-error a member of the body instead of the value's
+  const limit: unknown = values.priority_at_most
+  // @ts-expect-error a selector that the rules of events lack
+  const value: unknown = rule[memberName(selector)]
+  return [share, limit, value]
 }
 
 export function queries() {

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { describe, expect, it } from 'vitest'
-import { toRecord } from '../../../engine/reads/records.ts'
+import { toRecord, wholeValues } from '../../../engine/reads/records.ts'
 
 const Place = Type.Object({ x1: Type.Number(), y1: Type.Number() })
 const Thing = Type.Object({
@@ -45,5 +45,13 @@ describe('a record', () => {
   it('may be camelCase', () => {
     const Camel = Type.Object({ madeAt: Type.String(), id: Type.String() })
     expect(JSON.stringify(toRecord(Camel, values))).toBe('{"madeAt":"then","id":"a"}')
+  })
+})
+
+describe('the values of a part', () => {
+  it('have null for what the part leaves out, and the members of the code', () => {
+    const same = { id: 'a', note: null, place, parts: [] }
+    const expected = { ...same, madeAt: 'then', webAddress: null }
+    expect(wholeValues(Thing, { ...same, made_at: 'then' })).toStrictEqual(expected)
   })
 })
