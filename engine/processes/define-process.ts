@@ -9,7 +9,7 @@ import type { DomainEvent, RecordedEvent } from '../store/events.ts'
 import type { Process, Step, StepContext, StepOutcome } from './process.ts'
 import { attemptCommand, Cause, stepCommand } from './step-identity.ts'
 import { TodoList, type ListedStep } from './todo-list.ts'
-import { keyedTodoTable, todoTable } from './todo-tables.ts'
+import { keyedTodoTable, todoTable, type TodoTable } from './todo-tables.ts'
 
 /** The payload of a step that needs only the key of its row. */
 export const Nothing = Type.Object({})
@@ -92,10 +92,11 @@ interface Definition<
   Events extends DomainEvent,
   Steps extends Readonly<Record<string, StepDefinition<TObject, boolean, Deps>>>,
   Deps,
+  Lookup extends Table,
 >
   extends Pick<Process<Deps>, 'name' | 'concurrency'>, Pick<Projector, 'version' | 'decisive'> {
   /** Tables beside the list, with members of earlier events that later events need. */
-  readonly lookups?: readonly Table[]
+  readonly lookups?: readonly Lookup[]
   readonly steps: Steps
   /** The changes that each event makes to the list and to the lookups. Pure. */
   readonly on: Reactions<Events, Steps>
@@ -122,9 +123,9 @@ type Reaction<Steps extends Readonly<Record<string, ListedStep>>> = {
  * `defineProcess<Events, Deps>()({ … })`: the work that follows each event. Its list is the projector `<name>_todo`.
  */
 export function defineProcess<Events extends DomainEvent, Deps>() {
-  return <Steps extends Readonly<Record<string, StepDefinition<TObject, boolean, Deps>>>>(
-    definition: Definition<Events, Steps, Deps>,
-  ): Process<Deps> => {
+  return <Steps extends Readonly<Record<string, StepDefinition<TObject, boolean, Deps>>>, Lookup extends Table = never>(
+    definition: Definition<Events, Steps, Deps, Lookup>,
+  ): Process<Deps, TodoTable | Lookup> => {
     const { name, version, lookups = [], steps, on, onEvery, concurrency, decisive = false } = definition
     const table = concurrency === undefined ? todoTable : keyedTodoTable
     if (concurrency === undefined && Object.values(steps).some(({ isKeyed }) => isKeyed))

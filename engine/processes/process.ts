@@ -1,5 +1,5 @@
 import type { Position } from '../../platform/kit/positions.ts'
-import type { Projector } from '../projections/projector.ts'
+import type { Projector, Table } from '../projections/projector.ts'
 
 /** A due row of a to-do list, as it is stored. */
 export interface TodoRow {
@@ -70,10 +70,10 @@ export interface ConcurrencyLimits {
 }
 
 /** A process, as `defineProcess` makes it. The pure `list` contains what is due when; the `steps` do it. */
-export interface Process<Deps> {
+export interface Process<Deps, T extends Table = Table> {
   readonly name: string
   /** Its tables contain `todoTable`, or `keyedTodoTable` if the process has concurrency keys. */
-  readonly list: Projector
+  readonly list: Projector<T>
   readonly steps: Readonly<Record<string, Step<Deps>>>
   readonly concurrency?: (deps: Deps) => ConcurrencyLimits
 }

@@ -41,6 +41,7 @@ export interface Rows<View> {
   leftJoin(table: string, on: Readonly<Record<string, string>>): Rows<View>
   joinRaw(sql: string, bindings: readonly Binding[]): Rows<View>
   distinctOn(column: ColumnName): Rows<View>
+  groupBy(column: ColumnName): Rows<View>
   orderByRaw(sql: string, bindings: readonly Binding[]): Rows<View>
   limit(count: number): Rows<View>
   select<More extends object>(columns: Selected<More>): Rows<View & More>

@@ -1,7 +1,11 @@
 import type { Configuration } from '../../platform/configuration/configuration.ts'
 import type { Pool } from '../../platform/database/database.ts'
 import { budgetDay } from '../../streams/ai-review-budget/aggregate.ts'
+import { rowsOf, tableOf, viewsOf } from '../../engine/reads/tenant-rows.ts'
 import { aiReviewProcess, reviewPlaces, usedUpBudgets } from './ai-review.process.ts'
+
+const p = tableOf(aiReviewProcess.list, reviewPlaces, 'p')
+const b = tableOf(aiReviewProcess.list, usedUpBudgets, 'b')
 
 export function hasReviewLimits({
   aiReviewDailyBudgetPerOrg,
@@ -15,15 +19,11 @@ export function hasReviewLimits({
  * and no figure.
  */
 export async function heldBackReviews(pool: Pool, now: Date): Promise<string | null> {
-  const { name } = aiReviewProcess.list
-  const { rows } = await pool.query<{ waits: boolean; is_used_up: boolean }>(
-    `select exists (select from ${name}.${reviewPlaces.name} where is_waiting) as waits,
-       exists (select from ${name}.${usedUpBudgets.name} where day = $1) as is_used_up`,
-    [budgetDay(now)],
-  )
+  const waiting = await viewsOf(pool, rowsOf(p).where(p.isWaiting, true).limit(1))
+  const usedUp = await viewsOf(pool, rowsOf(b).where(b.day, budgetDay(now)).limit(1))
   const texts = [
-    ...(rows[0]?.waits === true ? ['reviews wait for a place'] : []),
-    ...(rows[0]?.is_used_up === true ? ['the budget of the day is used up'] : []),
+    ...waiting.map(() => 'reviews wait for a place'),
+    ...usedUp.map(() => 'the budget of the day is used up'),
   ]
   return texts.length === 0 ? null : `of at least one organisation: ${texts.join('; ')}`
 }

@@ -1,3 +1,4 @@
+import { defineTable } from '../../engine/projections/projector.ts'
 import { insertRow, removeRow } from '../../engine/projections/row-changes.ts'
 import { channelStreams } from '../../streams/channels/channel-streams.ts'
 import type { ForeignEvent } from '../../streams/foreign-event/events.ts'
@@ -5,10 +6,17 @@ import type { NotificationSubscriptionEvent } from '../../streams/notification-s
 import type { NotificationEvent } from '../../streams/notification/events.ts'
 import type { ProcessDependencies } from '../dependencies.ts'
 import { defineProcess } from '../../engine/processes/define-process.ts'
-import { discardedEvents } from './discarded-events.ts'
 import { createKeyOf } from './matches.ts'
 import { steps } from './notifications.steps.ts'
 import { createForEachRule, createForEachRuleOfForeign, keepRule, rules } from './rules.ts'
+
+/** Events that a rule matched and that made no notification. */
+export const discardedEvents = defineTable({
+  name: 'discarded_events',
+  columns: { notification_id: 'text', reason: 'text', discarded_at: 'timestamptz' },
+  primaryKey: ['notification_id'],
+  indexes: [{ columns: ['discarded_at'] }],
+})
 
 /** One notification for each rule and event, and the attempts to deliver each notification. */
 export const notificationsProcess = defineProcess<

@@ -1,5 +1,9 @@
 import type { Pool } from '../../platform/database/database.ts'
+import { todoTable } from '../../engine/processes/todo-tables.ts'
+import { computed, rowsOf, tableOf, viewsOf } from '../../engine/reads/tenant-rows.ts'
 import { usersProcess } from './users.process.ts'
+
+const t = tableOf(usersProcess.list, todoTable, 't')
 
 /** Steps that call the identity provider, in the words of the health report. */
 const names: Readonly<Record<string, string>> = {
@@ -14,11 +18,11 @@ const overdueAfter = '5 minutes'
 
 /** What waits for the identity provider too long, with its number; null if nothing does. */
 export async function overdueAccountSteps(pool: Pool): Promise<string | null> {
-  const { rows } = await pool.query<{ step: string; number: number }>(
-    `select step, count(*)::integer as number from ${usersProcess.list.name}.todo
-      where step = any($1) and due_at < now() - $2::interval group by step order by step`,
-    [Object.keys(names), overdueAfter],
-  )
+  const counted = rowsOf(t, { step: t.step, number: computed<number>('count(*)::integer') })
+    .whereRaw('?? = any(?) and ?? < now() - ?::interval', [t.step, Object.keys(names), t.dueAt, overdueAfter])
+    .groupBy(t.step)
+    .orderByRaw('??', [t.step])
+  const rows = await viewsOf(pool, counted)
   if (rows.length === 0) return null
   return `overdue: ${rows.map(({ step, number }) => `${names[step] ?? step} (${number})`).join(', ')}`
 }

@@ -2,6 +2,7 @@
  * Mistakes that must not compile. `tsc` fails on an `@ts-expect-error` line without an error, so each line is a test.
  */
 import { Type, type Static } from 'typebox'
+import { rowsOf, tableOf } from '../../engine/reads/tenant-rows.ts'
 import { defineChannel } from '../../engine/relay/channel.ts'
 import { defineProcess, keyedStep, Nothing, step, type Todo } from '../../engine/processes/define-process.ts'
 import type { StepOutcome } from '../../engine/processes/process.ts'
@@ -86,6 +87,18 @@ export const scheduledForEach = process({
     ],
   },
 })
+
+/** A table or column that is renamed fails like these, also in the queries of the health report. */
+export function ownTables() {
+  const p = tableOf(scheduledForEach.list, patientsTable, 'p')
+  const patients = rowsOf(p).where(p.visits, 1)
+  // @ts-expect-error an unknown column
+  patients.groupBy(p.patient)
+  // @ts-expect-error a value of another type
+  patients.where(p.visits, 'many')
+  // @ts-expect-error a table that the process does not have
+  tableOf(scheduled.list, patientsTable, 'p')
+}
 
 export const unknownEvent = process({
   ...planted,
