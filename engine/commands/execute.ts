@@ -37,7 +37,7 @@ export function existing<State extends object>(state: State): Existing<State> {
   return state
 }
 
-function exists<State extends object>(state: State): state is Existing<State> {
+export function exists<State extends object>(state: State): state is Existing<State> {
   return !('status' in state) || (state.status !== 'absent' && state.status !== 'free')
 }
 

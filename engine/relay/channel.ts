@@ -1,4 +1,5 @@
 import type { ChannelStream, envelope } from '../aggregates/channel-stream.ts'
+import { exists, loadSufficient, type Existing } from '../commands/execute.ts'
 import type { CategoryDefinition } from '../store/catalogue.ts'
 import type { EventStore } from '../store/event-store.ts'
 import type { DomainEvent, RecordedEvent } from '../store/events.ts'
@@ -42,7 +43,43 @@ type Definitions = CategoryDefinition['events']
 /** A recorded event of a union. `type` decides the type of its data. */
 export type Recorded<Event extends DomainEvent> = Event extends DomainEvent ? RecordedEvent<Event> : never
 
-type EventsOf<Source extends CategoryDefinition> = Source extends CategoryDefinition ? EventOf<Source['events']> : never
+/** An aggregate of any state. Declared with methods, so that each one fits without a cast. */
+interface AnyAggregate extends CategoryDefinition {
+  readonly initialState: object
+  at(stream: string): AnyTarget
+}
+interface AnyTarget {
+  readonly stream: string
+  readonly fold: {
+    readonly category: string
+    readonly initialState: object
+    readonly wholeState?: string
+    evolve(state: object, event: DomainEvent): object
+  }
+}
+
+type EventsOf<Source extends AnyAggregate> = Source extends AnyAggregate ? EventOf<Source['events']> : never
+
+/** The state of the records whose streams have events of this type. */
+type StateWith<Source extends AnyAggregate, Type extends string> = Source extends AnyAggregate
+  ? Type extends EventOf<Source['events']>['type']
+    ? Existing<Source['initialState']>
+    : never
+  : never
+
+/**
+ * Loads the state of the record in whose stream the event is. Cached state serves if `suffices` accepts it, so a translation
+ * takes from it only facts that never change afterwards. Without a condition that is any state after the first event.
+ */
+interface LoadState<State> {
+  <Needed extends State>(suffices: (state: State) => state is Needed): Promise<Needed>
+  (suffices?: (state: State) => boolean): Promise<State>
+}
+
+/** Of the states that translations load. */
+export interface StateStore {
+  readonly store: Pick<EventStore, 'load' | 'presume'>
+}
 
 /** The payload of the specification, without what the relay adds: the envelope and the organisation. */
 type PayloadOf<Data, OrganisationMember extends string | null> = Data extends unknown
@@ -56,12 +93,7 @@ type Publish<Event extends DomainEvent, OrganisationMember extends string | null
   payload: PayloadOf<Extract<Event, { type: Type }>['data'], OrganisationMember>,
 ) => PublicEvent
 
-interface Definition<
-  Source extends CategoryDefinition,
-  Events extends Definitions,
-  Member extends string | null,
-  Deps,
-> {
+interface Definition<Source extends AnyAggregate, Events extends Definitions, Member extends string | null, Deps> {
   readonly stream: ChannelStream<Events, Member>
   /** The aggregates whose events the channel publishes. */
   readonly sources: readonly Source[]
@@ -69,6 +101,7 @@ interface Definition<
     readonly [Type in EventsOf<Source>['type']]?: (
       event: RecordedEvent<Extract<EventsOf<Source>, { type: Type }>>,
       publish: Publish<EventOf<Events>, Member>,
+      state: LoadState<StateWith<Source, Type>>,
       deps: Deps,
     ) => Translated
   }
@@ -76,22 +109,42 @@ interface Definition<
 
 /** Declared as a method, so the translation of one event type needs no cast. */
 type AnyTranslation<Events extends Definitions, Member extends string | null, Deps> = {
-  translate(event: RecordedEvent, publish: Publish<EventOf<Events>, Member>, deps: Deps): Translated
+  translate(
+    event: RecordedEvent,
+    publish: Publish<EventOf<Events>, Member>,
+    state: (suffices?: (state: object) => boolean) => Promise<object>,
+    deps: Deps,
+  ): Translated
 }['translate']
 
 /** The translation of source events into events of the channel. */
 export function defineChannel<
-  Source extends CategoryDefinition,
+  Source extends AnyAggregate,
   Events extends Definitions,
   Member extends string | null,
   Deps,
->({ stream, sources, translate }: Definition<Source, Events, Member, Deps>): Channel<Deps> {
+>({ stream, sources, translate }: Definition<Source, Events, Member, Deps>): Channel<Deps & StateStore> {
   const { name, organisationMember } = stream
-  const translations: Record<string, Translation<Deps>> = {}
-  for (const [type, translation] of Object.entries<AnyTranslation<Events, Member, Deps> | undefined>(translate))
-    if (translation !== undefined) translations[type] = (event, deps) => translation(event, publicEvent, deps)
+  const translations: Record<string, Translation<Deps & StateStore>> = {}
+  for (const [type, translation] of Object.entries<AnyTranslation<Events, Member, Deps> | undefined>(translate)) {
+    const source = sources.find(({ events }) => type in events)
+    if (translation === undefined || source === undefined) continue
+    translations[type] = (event, deps) =>
+      translation(event, publicEvent, (suffices) => stateAt(deps.store, source.at(event.stream), suffices), deps)
+  }
   const prefixes = sources.map(({ category }) => `${category}-`)
   return { stream: name, sources: prefixes, organisationMember, translate: translations }
+}
+
+async function stateAt(
+  store: StateStore['store'],
+  target: AnyTarget,
+  suffices: (state: object) => boolean = () => true,
+): Promise<object> {
+  const isUsable = (state: object) => exists(state) && suffices(state)
+  const state = await loadSufficient(store, target, isUsable)
+  if (!isUsable(state)) throw new Error(`an event of ${target.fold.category} lacks the events before it`)
+  return state
 }
 
 function publicEvent(type: string, occurredAt: string, data: object): PublicEvent {

@@ -1,15 +1,13 @@
 import type { Configuration } from '../../platform/configuration/configuration.ts'
 import type { ObjectStore } from '../../platform/storage/object-store.ts'
 import { aiReviewFailures } from '../../contracts/ai-review/record.ts'
-import { aiReviews } from '../../streams/ai-review/aggregate.ts'
+import { aiReviews, type Review } from '../../streams/ai-review/aggregate.ts'
 import type { GivenAddress } from '../../streams/ai-review/review-image.ts'
 import { assessments } from '../../streams/assessment/aggregate.ts'
 import { aiReviewChannelStream } from '../../streams/channels/ai-review.ts'
-import type { EventStore } from '../../engine/store/event-store.ts'
 import { defineChannel } from '../../engine/relay/channel.ts'
 
 export interface AiReviewChannelDependencies {
-  readonly store: Pick<EventStore, 'loadCached'>
   readonly objects: Pick<ObjectStore, 'address'>
   readonly configuration: Pick<Configuration, 'readUrlTtlSeconds'>
 }
@@ -23,6 +21,7 @@ export const aiReviewChannel = defineChannel({
     AssessmentReviewRequested: (
       { data, metadata },
       publish,
+      _,
       { objects, configuration }: AiReviewChannelDependencies,
     ) => {
       const { caseId, productId, patientId, requestedAt } = data
@@ -38,13 +37,13 @@ export const aiReviewChannel = defineChannel({
       return [publish('ai_review.requested', requestedAt, request)]
     },
 
-    AiReviewStarted: async ({ stream, data: { startedAt } }, publish, deps) => {
-      const { review } = await requestOf(stream, deps)
+    AiReviewStarted: async ({ data: { startedAt } }, publish, state) => {
+      const review = requestOf(await state())
       return [publish('ai_review.started', startedAt, { ...review, startedAt })]
     },
 
-    AiReviewCompleted: async ({ stream, data }, publish, deps) => {
-      const { review } = await requestOf(stream, deps)
+    AiReviewCompleted: async ({ data }, publish, state) => {
+      const review = requestOf(await state())
       return [
         publish('ai_review.completed', data.completedAt, {
           ...review,
@@ -58,29 +57,29 @@ export const aiReviewChannel = defineChannel({
       ]
     },
 
-    AiReviewFailed: async ({ stream, data: { classification, failedAt } }, publish, deps) => {
-      const { review, addresses } = await requestOf(stream, deps)
+    AiReviewFailed: async ({ data: { classification, failedAt } }, publish, state) => {
+      const review = await state()
       const { message, retriable } = aiReviewFailures[classification]
       return [
         publish('ai_review.failed', failedAt, {
-          ...review,
+          ...requestOf(review),
           errorCode: classification,
           errorClassification: classification,
           errorMessage: message,
           retriable,
-          addressesExpired: classification === 'image_fetch_failed' && hadExpired(addresses, failedAt),
+          addressesExpired: classification === 'image_fetch_failed' && hadExpired(review.addresses, failedAt),
         }),
       ]
     },
 
-    AiReviewCancelled: async ({ stream, data }, publish, deps) => {
-      const { review } = await requestOf(stream, deps)
+    AiReviewCancelled: async ({ data }, publish, state) => {
+      const review = requestOf(await state())
       const { reason, cancelledAt } = data
       return [publish('ai_review.cancelled', cancelledAt, { ...review, reason, cancelledAt })]
     },
 
-    AiReviewSuperseded: async ({ stream, data }, publish, deps) => {
-      const { caseId, productId } = (await requestOf(stream, deps)).review
+    AiReviewSuperseded: async ({ data }, publish, state) => {
+      const { caseId, productId } = await state()
       const { aiReviewId: oldAiReviewId, supersededById: newAiReviewId, supersededAt } = data
       const reason = data.reason === null ? {} : { reason: data.reason }
       const superseded = { oldAiReviewId, newAiReviewId, caseId, productId, supersededAt, ...reason }
@@ -90,11 +89,8 @@ export const aiReviewChannel = defineChannel({
 })
 
 /** The members that every event of a review needs. The first event contains them, so every state does. */
-async function requestOf(stream: string, { store }: AiReviewChannelDependencies) {
-  const { state } = await store.loadCached(aiReviews.at(stream))
-  if (state.status === 'absent') throw new Error('an event of a review that was never requested')
-  const { aiReviewId, caseId, productId, correlationId, addresses } = state
-  return { review: { aiReviewId, caseId, productId, correlationId }, addresses }
+function requestOf({ aiReviewId, caseId, productId, correlationId }: Review) {
+  return { aiReviewId, caseId, productId, correlationId }
 }
 
 /** The object store has its own clock. An address that it refuses a little early counts as expired. */

@@ -1,64 +1,55 @@
 import { workflowChannelStream } from '../../streams/channels/workflow.ts'
-import type { EventStore } from '../../engine/store/event-store.ts'
-import type { RecordedEvent } from '../../engine/store/events.ts'
-import { workflowInstances } from '../../streams/workflow-instance/aggregate.ts'
+import { workflowInstances, type ExistingInstance } from '../../streams/workflow-instance/aggregate.ts'
 import { defineChannel } from '../../engine/relay/channel.ts'
-import { loadExisting } from '../../engine/commands/execute.ts'
-
-export interface WorkflowChannelDependencies {
-  readonly store: Pick<EventStore, 'load' | 'presume'>
-}
 
 /** The life of each instance. Answers are on no channel. */
 export const workflowChannel = defineChannel({
   stream: workflowChannelStream,
   sources: [workflowInstances],
   translate: {
-    WorkflowInstanceStarted: async (event, publish, deps: WorkflowChannelDependencies) => [
-      publish('workflow.instance.started', event.data.startedAt, {
-        ...(await idsOf(event, deps)),
+    WorkflowInstanceStarted: async ({ data }, publish, state) => [
+      publish('workflow.instance.started', data.startedAt, {
+        ...idsOf(await state()),
         state: 'running',
       }),
     ],
-    WorkflowStepParked: async (event, publish, deps) => [
-      publish('workflow.instance.parked', event.data.parkedAt, {
-        ...(await idsOf(event, deps)),
+    WorkflowStepParked: async ({ data }, publish, state) => [
+      publish('workflow.instance.parked', data.parkedAt, {
+        ...idsOf(await state()),
         state: 'parked',
-        step_id: event.data.stepId,
+        step_id: data.stepId,
       }),
     ],
-    WorkflowInstanceCompleted: async (event, publish, deps) => [
-      publish('workflow.instance.completed', event.data.completedAt, {
-        ...(await idsOf(event, deps)),
+    WorkflowInstanceCompleted: async ({ data }, publish, state) => [
+      publish('workflow.instance.completed', data.completedAt, {
+        ...idsOf(await state()),
         state: 'completed',
-        step_id: event.data.stepId,
+        step_id: data.stepId,
       }),
     ],
-    WorkflowInstanceFailed: async (event, publish, deps) => [
-      publish('workflow.instance.failed', event.data.failedAt, {
-        ...(await idsOf(event, deps)),
+    WorkflowInstanceFailed: async ({ data }, publish, state) => [
+      publish('workflow.instance.failed', data.failedAt, {
+        ...idsOf(await state()),
         state: 'failed',
-        step_id: event.data.stepId,
-        error_code: event.data.code,
+        step_id: data.stepId,
+        error_code: data.code,
       }),
     ],
-    WorkflowInstanceCancelled: async (event, publish, deps) => [
-      publish('workflow.instance.cancelled', event.data.cancelledAt, {
-        ...(await idsOf(event, deps)),
+    WorkflowInstanceCancelled: async ({ data }, publish, state) => [
+      publish('workflow.instance.cancelled', data.cancelledAt, {
+        ...idsOf(await state()),
         state: 'cancelled',
       }),
     ],
   },
 })
 
-/** The first event of the stream fixes these ids, so any cached state with it will do. */
-async function idsOf({ stream }: Pick<RecordedEvent, 'stream'>, { store }: WorkflowChannelDependencies) {
-  const state = await loadExisting(store, workflowInstances.at(stream))
-  if (state.status === 'absent') throw new Error('an event of a workflow instance that was never started')
+/** The first event of the stream fixes these ids. */
+function idsOf(instance: ExistingInstance) {
   return {
-    workflow_instance_id: state.workflowInstanceId,
-    workflow_definition_id: state.workflowDefinitionId,
-    definition_version: state.definitionVersion,
-    case_id: state.caseId,
+    workflow_instance_id: instance.workflowInstanceId,
+    workflow_definition_id: instance.workflowDefinitionId,
+    definition_version: instance.definitionVersion,
+    case_id: instance.caseId,
   }
 }

@@ -19,7 +19,7 @@ interface SentImage {
   readonly providerImageHash: string | null
 }
 
-interface Review extends Requested {
+export interface Review extends Requested {
   readonly isStarted: boolean
   readonly providerCaseId: number | null
   /** The provider's case may contain unknown changes, so the next run starts a new case. */

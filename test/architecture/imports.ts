@@ -51,7 +51,10 @@ export const importRules: readonly ImportRule[] = [
     of: 'engine/processes/',
     may: ['engine/processes/', 'engine/projections/', 'engine/commands/', ...events, 'platform/'],
   },
-  { of: 'engine/relay/', may: ['engine/relay/', 'engine/processes/', ...events, 'platform/'] },
+  {
+    of: 'engine/relay/',
+    may: ['engine/relay/', 'engine/processes/', 'engine/commands/execute.ts', ...events, 'platform/'],
+  },
   { of: 'engine/reads/', may: ['engine/reads/', 'engine/projections/', 'engine/store/', 'platform/'] },
   { of: 'streams/', may: ['streams/', ...events, 'platform/kit/'] },
   // The aggregates of the engine are in the catalogue too.

@@ -1,14 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { v5 } from 'uuid'
 import { aiReviewChannel, type AiReviewChannelDependencies } from '../../processes/ai-review/ai-review.channel.ts'
-import {
-  assessmentChannel,
-  type AssessmentChannelDependencies,
-} from '../../processes/assessments/assessments.channel.ts'
+import { assessmentChannel } from '../../processes/assessments/assessments.channel.ts'
 import { clinicalChannel } from '../../processes/clinical/clinical.channel.ts'
 import { consentChannel } from '../../processes/consent/consent.channel.ts'
 import { channels } from '../../processes/registry.ts'
-import type { Channel } from '../../engine/relay/channel.ts'
+import type { Channel, StateStore } from '../../engine/relay/channel.ts'
 import { publicEvents } from '../../engine/relay/envelope.ts'
 import { aiReviewFailures } from '../../contracts/ai-review/record.ts'
 import { Classification } from '../../streams/ai-review/events.ts'
@@ -20,9 +17,10 @@ import { catalogue } from '../../streams/catalogue.ts'
 import { channelStreams } from '../../streams/channels/channel-streams.ts'
 import { consents } from '../../streams/consent/aggregate.ts'
 import { patients } from '../../streams/patient/aggregate.ts'
-import { evolved, type DomainEvent, type Fold, type Loaded, type RecordedEvent } from '../../engine/store/events.ts'
+import type { DomainEvent, RecordedEvent } from '../../engine/store/events.ts'
 import { givenImages, lesion, reviewFact } from '../streams/ai-review-facts.ts'
 import { assessmentFact, at, caseFact, consentFact, ids, patientFact } from '../streams/facts.ts'
+import { storeOf } from '../support/store-of.ts'
 
 const correlation = v5('correlation', ids.event)
 
@@ -45,23 +43,11 @@ function stored(event: DomainEvent, stream: string): RecordedEvent {
   }
 }
 
-function loadedFrom<State, Event extends DomainEvent>(
-  fold: Fold<State, Event>,
-  story: readonly DomainEvent[],
-): Loaded<State> {
-  const state = story.reduce((folded, event) => evolved(fold, folded, event), fold.initialState)
-  return { state, revision: story.length === 0 ? 'no_stream' : BigInt(story.length - 1), position: undefined }
-}
-
 /** A store with one review; every other stream is empty. */
-const deps: AiReviewChannelDependencies = {
-  store: {
-    loadCached: async ({ fold, stream }) => {
-      const story =
-        stream === aiReviews.of(ids.org, ids.review).stream ? [reviewFact('AiReviewRequested', givenImages)] : []
-      return loadedFrom(fold, story)
-    },
-  },
+const deps: AiReviewChannelDependencies & StateStore = {
+  store: storeOf([
+    { ...reviewFact('AiReviewRequested', givenImages), stream: aiReviews.of(ids.org, ids.review).stream },
+  ]),
   objects: { address: (key) => `https://store.example/${key}` },
   configuration: { readUrlTtlSeconds: 600 },
 }
@@ -221,19 +207,9 @@ describe('the AI-review channel', () => {
 
   it('stops at an event of a review that was never requested', async () => {
     const orphan = stored(reviewFact('AiReviewStarted'), aiReviews.of(ids.org, ids.event).stream)
-    await expect(published(aiReviewChannel, orphan, deps)).rejects.toThrow('never requested')
+    await expect(published(aiReviewChannel, orphan, deps)).rejects.toThrow('lacks the events before it')
   })
 })
-
-/** A store with the events of an assessment. Its cache has only the first ones. */
-function assessmentStore(story: readonly DomainEvent[], cached = story.length): AssessmentChannelDependencies {
-  return {
-    store: {
-      load: async ({ fold }) => loadedFrom(fold, story),
-      loadCached: async ({ fold }) => loadedFrom(fold, story.slice(0, cached)),
-    },
-  }
-}
 
 describe('the assessment channel', () => {
   const stream = assessments.of(ids.org, ids.assessment).stream
@@ -243,7 +219,12 @@ describe('the assessment channel', () => {
     published(
       assessmentChannel,
       { ...stored(last, stream), revision: BigInt(story.length) },
-      assessmentStore([...story, last], cached),
+      {
+        store: storeOf(
+          [...story, last].map((event) => ({ ...event, stream })),
+          cached,
+        ),
+      },
     )
 
   it.each([undefined, 0, 1])(
@@ -339,14 +320,14 @@ describe('the assessment channel', () => {
     ] as const) {
       expect(await publishedFor([], assessmentFact(type))).toEqual([])
     }
-    await expect(publishedFor([], assessmentFact('AssessmentCompleted'))).rejects.toThrow('never requested')
+    await expect(publishedFor([], assessmentFact('AssessmentCompleted'))).rejects.toThrow('lacks the events before it')
   })
 })
 
 describe('the channel of clinical records', () => {
   const finding = caseFact('CaseFindingRecorded').data
   const publishedFor = async (event: DomainEvent, stream: string) =>
-    published(clinicalChannel, stored(event, stream), {})
+    published(clinicalChannel, stored(event, stream), { store: storeOf([]) })
 
   it.each([
     [
@@ -498,7 +479,7 @@ describe('the consent channel', () => {
       consentFact('ConsentRecorded', { decision, recordedAt: at(-60) }),
       consents.of(ids.org, ids.patient).stream,
     )
-    const [event, ...more] = await published(consentChannel, recorded, {})
+    const [event, ...more] = await published(consentChannel, recorded, { store: storeOf([]) })
     expect(more).toEqual([])
     const type = `consent.${decision}`
     const payload = {

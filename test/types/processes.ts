@@ -7,6 +7,8 @@ import { defineChannel } from '../../engine/relay/channel.ts'
 import { defineProcess, keyedStep, Nothing, step, type Todo } from '../../engine/processes/define-process.ts'
 import type { StepOutcome } from '../../engine/processes/process.ts'
 import { defineTable } from '../../engine/projections/projector.ts'
+import { assessments, hasEnded } from '../../streams/assessment/aggregate.ts'
+import { assessmentChannelStream } from '../../streams/channels/assessment.ts'
 import { consentChannelStream } from '../../streams/channels/consent.ts'
 import { consents } from '../../streams/consent/aggregate.ts'
 import type { ConsentEvent } from '../../streams/consent/events.ts'
@@ -135,6 +137,23 @@ export const channel = defineChannel({
     },
     // @ts-expect-error the sources have no such event
     ConsentRecorder: () => [],
+  },
+})
+
+export const loading = defineChannel({
+  stream: assessmentChannelStream,
+  sources: [assessments, consents],
+  translate: {
+    AssessmentCompleted: async ({ data }, publish, state) => {
+      const ids = { assessment_id: data.assessmentId, patient_id: '', product_id: '', case_id: '', error_code: null }
+      const { status, tasks } = await state(hasEnded)
+      // @ts-expect-error an assessment that has not ended has no tasks
+      const { tasks: none } = await state()
+      // @ts-expect-error the state is that of an assessment, not of a consent
+      const { keyed } = await state()
+      const ended_at = String([tasks, none, keyed])
+      return status === 'failed' ? [] : [publish('assessment.completed', ended_at, { ...ids, status, ended_at })]
+    },
   },
 })
 

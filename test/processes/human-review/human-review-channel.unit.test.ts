@@ -1,32 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import {
-  humanReviewChannel,
-  type HumanReviewChannelDependencies,
-} from '../../../processes/human-review/human-review.channel.ts'
+import { humanReviewChannel } from '../../../processes/human-review/human-review.channel.ts'
 import type { HumanReviewTaskEvent } from '../../../streams/human-review-task/events.ts'
 import { recorded } from '../../support/given-projector.ts'
 import { at, ids } from '../../streams/facts.ts'
 import { clinicians, ownTask, taskFact, taskId } from '../../streams/human-review-facts.ts'
+import { storeOf } from '../../support/store-of.ts'
 
 const opened = taskFact('HumanReviewTaskOpened')
 const opinion = taskFact('HumanReviewOpinionGiven')
 const decided = taskFact('HumanReviewTaskDecided')
 
-/** The cache has an older state, or nothing. */
-function storeOf(story: readonly HumanReviewTaskEvent[], cached = 0): HumanReviewChannelDependencies['store'] {
-  const after =
-    (count: number): HumanReviewChannelDependencies['store']['presume'] =>
-    (target) => {
-      const state = recorded(story.slice(0, count).map(ownTask)).reduce(
-        (current, event) => target.fold.evolve(current, event as never),
-        target.fold.initialState,
-      )
-      return { state, revision: BigInt(count - 1), position: undefined }
-    }
-  return { presume: after(cached), load: async (target) => after(story.length)(target) }
-}
-
-async function published(event: HumanReviewTaskEvent, store = storeOf([opened, opinion, decided], 1)) {
+async function published(event: HumanReviewTaskEvent, store = storeOf([opened, opinion, decided].map(ownTask), 1)) {
   const [stored] = recorded([ownTask(event)])
   if (stored === undefined) throw new Error('no event')
   return (await humanReviewChannel.translate[event.type]?.(stored, { store })) ?? []
@@ -78,6 +62,6 @@ describe('the human-review channel', () => {
   )
 
   it('stops at a task that was never opened', async () => {
-    await expect(published(opinion, storeOf([]))).rejects.toThrow('never opened')
+    await expect(published(opinion, storeOf([]))).rejects.toThrow('lacks the events before it')
   })
 })

@@ -8,6 +8,7 @@ import type { NotificationEvent } from '../../../streams/notification/events.ts'
 import { at, ids } from '../../streams/facts.ts'
 import { notificationFact, notificationIds, ownNotification } from '../../streams/notification-facts.ts'
 import { recorded, type GivenEvent } from '../../support/given-projector.ts'
+import { storeOf } from '../../support/store-of.ts'
 
 const payload = {
   notificationId: notificationIds.notification,
@@ -21,7 +22,7 @@ const payload = {
 async function published(event: NotificationEvent, given: GivenEvent = ownNotification(event)) {
   const [source] = recorded([given])
   if (source === undefined) throw new Error('nothing recorded')
-  const outputs = (await notificationChannel.translate[event.type]?.(source, {})) ?? []
+  const outputs = (await notificationChannel.translate[event.type]?.(source, { store: storeOf([]) })) ?? []
   const events = publicEvents(notificationChannel, source, outputs)
   for (const { type, data } of events) {
     expect(catalogue.entry(type)?.refusals(data)).toEqual([])

@@ -6,6 +6,7 @@ import type { UserEvent } from '../../../streams/user/events.ts'
 import { ids } from '../../streams/facts.ts'
 import { ofUser, userFact, userIds } from '../../streams/user-facts.ts'
 import { recorded } from '../../support/given-projector.ts'
+import { storeOf } from '../../support/store-of.ts'
 
 const createdIn = (organisationIds: readonly (typeof ids.org)[]) =>
   published(userFact('UserCreated', { organisationIds: [...organisationIds] }))
@@ -13,7 +14,7 @@ const createdIn = (organisationIds: readonly (typeof ids.org)[]) =>
 async function published(event: UserEvent) {
   const [source] = recorded([ofUser(event)])
   if (source === undefined) throw new Error('nothing recorded')
-  const outputs = (await usersChannel.translate[event.type]?.(source, {})) ?? []
+  const outputs = (await usersChannel.translate[event.type]?.(source, { store: storeOf([]) })) ?? []
   const events = publicEvents(usersChannel, source, outputs)
   for (const { type, data } of events) expect(catalogue.entry(type)?.refusals(data)).toEqual([])
   return events.map(({ data }) => data)

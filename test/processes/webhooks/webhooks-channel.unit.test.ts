@@ -6,6 +6,7 @@ import { webhookSubscriptions } from '../../../streams/webhook-subscriptions/agg
 import { recorded } from '../../support/given-projector.ts'
 import { at, ids } from '../../streams/facts.ts'
 import { subscriptionFact } from '../../streams/webhook-facts.ts'
+import { storeOf } from '../../support/store-of.ts'
 
 /** The events that the relay appends for one fact. */
 async function published(...[type, changes]: Parameters<typeof subscriptionFact>) {
@@ -17,7 +18,7 @@ async function published(...[type, changes]: Parameters<typeof subscriptionFact>
     },
   ])
   if (event === undefined) throw new Error('nothing was recorded')
-  const outputs = (await webhookChannel.translate[type]?.(event, undefined)) ?? []
+  const outputs = (await webhookChannel.translate[type]?.(event, { store: storeOf([]) })) ?? []
   const events = publicEvents(webhookChannel, event, outputs)
   for (const one of events) expect(catalogue.entry(one.type)?.refusals(one.data)).toEqual([])
   return events

@@ -1,33 +1,21 @@
 import { describe, expect, it } from 'vitest'
-import { workflowChannel, type WorkflowChannelDependencies } from '../../../processes/workflows/workflows.channel.ts'
+import { workflowChannel } from '../../../processes/workflows/workflows.channel.ts'
 import { workflowInstances } from '../../../streams/workflow-instance/aggregate.ts'
 import type { WorkflowInstanceEvent } from '../../../streams/workflow-instance/events.ts'
 import type { DomainEvent } from '../../../engine/store/events.ts'
 import { recorded } from '../../support/given-projector.ts'
 import { ids } from '../../streams/facts.ts'
 import { instanceFact } from '../../streams/workflow-facts.ts'
+import { storeOf } from '../../support/store-of.ts'
 
 const { stream } = workflowInstances.of(ids.org, ids.workflowInstance)
 const begun = instanceFact('WorkflowInstanceStarted')
 
-/** The cache has an older state, or nothing. */
-function storeOf(story: readonly WorkflowInstanceEvent[]): WorkflowChannelDependencies['store'] {
-  return {
-    presume: ({ fold }) => ({ state: fold.initialState, revision: 'no_stream', position: undefined }),
-    load: async (target) => {
-      const state = recorded(story.map((event) => ({ ...event, stream }))).reduce(
-        (current, event) => target.fold.evolve(current, event as never),
-        target.fold.initialState,
-      )
-      return { state, revision: BigInt(story.length - 1), position: undefined }
-    },
-  }
-}
-
 async function published(event: DomainEvent, story: readonly WorkflowInstanceEvent[] = [begun]) {
   const [stored] = recorded([{ ...event, stream }])
   if (stored === undefined) throw new Error('no event')
-  return (await workflowChannel.translate[event.type]?.(stored, { store: storeOf(story) })) ?? []
+  const store = storeOf(story.map((one) => ({ ...one, stream })))
+  return (await workflowChannel.translate[event.type]?.(stored, { store })) ?? []
 }
 
 const instance = {
@@ -68,6 +56,6 @@ describe('the workflow channel', () => {
   })
 
   it('stops at an instance that was never started', async () => {
-    await expect(published(instanceFact('WorkflowStepParked'), [])).rejects.toThrow('never started')
+    await expect(published(instanceFact('WorkflowStepParked'), [])).rejects.toThrow('lacks the events before it')
   })
 })

@@ -116,7 +116,7 @@ export async function openUsersApi(
   runner.start()
   await runner.caughtUp()
   const reads = createReadPositions({ pool, projectors, runner })
-  const relay = createRelay({ eventStore: world.store, channel: usersChannel, logger: silentLogger, deps: {} })
+  const relay = createRelay({ eventStore: world.store, channel: usersChannel, logger: silentLogger, deps: world })
   relay.start()
   const objects = connectObjectStore({
     endpoint: 'http://127.0.0.1:1',
