@@ -95,25 +95,17 @@ export function listRoute<
     },
     async (request, reply) => {
       const asked = requestOf(request)
-      const filters = {
-        ...filtersOf(asked.params, Object.keys(route.params ?? {}), idOf),
-        ...filtersOf(asked.query, filterNames),
-      }
-      const identity = { list, orgId: asked.tenant, sort, filters }
+      const filters = filtersOf(asked.query, filterNames)
+      const owner = filtersOf(asked.params, Object.keys(route.params ?? {}), idOf)
+      const identity = { list, orgId: asked.tenant, sort, filters: { ...owner, ...filters } }
       const found = await route.rows(
-        { ...asked, filters: valuesOf(asked.query, filterNames) },
+        // The names of members follow from those of the parameters, as the type does.
+        { ...asked, filters: filters as FiltersOf<Query> },
         pageRequest(cursors, identity, asked.query, greatestPage),
       )
       return pageOf(reply, { cursors, list: identity, found, placeOf, toItem, unlinked })
     },
   )
-}
-
-/** The declared filters of a validated query. */
-function valuesOf<Query extends Members>(query: Static<TObject<Query>>, names: readonly string[]): FiltersOf<Query> {
-  const given = Object.entries(query).filter(([name, value]) => names.includes(name) && value !== undefined)
-  // The names of members follow from those of the parameters, as the type does.
-  return Object.fromEntries(given.map(([name, value]) => [memberName(name), value])) as FiltersOf<Query>
 }
 
 /** Parameters by their members. An omitted parameter is undefined, which counts as absent. */

@@ -67,6 +67,14 @@ interface VersionedRecord<Body> extends FoundRecord<Body> {
   readonly headers?: Readonly<Record<string, string>>
 }
 
+/** The record of a row, at the revision of its stream. */
+export function atRevision<View extends { readonly streamRevision: string }, Body>(
+  view: View,
+  toBody: (view: View) => Body,
+): FoundRecord<Body> {
+  return { body: toBody(view), revision: BigInt(view.streamRevision) }
+}
+
 type Answer<Request, Body> =
   | { readonly handle: (request: Request) => Promise<Body> }
   | {

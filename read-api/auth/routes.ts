@@ -7,7 +7,7 @@ import type { ServiceApp } from '../../platform/http/service.ts'
 import { oauthClientsProjector } from '../../projections/auth/oauth-clients.projector.ts'
 import { oauthScopesProjector } from '../../projections/auth/oauth-scopes.projector.ts'
 import { listRoute } from '../../engine/reads/list-route.ts'
-import { readRoute, type ReadDependencies } from '../../engine/reads/read-route.ts'
+import { atRevision, readRoute, type ReadDependencies } from '../../engine/reads/read-route.ts'
 import { getClient, listClients, placeOfClient, placeOfScope, scopesOfServices } from './queries.ts'
 
 const usual = { access: { admin: 'auth:admin', orScope: 'auth:admin' }, tenancy: 'optional' } as const
@@ -41,10 +41,7 @@ export function authReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     description: '`last_used_at` of a secret is at most an hour old, and does not change the ETag.',
     params: { id: Uuid },
     reply: OauthClientRecord,
-    find: async ({ tenant, params }) => {
-      const row = await getClient(pool, tenant, params.id)
-      return { body: toOauthClientRecord(row), revision: BigInt(row.streamRevision) }
-    },
+    find: async ({ tenant, params }) => atRevision(await getClient(pool, tenant, params.id), toOauthClientRecord),
   })
 
   listRoute(app, deps, {

@@ -5,7 +5,7 @@ import { Uuid, schemeAndValuePattern } from '../../platform/http/members.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { patientsProjector } from '../../projections/clinical/patients.projector.ts'
 import { listRoute } from '../../engine/reads/list-route.ts'
-import { readRoute, type ReadDependencies } from '../../engine/reads/read-route.ts'
+import { atRevision, readRoute, type ReadDependencies } from '../../engine/reads/read-route.ts'
 import { caseReadRoutes } from './case-routes.ts'
 import { getPatient, listPatients, placeOfPatient } from './queries.ts'
 
@@ -64,9 +64,6 @@ export function clinicalReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     summary: 'A patient',
     params: { id: Uuid },
     reply: PatientRecord,
-    find: async ({ tenant, params }) => {
-      const patient = await getPatient(pool, tenant, params.id)
-      return { body: toPatientRecord(patient), revision: BigInt(patient.streamRevision) }
-    },
+    find: async ({ tenant, params }) => atRevision(await getPatient(pool, tenant, params.id), toPatientRecord),
   })
 }

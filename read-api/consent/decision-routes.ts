@@ -6,7 +6,7 @@ import type { ServiceApp } from '../../platform/http/service.ts'
 import { consentRecordsProjector } from '../../projections/consent/consent-records.projector.ts'
 import { consentTypesProjector } from '../../projections/consent/consent-types.projector.ts'
 import { listRoute } from '../../engine/reads/list-route.ts'
-import { readRoute, requireCurrent, type ReadDependencies } from '../../engine/reads/read-route.ts'
+import { atRevision, readRoute, requireCurrent, type ReadDependencies } from '../../engine/reads/read-route.ts'
 import {
   getDecision,
   getDecisionWithLocale,
@@ -70,10 +70,8 @@ export function decisionReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     reply: ConsentDecisionRecord,
     access,
     servedBy: [consentRecordsProjector],
-    find: async ({ tenant, params }) => {
-      const decision = await getDecision(pool, tenant, params.patientId, params.id)
-      return { body: toDecisionRecord(decision), revision: BigInt(decision.streamRevision) }
-    },
+    find: async ({ tenant, params }) =>
+      atRevision(await getDecision(pool, tenant, params.patientId, params.id), toDecisionRecord),
   })
 
   readRoute(app, {

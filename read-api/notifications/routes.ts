@@ -14,7 +14,7 @@ import type { ServiceApp } from '../../platform/http/service.ts'
 import { askingForOrganisation } from '../../platform/http/tenancy.ts'
 import { notificationsProjector } from '../../projections/notifications/notifications.projector.ts'
 import { listRoute } from '../../engine/reads/list-route.ts'
-import { readRoute, type ReadDependencies } from '../../engine/reads/read-route.ts'
+import { atRevision, readRoute, type ReadDependencies } from '../../engine/reads/read-route.ts'
 import {
   getNotification,
   listFailures,
@@ -87,10 +87,11 @@ export function notificationReadRoutes(app: ServiceApp, deps: NotificationReadDe
     params: { id: Uuid },
     description: ofNone,
     reply: NotificationWithAttempts,
-    find: async ({ tenant, params }) => {
-      const view = await getNotification(pool, tenant, params.id).catch(askingForOrganisation(tenant))
-      return { body: toNotificationWithAttempts(view), revision: BigInt(view.streamRevision) }
-    },
+    find: async ({ tenant, params }) =>
+      atRevision(
+        await getNotification(pool, tenant, params.id).catch(askingForOrganisation(tenant)),
+        toNotificationWithAttempts,
+      ),
   })
 
   listRoute(app, deps, {

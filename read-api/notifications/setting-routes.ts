@@ -14,7 +14,7 @@ import type { ServiceApp } from '../../platform/http/service.ts'
 import { notificationSettingsProjector } from '../../projections/notifications/notification-settings.projector.ts'
 import { usersProjector } from '../../projections/users/users.projector.ts'
 import { listRoute } from '../../engine/reads/list-route.ts'
-import { readRoute, type ReadDependencies } from '../../engine/reads/read-route.ts'
+import { atRevision, readRoute, type ReadDependencies } from '../../engine/reads/read-route.ts'
 import {
   getNotificationSubscription,
   getPreferences,
@@ -66,10 +66,8 @@ export function settingReadRoutes(app: ServiceApp, deps: ReadDependencies): void
     summary: 'A rule that sends messages for events',
     params: { id: Uuid },
     reply: NotificationSubscriptionRecord,
-    find: async ({ tenant, params }) => {
-      const view = await getNotificationSubscription(pool, tenant, params.id)
-      return { body: toSubscriptionRecord(view), revision: BigInt(view.streamRevision) }
-    },
+    find: async ({ tenant, params }) =>
+      atRevision(await getNotificationSubscription(pool, tenant, params.id), toSubscriptionRecord),
   })
 
   listRoute(app, deps, {
@@ -97,10 +95,7 @@ export function settingReadRoutes(app: ServiceApp, deps: ReadDependencies): void
     summary: 'An address that gets no message',
     params: { id: Uuid },
     reply: SuppressionRecord,
-    find: async ({ tenant, params }) => {
-      const view = await getSuppression(pool, tenant, params.id)
-      return { body: toSuppressionRecord(view), revision: BigInt(view.streamRevision) }
-    },
+    find: async ({ tenant, params }) => atRevision(await getSuppression(pool, tenant, params.id), toSuppressionRecord),
   })
 
   readRoute(app, {

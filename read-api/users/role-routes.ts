@@ -8,7 +8,7 @@ import type { ServiceApp } from '../../platform/http/service.ts'
 import { usersProjector, type rolesTable } from '../../projections/users/users.projector.ts'
 import type { ViewOf } from '../../engine/projections/projector.ts'
 import { listRoute } from '../../engine/reads/list-route.ts'
-import { readRoute, type ReadDependencies } from '../../engine/reads/read-route.ts'
+import { atRevision, readRoute, type ReadDependencies } from '../../engine/reads/read-route.ts'
 import { getRole, listRoles, placeOfPermission, placeOfRole, registeredPermissions } from './queries.ts'
 
 const usual = { servedBy: [usersProjector], tenancy: 'optional' } as const
@@ -44,10 +44,7 @@ export function roleReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     summary: 'A role with its permissions',
     params: { id: Uuid },
     reply: RoleRecord,
-    find: async ({ tenant, params }) => {
-      const role = await getRole(pool, tenant, params.id)
-      return { body: roleRecord(role), revision: BigInt(role.streamRevision) }
-    },
+    find: async ({ tenant, params }) => atRevision(await getRole(pool, tenant, params.id), roleRecord),
   })
 
   listRoute(app, deps, {

@@ -6,7 +6,7 @@ import type { ServiceApp } from '../../platform/http/service.ts'
 import { webhookDeliveriesProjector } from '../../projections/webhooks/webhook-deliveries.projector.ts'
 import { webhookSubscriptionsProjector } from '../../projections/webhooks/webhook-subscriptions.projector.ts'
 import { listRoute } from '../../engine/reads/list-route.ts'
-import { readRoute, type ReadDependencies } from '../../engine/reads/read-route.ts'
+import { atRevision, readRoute, type ReadDependencies } from '../../engine/reads/read-route.ts'
 import { webhookKeysRoute } from './keys-route.ts'
 import {
   getDelivery,
@@ -47,10 +47,10 @@ export function webhookReadRoutes(app: ServiceApp, deps: ReadDependencies): void
     summary: 'A webhook subscription',
     params: { id: Uuid },
     reply: WebhookSubscriptionRecord,
-    find: async ({ tenant, params }) => {
-      const row = await getSubscription(pool, tenant, params.id)
-      return { body: toWebhookSubscriptionRecord(viewOfSubscription(row)), revision: BigInt(row.streamRevision) }
-    },
+    find: async ({ tenant, params }) =>
+      atRevision(await getSubscription(pool, tenant, params.id), (row) =>
+        toWebhookSubscriptionRecord(viewOfSubscription(row)),
+      ),
   })
 }
 

@@ -15,7 +15,7 @@ import { Uuid } from '../../platform/http/members.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { workflowsProjector } from '../../projections/workflows/workflows.projector.ts'
 import { listRoute } from '../../engine/reads/list-route.ts'
-import { readRoute, type ReadDependencies } from '../../engine/reads/read-route.ts'
+import { atRevision, readRoute, type ReadDependencies } from '../../engine/reads/read-route.ts'
 import {
   getWorkflowDefinition,
   getWorkflowInstance,
@@ -44,7 +44,7 @@ export function workflowReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
         query.version === undefined
           ? await getWorkflowDefinition(pool, tenant, params.id)
           : await getWorkflowVersion(pool, tenant, params.id, query.version)
-      return { body: toWorkflowDefinitionRecord(definition), revision: BigInt(definition.streamRevision) }
+      return atRevision(definition, toWorkflowDefinitionRecord)
     },
   })
 
@@ -69,10 +69,8 @@ export function workflowReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     summary: 'A workflow instance, with the step that it waits at and the outputs of its steps',
     params: { id: Uuid },
     reply: WorkflowInstanceRecord,
-    find: async ({ tenant, params }) => {
-      const instance = await getWorkflowInstance(pool, tenant, params.id)
-      return { body: toInstanceRecord(instance), revision: BigInt(instance.streamRevision) }
-    },
+    find: async ({ tenant, params }) =>
+      atRevision(await getWorkflowInstance(pool, tenant, params.id), toInstanceRecord),
   })
 
   listRoute(app, deps, {
