@@ -3,7 +3,15 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { createClient } from 'clinical-assessment-client/source'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { disabled, granted, mostOfClient, openFeedWorld, type FeedWorld, type Published } from './feed-world.ts'
+import {
+  disabled,
+  type FeedWorld,
+  granted,
+  mostOfClient,
+  openFeedWorld,
+  originOfPages,
+  type Published,
+} from './feed-world.ts'
 
 let feed: FeedWorld
 const [orgA, orgB] = [randomUUID(), randomUUID()]
@@ -278,6 +286,12 @@ describe('server-sent events', () => {
     expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
   })
 
+  it('may be read by a page of an allowed origin', async () => {
+    const stream = await openStream('consent?after=now', { ...(await feed.token(orgA)), origin: originOfPages })
+    expect(stream.headers.get('access-control-allow-origin')).toBe(originOfPages)
+    await stream.close()
+  })
+
   it('end with their token', async () => {
     const token = await feed.token(orgA, ['events:read'], { endsBy: new Date(Date.now() + 2_000) })
     const stream = await openStream('consent?after=now', token)
@@ -386,6 +400,7 @@ async function openStream(path: string, headers: Readonly<Record<string, string>
     }
   })().catch(() => undefined)
   return {
+    headers: response.headers,
     ended,
     async next(): Promise<Block> {
       for (let block = blocks.shift(); ; block = blocks.shift()) {

@@ -64,6 +64,8 @@ export interface FeedWorld {
   close(): Promise<void>
 }
 
+export const originOfPages = 'https://app.example.org'
+
 export async function openFeedWorld(): Promise<FeedWorld> {
   const [world, database] = await Promise.all([openDecisionWorld({ hasOwnNode: true }), freshDatabase()])
   const pool = createPool({ url: database.url, max: 8 })
@@ -91,6 +93,7 @@ export async function openFeedWorld(): Promise<FeedWorld> {
   const cursors = createCursors({ key: randomBytes(32), now: world.now })
   const t = await startApplication({
     issuer,
+    env: { CORS_ORIGINS: originOfPages },
     checkReplies: true,
     services: [
       {
