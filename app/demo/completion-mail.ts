@@ -1,5 +1,5 @@
 import type { Client } from 'clinical-assessment-client/source'
-import { actorContext, at, textAt } from './api-client.ts'
+import { actorContext, at, textAt } from './members.ts'
 import { until, type Step } from './steps.ts'
 
 export interface CompletionMailOptions {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Problem, type Client, type Schemas } from 'clinical-assessment-client/source'
-import { textAt, type ApiAnswer } from './api-client.ts'
+import { textAt } from './members.ts'
 import type { ReceivedWebhook, WebhookReceiver } from './webhook-receiver.ts'
 
 export interface DemoImage {
@@ -70,10 +70,4 @@ export async function until<Found>(
     await sleep(100)
   }
   throw new Error(failure)
-}
-
-export async function expectStatus(status: number, asked: Promise<ApiAnswer>): Promise<ApiAnswer> {
-  const answer = await asked
-  if (answer.status === status) return answer
-  throw new Error(`expected ${status}, got ${answer.status}: ${JSON.stringify(answer.body)}`)
 }

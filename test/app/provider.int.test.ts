@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import { at } from '../../app/demo/api-client.ts'
+import { at } from '../../app/demo/members.ts'
 import { startInProcessPlatform } from '../support/in-process-platform.ts'
 import { assessmentBody, consentedPatient, endOf, photograph, requestAssessment } from '../support/main-job.ts'
 import { startUnmarkedProvider } from '../support/unmarked-provider.ts'

@@ -1,6 +1,7 @@
 import { v4 } from 'uuid'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { at, createApiClient, requestToken, textAt } from '../../app/demo/api-client.ts'
+import { at, textAt } from '../../app/demo/members.ts'
+import { createApiClient, requestToken } from '../support/raw-api.ts'
 import { waitFor } from '../support/platform.ts'
 import { openServeWorld, type ServeWorld } from './serve-world.ts'
 

@@ -153,7 +153,7 @@ describe('a planted violation', () => {
     ['platform/kit/positions.ts', '../http/problems.ts', 'imports of platform/kit/: platform/http/problems.ts'],
     ['streams/case/aggregate.ts', '../../platform/http/problems.ts', 'imports of streams/: platform/http/problems.ts'],
     ['platform/vault/vault.ts', '../../app/services.ts', 'imports of platform/: app/services.ts'],
-    ['app/up.ts', './demo/api-client.ts', 'imports of app/: app/demo/api-client.ts'],
+    ['app/up.ts', './demo/members.ts', 'imports of app/: app/demo/members.ts'],
     ['app/demo/main.ts', '../up.ts', 'imports of app/demo/: app/up.ts'],
     ['app/main.ts', '../test/support/postgres.ts', 'imports of app/main.ts: test/support/postgres.ts'],
     ['app/up.ts', '../tools/torture/run.ts', 'imports of app/: tools/torture/run.ts'],

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
-import { textAt } from '../../app/demo/api-client.ts'
+import { textAt } from '../../app/demo/members.ts'
 
 const compose: unknown = parse(readFileSync(new URL('../../docker-compose.yml', import.meta.url), 'utf8'), {
   merge: true,

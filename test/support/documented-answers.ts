@@ -1,6 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import { at, type ApiAnswer, type ApiClient } from '../../app/demo/api-client.ts'
+import { at } from '../../app/demo/members.ts'
+import type { ApiAnswer, ApiClient } from './raw-api.ts'
 
 const services = [
   'auth',

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { actorContext, at, textAt, type ApiAnswer, type ApiClient } from '../../app/demo/api-client.ts'
+import { actorContext, at, textAt } from '../../app/demo/members.ts'
+import type { ApiAnswer, ApiClient } from './raw-api.ts'
 import type { ReceivedWebhook, WebhookReceiver } from '../../app/demo/webhook-receiver.ts'
 import { waitFor } from './platform.ts'
 

@@ -1,4 +1,4 @@
-import { at } from '../../app/demo/api-client.ts'
+import { at } from '../../app/demo/members.ts'
 
 /** One operation of the OpenAPI document. */
 export interface DocumentedOperation {

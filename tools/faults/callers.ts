@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { at, createApiClient, requestToken, textAt, type ApiAnswer, type ApiClient } from '../../app/demo/api-client.ts'
+import { at, textAt } from '../../app/demo/members.ts'
+import { createApiClient, requestToken, type ApiAnswer, type ApiClient } from '../../test/support/raw-api.ts'
 import { assessmentBody, photograph } from '../../test/support/main-job.ts'
 import { clientOf } from '../../test/support/platform.ts'
 import type { CallerName, Outcome } from './outcomes.ts'

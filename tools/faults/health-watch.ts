@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { at } from '../../app/demo/api-client.ts'
+import { at } from '../../app/demo/members.ts'
 
 /** Polls a platform's health without pause, as an operator's monitoring does. */
 export class HealthWatch {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { at, textAt, type ApiClient } from '../../app/demo/api-client.ts'
+import { at, textAt } from '../../app/demo/members.ts'
+import type { ApiClient } from '../../test/support/raw-api.ts'
 import { expecting } from '../../test/support/main-job.ts'
 import { waitFor } from '../../test/support/platform.ts'
 import { Callers, type Acknowledged } from './callers.ts'

@@ -1,5 +1,5 @@
 import type { AllStreamRecordedEvent } from '@eventstore/db-client'
-import { at } from '../../app/demo/api-client.ts'
+import { at } from '../../app/demo/members.ts'
 import { formatPosition } from '../../platform/kit/positions.ts'
 
 /** An event as it is in the log. Sealed members stay sealed, so that no report can show them. */

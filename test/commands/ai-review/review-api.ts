@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { at, textAt } from '../../../app/demo/api-client.ts'
+import { at, textAt } from '../../../app/demo/members.ts'
 import { projectedStreams } from '../../../app/projections/projected-streams.ts'
 import { rawResponseRoute } from '../../../commands/ai-review/raw-response-route.ts'
 import { aiReviewWriteRoutes } from '../../../commands/ai-review/routes.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { at } from '../../../app/demo/api-client.ts'
+import { at } from '../../../app/demo/members.ts'
 import { startOutsideServer } from '../../support/process-world.ts'
 import { ids } from '../../streams/facts.ts'
 import { openReviewApi, type ReviewApi } from './review-api.ts'

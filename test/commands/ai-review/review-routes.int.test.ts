@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { at, textAt } from '../../../app/demo/api-client.ts'
+import { at, textAt } from '../../../app/demo/members.ts'
 import { aiReviewAccesses } from '../../../streams/ai-review-access/aggregate.ts'
 import { aiReviewSlots } from '../../../streams/ai-review-slot/aggregate.ts'
 import { cases } from '../../../streams/case/aggregate.ts'

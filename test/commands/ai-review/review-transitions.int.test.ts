@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { at, textAt } from '../../../app/demo/api-client.ts'
+import { at, textAt } from '../../../app/demo/members.ts'
 import { ids } from '../../streams/facts.ts'
 import { mortal } from '../../processes/users/mortal-process.ts'
 import { openReviewApi, refusalOf, type ReviewApi } from './review-api.ts'

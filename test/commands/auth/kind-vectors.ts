@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { actorContext } from '../../../app/demo/api-client.ts'
+import { actorContext } from '../../../app/demo/members.ts'
 import { unsubscribeUrl } from '../../../commands/notifications/unsubscribe-links.ts'
 import { signReceipt } from '../../../contracts/consent/receipt.ts'
 import { toConsentDecisionRecord } from '../../../contracts/consent/record.ts'

@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { v5 } from 'uuid'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { at, textAt } from '../../../app/demo/api-client.ts'
+import { at, textAt } from '../../../app/demo/members.ts'
 import { startHumanReview } from '../../../commands/clinical/human-reviews.ts'
 import { supersedeDiagnoses } from '../../../commands/clinical/supersede-diagnoses.ts'
 import { execute } from '../../../engine/commands/execute.ts'

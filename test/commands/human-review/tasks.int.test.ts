@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { at as memberAt } from '../../../app/demo/api-client.ts'
+import { at as memberAt } from '../../../app/demo/members.ts'
 import { humanReviewChannel } from '../../../processes/human-review/human-review.channel.ts'
 import { humanReviewTasks } from '../../../streams/human-review-task/aggregate.ts'
 import { at, ids } from '../../streams/facts.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { at as memberOf } from '../../../app/demo/api-client.ts'
+import { at as memberOf } from '../../../app/demo/members.ts'
 import { startOfLog } from '../../../platform/kit/positions.ts'
 import { deliveryIdOf, webhookDeliveries } from '../../../streams/webhook-delivery/aggregate.ts'
 import { webhookSubscriptions } from '../../../streams/webhook-subscriptions/aggregate.ts'

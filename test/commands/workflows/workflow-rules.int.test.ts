@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { at, textAt } from '../../../app/demo/api-client.ts'
+import { at, textAt } from '../../../app/demo/members.ts'
 import { workflowChannel } from '../../../processes/workflows/workflows.channel.ts'
 import { cases } from '../../../streams/case/aggregate.ts'
 import { images } from '../../../streams/image/aggregate.ts'

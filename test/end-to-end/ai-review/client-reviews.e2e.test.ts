@@ -1,14 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import {
-  actorContext,
-  at,
-  createApiClient,
-  requestToken,
-  textAt,
-  type ApiClient,
-} from '../../../app/demo/api-client.ts'
+import { actorContext, at, textAt } from '../../../app/demo/members.ts'
+import { createApiClient, requestToken, type ApiClient } from '../../support/raw-api.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import { startInProcessPlatform, type InProcessPlatform } from '../../support/in-process-platform.ts'
 import { assessmentBody, consentedPatient, endOf, expecting, photograph } from '../../support/main-job.ts'

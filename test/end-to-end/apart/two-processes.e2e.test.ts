@@ -4,14 +4,8 @@ import { join } from 'node:path'
 import { Webhook, WebhookVerificationError } from 'standardwebhooks'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { freePort } from '../../../embedded/children/free-port.ts'
-import {
-  at,
-  createApiClient,
-  requestToken,
-  textAt,
-  type ApiAnswer,
-  type ApiClient,
-} from '../../../app/demo/api-client.ts'
+import { at, textAt } from '../../../app/demo/members.ts'
+import { createApiClient, requestToken, type ApiAnswer, type ApiClient } from '../../support/raw-api.ts'
 import { startWebhookReceiver, type ReceivedWebhook, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
 import { startPlatformApart, type PlatformApart } from '../../support/apart.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'

@@ -1,4 +1,5 @@
-import { actorContext, at, requestToken, textAt, type ClientSecrets } from '../../../app/demo/api-client.ts'
+import { actorContext, at, textAt } from '../../../app/demo/members.ts'
+import { requestToken, type ClientSecrets } from '../../support/raw-api.ts'
 import { isForOperators } from '../../support/operations.ts'
 
 /** Addresses to request, by the path template of their route in the OpenAPI document. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { at, textAt, type ApiClient } from '../../../app/demo/api-client.ts'
+import { at, textAt } from '../../../app/demo/members.ts'
+import type { ApiClient } from '../../support/raw-api.ts'
 import {
   assessmentBody,
   consentedPatient,

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { startEventStore, type EventStoreNode } from 'embedded-eventstore'
-import { at, textAt, type ApiClient } from '../../../app/demo/api-client.ts'
+import { at, textAt } from '../../../app/demo/members.ts'
+import type { ApiClient } from '../../support/raw-api.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
 import {
   assessmentBody,

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { at } from '../../../app/demo/api-client.ts'
+import { at } from '../../../app/demo/members.ts'
 
 const repository = fileURLToPath(new URL('../../../', import.meta.url))
 /** All commands load the same sources. With a compile cache they start in half the time. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { at, requestToken, type ApiAnswer } from '../../../app/demo/api-client.ts'
+import { at } from '../../../app/demo/members.ts'
+import { requestToken, type ApiAnswer } from '../../support/raw-api.ts'
 import { PretendedCluster } from '../../../tools/torture/stage/pretended-cluster.ts'
 import { embeddedEventStore, type TestEventStore } from 'embedded-eventstore/testing'
 import { startInProcessPlatform, type InProcessPlatform } from '../../support/in-process-platform.ts'

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { at, textAt, type ApiClient } from '../../../app/demo/api-client.ts'
+import { at, textAt } from '../../../app/demo/members.ts'
+import type { ApiClient } from '../../support/raw-api.ts'
 import { assessmentBody, expecting, photograph } from '../../support/main-job.ts'
 import { type PlatformInUse } from '../../support/platform.ts'
 import { joinSharedPlatform } from '../../support/shared-platform.ts'

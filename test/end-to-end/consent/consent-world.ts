@@ -1,11 +1,5 @@
-import {
-  actorContext,
-  at,
-  textAt,
-  type ApiAnswer,
-  type ApiClient,
-  type ApiRequest,
-} from '../../../app/demo/api-client.ts'
+import { actorContext, at, textAt } from '../../../app/demo/members.ts'
+import type { ApiAnswer, ApiClient, ApiRequest } from '../../support/raw-api.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import { expecting } from '../../support/main-job.ts'
 import { type PlatformInUse } from '../../support/platform.ts'

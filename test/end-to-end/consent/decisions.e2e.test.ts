@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { at, textAt, type ApiAnswer } from '../../../app/demo/api-client.ts'
+import { at, textAt } from '../../../app/demo/members.ts'
+import type { ApiAnswer } from '../../support/raw-api.ts'
 import { clientOf } from '../../support/platform.ts'
 import { expecting } from '../../support/main-job.ts'
 import { joinSharedPlatform } from '../../support/shared-platform.ts'

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { at, createApiClient, textAt, type ApiClient } from '../../../app/demo/api-client.ts'
+import { at, textAt } from '../../../app/demo/members.ts'
+import { createApiClient, type ApiClient } from '../../support/raw-api.ts'
 import {
   assessmentBody,
   consentedPatient,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { actorContext, textAt } from '../../../app/demo/api-client.ts'
+import { actorContext, textAt } from '../../../app/demo/members.ts'
 import { expecting } from '../../support/main-job.ts'
 import { operationsOf, pathWith, type DocumentedOperation } from '../../support/operations.ts'
 import { clientOf } from '../../support/platform.ts'

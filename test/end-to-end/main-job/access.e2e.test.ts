@@ -1,13 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import {
-  actorContext,
-  at,
-  createApiClient,
-  requestToken,
-  textAt,
-  type ApiAnswer,
-  type ApiClient,
-} from '../../../app/demo/api-client.ts'
+import { actorContext, at, textAt } from '../../../app/demo/members.ts'
+import { createApiClient, requestToken, type ApiAnswer, type ApiClient } from '../../support/raw-api.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import { createConsentTerms, decideConsent, expecting, registerPatient } from '../../support/main-job.ts'
 import { operationsOf, pathWith, type DocumentedOperation } from '../../support/operations.ts'

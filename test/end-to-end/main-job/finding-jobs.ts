@@ -1,4 +1,5 @@
-import { at, textAt, type ApiClient } from '../../../app/demo/api-client.ts'
+import { at, textAt } from '../../../app/demo/members.ts'
+import type { ApiClient } from '../../support/raw-api.ts'
 import {
   assessmentBody,
   endOf,

@@ -2,15 +2,8 @@ import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import {
-  actorContext,
-  at,
-  createApiClient,
-  requestToken,
-  textAt,
-  type ApiAnswer,
-  type ApiClient,
-} from '../../../app/demo/api-client.ts'
+import { actorContext, at, textAt } from '../../../app/demo/members.ts'
+import { createApiClient, requestToken, type ApiAnswer, type ApiClient } from '../../support/raw-api.ts'
 import { startWebhookReceiver, type ReceivedWebhook, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { at, textAt, type ApiAnswer, type ApiClient } from '../../../app/demo/api-client.ts'
+import { at, textAt } from '../../../app/demo/members.ts'
+import type { ApiAnswer, ApiClient } from '../../support/raw-api.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
 import { comparePositions, parsePosition, type Position } from '../../../platform/kit/positions.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'

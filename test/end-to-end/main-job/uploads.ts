@@ -1,4 +1,5 @@
-import { at, textAt, type ApiAnswer, type ApiClient } from '../../../app/demo/api-client.ts'
+import { at, textAt } from '../../../app/demo/members.ts'
+import type { ApiAnswer, ApiClient } from '../../support/raw-api.ts'
 import { expecting, type Photograph } from '../../support/main-job.ts'
 
 export const assessments = '/v1/clinical-api/assessments'

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { at, textAt, type ApiAnswer, type ApiClient } from '../../../app/demo/api-client.ts'
+import { at, textAt } from '../../../app/demo/members.ts'
+import type { ApiAnswer, ApiClient } from '../../support/raw-api.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import { expecting } from '../../support/main-job.ts'
 import { clientOf, type PlatformInUse } from '../../support/platform.ts'

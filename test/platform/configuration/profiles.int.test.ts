@@ -13,7 +13,7 @@ import {
 import type { Profile } from '../../../platform/kit/profiles.ts'
 import { ConfigurationError } from '../../../platform/configuration/profile-rules.ts'
 import { up } from '../../../app/up.ts'
-import { actorContext } from '../../../app/demo/api-client.ts'
+import { actorContext } from '../../../app/demo/members.ts'
 import { createEgress, type Egress } from '../../../platform/outbound/egress.ts'
 import type { EgressPurpose } from '../../../platform/outbound/exempt-addresses.ts'
 import { EgressError } from '../../../platform/outbound/egress-error.ts'

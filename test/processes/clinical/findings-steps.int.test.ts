@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { v5 } from 'uuid'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { at } from '../../../app/demo/api-client.ts'
+import { at } from '../../../app/demo/members.ts'
 import { createEgress, type Egress } from '../../../platform/outbound/egress.ts'
 import { clinicalProcess } from '../../../processes/clinical/clinical.process.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'

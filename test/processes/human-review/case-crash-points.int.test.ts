@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { v5 } from 'uuid'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { at } from '../../../app/demo/api-client.ts'
+import { at } from '../../../app/demo/members.ts'
 import type { ProcessDependencies } from '../../../processes/dependencies.ts'
 import { humanReviewProcess } from '../../../processes/human-review/human-review.process.ts'
 import type { TodoRow } from '../../../engine/processes/process.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { textAt } from '../../../app/demo/api-client.ts'
+import { textAt } from '../../../app/demo/members.ts'
 import { humanReviewProcess } from '../../../processes/human-review/human-review.process.ts'
 import type { TodoRow } from '../../../engine/processes/process.ts'
 import { aiReviews } from '../../../streams/ai-review/aggregate.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { dayOf, imageKey } from '../../../commands/assessments/image-key.ts'
-import { at as memberAt } from '../../../app/demo/api-client.ts'
+import { at as memberAt } from '../../../app/demo/members.ts'
 import type { AiReviewDetails } from '../../../contracts/ai-review/record.ts'
 import { getReview, listReviews } from '../../../read-api/ai-review/queries.ts'
 import type { AiReviewEvent } from '../../../streams/ai-review/events.ts'

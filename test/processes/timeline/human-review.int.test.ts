@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { at as memberAt } from '../../../app/demo/api-client.ts'
+import { at as memberAt } from '../../../app/demo/members.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
 import { dayOf, imageKey } from '../../../commands/assessments/image-key.ts'
 import { supersedeSlot } from '../../../commands/ai-review/supersede-review.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { textAt } from '../../../app/demo/api-client.ts'
+import { textAt } from '../../../app/demo/members.ts'
 import { assessmentsProcess } from '../../../processes/assessments/assessments.process.ts'
 import { workflowsProcess } from '../../../processes/workflows/workflows.process.ts'
 import { assessmentChannelStream } from '../../../streams/channels/assessment.ts'

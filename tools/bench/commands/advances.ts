@@ -1,5 +1,6 @@
-import { createApiClient, textAt } from '../../../app/demo/api-client.ts'
-import { expectStatus } from '../../../app/demo/steps.ts'
+import { textAt } from '../../../app/demo/members.ts'
+import { createApiClient } from '../../../test/support/raw-api.ts'
+import { expecting } from '../../../test/support/main-job.ts'
 import { tenantOfFact } from '../../../platform/kit/tenants.ts'
 import { workflowInstances } from '../../../streams/workflow-instance/aggregate.ts'
 import type { Benchmark } from '../harness/benchmark.ts'
@@ -40,7 +41,7 @@ const workflow = {
 async function startInstances(platform: BenchPlatform, count: number): Promise<readonly string[]> {
   const api = createApiClient(platform.baseUrl, bearerOf(platform))
   const post = async (path: string, body: object) => {
-    const answer = await expectStatus(201, api.call(path, { body, headers: { prefer: 'respond-async' } }))
+    const answer = await expecting(201, api.call(path, { body, headers: { prefer: 'respond-async' } }))
     return textAt(answer.body, 'id')
   }
   const person = { given_name: 'Ada', family_name: 'Example', dob: '1980-02-29' }

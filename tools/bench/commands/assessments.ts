@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { createApiClient, textAt } from '../../../app/demo/api-client.ts'
-import { expectStatus } from '../../../app/demo/steps.ts'
+import { textAt } from '../../../app/demo/members.ts'
+import { createApiClient } from '../../../test/support/raw-api.ts'
+import { expecting } from '../../../test/support/main-job.ts'
 import { assessments } from '../../../streams/assessment/aggregate.ts'
 import type { AppendJob, HttpJob } from '../load/jobs.ts'
 import type { BenchPlatform } from '../load/platform.ts'
@@ -21,7 +22,7 @@ export async function assessmentRequests(platform: BenchPlatform, count: number)
   for (let patient = 0; patient < patients; patient += 1) {
     const body = { given_name: 'Ada', family_name: `Example ${patient}`, dob: '1980-02-29' }
     const headers = { prefer: 'respond-async' }
-    const { body: registered } = await expectStatus(201, api.call('/v1/clinical-api/patients', { body, headers }))
+    const { body: registered } = await expecting(201, api.call('/v1/clinical-api/patients', { body, headers }))
     bodies.push(
       JSON.stringify({
         patient_id: textAt(registered, 'id'),
@@ -54,7 +55,7 @@ export async function eventsOfRequest(
   const api = createApiClient(platform.baseUrl, bearerOf(platform))
   const body: unknown = JSON.parse(bodies[0] ?? '')
   const headers = { prefer: 'respond-async', 'idempotency-key': randomUUID() }
-  const { body: record } = await expectStatus(202, api.call(paths[0] ?? '', { body, headers }))
+  const { body: record } = await expecting(202, api.call(paths[0] ?? '', { body, headers }))
   return storedEvents(
     platform.eventStoreUrl,
     assessments.of(tenantOfFact(platform.credentials.org_id), textAt(record, 'id')).stream,

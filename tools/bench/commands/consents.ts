@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { actorContext, createApiClient, textAt } from '../../../app/demo/api-client.ts'
-import { expectStatus } from '../../../app/demo/steps.ts'
+import { actorContext, textAt } from '../../../app/demo/members.ts'
+import { createApiClient } from '../../../test/support/raw-api.ts'
+import { expecting } from '../../../test/support/main-job.ts'
 import type { ConsentEvent } from '../../../streams/consent/events.ts'
 import { consents } from '../../../streams/consent/aggregate.ts'
 import type { HttpJob } from '../load/jobs.ts'
@@ -24,10 +25,10 @@ export async function publishConsentText(platform: BenchPlatform): Promise<Conse
     prefer: 'respond-async',
   }
   const type = { code: 'bench', displayName: 'Bench', legalBasis: 'consent', required: true }
-  const { body: created } = await expectStatus(201, api.call('/v1/admin/consent-types', { body: type, headers }))
+  const { body: created } = await expecting(201, api.call('/v1/admin/consent-types', { body: type, headers }))
   const consentTypeId = textAt(created, 'id')
   const text = { locale: 'en-GB', text: 'I agree.' }
-  const { body: published } = await expectStatus(
+  const { body: published } = await expecting(
     201,
     api.call(`/v1/admin/consent-types/${consentTypeId}/text-versions`, { body: text, headers }),
   )

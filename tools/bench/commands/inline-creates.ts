@@ -3,8 +3,9 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { createApiClient, textAt } from '../../../app/demo/api-client.ts'
-import { expectStatus } from '../../../app/demo/steps.ts'
+import { textAt } from '../../../app/demo/members.ts'
+import { createApiClient } from '../../../test/support/raw-api.ts'
+import { expecting } from '../../../test/support/main-job.ts'
 import { assessments } from '../../../streams/assessment/aggregate.ts'
 import type { Benchmark } from '../harness/benchmark.ts'
 import { atMost } from '../harness/compare.ts'
@@ -89,7 +90,7 @@ async function mostWhile(
 /** A patient without consent. The review ends before it reads images, so only the requests are measured. */
 async function jobOf(platform: BenchPlatform, count: number): Promise<InlineJob> {
   const api = createApiClient(platform.baseUrl, bearerOf(platform))
-  const { body } = await expectStatus(
+  const { body } = await expecting(
     201,
     api.call('/v1/clinical-api/patients', { body: { given_name: 'Ada', family_name: 'Example', dob: '1980-02-29' } }),
   )

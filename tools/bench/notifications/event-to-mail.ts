@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { requestToken, textAt } from '../../../app/demo/api-client.ts'
-import { expectStatus } from '../../../app/demo/steps.ts'
+import { textAt } from '../../../app/demo/members.ts'
+import { requestToken } from '../../../test/support/raw-api.ts'
+import { expecting } from '../../../test/support/main-job.ts'
 import { serviceClientOf } from '../../../app/credentials.ts'
 import { users } from '../../../streams/user/aggregate.ts'
 import type { Benchmark } from '../harness/benchmark.ts'
@@ -91,7 +92,7 @@ async function givenRecipients({ platform, api }: MailWorld, count: number) {
   const organisationId = platform.credentials.org_id
   const create = async (what: string, body: object) => {
     const request = { body: { ...body, organisationId }, headers: asAdministrator }
-    return textAt((await expectStatus(201, api.call(`${administration}/${what}`, request))).body, 'id')
+    return textAt((await expecting(201, api.call(`${administration}/${what}`, request))).body, 'id')
   }
   await create('roles', { name: 'Member', isDefault: true, permissions: ['users:admin'] })
   const addresses = Array.from({ length: count }, (_, number) => `jane-${number}@example.org`)
@@ -99,13 +100,10 @@ async function givenRecipients({ platform, api }: MailWorld, count: number) {
   for (const email of addresses)
     userIds.push(await create('users', { email, displayName: 'Ada', userType: 'clinician' }))
   const template = { category: 'clinical', phi: false, subject: 'Your account', bodyTemplate: '<p>{{userId}}</p>' }
-  await expectStatus(
-    201,
-    api.call('/v1/notifications/admin/templates/account-changed', { method: 'PUT', body: template }),
-  )
+  await expecting(201, api.call('/v1/notifications/admin/templates/account-changed', { method: 'PUT', body: template }))
   const recipientRule = { type: 'user', path: 'userId' }
   const rule = { eventType: 'users.updated', templateCode: 'account-changed', recipientRule }
-  await expectStatus(201, api.call('/v1/notifications/admin/subscriptions', { body: rule }))
+  await expecting(201, api.call('/v1/notifications/admin/subscriptions', { body: rule }))
   return { userIds, addresses }
 }
 

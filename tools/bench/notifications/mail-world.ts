@@ -1,5 +1,6 @@
-import { createApiClient, at, type ApiClient } from '../../../app/demo/api-client.ts'
-import { expectStatus } from '../../../app/demo/steps.ts'
+import { at } from '../../../app/demo/members.ts'
+import { createApiClient, type ApiClient } from '../../../test/support/raw-api.ts'
+import { expecting } from '../../../test/support/main-job.ts'
 import { lastingSettings } from '../../../embedded/children/lasting-ports.ts'
 import { createPool } from '../../../platform/database/database.ts'
 import { bearerOf } from '../commands/assessments.ts'
@@ -53,7 +54,7 @@ export async function startMailWorld(
   for (const [channel, bodyTemplate] of Object.entries(templates)) {
     const subject = channel === 'email' ? { subject: 'Ward {{ward}}' } : {}
     const body = { channel, category: 'operational', phi: false, bodyTemplate, ...subject }
-    await expectStatus(201, api.call(`/v1/notifications/admin/templates/ward-news`, { method: 'PUT', body }))
+    await expecting(201, api.call(`/v1/notifications/admin/templates/ward-news`, { method: 'PUT', body }))
   }
   const { mailbox_url: mailboxUrl, control_secret: controlSecret } = platform.credentials
   const headers = { 'x-control-secret': controlSecret ?? '' }

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { actorContext, createApiClient, textAt } from '../../../app/demo/api-client.ts'
-import { expectStatus } from '../../../app/demo/steps.ts'
+import { actorContext, textAt } from '../../../app/demo/members.ts'
+import { createApiClient } from '../../../test/support/raw-api.ts'
+import { expecting } from '../../../test/support/main-job.ts'
 import { bearerOf } from '../commands/assessments.ts'
 import type { Benchmark } from '../harness/benchmark.ts'
 import { atLeast, single } from '../harness/compare.ts'
@@ -89,7 +90,7 @@ async function givenActors(platform: BenchPlatform): Promise<Actors> {
   const api = createApiClient(baseUrl, bearerOf(platform))
   const create = async (what: string, body: object) => {
     const request = { body: { ...body, organisationId }, headers: { 'x-admin-api-secret': adminSecret } }
-    return textAt((await expectStatus(201, api.call(`/v1/user-management/admin/${what}`, request))).body, 'id')
+    return textAt((await expecting(201, api.call(`/v1/user-management/admin/${what}`, request))).body, 'id')
   }
   await create('roles', { name: 'Administrator', isDefault: true, permissions: ['users:admin'] })
   const userIds: string[] = []
@@ -97,7 +98,7 @@ async function givenActors(platform: BenchPlatform): Promise<Actors> {
     const user = { email: `bench-${number}@example.org`, displayName: 'Ada Example', userType: 'admin' }
     userIds.push(await create('users', user))
   }
-  for (const userId of userIds) await expectStatus(200, api.call(contextPath(userId)))
+  for (const userId of userIds) await expecting(200, api.call(contextPath(userId)))
   return { userIds, context: contextOf(organisationId, userIds[0] ?? '') }
 }
 

@@ -1,5 +1,6 @@
-import { createApiClient, textAt } from '../../../app/demo/api-client.ts'
-import { expectStatus } from '../../../app/demo/steps.ts'
+import { textAt } from '../../../app/demo/members.ts'
+import { createApiClient } from '../../../test/support/raw-api.ts'
+import { expecting } from '../../../test/support/main-job.ts'
 import type { Benchmark } from '../harness/benchmark.ts'
 import { atLeast, single } from '../harness/compare.ts'
 import { withScope } from '../harness/scope.ts'
@@ -55,12 +56,12 @@ export const readById: Benchmark = {
 async function openCases(platform: BenchPlatform): Promise<readonly string[]> {
   const api = createApiClient(platform.baseUrl, bearerOf(platform))
   const patient = { given_name: 'Ada', family_name: 'Example', dob: '1980-02-29' }
-  const { body: registered } = await expectStatus(201, api.call('/v1/clinical-api/patients', { body: patient }))
+  const { body: registered } = await expecting(201, api.call('/v1/clinical-api/patients', { body: patient }))
   const ids: string[] = []
   for (let number = 0; number < cases; number += 1) {
     const body = { patient_id: textAt(registered, 'id'), external_reference: `bench-${number}` }
     const headers = number === cases - 1 ? {} : { prefer: 'respond-async' }
-    ids.push(textAt((await expectStatus(201, api.call('/v1/clinical-api/cases', { body, headers }))).body, 'id'))
+    ids.push(textAt((await expecting(201, api.call('/v1/clinical-api/cases', { body, headers }))).body, 'id'))
   }
   return ids
 }

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { actorContext, createApiClient, textAt } from '../../../app/demo/api-client.ts'
-import { expectStatus } from '../../../app/demo/steps.ts'
+import { actorContext, textAt } from '../../../app/demo/members.ts'
+import { createApiClient } from '../../../test/support/raw-api.ts'
+import { expecting } from '../../../test/support/main-job.ts'
 import { bearerOf } from '../commands/assessments.ts'
 import type { HttpJob } from '../load/jobs.ts'
 import type { BenchPlatform } from '../load/platform.ts'
@@ -15,7 +16,7 @@ export async function consentedRequests(platform: BenchPlatform, count: number):
   const api = createApiClient(platform.baseUrl, bearerOf(platform))
   const create = async (path: string, body: object, headers: Readonly<Record<string, string>> = {}): Promise<string> =>
     textAt(
-      (await expectStatus(201, api.call(path, { body, headers: { prefer: 'respond-async', ...headers } }))).body,
+      (await expecting(201, api.call(path, { body, headers: { prefer: 'respond-async', ...headers } }))).body,
       'id',
     )
   const admin = { 'x-actor-context': actorContext(platform.credentials.org_id, ['consents:admin']) }

@@ -1,6 +1,6 @@
 import { freePort } from '../../../embedded/children/free-port.ts'
-import { createApiClient } from '../../../app/demo/api-client.ts'
-import { expectStatus } from '../../../app/demo/steps.ts'
+import { createApiClient } from '../../../test/support/raw-api.ts'
+import { expecting } from '../../../test/support/main-job.ts'
 import { bearerOf } from '../commands/assessments.ts'
 import type { Benchmark } from '../harness/benchmark.ts'
 import { atLeast } from '../harness/compare.ts'
@@ -64,7 +64,7 @@ async function switchable(world: WebhookWorld, urls: readonly string[]) {
   const ids = await Promise.all(urls.map(subscribe))
   const become = async (status: 'active' | 'disabled'): Promise<void> => {
     for (const id of ids)
-      await expectStatus(
+      await expecting(
         200,
         api.call(`/v1/clinical-api/webhook-subscriptions/${id}`, { method: 'PATCH', body: { status } }),
       )

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { freePort } from '../../../embedded/children/free-port.ts'
-import { createApiClient } from '../../../app/demo/api-client.ts'
-import { expectStatus } from '../../../app/demo/steps.ts'
+import { createApiClient } from '../../../test/support/raw-api.ts'
+import { expecting } from '../../../test/support/main-job.ts'
 import { bearerOf, eventsOfRequest } from '../commands/assessments.ts'
 import type { Benchmark } from '../harness/benchmark.ts'
 import { atMost } from '../harness/compare.ts'
@@ -56,7 +56,7 @@ export const endToEnd: Benchmark = {
       const requests = await consentedRequests(platform, quick ? 10 : 200)
       const url = `http://127.0.0.1:${webhookAtPort}/webhooks`
       const api = createApiClient(platform.baseUrl, bearerOf(platform))
-      await expectStatus(
+      await expecting(
         201,
         api.call('/v1/clinical-api/webhook-subscriptions', {
           body: { url, event_types: ['assessment.completed', 'assessment.failed'] },

@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { v7 } from 'uuid'
-import { createApiClient, textAt } from '../../../app/demo/api-client.ts'
-import { expectStatus } from '../../../app/demo/steps.ts'
+import { textAt } from '../../../app/demo/members.ts'
+import { createApiClient } from '../../../test/support/raw-api.ts'
+import { expecting } from '../../../test/support/main-job.ts'
 import { createPool, type Pool } from '../../../platform/database/database.ts'
 import { assessments } from '../../../streams/assessment/aggregate.ts'
 import type { AssessmentEvent } from '../../../streams/assessment/events.ts'
@@ -50,7 +51,7 @@ export async function startWebhookWorld({ folder, started, atEnd }: Scope): Prom
   const api = createApiClient(platform.baseUrl, bearerOf(platform))
   const subscribe = async (url: string): Promise<string> => {
     const body = { url, event_types: ['assessment.completed'], signature_schemes: ['v1'] }
-    return textAt((await expectStatus(201, api.call('/v1/clinical-api/webhook-subscriptions', { body }))).body, 'id')
+    return textAt((await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body }))).body, 'id')
   }
   for (const path of subscribed) await subscribe(`${receiverUrl}${path}`)
   return {

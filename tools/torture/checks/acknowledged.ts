@@ -1,4 +1,4 @@
-import { at } from '../../../app/demo/api-client.ts'
+import { at } from '../../../app/demo/members.ts'
 import { comparePositions, parsePosition } from '../../../platform/kit/positions.ts'
 import { operations, type Acknowledged, type LoadSummary, type Operation } from '../acknowledged.ts'
 import { placeOf, text, type Fact, type Checked, type Finding } from '../facts.ts'

@@ -1,4 +1,5 @@
-import { at, type ApiClient } from '../../../app/demo/api-client.ts'
+import { at } from '../../../app/demo/members.ts'
+import type { ApiClient } from '../../../test/support/raw-api.ts'
 import type { Acknowledged, Operation } from '../acknowledged.ts'
 import { text, type Fact, type Checked, type Finding } from '../facts.ts'
 import { subscribedIn } from './subscriptions.ts'

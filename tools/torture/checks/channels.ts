@@ -1,4 +1,4 @@
-import { at } from '../../../app/demo/api-client.ts'
+import { at } from '../../../app/demo/members.ts'
 import { categoryOf, placeOf, text, type Fact, type Checked, type Finding } from '../facts.ts'
 
 interface Source {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { at } from '../../../app/demo/api-client.ts'
+import { at } from '../../../app/demo/members.ts'
 import { placeOf, type Checked, type Fact, type Finding } from '../facts.ts'
 import type { FeedReading } from '../stage/feed-reader.ts'
 

@@ -1,4 +1,4 @@
-import { at } from '../../../app/demo/api-client.ts'
+import { at } from '../../../app/demo/members.ts'
 import { placeOf, text, type Checked, type Fact, type Finding } from '../facts.ts'
 
 /** The part of the reviews for which the policy of the run demands two opinions. It selects all others, too. */

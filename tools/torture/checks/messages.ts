@@ -1,4 +1,4 @@
-import { at } from '../../../app/demo/api-client.ts'
+import { at } from '../../../app/demo/members.ts'
 import { placeOf, text, type Checked, type Fact, type Finding } from '../facts.ts'
 import type { Part } from '../schedule.ts'
 import { Notifications, type Attempt, type FollowedNotification } from './notifications.ts'

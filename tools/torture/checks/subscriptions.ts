@@ -1,4 +1,4 @@
-import { at } from '../../../app/demo/api-client.ts'
+import { at } from '../../../app/demo/members.ts'
 import { text, type Fact } from '../facts.ts'
 
 /** A subscription according to the log. A place is the index of an event in the whole log. */

@@ -1,4 +1,4 @@
-import { at } from '../../../app/demo/api-client.ts'
+import { at } from '../../../app/demo/members.ts'
 import { placeOf, text, type Checked, type Fact, type Finding } from '../facts.ts'
 
 /** A membership as its organisation's stream has it. */

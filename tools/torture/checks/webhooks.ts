@@ -1,4 +1,4 @@
-import { at } from '../../../app/demo/api-client.ts'
+import { at } from '../../../app/demo/members.ts'
 import { placeOf, text, type Fact, type Checked, type Finding } from '../facts.ts'
 import { deliveriesOf, decisive, remembered, roundEnds, roundsOf } from './rounds.ts'
 import { hasStoodFrom, isLetGo, subscribedIn, type Due, type Subscribed } from './subscriptions.ts'

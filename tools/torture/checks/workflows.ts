@@ -1,4 +1,4 @@
-import { at } from '../../../app/demo/api-client.ts'
+import { at } from '../../../app/demo/members.ts'
 import { placeOf, text, type Checked, type Fact, type Finding } from '../facts.ts'
 
 /** `moving` only inside an append, `waiting` for the assessment of an output step. */

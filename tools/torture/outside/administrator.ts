@@ -1,4 +1,5 @@
-import { actorContext, at, textAt, type ApiAnswer, type ApiClient } from '../../../app/demo/api-client.ts'
+import { actorContext, at, textAt } from '../../../app/demo/members.ts'
+import type { ApiAnswer, ApiClient } from '../../../test/support/raw-api.ts'
 import { expecting } from '../../../test/support/main-job.ts'
 import type { SeededRandom } from 'embedded-eventstore/seeded-random'
 import type { Operation } from '../acknowledged.ts'

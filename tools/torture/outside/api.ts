@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { at, textAt } from '../../../app/demo/members.ts'
 import {
-  at,
   createApiClient,
   requestToken,
-  textAt,
   type ApiAnswer,
   type ApiRequest,
   type ClientSecrets,
-} from '../../../app/demo/api-client.ts'
+} from '../../../test/support/raw-api.ts'
 import { limited } from '../../../platform/kit/time-limits.ts'
 import { operations, type Acknowledged, type DurableLines, type LoadSummary, type Operation } from '../acknowledged.ts'
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { v5 } from 'uuid'
-import { actorContext, at, textAt, type ApiAnswer, type ApiClient } from '../../../app/demo/api-client.ts'
+import { actorContext, at, textAt } from '../../../app/demo/members.ts'
+import type { ApiAnswer, ApiClient } from '../../../test/support/raw-api.ts'
 import { expecting } from '../../../test/support/main-job.ts'
 import type { SeededRandom } from 'embedded-eventstore/seeded-random'
 import type { Operation } from '../acknowledged.ts'

@@ -1,5 +1,6 @@
 import { exitWhenParentGone } from '../../../embedded/children/parent-watch.ts'
-import { createApiClient, requestToken, textAt } from '../../../app/demo/api-client.ts'
+import { textAt } from '../../../app/demo/members.ts'
+import { createApiClient, requestToken } from '../../../test/support/raw-api.ts'
 import { SeededRandom } from 'embedded-eventstore/seeded-random'
 import { createConsentTerms } from '../../../test/support/main-job.ts'
 import { DurableLines } from '../acknowledged.ts'

@@ -1,4 +1,5 @@
-import { textAt, type ApiAnswer } from '../../../app/demo/api-client.ts'
+import { textAt } from '../../../app/demo/members.ts'
+import type { ApiAnswer } from '../../../test/support/raw-api.ts'
 import type { SeededRandom } from 'embedded-eventstore/seeded-random'
 import type { PatientClient, Write } from './api.ts'
 

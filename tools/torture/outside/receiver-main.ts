@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import { text as readText } from 'node:stream/consumers'
 import { exitWhenParentGone } from '../../../embedded/children/parent-watch.ts'
 import { listenOnLoopback } from '../../../embedded/children/loopback-server.ts'
-import { at } from '../../../app/demo/api-client.ts'
+import { at } from '../../../app/demo/members.ts'
 import { DurableLines } from '../acknowledged.ts'
 
 /*

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { at, textAt, type ApiAnswer } from '../../../app/demo/api-client.ts'
+import { at, textAt } from '../../../app/demo/members.ts'
+import type { ApiAnswer } from '../../../test/support/raw-api.ts'
 import { assessments, declaration } from '../../../test/end-to-end/main-job/uploads.ts'
 import { assessmentBody, photograph, type ConsentTerms, type Photograph } from '../../../test/support/main-job.ts'
 import type { Operation } from '../acknowledged.ts'

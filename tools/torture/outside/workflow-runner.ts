@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { at, textAt, type ApiAnswer } from '../../../app/demo/api-client.ts'
+import { at, textAt } from '../../../app/demo/members.ts'
+import type { ApiAnswer } from '../../../test/support/raw-api.ts'
 import { decision, either, output, photos, questions, to } from '../../../test/commands/workflows/graphs.ts'
 import { photograph } from '../../../test/support/main-job.ts'
 import type { SeededRandom } from 'embedded-eventstore/seeded-random'

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { at, requestToken, textAt, type ClientSecrets } from '../../../app/demo/api-client.ts'
+import { at, textAt } from '../../../app/demo/members.ts'
+import { requestToken, type ClientSecrets } from '../../../test/support/raw-api.ts'
 import { channelsByDomain } from '../../../contracts/events/channels.ts'
 
 /** What one consumer of the feed got from one channel, in the order in which it came. */
