@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { at } from '../../app/demo/members.ts'
-import type { ApiAnswer, ApiClient } from './raw-api.ts'
+import type { ApiAnswer, ApiClient, RawApi } from './raw-api.ts'
 
 const services = [
   'auth',
@@ -20,6 +20,7 @@ const withoutBareMount: readonly string[] = ['human-review', 'notifications', 'e
 export interface WatchedPlatform {
   /** The same client; its answers are recorded. */
   watch(client: ApiClient): ApiClient
+  watchCalls(api: RawApi): RawApi
   /**
    * Sends a raw request: no token, content type or JSON unless given. A response body that is not JSON is returned as
    * text.
@@ -42,13 +43,26 @@ export function watchPlatform(baseUrl: string): WatchedPlatform {
     noted.push({ ...answer, method, path: path.split('?', 1)[0] ?? '' })
     return answer
   }
+  const watchCalls = (api: RawApi): RawApi => ({
+    async call(path, request = {}) {
+      const method = request.method ?? (request.body === undefined ? 'GET' : 'POST')
+      return note(method, path, await api.call(path, request))
+    },
+  })
   return {
-    watch: (client) => ({
-      async call(path, request = {}) {
-        const method = request.method ?? (request.body === undefined ? 'GET' : 'POST')
-        return note(method, path, await client.call(path, request))
+    watch: ({ client, ...api }) => ({
+      ...watchCalls(api),
+      client: {
+        ...client,
+        // A refusal has no headers here. Tests of refusals send raw calls.
+        async request(method, path, ...options) {
+          const answer = await client.request(method, path, ...options)
+          note(method, path, { ...answer, body: answer.data })
+          return answer
+        },
       },
     }),
+    watchCalls,
     async send(path, request = {}) {
       const response = await fetch(`${baseUrl}${path}`, request)
       const text = await response.text()

@@ -1,3 +1,4 @@
+import type { Answer, Schemas } from 'clinical-assessment-client/source'
 import { createHash, randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { actorContext, at, textAt } from '../../app/demo/members.ts'
@@ -5,15 +6,21 @@ import type { ApiAnswer, ApiClient } from './raw-api.ts'
 import type { ReceivedWebhook, WebhookReceiver } from '../../app/demo/webhook-receiver.ts'
 import { waitFor } from './platform.ts'
 
+type CaptureType = 'dermoscopic' | 'macroscopic' | 'other'
+
 /** A photograph to send: the `images[]` entry and its bytes. */
 export interface Photograph {
-  readonly entry: { readonly capture_type: string; readonly mime_type: string; readonly data: string }
+  readonly entry: {
+    readonly capture_type: CaptureType
+    readonly mime_type: 'image/jpeg' | 'image/png'
+    readonly data: string
+  }
   readonly bytes: Buffer
   readonly sha256: string
 }
 
 /** A real photograph with unique bytes: extra bytes follow the end of the image. */
-export async function photograph(captureType = 'dermoscopic', name = 'lesion-1.jpg'): Promise<Photograph> {
+export async function photograph(captureType: CaptureType = 'dermoscopic', name = 'lesion-1.jpg'): Promise<Photograph> {
   const file = await readFile(new URL(`../../embedded/photos/${name}`, import.meta.url))
   const bytes = Buffer.concat([file, randomBytes(16)])
   const mimeType = name.endsWith('.png') ? 'image/png' : 'image/jpeg'
@@ -44,32 +51,31 @@ export async function createConsentTerms(
   headers: Readonly<Record<string, string>> = { 'x-actor-context': actorContext(orgId, ['consents:admin']) },
 ): Promise<ConsentTerms> {
   const type = { code, displayName: 'Automated analysis', legalBasis: 'consent', required: true }
-  const created = await expecting(201, api.call('/v1/admin/consent-types', { body: type, headers }))
-  const consent_type_id = textAt(created.body, 'id')
+  const { data: created } = await api.client.request('POST', '/v1/admin/consent-types', { body: type, headers })
   const body = { locale: 'en-GB', text: 'I agree that my photographs are analysed automatically.' }
-  const published = await expecting(
-    201,
-    api.call(`/v1/admin/consent-types/${consent_type_id}/text-versions`, { body, headers }),
-  )
-  return { consent_type_id, text_version_id: textAt(published.body, 'id') }
+  const path = '/v1/admin/consent-types/{typeId}/text-versions'
+  const params = { typeId: created.id }
+  const { data: published } = await api.client.request('POST', path, { params, body, headers })
+  return { consent_type_id: created.id, text_version_id: published.id }
 }
 
 /** A new patient's id. */
 export async function registerPatient(
   api: ApiClient,
-  members: Readonly<Record<string, unknown>> = {},
+  members: Partial<Schemas['RegisterPatientBody']> = {},
 ): Promise<string> {
   const body = { given_name: 'Ada', family_name: 'Example', dob: '1980-02-29', ...members }
-  return textAt((await expecting(201, api.call('/v1/clinical-api/patients', { body }))).body, 'id')
+  return (await api.client.request('POST', '/v1/clinical-api/patients', { body })).data.id
 }
 
 export async function decideConsent(
   api: ApiClient,
   patientId: string,
   terms: ConsentTerms,
-  decision: string,
-): Promise<ApiAnswer> {
-  return expecting(201, api.call(`/v1/patients/${patientId}/consents`, { body: { ...terms, decision } }))
+  decision: Schemas['RecordConsentBody']['decision'],
+): Promise<Answer<Schemas['ConsentDecisionRecord']>> {
+  const options = { params: { patientId }, body: { ...terms, decision } }
+  return api.client.request('POST', '/v1/patients/{patientId}/consents', options)
 }
 
 /** A new patient who has granted consent to the analysis. */
@@ -79,41 +85,51 @@ export async function consentedPatient(api: ApiClient, terms: ConsentTerms): Pro
   return patientId
 }
 
-export function assessmentBody(patientId: string, photographs: readonly Photograph[]) {
+export function assessmentBody(
+  patientId: string,
+  photographs: readonly Photograph[],
+): Schemas['CreateAssessmentBody'] & { readonly patient_id: string } {
   return { patient_id: patientId, finding: { finding_type: 'lesion' }, images: photographs.map(({ entry }) => entry) }
 }
 
 /** The id of a new assessment. */
 export async function requestAssessment(
   api: ApiClient,
-  body: unknown,
+  body: Schemas['CreateAssessmentBody'],
   headers: Readonly<Record<string, string>> = {},
 ): Promise<string> {
-  return textAt((await expecting(202, api.call('/v1/clinical-api/assessments', { body, headers }))).body, 'id')
+  return (await api.client.request('POST', '/v1/clinical-api/assessments', { body, headers })).data.id
 }
 
 /** The record once it is completed or failed. */
-export async function endOf(api: ApiClient, assessmentId: string, limitMs?: number): Promise<unknown> {
+export async function endOf(
+  api: ApiClient,
+  assessmentId: string,
+  limitMs?: number,
+): Promise<Schemas['AssessmentRecord']> {
+  const options = { params: { id: assessmentId } }
   const look = async () => {
-    const { body } = await expecting(200, api.call(`/v1/clinical-api/assessments/${assessmentId}`))
-    return at(body, 'status') === 'processing' ? undefined : body
+    const { data } = await api.client.request('GET', '/v1/clinical-api/assessments/{id}', options)
+    return data.status === 'processing' ? undefined : data
   }
   return waitFor(`the end of assessment ${assessmentId}`, look, limitMs)
 }
 
 /** The AI review of a case, once there is one. */
-export async function reviewOfCase(api: ApiClient, caseId: string): Promise<unknown> {
+export async function reviewOfCase(api: ApiClient, caseId: string): Promise<Schemas['AiReviewRecord']> {
   const id = await waitFor(`the AI review of case ${caseId}`, async () => {
-    const { body } = await expecting(200, api.call(`/v1/ai-reviews?caseId=${caseId}`))
-    return at(body, 'data', 0, 'id')
+    const { data: page } = await api.client.request('GET', '/v1/ai-reviews', { params: { caseId } })
+    return page.data[0]?.id
   })
-  return (await expecting(200, api.call(`/v1/ai-reviews/${String(id)}`))).body
+  return (await api.client.request('GET', '/v1/ai-reviews/{id}', { params: { id } })).data
 }
 
 /** Subscribes a receiver to the end of every assessment of the organisation. Returns the secret of its signatures. */
 export async function subscribeToEnds(api: ApiClient, { url }: Pick<WebhookReceiver, 'url'>): Promise<string> {
-  const body = { url, event_types: ['assessment.completed', 'assessment.failed'] }
-  return textAt((await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body }))).body, 'secret')
+  const { data } = await api.client.request('POST', '/v1/clinical-api/webhook-subscriptions', {
+    body: { url, event_types: ['assessment.completed', 'assessment.failed'] },
+  })
+  return textAt(data, 'secret')
 }
 
 /** The first webhook about an assessment. */

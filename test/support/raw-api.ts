@@ -1,3 +1,5 @@
+import { createClient, type Client } from 'clinical-assessment-client/source'
+
 /** An answer of the API: status, headers and the parsed body (undefined if empty). */
 export interface ApiAnswer {
   readonly status: number
@@ -11,9 +13,17 @@ export interface ApiRequest {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A minimal client of the platform, as a product may write it: a token, JSON in and out. */
-export interface ApiClient {
+export interface RawApi {
   call(path: string, request?: ApiRequest): Promise<ApiAnswer>
+}
+
+/**
+ * The platform as one token reaches it. Products use `client`. A raw call is for what the client hides or its types exclude:
+ * the headers of a refusal, other mounts of a path, wrong bodies, and answers that are compared as a whole.
+ */
+export interface ApiClient extends RawApi {
+  /** Without repeats. */
+  readonly client: Client
 }
 
 export interface ClientSecrets {
@@ -29,6 +39,7 @@ export async function requestToken(baseUrl: string, { client_id, client_secret }
 
 export function createApiClient(baseUrl: string, token: string): ApiClient {
   return {
+    client: createClient({ baseUrl, token, retries: 0 }),
     async call(path, { method, body, headers } = {}) {
       const response = await fetch(`${baseUrl}${path}`, {
         method: method ?? (body === undefined ? 'GET' : 'POST'),

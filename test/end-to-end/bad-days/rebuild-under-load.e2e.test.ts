@@ -37,12 +37,20 @@ const watched = { answers: 0, failures: new Array<string>() }
 beforeAll(async () => {
   receiver = await startWebhookReceiver()
   platform = await startTestPlatform({ env: { ESDB_URL: '', ...patience } })
-  const client = await platform.connect()
+  const plain = await platform.connect()
+  const counted = async <Found>(path: string, asked: Promise<Found>): Promise<Found> => {
+    watched.answers += 1
+    return asked.catch((error: unknown) => {
+      throw new Error(noted(path, String(error)))
+    })
+  }
   api = {
+    client: {
+      ...plain.client,
+      request: (method, path, ...options) => counted(path, plain.client.request(method, path, ...options)),
+    },
     async call(path, request) {
-      const answer = await client.call(path, request).catch((error: unknown) => String(error))
-      watched.answers += 1
-      if (typeof answer === 'string') throw new Error(noted(path, answer))
+      const answer = await counted(path, plain.call(path, request))
       if (answer.status >= 300) noted(path, `${answer.status} ${JSON.stringify(answer.body)}`)
       return answer
     },

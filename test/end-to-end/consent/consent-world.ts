@@ -1,5 +1,5 @@
 import { actorContext, at, textAt } from '../../../app/demo/members.ts'
-import type { ApiAnswer, ApiClient, ApiRequest } from '../../support/raw-api.ts'
+import type { ApiAnswer, ApiClient, ApiRequest, RawApi } from '../../support/raw-api.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import { expecting } from '../../support/main-job.ts'
 import { type PlatformInUse } from '../../support/platform.ts'
@@ -11,7 +11,7 @@ export interface ConsentWorld<Platform extends PlatformInUse = PlatformInUse> {
   readonly orgId: string
   readonly api: ApiClient
   /** The same client with the actor context of an administrator. */
-  readonly admin: ApiClient
+  readonly admin: RawApi
   /** A type of that code, with one English text in effect. */
   terms(code: string): Promise<Terms>
   publish(typeId: string, text: Readonly<Record<string, unknown>>): Promise<string>
@@ -63,7 +63,7 @@ export async function openConsentWorld<Platform extends PlatformInUse>(
   }
 }
 
-export function withHeaders(client: ApiClient, headers: Readonly<Record<string, string>>): ApiClient {
+export function withHeaders(client: RawApi, headers: Readonly<Record<string, string>>): RawApi {
   return {
     call: (path, request: ApiRequest = {}) =>
       client.call(path, { ...request, headers: { ...headers, ...request.headers } }),

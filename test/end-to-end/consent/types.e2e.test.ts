@@ -2,7 +2,6 @@ import { createHash, randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { actorContext, at, textAt } from '../../../app/demo/members.ts'
-import type { ApiClient } from '../../support/raw-api.ts'
 import { expecting } from '../../support/main-job.ts'
 import { operationsOf } from '../../support/operations.ts'
 import { clientOf } from '../../support/platform.ts'
@@ -381,45 +380,35 @@ describe('the three mounts', () => {
       `/admin/consent-types/${terms.typeId}`,
       `/admin/consent-types/${terms.typeId}/text-versions`,
     ]
+    const mounts = ['/v1', '/v1/consent', '/v1/consent/v1']
     for (const path of paths) {
       const bodies = await Promise.all(
-        ['/v1', '/v1/consent', '/v1/consent/v1'].map(async (mount) =>
-          unsealed((await expecting(200, world.admin.call(`${mount}${path}`))).body),
-        ),
+        mounts.map(async (mount) => unsealed((await expecting(200, world.admin.call(`${mount}${path}`))).body)),
       )
       expect([path, bodies[1], bodies[2]]).toEqual([path, bodies[0], bodies[0]])
     }
-    const mountOf: Readonly<Record<string, ApiClient>> = {
-      '/v1': world.admin,
-      '/v1/consent': world.admin,
-      '/v1/consent/v1': world.admin,
-    }
-    for (const [mount, client] of Object.entries(mountOf)) {
-      expect(
-        textAt(
-          (await expecting(200, client.call(`${mount}/patients/${patientId}/consents/${textAt(body, 'id')}/receipt`)))
-            .body,
-          'receipt',
-        ).split('.'),
-      ).toHaveLength(3)
-      const code = `mounted_${Object.keys(mountOf).indexOf(mount)}`
+    for (const mount of mounts) {
+      const receiptPath = `${mount}/patients/${patientId}/consents/${textAt(body, 'id')}/receipt`
+      const { body: receipted } = await expecting(200, world.admin.call(receiptPath))
+      expect(textAt(receipted, 'receipt').split('.')).toHaveLength(3)
+      const code = `mounted_${mounts.indexOf(mount)}`
       const id = textAt(
-        (await expecting(201, client.call(`${mount}/admin/consent-types`, { body: described(code) }))).body,
+        (await expecting(201, world.admin.call(`${mount}/admin/consent-types`, { body: described(code) }))).body,
         'id',
       )
       await expecting(
         201,
-        client.call(`${mount}/admin/consent-types/${id}/text-versions`, {
+        world.admin.call(`${mount}/admin/consent-types/${id}/text-versions`, {
           body: { locale: 'en-GB', text: 'I agree.' },
         }),
       )
       await expecting(
         200,
-        client.call(`${mount}/admin/consent-types/${id}`, { method: 'PATCH', body: { required: false } }),
+        world.admin.call(`${mount}/admin/consent-types/${id}`, { method: 'PATCH', body: { required: false } }),
       )
-      await expecting(204, client.call(`${mount}/admin/consent-types/${id}`, { method: 'DELETE' }))
+      await expecting(204, world.admin.call(`${mount}/admin/consent-types/${id}`, { method: 'DELETE' }))
       const decision = { consent_type_id: terms.typeId, text_version_id: terms.textId, decision: 'granted' }
-      await expecting(201, client.call(`${mount}/patients/${patientId}/consents`, { body: decision }))
+      await expecting(201, world.admin.call(`${mount}/patients/${patientId}/consents`, { body: decision }))
     }
     for (const path of ['/health/live', '/health/ready', '/v1/consent/health/live', '/v1/consent/health/ready']) {
       expect([path, (await world.watched.send(path)).status]).toEqual([path, 200])

@@ -47,7 +47,10 @@ export async function ended(
   const sites = (await expecting(200, api.call('/v1/clinical-api/body-sites?limit=2'))).body
   const bodySiteId = textAt(sites, 'data', 1, 'id')
   await platform.provider.result({ sha256: photo.sha256, ...found })
-  const body = { ...assessmentBody(patientId, [photo]), finding: { finding_type: 'lesion', body_site_id: bodySiteId } }
+  const body = {
+    ...assessmentBody(patientId, [photo]),
+    finding: { finding_type: 'lesion' as const, body_site_id: bodySiteId },
+  }
   const record = await endOf(api, await requestAssessment(api, body))
   const caseId = textAt(record, 'case_id')
   return { record, caseId, review: await reviewOfCase(api, caseId), bodySiteId }

@@ -54,7 +54,7 @@ async function largePhotograph(bytes = 2.5 * mebibyte): Promise<Photograph> {
   return of(entry.mime_type, Buffer.concat([small, randomBytes(bytes)]))
 }
 
-function of(mimeType: string, bytes: Buffer): Photograph {
+function of(mimeType: Photograph['entry']['mime_type'], bytes: Buffer): Photograph {
   return {
     entry: { capture_type: 'dermoscopic', mime_type: mimeType, data: bytes.toString('base64') },
     bytes,

@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { actorContext, at, textAt } from '../../../app/demo/members.ts'
-import { createApiClient, requestToken, type ApiAnswer, type ApiClient } from '../../support/raw-api.ts'
+import {
+  createApiClient,
+  requestToken,
+  type ApiAnswer,
+  type ApiClient,
+  type ApiRequest,
+} from '../../support/raw-api.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import {
@@ -64,7 +70,8 @@ beforeAll(async () => {
   }
   productId = platform.process.credentials.product_id
   const plain = watched.watch(createApiClient(platform.baseUrl, token))
-  api = { call: (path, request = {}) => plain.call(path, { ...request, headers: { ...admin, ...request.headers } }) }
+  const asAdministrator = (request: ApiRequest = {}) => ({ ...request, headers: { ...admin, ...request.headers } })
+  api = { ...plain, call: (path, request) => plain.call(path, asAdministrator(request)) }
   operations = await operationsOf(platform.baseUrl)
   document = await (await fetch(`${platform.baseUrl}/openapi.json`)).json()
 

@@ -1,3 +1,4 @@
+import type { Answer, Schemas } from 'clinical-assessment-client/source'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
@@ -34,7 +35,7 @@ let token: ApiAnswer
 let api: ApiClient
 let terms: ConsentTerms
 let patientId: string
-let consent: ApiAnswer
+let consent: Answer<Schemas['ConsentDecisionRecord']>
 let subscription: ApiAnswer
 let photographs: readonly Photograph[]
 let created: ApiAnswer
@@ -139,7 +140,7 @@ test('the token is a JWT (RFC 9068), and the published keys verify it', async ()
 })
 
 test('the decision is recorded, and status and checks return it', async () => {
-  expect(consent.body).toEqual({
+  expect(consent.data).toEqual({
     id: expect.stringMatching(uuid),
     organisation_id: platform.process.credentials.org_id,
     patient_id: patientId,
@@ -155,7 +156,7 @@ test('the decision is recorded, and status and checks return it', async () => {
   expect(status.body).toEqual({
     granted: true,
     decision: 'granted',
-    recorded_at: at(consent.body, 'recorded_at'),
+    recorded_at: at(consent.data, 'recorded_at'),
     text_version_id: terms.text_version_id,
     text_version_current: true,
     reconsent_required: false,
@@ -170,8 +171,8 @@ test('the decision is recorded, and status and checks return it', async () => {
     granted: true,
     patientId,
     consentTypeCode: 'ai_analysis',
-    record: consent.body,
-    data: [consent.body],
+    record: consent.data,
+    data: [consent.data],
   })
 })
 

@@ -49,7 +49,7 @@ beforeAll(async () => {
 
   consent = await createConsentTerms(owner, orgId)
   patientId = await registerPatient(owner)
-  const receipted = textAt((await decideConsent(owner, patientId, consent, 'granted')).body, 'id')
+  const receipted = (await decideConsent(owner, patientId, consent, 'granted')).data.id
   await registerPatient(owner, { identifiers: [...identifiers, { scheme: 'mrn', value: 'of the owner' }] })
   const assessmentId = await requestAssessment(owner, assessmentBody(patientId, [await photograph()]))
   const caseId = textAt(await endOf(owner, assessmentId), 'case_id')

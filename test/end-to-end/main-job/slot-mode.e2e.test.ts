@@ -140,11 +140,11 @@ test('declared images are uploaded without a token, submitted, and assessed like
 })
 
 test('declared images with a media type in another case and an empty reference get a result', async () => {
-  const given = await photograph('dermoscopic')
-  const photo = { ...given, entry: { ...given.entry, mime_type: 'IMAGE/JPEG' } }
-  const body = declaration(await consentedPatient(api, terms), [photo], { external_reference: '' })
+  const photo = await photograph('dermoscopic')
+  const images = [{ capture_type: 'dermoscopic', mime_type: 'IMAGE/JPEG' }]
+  const body = declaration(await consentedPatient(api, terms), [], { images, external_reference: '' })
   const created = await expecting(202, api.call(assessments, { body }))
-  await uploadAll(created.body, [photo])
+  expect(await put(uploadUrlOf(created.body, 0), photo.bytes, { 'content-type': 'IMAGE/JPEG' })).toBe(200)
   const id = textAt(created.body, 'id')
   await expecting(200, submit(api, id))
   expect(await endOf(api, id)).toMatchObject({

@@ -259,7 +259,7 @@ const refusals = [
   { decided: 'denied', decisions: ['denied'] },
   { decided: 'granted, then withdrawn', decisions: ['granted', 'withdrawn'] },
   { decided: 'granted, then denied', decisions: ['granted', 'denied'] },
-]
+] as const
 
 test.each(refusals)('consent $decided: the assessment fails, and the provider is not called', async ({ decisions }) => {
   const patientId = await registerPatient(api)
@@ -286,7 +286,7 @@ test('consent to another type is no consent to the analysis', async () => {
 
 test('a later decision after a denial counts', async () => {
   const patientId = await registerPatient(api)
-  for (const decision of ['denied', 'granted']) await decideConsent(api, patientId, terms, decision)
+  for (const decision of ['denied', 'granted'] as const) await decideConsent(api, patientId, terms, decision)
   expect(at((await run(patientId)).assessment, 'status')).toBe('completed')
 })
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { at, textAt } from '../../../app/demo/members.ts'
-import type { ApiClient } from '../../support/raw-api.ts'
+import type { ApiClient, RawApi } from '../../support/raw-api.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import { expecting } from '../../support/main-job.ts'
 import { waitFor, type PlatformInUse } from '../../support/platform.ts'
@@ -18,7 +18,7 @@ const admin = '/v1/notifications/admin'
 let platform: PlatformInUse
 let watched: WatchedPlatform
 let api: ApiClient
-let users: ApiClient
+let users: RawApi
 let orgId: string
 
 beforeAll(async () => {

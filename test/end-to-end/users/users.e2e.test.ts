@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { at, textAt } from '../../../app/demo/members.ts'
-import type { ApiClient } from '../../support/raw-api.ts'
+import type { ApiClient, RawApi } from '../../support/raw-api.ts'
 import { watchPlatform, type WatchedPlatform } from '../../support/documented-answers.ts'
 import { expecting } from '../../support/main-job.ts'
 import { startTestPlatform, type TestPlatform } from '../../support/platform.ts'
@@ -17,7 +17,7 @@ describe.each(['resolve', 'signed'] as const)('a user whose actor context is che
   let platform: TestPlatform
   let watched: WatchedPlatform
   let api: ApiClient
-  let bootstrap: ApiClient
+  let bootstrap: RawApi
   let orgId: string
 
   beforeAll(async () => {
@@ -26,12 +26,12 @@ describe.each(['resolve', 'signed'] as const)('a user whose actor context is che
     orgId = platform.process.credentials.org_id
     api = watched.watch(await platform.connect())
     const secret = platform.process.credentials.admin_api_secret ?? ''
-    bootstrap = watched.watch(withSecret(secret))
+    bootstrap = watched.watchCalls(withSecret(secret))
   })
   afterAll(() => platform.stop())
 
   /** The administrator secret without a token. */
-  function withSecret(secret: string): ApiClient {
+  function withSecret(secret: string): RawApi {
     return {
       async call(path, { method, body } = {}) {
         const headers = {
@@ -49,7 +49,7 @@ describe.each(['resolve', 'signed'] as const)('a user whose actor context is che
     }
   }
 
-  async function actorOf(userId: string): Promise<ApiClient> {
+  async function actorOf(userId: string): Promise<RawApi> {
     const { body } = await expecting(200, api.call(`/v1/users/${userId}/context`))
     return withHeaders(api, { 'x-actor-context': textAt(body, 'token') })
   }
