@@ -57,7 +57,7 @@ export async function openTimeline(
     projectors,
     filter,
     logger: silentLogger,
-    heartbeatMs: 200,
+    heartbeatMs: 1_000,
   })
   runner.start()
   await runner.caughtUp()
@@ -76,7 +76,7 @@ export async function openTimeline(
     logger: silentLogger,
     runner,
     now: world.now,
-    pollMs: 100,
+    pollMs: 1_000,
     random: deps.random,
   })
   workers.start()
@@ -90,8 +90,15 @@ export async function openTimeline(
   let seen: Position | undefined
   let wanted: readonly Position[] = []
 
+  async function hasWork(): Promise<boolean> {
+    const running = desks.filter(({ list }) => !halted.has(list))
+    return (await openWork(running, pool, world.now())) > 0
+  }
+
   /** True if every event is read and no due step is left. */
   async function isIdle(): Promise<boolean> {
+    // While steps run, this saves the questions to the event store.
+    if (await hasWork()) return false
     const head = await store.head(filter)
     // The projections read all relayed events. A search for them could read the whole log.
     if (seen === undefined || comparePositions(seen, head) !== 0)
@@ -101,14 +108,7 @@ export async function openTimeline(
     const running = projectors.map(({ name }) => name).filter((name) => !halted.has(name))
     const checkpoints = await readCheckpoints(pool, running)
     if (running.some((name) => !hasReached(checkpoints.get(name)?.position, head))) return false
-    if (
-      (await openWork(
-        desks.filter(({ list }) => !halted.has(list)),
-        pool,
-        world.now(),
-      )) > 0
-    )
-      return false
+    if (await hasWork()) return false
     return comparePositions(await store.head(filter), head) === 0
   }
 
@@ -166,19 +166,17 @@ interface ProcessWorker {
   readonly list: string
 }
 
-/** Rows that are due, or whose steps run. */
+/** Rows that are due, or whose steps run. One statement, because it is asked at every look. */
 async function openWork(desks: readonly ProcessWorker[], pool: Pool, now: Date): Promise<number> {
-  let open = 0
-  for (const { name, list } of desks) {
-    const { rows } = await pool.query<{ count: number }>(
-      `select (select count(*) from ${list}.todo t left join runtime.claims c on c.process = $1 and c.key = t.key and c.step = t.step
-          where t.due_at <= $2 and (c.key is null or c.not_before <= $2))::int
-        + (select count(*) from runtime.claims c where c.process = $1 and c.lease_until > $2)::int as count`,
-      [name, now],
-    )
-    open += rows[0]?.count ?? 0
-  }
-  return open
+  const counts = desks.map(
+    ({ list }, index) =>
+      `(select count(*) from ${list}.todo t left join runtime.claims c on c.process = $${index + 2} and c.key = t.key and c.step = t.step
+          where t.due_at <= $1 and (c.key is null or c.not_before <= $1))
+        + (select count(*) from runtime.claims c where c.process = $${index + 2} and c.lease_until > $1)`,
+  )
+  const values = [now, ...desks.map(({ name }) => name)]
+  const { rows } = await pool.query<{ count: number }>(`select (${['0', ...counts].join(' + ')})::int as count`, values)
+  return rows[0]?.count ?? 0
 }
 
 async function rowsOf(desks: readonly ProcessWorker[], pool: Pool): Promise<unknown[]> {
