@@ -66,7 +66,7 @@ export function asyncApiDocument(version: string) {
               summary: `Version ${schemaVersion} of the payload`,
               contentType: 'application/json',
               payload: plain(schema),
-              examples: [{ name: 'example', payload: exampleOf(schema) }],
+              examples: [{ name: 'example', payload: exampleOfEvent(type, schemaVersion, schema) }],
             },
           ]),
         ),
@@ -83,6 +83,11 @@ function plain(schema: TSchema): Json {
 const textsOf: Readonly<Record<string, string>> = {
   uuid: '018f0000-0000-7000-8000-000000000001',
   'date-time': '2026-03-01T10:00:00.000Z',
+}
+
+/** An event of a channel, with its own type. */
+export function exampleOfEvent(type: string, schemaVersion: number, schema: TSchema): Json {
+  return { ...Object(exampleOf(schema)), event_type: type, schema_version: schemaVersion }
 }
 
 /** A value that fits a schema of a public event. Members that may be missing are there. */

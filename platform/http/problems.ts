@@ -66,7 +66,7 @@ export const problems = {
   'invalid-cursor': refusal(
     400,
     'The cursor is not valid',
-    'The cursor belongs to another list, another organisation or other filters. Start again without a cursor.',
+    'The cursor was altered, or belongs to another list, another organisation or other filters. Start again without a cursor.',
   ),
   'expired-cursor': refusal(
     400,
@@ -502,7 +502,7 @@ export const problems = {
   'event-store-unavailable': passing(
     503,
     'The event store cannot be reached',
-    'It is unknown whether anything was recorded. Try again after Retry-After, with the same Idempotency-Key.',
+    'If the request records something, it is unknown whether it did. Try again after Retry-After, with the same Idempotency-Key.',
   ),
   'written-by-newer-version': passing(
     503,

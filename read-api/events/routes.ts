@@ -12,7 +12,7 @@ import { eventFeedProjector } from '../../projections/events/event-feed.projecto
 import { configOf, requestReader, schemaOf, type ReadDependencies } from '../../engine/reads/read-route.ts'
 import { eventStream } from './event-stream.ts'
 import { readPart, waitForPart, type FeedPart, type Subject } from './reader.ts'
-import type { OpenStreams } from './streams-of-clients.ts'
+import type { OpenStream, OpenStreams } from './streams-of-clients.ts'
 
 export interface EventRouteDependencies extends Pick<ReadDependencies, 'pool' | 'cursors'> {
   readonly channels: Channels
@@ -22,8 +22,10 @@ export interface EventRouteDependencies extends Pick<ReadDependencies, 'pool' | 
 
 const greatestLimit = 1_000
 const defaultLimit = 100
-/** A stream whose token has ended ends within this time, in milliseconds. */
+/** A stream or a wait whose token has ended ends within this time, in milliseconds. */
 const tokenLookMs = 1_000
+/** Milliseconds for what was written before the end of a stream. Then the connection is closed. */
+const flushMs = 1_000
 
 const PublicEvent = Type.Object(
   {
@@ -85,7 +87,11 @@ export function eventRoutes(app: ServiceApp, deps: EventRouteDependencies): void
         }),
       ),
       limit: Type.Optional(
-        Type.Integer({ minimum: 1, default: defaultLimit, description: 'More than 1,000 is taken as 1,000' }),
+        Type.Integer({
+          minimum: 1,
+          default: defaultLimit,
+          description: 'More than 1,000 is taken as 1,000. A stream has no limit',
+        }),
       ),
       types: Type.Optional(
         Type.String({ minLength: 1, maxLength: 4_000, description: 'Event types, separated by commas' }),
@@ -114,34 +120,35 @@ export function eventRoutes(app: ServiceApp, deps: EventRouteDependencies): void
       const after = await placeOf(cursor)
       const limit = Math.min(query.limit ?? defaultLimit, greatestLimit)
 
+      reply.header('vary', 'accept')
       if (isStream) {
-        const stream = streams.open(caller.clientId)
-        const token = bearerOf(request) ?? ''
-        const checking = setInterval(() => void verifyToken(token).catch(stream.abort), tokenLookMs).unref()
-        const end = () => {
-          clearInterval(checking)
-          stream.end()
-        }
-        // Also if the caller is gone already.
-        finished(reply.raw, end)
+        const { signal } = open()
         reply.header('content-type', 'text/event-stream; charset=utf-8')
         reply.header('x-accel-buffering', 'no')
         reply.header('cache-control', 'no-store')
-        return reply.send(
-          Readable.from(eventStream(deps, { subject, after, cursorOf, signal: stream.signal }), { objectMode: false }),
-        )
+        return reply.send(Readable.from(eventStream(deps, { subject, after, cursorOf, signal }), { objectMode: false }))
       }
 
       const page = await readPart(deps, subject, after, limit)
       const seconds = preferredSeconds(request.headers.prefer)
       if (seconds !== undefined) applyPreference(reply, `wait=${seconds}`)
       if (page.items.length > 0 || seconds === undefined) return answer(page)
-      const waiting = streams.open(caller.clientId)
-      reply.raw.once('close', waiting.end)
-      try {
-        return answer(await waitForPart(deps, subject, page.reached, { limit, seconds, signal: waiting.signal }))
-      } finally {
-        waiting.end()
+      const { signal } = open()
+      return answer(await waitForPart(deps, subject, page.reached, { limit, seconds, signal }))
+
+      /** Counts until the answer has ended. Aborted within a second after the end of the token. */
+      function open(): OpenStream {
+        const stream = streams.open(caller.clientId)
+        const token = bearerOf(request) ?? ''
+        const checking = setInterval(() => void verifyToken(token).catch(stream.abort), tokenLookMs).unref()
+        // A caller that does not read would keep the connection, and the answer in it.
+        stream.signal.addEventListener('abort', () => setTimeout(() => reply.raw.destroy(), flushMs).unref())
+        // Also if the caller is gone already.
+        finished(reply.raw, () => {
+          clearInterval(checking)
+          stream.end()
+        })
+        return stream
       }
 
       function answer({ items, reached, hasMore }: FeedPart) {
@@ -150,10 +157,20 @@ export function eventRoutes(app: ServiceApp, deps: EventRouteDependencies): void
         return reply.send(`{"data":[${data}],"next_cursor":${JSON.stringify(cursorOf(reached))},"has_more":${hasMore}}`)
       }
 
+      function opened(given: string) {
+        try {
+          return cursors.open(identity, given, 'endless')
+        } catch (error) {
+          const where = given === lastSeen ? 'Last-Event-ID' : '`after`'
+          const detail = `${where} is no cursor of ${params.channel} for this organisation, or it was altered. It must be \`now\`, or a cursor as it was given.`
+          throw problem('invalid-cursor', { detail, cause: error })
+        }
+      }
+
       async function placeOf(given: string | undefined): Promise<ChannelPlace> {
         if (given === undefined) return channels.oldest(name)
         if (given === 'now') return channels.newest(name)
-        const [revision, id] = cursors.open(identity, given, 'endless')
+        const [revision, id] = opened(given)
         const place = { revision: BigInt(revision ?? -1), id: typeof id === 'string' ? id : null }
         if ((await channels.check(name, place)) === 'whole') return place
         throw problem('cursor-lost', { extensions: { oldest_cursor: cursorOf(await channels.oldest(name)) } })
@@ -162,9 +179,16 @@ export function eventRoutes(app: ServiceApp, deps: EventRouteDependencies): void
   )
 }
 
-/** Generated clients accept every documented media type, and read the page. */
+/**
+ * Whether the caller accepts server-sent events and nothing else (RFC 9110, 12.5.1). Generated clients accept every
+ * documented media type, and read the page.
+ */
 function wantsStream(accept = ''): boolean {
-  return /\btext\/event-stream\b/i.test(accept) && !/\bapplication\/json\b/i.test(accept)
+  const accepted = accept
+    .split(',')
+    .map((range) => range.split(';').map((part) => part.trim().toLowerCase()))
+    .filter(([type = '', ...parameters]) => type !== '' && !parameters.some((each) => /^q=0(\.0*)?$/.test(each)))
+  return accepted.length > 0 && accepted.every(([type]) => type === 'text/event-stream')
 }
 
 function channelOf(domain: string) {
@@ -180,8 +204,10 @@ function typesOf(
 ): readonly string[] | undefined {
   if (given === undefined) return undefined
   const types = [...new Set(given.split(',').map((type) => type.trim()))]
-  if (types.every((type) => known.some((event) => event.type === type))) return types
-  throw invalidMember('/types', 'names an event type that the channel does not have', 'unknown-event-type')
+  const unknown = types.find((type) => !known.some((event) => event.type === type))
+  if (unknown === undefined) return types
+  const shown = JSON.stringify(unknown.slice(0, 80))
+  throw invalidMember('/types', `names ${shown}, which is no event type of the channel`, 'unknown-event-type')
 }
 
 /** A cursor belongs to a channel and an organisation, and to nothing else. */

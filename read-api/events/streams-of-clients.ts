@@ -1,12 +1,18 @@
 import { problem } from '../../platform/http/problems.ts'
 
+export interface OpenStream {
+  readonly signal: AbortSignal
+  readonly abort: () => void
+  readonly end: () => void
+}
+
 /** What waits for events in this process. */
 export interface OpenStreams {
   /**
    * Counts one for the client. `end` must be called. The signal is aborted when the process stops.
    * @throws Problem `too-many-streams`
    */
-  open(clientId: string): { readonly signal: AbortSignal; readonly abort: () => void; readonly end: () => void }
+  open(clientId: string): OpenStream
   close(): void
 }
 

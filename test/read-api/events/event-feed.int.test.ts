@@ -121,7 +121,9 @@ describe('a page of the feed', () => {
       2,
     )
     const refused = await get('webhook?types=webhook.endpoint.failing,consent.granted', token)
-    expect(refused).toMatchObject({ status: 400, body: { code: 'validation-failed', errors: [{ pointer: '/types' }] } })
+    const detail = 'names "consent.granted", which is no event type of the channel'
+    const errors = [{ pointer: '/types', detail }]
+    expect(refused).toMatchObject({ status: 400, body: { code: 'validation-failed', errors } })
   })
 
   it('has at most 2 MiB, and the pages have every event once', async () => {
@@ -173,7 +175,13 @@ describe('a cursor of the feed', () => {
       [`consent?after=${cursor}`, await feed.token(null)],
       [`consent?after=${cursor.slice(0, -2)}`, token],
     ] as const)
-      expect(await get(path, headers)).toMatchObject({ status: 400, body: { code: 'invalid-cursor' } })
+      expect(await get(path, headers)).toMatchObject({
+        status: 400,
+        body: { code: 'invalid-cursor', detail: expect.stringMatching(/^`after` is no cursor of (users|consent) /) },
+      })
+    const headers = { ...token, accept: 'text/event-stream', 'last-event-id': 'other' }
+    const { body } = await get('consent', headers)
+    expect(body).toMatchObject({ code: 'invalid-cursor', detail: expect.stringMatching(/^Last-Event-ID is no cursor/) })
   })
 
   it('is lost once a later event was removed, and the answer names the oldest place', async () => {
@@ -240,6 +248,17 @@ describe('Prefer: wait', () => {
     expect(idsOf(await pageOf(`consent?after=${body.next_cursor}`, token))).toEqual([])
   })
 
+  it('ends with its token', async () => {
+    const orgId = randomUUID()
+    const token = await feed.token(orgId, ['events:read'], { endsBy: new Date(Date.now() + 2_000) })
+    const { next_cursor: cursor } = await pageOf('consent?after=now', token)
+    const asked = performance.now()
+    const waiting = get(`consent?after=${cursor}`, { ...token, prefer: 'wait=25' })
+    await vi.waitUntil(async () => (await get('consent', token)).status === 401, { timeout: 20_000, interval: 200 })
+    expect((await waiting).body).toMatchObject({ data: [], has_more: false })
+    expect(performance.now() - asked).toBeLessThan(20_000)
+  })
+
   it('answers at the end of the time without an event', async () => {
     const token = await feed.token(randomUUID())
     const { body } = await get('consent', { ...token, prefer: 'wait=1' })
@@ -280,10 +299,41 @@ describe('server-sent events', () => {
     await resumed.close()
   })
 
-  it('are for callers that accept nothing else', async () => {
-    const token = await feed.token(orgA)
-    const { headers } = await get('consent?after=now', { ...token, accept: 'application/json, text/event-stream' })
-    expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
+  it.each([
+    ['text/event-stream', 'text/event-stream'],
+    ['Text/Event-Stream;q=0.5, text/html;q=0', 'text/event-stream'],
+    ['application/json;q=0, text/event-stream', 'text/event-stream'],
+    ['application/json, text/event-stream', 'application/json'],
+    ['text/event-stream, */*', 'application/json'],
+    ['text/event-stream;q=0', 'application/json'],
+    ['x-text/event-stream', 'application/json'],
+    ['', 'application/json'],
+  ])('are for callers that accept nothing else: %j gets %s', async (accept, type) => {
+    const ending = new AbortController()
+    const headers = { ...(await feed.token(orgA)), accept }
+    const response = await fetch(`${feed.address}/v1/events/consent?after=now`, { headers, signal: ending.signal })
+    expect(response.headers.get('content-type')).toBe(`${type}; charset=utf-8`)
+    expect(response.headers.get('vary')).toMatch(/\baccept\b/)
+    ending.abort()
+  })
+
+  it('end with their token although the caller does not read them', async () => {
+    const orgId = randomUUID()
+    const large = granted(orgId)
+    const data = { ...large.data, consent_type_code: 'c'.repeat(100_000) }
+    for (let event = 0; event < 60; event += 1) await feed.publish('consent.events', { ...large, data })
+    await feed.caughtUp()
+    const token = await feed.token(orgId, ['events:read'], { endsBy: new Date(Date.now() + 2_000) })
+    const { host, hostname, port } = new URL(feed.address)
+    const accepted = once(feed.t.app.server, 'connection')
+    const socket = connect(Number(port), hostname).pause()
+    const [served] = await accepted
+    const closed = once(served, 'close')
+    socket.write(
+      `GET /v1/events/consent HTTP/1.1\r\nhost: ${host}\r\nauthorization: ${token.authorization}\r\naccept: text/event-stream\r\n\r\n`,
+    )
+    await closed
+    socket.destroy()
   })
 
   it('may be read by a page of an allowed origin', async () => {
