@@ -116,7 +116,7 @@ export async function endOf(
 }
 
 /** The AI review of a case, once there is one. */
-export async function reviewOfCase(api: ApiClient, caseId: string): Promise<Schemas['AiReviewRecord']> {
+export async function reviewOfCase(api: ApiClient, caseId: string): Promise<Schemas['AiReviewDetails']> {
   const id = await waitFor(`the AI review of case ${caseId}`, async () => {
     const { data: page } = await api.client.request('GET', '/v1/ai-reviews', { params: { caseId } })
     return page.data[0]?.id

@@ -1,4 +1,4 @@
-import type { Answer, Schemas } from 'clinical-assessment-client/source'
+import type { Answer, Client, Schemas } from 'clinical-assessment-client/source'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
@@ -33,16 +33,19 @@ let watched: WatchedPlatform
 let receiver: WebhookReceiver
 let token: ApiAnswer
 let api: ApiClient
+/** The client of `api`. */
+let client: Client
 let terms: ConsentTerms
 let patientId: string
 let consent: Answer<Schemas['ConsentDecisionRecord']>
-let subscription: ApiAnswer
+let subscription: Answer<Schemas['WebhookSubscriptionRecord']>
 let photographs: readonly Photograph[]
-let created: ApiAnswer
-let completed: unknown
-let review: unknown
+let created: Answer<Schemas['AssessmentRecord']>
+let completed: Schemas['AssessmentRecord']
+let review: Schemas['AiReviewDetails']
 let webhook: ReceivedWebhook
 let calls: readonly ProviderCall[]
+let caseId: string
 /** ETags of the assessment while polling, in order. */
 const etags: string[] = []
 /** Statuses of assessment and review in GET answers, each change once, in order. */
@@ -56,11 +59,13 @@ beforeAll(async () => {
   const { org_id: orgId } = platform.process.credentials
   token = await requestToken(platform.baseUrl, clientOf(platform.process, 0))
   api = watched.watch(createApiClient(platform.baseUrl, textAt(token.body, 'access_token')))
+  client = api.client
   terms = await createConsentTerms(api, orgId)
   patientId = await registerPatient(api, { identifiers: [{ scheme: 'mrn', value: 'A-1' }] })
   consent = await decideConsent(api, patientId, terms, 'granted')
-  const subscribe = { url: receiver.url, event_types: ['assessment.completed', 'assessment.failed'] }
-  subscription = await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body: subscribe }))
+  subscription = await client.request('POST', '/v1/clinical-api/webhook-subscriptions', {
+    body: { url: receiver.url, event_types: ['assessment.completed', 'assessment.failed'] },
+  })
 
   photographs = [
     await photograph('dermoscopic'),
@@ -75,14 +80,12 @@ beforeAll(async () => {
     clinical_context: { itches: true },
     custom_fields: { ward: 'B' },
   }
-  created = await expecting(
-    202,
-    api.call('/v1/clinical-api/assessments', { body, headers: { 'idempotency-key': 'the-main-job' } }),
-  )
-  completed = await followToEnd(textAt(created.body, 'id'), textAt(created.body, 'case_id'))
-  review = await reviewOfCase(api, textAt(created.body, 'case_id'))
-  webhook = await webhookAbout(receiver, textAt(created.body, 'id'))
-  const checksum = at(review, 'providerChecksum')
+  created = await client.request('POST', '/v1/clinical-api/assessments', { body, idempotencyKey: 'the-main-job' })
+  caseId = textAt(created.data, 'case_id')
+  completed = await followToEnd(created.data.id)
+  review = await reviewOfCase(api, caseId)
+  webhook = await webhookAbout(receiver, created.data.id)
+  const checksum = review.providerChecksum
   // On a shared event store, a review of an earlier test may still poll for its result.
   calls = (await platform.provider.calls()).filter((each) => each.call !== 'result' || each.checksum === checksum)
 })
@@ -92,18 +95,16 @@ afterAll(async () => {
   await receiver.close()
 })
 
-async function followToEnd(id: string, caseId: string): Promise<unknown> {
+async function followToEnd(id: string): Promise<Schemas['AssessmentRecord']> {
   return waitFor('the assessment to end', async () => {
-    const reviews = await expecting(200, api.call(`/v1/ai-reviews?caseId=${caseId}`))
-    const { body, headers } = await expecting(200, api.call(`/v1/clinical-api/assessments/${id}`))
+    const reviews = await client.request('GET', '/v1/ai-reviews', { params: { caseId } })
+    const { data, headers } = await client.request('GET', '/v1/clinical-api/assessments/{id}', { params: { id } })
     const etag = headers.get('etag') ?? ''
     if (etags.at(-1) !== etag) etags.push(etag)
-    const status = textAt(body, 'status')
-    const hasReview = at(reviews.body, 'data', 0) !== undefined
-    const stage = `${status}, review ${hasReview ? textAt(reviews.body, 'data', 0, 'status') : 'none'}`
+    const stage = `${data.status}, review ${reviews.data.data[0]?.status ?? 'none'}`
     if (stages.at(-1) !== stage) stages.push(stage)
-    if (status === 'processing') expect(at(body, 'next_poll_after_ms')).toBe(5000)
-    return status === 'processing' ? undefined : body
+    if (data.status === 'processing') expect(data.next_poll_after_ms).toBe(5000)
+    return data.status === 'processing' ? undefined : data
   })
 }
 
@@ -152,21 +153,23 @@ test('the decision is recorded, and status and checks return it', async () => {
     recorded_by: clientOf(platform.process, 0).client_id,
     created_at: expect.stringMatching(instant),
   })
-  const status = await api.call(`/v1/patients/${patientId}/consents/ai_analysis/status`)
-  expect(status.body).toEqual({
+  const params = { patientId, typeCode: 'ai_analysis' }
+  const path = '/v1/patients/{patientId}/consents/{typeCode}/status'
+  expect((await client.request('GET', path, { params })).data).toEqual({
     granted: true,
     decision: 'granted',
-    recorded_at: at(consent.data, 'recorded_at'),
+    recorded_at: consent.data.recorded_at,
     text_version_id: terms.text_version_id,
     text_version_current: true,
     reconsent_required: false,
   })
-  const check = await api.call(
-    `/v1/patients/${patientId}/consents/check?types=ai_analysis,other&org_id=${platform.process.credentials.org_id}`,
-  )
-  expect(check.body).toEqual({ consents: { ai_analysis: true, other: false } })
-  const records = await api.call(`/v1/consent-records?patientId=${patientId}&consentTypeCode=ai_analysis`)
-  expect(records.body).toEqual({
+  const asked = { patientId, types: 'ai_analysis,other', org_id: platform.process.credentials.org_id }
+  const check = await client.request('GET', '/v1/patients/{patientId}/consents/check', { params: asked })
+  expect(check.data).toEqual({ consents: { ai_analysis: true, other: false } })
+  const records = await client.request('GET', '/v1/consent-records', {
+    params: { patientId, consentTypeCode: 'ai_analysis' },
+  })
+  expect(records.data).toEqual({
     status: 'granted',
     granted: true,
     patientId,
@@ -177,29 +180,27 @@ test('the decision is recorded, and status and checks return it', async () => {
 })
 
 test('the subscription returns its secret once', async () => {
-  const id = textAt(subscription.body, 'id')
+  const { id } = subscription.data
   expect(subscription.headers.get('location')).toBe(`/v1/clinical-api/webhook-subscriptions/${id}`)
-  expect(textAt(subscription.body, 'secret')).toMatch(/^whsec_[A-Za-z0-9+/]+=*$/)
-  const { secret: _, ...shown } = Object(subscription.body) as Record<string, unknown>
-  expect((await api.call(`/v1/clinical-api/webhook-subscriptions/${id}`)).body).toEqual(shown)
-  expect((await api.call('/v1/clinical-api/webhook-subscriptions')).body).toEqual({
-    data: [shown],
-    next_cursor: null,
-    has_more: false,
-  })
-  const again = await api.call('/v1/clinical-api/webhook-subscriptions', {
+  const { secret, ...shown } = subscription.data
+  expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]+=*$/)
+  const subscriptions = '/v1/clinical-api/webhook-subscriptions'
+  expect((await client.request('GET', `${subscriptions}/{id}`, { params: { id } })).data).toEqual(shown)
+  const page = { data: [shown], next_cursor: null, has_more: false }
+  expect((await client.request('GET', subscriptions)).data).toEqual(page)
+  const again = await client.request('POST', subscriptions, {
     body: { url: receiver.url, event_types: ['assessment.failed', 'assessment.completed'] },
   })
-  expect([again.status, again.body]).toEqual([200, shown])
+  expect([again.status, again.data]).toEqual([200, shown])
 })
 
 test('the create answers 202 with a processing record', () => {
-  const id = textAt(created.body, 'id')
-  expect(created.headers.get('location')).toBe(`/v1/clinical-api/assessments/${id}`)
+  expect(created.status).toBe(202)
+  expect(created.headers.get('location')).toBe(`/v1/clinical-api/assessments/${created.data.id}`)
   expect(created.headers.get('retry-after')).toBe('5')
   expect(created.headers.get('idempotency-replayed')).toBeNull()
   expect(created.headers.get('x-commit-position')).toMatch(/^\S+$/)
-  expect(created.body).toEqual({
+  expect(created.data).toEqual({
     id: expect.stringMatching(uuid),
     status: 'processing',
     patient_id: patientId,
@@ -217,10 +218,10 @@ test('the create answers 202 with a processing record', () => {
 })
 
 test('the case of the assessment is open from the first answer on', async () => {
-  const { body } = await expecting(200, api.call(`/v1/clinical-api/cases/${textAt(created.body, 'case_id')}`))
+  const { data } = await client.request('GET', '/v1/clinical-api/cases/{id}', { params: { id: caseId } })
   const { product_id } = clientOf(platform.process, 0)
-  expect(body).toMatchObject({
-    id: at(created.body, 'case_id'),
+  expect(data).toMatchObject({
+    id: caseId,
     patient_id: patientId,
     status: 'open',
     external_reference: 'reference-1',
@@ -240,14 +241,14 @@ test('GET shows every stage in order', () => {
 
 test('the completed record has the result and the images as sent', async () => {
   expect(completed).toEqual({
-    id: at(created.body, 'id'),
+    id: created.data.id,
     status: 'completed',
     patient_id: patientId,
-    case_id: at(created.body, 'case_id'),
+    case_id: caseId,
     external_reference: 'reference-1',
-    images: [0, 1, 2].map((place) => ({
-      id: at(created.body, 'images', place, 'id'),
-      capture_type: at(created.body, 'images', place, 'capture_type'),
+    images: created.data.images.map(({ id, capture_type }) => ({
+      id,
+      capture_type,
       status: 'processed',
       download_url: expect.stringContaining('X-Amz-Signature='),
     })),
@@ -259,26 +260,22 @@ test('the completed record has the result and the images as sent', async () => {
         score_basis: expect.any(String),
         scoring_version: '1',
         lesions: expect.any(Array),
-        image_quality: [0, 1, 2].map((place) => ({
-          image_id: at(created.body, 'images', place, 'id'),
-          quality: 'IMAGE_QUALITY_SUITABLE',
-        })),
+        image_quality: created.data.images.map(({ id }) => ({ image_id: id, quality: 'IMAGE_QUALITY_SUITABLE' })),
       },
       completed_at: expect.stringMatching(instant),
     },
     error: null,
   })
   for (const [place, { bytes, entry }] of photographs.entries()) {
-    const response = await fetch(textAt(completed, 'images', place, 'download_url'))
+    const response = await fetch(completed.images[place]?.download_url ?? '')
     expect([response.status, response.headers.get('content-type')]).toEqual([200, entry.mime_type])
     expect(Buffer.from(await response.arrayBuffer()).equals(bytes)).toBe(true)
   }
 })
 
 test('the review contains images, result and lesions, and is in the lists of its case', async () => {
-  const id = textAt(review, 'id')
+  const { id } = review
   const { product_id: productId, org_id: orgId } = clientOf(platform.process, 0)
-  const caseId = textAt(created.body, 'case_id')
   expect(review).toMatchObject({
     status: 'completed',
     caseId,
@@ -304,49 +301,43 @@ test('the review contains images, result and lesions, and is in the lists of its
     },
     images: photographs.map(({ sha256 }, place) => ({
       aiReviewId: id,
-      clinicalImageId: at(created.body, 'images', place, 'id'),
+      clinicalImageId: created.data.images[place]?.id,
       imageType: place === 0 ? 'DERMOSCOPIC' : 'MACROSCOPIC',
       providerImageHash: sha256,
       imageQuality: 'IMAGE_QUALITY_SUITABLE',
     })),
   })
-  const published = Object(at(completed, 'result', 'outcome', 'lesions')) as readonly unknown[]
-  const lesions = Object(at(review, 'lesions')) as readonly unknown[]
-  expect(at(review, 'result', 'lesionCount')).toBe(lesions.length)
+  const published = completed.result?.outcome.lesions ?? []
+  const { images: _images, result, lesions, ...listed } = review
+  expect(result?.lesionCount).toBe(lesions.length)
   expect(
     lesions.map((lesion) => [
-      at(lesion, 'lesionNumber'),
-      at(lesion, 'category'),
-      at(lesion, 'suspectedDiagnosisIcd10Code'),
-      at(lesion, 'suspectedDiagnosisSnomedTerm'),
+      lesion.lesionNumber,
+      lesion.category,
+      lesion.suspectedDiagnosisIcd10Code,
+      lesion.suspectedDiagnosisSnomedTerm,
     ]),
   ).toEqual(
-    published.map((lesion) => [
-      at(lesion, 'lesion_number'),
-      at(lesion, 'category'),
-      at(lesion, 'icd10', 'code'),
-      at(lesion, 'snomed', 'term'),
-    ]),
+    published.map(({ lesion_number, category, icd10, snomed }) => [lesion_number, category, icd10?.code, snomed?.term]),
   )
   expect(lesions.length).toBeGreaterThan(0)
 
-  const { images: _images, result: _result, lesions: _lesions, ...listed } = Object(review) as Record<string, unknown>
+  const found = async (params: {
+    caseId?: string
+    productId?: string
+    status?: 'completed' | 'failed'
+    limit?: number
+  }) => (await client.request('GET', '/v1/ai-reviews', { params })).data
   for (const filter of [
-    `caseId=${caseId}`,
-    `caseId=${caseId.toUpperCase()}`,
-    `productId=${productId}`,
-    'status=completed',
-    `caseId=${caseId}&status=completed&limit=999`,
-  ]) {
-    expect((await api.call(`/v1/ai-reviews?${filter}`)).body).toEqual({
-      data: [listed],
-      nextCursor: null,
-      hasMore: false,
-    })
-  }
-  for (const filter of ['status=failed', `caseId=${id}`, `productId=${id}`]) {
-    expect((await api.call(`/v1/ai-reviews?${filter}`)).body).toEqual({ data: [], nextCursor: null, hasMore: false })
-  }
+    { caseId },
+    { caseId: caseId.toUpperCase() },
+    { productId: productId ?? '' },
+    { status: 'completed' },
+    { caseId, status: 'completed', limit: 999 },
+  ] as const)
+    expect(await found(filter)).toEqual({ data: [listed], nextCursor: null, hasMore: false })
+  for (const filter of [{ status: 'failed' }, { caseId: id }, { productId: id }] as const)
+    expect(await found(filter)).toEqual({ data: [], nextCursor: null, hasMore: false })
 })
 
 test('the provider got one login, one case, each image once, one process, and a poll until it had the result', () => {
@@ -362,25 +353,23 @@ test('the provider got one login, one case, each image once, one process, and a 
     'result 200',
     'result 200',
   ])
-  const caseId = at(review, 'providerCaseId')
+  const { providerCaseId } = review
   expect(calls.find(({ call }) => call === 'case')).toMatchObject({
-    caseId,
+    caseId: providerCaseId,
     requestingSystem: 'clinical-assessment-platform',
   })
   const images = calls.filter(({ call }) => call === 'image')
   expect(images).toMatchObject(
     photographs.map(({ sha256 }, place) => ({
-      caseId,
+      caseId: providerCaseId,
       sha256,
       imageType: place === 0 ? 'DERMOSCOPIC' : 'MACROSCOPIC',
-      correlationId: at(review, 'correlationId'),
+      correlationId: review.correlationId,
     })),
   )
-  expect(images.map(({ imageId }) => imageId)).toEqual(
-    [0, 1, 2].map((place) => at(review, 'images', place, 'providerImageId')),
-  )
+  expect(images.map(({ imageId }) => imageId)).toEqual(review.images?.map(({ providerImageId }) => providerImageId))
   expect(calls.filter(({ call }) => call === 'result')).toMatchObject(
-    Array.from({ length: 4 }, () => ({ caseId, checksum: at(review, 'providerChecksum') })),
+    Array.from({ length: 4 }, () => ({ caseId: providerCaseId, checksum: review.providerChecksum })),
   )
 })
 
@@ -390,7 +379,7 @@ test('the webhook contains the record of the GET, signed as in Standard Webhooks
     'webhook-id': expect.stringMatching(uuid),
     'content-type': expect.stringMatching(/^application\/json/),
   })
-  const secret = textAt(subscription.body, 'secret')
+  const secret = textAt(subscription.data, 'secret')
   const verified: unknown = new Webhook(secret).verify(webhook.body, { ...webhook.headers })
   expect(JSON.stringify(withoutSignatures(verified))).toBe(JSON.stringify(withoutSignatures(completed)))
   expect(() =>
@@ -401,21 +390,22 @@ test('the webhook contains the record of the GET, signed as in Standard Webhooks
 })
 
 test('a caller with the current version of a record does not get it again', async () => {
-  const paths = [
-    `/v1/clinical-api/patients/${patientId}`,
-    `/v1/clinical-api/cases/${textAt(created.body, 'case_id')}`,
-    `/v1/clinical-api/assessments/${textAt(created.body, 'id')}`,
-    `/v1/clinical-api/webhook-subscriptions/${textAt(subscription.body, 'id')}`,
-    `/v1/ai-reviews/${textAt(review, 'id')}`,
-  ]
-  for (const path of paths) {
-    const etag = (await expecting(200, api.call(path))).headers.get('etag') ?? ''
+  const records = [
+    ['/v1/clinical-api/patients/{id}', patientId],
+    ['/v1/clinical-api/cases/{id}', caseId],
+    ['/v1/clinical-api/assessments/{id}', created.data.id],
+    ['/v1/clinical-api/webhook-subscriptions/{id}', subscription.data.id],
+    ['/v1/ai-reviews/{id}', review.id],
+  ] as const
+  for (const [path, id] of records) {
+    const read = (headers = {}) => client.request('GET', path, { params: { id }, headers })
+    const etag = (await read()).headers.get('etag') ?? ''
     expect(etag).toMatch(/^"\d+(\.\d+)?"$/)
     for (const known of [etag, `W/${etag}`, `"x", ${etag}`]) {
-      const same = await api.call(path, { headers: { 'if-none-match': known } })
-      expect([path, same.status, same.body, same.headers.get('etag')]).toEqual([path, 304, undefined, etag])
+      const same = await read({ 'if-none-match': known })
+      expect([path, same.status, same.data, same.headers.get('etag')]).toEqual([path, 304, undefined, etag])
     }
-    expect((await api.call(path, { headers: { 'if-none-match': '"x"' } })).status).toBe(200)
+    expect((await read({ 'if-none-match': '"x"' })).status).toBe(200)
   }
   expect(etags.length).toBeGreaterThan(1)
   expect(new Set(etags).size).toBe(etags.length)
@@ -423,62 +413,64 @@ test('a caller with the current version of a record does not get it again', asyn
 
 test('a finished assessment does not change', async () => {
   await sleep(1000)
-  expect(webhooksAbout(receiver, textAt(created.body, 'id'))).toHaveLength(1)
+  const { id } = created.data
+  expect(webhooksAbout(receiver, id)).toHaveLength(1)
   expect(await platform.provider.calls()).toEqual(calls)
-  const { body } = await api.call(`/v1/clinical-api/assessments/${textAt(created.body, 'id')}`)
-  expect(withoutSignatures(body)).toEqual(withoutSignatures(completed))
+  const { data } = await client.request('GET', '/v1/clinical-api/assessments/{id}', { params: { id } })
+  expect(withoutSignatures(data)).toEqual(withoutSignatures(completed))
 })
 
 test('without a policy no completed review has a task; the service has two mounts and no bare one', async () => {
   for (const mount of ['/v1/human-review', '/v1/human-review/v1'])
     expect(at((await expecting(200, api.call(`${mount}/tasks`))).body, 'data')).toEqual([])
   expect((await api.call('/v1/tasks')).status).toBe(404)
-  expect(at(completed, 'review')).toBe(undefined)
+  expect(completed).not.toHaveProperty('review')
 })
 
 test('the decision of a human review changes only `review`, and goes to the subscriptions that name it', async () => {
   const { org_id: orgId, product_id: productId } = platform.process.credentials
   const permissions = ['human-review:admin', 'human-review:decide']
   const headers = { 'x-actor-context': actorContext(orgId, permissions, undefined, [productId]) }
-  const policy = { rules: [{ always: true }] }
-  await expecting(200, api.call('/v1/human-review/policy', { method: 'PUT', body: policy, headers }))
-  const naming = { url: `${receiver.url}/decisions`, event_types: ['assessment.reviewed'] }
-  const { secret } = Object(
-    (await expecting(201, api.call('/v1/clinical-api/webhook-subscriptions', { body: naming }))).body,
-  ) as { secret: string }
+  await client.request('PUT', '/v1/human-review/policy', { body: { rules: [{ always: true }] }, headers })
+  const { data: naming } = await client.request('POST', '/v1/clinical-api/webhook-subscriptions', {
+    body: { url: `${receiver.url}/decisions`, event_types: ['assessment.reviewed'] },
+  })
 
   const id = await requestAssessment(api, assessmentBody(patientId, [await photograph()]))
-  const read = () => expecting(200, api.call(`/v1/clinical-api/assessments/${id}`))
+  const read = () => client.request('GET', '/v1/clinical-api/assessments/{id}', { params: { id } })
   const open = await waitFor('the open review', async () => {
     const answer = await read()
-    return at(answer.body, 'review') === undefined ? undefined : answer
+    return answer.data.review === undefined ? undefined : answer
   })
-  expect(open.body).toMatchObject({
+  expect(open.data).toMatchObject({
     status: 'completed',
     review: { status: 'open', decided_at: null, agrees_with_ai: null },
   })
-  const tasks = await expecting(200, api.call(`/v1/human-review/tasks?assessment_id=${id}`, { headers }))
-  const path = `/v1/human-review/tasks/${textAt(tasks.body, 'data', 0, 'id')}`
-  const reviewed = await expecting(200, api.call(`/v1/ai-reviews/${textAt(tasks.body, 'data', 0, 'ai_review_id')}`))
-  await expecting(200, api.call(`${path}/claim`, { method: 'POST', headers }))
-  const lesions = Array.from(Object(at(reviewed.body, 'lesions')) as readonly unknown[], (lesion) => ({
-    lesion_number: at(lesion, 'lesionNumber'),
-    outcome: 'confirm',
-  }))
-  const body = { lesions, recommendation: 'no_action' }
-  const { body: task } = await expecting(200, api.call(`${path}/decide`, { body, headers }))
+  const asked = { params: { assessment_id: id }, headers }
+  const { data: tasks } = await client.request('GET', '/v1/human-review/tasks', asked)
+  const params = { id: textAt(tasks, 'data', 0, 'id') }
+  const { lesions: found } = await reviewOfCase(api, textAt(open.data, 'case_id'))
+  await client.request('POST', '/v1/human-review/tasks/{id}/claim', { params, headers })
+  const lesions = found.map(({ lesionNumber }) => ({ lesion_number: lesionNumber, outcome: 'confirm' as const }))
+  const { data: task } = await client.request('POST', '/v1/human-review/tasks/{id}/decide', {
+    params,
+    body: { lesions, recommendation: 'no_action' },
+    headers,
+  })
 
   const decisionWebhook = await waitFor('the webhook about the decision', () =>
     webhooksAbout(receiver, id).find((one) => one.headers['webhook-event-type'] === 'assessment.reviewed'),
   )
   const after = await read()
-  const review = { status: 'decided', decided_at: at(task, 'decided_at'), agrees_with_ai: true }
-  expect(withoutSignatures(after.body)).toEqual({ ...Object(withoutSignatures(open.body)), review })
+  const review = { status: 'decided', decided_at: task.decided_at, agrees_with_ai: true }
+  expect(withoutSignatures(after.data)).toEqual({ ...Object(withoutSignatures(open.data)), review })
   expect(after.headers.get('etag')).not.toBe(open.headers.get('etag'))
-  const verified: unknown = new Webhook(secret).verify(decisionWebhook.body, { ...decisionWebhook.headers })
-  const named = { task_id: at(task, 'id'), ai_review_id: at(task, 'ai_review_id') }
+  const verified: unknown = new Webhook(textAt(naming, 'secret')).verify(decisionWebhook.body, {
+    ...decisionWebhook.headers,
+  })
+  const named = { task_id: task.id, ai_review_id: task.ai_review_id }
   expect(JSON.stringify(withoutSignatures(verified))).toBe(
-    JSON.stringify({ ...Object(withoutSignatures(after.body)), ...named }),
+    JSON.stringify({ ...Object(withoutSignatures(after.data)), ...named }),
   )
   const types = webhooksAbout(receiver, id).map((one) => one.headers['webhook-event-type'])
   expect(types).toHaveLength(2)
