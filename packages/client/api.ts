@@ -5918,7 +5918,7 @@ export interface operations {
             query?: {
                 /** @description A `next_cursor`, or `now` for the end. Without it: from the oldest event */
                 after?: string;
-                /** @description More than 1,000 is taken as 1,000 */
+                /** @description More than 1,000 is taken as 1,000. A stream has no limit */
                 limit?: number;
                 /** @description Event types, separated by commas */
                 types?: string;

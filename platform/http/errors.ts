@@ -139,9 +139,11 @@ function ofFile(status: number): Problem | undefined {
 
 function ofFastify(error: FastifyError): Problem | undefined {
   if (error.validation !== undefined) {
-    return error.validationContext === 'params'
-      ? problem('not-found')
-      : problem('validation-failed', { errors: memberErrors(error.validation) })
+    if (error.validationContext !== 'params')
+      return problem('validation-failed', { errors: memberErrors(error.validation) })
+    // An id that is no UUID names nothing, and a name may be misspelt.
+    const misspelt = error.validation.filter(({ keyword }) => keyword === 'enum')
+    return problem('not-found', misspelt.length === 0 ? {} : { errors: memberErrors(misspelt) })
   }
   switch (error.code) {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':

@@ -230,7 +230,11 @@ describe('the scopes of the feed', () => {
   })
 
   it('refuses an unknown channel and a missing token', async () => {
-    expect((await get('secrets', await feed.token(orgA))).status).toBe(404)
+    const detail = expect.stringMatching(/^must be one of .*assessment, .*consent/)
+    expect(await get('assessmnt', await feed.token(orgA))).toMatchObject({
+      status: 404,
+      body: { code: 'not-found', errors: [{ pointer: '/channel', detail }] },
+    })
     expect((await get('consent', {})).status).toBe(401)
   })
 })
