@@ -53,7 +53,7 @@ export async function startEmbeddedEventStore({
     ...(hasConsumers ? { readableCertificate: join(dataDir, 'certificates', 'eventstore.pem') } : {}),
   })
   try {
-    await grant(node.url, foreignChannels)
+    if (hasConsumers) await grant(node.url, foreignChannels)
   } catch (error) {
     await node.stop()
     throw error

@@ -49,6 +49,8 @@ export interface Channels {
   close(): Promise<void>
 }
 
+const fromEnd = { from: 'end', direction: 'backwards', limit: 1 } as const
+
 /** Events that a listener keeps before it reads the read model instead. */
 const mostKept = 1_000
 
@@ -69,7 +71,7 @@ export function openChannels(
 
   async function newest(channel: string): Promise<ChannelPlace> {
     return (
-      (await placeOf(channel, { from: 'end', direction: 'backwards', limit: 1 })) ?? {
+      (await placeOf(channel, fromEnd)) ?? {
         revision: await lastHidden(channel),
         id: null,
       }
@@ -126,7 +128,7 @@ export function openChannels(
       })
       if (found === undefined) {
         // The channel ends before the place.
-        if ((await newest(channel)).id !== null) return 'lost'
+        if ((await placeOf(channel, fromEnd)) !== undefined) return 'lost'
         return isHiding(await store.readMetadata(channel)) || revision < 0n ? 'whole' : 'lost'
       }
       if (found.revision === revision) return found.id === id || id === null ? 'whole' : 'lost'

@@ -1,4 +1,4 @@
-import { UndecodableEventError, type EventHead } from '../store/errors.ts'
+import { isForeign, UndecodableEventError, type EventHead } from '../store/errors.ts'
 import { handlerOf } from './batch-writer.ts'
 import type { Projector } from './projector.ts'
 
@@ -8,9 +8,8 @@ import type { Projector } from './projector.ts'
  * that the platform did not publish.
  */
 export function stopsAt(projector: Projector, head: EventHead, error: Error): boolean {
-  const reason = reasonOfUndecodable(error)
-  const isForeign = head.stream.endsWith('.events') && ['unknown-type', 'signature', 'malformed'].includes(reason)
-  return !isForeign && (reason === 'unknown-type' || handlerOf(projector, head.type) !== undefined)
+  if (head.stream.endsWith('.events') && error instanceof UndecodableEventError && isForeign(error)) return false
+  return reasonOfUndecodable(error) === 'unknown-type' || handlerOf(projector, head.type) !== undefined
 }
 
 /** A code without content of the event. */

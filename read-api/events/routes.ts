@@ -123,6 +123,8 @@ export function eventRoutes(app: ServiceApp, deps: EventRouteDependencies): void
       reply.header('vary', 'accept')
       if (isStream) {
         const { signal } = open()
+        // A caller that does not read would keep the connection, and the answer in it.
+        signal.addEventListener('abort', () => setTimeout(() => reply.raw.destroy(), flushMs).unref())
         reply.header('content-type', 'text/event-stream; charset=utf-8')
         reply.header('x-accel-buffering', 'no')
         reply.header('cache-control', 'no-store')
@@ -141,8 +143,6 @@ export function eventRoutes(app: ServiceApp, deps: EventRouteDependencies): void
         const stream = streams.open(caller.clientId)
         const token = bearerOf(request) ?? ''
         const checking = setInterval(() => void verifyToken(token).catch(stream.abort), tokenLookMs).unref()
-        // A caller that does not read would keep the connection, and the answer in it.
-        stream.signal.addEventListener('abort', () => setTimeout(() => reply.raw.destroy(), flushMs).unref())
         // Also if the caller is gone already.
         finished(reply.raw, () => {
           clearInterval(checking)

@@ -2,7 +2,9 @@ import { access, constants, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { textAt } from '../../app/demo/members.ts'
 import { startPlatformProcess } from '../../app/demo/platform-process.ts'
+import { requestToken, type ClientSecrets } from '../../test/support/raw-api.ts'
 import { withPage } from './chromium.ts'
 import { pageScript, startPageServer, type PageServer } from './page-server.ts'
 
@@ -51,13 +53,7 @@ async function checkPage({ origin, result }: PageServer): Promise<boolean> {
 }
 
 /** As the server of a web application does it: the secret stays there. */
-async function tokenOf(
-  baseUrl: string,
-  client?: { readonly client_id: string; readonly client_secret: string },
-): Promise<string> {
-  const { client_id = '', client_secret = '' } = client ?? {}
-  const body = new URLSearchParams({ grant_type: 'client_credentials', client_id, client_secret })
-  const answer = await fetch(`${baseUrl}/v1/auth/oauth/token`, { method: 'POST', body })
-  if (!answer.ok) throw new Error(`no token: ${answer.status}`)
-  return ((await answer.json()) as { readonly access_token: string }).access_token
+async function tokenOf(baseUrl: string, client: ClientSecrets | undefined): Promise<string> {
+  if (client === undefined) throw new Error('the credentials contain no client')
+  return textAt((await requestToken(baseUrl, client)).body, 'access_token')
 }

@@ -35,11 +35,11 @@ const types = [...countedTypes, 'assessment.of_a_later_version']
 export async function startChannelStore(): Promise<ChannelStore> {
   const dataDir = await mkdtemp(join(tmpdir(), 'examples-'))
   const users = [operator, consumer]
-  let node = await startEventStore({ dataDir, users })
-  let client = EventStoreDBClient.connectionString(node.url)
-  const closed = { $r: '$admins', $w: '$admins', $d: '$admins', $mr: '$admins', $mw: '$admins' }
+  const admins = ['$admins']
+  const closed = { $r: admins, $w: admins, $d: admins, $mr: admins, $mw: admins }
   const settings = { $userStreamAcl: closed, $systemStreamAcl: closed }
-  await client.appendToStream('$settings', jsonEvent({ type: '$settings', data: settings }))
+  let node = await startEventStore({ dataDir, users, settings })
+  let client = EventStoreDBClient.connectionString(node.url)
   return {
     get client() {
       return client
@@ -70,7 +70,7 @@ export async function startChannelStore(): Promise<ChannelStore> {
     async restart() {
       await client.dispose()
       await node.stop()
-      node = await startEventStore({ dataDir, users, port: node.port })
+      node = await startEventStore({ dataDir, users, settings, port: node.port })
       client = EventStoreDBClient.connectionString(node.url)
     },
     async stop() {

@@ -43,6 +43,16 @@ it.each(events)('has an example of $type that fits its schema', ({ schema }) => 
   expect(Check(schema, exampleOf(schema))).toBe(true)
 })
 
+it.each(Object.entries(document.components.messages))('%s: the payload accepts its example only', (_, message) => {
+  const ajv = new Ajv({ strict: false })
+  formats.default(ajv)
+  const validate = ajv.compile(Object(message.payload))
+  for (const { payload } of message.examples) {
+    expect(validate(payload) ? [] : validate.errors).toEqual([])
+    expect(validate({ ...Object(payload), event_id: 'other' })).toBe(false)
+  }
+})
+
 it('has no address of a server', () => {
   expect(JSON.stringify(document)).not.toMatch(/https?:\/\/(?!www\.apache\.org)/)
 })

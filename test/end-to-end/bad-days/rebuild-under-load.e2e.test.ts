@@ -3,6 +3,9 @@ import { at, textAt } from '../../../app/demo/members.ts'
 import type { ApiAnswer, ApiClient } from '../../support/raw-api.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../app/demo/webhook-receiver.ts'
 import { knownNames } from '../../../app/projections/known-projectors.ts'
+import { checkFeed } from '../../../tools/torture/checks/feed.ts'
+import { readWholeLog } from '../../../tools/torture/stage/log-reader.ts'
+import { FeedReaders } from '../../../tools/torture/stage/feed-reader.ts'
 import {
   assessmentBody,
   consentedPatient,
@@ -30,6 +33,7 @@ let platform: TestPlatform
 let receiver: WebhookReceiver
 let api: ApiClient
 let terms: ConsentTerms
+let feed: FeedReaders
 
 /** Number of answers, and all failures. */
 const watched = { answers: 0, failures: new Array<string>() }
@@ -57,9 +61,15 @@ beforeAll(async () => {
   }
   terms = await createConsentTerms(api, platform.process.credentials.org_id)
   await subscribeToEnds(api, receiver)
+  const { base_url: baseUrl, clients } = platform.process.credentials
+  feed = new FeedReaders(
+    baseUrl,
+    clients.filter(({ org_id }) => org_id !== null),
+  )
 })
 
 afterAll(async () => {
+  await feed.close()
   await platform.stop()
   await receiver.close()
 })
@@ -122,7 +132,7 @@ async function underLoad<Result>(work: () => Promise<Result>): Promise<{ result:
   }
 }
 
-test('all projectors are rebuilt twice while the main job runs: no request fails, nothing is done twice, all rows are verified', async () => {
+test('all projectors are rebuilt twice while the main job runs: no request fails, no consumer of the feed misses an event, nothing is done twice, all rows are verified', async () => {
   const { result: rebuilds, jobs } = await underLoad(async () => {
     const first = await projections(platform.dataDir, ['rebuild', '--all'])
     return [first, await projections(platform.dataDir, ['rebuild', '--all'])]
@@ -151,6 +161,13 @@ test('all projectors are rebuilt twice while the main job runs: no request fails
   })
   expect(receiver.received).toHaveLength(jobs.length)
   expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(jobs.length)
+
+  const eventStoreUrl = platform.process.credentials.eventstore_url ?? ''
+  const log = await readWholeLog(eventStoreUrl, 'forwards')
+  const readings = await feed.caughtUp(3_000, 60_000)
+  const { findings, examined } = checkFeed(log, readings, await readWholeLog(eventStoreUrl, 'forwards'))
+  expect(findings).toEqual([])
+  expect(examined).toBeGreaterThan(2 * jobs.length)
 
   const verified = await projections(platform.dataDir, ['verify', '--all'])
   expect(verified).toMatchObject({ code: 0, err: '' })
