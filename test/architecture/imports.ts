@@ -20,6 +20,8 @@ interface ImportRule {
   readonly of: string
   readonly may: readonly (string | RegExp)[]
   readonly not?: readonly (string | RegExp)[]
+  /** The only packages that its files may import. Default: `packageRules` decide. */
+  readonly packages?: readonly string[]
   /** Files of the folder that may import more. */
   readonly except?: { readonly files: RegExp; readonly may: readonly RegExp[] }
 }
@@ -86,6 +88,8 @@ export const importRules: readonly ImportRule[] = [
   },
   { of: 'platform/', may: ['platform/'] },
   { of: 'platform/kit/', may: ['platform/kit/'] },
+  // What judges a proof is small and stands alone.
+  { of: 'platform/transparency-log/', may: ['platform/transparency-log/'], packages: ['node:crypto'] },
   { of: 'app/main.ts', may: ['app/', ...stages], not: ['app/demo/'] },
   { of: 'app/', may: ['app/', ...stages], not: ['app/demo/', 'app/main.ts'] },
   { of: 'app/demo/', may: ['app/demo/', 'app/credentials-file.ts'] },
@@ -233,7 +237,10 @@ function importViolations(file: SourceFile): Violation[] {
   const rule = longest(importRules, file.path)
   if (rule === undefined) return [{ path: file.path, rule: 'no stage', what: file.path }]
   return importsOf(file).flatMap((imported) => {
-    if (isPackage(imported)) return packageViolations(file.path, imported)
+    if (isPackage(imported))
+      return rule.packages?.includes(imported) === false
+        ? [{ path: file.path, rule: `imports of ${rule.of}`, what: imported }]
+        : packageViolations(file.path, imported)
     const exceptions = rule.except?.files.test(file.path) === true ? rule.except.may : []
     const isAllowed = [...rule.may, ...exceptions].some(fits(imported))
     const isExcepted = (rule.not ?? []).some(fits(imported))

@@ -150,6 +150,12 @@ describe('a planted violation', () => {
       'imports of contracts/: commands/clinical/routes.ts',
     ],
     ['platform/http/replies.ts', '../../engine/store/events.ts', 'imports of platform/: engine/store/events.ts'],
+    [
+      'platform/transparency-log/merkle.ts',
+      '../kit/positions.ts',
+      'imports of platform/transparency-log/: platform/kit/positions.ts',
+    ],
+    ['platform/transparency-log/merkle.ts', 'node:fs', 'imports of platform/transparency-log/: node:fs'],
     ['platform/kit/positions.ts', '../http/problems.ts', 'imports of platform/kit/: platform/http/problems.ts'],
     ['streams/case/aggregate.ts', '../../platform/http/problems.ts', 'imports of streams/: platform/http/problems.ts'],
     ['platform/vault/vault.ts', '../../app/services.ts', 'imports of platform/: app/services.ts'],
