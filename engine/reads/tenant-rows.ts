@@ -1,4 +1,3 @@
-import knex, { type Knex } from 'knex'
 import type { Pool } from '../../platform/database/database.ts'
 import { queryPrepared } from '../../platform/database/prepared.ts'
 import { greatestPageBytes, type CursorPlace, type PageRequest, type PageRows } from '../../platform/http/cursors.ts'
@@ -13,9 +12,7 @@ import {
   type Table,
   type ViewOf,
 } from '../projections/projector.ts'
-
-/** Builds the text of queries. It has no connections. The pool runs the text. */
-const builder = knex({ client: 'pg' })
+import { SelectQuery, sqlOf, type SqlPart } from './query-text.ts'
 
 declare const valueOf: unique symbol
 declare const memberOf: unique symbol
@@ -27,11 +24,10 @@ type ColumnName<Value = unknown, Member extends string = string> = string & {
 }
 
 /** A value that the database computes. */
-export type Computed<Value> = Knex.Raw & { readonly [valueOf]?: Value }
+export type Computed<Value> = SqlPart & { readonly [valueOf]?: Value }
 
 /**
- * The part of knex's builder that queries use. Every method changes and returns the same query. Unlike the builder it is not a
- * promise. Only `viewsOf` and `viewByIds` run it.
+ * A query with the types of its rows. Every method changes and returns the same query. Only `viewsOf` and `viewByIds` run it.
  */
 export interface Rows<View> {
   where<Value>(column: ColumnName<Value>, value: NoInfer<NonNullable<Value>>): Rows<View>
@@ -45,7 +41,7 @@ export interface Rows<View> {
   orderByRaw(sql: string, bindings: readonly Binding[]): Rows<View>
   limit(count: number): Rows<View>
   select<More extends object>(columns: Selected<More>): Rows<View & More>
-  toSQL(): { toNative(): { readonly sql: string; readonly bindings: readonly unknown[] } }
+  statement(): { readonly text: string; readonly values: readonly unknown[] }
   readonly [valueOf]?: View
 }
 
@@ -138,8 +134,7 @@ export function membersOf<View>(alias: string) {
 
 /** A raw expression: `??` stands for a column, `?` for a value. The compiler does not check its result type. */
 export function computed<Value>(sql: string, bindings: readonly Binding[] = []): Computed<Value> {
-  // knex accepts its own queries as bindings, and `Rows` are such queries.
-  return builder.raw(sql, [...bindings] as Knex.RawBinding[])
+  return sqlOf(sql, bindings)
 }
 
 interface Children<T extends Table, Joined extends Table, View, Given extends keyof View> {
@@ -217,18 +212,16 @@ export function rowsWithPlatform<T extends OwnedTable>(table: TableIn<T>, tenant
 /** Begins a query for rows of every organisation. Only for data that is public among tenants. */
 export function rowsOf<T extends Table>(table: TableIn<T>): Rows<ViewOf<T>>
 export function rowsOf<T extends Table, View extends object>(table: TableIn<T>, columns: Selected<View>): Rows<View>
-export function rowsOf<T extends Table>(table: TableIn<T>, columns: Selected<object> = columnsOf(table)): Rows<object> {
-  return narrowed(builder.from(table[source].from).select(columns))
+export function rowsOf<T extends Table>(
+  table: TableIn<T>,
+  columns: Readonly<Record<string, string | SqlPart>> = columnsOf(table),
+): Rows<object> {
+  return new SelectQuery(table[source].from).select(columns)
 }
 
 /** Begins a query over an expression that contains other queries. `selected` names its columns, like `latest.*`. */
 export function rowsFrom<View>(source: Computed<View>, ...selected: readonly string[]): Rows<View> {
-  return narrowed(builder.from(source).select(...selected))
-}
-
-/** knex's own types do not follow the columns and views of tables. */
-function narrowed<View>(query: Knex.QueryBuilder): Rows<View> {
-  return query as Rows<View>
+  return new SelectQuery(source).select(...selected)
 }
 
 /**
@@ -243,8 +236,8 @@ export async function oneView<View extends object>(pool: Pool, rows: Rows<View>)
 
 /** Runs a query and returns all rows. Postgres plans it each time, for its filters. */
 export async function viewsOf<View extends object>(pool: Pool, rows: Rows<View>): Promise<View[]> {
-  const { sql, bindings } = rows.toSQL().toNative()
-  const found = await pool.query<View>(sql, [...bindings])
+  const { text, values } = rows.statement()
+  const found = await pool.query<View>(text, [...values])
   return found.rows.map((row) => viewOf(row))
 }
 
@@ -265,13 +258,11 @@ export function viewByIds<Ids extends readonly string[], View extends object>(
   function compile() {
     const [tenant = '', ...ids] = markers
     // One placeholder for each id.
-    const { sql, bindings } = build(tenantOfFact(tenant), ...(ids as readonly string[] as Ids))
-      .toSQL()
-      .toNative()
-    const places = bindings.map((bound) => markers.findIndex((marker) => marker === bound))
+    const { text, values } = build(tenantOfFact(tenant), ...(ids as readonly string[] as Ids)).statement()
+    const places = values.map((bound) => markers.findIndex((marker) => marker === bound))
     const valuesOf = (given: readonly string[]) =>
-      places.map((place, index) => (place === -1 ? bindings[index] : given[place]))
-    return { text: sql, valuesOf }
+      places.map((place, index) => (place === -1 ? values[index] : given[place]))
+    return { text, valuesOf }
   }
 
   return async (pool: Pool, tenant: TenantId, ...ids: Ids): Promise<View> => {
