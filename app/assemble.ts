@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { createClientKeys } from '../commands/auth/client-keys.ts'
+import { auditRecords } from '../contracts/audit/records-in-order.ts'
 import { openChannels } from '../contracts/events/channels.ts'
 import { countStreams } from '../read-api/events/streams-of-clients.ts'
 import { followTokenEndings } from '../contracts/auth/token-endings.ts'
@@ -208,6 +209,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
           isCurrent,
           positionOf: (projector) => reads.storedPosition(projector),
           channels,
+          records: auditRecords(answering),
           streams,
           verifyToken: (token) => tokens.verify(token),
         })

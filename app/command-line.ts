@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { clientScopes } from '../commands/auth/scopes.ts'
+import { clientScopes, operatorScopes } from '../commands/auth/scopes.ts'
 import { Check } from 'typebox/schema'
 import { isUuid } from '../platform/http/formats.ts'
 import { Text } from '../platform/http/members.ts'
@@ -118,9 +118,8 @@ function readRegister(args: string[]): Command {
     .filter((scope) => scope !== '')
   if (named.length === 0) return wrong('clients register needs at least one --scope')
   const scopes = [...new Set(named.flatMap((scope) => (scope === 'all' ? clientScopes : [scope])))]
-  const known: readonly string[] = clientScopes
-  const unknown = scopes.find((scope) => !known.includes(scope))
-  if (unknown !== undefined) return wrong(`there is no scope ${unknown}: scopes are ${known.join(', ')}`)
+  const unknown = scopes.find((scope) => !operatorScopes.includes(scope))
+  if (unknown !== undefined) return wrong(`there is no scope ${unknown}: scopes are ${operatorScopes.join(', ')}`)
   const ids = { orgId: values.org?.toLowerCase() ?? null, productId: values.product?.toLowerCase() ?? null }
   return { name: 'register-client', order: { ...ids, scopes, trustedActorContext: values['trusted-actor-context'] } }
 }

@@ -32,6 +32,7 @@ import { notificationSettingsProjector } from '../projections/notifications/noti
 import { workflowWriteRoutes } from '../commands/workflows/routes.ts'
 import { usersProjector } from '../projections/users/users.projector.ts'
 import { webhookDeliveriesProjector } from '../projections/webhooks/webhook-deliveries.projector.ts'
+import { timelineRoute, type AuditRouteDependencies } from '../read-api/audit/timeline-route.ts'
 import { eventDocumentRoutes } from '../read-api/events/document-routes.ts'
 import { eventRoutes, type EventRouteDependencies } from '../read-api/events/routes.ts'
 import { aiReviewReadRoutes } from '../read-api/ai-review/routes.ts'
@@ -57,6 +58,7 @@ import { workflowReadRoutes } from '../read-api/workflows/routes.ts'
 import type { Service } from '../platform/http/service.ts'
 
 export type ServiceDependencies = AssessmentDependencies &
+  AuditRouteDependencies &
   AuthDependencies &
   EventRouteDependencies &
   ReadDependencies &
@@ -71,6 +73,13 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
       mounts: ['prefixed'],
       routes: (app) => eventRoutes(app, deps),
       wellKnownRoutes: eventDocumentRoutes,
+    },
+    {
+      prefix: 'audit',
+      documentedAt: 'prefixed',
+      // Bare, `/v1/timeline` would be an address of every service.
+      mounts: ['prefixed', 'gateway'],
+      routes: (app) => timelineRoute(app, deps),
     },
     {
       prefix: 'auth',

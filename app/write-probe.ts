@@ -18,7 +18,11 @@ export function createWriteProbe(given: EventStore, now: () => Date): () => Prom
     const event = { type: 'WriteProbed', data: { probedAt: now().toISOString() } } as const
     try {
       const isFirst = revision === 'no_stream'
-      ;({ revision } = await store.append(target, revision, [event], { commandId: v7(), correlationId: v7() }))
+      ;({ revision } = await store.append(target, revision, [event], {
+        commandId: v7(),
+        correlationId: v7(),
+        process: 'write_probe',
+      }))
       if (isFirst) await store.writeMetadata(target.stream, { $maxCount: 1 })
     } catch (error) {
       target = writeProbes.of(v7())

@@ -1,5 +1,6 @@
 import { aiReviewsProjector } from './ai-review/ai-reviews.projector.ts'
 import { assessmentsProjector } from './assessments/assessments.projector.ts'
+import { auditSubjectsProjector } from './audit/audit-subjects.projector.ts'
 import { oauthClientsProjector } from './auth/oauth-clients.projector.ts'
 import { oauthScopesProjector } from './auth/oauth-scopes.projector.ts'
 import { casesProjector } from './clinical/cases.projector.ts'
@@ -23,6 +24,7 @@ import { workflowsProjector } from './workflows/workflows.projector.ts'
 export const readModels: readonly Projector[] = [
   aiReviewsProjector,
   assessmentsProjector,
+  auditSubjectsProjector,
   casesProjector,
   consentRecordsProjector,
   consentTypesProjector,

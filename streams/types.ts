@@ -19,4 +19,19 @@ export type NotificationChannel = Static<typeof NotificationChannel>
 export const NotificationCategory = Type.Enum(['transactional', 'clinical', 'marketing', 'operational'])
 export type NotificationCategory = Static<typeof NotificationCategory>
 
+/** The subjects of timelines, as the API names them in `<kind>_id`. */
+export const SubjectKind = Type.Enum([
+  'patient',
+  'case',
+  'assessment',
+  'ai_review',
+  'task',
+  'workflow_instance',
+  'notification',
+  'user',
+  'client',
+  'subscription',
+])
+export type SubjectKind = Static<typeof SubjectKind>
+
 export const CodedTerm = Type.Object({ code: Nullable(Type.String()), term: Nullable(Type.String()) })

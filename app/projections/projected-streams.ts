@@ -1,9 +1,7 @@
 import { processes } from '../../processes/registry.ts'
 import { readModels } from '../../projections/registry.ts'
-import { aiReviewAccesses } from '../../streams/ai-review-access/aggregate.ts'
 import { catalogue } from '../../streams/catalogue.ts'
 import { projections } from '../../streams/projection/aggregate.ts'
-import { reservations } from '../../engine/commands/reservation/aggregate.ts'
 
 /** Categories with a handler in a read model or a to-do list. */
 const listenedTo = new Set(
@@ -12,8 +10,8 @@ const listenedTo = new Set(
   ),
 )
 
-/** Only commands read these. */
-const unread = new Set([aiReviewAccesses, projections, reservations].map(({ category }) => category))
+/** Only commands read these streams. */
+const unread = new Set([projections.category])
 
 /**
  * Streams that any projector may listen to. Excludes streams that only commands read, and channels that nothing here

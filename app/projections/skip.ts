@@ -106,7 +106,11 @@ async function record(
   }
   const commandId = v5(`skip ${name} ${formatPosition(position)}`, commands)
   const target = projections.of(name)
-  await execute(eventStore, target, (state) => skipEvent(command, state), { commandId, correlationId: commandId })
+  await execute(eventStore, target, (state) => skipEvent(command, state), {
+    commandId,
+    correlationId: commandId,
+    process: 'projections',
+  })
 }
 
 function whereabouts({ status, position, failure }: ShownProjector): string {

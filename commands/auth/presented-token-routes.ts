@@ -72,7 +72,7 @@ export function presentedTokenRoutes(
       app.rateLimits.admit(request, reply, callerOf(client))
       const token = await tokenFor(client, request.body.token)
       if (token === undefined) return reply.send(undefined)
-      const context = { ...commandContext(request, { orgId: client.orgId ?? undefined }), clientId: client.clientId }
+      const context = commandContext(request, { orgId: client.orgId ?? undefined, clientId: client.clientId })
       const target = oauthClients.of(token.clientId)
       await execute(store, target, (state) => revokeToken({ token, now: now() }, state), context)
       return reply.send(undefined)

@@ -51,7 +51,7 @@ export function authRoutes(app: ServiceApp, deps: AuthDependencies): void {
       const scopes = grantedScopes(client, body.scope)
       if (secretId !== null) {
         const used = { secretId, now: now() }
-        const context = { ...commandContext(request, { orgId: orgId ?? undefined }), clientId }
+        const context = commandContext(request, { orgId: orgId ?? undefined, clientId })
         await execute(store, oauthClients.of(clientId), (state) => useSecret(used, state), context)
       }
       reply.header('pragma', 'no-cache')

@@ -47,9 +47,17 @@ const ofPlatformClients = {
   'users:permissions': 'Register the permissions of a service',
 } as const
 
+/** Clients of auditors have these. The operator's command grants them too. */
+const ofAuditors = {
+  'audit:export': 'Export everything about a patient',
+  'audit:read': 'Read timelines, the access log and the sealed log',
+  'audit:read-phi': 'Read personal content in timelines and in answers of the past',
+} as const
+
 /** Only platform callers grant these. */
 const ofPlatform = {
   'ai-review:read-raw': 'Read the raw responses of the provider',
+  ...ofAuditors,
   'auth:admin': 'Administer clients',
   'users:contact': 'Look up the address of a user',
   ...ofPlatformClients,
@@ -64,6 +72,9 @@ export const serviceScopes = ['ai-review:supersede', 'cases:read', 'consents:rea
 
 /** The start registers them. Nobody else may. */
 export const builtInScopes: ReadonlyMap<string, string> = new Map(Object.entries({ ...ofClients, ...ofPlatform }))
+
+/** Scopes that the operator's command grants to a client of an organisation. */
+export const operatorScopes: readonly string[] = [...clientScopes, ...Object.keys(ofAuditors)]
 
 const platformScopes: ReadonlySet<string> = new Set(Object.keys(ofPlatform))
 

@@ -4,6 +4,9 @@ import { refused, type Decision } from '../../engine/commands/decision.ts'
 
 /** Permissions of the platform itself. They have two segments, so no service can register them. */
 export const platformPermissions = [
+  { permission: 'audit:export', description: 'Export everything about a patient' },
+  { permission: 'audit:read', description: 'Read timelines, the access log and the sealed log' },
+  { permission: 'audit:read-phi', description: 'Read personal content in timelines and in answers of the past' },
   { permission: 'auth:admin', description: 'Administer clients and their secrets' },
   { permission: 'consents:admin', description: 'Administer consent types and their texts' },
   { permission: 'human-review:admin', description: 'Set the policy of human review' },

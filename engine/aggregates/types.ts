@@ -1,5 +1,6 @@
 import { Type, type Static, type TSchema } from 'typebox'
 import type { TenantId } from '../../platform/kit/tenants.ts'
+import { Internal } from '../store/schema.ts'
 
 /** Members that several events share. */
 export const Id = Type.String({ format: 'uuid' })
@@ -23,13 +24,13 @@ export function Nullable<Schema extends TSchema>(schema: Schema) {
  * HMAC fingerprint of the request that caused the event, if the request had an Idempotency-Key. The key itself is not
  * stored: the event's id derives from it.
  */
-export const Fingerprint = Nullable(Sha256)
+export const Fingerprint = Internal(Nullable(Sha256))
 
 /**
  * The Idempotency-Key and the body's fingerprint of a request that caused an event on an existing stream. Both are
  * HMACs. Null without a key.
  */
-export const CausingRequest = Nullable(Type.Object({ key: Sha256, fingerprint: Sha256 }))
+export const CausingRequest = Internal(Nullable(Type.Object({ key: Sha256, fingerprint: Sha256 })))
 export type CausingRequest = Static<typeof CausingRequest>
 
 /** Place of the bytes in the object store, and their expected hash. */

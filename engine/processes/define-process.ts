@@ -33,7 +33,8 @@ export interface Todo<Payload = object> {
 interface StepDefinition<Payload extends TObject, IsKeyed extends boolean, Deps> extends ListedStep {
   readonly payload: Payload
   readonly isKeyed: IsKeyed
-  readonly run: Step<Deps>
+  /** The step of this process. */
+  readonly runIn: (process: string) => Step<Deps>
 }
 
 type StepFunction<Payload extends TObject, Deps> = (
@@ -47,7 +48,7 @@ export function step<Payload extends TObject, Deps>(
   payload: Payload,
   run: StepFunction<Payload, Deps>,
 ): StepDefinition<Payload, false, Deps> {
-  return { payload, isKeyed: false, run: checked(payload, run) }
+  return { payload, isKeyed: false, runIn: checked(payload, run) }
 }
 
 /** A step that calls one of many receivers: its rows have a concurrency key. */
@@ -55,30 +56,32 @@ export function keyedStep<Payload extends TObject, Deps>(
   payload: Payload,
   run: StepFunction<Payload, Deps>,
 ): StepDefinition<Payload, true, Deps> {
-  return { payload, isKeyed: true, run: checked(payload, run) }
+  return { payload, isKeyed: true, runIn: checked(payload, run) }
 }
 
 const caused = atFirstUse(() => Compile(Type.Object({ cause: Cause })))
 
-function checked<Payload extends TObject, Deps>(schema: Payload, run: StepFunction<Payload, Deps>): Step<Deps> {
+function checked<Payload extends TObject, Deps>(schema: Payload, run: StepFunction<Payload, Deps>) {
   const validator = atFirstUse(() => Compile(schema))
-  return ({ key, step: name, orgId, dueAt, payload }, deps, context) => {
-    if (orgId === null) throw new TypeError(`a ${name} row names no organisation`)
-    if (!caused().Check(payload) || !validator().Check(payload))
-      throw new TypeError(`a ${name} row has another payload`)
-    const { cause } = payload
-    const owner = orgId === noOrganisation ? undefined : orgId
-    const todo = {
-      key,
-      orgId: tenantOfFact(orgId),
-      dueAt,
-      payload,
-      cause,
-      command: (command: string, of?: string) => stepCommand({ name: command, ...cause, key: of, orgId: owner }),
-      attempt: () => attemptCommand(owner, cause),
+  return (process: string): Step<Deps> =>
+    ({ key, step: name, orgId, dueAt, payload }, deps, context) => {
+      if (orgId === null) throw new TypeError(`a ${name} row names no organisation`)
+      if (!caused().Check(payload) || !validator().Check(payload))
+        throw new TypeError(`a ${name} row has another payload`)
+      const { cause } = payload
+      const owner = orgId === noOrganisation ? undefined : orgId
+      const todo = {
+        key,
+        orgId: tenantOfFact(orgId),
+        dueAt,
+        payload,
+        cause,
+        command: (command: string, of?: string) =>
+          stepCommand({ process, name: command, ...cause, key: of, orgId: owner }),
+        attempt: () => attemptCommand(process, owner, cause),
+      }
+      return run(todo, deps, context)
     }
-    return run(todo, deps, context)
-  }
 }
 
 type Reactions<Events extends DomainEvent, Steps extends Readonly<Record<string, ListedStep>>> = {
@@ -148,7 +151,7 @@ export function defineProcess<Events extends DomainEvent, Deps>() {
         tables: [table, ...lookups],
         handlers,
       },
-      steps: Object.fromEntries(Object.entries(steps).map(([step, { run }]) => [step, run])),
+      steps: Object.fromEntries(Object.entries(steps).map(([step, { runIn }]) => [step, runIn(name)])),
       ...(concurrency === undefined ? {} : { concurrency }),
     }
   }

@@ -16,6 +16,8 @@ export function causeOf({ id, metadata }: Pick<RecordedEvent, 'id' | 'metadata'>
 const steps = '6f0c1d52-8f0b-5f39-8c55-0d3b6b1f7a11'
 
 interface StepCause extends Cause {
+  /** The process of the step: the actor of its events. */
+  readonly process: string
   /** `<process>.<step>` or a finer name, when one cause leads to several appends. */
   readonly name: string
   /** The record of the row. Set if one event makes a step due for several records, because each append needs its own id. */
@@ -27,17 +29,21 @@ interface StepCause extends Cause {
  * The command of a step that only appends. Its id follows from its cause, and its instant comes from the row. So a step
  * that runs again appends the same bytes, and the server answers success to known ids without a comparison of data.
  */
-export function stepCommand({ name, eventId, key, correlationId, orgId }: StepCause): CommandContext {
+export function stepCommand({ process, name, eventId, key, correlationId, orgId }: StepCause): CommandContext {
   const step = key === undefined ? `${name} ${eventId}` : `${name} ${eventId} ${key}`
-  return { commandId: v5(step, steps), correlationId, causationId: eventId, orgId }
+  return { commandId: v5(step, steps), correlationId, causationId: eventId, orgId, process }
 }
 
 /**
  * The command that opens an attempt. Its id is new on each run. With a derived id, two workers would both get success
  * for their append, and both would call. With new ids at one revision, only one append succeeds.
  */
-export function attemptCommand(orgId: string | undefined, { eventId, correlationId }: Cause): CommandContext {
-  return { commandId: v7(), correlationId, causationId: eventId, orgId }
+export function attemptCommand(
+  process: string,
+  orgId: string | undefined,
+  { eventId, correlationId }: Cause,
+): CommandContext {
+  return { commandId: v7(), correlationId, causationId: eventId, orgId, process }
 }
 
 /** The command that records the outcome of an attempt. Its id follows from the attempt, so a repeat appends nothing. */

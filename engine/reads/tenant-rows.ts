@@ -1,7 +1,11 @@
+import { createRequire } from 'node:module'
+import type { Knex } from 'knex'
+import type * as library from 'knex'
 import type { Pool } from '../../platform/database/database.ts'
 import { queryPrepared } from '../../platform/database/prepared.ts'
 import { greatestPageBytes, type CursorPlace, type PageRequest, type PageRows } from '../../platform/http/cursors.ts'
 import { problem } from '../../platform/http/problems.ts'
+import { atFirstUse } from '../../platform/kit/at-first-use.ts'
 import { memberName, namePairsOf } from '../../platform/kit/member-names.ts'
 import { tenantOfFact, type TenantId } from '../../platform/kit/tenants.ts'
 import {
@@ -12,7 +16,17 @@ import {
   type Table,
   type ViewOf,
 } from '../projections/projector.ts'
-import { SelectQuery, sqlOf, type SqlPart } from './query-text.ts'
+
+const load = createRequire(import.meta.url)
+
+/**
+ * Builds the text of queries. It has no connections: the pool runs the text. It is loaded for the first query, because
+ * its 330 modules take a ninth of a start.
+ */
+const builder = atFirstUse(() => {
+  const { knex } = load('knex') as typeof library
+  return knex({ client: 'pg' })
+})
 
 declare const valueOf: unique symbol
 declare const memberOf: unique symbol
@@ -24,10 +38,11 @@ type ColumnName<Value = unknown, Member extends string = string> = string & {
 }
 
 /** A value that the database computes. */
-export type Computed<Value> = SqlPart & { readonly [valueOf]?: Value }
+export type Computed<Value> = Knex.Raw & { readonly [valueOf]?: Value }
 
 /**
- * A query with the types of its rows. Every method changes and returns the same query. Only `viewsOf` and `viewByIds` run it.
+ * The part of knex's builder that queries use. Every method changes and returns the same query. Unlike the builder it is not a
+ * promise. Only `viewsOf` and `viewByIds` run it.
  */
 export interface Rows<View> {
   where<Value>(column: ColumnName<Value>, value: NoInfer<NonNullable<Value>>): Rows<View>
@@ -41,7 +56,7 @@ export interface Rows<View> {
   orderByRaw(sql: string, bindings: readonly Binding[]): Rows<View>
   limit(count: number): Rows<View>
   select<More extends object>(columns: Selected<More>): Rows<View & More>
-  statement(): { readonly text: string; readonly values: readonly unknown[] }
+  toSQL(): { toNative(): { readonly sql: string; readonly bindings: readonly unknown[] } }
   readonly [valueOf]?: View
 }
 
@@ -134,7 +149,8 @@ export function membersOf<View>(alias: string) {
 
 /** A raw expression: `??` stands for a column, `?` for a value. The compiler does not check its result type. */
 export function computed<Value>(sql: string, bindings: readonly Binding[] = []): Computed<Value> {
-  return sqlOf(sql, bindings)
+  // knex accepts its own queries as bindings, and `Rows` are such queries.
+  return builder().raw(sql, [...bindings] as Knex.RawBinding[])
 }
 
 interface Children<T extends Table, Joined extends Table, View, Given extends keyof View> {
@@ -212,16 +228,22 @@ export function rowsWithPlatform<T extends OwnedTable>(table: TableIn<T>, tenant
 /** Begins a query for rows of every organisation. Only for data that is public among tenants. */
 export function rowsOf<T extends Table>(table: TableIn<T>): Rows<ViewOf<T>>
 export function rowsOf<T extends Table, View extends object>(table: TableIn<T>, columns: Selected<View>): Rows<View>
-export function rowsOf<T extends Table>(
-  table: TableIn<T>,
-  columns: Readonly<Record<string, string | SqlPart>> = columnsOf(table),
-): Rows<object> {
-  return new SelectQuery(table[source].from).select(columns)
+export function rowsOf<T extends Table>(table: TableIn<T>, columns: Selected<object> = columnsOf(table)): Rows<object> {
+  return narrowed(builder().from(table[source].from).select(columns))
 }
 
 /** Begins a query over an expression that contains other queries. `selected` names its columns, like `latest.*`. */
 export function rowsFrom<View>(source: Computed<View>, ...selected: readonly string[]): Rows<View> {
-  return new SelectQuery(source).select(...selected)
+  return narrowed(
+    builder()
+      .from(source)
+      .select(...selected),
+  )
+}
+
+/** knex's own types do not follow the columns and views of tables. */
+function narrowed<View>(query: Knex.QueryBuilder): Rows<View> {
+  return query as Rows<View>
 }
 
 /**
@@ -236,8 +258,8 @@ export async function oneView<View extends object>(pool: Pool, rows: Rows<View>)
 
 /** Runs a query and returns all rows. Postgres plans it each time, for its filters. */
 export async function viewsOf<View extends object>(pool: Pool, rows: Rows<View>): Promise<View[]> {
-  const { text, values } = rows.statement()
-  const found = await pool.query<View>(text, [...values])
+  const { sql, bindings } = rows.toSQL().toNative()
+  const found = await pool.query<View>(sql, [...bindings])
   return found.rows.map((row) => viewOf(row))
 }
 
@@ -258,11 +280,13 @@ export function viewByIds<Ids extends readonly string[], View extends object>(
   function compile() {
     const [tenant = '', ...ids] = markers
     // One placeholder for each id.
-    const { text, values } = build(tenantOfFact(tenant), ...(ids as readonly string[] as Ids)).statement()
-    const places = values.map((bound) => markers.findIndex((marker) => marker === bound))
+    const { sql, bindings } = build(tenantOfFact(tenant), ...(ids as readonly string[] as Ids))
+      .toSQL()
+      .toNative()
+    const places = bindings.map((bound) => markers.findIndex((marker) => marker === bound))
     const valuesOf = (given: readonly string[]) =>
-      places.map((place, index) => (place === -1 ? values[index] : given[place]))
-    return { text, valuesOf }
+      places.map((place, index) => (place === -1 ? bindings[index] : given[place]))
+    return { text: sql, valuesOf }
   }
 
   return async (pool: Pool, tenant: TenantId, ...ids: Ids): Promise<View> => {

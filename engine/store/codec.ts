@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import { categoryOf, type Catalogue, type CatalogueEntry } from './catalogue.ts'
-import { decodeWith, type StoredEvent } from './decoding.ts'
+import { decodeWith, recordWith, type StoredEvent, type StoredRecord } from './decoding.ts'
 import { InvalidEventError } from './errors.ts'
 import {
   eventIdOf,
@@ -61,6 +61,8 @@ export interface Codec {
   readonly encodeRaw: (events: readonly RawEvent[], place: AppendPlace) => EncodedAppend
   /** Returns a promise only if a subject's key must be fetched. Throws or rejects with `UndecodableEventError`. */
   readonly decode: (event: StoredEvent) => RecordedEvent | Promise<RecordedEvent>
+  /** The event as it is stored, for auditors. Undefined if this installation did not sign it. */
+  readonly record: (event: StoredEvent, isOpened: boolean) => Promise<StoredRecord | undefined>
   /** Signs a text for one member of one stream's metadata. */
   readonly signMark: (mark: MarkPlace, value: string) => string
   /** The text that was signed for this place; undefined for any other text. */
@@ -111,6 +113,7 @@ export function createCodec(catalogue: Catalogue, vault: KeyVault, signingKey: K
       return together(place, encoded)
     },
     decode: decodeWith(catalogue, vault, signer),
+    record: recordWith(catalogue, vault, signer),
     signMark: (mark, value) => signer.sign(placeOfMark(mark), '', JSON.stringify({ value })),
     openMark(mark, signed) {
       if (!signer.isSigned(placeOfMark(mark), noData, Buffer.from(signed))) return undefined
@@ -196,7 +199,7 @@ async function protect(
 }
 
 function metadataOf(context: CommandContext): RawEvent['metadata'] {
-  const { commandId, correlationId, causationId, orgId, clientId, userId, requestId, traceparent } = context
+  const { commandId, correlationId, causationId, orgId, clientId, userId, process, requestId, traceparent } = context
   return {
     commandId,
     $correlationId: correlationId,
@@ -204,6 +207,7 @@ function metadataOf(context: CommandContext): RawEvent['metadata'] {
     ...(orgId === undefined ? {} : { orgId }),
     ...(clientId === undefined ? {} : { clientId }),
     ...(userId === undefined ? {} : { userId }),
+    ...(process === undefined ? {} : { process }),
     ...(requestId === undefined ? {} : { requestId }),
     ...(traceparent === undefined ? {} : { traceparent }),
   }

@@ -3,6 +3,7 @@ import { UndecodableEventError, UnknownEventTypeError, type EventHead } from './
 import { MissingKeyError, type KeyVault, type SubjectKey } from '../../platform/kit/key-vault.ts'
 import { isJsonObject, type EventMetadata, type JsonObject, type RecordedEvent } from './events.ts'
 import { keyOrganisationOf } from './schema.ts'
+import { publicContent } from './schema-inspection.ts'
 import { isSealed, memberPlace, openMember } from './phi-encryption.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 import type { Signer } from './signature.ts'
@@ -70,6 +71,72 @@ export function decodeWith(catalogue: Catalogue, vault: KeyVault, signer: Signer
     return fetchedKey(vault, head, orgId, subjectId).then((key) => finish(opened(head, data, key)))
   }
 }
+
+/** An event as an auditor reads it: the stored members, in the stored version. */
+export interface StoredRecord extends EventHead {
+  readonly metadata: EventMetadata
+  /** RFC 3339: the instant that the data names for the fact, else `recordedAt`. */
+  readonly occurredAt: string
+  /** Without internal secrets. Members that stay sealed are null. */
+  readonly data: JsonObject
+  readonly sealedMembers: readonly string[]
+}
+
+/**
+ * Reads events as they are stored. `isOpened`: personal members are decrypted, unless the key of their subject is gone.
+ * The promise is undefined for an event that this installation did not sign.
+ */
+export function recordWith(catalogue: Catalogue, vault: KeyVault, signer: Signer) {
+  return async (event: StoredEvent, isOpened: boolean): Promise<StoredRecord | undefined> => {
+    const head = headOf(event)
+    const content = signedContent(head, event, signer)
+    if (content === undefined) return undefined
+    const { metadata } = content
+    const entry = catalogue.entry(event.type)
+    // Only the schema shows which members are secret.
+    if (entry === undefined) return { ...head, metadata, occurredAt: head.recordedAt, data: {}, sealedMembers: [] }
+    const { schema, subject = '' } = entry.definition
+    const { [subject]: subjectId } = content.data
+    const orgId = keyOrganisationOf(entry.definition, metadata.orgId, content.data)
+    const isSealing =
+      isOpened && typeof subjectId === 'string' && orgId !== undefined && Object.values(content.data).some(isSealed)
+    const key = isSealing ? await keyOrNone(vault, orgId, subjectId) : 'destroyed'
+    const sealedMembers =
+      key === 'destroyed' ? Object.keys(content.data).filter((name) => isSealed(content.data[name])) : []
+    const data = publicContent(schema, opened(head, content.data, key))
+    return { ...head, metadata, occurredAt: occurredAtOf(head, data), data, sealedMembers }
+  }
+}
+
+async function keyOrNone(vault: KeyVault, orgId: string, subjectId: string): Promise<SubjectKey> {
+  try {
+    return await vault.subjectKeyForReading(orgId, subjectId)
+  } catch (error) {
+    if (error instanceof MissingKeyError) return 'destroyed'
+    throw error
+  }
+}
+
+function signedContent(head: EventHead, event: StoredEvent, signer: Signer): Content | undefined {
+  try {
+    return checkedContent(head, event, signer)
+  } catch (error) {
+    if (error instanceof UndecodableEventError) return undefined
+    throw error
+  }
+}
+
+/** `CaseOpened` has `openedAt`. Other types name the instant of the fact in their last member of that kind. */
+function occurredAtOf({ type, recordedAt }: EventHead, data: JsonObject): string {
+  const [participle = ''] = /[A-Z][a-z]+$/.exec(type) ?? []
+  const instants = Object.keys(data).filter((name) => name.endsWith('At') && !laterInstants.test(name))
+  const name = [`${participle.toLowerCase()}At`].find((own) => instants.includes(own)) ?? instants.at(-1)
+  const instant = name === undefined ? undefined : data[name]
+  return typeof instant === 'string' ? instant : recordedAt
+}
+
+/** Instants of plans, not of the fact. */
+const laterInstants = /^(?:next[A-Za-z]+|closes|deadline|retry|review|disable|expires)At$/
 
 interface Content {
   readonly data: JsonObject

@@ -7,7 +7,7 @@ import {
 } from './appending.ts'
 import type { Catalogue } from './catalogue.ts'
 import { createCodec, type Codec, type EncodedAppend, type RawEvent } from './codec.ts'
-import { isSystemEvent, type StoredEvent } from './decoding.ts'
+import { isSystemEvent, type StoredEvent, type StoredRecord } from './decoding.ts'
 import { connectEventStore, type EventStoreConnection } from './connection.ts'
 import {
   isForeign,
@@ -276,6 +276,21 @@ export class EventStore {
   readUnsigned(stream: string, range: StreamRange): AsyncGenerator<StoredEvent, void, undefined> {
     this.#refuseWhenClosed()
     return readRawStream(this.#connection.commands, stream, range, this.#readTiming)
+  }
+
+  /**
+   * Events of a stream as they are stored, for auditors. Skips events that this installation did not sign, and hidden
+   * ones. `isOpened`: personal members are decrypted, unless the key of their subject is gone.
+   */
+  async *readRecords(
+    stream: string,
+    range: StreamRange,
+    isOpened: boolean,
+  ): AsyncGenerator<StoredRecord, void, undefined> {
+    for await (const stored of this.readUnsigned(stream, range)) {
+      const record = await this.#codec.record(stored, isOpened)
+      if (record !== undefined) yield record
+    }
   }
 
   /** The newest event of a stream; undefined if there is none. */

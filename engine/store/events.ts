@@ -23,6 +23,8 @@ export interface EventMetadata {
   readonly orgId?: string
   readonly clientId?: string
   readonly userId?: string
+  /** The process whose step appended the event. Without it, a client did. Older events of processes have neither. */
+  readonly process?: string
   readonly requestId?: string
   readonly traceparent?: string
   readonly schemaVersion: number

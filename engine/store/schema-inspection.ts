@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox'
+import { isJsonObject, type JsonObject } from './events.ts'
 
 export type SchemaNode = Readonly<Record<string, unknown>>
 
@@ -17,6 +18,25 @@ export function phiMembersOf(type: string, schema: TSchema): readonly string[] {
     if (keyword !== 'properties') refuseNestedPhi(type, `/${keyword}`, value)
   }
   return members
+}
+
+/** The data without the members that their schema marks as internal, at any depth. */
+export function publicContent(schema: unknown, data: JsonObject): JsonObject {
+  const shown = withoutInternal(schema, data)
+  return isJsonObject(shown) ? shown : {}
+}
+
+function withoutInternal(schema: unknown, value: unknown): unknown {
+  if (!isNode(schema)) return value
+  const { properties, items, anyOf, oneOf } = schema
+  const variants = anyOf ?? oneOf
+  if (Array.isArray(variants)) return variants.reduce((left: unknown, variant) => withoutInternal(variant, left), value)
+  if (Array.isArray(value)) return value.map((item) => withoutInternal(items, item))
+  if (!isNode(properties) || !isJsonObject(value)) return value
+  const shown = Object.entries(value).filter(
+    ([name]) => !(isNode(properties[name]) && properties[name]['internal'] === true),
+  )
+  return Object.fromEntries(shown.map(([name, member]) => [name, withoutInternal(properties[name], member)]))
 }
 
 /** Closes every object with fixed members, so nothing undeclared (and thus unencrypted) is stored. */

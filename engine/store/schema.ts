@@ -6,6 +6,11 @@ export function Phi<Schema extends TSchema>(schema: Schema) {
   return Type.Unsafe<Static<Schema> | null>({ ...schema, phi: true })
 }
 
+/** Marks a member as an internal secret: hashes of credentials and requests. Timelines leave it out. */
+export function Internal<Schema extends TSchema>(schema: Schema) {
+  return Type.Unsafe<Static<Schema>>({ ...schema, internal: true })
+}
+
 export const KeyOwner = Type.Enum(['organisation', 'platform'])
 export type KeyOwner = Static<typeof KeyOwner>
 

@@ -15,7 +15,7 @@ import { TokenRejectedError, type VerifiedToken } from './tokens.ts'
  * - any valid access token;
  * - any valid access token with an actor;
  * - a token with all of the scopes (a write scope includes its read scope), and with an actor who has the permission, if
- *   the route names one;
+ *   the route names one, or the permissions that are named like the scopes;
  * - a token that needs the scope only for organisations in `CONSENT_SCOPES_REQUIRED`;
  * - an actor with the permission (X-Actor-Context, or X-Admin-Api-Secret alone), or a token with the scope `orScope`, or
  *   a token without organisation with the scope `orPlatformScope`.
@@ -27,6 +27,8 @@ export type Access =
   | {
       readonly scopes: readonly [string, ...string[]]
       readonly permission?: string
+      /** An actor, if there is one, needs the permissions of the same names too. */
+      readonly alsoOfActor?: true
       /** A parameter of the path. `<scope>:<its value>` is enough instead of the scopes. */
       readonly orScopeOf?: string
     }
@@ -109,6 +111,7 @@ export function createAuthorization({ configuration, actors, verifyToken, pseudo
       const { scopes, orScopeOf } = access
       if (orScopeOf === undefined || !caller.scopes.has(`${scopes[0]}:${parameterOf(request, orScopeOf)}`))
         requireScopes(caller, scopes)
+      if (access.alsoOfActor === true) requireOfActor(caller, scopes)
       if (access.permission !== undefined) requirePermission(caller, access.permission, false)
     } else if (organisationsOf(caller, request.query).some(needsConsentScope))
       requireScopes(caller, [access.consentScope])
@@ -221,6 +224,16 @@ function requireScopes(caller: Caller, required: readonly string[]): void {
     headers: { 'www-authenticate': challenge },
     extensions: { required_scopes: required },
   })
+}
+
+/** For content that needs more scopes than its route. An actor needs the permissions of the same names. */
+export function requireGranted(caller: Caller, scopes: readonly string[]): void {
+  requireScopes(caller, scopes)
+  requireOfActor(caller, scopes)
+}
+
+function requireOfActor(caller: Caller, permissions: readonly string[]): void {
+  if (caller.actor !== null) for (const permission of permissions) requirePermission(caller, permission, false)
 }
 
 /** The actor of a request to a route for actors. */

@@ -103,6 +103,8 @@ export interface PageRows<Row> {
   /** Up to the limit, and fewer where they are large. Not empty if a row matches. */
   readonly rows: readonly Row[]
   readonly hasMore: boolean
+  /** The next page continues behind this place, if that is not the last row. For rows that were looked at and left out. */
+  readonly reached?: CursorPlace | undefined
 }
 
 export function pageRequest(
@@ -145,11 +147,13 @@ export function camelPage<Row, Item>(
 
 function cut<Row, Item>(
   reply: ReplyHead,
-  { cursors, list, found: { rows, hasMore }, placeOf, toItem, unlinked = [] }: PageOptions<Row, Item>,
+  { cursors, list, found: { rows, hasMore, reached }, placeOf, toItem, unlinked = [] }: PageOptions<Row, Item>,
 ) {
   const data = itemsWithin(greatestPageBytes, rows, toItem)
-  const last = hasMore || data.length < rows.length ? rows[data.length - 1] : undefined
-  const next = last === undefined ? null : cursors.seal(list, placeOf(last))
+  const last = rows[data.length - 1]
+  const isCut = data.length < rows.length
+  const place = isCut || reached === undefined ? last && placeOf(last) : reached
+  const next = place === undefined || !(hasMore || isCut) ? null : cursors.seal(list, place)
   if (next !== null) reply.header('link', linkToNext(reply, next, unlinked))
   return { data, next }
 }

@@ -43,6 +43,11 @@ export const problems = {
     'An organisation must be named',
     'The route needs an organisation in the request, because it always does or because the token has none. Send the query parameter `org_id` (`orgId`) or the body member `organisationId`.',
   ),
+  'one-subject-required': refusal(
+    400,
+    'One subject must be named',
+    'A timeline belongs to one subject. Send exactly one of its parameters, such as `patient_id`.',
+  ),
   'product-required': refusal(
     400,
     'The token has no product',

@@ -39,13 +39,16 @@ export function traceIdOf(traceparent: string): string {
  */
 export function commandContext(
   request: FastifyRequest,
-  { orgId }: { readonly orgId?: TenantId | undefined } = {},
+  {
+    orgId,
+    clientId = request.caller.clientId,
+  }: { readonly orgId?: TenantId | undefined; readonly clientId?: string } = {},
 ): CommandContext {
   return {
     commandId: randomUUID(),
     correlationId: request.correlationId,
     orgId,
-    clientId: request.caller.clientId,
+    clientId,
     userId: request.caller.actor?.auditId,
     requestId: request.id,
     traceparent: request.traceparent,

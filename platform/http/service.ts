@@ -35,6 +35,7 @@ export type ServicePrefix =
   | 'user-management'
   | 'notifications'
   | 'events'
+  | 'audit'
 
 type Mount = 'prefixed' | 'gateway' | 'bare'
 
@@ -183,6 +184,7 @@ function descriptionWithScope(access: Access, description: string | undefined): 
 
 function neededScope(access: Access): string | undefined {
   if (typeof access !== 'object') return undefined
+  if ('scopes' in access && access.alsoOfActor === true) return 'An actor needs the permission of the same name too.'
   if ('consentScope' in access)
     return `Any platform token; one with \`${access.consentScope}\` where \`CONSENT_SCOPES_REQUIRED\` names the organisation.`
   return 'admin' in access && access.orPlatformScope !== undefined

@@ -18,7 +18,7 @@ export function tenantOfFact(orgId: string): TenantId {
 export const noOrganisation = tenantOfFact('00000000-0000-0000-0000-000000000000')
 
 /** The cause of an append. It becomes the metadata of every event of that append. */
-export interface CommandContext {
+export type CommandContext = {
   /** UUID. Event ids are v5(commandId, index): two appends of the same command are one append. */
   readonly commandId: string
   /** UUID shared by everything that one request caused. */
@@ -26,8 +26,22 @@ export interface CommandContext {
   /** Id of the event or request that caused this command. */
   readonly causationId?: string | undefined
   readonly orgId?: string | undefined
-  readonly clientId?: string | undefined
-  readonly userId?: string | undefined
   readonly requestId?: string | undefined
   readonly traceparent?: string | undefined
-}
+} & Cause
+
+/** Who appends. So each event has an actor. */
+type Cause =
+  | {
+      /** `bootstrap`: the administrator's secret. `platform`: the start of the program. */
+      readonly clientId: string
+      /** The acting user of the client, if there is one. */
+      readonly userId?: string | undefined
+      readonly process?: undefined
+    }
+  | {
+      /** The part of the platform that reacts to an event: the process of a step, or a reader of channels. */
+      readonly process: string
+      readonly clientId?: undefined
+      readonly userId?: undefined
+    }

@@ -73,7 +73,8 @@ async function recordOnce(completed: Completed, deps: ProcessDependencies): Prom
     deps,
     completed,
     (batch, state) => recordFindings({ ...command, batch }, state),
-    (part) => stepCommand({ name: `clinical.record-findings${part}`, ...causeOf(completed), orgId }),
+    (part) =>
+      stepCommand({ process: 'clinical', name: `clinical.record-findings${part}`, ...causeOf(completed), orgId }),
   )
 }
 

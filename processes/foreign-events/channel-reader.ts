@@ -138,7 +138,7 @@ export class ChannelReader {
     // The key that encrypts the data of an event without one organisation is kept under none.
     const orgId = event.type === 'ForeignEventReceived' ? (event.data.orgId ?? noOrganisation) : undefined
     const target = { ...foreignEvents.of(commandId), isNew: true }
-    const context = { commandId, correlationId: commandId, orgId }
+    const context = { commandId, correlationId: commandId, orgId, process: 'foreign_events' }
     const { events } = await execute(store, target, (state) => recordForeignEvent({ event }, state), context)
     if (events.length === 0 || event.type === 'ForeignEventReceived') return
     const { eventId, eventType, reason } = event.data

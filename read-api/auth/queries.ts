@@ -14,14 +14,15 @@ const k = tableOf(oauthClientsProjector, clientSecretsTable, 'k')
 const s = tableOf(oauthScopesProjector, oauthScopesTable, 's')
 
 /** The secrets of a client in the statement that reads it, so that both are of the same moment. */
-const secrets = childrenOf(k, {
-  on: { clientId: c.clientId },
-  select: { secretId: k.secretId, createdAt: k.createdAt, expiresAt: k.expiresAt, lastUsedAt: k.lastUsedAt },
-  orderBy: [k.createdAt, k.secretId],
-})
+const secrets = () =>
+  childrenOf(k, {
+    on: { clientId: c.clientId },
+    select: { secretId: k.secretId, createdAt: k.createdAt, expiresAt: k.expiresAt, lastUsedAt: k.lastUsedAt },
+    orderBy: [k.createdAt, k.secretId],
+  })
 
 function clientsWithin(tenant: TenantId | null) {
-  return rowsWithin(c, tenant).select({ secrets })
+  return rowsWithin(c, tenant).select({ secrets: secrets() })
 }
 
 const oldestFirst = sortOrder('asc', c.registeredAt, c.clientId)

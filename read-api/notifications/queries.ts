@@ -34,16 +34,17 @@ function notificationsOf(tenant: TenantId) {
 }
 
 /** Reads the attempts in the statement of their notification, so that both are of the same moment. */
-const attemptsMade = childrenOf(a, {
-  on: { notificationId: n.notificationId },
-  select: columnsOf(a),
-  given: ['success', 'latencyMs'],
-  orderBy: [a.attemptNumber],
-})
+const attemptsMade = () =>
+  childrenOf(a, {
+    on: { notificationId: n.notificationId },
+    select: columnsOf(a),
+    given: ['success', 'latencyMs'],
+    orderBy: [a.attemptNumber],
+  })
 
 /** With its attempts that have ended. */
 export const getNotification = viewByIds((tenant: TenantId, id: string) =>
-  notificationsOf(tenant).where(n.notificationId, id).select({ attemptsMade }),
+  notificationsOf(tenant).where(n.notificationId, id).select({ attemptsMade: attemptsMade() }),
 )
 
 export interface NotificationFilters {
@@ -139,11 +140,12 @@ async function withTotal(pool: Pool, rows: Rows<Notification>) {
 const lastReceivedFirst = sortOrder('desc', e.receivedAt, e.eventId)
 export const { placeOf: placeOfInboxEntry } = lastReceivedFirst
 
-const matched = childrenOf(m, {
-  on: { eventId: e.eventId, orgId: e.orgId },
-  select: { subscriptionId: m.subscriptionId, notificationId: m.notificationId, discardReason: m.discardReason },
-  orderBy: [m.subscriptionId],
-})
+const matched = () =>
+  childrenOf(m, {
+    on: { eventId: e.eventId, orgId: e.orgId },
+    select: { subscriptionId: m.subscriptionId, notificationId: m.notificationId, discardReason: m.discardReason },
+    orderBy: [m.subscriptionId],
+  })
 
 /** Events that rules of the organisation, or of the platform, matched. */
 export async function listInboxEntries(
@@ -152,7 +154,7 @@ export async function listInboxEntries(
   { eventId }: { readonly eventId?: string | undefined },
   page: PageRequest,
 ) {
-  const rows = rowsOfTenant(e, tenant).select({ matched })
+  const rows = rowsOfTenant(e, tenant).select({ matched: matched() })
   if (eventId !== undefined) rows.where(e.eventId, eventId)
   return pageOf(pool, lastReceivedFirst, rows, page)
 }

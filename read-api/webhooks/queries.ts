@@ -60,12 +60,13 @@ function deliveriesOf(tenant: TenantId, subscriptionId: string) {
 }
 
 /** Reads the attempts in the statement of their delivery, so that both are of the same moment. */
-const attempts = childrenOf(a, {
-  on: { deliveryId: d.deliveryId },
-  select: { at: a.at, statusCode: a.statusCode, durationMs: a.durationMs, errorClass: a.errorClass },
-  given: ['durationMs'],
-  orderBy: [a.attempt],
-})
+const attempts = () =>
+  childrenOf(a, {
+    on: { deliveryId: d.deliveryId },
+    select: { at: a.at, statusCode: a.statusCode, durationMs: a.durationMs, errorClass: a.errorClass },
+    given: ['durationMs'],
+    orderBy: [a.attempt],
+  })
 
 /** True before the first attempt or cancellation. The delivery waits for a worker, or until its endpoint's pause ends. */
 function isUntouched({ streamRevision }: Pick<Delivery, 'streamRevision'>): boolean {
@@ -97,13 +98,13 @@ export async function listDeliveries(
   filters: Filters<typeof webhookDeliveriesTable>,
   { firstDelayMs, ...page }: PageRequest & { readonly firstDelayMs: number },
 ) {
-  const deliveries = filtered(deliveriesOf(tenant, subscriptionId).select({ attempts }), d, filters)
+  const deliveries = filtered(deliveriesOf(tenant, subscriptionId).select({ attempts: attempts() }), d, filters)
   const found = await pageOf(pool, newestFirst, deliveries, page)
   return { ...found, rows: found.rows.map((row) => viewOfDelivery(row, firstDelayMs)) }
 }
 
 const deliveryById = viewByIds((tenant: TenantId, subscriptionId: string, id: string) =>
-  deliveriesOf(tenant, subscriptionId).where(d.deliveryId, id).select({ attempts }),
+  deliveriesOf(tenant, subscriptionId).where(d.deliveryId, id).select({ attempts: attempts() }),
 )
 
 export async function getDelivery(

@@ -55,9 +55,10 @@ function instancesOf(tenant: TenantId) {
   return rowsOfTenant(i, tenant)
 }
 
-const outputs = rowsOf(o, { all: computed<unknown>('jsonb_object_agg(??, ??)', [o.stepId, o.output]) }).whereRaw(
-  ...matching(o, { workflowInstanceId: i.workflowInstanceId }),
-)
+const outputs = () =>
+  rowsOf(o, { all: computed<unknown>('jsonb_object_agg(??, ??)', [o.stepId, o.output]) }).whereRaw(
+    ...matching(o, { workflowInstanceId: i.workflowInstanceId }),
+  )
 
 /** With the configuration of the step that the instance waits at, from its version of the definition, and all outputs. */
 export const getWorkflowInstance = viewByIds((tenant: TenantId, id: string) =>
@@ -68,7 +69,7 @@ export const getWorkflowInstance = viewByIds((tenant: TenantId, id: string) =>
         `jsonb_path_query_first(??, '$[*] \\? (@.step_id == $id).config', jsonb_build_object('id', ??))`,
         [v.steps, i.parkedStepId],
       ),
-      outputs: computed<WorkflowInstanceRecord['outputs'] | null>('(?)', [outputs]),
+      outputs: computed<WorkflowInstanceRecord['outputs'] | null>('(?)', [outputs()]),
     })
     .where(i.workflowInstanceId, id),
 )

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox'
-import { defineEvent, KeyOwner, Phi, type EventOf } from '../../engine/store/schema.ts'
+import { defineEvent, Internal, KeyOwner, Phi, type EventOf } from '../../engine/store/schema.ts'
 import {
   CausingRequest,
   Count,
@@ -101,7 +101,7 @@ export const notificationEvents = {
       /** A user id, a chat channel id, or an e-mail address. Null if no recipient was found. */
       recipientRef: Phi(Nullable(Type.String())),
       /** HMAC of the reference, by which lists find it. */
-      recipientKey: Nullable(Sha256),
+      recipientKey: Internal(Nullable(Sha256)),
       /** The JSON text of an object. */
       variables: Phi(Type.String()),
       ...subject,

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox'
-import { defineEvent, type EventOf } from '../../engine/store/schema.ts'
+import { defineEvent, Internal, type EventOf } from '../../engine/store/schema.ts'
 import { Fingerprint, Id, Instant, Nullable, OrgId, Sha256 } from '../../engine/aggregates/types.ts'
 
 /** How the client proves who it is: by a secret (in the header or in the form), or by a signed JWT. */
@@ -22,7 +22,7 @@ export type ClientKey = Static<typeof ClientKey>
 const newSecret = {
   secretId: Id,
   /** HMAC of the random 256-bit secret with the vault's pepper. */
-  hash: Sha256,
+  hash: Internal(Sha256),
   /** Null: valid until it is removed. */
   expiresAt: Nullable(Instant),
 }

@@ -57,6 +57,9 @@ it('creates one administrator of each organisation at the first start in develop
         name: 'Administrator',
         isDefault: false,
         permissions: [
+          'audit:export',
+          'audit:read',
+          'audit:read-phi',
           'auth:admin',
           'consents:admin',
           'human-review:admin',

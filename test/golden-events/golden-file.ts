@@ -69,7 +69,7 @@ export async function writtenToday(type: string, stream: string, data: unknown) 
     ? codec.encodeRaw([{ id, type, data, metadata: { commandId: id, $correlationId, orgId, source: '5/5' } }], place)
     : await codec.encode(
         [{ type, data }],
-        { commandId: id, correlationId: $correlationId, orgId, requestId: 'golden' },
+        { commandId: id, correlationId: $correlationId, orgId, requestId: 'golden', clientId: 'golden' },
         place,
       )
   const [event] = events

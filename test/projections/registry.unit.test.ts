@@ -18,6 +18,7 @@ const sources: Readonly<Record<string, readonly string[]>> = {
  * Clients of the platform and defaults of the platform belong to no organisation. Scopes and users never belong to one.
  */
 const owned: Readonly<Record<string, object>> = {
+  audit_subjects: { org_id: 'uuid', stream: 'text' },
   notification_settings: { org_id: { type: 'uuid', nullable: true }, stream_revision: 'bigint' },
   notification_templates: { org_id: { type: 'uuid', nullable: true }, stream_revision: 'bigint' },
   foreign_events: { channel: 'text', stream_revision: 'bigint' },

@@ -217,7 +217,7 @@ describe('an event of the platform', () => {
     )
     await expect(store.load({ fold: ticketFold, stream })).rejects.toThrow(place)
     await expect(say(store, stream, closed('1'))).rejects.toThrow(UndecodableEventError)
-    const context = { commandId: randomUUID(), correlationId: randomUUID(), orgId: 'orgA' }
+    const context = { commandId: randomUUID(), correlationId: randomUUID(), clientId: 'test', orgId: 'orgA' }
     await expect(store.append({ fold: ticketFold, stream }, before.revision, [closed('1')], context)).rejects.toThrow(
       UndecodableEventError,
     )

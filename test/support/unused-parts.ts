@@ -24,6 +24,7 @@ export const unusedParts: ServiceDependencies = {
   tokens: unused('tokens'),
   identityProvider: unused('identityProvider'),
   channels: unused('channels'),
+  records: unused('records'),
   streams: unused('streams'),
   verifyToken: () => Promise.reject(new Error('verifyToken is used')),
   failpoint: () => undefined,

@@ -94,7 +94,7 @@ export function planted(app: ServiceApp, deps: CommandDependencies): void {
 }
 
 export async function executed(deps: CommandDependencies, target: ReturnType<typeof consents.of>): Promise<void> {
-  const context = { commandId: 'a', correlationId: 'b' }
+  const context = { commandId: 'a', correlationId: 'b', clientId: 'c' }
   await execute(deps.store, target, usual, context)
   // @ts-expect-error no problem answers the refusal
   await execute(deps.store, target, ofDomain, context)

@@ -31,7 +31,7 @@ beforeAll(async () => {
   store = await openEventStore({ url: node.url, catalogue, vault: fixedKeys })
   for (let count = 0; count < 5; count += 1) {
     const [commandId, consentTypeId] = [v4(), v4()]
-    const context = { commandId, correlationId: commandId }
+    const context = { commandId, correlationId: commandId, clientId: 'test' }
     const created = [consentTypeFact('ConsentTypeCreated', { consentTypeId })]
     places.push(
       (
@@ -48,6 +48,7 @@ beforeAll(async () => {
     await store.append(reservations.of(ids.org, v4()), 'no_stream', [released], {
       commandId: v4(),
       correlationId: v4(),
+      clientId: 'test',
     })
   }
   database = await freshDatabase()

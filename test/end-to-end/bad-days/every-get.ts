@@ -24,6 +24,8 @@ export async function recordRoutes(baseUrl: string): Promise<readonly string[]> 
         path.startsWith('/v1/') &&
         !path.includes('.well-known') &&
         !isForOperators(path) &&
+        // Their scopes are granted by platform callers only.
+        !path.startsWith('/v1/audit/') &&
         !path.endsWith('/contact') &&
         !path.endsWith('/unsubscribe') &&
         !path.endsWith('/raw'),

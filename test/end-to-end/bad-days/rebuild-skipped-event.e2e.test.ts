@@ -74,6 +74,7 @@ async function plantDouble(patientId: string): Promise<void> {
     store.append(patients.of(orgId, v4()), 'no_stream', events, {
       commandId: v4(),
       correlationId: v4(),
+      clientId: 'test',
       orgId,
     }),
   )

@@ -75,7 +75,7 @@ export async function openDecisionWorld({ hasOwnNode = false }: DecisionWorldOpt
 
 /** The context of a new request. */
 export function contextOf({ orgId }: Pick<DecisionWorld, 'orgId'>): CommandContext {
-  return { commandId: randomUUID(), correlationId: randomUUID(), orgId }
+  return { commandId: randomUUID(), correlationId: randomUUID(), clientId: 'test', orgId }
 }
 
 /** The stream that a call of the store's `append`, `load` or `loadCached` names. */

@@ -32,13 +32,19 @@ describe('a lease', () => {
 describe('the command of a step', () => {
   it('follows from the event that caused it', () => {
     const cause = {
+      process: 'ai_review',
       name: 'ai_review.start',
       eventId: '0f4cbb1e-0f36-4d5c-8f4a-0c8a34a1a111',
       correlationId: 'c',
       orgId: 'o',
     }
     expect(stepCommand(cause)).toEqual(stepCommand({ ...cause }))
-    expect(stepCommand(cause)).toMatchObject({ causationId: cause.eventId, correlationId: 'c', orgId: 'o' })
+    expect(stepCommand(cause)).toMatchObject({
+      causationId: cause.eventId,
+      correlationId: 'c',
+      orgId: 'o',
+      process: 'ai_review',
+    })
     expect(stepCommand({ ...cause, name: 'ai_review.poll' }).commandId).not.toBe(stepCommand(cause).commandId)
     const ofTwo = ['review-1', 'review-2'].map((key) => stepCommand({ ...cause, key }).commandId)
     expect(new Set([...ofTwo, stepCommand(cause).commandId]).size).toBe(3)

@@ -77,7 +77,7 @@ export async function appendRenaming(store: EventStore, todo: TodoRow, title: st
   if (state !== 1) return { kind: 'done' }
   const { eventId, correlationId } = todo.payload as { eventId: string; correlationId: string }
   try {
-    const command = stepCommand({ name: 'reminders.rename', eventId, correlationId })
+    const command = stepCommand({ process: 'reminders', name: 'reminders.rename', eventId, correlationId })
     return {
       kind: 'done',
       position: (await store.append({ fold: ticketFold, stream }, revision, [renamed(todo.key, title)], command))

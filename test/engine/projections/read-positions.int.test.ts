@@ -199,6 +199,7 @@ describe('the head that a consent check requires', () => {
       {
         commandId: randomUUID(),
         correlationId: randomUUID(),
+        clientId: 'test',
       },
     )
     await newer.close()

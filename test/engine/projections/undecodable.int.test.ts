@@ -132,6 +132,7 @@ describe('an event that cannot be decoded', () => {
     await newer.append({ fold, stream: 'ticket-2' }, 'no_stream', [{ type: 'TicketEaten', data: {} }], {
       commandId: randomUUID(),
       correlationId: randomUUID(),
+      clientId: 'test',
     })
     await newer.close()
     await vi.waitFor(() => expect(states()).toEqual(['failed', 'failed']), { timeout: 10_000 })

@@ -112,6 +112,11 @@ export async function requestOfAnotherService(
     phiSubject: id,
     data: JSON.stringify(request),
   })
-  await store.append(foreignEvents.of(id), 'no_stream', [fact], { commandId: id, correlationId: id, orgId })
+  await store.append(foreignEvents.of(id), 'no_stream', [fact], {
+    commandId: id,
+    correlationId: id,
+    orgId,
+    process: 'foreign_events',
+  })
   return id
 }

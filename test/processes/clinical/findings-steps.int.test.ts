@@ -110,7 +110,7 @@ async function eventsOf({ caseId }: Analysed): Promise<RecordedEvent<CaseEvent>[
 }
 
 const idOf = (name: string, todo: CausedRow, index: number) =>
-  eventIdOf(stepCommand({ name, ...todo.payload.cause }).commandId, index)
+  eventIdOf(stepCommand({ process: 'clinical', name, ...todo.payload.cause }).commandId, index)
 const typesOf = async (review: Analysed) => (await eventsOf(review)).map(({ type }) => type)
 const pairs = ['CaseFindingRecorded', 'CaseDiagnosisRecorded', 'CaseFindingRecorded', 'CaseDiagnosisRecorded']
 const replaced = ['CaseDiagnosisSuperseded', 'CaseDiagnosisSuperseded']

@@ -56,7 +56,7 @@ async function append({ stream, orgId, commandId, correlationId, events }: Story
     evolve: (count) => count + 1,
   }
   const { revision } = await store.load({ fold, stream })
-  await store.append({ fold, stream }, revision, events, { commandId, correlationId, orgId })
+  await store.append({ fold, stream }, revision, events, { commandId, correlationId, clientId: 'test', orgId })
 }
 
 it('the same holds on a real log, with encryption, erasures and a kill of the node', { timeout: 300_000 }, async () => {
