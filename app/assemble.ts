@@ -1,5 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
+import { v7 } from 'uuid'
+import { openAccessLog } from '../commands/audit/access-log.ts'
 import { createClientKeys } from '../commands/auth/client-keys.ts'
 import { auditRecords } from '../contracts/audit/records-in-order.ts'
 import { openChannels } from '../contracts/events/channels.ts'
@@ -192,6 +194,8 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const channels = openChannels(answering)
   stop.onStop('work', 'event feed', () => channels.close())
   const streams = countStreams()
+  const accessLog = runsApi ? openAccessLog({ store: answering, configuration, logger, now, newId: v7 }) : undefined
+  if (accessLog !== undefined) stop.onStop('work', 'access log', () => accessLog.close())
   const services =
     runsApi && objects !== undefined && identityProvider !== undefined
       ? servicesOf({
@@ -235,6 +239,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     pseudonymOf: (text) => vault.fingerprint(text),
     readYourWrites: (position, names, timeoutMs) => reads.waitFor(position, names, timeoutMs),
     isCurrent: isCurrentWithin(configuration.readYourWritesMs),
+    ...(accessLog === undefined ? {} : { accessLog }),
     isStopping: () => isRefusing,
   })
   stop.onStop('intake', 'http', () => app.close())

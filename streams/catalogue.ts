@@ -1,3 +1,4 @@
+import { accessLogs } from './access-log/aggregate.ts'
 import { aiReviews } from './ai-review/aggregate.ts'
 import { aiReviewAccesses } from './ai-review-access/aggregate.ts'
 import { aiReviewBudgets } from './ai-review-budget/aggregate.ts'
@@ -37,6 +38,7 @@ import { workflowInstances } from './workflow-instance/aggregate.ts'
 
 /** All event types. The start fails on a duplicate type, and on a type with PHI but without a subject. */
 export const catalogue = createCatalogue([
+  accessLogs,
   aiReviews,
   aiReviewAccesses,
   aiReviewBudgets,

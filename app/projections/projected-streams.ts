@@ -1,5 +1,6 @@
 import { processes } from '../../processes/registry.ts'
 import { readModels } from '../../projections/registry.ts'
+import { accessLogs } from '../../streams/access-log/aggregate.ts'
 import { catalogue } from '../../streams/catalogue.ts'
 import { projections } from '../../streams/projection/aggregate.ts'
 
@@ -11,7 +12,7 @@ const listenedTo = new Set(
 )
 
 /** Only commands read these streams. */
-const unread = new Set([projections.category])
+const unread = new Set([accessLogs, projections].map(({ category }) => category))
 
 /**
  * Streams that any projector may listen to. Excludes streams that only commands read, and channels that nothing here

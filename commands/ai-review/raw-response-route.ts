@@ -6,6 +6,8 @@ import { namedOrg, OrgQuery } from '../../platform/http/parameters.ts'
 import { problem } from '../../platform/http/problems.ts'
 import { commandContext } from '../../platform/http/request-context.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
+import { nameShown } from '../../platform/http/shown-content.ts'
+import { personal, type PersonalCategory } from '../../platform/kit/personal-content.ts'
 import { openBytes } from '../../platform/kit/sealed-bytes.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import type { ObjectStore } from '../../platform/storage/object-store.ts'
@@ -22,8 +24,15 @@ interface RawDependencies extends CommandDependencies {
 
 const ProviderResponse = Type.Object(
   {},
-  { $id: 'ProviderResponse', additionalProperties: true, description: 'The answer of the provider, unchanged' },
+  {
+    $id: 'ProviderResponse',
+    additionalProperties: true,
+    description: 'The answer of the provider, unchanged',
+    ...personal('raw_response'),
+  },
 )
+
+const rawResponse = new Set<PersonalCategory>(['raw_response'])
 
 /** A read that leaves a fact: who got the response. So it is among the commands. */
 export function rawResponseRoute(app: ServiceApp, deps: RawDependencies): void {
@@ -41,16 +50,16 @@ export function rawResponseRoute(app: ServiceApp, deps: RawDependencies): void {
         querystring: OrgQuery(),
         response: answers({ 200: ProviderResponse }, ['ai-review-result-missing', 'subject-erased']),
       },
-      config: { access: { scopes: ['ai-review:read-raw'] } },
+      config: { access: { scopes: ['ai-review:read-raw'] }, showsPersonal: true },
     },
     async (request, reply) => {
       const tenant = tenantOf(request.caller, namedOrg(request.query))
       const aiReviewId = request.params.id.toLowerCase()
       const { state } = await store.load(aiReviews.of(tenant, aiReviewId))
       if (state.status === 'absent') throw problem('not-found')
-      const { rawResponse, patientId } = state
-      if (rawResponse === null || patientId === null) throw problem('ai-review-result-missing')
-      const bytes = await decrypted(deps, tenant, patientId, rawResponse)
+      const { rawResponse: stored, patientId } = state
+      if (stored === null || patientId === null) throw problem('ai-review-result-missing')
+      const bytes = await decrypted(deps, tenant, patientId, stored)
       if (request.method === 'GET') {
         const { clientId, actor } = request.caller
         const data = { aiReviewId, clientId, userId: actor?.auditId ?? null, readAt: deps.now().toISOString() }
@@ -58,6 +67,7 @@ export function rawResponseRoute(app: ServiceApp, deps: RawDependencies): void {
         const context = commandContext(request, { orgId: tenant })
         await execute(store, aiReviewAccesses.of(tenant, aiReviewId), decide, context)
       }
+      nameShown(request, tenant, [{ content: rawResponse, persons: { patientId } }])
       return reply.type('application/json; charset=utf-8').send(bytes)
     },
   )

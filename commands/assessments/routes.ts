@@ -40,6 +40,7 @@ export function assessmentWriteRoutes(app: ServiceApp, given: AssessmentDependen
     ifMatch: 'record',
     takesWait: true,
     reply: changed(AssessmentRecord),
+    shows: ({ patient_id: patientId }) => ({ patientId }),
     readBy: [assessmentsProjector, casesProjector, imagesProjector],
     problems: [
       'assessment-not-awaiting-images',

@@ -60,6 +60,7 @@ export function clinicalWriteRoutes(app: ServiceApp, deps: CommandDependencies):
     hasEtag: true,
     ifMatch: 'record',
     reply: changed(PatientRecord),
+    shows: ({ id: patientId }) => ({ patientId }),
     readBy: [patientsProjector],
     problems: ['patient-identifier-conflict', 'subject-erased'],
     handle: async ({ tenant, params, body, now, context, request }) => {
@@ -126,6 +127,7 @@ export function clinicalWriteRoutes(app: ServiceApp, deps: CommandDependencies):
     hasEtag: true,
     ifMatch: 'stream',
     reply: changed(CaseRecord),
+    shows: ({ patient_id: patientId }) => ({ patientId }),
     readBy: [casesProjector],
     problems: ['case-in-review'],
     handle: async ({ tenant, params, now, run }) => {

@@ -25,6 +25,7 @@ const usual = {
   hasEtag: true,
   ifMatch: 'stream',
   reply: changed(HumanReviewTaskRecord),
+  shows: ({ patient_id: patientId }: HumanReviewTaskRecord) => ({ patientId }),
   readBy: [humanReviewProjector],
 } as const
 

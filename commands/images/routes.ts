@@ -78,6 +78,7 @@ export function imageWriteRoutes(app: ServiceApp, given: AssessmentDependencies)
     access,
     ifMatch: 'record',
     reply: changed(ImageRecord),
+    shows: ({ patient_id: patientId }) => ({ patientId }),
     readBy: [imagesProjector],
     problems: [
       'image-not-awaiting-upload',

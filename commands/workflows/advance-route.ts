@@ -40,6 +40,7 @@ export function advanceRoute(app: ServiceApp, deps: CommandDependencies): void {
     hasEtag: true,
     ifMatch: 'record',
     reply: changed(WorkflowInstanceRecord),
+    shows: (_, { patientId }) => ({ patientId }),
     readBy: [workflowsProjector],
     problems: ['step-not-parked', 'workflow-instance-not-parked', 'product-required', 'subject-erased'],
     refusals: { 'output-invalid': { code: 'validation-failed' } },
@@ -75,7 +76,7 @@ export function advanceRoute(app: ServiceApp, deps: CommandDependencies): void {
       const done = await execute(store, target, decide, context, (revision) => requireMatch(request, revision))
       const state = existing(done.state)
       const isReplayed = done.events.length === 0 && isKnownAdvance(causing, state)
-      return { ...done, record: instanceRecordOf(state, definition), isReplayed }
+      return { ...done, record: instanceRecordOf(state, definition), patientId: state.patientId, isReplayed }
     },
   })
 

@@ -65,12 +65,14 @@ export function instanceWriteRoutes(app: ServiceApp, deps: CommandDependencies):
     description: 'An assessment that the instance has requested goes on.',
     ifMatch: 'stream',
     reply: changed(WorkflowInstanceRecord),
+    shows: (_, { patientId }) => ({ patientId }),
     problems: ['workflow-instance-ended'],
     handle: async ({ tenant, params, keyed: { causing }, now, run }) => {
       const target = workflowInstances.of(tenant, params.id)
       const done = await run(target, (state) => cancelInstance({ request: causing, now }, state))
       const isReplayed = done.events.length === 0 && isCancelledBy(causing, done.state)
-      return { ...done, record: await recordOf(tenant, done.state), isReplayed }
+      const { patientId } = done.state
+      return { ...done, record: await recordOf(tenant, done.state), patientId, isReplayed }
     },
   })
 

@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
+import { personal } from '../../platform/kit/personal-content.ts'
 import { AiReviewStatus, CancellationReason, Coordinates, type Classification } from '../../streams/ai-review/events.ts'
 import { ImageType } from '../../streams/types.ts'
 
@@ -32,6 +33,7 @@ const review = {
   }),
   analysisResult: Nullable(Type.String(), {
     description: 'Additive: the verdict of the provider on a processed case, also if the review failed.',
+    ...personal('results'),
   }),
   cancelReason: Nullable(CancellationReason, {
     description: 'Why the review was cancelled. It stays after the review is superseded.',
@@ -71,6 +73,7 @@ export const AiReviewDetails = Type.Object(
         imageQuality: text,
         createdAt: Instant,
       }),
+      personal('images'),
     ),
     result: Nullable(
       Type.Object({
@@ -84,6 +87,7 @@ export const AiReviewDetails = Type.Object(
         reportDate: instant,
         createdAt: Instant,
       }),
+      personal('results'),
     ),
     lesions: Type.Array(
       Type.Object({
@@ -105,6 +109,7 @@ export const AiReviewDetails = Type.Object(
         interpretationGuidance: text,
         createdAt: Instant,
       }),
+      personal('results'),
     ),
   },
   { $id: 'AiReviewDetails' },

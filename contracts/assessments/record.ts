@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
+import { personal } from '../../platform/kit/personal-content.ts'
 import type { ObjectStore } from '../../platform/storage/object-store.ts'
 import { AssessmentStatus, CaptureType, HumanReview, type FailureCode } from '../../streams/assessment/events.ts'
 import { ImageStatus } from '../../streams/image/events.ts'
@@ -27,8 +28,8 @@ export const AssessmentRecord = Type.Object(
     status: AssessmentStatus,
     patient_id: Uuid,
     case_id: Nullable(Uuid),
-    external_reference: optionalText,
-    images: Type.Array(AssessmentImage),
+    external_reference: Type.Optional(Type.String(personal('record'))),
+    images: Type.Array(AssessmentImage, personal('images')),
     result: Nullable(
       Type.Object({
         ai_provider: Type.String(),
@@ -57,6 +58,7 @@ export const AssessmentRecord = Type.Object(
         }),
         completed_at: Instant,
       }),
+      personal('results'),
     ),
     error: Nullable(Type.Object({ code: Type.String(), message: Type.String(), retriable: Type.Boolean() })),
     next_poll_after_ms: Type.Optional(Type.Integer()),

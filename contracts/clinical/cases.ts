@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
+import { personal } from '../../platform/kit/personal-content.ts'
 import { CaseStatus } from '../../streams/case/events.ts'
 import { toRecord, type ValuesOf } from '../../engine/reads/records.ts'
 
@@ -15,7 +16,7 @@ export const CaseRecord = Type.Object(
     created_at: Instant,
     updated_at: Instant,
   },
-  { $id: 'CaseRecord' },
+  { $id: 'CaseRecord', ...personal('record') },
 )
 export type CaseRecord = Static<typeof CaseRecord>
 

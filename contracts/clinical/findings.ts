@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
+import { personal } from '../../platform/kit/personal-content.ts'
 import { Coordinates } from '../../streams/ai-review/events.ts'
 import { DiagnosisSource, DiagnosisStatus, FindingSource } from '../../streams/case/events.ts'
 import { CodedTerm } from '../../streams/types.ts'
@@ -20,7 +21,7 @@ export const FindingRecord = Type.Object(
     coordinates: Nullable(Coordinates),
     created_at: Instant,
   },
-  { $id: 'FindingRecord' },
+  { $id: 'FindingRecord', ...personal('results') },
 )
 export type FindingRecord = Static<typeof FindingRecord>
 
@@ -43,7 +44,7 @@ export const DiagnosisRecord = Type.Object(
     category: Nullable(Type.String()),
     created_at: Instant,
   },
-  { $id: 'DiagnosisRecord' },
+  { $id: 'DiagnosisRecord', ...personal('results') },
 )
 export type DiagnosisRecord = Static<typeof DiagnosisRecord>
 

@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
+import { personal } from '../../platform/kit/personal-content.ts'
 import { toRecord, type ValuesOf } from '../../engine/reads/records.ts'
 
 const nullableText = Nullable(Type.String())
@@ -17,7 +18,7 @@ export const PatientRecord = Type.Object(
     created_at: Instant,
     updated_at: Instant,
   },
-  { $id: 'PatientRecord' },
+  { $id: 'PatientRecord', ...personal('record') },
 )
 export type PatientRecord = Static<typeof PatientRecord>
 

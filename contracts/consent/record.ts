@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
+import { personal } from '../../platform/kit/personal-content.ts'
 import { ConsentDecision } from '../../streams/consent/events.ts'
 import { toRecord, type ValuesOf } from '../../engine/reads/records.ts'
 
@@ -50,7 +51,7 @@ export const ConsentDecisionRecord = Type.Object(
     recorded_by: Nullable(Type.String()),
     created_at: Instant,
   },
-  { $id: 'ConsentDecisionRecord' },
+  { $id: 'ConsentDecisionRecord', ...personal('consent') },
 )
 export type ConsentDecisionRecord = Static<typeof ConsentDecisionRecord>
 

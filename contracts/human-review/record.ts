@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { furtherRule } from '../../platform/http/documented.ts'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
+import { personal } from '../../platform/kit/personal-content.ts'
 import { namePairsOf } from '../../platform/kit/member-names.ts'
 import { Recommendation } from '../../streams/assessment/events.ts'
 import { humanReviewPolicies, type HumanReviewPolicy } from '../../streams/human-review-policy/aggregate.ts'
@@ -68,22 +69,28 @@ function ruleRecord(rule: PolicyRule): HumanReviewRule {
   return Object.fromEntries(members.filter(([, value]) => value !== null))
 }
 
-const OpinionRecord = Type.Object({
-  number: Type.Integer(),
-  user_id: Uuid,
-  lesions: Type.Array(
-    Type.Object({
-      lesion_number: Type.Integer(),
-      outcome: LesionOutcome,
-      icd10: Nullable(CodedTerm),
-      snomed: Nullable(CodedTerm),
-      category: Nullable(Type.String()),
-    }),
-  ),
-  recommendation: Recommendation,
-  note: Nullable(Type.String({ description: 'Only for actors with the permission human-review:decide' })),
-  given_at: Instant,
-})
+const OpinionRecord = Type.Object(
+  {
+    number: Type.Integer(),
+    user_id: Uuid,
+    lesions: Type.Array(
+      Type.Object({
+        lesion_number: Type.Integer(),
+        outcome: LesionOutcome,
+        icd10: Nullable(CodedTerm),
+        snomed: Nullable(CodedTerm),
+        category: Nullable(Type.String()),
+      }),
+    ),
+    recommendation: Recommendation,
+    note: Nullable(
+      Type.String({ description: 'Only for actors with the permission human-review:decide' }),
+      personal('notes'),
+    ),
+    given_at: Instant,
+  },
+  personal('results'),
+)
 type OpinionRecord = Static<typeof OpinionRecord>
 
 export const HumanReviewTaskRecord = Type.Object(

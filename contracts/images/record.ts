@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
+import { personal } from '../../platform/kit/personal-content.ts'
 import { CaptureType } from '../../streams/assessment/events.ts'
 import { ImageStatus } from '../../streams/image/events.ts'
 import { toRecord, type ValuesOf } from '../../engine/reads/records.ts'
@@ -29,7 +30,7 @@ export const ImageRecord = Type.Object(
     created_at: Instant,
     updated_at: Instant,
   },
-  { $id: 'ImageRecord' },
+  { $id: 'ImageRecord', ...personal('images') },
 )
 export type ImageRecord = Static<typeof ImageRecord>
 

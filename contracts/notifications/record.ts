@@ -8,6 +8,7 @@ import {
   RecipientType,
   SuppressionReason,
 } from '../../streams/notification/events.ts'
+import { personal } from '../../platform/kit/personal-content.ts'
 import { noOrganisation } from '../../platform/kit/tenants.ts'
 import { NotificationCategory, NotificationChannel } from '../../streams/types.ts'
 import { toRecord, type ValuesOf } from '../../engine/reads/records.ts'
@@ -53,7 +54,7 @@ const members = {
 }
 
 /** Specification 4.6: without the variables, with masked addresses. */
-export const NotificationRecord = Type.Object(members, { $id: 'NotificationRecord' })
+export const NotificationRecord = Type.Object(members, { $id: 'NotificationRecord', ...personal('notifications') })
 export type NotificationRecord = Static<typeof NotificationRecord>
 
 const DeliveryAttempt = Type.Object({
@@ -74,7 +75,7 @@ const DeliveryAttempt = Type.Object({
 /** Contract-2, C20. */
 export const NotificationWithAttempts = Type.Object(
   { ...members, deliveryAttempts: Type.Array(DeliveryAttempt) },
-  { $id: 'NotificationWithAttempts' },
+  { $id: 'NotificationWithAttempts', ...personal('notifications') },
 )
 export type NotificationWithAttempts = Static<typeof NotificationWithAttempts>
 

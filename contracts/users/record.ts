@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
+import { personal } from '../../platform/kit/personal-content.ts'
 import { UserType } from '../../streams/user/events.ts'
 import { toRecord, type ValuesOf } from '../../engine/reads/records.ts'
 
@@ -86,7 +87,7 @@ export const OwnUserRecord = Type.Object(
 
 export const UserContactRecord = Type.Object(
   { userId: Uuid, email: nullableText, displayName: nullableText, locale: nullableText, status: UserStatus },
-  { $id: 'UserContactRecord' },
+  { $id: 'UserContactRecord', ...personal('contact') },
 )
 
 export const RoleRecord = Type.Object(

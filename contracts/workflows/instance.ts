@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
+import { personal } from '../../platform/kit/personal-content.ts'
 import { StepKind, WorkflowName } from '../../streams/workflow-definition/steps.ts'
 import {
   WorkflowFailureCode,
@@ -40,6 +41,7 @@ export const WorkflowInstanceRecord = Type.Object(
     parked_step: Nullable(ParkedStep),
     outputs: Type.Record(Type.String(), Nullable(FreeForm), {
       description: 'The latest output of each step. Null after the data of the patient was erased',
+      ...personal('answers'),
     }),
     ...tail,
   },

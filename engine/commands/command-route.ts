@@ -10,7 +10,9 @@ import { idParams, namedOrg, OrgQuery, type IdParams } from '../../platform/http
 import type { ProblemCode } from '../../platform/http/problems.ts'
 import { answerWrite, requireMatch, type ReplyHead, type ServingProjector } from '../../platform/http/replies.ts'
 import { commandContext } from '../../platform/http/request-context.ts'
+import { personalReaderOf } from '../../platform/http/personal-members.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
+import { nameShown, type Persons } from '../../platform/http/shown-content.ts'
 import { isPlatformWide, tenantFor, type Tenancy, type TenantFor } from '../../platform/http/tenancy.ts'
 import { noOrganisation, type CommandContext } from '../../platform/kit/tenants.ts'
 import type { Position, StreamRevision } from '../../platform/kit/positions.ts'
@@ -60,6 +62,14 @@ export interface CommandRoute<
   readonly problems?: readonly Code[]
   /** `stream`: If-Match is compared with the stream that `run` decides on. `record`: `handle` compares it. */
   readonly ifMatch?: 'stream' | 'record'
+  /**
+   * The persons whose content the record shows. Required if an answer with 200 has a schema that marks personal content.
+   * `patientId` is that of `handle`.
+   */
+  readonly shows?: (
+    record: NoInfer<Reply>,
+    command: { readonly params: NoInfer<IdParams<Path>>; readonly patientId?: string | null | undefined },
+  ) => Persons
   readonly handle: (
     command: Command<IdParams<Path>, Static<Body>, NoInfer<Name | Code> | UsualRefusal, NoInfer<Kind>>,
   ) => Promise<Handled<NoInfer<Reply>>>
@@ -110,6 +120,8 @@ interface Handled<Reply> extends Pick<Executed<unknown, DomainEvent>, 'events'> 
   /** A create found an equal record instead. */
   readonly isFound?: boolean
   readonly retryAfterSeconds?: number | undefined
+  /** For `shows`, if the record does not name its patient. */
+  readonly patientId?: string | null
 }
 
 /**
@@ -124,7 +136,8 @@ export function commandRoute<
   Kind extends Tenancy = 'required',
 >(app: ServiceApp, deps: CommandDependencies, route: CommandRoute<Path, Body, Reply, Name, Code, Kind>): void {
   const { method, body: bodySchema, reply: replies, ifMatch, readBy, hasEtag = false } = route
-  const { takesWait = false, mayLackBody = false } = route
+  const { takesWait = false, mayLackBody = false, shows } = route
+  const contentOf = personalReaderOf(replies.schema)
   const { store, vault } = deps
   const isKeyed = method === 'POST'
   const texts: Readonly<Record<string, TString>> = { ...route.textParams }
@@ -156,7 +169,14 @@ export function commandRoute<
         [...problems, ...codes, ...(isKeyed ? keyProblems : [])],
       ),
     },
-    config: { access: route.access, hasEtag, takesWait, mayLackBody, takesIfMatch: ifMatch !== undefined },
+    config: {
+      access: route.access,
+      hasEtag,
+      takesWait,
+      mayLackBody,
+      takesIfMatch: ifMatch !== undefined,
+      ...(shows === undefined ? {} : { showsPersonal: true }),
+    },
     handler: async (request, reply) => {
       // The schemas above have validated these. Their types are lost in fastify.
       const given = request.body as Static<Body>
@@ -209,6 +229,10 @@ export function commandRoute<
         isReplayed = isKeyed && events.length === 0,
         isFound = false,
       } = handled
+      if (shows !== undefined && contentOf !== undefined) {
+        const persons = shows(record, { params, patientId: handled.patientId })
+        nameShown(request, tenant ?? noOrganisation, [{ content: contentOf(record), persons }])
+      }
       return answerWrite(reply, {
         status: isFound ? 200 : replies.status,
         body: record,

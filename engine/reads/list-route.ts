@@ -12,9 +12,12 @@ import {
   type PageRequest,
   type PageRows,
 } from '../../platform/http/cursors.ts'
+import { personalReaderOf } from '../../platform/http/personal-members.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
+import { nameShown, type Persons } from '../../platform/http/shown-content.ts'
 import type { Tenancy } from '../../platform/http/tenancy.ts'
 import { memberName, type MemberName } from '../../platform/kit/member-names.ts'
+import { noOrganisation } from '../../platform/kit/tenants.ts'
 import {
   configOf,
   requestReader,
@@ -53,6 +56,8 @@ export interface ListRoute<
   ) => Promise<PageRows<Row>>
   readonly placeOf: (row: NoInfer<Row>) => CursorPlace
   readonly toItem: (row: Row) => Static<Item>
+  /** The persons whose content an item shows. Required if the schema of the items marks personal content. */
+  readonly shows?: (row: NoInfer<Row>, request: ReadRequest<Params, Query, NoInfer<Kind>>) => Persons
 }
 
 /** The filters that the request names, by their members: `case_id` is `caseId`. */
@@ -75,7 +80,8 @@ export function listRoute<
   route: ListRoute<Params, Query, Item, Row, Kind>,
 ): void {
   const { list, sort, idOf = 'id', pageName, item, casing, greatestPage = greatestLimit, unlinked = [] } = route
-  const { placeOf, toItem } = route
+  const { placeOf, toItem, shows } = route
+  const contentOf = personalReaderOf(item)
   const requestOf = requestReader(route)
   const [pageOf, members] = casing === 'camel' ? [camelPage, camelPageMembers()] : [page, pageMembers()]
   const Page = Type.Object({ data: Type.Array(item), ...members }, { $id: pageName })
@@ -91,7 +97,7 @@ export function listRoute<
         },
         Page,
       ),
-      config: configOf(route),
+      config: { ...configOf(route), ...(shows === undefined ? {} : { showsPersonal: true }) },
     },
     async (request, reply) => {
       const asked = requestOf(request)
@@ -103,7 +109,17 @@ export function listRoute<
         { ...asked, filters: filters as FiltersOf<Query> },
         pageRequest(cursors, identity, asked.query, greatestPage),
       )
-      return pageOf(reply, { cursors, list: identity, found, placeOf, toItem, unlinked })
+      const answer = pageOf(reply, { cursors, list: identity, found, placeOf, toItem, unlinked })
+      if (contentOf !== undefined && shows !== undefined) {
+        // The page may have fewer items than there are rows.
+        const rows = found.rows.slice(0, answer.data.length)
+        const parts = rows.map((row, index) => ({
+          content: contentOf(answer.data[index]),
+          persons: shows(row, asked),
+        }))
+        nameShown(request, asked.tenant ?? noOrganisation, parts)
+      }
+      return answer
     },
   )
 }

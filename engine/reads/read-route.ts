@@ -8,10 +8,13 @@ import type { Cursors, listQuery } from '../../platform/http/cursors.ts'
 import { namedOrg, orgQueryOf } from '../../platform/http/parameters.ts'
 import { problem, type ProblemCode } from '../../platform/http/problems.ts'
 import { found, type FoundRecord } from '../../platform/http/replies.ts'
+import { personalReaderOf } from '../../platform/http/personal-members.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
+import { nameShown, type Persons } from '../../platform/http/shown-content.ts'
 import { tenantFor, type Tenancy, type TenantFor } from '../../platform/http/tenancy.ts'
 import { heldRecord } from '../../platform/http/waiting.ts'
 import type { Position } from '../../platform/kit/positions.ts'
+import { noOrganisation } from '../../platform/kit/tenants.ts'
 import type { ObjectStore } from '../../platform/storage/object-store.ts'
 import type { Vault } from '../../platform/vault/vault.ts'
 import type { Projector } from '../projections/projector.ts'
@@ -65,6 +68,8 @@ export interface RouteDeclaration<Params extends Members, Query extends Members,
 /** A record with its version, and headers of its answer. */
 interface VersionedRecord<Body> extends FoundRecord<Body> {
   readonly headers?: Readonly<Record<string, string>>
+  /** For `shows`, if the record does not name its patient. */
+  readonly patientId?: string | null | undefined
 }
 
 /** The record of a row, at the revision of its stream. */
@@ -89,10 +94,14 @@ export type ReadRoute<
   Query extends Members,
   Reply extends TSchema,
   Kind extends Tenancy = 'required',
-> = RouteDeclaration<Params, Query, Kind> & { readonly reply: Reply } & Answer<
-    ReadRequest<Params, Query, NoInfer<Kind>>,
-    Static<Reply>
-  >
+> = RouteDeclaration<Params, Query, Kind> & {
+  readonly reply: Reply
+  /** The persons whose content the answer shows. Required if the schema of the reply marks personal content. */
+  readonly shows?: (
+    answer: Static<NoInfer<Reply>>,
+    request: ReadRequest<Params, Query, NoInfer<Kind>> & Pick<VersionedRecord<unknown>, 'patientId'>,
+  ) => Persons
+} & Answer<ReadRequest<Params, Query, NoInfer<Kind>>, Static<Reply>>
 
 /** A GET of one answer. */
 export function readRoute<
@@ -104,15 +113,36 @@ export function readRoute<
   const requestOf = requestReader(route)
   const hasEtag = 'find' in route
   const takesWait = hasEtag && route.holdUntil !== undefined
+  const contentOf = personalReaderOf(route.reply)
+  const { shows } = route
+  const show = (
+    request: FastifyRequest,
+    asked: ReadRequest<Params, Query, Kind>,
+    answer: Static<Reply>,
+    patientId?: string | null,
+  ) => {
+    if (contentOf === undefined || shows === undefined) return
+    const part = { content: contentOf(answer), persons: shows(answer, { ...asked, patientId }) }
+    nameShown(request, asked.tenant ?? noOrganisation, [part])
+  }
   app.get(
     route.path,
     {
       schema: schemaOf(route, route.reply),
-      config: { ...configOf(route), ...(hasEtag ? { hasEtag } : {}), ...(takesWait ? { takesWait } : {}) },
+      config: {
+        ...configOf(route),
+        ...(hasEtag ? { hasEtag } : {}),
+        ...(takesWait ? { takesWait } : {}),
+        ...(shows === undefined ? {} : { showsPersonal: true }),
+      },
     },
     async (request, reply) => {
       const asked = requestOf(request)
-      if (!('find' in route)) return route.handle(asked)
+      if (!('find' in route)) {
+        const answer = await route.handle(asked)
+        show(request, asked, answer)
+        return answer
+      }
       const { find, holdUntil } = route
       const record =
         holdUntil === undefined
@@ -123,6 +153,7 @@ export function readRoute<
               ({ body }) => holdUntil(body),
             )
       for (const [name, value] of Object.entries(record.headers ?? {})) reply.header(name, value)
+      show(request, asked, record.body, record.patientId)
       return found(reply, record)
     },
   )

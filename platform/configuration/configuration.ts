@@ -125,6 +125,13 @@ const settings = {
   tokenTtlSeconds: setting('TOKEN_TTL_SECONDS', integer(60, daySeconds, 's'), '3600', {
     meaning: 'Lifetime of access tokens',
   }),
+  accessLogRetentionDays: setting('ACCESS_LOG_RETENTION_DAYS', integer(1, 36_500), '1825', {
+    meaning: 'Days for which the access log contains who saw personal content. Then also the source addresses end',
+  }),
+  accessLogWindowSeconds: setting('ACCESS_LOG_WINDOW_SECONDS', integer(0, 3600, 's'), '60', {
+    meaning:
+      'Time within which the same caller who sees the same again is one access with a count. With 0 each answer is an access',
+  }),
   databaseUrl: optional('DATABASE_URL', databaseAddress(), {
     meaning:
       'Postgres database of the read models, as an address for node-postgres. In production with verified TLS, except on loopback',

@@ -121,6 +121,7 @@ function ofInput({ params, querystring, body }: FastifySchema, { isRead, config 
     ...(isRead ? [] : (['malformed-body', 'body-too-large', 'unsupported-media-type'] as const)),
     ...(config.takesIfMatch === true ? (['precondition-failed'] as const) : []),
     ...(isRead && config.servedBy !== undefined ? (['read-model-behind'] as const) : []),
+    ...(config.showsPersonal === true ? (['unknown-purpose', 'access-log-unavailable'] as const) : []),
   ]
 }
 

@@ -29,6 +29,7 @@ import { requestIdFrom, traceIdOf, traceparentFrom } from './request-context.ts'
 import { createMethodIndex } from './route-methods.ts'
 import { createSchemas, type Schemas } from './schemas.ts'
 import { mountService, type Service } from './service.ts'
+import type { AccessLog } from './shown-content.ts'
 import { createWaiting } from './waiting.ts'
 
 declare module 'fastify' {
@@ -50,6 +51,8 @@ export interface ApplicationOptions {
   /** A hash with a key of the installation. It replaces a text that must not be stored unencrypted. */
   readonly pseudonymOf: (text: string) => string
   readonly readYourWrites: ReadYourWrites
+  /** Contains each access before its answer leaves. Default: none (tests). */
+  readonly accessLog?: AccessLog
   /** Called before a GET answers that a record does not exist. Default: always true (tests). */
   readonly isCurrent?: IsCurrent
   /** True once the stop has started. New requests are refused while running ones finish. */
@@ -112,13 +115,14 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
   app.setErrorHandler(onError)
   app.decorate('readYourWrites', options.readYourWrites)
   app.decorate('isCurrent', options.isCurrent ?? (async () => true))
+  app.decorate('accessLog', options.accessLog ?? { record: async () => undefined })
   app.decorate('readYourWritesMs', configuration.readYourWritesMs)
   app.decorate('waiting', createWaiting({ isStopping }))
   app.decorate(
     'rateLimits',
     createRateLimits({ configuration, ...(options.clockMs === undefined ? {} : { now: options.clockMs }) }),
   )
-  for (const name of ['caller', 'correlationId', 'traceparent', 'documentedBase', 'sentNames'] as const)
+  for (const name of ['caller', 'correlationId', 'traceparent', 'documentedBase', 'sentNames', 'shown'] as const)
     app.decorateRequest(name)
   const scopes: ScopeList = {}
   app.addHook('onRoute', ({ url, method, config }) => {

@@ -1,3 +1,5 @@
+import { personalKeyword } from '../kit/personal-content.ts'
+
 /**
  * Keyword of a schema: members that OpenAPI shows in place of the schema's own. For rules that validation cannot express, or
  * whose refusals have their own code and text. `without` names members that OpenAPI leaves out. Validators ignore it.
@@ -70,7 +72,7 @@ export function asDocumented(part: unknown): unknown {
   if (typeof part !== 'object' || part === null) return part
   const shown = new Map<string, unknown>(Object.entries(part))
   const { without = [], ...instead } = Object(shown.get(documented)) as Shown
-  for (const name of [documented, ...without]) shown.delete(name)
+  for (const name of [documented, personalKeyword, ...without]) shown.delete(name)
   for (const [name, value] of Object.entries(instead)) shown.set(name, value)
   if (shown.get('format') === 'date-time' && !shown.has('pattern')) shown.set('pattern', instantPattern)
   return Object.fromEntries([...shown].map(([name, value]) => [name, asDocumented(value)]))

@@ -128,6 +128,11 @@ export const problems = {
     'A permission is not registered',
     'A role contains registered permissions only. `errors` points at each other one. Register it first.',
   ),
+  'unknown-purpose': refusal(
+    400,
+    'The purpose of use is not known',
+    'X-Purpose-Of-Use takes TREAT, HPAYMT, HOPERAT, HRESCH, PATRQT, ETREAT or PUBHLTH. Send one of them, or leave the header out.',
+  ),
   'token-missing': refusal(401, 'An access token is required', 'Send `Authorization: Bearer <access token>`.'),
   'token-invalid': refusal(401, 'The access token is not valid', 'Request a new access token.'),
   'token-expired': refusal(401, 'The access token has expired', 'Request a new access token.'),
@@ -508,6 +513,11 @@ export const problems = {
     503,
     'The event store cannot be reached',
     'If the request records something, it is unknown whether it did. Try again after Retry-After, with the same Idempotency-Key.',
+  ),
+  'access-log-unavailable': passing(
+    503,
+    'The access cannot be recorded',
+    'The answer shows personal content, and nothing personal leaves before the access log contains it. A write of this request may have been done. Try again after Retry-After, with the same Idempotency-Key.',
   ),
   'written-by-newer-version': passing(
     503,

@@ -1,5 +1,6 @@
 import type { FastifyContextConfig } from 'fastify'
 import { Type, type TSchema } from 'typebox'
+import { purposesOfUse } from '../kit/personal-content.ts'
 
 interface HeaderFacts {
   readonly isKeyed: boolean
@@ -11,6 +12,7 @@ interface RequestHeader {
   readonly name: string
   readonly description: string
   readonly pattern?: string
+  readonly enum?: readonly string[]
   readonly isHonoured: (facts: HeaderFacts) => boolean
 }
 
@@ -45,6 +47,13 @@ const headers: readonly RequestHeader[] = [
       'wait=N holds the answer until the record is final, at most N seconds (25); Preference-Applied confirms it',
     isHonoured: ({ config }) => config.takesWait === true,
   },
+  {
+    name: 'x-purpose-of-use',
+    description:
+      'Why the caller looks at personal content, for the access log: a code of HL7 PurposeOfUse. ETREAT is published as an emergency access',
+    enum: purposesOfUse,
+    isHonoured: ({ config }) => config.showsPersonal === true,
+  },
 ]
 
 /**
@@ -56,9 +65,13 @@ export function requestHeaders(facts: HeaderFacts): { readonly headers?: TSchema
   return {
     headers: Type.Object(
       Object.fromEntries(
-        honoured.map(({ name, description, pattern }) => [
+        honoured.map(({ name, description, pattern, enum: values }) => [
           name,
-          Type.Optional(Type.String({ description, ...(pattern === undefined ? {} : { pattern }) })),
+          Type.Optional(
+            values === undefined
+              ? Type.String({ description, ...(pattern === undefined ? {} : { pattern }) })
+              : Type.Enum([...values], { description }),
+          ),
         ]),
       ),
     ),

@@ -6,6 +6,7 @@ import { checkDistinctItems } from './distinct-items.ts'
 import { documented } from './documented.ts'
 import { isDate, isInstant, isUuid, isVisible } from './formats.ts'
 import { visibleFormat } from './members.ts'
+import { personalKeyword } from '../kit/personal-content.ts'
 
 type JsonSchema = Record<string, unknown>
 
@@ -170,7 +171,7 @@ function createAjv(options: { readonly allErrors: boolean; readonly coerceTypes:
   ajv.addFormat('uuid', isUuid)
   ajv.addFormat(visibleFormat, isVisible)
   checkDistinctItems(ajv)
-  ajv.addVocabulary(['phi', 'example', 'headers', documented])
+  ajv.addVocabulary(['phi', personalKeyword, 'example', 'headers', documented])
   return ajv
 }
 

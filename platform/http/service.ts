@@ -15,6 +15,7 @@ import { certainOfAbsence } from './missing-records.ts'
 import { requestHeaders } from './request-headers.ts'
 import { withResponseHeaders } from './response-headers.ts'
 import type { Schemas } from './schemas.ts'
+import { recordShown, requireKnownPurpose, requireNamedPersons } from './shown-content.ts'
 
 /** Where a service's routes are registered: fastify with types from TypeBox schemas. Paths are below the mount. */
 export type ServiceApp = FastifyInstance<
@@ -141,6 +142,10 @@ function prepareRoute(
   const schema = described.get(key) ?? describedSchema(route, access, isRead, service, schemas)
   described.set(key, schema)
   route.schema = { ...schema, hide: mount !== service.documentedAt || route.schema?.hide === true }
+  if (route.config?.showsPersonal === true) {
+    route.preHandler = [requireKnownPurpose, ...[route.preHandler ?? []].flat()]
+    route.onSend = recordShown
+  }
   const servedBy = route.config?.servedBy
   if (isRead && servedBy !== undefined) route.handler = certainOfAbsence(route.handler, servedBy)
   const documentedBase = pathOf(service.prefix, service.documentedAt)
@@ -153,13 +158,14 @@ function prepareRoute(
 }
 
 function describedSchema(
-  { schema: given, method, config = {} }: PreparedRoute,
+  { schema: given, method, url, config = {} }: PreparedRoute,
   access: Access,
   isRead: boolean,
   { prefix }: Service,
   schemas: Schemas,
 ): FastifySchema {
   const isKeyed = method === 'POST' && access !== 'public'
+  requireNamedPersons(url, given ?? {}, config.showsPersonal)
   const own = {
     tags: [prefix],
     ...requestHeaders({ isKeyed, isRead, config }),

@@ -9,6 +9,7 @@ import {
   type NotificationEvent,
   type Trigger,
 } from '../../streams/notification/events.ts'
+import { patientOf } from '../../streams/notification/aggregate.ts'
 import { NotificationCategory, NotificationChannel } from '../../streams/types.ts'
 import type { UserEvent } from '../../streams/user/events.ts'
 import { defineProjector, defineTable, type RowChange } from '../../engine/projections/projector.ts'
@@ -30,6 +31,8 @@ export const notificationsTable = defineTable({
     recipient_ref: { type: 'text', nullable: true },
     recipient_key: { type: 'text', nullable: true },
     resolved_address: { type: 'text', nullable: true },
+    /** The patient whom the notification is about. */
+    patient_id: { type: 'uuid', nullable: true },
     /** The persons whose erasure clears the reference and the address. */
     ref_subject: 'uuid',
     address_subject: { type: 'uuid', nullable: true },
@@ -111,7 +114,7 @@ export const matchedRulesTable = defineTable({
 /** Notifications with their attempts, and the events that made them. */
 export const notificationsProjector = defineProjector<NotificationEvent | UserEvent>()({
   name: 'notifications',
-  version: 1,
+  version: 2,
   tables: [notificationsTable, deliveryAttemptsTable, eventInboxTable, matchedRulesTable],
   handlers: {
     NotificationCreated: ({ data, revision }) => [
@@ -120,6 +123,7 @@ export const notificationsProjector = defineProjector<NotificationEvent | UserEv
         orgId: data.organisationId,
         recipientRef: masked(data.recipientRef),
         refSubject: data.phiSubject,
+        patientId: patientOf(data),
         status: 'pending',
         attempts: 0,
         updatedAt: data.createdAt,

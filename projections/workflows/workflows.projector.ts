@@ -42,6 +42,7 @@ export const workflowInstancesTable = defineTable({
     workflow_definition_id: 'uuid',
     definition_version: 'integer',
     case_id: 'uuid',
+    patient_id: 'uuid',
     state: { type: 'text', values: WorkflowInstanceStatus.enum },
     parked_step_id: { type: 'text', nullable: true },
     parked_step_kind: { type: 'text', values: StepKind.enum, nullable: true },
@@ -74,7 +75,7 @@ export const workflowOutputsTable = defineTable({
 
 export const workflowsProjector = defineProjector<WorkflowDefinitionEvent | WorkflowInstanceEvent>()({
   name: 'workflows',
-  version: 2,
+  version: 3,
   tables: [workflowDefinitionsTable, workflowVersionsTable, workflowInstancesTable, workflowOutputsTable],
   handlers: {
     WorkflowDefinitionPublished: ({ data, revision }) => {

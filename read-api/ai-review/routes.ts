@@ -30,6 +30,7 @@ export function aiReviewReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     rows: ({ tenant, filters }, page) => listReviews(pool, tenant, filters, page),
     placeOf: placeOfReview,
     toItem: toReviewRecord,
+    shows: ({ patientId }) => ({ patientId }),
   })
 
   readRoute(app, {
@@ -39,6 +40,7 @@ export function aiReviewReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     summary: 'An AI review with its images, result and lesions',
     params: { id: Uuid },
     reply: AiReviewDetails,
+    shows: ({ patientId }) => ({ patientId }),
     holdUntil: ({ status }) => isOver(status),
     find: async ({ tenant, params }) => {
       const { details, revision } = await getReview(pool, tenant, params.id)

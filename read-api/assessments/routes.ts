@@ -40,6 +40,7 @@ export function assessmentReadRoutes(app: ServiceApp, { pool, objects, configura
     summary: 'An assessment',
     params: { id: Uuid },
     reply: AssessmentRecord,
+    shows: ({ patient_id: patientId }) => ({ patientId }),
     access: { scopes: ['assessments:read'] },
     servedBy: [assessmentsProjector],
     holdUntil: ({ status }) => isOver(status),

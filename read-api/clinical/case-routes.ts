@@ -6,6 +6,7 @@ import {
   toDiagnosisRecord,
   toFindingRecord,
 } from '../../contracts/clinical/findings.ts'
+import type { PageRows } from '../../platform/http/cursors.ts'
 import { Uuid } from '../../platform/http/members.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { casesProjector } from '../../projections/clinical/cases.projector.ts'
@@ -40,6 +41,7 @@ export function caseReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     rows: ({ tenant, filters }, page) => listCases(pool, tenant, filters, page),
     placeOf: placeOfCase,
     toItem: toCaseRecord,
+    shows: ({ patientId }) => ({ patientId }),
   })
 
   readRoute(app, {
@@ -50,6 +52,7 @@ export function caseReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     description: 'With `Cache-Control: no-cache` the answer is up to date, or a 503.',
     params: { id: Uuid },
     reply: CaseRecord,
+    shows: ({ patient_id: patientId }) => ({ patientId }),
     find: async ({ tenant, params, headers }) => {
       if (wantsCurrent(headers['cache-control'])) await requireCurrent(deps, casesProjector)
       const opened = await getCase(pool, tenant, params.id)
@@ -69,11 +72,12 @@ export function caseReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     pageName: 'FindingPage',
     item: FindingRecord,
     rows: async ({ tenant, params }, page) => {
-      await getCase(pool, tenant, params.id)
-      return listFindings(pool, tenant, params.id, page)
+      const { patientId } = await getCase(pool, tenant, params.id)
+      return ofPatient(patientId, await listFindings(pool, tenant, params.id, page))
     },
     placeOf: placeOfFinding,
     toItem: toFindingRecord,
+    shows: ({ patientId }) => ({ patientId }),
   })
 
   listRoute(app, deps, {
@@ -90,10 +94,16 @@ export function caseReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     pageName: 'DiagnosisPage',
     item: DiagnosisRecord,
     rows: async ({ tenant, params }, page) => {
-      await getCase(pool, tenant, params.id)
-      return listDiagnoses(pool, tenant, params.id, page)
+      const { patientId } = await getCase(pool, tenant, params.id)
+      return ofPatient(patientId, await listDiagnoses(pool, tenant, params.id, page))
     },
     placeOf: (row) => placeOfDiagnosis(row),
     toItem: (row) => toDiagnosisRecord(row),
+    shows: ({ patientId }) => ({ patientId }),
   })
+}
+
+/** Records of a case do not name its patient. */
+function ofPatient<Row>(patientId: string, { rows, hasMore }: PageRows<Row>) {
+  return { rows: rows.map((row) => ({ ...row, patientId })), hasMore }
 }

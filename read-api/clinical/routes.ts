@@ -55,6 +55,7 @@ export function clinicalReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     rows: ({ tenant, query }, page) => listPatients(pool, tenant, query.identifier, page),
     placeOf: placeOfPatient,
     toItem: toPatientRecord,
+    shows: ({ patientId }) => ({ patientId }),
   })
 
   readRoute(app, {
@@ -64,6 +65,7 @@ export function clinicalReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     summary: 'A patient',
     params: { id: Uuid },
     reply: PatientRecord,
+    shows: ({ id: patientId }) => ({ patientId }),
     find: async ({ tenant, params }) => atRevision(await getPatient(pool, tenant, params.id), toPatientRecord),
   })
 }

@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { ConsentDecisionRecord } from '../../contracts/consent/record.ts'
 import { toRecord } from '../../engine/reads/records.ts'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
+import { personal } from '../../platform/kit/personal-content.ts'
 import { invalidMember } from '../../platform/http/problems.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { consentRecordsProjector } from '../../projections/consent/consent-records.projector.ts'
@@ -22,7 +23,7 @@ const { decision } = ConsentDecisionRecord.properties
 const ConsentStatusReply = Type.Object(
   {
     granted: Type.Boolean(),
-    decision: Nullable(decision),
+    decision: Nullable(decision, personal('consent')),
     recorded_at: Nullable(Instant),
     text_version_id: Nullable(Uuid),
     text_version_current: Nullable(Type.Boolean({ description: 'Whether the text is the current one of its locale' })),
@@ -31,18 +32,21 @@ const ConsentStatusReply = Type.Object(
   { $id: 'ConsentStatusReply' },
 )
 
-const PatientConsent = Type.Object({
-  consent_type_id: Uuid,
-  consent_type_code: Type.String(),
-  decision,
-  granted: Type.Boolean(),
-  recorded_at: Instant,
-  text_version_id: Uuid,
-  text_version_current: Type.Boolean(),
-  reconsent_required: Type.Boolean(),
-})
+const PatientConsent = Type.Object(
+  {
+    consent_type_id: Uuid,
+    consent_type_code: Type.String(),
+    decision,
+    granted: Type.Boolean(),
+    recorded_at: Instant,
+    text_version_id: Uuid,
+    text_version_current: Type.Boolean(),
+    reconsent_required: Type.Boolean(),
+  },
+  personal('consent'),
+)
 const ConsentCheckReply = Type.Object(
-  { consents: Type.Record(Type.String(), Type.Boolean()) },
+  { consents: Type.Record(Type.String(), Type.Boolean(), personal('consent')) },
   { $id: 'ConsentCheckReply' },
 )
 
@@ -75,6 +79,7 @@ export function decisionInForceRoutes(app: ServiceApp, deps: ReadDependencies): 
       listDecisionsInForce(pool, tenant, params.patientId, instantsOf(query.as_of, now()), page),
     placeOf: (row) => placeOfDecisionInForce(row),
     toItem: (row) => toRecord(PatientConsent, { ...row, ...stateOfConsent(row) }),
+    shows: (_, { params: { patientId } }) => ({ patientId }),
   })
 
   readRoute(app, {
@@ -85,6 +90,7 @@ export function decisionInForceRoutes(app: ServiceApp, deps: ReadDependencies): 
     params: { patientId: Uuid, typeCode: Type.String() },
     query: asOfQuery,
     reply: ConsentStatusReply,
+    shows: (_, { params: { patientId } }) => ({ patientId }),
     handle: async ({ tenant, params, query }) => {
       const at = instantsOf(query.as_of, now())
       const { code } = await getConsentTypeByCode(pool, tenant, params.typeCode)
@@ -113,6 +119,7 @@ export function decisionInForceRoutes(app: ServiceApp, deps: ReadDependencies): 
       }),
     },
     reply: ConsentCheckReply,
+    shows: (_, { params: { patientId } }) => ({ patientId }),
     handle: async ({ tenant, params, query }) => {
       const { asOf } = instantsOf(query.as_of, now())
       const codes = codesOf(query.types)

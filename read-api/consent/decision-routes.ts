@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { signReceipt } from '../../contracts/consent/receipt.ts'
 import { ConsentDecisionRecord, toConsentDecisionRecord } from '../../contracts/consent/record.ts'
 import { Nullable, Uuid } from '../../platform/http/members.ts'
+import { personal } from '../../platform/kit/personal-content.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { consentRecordsProjector } from '../../projections/consent/consent-records.projector.ts'
 import { consentTypesProjector } from '../../projections/consent/consent-types.projector.ts'
@@ -21,7 +22,7 @@ const code = Type.String({ minLength: 1, maxLength: 64 })
 
 const ConsentReceiptReply = Type.Object(
   { receipt: Type.String({ description: 'Compact JWS; its keys are in /v1/auth/.well-known/jwks.json' }) },
-  { $id: 'ConsentReceiptReply' },
+  { $id: 'ConsentReceiptReply', ...personal('consent') },
 )
 
 const ConsentRecordsReply = Type.Object(
@@ -59,6 +60,7 @@ export function decisionReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     rows: ({ tenant, params, query: { type } }, page) => listDecisions(pool, tenant, params.patientId, { type, page }),
     placeOf: placeOfDecision,
     toItem: toDecisionRecord,
+    shows: ({ patientId }) => ({ patientId }),
   })
 
   readRoute(app, {
@@ -68,6 +70,7 @@ export function decisionReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     description: 'The same record that the POST returned. A decision never changes.',
     params: { patientId: Uuid, id: Uuid },
     reply: ConsentDecisionRecord,
+    shows: ({ patient_id: patientId }) => ({ patientId }),
     access,
     servedBy: [consentRecordsProjector],
     find: async ({ tenant, params }) =>
@@ -82,6 +85,7 @@ export function decisionReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
       'States the record, the hash and locale of its text, and when it was issued. `npm run platform -- verify receipt` verifies it offline.',
     params: { patientId: Uuid, id: Uuid },
     reply: ConsentReceiptReply,
+    shows: (_, { params: { patientId } }) => ({ patientId }),
     access,
     servedBy: [consentRecordsProjector, consentTypesProjector],
     handle: async ({ tenant, params }) => {
@@ -100,6 +104,7 @@ export function decisionReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     description: 'Answers 503 unless the read model contains everything recorded before the request.',
     query: { patientId: Uuid, consentTypeCode: code },
     reply: ConsentRecordsReply,
+    shows: ({ patientId }) => ({ patientId }),
     access,
     servedBy: [],
     problems: ['read-model-behind', 'event-store-unavailable'],

@@ -48,6 +48,7 @@ export function humanReviewReadRoutes(app: ServiceApp, deps: ReadDependencies): 
       "Until the decision an actor sees only its own opinion. Notes are for actors with `human-review:decide`. A task of a product outside the actor's `product_ids` is missing.",
     params: { id: Uuid },
     reply: HumanReviewTaskRecord,
+    shows: ({ patient_id: patientId }) => ({ patientId }),
     problems: ['subject-erased'],
     find: async ({ tenant, params, caller }) => {
       const { isErased, ...task } = await getTask(pool, tenant, productsSeenBy(caller), params.id)
@@ -83,5 +84,6 @@ export function humanReviewReadRoutes(app: ServiceApp, deps: ReadDependencies): 
     },
     placeOf: (row) => placeOfTask(row),
     toItem: ({ reader, ...task }) => toTaskRecord(task, reader),
+    shows: ({ patientId }) => ({ patientId }),
   })
 }

@@ -25,6 +25,7 @@ export function imageReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     rows: ({ tenant, filters }, page) => listImages(pool, tenant, filters, page),
     placeOf: (image) => placeOfImage(image),
     toItem: (image) => toImageRecord(recordedImage(image)),
+    shows: ({ patientId }) => ({ patientId }),
   })
 
   readRoute(app, {
@@ -34,6 +35,7 @@ export function imageReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     summary: 'An image, with a download address once its bytes are stored',
     params: { id: Uuid },
     reply: ImageRecord,
+    shows: ({ patient_id: patientId }) => ({ patientId }),
     find: async ({ tenant, params }) => {
       const image = await getImage(pool, tenant, params.id)
       const revision = BigInt(image.streamRevision)

@@ -77,6 +77,7 @@ export function notificationReadRoutes(app: ServiceApp, deps: NotificationReadDe
     },
     placeOf: placeOfNotification,
     toItem: toNotificationRecord,
+    shows: ({ patientId }) => ({ patientId }),
   })
 
   readRoute(app, {
@@ -87,11 +88,11 @@ export function notificationReadRoutes(app: ServiceApp, deps: NotificationReadDe
     params: { id: Uuid },
     description: ofNone,
     reply: NotificationWithAttempts,
-    find: async ({ tenant, params }) =>
-      atRevision(
-        await getNotification(pool, tenant, params.id).catch(askingForOrganisation(tenant)),
-        toNotificationWithAttempts,
-      ),
+    shows: (_, { patientId }) => ({ patientId }),
+    find: async ({ tenant, params }) => {
+      const notification = await getNotification(pool, tenant, params.id).catch(askingForOrganisation(tenant))
+      return { ...atRevision(notification, toNotificationWithAttempts), patientId: notification.patientId }
+    },
   })
 
   listRoute(app, deps, {

@@ -8,6 +8,7 @@ import {
   UserStatus,
 } from '../../contracts/users/record.ts'
 import { toRecord } from '../../engine/reads/records.ts'
+import { isUuid } from '../../platform/http/formats.ts'
 import { Uuid } from '../../platform/http/members.ts'
 import { orgAliases } from '../../platform/http/parameters.ts'
 import { invalidMember, problem } from '../../platform/http/problems.ts'
@@ -111,6 +112,7 @@ export function userReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     description: `For platform clients only. With \`org_id\` the user must be a member. ${current}`,
     params: { id: Uuid },
     reply: UserContactRecord,
+    shows: ({ userId }) => ({ userId }),
     problems: ['user-erased', 'platform-client-required'],
     handle: async (request) => {
       await allowContact(request)
@@ -127,6 +129,10 @@ export function userReadRoutes(app: ServiceApp, deps: ReadDependencies): void {
     description: `For platform clients only. 404 if there is no such member, or more than one. ${current}`,
     params: { patientId: Type.String({ minLength: 1, maxLength: 255 }) },
     reply: UserContactRecord,
+    shows: ({ userId }, { params }) => ({
+      userId,
+      patientId: isUuid(params.patientId) ? params.patientId.toLowerCase() : null,
+    }),
     problems: ['platform-client-required'],
     handle: async (request) => {
       await allowContact(request)

@@ -69,8 +69,11 @@ export function workflowReadRoutes(app: ServiceApp, deps: ReadDependencies): voi
     summary: 'A workflow instance, with the step that it waits at and the outputs of its steps',
     params: { id: Uuid },
     reply: WorkflowInstanceRecord,
-    find: async ({ tenant, params }) =>
-      atRevision(await getWorkflowInstance(pool, tenant, params.id), toInstanceRecord),
+    shows: (_, { patientId }) => ({ patientId }),
+    find: async ({ tenant, params }) => {
+      const view = await getWorkflowInstance(pool, tenant, params.id)
+      return { ...atRevision(view, toInstanceRecord), patientId: view.patientId }
+    },
   })
 
   listRoute(app, deps, {

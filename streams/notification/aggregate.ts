@@ -130,6 +130,11 @@ export function subjectOfContent({ notificationId, patientId, userId }: Concerne
   return subjectOfUser(userId) ?? { phiSubject: notificationId, phiKeyOwner: 'organisation' }
 }
 
+/** The patient whom a notification concerns. */
+export function patientOf({ notificationId, phiSubject, phiKeyOwner }: PhiSubject & Pick<Concerned, 'notificationId'>) {
+  return phiKeyOwner === 'organisation' && phiSubject !== notificationId ? phiSubject : null
+}
+
 /** For an address: the user, whose erasure must end it also where the variables concern a patient. */
 export function subjectOfAddress({ recipientType, recipientRef, phiSubject, phiKeyOwner }: Notification): PhiSubject {
   return subjectOfUser(recipientType === 'user' ? recipientRef : null) ?? { phiSubject, phiKeyOwner }

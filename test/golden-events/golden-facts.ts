@@ -1,3 +1,4 @@
+import { accessLogs } from '../../streams/access-log/aggregate.ts'
 import { aiReviewAccesses } from '../../streams/ai-review-access/aggregate.ts'
 import { aiReviewBudgets } from '../../streams/ai-review-budget/aggregate.ts'
 import { aiReviewPlaces } from '../../streams/ai-review-places/aggregate.ts'
@@ -33,6 +34,7 @@ import { webhookRecoveries } from '../../streams/webhook-recovery/aggregate.ts'
 import { webhookSubscriptions } from '../../streams/webhook-subscriptions/aggregate.ts'
 import { workflowDefinitions } from '../../streams/workflow-definition/aggregate.ts'
 import { workflowInstances } from '../../streams/workflow-instance/aggregate.ts'
+import { accessLogFact, accessLogIds } from '../streams/access-log-facts.ts'
 import { accessFact, budgetFact, givenImages, placesFact, reviewFact, slotFact } from '../streams/ai-review-facts.ts'
 import {
   assessmentPublicFact,
@@ -61,6 +63,7 @@ const { ids } = facts
 
 /** The streams of the story in `facts.ts`. A channel has one stream, which is its category. */
 const ownedStreams = [
+  accessLogs.of(ids.org, '2026-03-01', accessLogIds.process),
   aiReviews.of(ids.org, ids.review),
   aiReviewAccesses.of(ids.org, ids.review),
   aiReviewBudgets.of(ids.org, '2026-03-01'),
@@ -100,6 +103,7 @@ const ownedStreams = [
 /** The data of an event of each type, as the tests of that type use it. PHI members are not null. */
 const dataOfTypes = new Map<string, object>(
   [
+    accessLogFact,
     facts.assessmentFact,
     facts.caseFact,
     facts.clientFact,

@@ -13,6 +13,7 @@ import { idempotencyOf, idempotentId } from '../../../platform/http/idempotency.
 import { answerWrite, found, requireMatch, type ReadYourWrites } from '../../../platform/http/replies.ts'
 import { commandContext } from '../../../platform/http/request-context.ts'
 import type { Service } from '../../../platform/http/service.ts'
+import type { AccessLog } from '../../../platform/http/shown-content.ts'
 import type { IsCurrent } from '../../../platform/http/missing-records.ts'
 import { createTokenIssuer, type TokenClaims, type TokenIssuer, type TokenKeys } from '../../../platform/http/tokens.ts'
 import { createLogger } from '../../../platform/observability/logging.ts'
@@ -224,6 +225,7 @@ export async function startApplication(
     readYourWrites?: ReadYourWrites
     isCurrent?: IsCurrent
     isStopping?: () => boolean
+    accessLog?: AccessLog
     services?: readonly Service[]
     checkReplies?: boolean
     clockMs?: () => number
@@ -272,6 +274,7 @@ export async function startApplication(
     ...(options.clockMs === undefined ? {} : { clockMs: options.clockMs }),
     ...(options.isCurrent === undefined ? {} : { isCurrent: options.isCurrent }),
     ...(options.isStopping === undefined ? {} : { isStopping: options.isStopping }),
+    ...(options.accessLog === undefined ? {} : { accessLog: options.accessLog }),
   })
   return {
     app,

@@ -1,0 +1,26 @@
+import { defineAggregate, idOfOrganisation } from '../../engine/aggregates/aggregate.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
+import { accessLogEvents, type AccessLogEvent } from './events.ts'
+
+/** Nothing is decided by it. */
+export interface AccessLogState {
+  readonly status: 'open'
+}
+
+/**
+ * Who saw personal content. A stream for each organisation, UTC day and process, so that no two processes append to the
+ * same one, and a retention ends whole streams.
+ */
+export const accessLogs = defineAggregate({
+  category: 'access_log',
+  id: (orgId: TenantId, day: string, processId: string) => idOfOrganisation(orgId, `${day}-${processId}`),
+  events: accessLogEvents,
+  initialState: { status: 'open' },
+  evolve: (state: AccessLogState, _event: AccessLogEvent): AccessLogState => state,
+  wholeState: 'AccessRecorded',
+})
+
+/** The key of source addresses of an organisation: one for each UTC month. */
+export function addressKeyOf(at: Date): string {
+  return `access_log@${at.toISOString().slice(0, 7)}`
+}
