@@ -15,6 +15,7 @@ const hangMs = answerLimitMs + 15_000
 const longestPauseMs = 2_000
 
 const codes: ReadonlySet<unknown> = new Set([
+  'access-log-unavailable',
   'event-store-unavailable',
   'database-unavailable',
   'object-store-unavailable',
