@@ -169,7 +169,7 @@ describe('the same access again', () => {
     world.pass(20)
     expect(await opened.events()).toHaveLength(1)
     world.pass(20)
-    await expect.poll(() => dataOf(opened)).toHaveLength(2)
+    await expect.poll(() => dataOf(opened), { timeout: 10_000 }).toHaveLength(2)
     const [first, second] = await dataOf(opened)
     const accessId = first !== undefined && first.data.accessId
     expect(second).toEqual({ type: 'AccessRepeated', data: { accessId, count: 2, lastAt: last } })
@@ -266,7 +266,7 @@ describe('while the event store is away', () => {
     await new Promise((resolve) => setTimeout(resolve, 1_500))
     expect(await opened.events()).toHaveLength(1)
     isAway = false
-    await expect.poll(async () => (await opened.events()).length, { timeout: 5_000 }).toBe(2)
+    await expect.poll(async () => (await opened.events()).length, { timeout: 10_000 }).toBe(2)
     await opened.close()
   })
 
