@@ -37,6 +37,7 @@ const pending = {
   recipient_ref: userIds.user,
   recipient_key: hash('a'),
   resolved_address: null,
+  patient_id: ids.patient,
   ref_subject: ids.patient,
   address_subject: null,
   status: 'pending',
@@ -203,5 +204,16 @@ describe('the inbox', () => {
   it('contains no requests of clients', async () => {
     const ofClient = await rowsOf(own(fact('NotificationCreated', { trigger: null })))
     expect(ofClient).toMatchObject({ inbox: [], rules: [] })
+  })
+})
+
+describe('the patient of a notification', () => {
+  it.each([
+    ['is the one whom its variables concern', {}, ids.patient],
+    ['is none if it is about a user', { phiSubject: userIds.user, phiKeyOwner: 'platform' }, null],
+    ['is none if it is about nobody', { phiSubject: notificationIds.notification }, null],
+  ] as const)('%s', async (_, changes, patient) => {
+    const { notifications } = await rowsOf(own(fact('NotificationCreated', changes)))
+    expect(notifications).toMatchObject([{ patient_id: patient }])
   })
 })

@@ -24,6 +24,7 @@ const instance = {
   workflow_definition_id: ids.workflowDefinition,
   definition_version: 1,
   case_id: ids.case,
+  patient_id: ids.patient,
   state: 'parked',
   parked_step_id: 'intake',
   parked_step_kind: 'collect-questions',
