@@ -67,7 +67,7 @@ export function createAccessAppends({ store, retentionDays, now, newId }: Append
   async function write(orgId: TenantId, events: readonly AccessLogEvent[]): Promise<void> {
     const target = accessLogs.of(orgId, now().toISOString().slice(0, 10), processId)
     const commandId = newId()
-    const context = { commandId, correlationId: commandId, orgId }
+    const context = { commandId, correlationId: commandId, orgId, process: 'access-log' }
     let { revision } = store.presume(target)
     for (let attempt = 1; ; attempt += 1) {
       // Before the first event, so that none is kept for ever.
