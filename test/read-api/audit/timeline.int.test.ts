@@ -337,9 +337,10 @@ const subjects: readonly [object, readonly string[]][] = [
   [{ subscription_id: ids.subscription }, ['webhook_subscriptions']],
 ]
 /**
- * Categories with events that are about none of these subjects: rules and terms, and what only decisions read. A later
+ * Categories with events that are about none of these subjects: rules and terms, reads, and what only decisions read. A later
  * event of a reservation names the claim. An event about a role names no user.
  */
-const aboutOthers = `ai_review_budget ai_review_places consent_type humanreviewpolicy minted_id notificationqueuerequest
+const aboutOthers =
+  `access_log ai_review_budget ai_review_places consent_type humanreviewpolicy minted_id notificationqueuerequest
     notificationsubscription notificationtemplate oauth_scope permission projection reservation role suppression
     webhook_recovery workflow_definition write_probe`.split(/\s+/)
