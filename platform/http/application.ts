@@ -106,7 +106,11 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
       )
       onError(error, request, reply)
     },
-    schemaController: { bucket: () => schemas.bucket },
+    schemaController: {
+      bucket: () => schemas.bucket,
+      // Otherwise fastify loads its own compilers, although others replace them below.
+      compilersFactory: { buildValidator: noOtherCompiler, buildSerializer: noOtherCompiler },
+    },
   })
   app.server.on('checkExpectation', createExpectationHandler(version))
   limitConnections(app.server, configuration, logger)
@@ -151,6 +155,10 @@ export async function createApplication(options: ApplicationOptions): Promise<Fa
   addProblemPages(app, schemas)
   for (const service of services) await mountService(app, service, schemas)
   return app
+}
+
+function noOtherCompiler(): never {
+  throw new Error('the application has set its compilers')
 }
 
 /** @param allow the methods of the address */
