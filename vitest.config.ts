@@ -15,7 +15,7 @@ const long = [
   'test/end-to-end/hostile/**/*.test.ts',
   'test/end-to-end/main-job/{deadlines,inline-staging,repeats-over-restart,review-renewal,slot-mode-interrupted}.e2e.test.ts',
   'test/app/serve.int.test.ts',
-  'test/app/demo/*.e2e.test.ts',
+  'test/app/demo/{both-modes,stopped}.e2e.test.ts',
   'test/docs/closed-event-store.e2e.test.ts',
   'test/tools/faults/**/*.test.ts',
   'test/tools/equality/{real-node,interrupted-look}.int.test.ts',

@@ -5,6 +5,7 @@ import { at, textAt } from '../../app/demo/members.ts'
 import { createApiClient, requestToken, type ClientSecrets } from './raw-api.ts'
 import type { Credentials } from '../../app/credentials-file.ts'
 import { isRealEventStore } from 'embedded-eventstore/testing'
+import { endAfterEndToEnd } from './end-to-end-resources.ts'
 import { clientOf, startTestPlatform, waitFor, type PlatformInUse, type TestPlatform } from './platform.ts'
 import { runFolder } from './postgres.ts'
 
@@ -26,13 +27,11 @@ let shared: Promise<TestPlatform> | undefined
 /**
  * The platform of this worker, with two organisations that no other file knows. For files that need no setting of their
  * own, stop nothing, and look at nothing that belongs to all organisations, except the calls of the provider. It ends
- * with the worker. On a real event store each file has a platform of its own, because two platforms on one log would
+ * before the first file of another tier. On a real event store each file has a platform of its own, because two platforms on one log would
  * both work for every organisation.
  */
 export async function joinSharedPlatform(orgId: string = v4()): Promise<PlatformInUse> {
-  const starting = isRealEventStore
-    ? startTestPlatform({ env })
-    : (shared ??= startTestPlatform({ under: runFolder(), env }))
+  const starting = isRealEventStore ? startTestPlatform({ env }) : (shared ??= startShared())
   const platform = await starting
   // Loading a file can take longer than the platform keeps idle connections. Two turns of the event loop remove those.
   await nextTurn()
@@ -57,6 +56,17 @@ export async function joinSharedPlatform(orgId: string = v4()): Promise<Platform
       if (isRealEventStore) await platform.stop()
     },
   }
+}
+
+/** Idle, it takes 4 % of a processor, most of it for asking its database for due work. */
+function startShared(): Promise<TestPlatform> {
+  const starting = startTestPlatform({ under: runFolder(), env })
+  endAfterEndToEnd(async () => {
+    shared = undefined
+    // A failed start has failed its file.
+    await (await starting.catch(() => undefined))?.stop()
+  })
+  return starting
 }
 
 /** An organisation with a client that has the rights of a first client. */
