@@ -162,6 +162,8 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     relays: processor?.relays ?? [],
     foreignChannels: processor?.foreignChannels ?? [],
     provider: processor?.provider,
+    sealing: processor?.sealing,
+    now,
     runsProcessor,
     areStepsWaiting,
     aiReviewGuards: runsProcessor && hasReviewLimits(configuration) ? { logger, now } : undefined,

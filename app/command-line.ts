@@ -7,6 +7,7 @@ import { readMailAddress } from '../platform/kit/mail-address.ts'
 import { signingPurposes, type SigningPurpose } from '../platform/kit/key-vault.ts'
 import { projectionsUsage, readProjections, type ProjectionsOrder } from './projections/orders.ts'
 import type { VerifyReceiptOrder } from './verify-receipt.ts'
+import type { WitnessOrder } from './witness/start-witness.ts'
 import { allRoles, isRole, type Role } from './roles.ts'
 
 export interface ClientOrder {
@@ -38,6 +39,7 @@ export type Command =
   | { readonly name: 'projections'; readonly order: ProjectionsOrder }
   | { readonly name: 'foreign-events'; readonly order: RejectedEventsOrder }
   | { readonly name: 'verify-receipt'; readonly order: VerifyReceiptOrder }
+  | { readonly name: 'witness'; readonly order: WitnessOrder }
   | { readonly name: 'wrong'; readonly reason: string }
 
 export const usage = `Usage: npm run platform -- COMMAND
@@ -57,6 +59,9 @@ export const usage = `Usage: npm run platform -- COMMAND
   verify receipt FILE --jwks FILE
           checks offline whether a consent receipt is genuine, with the keys of /v1/auth/.well-known/jwks.json.
           Exit code: 0 genuine, 3 not a receipt, 4 the key is not in the set, 5 altered
+  witness  --data DIR  --log VKEY…  [--port N]  [--name NAME]
+          a witness of sealed logs, on a machine of its own. It signs a seal only if the log never went back. Prints
+          "witness <address> <vkey>" for WITNESSES of the platform. HOST is its address (127.0.0.1), 8430 its port
 ${projectionsUsage}
 
 Environment variables configure the platform. docs/configuration.md lists them.`
@@ -71,6 +76,7 @@ export function readCommand(args: readonly string[]): Command {
       return { name: 'up' }
     }
     if (name === 'serve') return readServe(rest)
+    if (name === 'witness') return readWitness(rest)
     if (name === 'projections') return { name, order: readProjections(rest) }
     if (name === 'foreign-events' && rest[0] === 'rejected') return readRejectedEvents(rest.slice(1))
     if (name === 'verify' && rest[0] === 'receipt') return readVerifyReceipt(rest.slice(1))
@@ -155,6 +161,22 @@ function readVerifyReceipt(args: string[]): Command {
   if (file === undefined || others.length > 0) return wrong('verify receipt takes one file')
   if (values.jwks === undefined) return wrong('verify receipt needs --jwks FILE')
   return { name: 'verify-receipt', order: { file, jwks: values.jwks } }
+}
+
+const witnessOptions = {
+  data: { type: 'string' },
+  log: { type: 'string', multiple: true },
+  port: { type: 'string', default: '8430' },
+  name: { type: 'string' },
+} as const
+
+function readWitness(args: string[]): Command {
+  const { values } = parseArgs({ args, options: witnessOptions })
+  const { data, log, port, name } = values
+  if (data === undefined || data === '') return wrong('witness needs --data DIR')
+  if (log === undefined) return wrong('witness needs at least one --log VKEY')
+  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) return wrong('--port must be a number from 0 to 65535')
+  return { name: 'witness', order: { dataDir: data, logs: log, port: Number(port), name } }
 }
 
 function wrong(reason: string): Command {

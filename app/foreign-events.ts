@@ -2,11 +2,14 @@ import type { Configuration, Environment } from '../platform/configuration/confi
 import { ConfigurationError } from '../platform/configuration/profile-rules.ts'
 import { listRejections, type RejectedEvent } from './rejected-events.ts'
 import { catalogue } from '../streams/catalogue.ts'
+import { logSeals } from '../streams/log-seals/aggregate.ts'
 import type { RejectedEventsOrder } from './command-line.ts'
 import { openServers } from './projections/servers.ts'
 
 /** Our subscriptions select streams by these prefixes. An unsigned event in such a stream stops every projector. */
-const ownPrefixes = catalogue.categories.map((category) => (category.endsWith('.events') ? category : `${category}-`))
+const ownPrefixes = catalogue.categories.map((category) =>
+  category.endsWith('.events') || category === logSeals.category ? category : `${category}-`,
+)
 
 /**
  * A foreign channel must not be a stream of ours: others would write facts there without our signature.

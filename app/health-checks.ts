@@ -10,6 +10,7 @@ import type { Projector } from '../engine/projections/projector.ts'
 import type { ProjectionRunner } from '../engine/projections/runner.ts'
 import { fitOf } from '../engine/projections/schema.ts'
 import type { EventStore } from '../engine/store/event-store.ts'
+import type { SealingStatus } from '../processes/sealing/sealing.ts'
 import type { Pool } from '../platform/database/database.ts'
 import { isLoopbackHost } from '../platform/configuration/profile-rules.ts'
 import type { Profile } from '../platform/kit/profiles.ts'
@@ -34,6 +35,9 @@ interface Watched {
   readonly foreignChannels: readonly { status(): { readonly state: string } }[]
   /** Undefined if no processor runs. */
   readonly provider: Pick<Provider, 'server'> | undefined
+  /** Undefined if no processor runs. */
+  readonly sealing: { status(): SealingStatus } | undefined
+  readonly now: () => Date
   /** True if the processor runs, which brings accounts in line with the users, and makes notifications. */
   readonly runsProcessor: boolean
   /** What the check of the limits of AI reviews needs. Undefined if no processor runs, or no limit is set. */
@@ -59,6 +63,8 @@ export function addHealthChecks(
     relays,
     foreignChannels,
     provider,
+    sealing,
+    now,
     runsProcessor,
     aiReviewGuards,
   }: Watched,
@@ -136,6 +142,7 @@ export function addHealthChecks(
     })
   if (foreignChannels.length > 0) health.register(foreignChannelsCheck(foreignChannels, pool))
   if (provider !== undefined) health.register(providerCheck(provider, health.profile))
+  if (sealing !== undefined) health.register(sealingCheck(sealing, now))
   if (aiReviewGuards !== undefined) health.register(aiReviewGuardsCheck(pool, aiReviewGuards))
   if (runsProcessor) {
     health.register({
@@ -239,6 +246,31 @@ function providerCheck(provider: Pick<Provider, 'server'>, profile: Profile): He
       return profile === 'development'
         ? { status: 'ok', detail: 'simulator: results are invented' }
         : { status: 'failing', detail: 'PROVIDER_BASE_URL is the simulator: its answers are refused' }
+    },
+  }
+}
+
+/** Milliseconds that a seal or its signatures may be late. */
+const sealLateMs = 600_000
+
+/** A seal that is late changes no record, so it warns. Strangers read this, so it names no witness. */
+export function sealingCheck(sealing: { status(): SealingStatus }, now: () => Date): HealthCheck {
+  return {
+    name: 'sealed_log',
+    gatesReadiness: false,
+    run: () => {
+      const { failingSince, quorumMissingSince, ahead } = sealing.status()
+      const isLate = (since: Date | undefined) => since !== undefined && now().getTime() - since.getTime() >= sealLateMs
+      const details = [
+        ...(isLate(failingSince) ? [`the log is not sealed since ${failingSince?.toISOString()}`] : []),
+        ...(isLate(quorumMissingSince)
+          ? [`too few witnesses have signed since ${quorumMissingSince?.toISOString()}`]
+          : []),
+        ...(ahead.length === 0
+          ? []
+          : [`witness-ahead: ${ahead.length} witnesses signed a larger log. The event store or the vault may be old`]),
+      ]
+      return details.length === 0 ? { status: 'ok' } : { status: 'warning', detail: details.join('; ') }
     },
   }
 }

@@ -12,6 +12,8 @@ import { ChannelReader, type ChannelReaderStatus } from '../processes/foreign-ev
 import { createSweep } from '../processes/housekeeping/sweep-objects.ts'
 import { startSweeps, sweepSchedule } from '../processes/housekeeping/sweeps.ts'
 import { channels, processes } from '../processes/registry.ts'
+import { startSealing, type Sealing } from '../processes/sealing/sealing.ts'
+import { firstOrigin } from '../contracts/audit/log-record.ts'
 import { createRelay, type RelayStatus } from '../engine/relay/relay.ts'
 import { bindProcess } from '../engine/processes/bound-process.ts'
 import { createClaimsPool } from '../engine/processes/claims-pool.ts'
@@ -48,6 +50,7 @@ export interface ProcessorOptions {
 export interface Processor {
   readonly relays: readonly { status(): RelayStatus }[]
   readonly foreignChannels: readonly { status(): ChannelReaderStatus }[]
+  readonly sealing: Pick<Sealing, 'status'>
   readonly provider: Pick<Provider, 'server'>
   readonly senders: NotificationSenders
   /**
@@ -133,10 +136,19 @@ export function startProcessor({
     logger,
   })
   stop.onStop('reactions', 'sweeps', () => sweeps.close())
+  const sealing = startSealing({
+    ...given,
+    origin: firstOrigin(configuration, given.vault),
+    egress,
+    pool,
+    logger,
+  })
+  stop.onStop('work', 'sealing', () => sealing.close())
   let areStepsWaiting = true
   return {
     relays,
     foreignChannels,
+    sealing,
     provider,
     senders,
     async identifyProvider() {

@@ -14,6 +14,7 @@ import type { ProjectionsOrder } from './projections/orders.ts'
 import { needsOfPeople, requireVariables, serverNeeds, type Role } from './roles.ts'
 import type { SigningPurpose } from '../platform/kit/key-vault.ts'
 import type { VerifyReceiptOrder } from './verify-receipt.ts'
+import type { WitnessOrder } from './witness/start-witness.ts'
 import { ConfigurationError } from '../platform/configuration/profile-rules.ts'
 
 // Each command loads only its own modules. So `projections list` does not wait for a web server to load.
@@ -35,6 +36,8 @@ export async function runProgram(args: readonly string[]): Promise<void> {
       return orExit(() => projections(command.order))
     case 'foreign-events':
       return orExit(() => foreignEvents(command.order))
+    case 'witness':
+      return orExit(() => live((surroundings) => witness(command.order, surroundings)))
     case 'verify-receipt':
       return orExit(() => verifyReceipt(command.order))
     case 'help':
@@ -115,6 +118,14 @@ async function startServe(roles: readonly Role[], surroundings: Surroundings): P
     `  health         ${address}/health`,
     `  metrics        ${address}/metrics`,
   ].join('\n')
+}
+
+async function witness(order: WitnessOrder, { logger, stop }: Surroundings): Promise<string> {
+  const { startWitness } = await import('./witness/start-witness.ts')
+  const host = process.env['HOST'] ?? '127.0.0.1'
+  const running = await startWitness(order, { host, logger, now: () => new Date() })
+  stop.onStop('servers', 'witness', () => running.stop())
+  return `witness ${running.address} ${running.vkey}`
 }
 
 async function verifyReceipt(order: VerifyReceiptOrder): Promise<void> {

@@ -13,6 +13,7 @@ import { humanReviewPolicies } from './human-review-policy/aggregate.ts'
 import { humanReviewTasks } from './human-review-task/aggregate.ts'
 import { foreignEvents } from './foreign-event/aggregate.ts'
 import { images } from './image/aggregate.ts'
+import { logSeals } from './log-seals/aggregate.ts'
 import { mintedIds } from '../engine/commands/minted-id/aggregate.ts'
 import { notifications } from './notification/aggregate.ts'
 import { notificationPreferences } from './notification-preferences/aggregate.ts'
@@ -52,6 +53,7 @@ export const catalogue = createCatalogue([
   humanReviewTasks,
   foreignEvents,
   images,
+  logSeals,
   mintedIds,
   notifications,
   notificationPreferences,

@@ -13,6 +13,7 @@ import {
 import { nextRevision, type StreamRevision } from '../../platform/kit/positions.ts'
 import type { CommandContext } from '../../platform/kit/tenants.ts'
 import { readJsonText } from '../../platform/kit/json-reading.ts'
+import type { StoredBytes } from './log-frames.ts'
 import { memberPlace, sealMember } from './phi-encryption.ts'
 import { keyOrganisationOf } from './schema.ts'
 import type { KeyVault } from '../../platform/kit/key-vault.ts'
@@ -63,6 +64,7 @@ export interface Codec {
   readonly decode: (event: StoredEvent) => RecordedEvent | Promise<RecordedEvent>
   /** The event as it is stored, for auditors. Undefined if this installation did not sign it. */
   readonly record: (event: StoredEvent, isOpened: boolean) => Promise<StoredRecord | undefined>
+  readonly isSigned: (event: StoredBytes) => boolean
   /** Signs a text for one member of one stream's metadata. */
   readonly signMark: (mark: MarkPlace, value: string) => string
   /** The text that was signed for this place; undefined for any other text. */
@@ -114,6 +116,7 @@ export function createCodec(catalogue: Catalogue, vault: KeyVault, signingKey: K
     },
     decode: decodeWith(catalogue, vault, signer),
     record: recordWith(catalogue, vault, signer),
+    isSigned: (event) => signer.isSigned(event, event.dataBytes, event.metadataBytes),
     signMark: (mark, value) => signer.sign(placeOfMark(mark), '', JSON.stringify({ value })),
     openMark(mark, signed) {
       if (!signer.isSigned(placeOfMark(mark), noData, Buffer.from(signed))) return undefined

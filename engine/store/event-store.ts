@@ -42,7 +42,8 @@ import {
   type StreamPlace,
   type StreamRange,
 } from './raw-calls.ts'
-import { readLogBackwards, readRawStream, type ReadTiming } from './reading.ts'
+import { readLogBackwards, readRawStream, readStoredLog, type ReadTiming } from './reading.ts'
+import type { StoredBytes } from './log-frames.ts'
 import { StateCache } from './state-cache.ts'
 import { isHiding, mergeMetadata, readMetadata, type StreamMetadata } from './stream-metadata.ts'
 import { supervise, type SupervisedSubscription } from './subscription.ts'
@@ -370,6 +371,20 @@ export class EventStore {
         : AbortSignal.any([read.signal, this.#shared.closing.signal])
     const parts = { codec: this.#codec, catalogue: this.#catalogue }
     return readLogPiece(this.#connection.subscriptions, parts, { ...read, signal }, this.#readTiming)
+  }
+
+  /**
+   * Every event after a position as it is stored, foreign ones included, but not those of the server's own streams.
+   * Decodes and checks nothing. May end early: compare the last position with `head`.
+   */
+  readStoredLog(after: Position): AsyncGenerator<StoredBytes, void, undefined> {
+    this.#refuseWhenClosed()
+    return readStoredLog(this.#connection.subscriptions, after, this.#readTiming)
+  }
+
+  /** Whether this installation signed the event for its place. Says nothing about its content. */
+  isSigned(event: StoredBytes): boolean {
+    return this.#codec.isSigned(event)
   }
 
   /** Follows the log, and reconnects after every drop, until the signal is aborted or a handler throws. */

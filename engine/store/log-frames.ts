@@ -13,6 +13,19 @@ export interface LogFrame {
   readonly isUpTo: (place: Position) => boolean
   /** The event as the client returns it, with the stored bytes. */
   readonly open: () => StoredEvent
+  /** The stored bytes with their place. Parses nothing. */
+  readonly stored: () => StoredBytes
+}
+
+/** An event as it is stored. The bytes are those of the message, so keep them only briefly. */
+export interface StoredBytes {
+  readonly id: string
+  readonly type: string
+  readonly stream: string
+  readonly revision: bigint
+  readonly position: Position
+  readonly dataBytes: Uint8Array
+  readonly metadataBytes: Uint8Array
 }
 
 /** The event of a message; undefined if the message holds something else. */
@@ -94,6 +107,18 @@ class RecordedFrame implements LogFrame {
 
   isUpTo({ commit, prepare }: Position): boolean {
     return this.#commit < commit || (!(this.#commit > commit) && this.#prepare <= prepare)
+  }
+
+  stored(): StoredBytes {
+    return {
+      id: this.#inner(this.#id, uuid.string),
+      type: this.type,
+      stream: this.stream,
+      revision: this.revision,
+      position: this.position,
+      dataBytes: this.#span(this.#data),
+      metadataBytes: this.#span(this.#customMetadata),
+    }
   }
 
   open(): StoredEvent {

@@ -3,11 +3,11 @@ import { limited } from '../../platform/kit/time-limits.ts'
 import { commandErrorOf, ClientStreamTombstoned, isRefusal } from './client-errors.ts'
 import { EventStoreRefusedError, EventStoreUnavailableError, StreamTombstonedError } from './errors.ts'
 import type { StoredEvent } from './decoding.ts'
-import { frameOf, type LogFrame } from './log-frames.ts'
+import { frameOf, type LogFrame, type StoredBytes } from './log-frames.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 import type { NodeConnection } from './node-connection.ts'
 import { Pull } from './pull.ts'
-import { endCall, openRawLogBackwards, openRawStream, type RawCall, type StreamRange } from './raw-calls.ts'
+import { endCall, openRawLog, openRawLogBackwards, openRawStream, type RawCall, type StreamRange } from './raw-calls.ts'
 
 export interface ReadTiming {
   /** A read without data for this long is restarted, in milliseconds. */
@@ -73,6 +73,28 @@ export async function* readLogBackwards(
     isLogLeft = count >= pageSize
     pageSize = Math.min(pageSize * 4, 2_048)
   }
+}
+
+/**
+ * Events of the whole log after a position, as they are stored, without those of the server's own streams. Ends where the
+ * server ended, which proves nothing about the end of the log. A consumer that stops reading holds the read up.
+ * @throws EventStoreUnavailableError, EventStoreRefusedError
+ */
+export async function* readStoredLog(
+  connection: NodeConnection,
+  after: Position,
+  timing: ReadTiming,
+): AsyncGenerator<StoredBytes, void, undefined> {
+  let seen = after
+  yield* resumed('$all', timing, async function* (leftMs) {
+    const from = seen
+    for await (const frame of readFrames(connection, '$all', () => openRawLog(connection, from), timing, leftMs)) {
+      // A read from a position starts with the event at that position.
+      if (frame.isUpTo(from)) continue
+      seen = frame.position
+      if (!frame.stream.startsWith('$')) yield frame.stored()
+    }
+  })
 }
 
 /** Repeats the read until one ends by itself. Progress renews the budget. */

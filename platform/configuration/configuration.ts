@@ -31,6 +31,7 @@ import {
   texts,
   type Setting,
 } from './settings.ts'
+import { witnesses } from './witness-addresses.ts'
 
 const http = ['http', 'https'] as const
 const daySeconds = 86_400
@@ -383,6 +384,21 @@ const settings = {
   }),
   assessmentDeadlineSeconds: setting('ASSESSMENT_DEADLINE_SECONDS', integer(1, 604_800, 's'), '3600', {
     meaning: 'An unfinished analysis fails with ANALYSIS_TIMEOUT after this time',
+  }),
+  sealIntervalSeconds: setting('SEAL_INTERVAL_SECONDS', integer(1, daySeconds, 's'), '60', {
+    meaning: 'How often the log is sealed if there are new events. 10,000 new events are sealed at once',
+  }),
+  sealOrigin: optional('SEAL_ORIGIN', text({ pattern: '^[^\\s+\\p{Cc}]{1,200}$' }, 'a name without blanks and +'), {
+    meaning: 'Name of the sealed log, for example `audit.clinic.example/log`. It is fixed at the first seal',
+    shownDefault: 'host of BASE_URL, `/log/`, and eight hex digits of the installation',
+  }),
+  witnesses: setting('WITNESSES', witnesses(), '', {
+    meaning:
+      'Witnesses that sign each seal: `<address> <vkey>` pairs, separated by commas. They may have private addresses, and http: all that they say is signed',
+  }),
+  witnessQuorum: optional('WITNESS_QUORUM', integer(1, 100), {
+    meaning: 'How many witnesses must have signed the checkpoint of a proof. Later than ten minutes, `/health` warns',
+    shownDefault: 'all',
   }),
   processWorkers: setting('PROCESS_WORKERS', integer(1, 1000), '10', { meaning: 'Process workers of one instance' }),
   instanceId: optional('INSTANCE_ID', text(), {

@@ -68,6 +68,8 @@ export interface CheckedSettings {
   readonly rateLimitTokenFailuresPerMinute: number
   readonly stepTimeoutMs: number
   readonly stepLeaseMs: number
+  readonly witnesses: readonly unknown[]
+  readonly witnessQuorum?: number | undefined
 }
 
 /** Rules between settings, and rules of the profile. Returns warnings; throws `ConfigurationError`. */
@@ -133,6 +135,9 @@ function checkCombinations(settings: CheckedSettings): void {
   }
   if (settings.mailTransport === 'ses' && settings.smtpUrl !== undefined) {
     throw new ConfigurationError('SMTP_URL must be unset when MAIL_TRANSPORT is ses')
+  }
+  if (settings.witnessQuorum !== undefined && settings.witnessQuorum > settings.witnesses.length) {
+    throw new ConfigurationError('WITNESS_QUORUM must not be more than the number of WITNESSES')
   }
   if (settings.stepTimeoutMs >= settings.stepLeaseMs) {
     throw new ConfigurationError('STEP_TIMEOUT_MS must be less than STEP_LEASE_MS')

@@ -65,7 +65,7 @@ export interface Egress {
 }
 
 type EgressConfiguration = OwnServerSettings &
-  Pick<Configuration, 'profile' | 'egressAllow' | 'webhookWorkersPerEndpoint'>
+  Pick<Configuration, 'profile' | 'egressAllow' | 'webhookWorkersPerEndpoint' | 'witnesses'>
 
 type Caller = Pick<EgressRequest, 'purpose' | 'lane'>
 
@@ -89,6 +89,7 @@ const variables: { readonly [Purpose in EgressPurpose]?: string } = {
   identity: 'KEYCLOAK_BASE_URL',
   mail: 'SES_ENDPOINT',
   chat: 'SLACK_API_URL',
+  witness: 'WITNESSES',
 }
 
 /**

@@ -1,15 +1,27 @@
+import type { Configuration } from '../configuration/configuration.ts'
 import type { OwnServerSettings } from './own-servers.ts'
 
 /**
  * Why a call is made. The public-only rule does not apply to addresses that the configuration names for the purpose:
- * `service` (own services and object store), `provider`, `identity`, `image` (object store), `mail` and `chat`. It always applies to the
+ * `service` (own services and object store), `provider`, `identity`, `image` (object store), `mail`, `chat` and `witness`. It always applies to the
  * addresses of webhooks and of clients' keys. No other address may lead to a server of the platform, in any profile,
  * whatever EGRESS_ALLOW contains.
  */
-export type EgressPurpose = 'webhook' | 'client-keys' | 'image' | 'service' | 'provider' | 'identity' | 'mail' | 'chat'
+export type EgressPurpose =
+  | 'webhook'
+  | 'client-keys'
+  | 'image'
+  | 'service'
+  | 'provider'
+  | 'identity'
+  | 'mail'
+  | 'chat'
+  | 'witness'
 
 /** For each purpose, the origins that the configuration names for it. */
-export function exemptOrigins(configuration: OwnServerSettings): Readonly<Record<EgressPurpose, ReadonlySet<string>>> {
+export function exemptOrigins(
+  configuration: OwnServerSettings & Pick<Configuration, 'witnesses'>,
+): Readonly<Record<EgressPurpose, ReadonlySet<string>>> {
   const {
     s3Endpoint,
     s3PublicEndpoint,
@@ -23,6 +35,7 @@ export function exemptOrigins(configuration: OwnServerSettings): Readonly<Record
     usersBaseUrl,
     sesEndpoint,
     slackApiUrl,
+    witnesses,
   } = configuration
   return {
     webhook: new Set(),
@@ -32,6 +45,7 @@ export function exemptOrigins(configuration: OwnServerSettings): Readonly<Record
     identity: originsOf(keycloakBaseUrl),
     mail: originsOf(sesEndpoint),
     chat: originsOf(slackApiUrl),
+    witness: originsOf(...witnesses.map(({ address }) => address)),
     service: originsOf(
       baseUrl,
       authBaseUrl,

@@ -73,8 +73,8 @@ interface TreeHead {
 /** Whether the proof shows that the newer tree begins with the older one (RFC 9162, section 2.1.4.2). */
 export function isConsistent(older: TreeHead, newer: TreeHead, proof: readonly Hash[]): boolean {
   if (older.size > newer.size) return false
-  if (older.size === 0) return proof.length === 0 && older.root.equals(emptyRoot)
   if (older.size === newer.size) return proof.length === 0 && older.root.equals(newer.root)
+  if (older.size === 0) return proof.length === 0 && older.root.equals(emptyRoot)
   let [at, last] = [older.size - 1, newer.size - 1]
   while (at % 2 === 1) [at, last] = [half(at), half(last)]
   const [first, ...others] = at === 0 ? [older.root, ...proof] : proof

@@ -4,6 +4,12 @@ import { inTransaction } from '../database/transaction.ts'
 import { unwrapSecret, wrapSecret } from './wrapping.ts'
 import type { MasterKeyRing } from './master-keys.ts'
 
+/** A record as it is stored now. `wrapped` identifies this version of it. */
+export interface StoredRecord {
+  readonly bytes: Uint8Array
+  readonly wrapped: Uint8Array
+}
+
 /** A secret from the database; `'destroyed'` only if its row is marked so. */
 export type StoredSecret = Uint8Array | 'destroyed'
 
@@ -127,6 +133,40 @@ export class VaultRows {
       [kind, id, wrapped, masterKeyId],
     )
     return rowCount === 0 ? 'destroyed' : secret
+  }
+
+  /** Undefined if there is no row. */
+  async readRecord(kind: string, id: string): Promise<StoredRecord | undefined> {
+    const { rows } = await this.#pool.query<Row>(`select ${columns} from vault_secrets where kind = $1 and id = $2`, [
+      kind,
+      id,
+    ])
+    const [row] = rows
+    if (row?.wrapped == null) return undefined
+    const { wrapped, master_key_id: masterKeyId } = row
+    return { bytes: unwrapSecret(this.#ring, kind, id, { wrapped, masterKeyId }), wrapped }
+  }
+
+  /** Replaces exactly the version that was read. Undefined if another process replaced it before. */
+  async replaceRecord(
+    kind: string,
+    id: string,
+    before: StoredRecord | undefined,
+    bytes: Uint8Array,
+  ): Promise<StoredRecord | undefined> {
+    const { wrapped, masterKeyId } = wrapSecret(this.#ring, kind, id, bytes)
+    const values = [kind, id, wrapped, masterKeyId]
+    const { rowCount } =
+      before === undefined
+        ? await this.#pool.query(
+            `insert into vault_secrets (kind, id, wrapped, master_key_id) values ($1, $2, $3, $4) on conflict do nothing`,
+            values,
+          )
+        : await this.#pool.query(
+            `update vault_secrets set wrapped = $3, master_key_id = $4 where kind = $1 and id = $2 and wrapped = $5`,
+            [...values, before.wrapped],
+          )
+    return rowCount === 1 ? { bytes, wrapped } : undefined
   }
 
   /** Destroys the secret for ever, even if it never existed. */

@@ -1,4 +1,4 @@
-import { createHmac, createSecretKey, randomBytes, type KeyObject } from 'node:crypto'
+import { createHmac, createPrivateKey, createSecretKey, randomBytes, type KeyObject } from 'node:crypto'
 import type { JWK } from 'jose'
 import { LRUCache } from 'lru-cache'
 import { atMost } from '../kit/at-most.ts'
@@ -14,7 +14,7 @@ import {
   type SigningKey,
 } from './signing-keys.ts'
 import { SubjectKeyReader } from './subject-key-reader.ts'
-import { VaultRows, type StoredSecret } from './vault-rows.ts'
+import { VaultRows, type StoredRecord, type StoredSecret } from './vault-rows.ts'
 
 export interface VaultOptions {
   /** Connection string of the vault's own Postgres database. */
@@ -37,6 +37,12 @@ const newSecrets = {
 } as const satisfies Record<string, () => Uint8Array>
 
 export type SecretKind = keyof typeof newSecrets
+
+/** Records that nobody may alter or set back unseen. They are wrapped like keys. */
+export type RecordName = 'sealed-log'
+
+const recordKind = 'record'
+const sealKind = 'signing-seal'
 
 const cachedSubjects = 10_000
 /** Most time until another process's erasure or rotation has effect here. */
@@ -190,6 +196,37 @@ export class Vault implements KeyVault {
     return key
   }
 
+  /**
+   * The Ed25519 key that signs the checkpoints of a log, created if missing. Each log has a key of its own, which signs
+   * at once.
+   */
+  async sealKey(generation: number): Promise<KeyObject> {
+    const stored = await this.#rows.getOrCreate(sealKind, String(generation), newSigningSecret)
+    if (stored === 'destroyed') throw new MissingKeyError(sealKind, String(generation))
+    return privateKeyOf(stored)
+  }
+
+  /** The keys of all logs so far, newest first. Creates none. */
+  async sealKeys(): Promise<readonly { readonly generation: number; readonly privateKey: KeyObject }[]> {
+    const stored = await this.#rows.readAll(sealKind)
+    const keys = stored.map(({ id, secret }) => ({ generation: Number(id), privateKey: privateKeyOf(secret) }))
+    return keys.toSorted((one, other) => other.generation - one.generation)
+  }
+
+  /** Undefined if nobody stored it yet. */
+  async record(name: RecordName): Promise<StoredRecord | undefined> {
+    return this.#rows.readRecord(recordKind, name)
+  }
+
+  /** Replaces exactly the version that was read. Undefined if another process replaced it before. */
+  async replaceRecord(
+    name: RecordName,
+    before: StoredRecord | undefined,
+    bytes: Uint8Array,
+  ): Promise<StoredRecord | undefined> {
+    return this.#rows.replaceRecord(recordKind, name, before, bytes)
+  }
+
   /** True for the first use of an id, whichever process asks. The use is remembered until `until`. */
   async useOnce(id: string, { until, now }: { readonly until: Date; readonly now: Date }): Promise<boolean> {
     return this.#rows.useOnce(this.fingerprint(`once\0${id}`), until, now)
@@ -225,6 +262,10 @@ export class Vault implements KeyVault {
     this.#subjects.set(id, key)
     return key
   }
+}
+
+function privateKeyOf(secret: Uint8Array): KeyObject {
+  return createPrivateKey({ key: Buffer.from(secret), type: 'pkcs8', format: 'der' })
 }
 
 function subjectOf(orgId: string, subjectId: string): string {

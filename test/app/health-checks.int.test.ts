@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { addHealthChecks, objectStoreCheck } from '../../app/health-checks.ts'
+import { addHealthChecks, objectStoreCheck, sealingCheck } from '../../app/health-checks.ts'
 import { readAttendance } from '../../app/projections/attendance.ts'
 import { knownProjectors } from '../../app/projections/known-projectors.ts'
 import { createPool, type Pool } from '../../platform/database/database.ts'
@@ -55,6 +55,8 @@ async function report(changed: Partial<Parameters<typeof addHealthChecks>[1]> = 
     relays: [],
     foreignChannels: [],
     provider: undefined,
+    sealing: undefined,
+    now: () => new Date(),
     runsProcessor: false,
     aiReviewGuards: undefined,
     ...changed,
@@ -139,4 +141,23 @@ test('an object store that is away shows in health only, and is asked at most ev
   isAway = false
   time += 10_000
   expect(await statusNow()).toBe('ok')
+})
+
+test('warns when the seals or the signatures of witnesses are ten minutes late, or a witness knows a larger log', async () => {
+  const since = new Date('2026-03-01T10:00:00.000Z')
+  const quiet = { failingSince: undefined, quorumMissingSince: undefined, ahead: [] }
+  const resultAt = (changed: object, seconds: number) =>
+    sealingCheck({ status: () => ({ ...quiet, ...changed }) }, () => new Date(since.getTime() + seconds * 1000)).run()
+  expect(await resultAt({}, 0)).toEqual({ status: 'ok' })
+  for (const [changed, detail] of [
+    [{ failingSince: since }, 'the log is not sealed since 2026-03-01T10:00:00.000Z'],
+    [{ quorumMissingSince: since }, 'too few witnesses have signed since 2026-03-01T10:00:00.000Z'],
+  ] as const) {
+    expect(await resultAt(changed, 599)).toEqual({ status: 'ok' })
+    expect(await resultAt(changed, 600)).toEqual({ status: 'warning', detail })
+  }
+  expect(await resultAt({ ahead: ['w1.example'] }, 0)).toMatchObject({
+    status: 'warning',
+    detail: expect.stringContaining('witness-ahead: 1 witnesses signed a larger log'),
+  })
 })

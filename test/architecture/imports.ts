@@ -139,6 +139,7 @@ export const servicePairs: readonly string[] = [
   // The calls to systems outside.
   'processes: ai-review > adapters',
   'processes: notifications > adapters',
+  'processes: sealing > adapters',
   'processes: webhooks > adapters',
   // The images of an assessment are signed again when its review is superseded.
   'processes: assessments > ai-review',

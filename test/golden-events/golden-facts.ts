@@ -13,6 +13,7 @@ import { humanReviewPolicies } from '../../streams/human-review-policy/aggregate
 import { humanReviewTasks } from '../../streams/human-review-task/aggregate.ts'
 import { foreignEvents } from '../../streams/foreign-event/aggregate.ts'
 import { images } from '../../streams/image/aggregate.ts'
+import { logSeals } from '../../streams/log-seals/aggregate.ts'
 import { mintedIds } from '../../engine/commands/minted-id/aggregate.ts'
 import { notifications } from '../../streams/notification/aggregate.ts'
 import { notificationPreferences } from '../../streams/notification-preferences/aggregate.ts'
@@ -109,6 +110,7 @@ const dataOfTypes = new Map<string, object>(
     facts.clientFact,
     facts.consentFact,
     facts.consentTypeFact,
+    facts.logSealFact,
     facts.mintedIdFact,
     facts.patientFact,
     facts.projectionFact,
@@ -187,12 +189,17 @@ for (const { type, data } of [
 ])
   dataOfTypes.set(type, data)
 
+/** A channel and the seals of the log have one stream, with the name of the category. */
+function isItsOwnStream(category: string): boolean {
+  return category.includes('.') || category === logSeals.category
+}
+
 /** What a golden file of the newest version of a type is written from. */
 export function goldenFact(type: string): { readonly stream: string; readonly decoded: object } {
   const decoded = dataOfTypes.get(type)
   const category = catalogue.entry(type)?.category ?? type
   if (decoded === undefined) throw new Error(`the tests have no fact of ${type}: add one to test/streams`)
-  const stream = category.includes('.') ? category : ownedStreams.find((name) => name.startsWith(`${category}-`))
+  const stream = isItsOwnStream(category) ? category : ownedStreams.find((name) => name.startsWith(`${category}-`))
   if (stream === undefined) throw new Error(`no stream of category ${category}: add one to golden-facts.ts`)
   return { stream, decoded }
 }

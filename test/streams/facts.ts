@@ -9,6 +9,7 @@ import type { PatientEvent } from '../../streams/patient/events.ts'
 import type { ProjectionEvent } from '../../streams/projection/events.ts'
 import type { MintedIdEvent } from '../../engine/commands/minted-id/events.ts'
 import type { ReservationEvent } from '../../engine/commands/reservation/events.ts'
+import type { LogSealEvent } from '../../streams/log-seals/events.ts'
 import type { WriteProbeEvent } from '../../streams/write-probe/events.ts'
 
 type Fact = { readonly type: string; readonly data: object }
@@ -378,6 +379,26 @@ export const scopeFact = factsOf<OauthScopeEvent>({
 })
 
 export const writeProbeFact = factsOf<WriteProbeEvent>({ WriteProbed: { probedAt: at(0) } })
+
+export const logSealFact = factsOf<LogSealEvent>({
+  LogSealed: {
+    size: 70_000,
+    root: '2gUy/3su5W9AZxEPyWTp8ntZWflSe//z+lAap1hN6vM=',
+    position: '48213907/48213907',
+    checkpoint: 'log.example/one\n70000\n2gUy/3su5W9AZxEPyWTp8ntZWflSe//z+lAap1hN6vM=\n\n— log.example/one AAAAAAA=\n',
+  },
+  LogCosigned: {
+    size: 70_000,
+    checkpoint:
+      'log.example/one\n70000\n2gUy/3su5W9AZxEPyWTp8ntZWflSe//z+lAap1hN6vM=\n\n— log.example/one AAAAAAA=\n— w.example AAAAAAA=\n',
+  },
+  OlderLogAccepted: {
+    reason: 'restored after a broken disk',
+    by: 'operator',
+    size: 70_000,
+    root: '2gUy/3su5W9AZxEPyWTp8ntZWflSe//z+lAap1hN6vM=',
+  },
+})
 
 export const mintedIdFact = factsOf<MintedIdEvent>({
   IdMinted: { id: ids.review, mintedAt: at(0) },

@@ -10,6 +10,10 @@ import { appended, caughtUp, confirmation, wireEvent } from './wire-messages.ts'
 
 const { catalogue, stream } = visitCategory()
 
+const unused = () => {
+  throw new Error('nothing opens it')
+}
+
 function frame(position: number, streamId = 'visit-1'): LogFrame {
   const place = BigInt(position)
   return {
@@ -18,9 +22,8 @@ function frame(position: number, streamId = 'visit-1'): LogFrame {
     position: { commit: place, prepare: place },
     revision: place,
     isUpTo: ({ commit }) => place <= commit,
-    open: () => {
-      throw new Error('nothing opens it')
-    },
+    open: unused,
+    stored: unused,
   }
 }
 

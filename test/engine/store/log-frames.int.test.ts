@@ -3,6 +3,7 @@ import { binaryEvent, jsonEvent, EventStoreDBClient, type EventData } from '@eve
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connectEventStore, type EventStoreConnection } from '../../../engine/store/connection.ts'
 import { frameOf } from '../../../engine/store/log-frames.ts'
+import { readStoredLog } from '../../../engine/store/reading.ts'
 import { openRawLog, openRawStream, type RawCall } from '../../../engine/store/raw-calls.ts'
 import { comparePositions, type Position } from '../../../platform/kit/positions.ts'
 import { freshEventStore, type TestEventStore } from 'embedded-eventstore/testing'
@@ -89,4 +90,27 @@ test('a stream of links equals the client’s result', async () => {
 
   expect(found).toHaveLength(2)
   expect(found).toEqual(expected)
+})
+
+test('the stored log has each event with its bytes, in its order, after a position, and nothing of the server', async () => {
+  const stream = `stored-${randomUUID()}`
+  const { position: before } = await client.appendToStream(stream, jsonEvent({ type: 'Begun', data: {} }))
+  await client.appendToStream(stream, events())
+  await client.setStreamMetadata(stream, { maxCount: 1 })
+  await client.appendToStream(`other-${randomUUID()}`, jsonEvent({ type: 'Ended', data: {} }))
+  const after = before ?? { commit: 0n, prepare: 0n }
+  const stored = []
+  for await (const event of readStoredLog(connection.subscriptions, after, { silenceMs: 5_000, budgetMs: 5_000 }))
+    stored.push({ ...event, dataBytes: Buffer.from(event.dataBytes), metadataBytes: Buffer.from(event.metadataBytes) })
+  const upTo = stored.at(-1)?.position ?? after
+  const opened = []
+  for await (const message of await openRawLog(connection.subscriptions, after)) {
+    const frame = frameOf(message as Buffer)
+    if (frame === undefined || frame.isUpTo(after) || frame.stream.startsWith('$')) continue
+    const { id, type, streamId, revision, position, dataBytes, metadataBytes } = frame.open()
+    if (!frame.isUpTo(upTo)) continue
+    opened.push({ id, type, stream: streamId, revision, position, dataBytes, metadataBytes })
+  }
+  expect(stored).toEqual(opened)
+  expect(stored.map(({ type }) => type)).toEqual([...events().map(({ type }) => type), 'Ended'])
 })

@@ -64,6 +64,32 @@ describe('defaults', () => {
       expect(() => channels(wrong)).toThrow('FOREIGN_CHANNELS must be')
   })
 
+  it('name witnesses with their keys, and a quorum of them', () => {
+    const [one, two] = [
+      'witness.example/w1+a7e12144+BGG3op9v3HIXXDPBmFc/0CioJHhGCXc+pyvvFPlBZdYO',
+      'witness.example/w2+3a3120e0+BGG3op9v3HIXXDPBmFc/0CioJHhGCXc+pyvvFPlBZdYO',
+    ]
+    const read = (value: string, quorum = '') =>
+      loadConfiguration({ WITNESSES: value, WITNESS_QUORUM: quorum }).witnesses
+    expect(read('')).toEqual([])
+    expect(read(`http://10.0.0.7:8430/ ${one} , https://w.example/x ${two}`, '2')).toEqual([
+      { address: 'http://10.0.0.7:8430', vkey: one },
+      { address: 'https://w.example/x', vkey: two },
+    ])
+    const log = 'PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW'
+    for (const wrong of [
+      one,
+      `http://a ${log}`,
+      `ftp://a ${one}`,
+      `http://a ${one},http://b ${one}`,
+      `http://a?b ${one}`,
+    ])
+      expect(() => read(wrong)).toThrow('WITNESSES must be')
+    expect(() => read(`http://a ${one}`, '2')).toThrow('WITNESS_QUORUM must not be more')
+    for (const wrong of ['a b', 'a+b', 'a\u0007'])
+      expect(() => loadConfiguration({ SEAL_ORIGIN: wrong })).toThrow('SEAL_ORIGIN must be')
+  })
+
   it('replace empty variables', () => {
     expect(loadConfiguration({ PORT: '', ADMIN_API_SECRET: '' })).toMatchObject({
       port: 8080,

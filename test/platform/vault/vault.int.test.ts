@@ -264,6 +264,33 @@ describe('signing keys', () => {
   })
 })
 
+describe('the record of the sealed log', () => {
+  test('is replaced only by who read the present version, in any process', async () => {
+    await using vault = await open()
+    await using other = await open()
+    expect(await vault.record('sealed-log')).toBeUndefined()
+    const first = await vault.replaceRecord('sealed-log', undefined, Buffer.from('one'))
+    expect(await other.replaceRecord('sealed-log', undefined, Buffer.from('lost'))).toBeUndefined()
+    const seen = await other.record('sealed-log')
+    expect(Buffer.from(seen?.bytes ?? '').toString()).toBe('one')
+    const second = await vault.replaceRecord('sealed-log', first, Buffer.from('two'))
+    expect(second).toBeDefined()
+    expect(await other.replaceRecord('sealed-log', seen, Buffer.from('lost'))).toBeUndefined()
+    expect(Buffer.from((await other.record('sealed-log'))?.bytes ?? '').toString()).toBe('two')
+  })
+
+  test('has one key for each log, the same in every process, and none before the first seal', async () => {
+    await using vault = await open()
+    await using other = await open()
+    expect(await vault.sealKeys()).toEqual([])
+    const keys = await Promise.all([vault.sealKey(1), other.sealKey(1), vault.sealKey(2)])
+    const exported = keys.map((key) => key.export({ type: 'pkcs8', format: 'pem' }))
+    expect(exported[0]).toBe(exported[1])
+    expect(exported[2]).not.toBe(exported[0])
+    expect((await other.sealKeys()).map(({ generation }) => generation)).toEqual([2, 1])
+  })
+})
+
 describe('master keys', () => {
   test('a new first key wraps new secrets, and the old one still unwraps older ones', async () => {
     await using old = await open()
