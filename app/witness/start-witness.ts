@@ -46,7 +46,10 @@ export async function startWitness(
 ): Promise<RunningWitness> {
   const logKeys = logs.map(readLogKey)
   const lock = await lockDataFolder(dataDir)
-  const witness = await keepKey(dataDir, name)
+  const witness = await keepKey(dataDir, name).catch((error: unknown) => {
+    lock.release()
+    throw error
+  })
   let queue: Promise<unknown> = Promise.resolve()
 
   /** One at a time: between the comparison with the last checkpoint and its replacement there must be no other. */
@@ -98,7 +101,10 @@ export async function startWitness(
   )
   server.maxConnections = mostConnections
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
+    server.once('error', (error) => {
+      lock.release()
+      reject(error)
+    })
     server.listen({ port, host }, resolve)
   })
   const bound = server.address()

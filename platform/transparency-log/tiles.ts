@@ -1,7 +1,9 @@
 import { hashBytes, rootOf, splitOf, type Hash } from './merkle.ts'
 
-/** Hashes of a full tile. A tile has eight rows of the tree. */
+/** Hashes of a full tile. */
 export const tileWidth = 256
+/** Rows of the tree in a tile. */
+export const tileHeight = 8
 
 /** A tile of C2SP tlog-tiles: hashes of leaves at level 0, hashes of full tiles of the level below otherwise. */
 export interface Tile {

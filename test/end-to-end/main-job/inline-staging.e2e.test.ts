@@ -76,7 +76,8 @@ async function storedBelow(prefix: string): Promise<string[]> {
       .map((part) => decodeURIComponent(part.slice(0, -1)))
       .join('/'),
   )
-  return keys.filter((key) => key.startsWith(prefix)).toSorted()
+  // The sealing of the log stores its tiles at any time.
+  return keys.filter((key) => key.startsWith(prefix) && !key.startsWith('log/')).toSorted()
 }
 
 /** Number of requested assessments. */

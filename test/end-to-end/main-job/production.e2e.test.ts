@@ -127,6 +127,7 @@ test('/health shows its checks, without settings or the admin secret', async () 
     'object_store',
     'projections',
     'provider',
+    'sealed_log',
     'steps',
   ])
   expect(JSON.stringify(body)).not.toMatch(/admin|secret|configuration/i)
