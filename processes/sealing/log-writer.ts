@@ -202,7 +202,7 @@ export class LogWriter {
   /** At the exact revision: if another process sealed too, one of both fails here. */
   #append(event: LogSealEvent): Promise<void> {
     const appending = this.#appending.then(async () => {
-      const context = { commandId: v7(), correlationId: v7() }
+      const context = { commandId: v7(), correlationId: v7(), process: 'sealing' }
       const { revision } = await this.#servers.store.append(logSealStream, this.#revision, [event], context)
       this.#revision = revision
     })
