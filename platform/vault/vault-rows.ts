@@ -142,7 +142,7 @@ export class VaultRows {
       id,
     ])
     const [row] = rows
-    if (row?.wrapped == null) return undefined
+    if (row === undefined || row.wrapped === null) return undefined
     const { wrapped, master_key_id: masterKeyId } = row
     return { bytes: unwrapSecret(this.#ring, kind, id, { wrapped, masterKeyId }), wrapped }
   }
