@@ -40,7 +40,9 @@ import { skippedIn } from './projections/skip.ts'
 import { openObjectStore, openResources } from './resources.ts'
 import type { Role } from './roles.ts'
 import { addRuntimeMetrics } from './runtime-metrics.ts'
-import { servicesOf } from './services.ts'
+import { createPastAnswers } from './as-of/past-answers.ts'
+import { servicesOf, type ServiceDependencies } from './services.ts'
+import type { Service } from '../platform/http/service.ts'
 import { clearly } from './start-errors.ts'
 import { translateStageError } from './stage-errors.ts'
 import { createWriteProbe } from './write-probe.ts'
@@ -198,9 +200,9 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const streams = countStreams()
   const accessLog = runsApi ? openAccessLog({ store: answering, configuration, logger, now, newId: v7 }) : undefined
   if (accessLog !== undefined) stop.onStop('work', 'access log', () => accessLog.close())
-  const services =
+  const given =
     runsApi && objects !== undefined && identityProvider !== undefined
-      ? servicesOf({
+      ? {
           store: answering,
           vault,
           objects,
@@ -213,13 +215,14 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
           pool,
           cursors: createCursors({ key: await vault.secret('cursor', 'current'), now }),
           isCurrent,
-          positionOf: (projector) => reads.storedPosition(projector),
+          positionOf: (projector: string) => reads.storedPosition(projector),
           channels,
           records: auditRecords(answering),
           streams,
-          verifyToken: (token) => tokens.verify(token),
-        })
-      : []
+          verifyToken: (token: string) => tokens.verify(token),
+        }
+      : undefined
+  const services = given === undefined ? [] : servicesWithPast(given, logger, stop)
   const app = await createApplication({
     configuration,
     logger,
@@ -258,6 +261,21 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   await processor?.beginSteps(runsApi ? 'here' : 'await')
   const { port } = app.server.address() as AddressInfo
   return { app, store, vault, roles, identityProvider, runner, port, stop, caughtUp: async () => runner?.caughtUp() }
+}
+
+/** The services, and the same over read models of the past. */
+function servicesWithPast(
+  given: Omit<ServiceDependencies, 'asOf'>,
+  logger: Logger,
+  stop: GracefulStop,
+): readonly Service[] {
+  const asOf = createPastAnswers({
+    ...given,
+    logger,
+    services: (past) => servicesOf({ ...given, ...past, isCurrent: async () => true, asOf }),
+  })
+  stop.onStop('intake', 'answers of the past', () => asOf.close())
+  return servicesOf({ ...given, asOf })
 }
 
 async function listen(app: FastifyInstance, { host, port }: Configuration): Promise<void> {

@@ -32,6 +32,7 @@ import { notificationSettingsProjector } from '../projections/notifications/noti
 import { workflowWriteRoutes } from '../commands/workflows/routes.ts'
 import { usersProjector } from '../projections/users/users.projector.ts'
 import { webhookDeliveriesProjector } from '../projections/webhooks/webhook-deliveries.projector.ts'
+import { asOfRoutes, type AsOfRouteDependencies } from '../read-api/audit/as-of-routes.ts'
 import { timelineRoute, type AuditRouteDependencies } from '../read-api/audit/timeline-route.ts'
 import { eventDocumentRoutes } from '../read-api/events/document-routes.ts'
 import { eventRoutes, type EventRouteDependencies } from '../read-api/events/routes.ts'
@@ -59,6 +60,7 @@ import type { Service } from '../platform/http/service.ts'
 
 export type ServiceDependencies = AssessmentDependencies &
   AuditRouteDependencies &
+  AsOfRouteDependencies &
   AuthDependencies &
   EventRouteDependencies &
   ReadDependencies &
@@ -79,7 +81,10 @@ export function servicesOf(deps: ServiceDependencies): readonly Service[] {
       documentedAt: 'prefixed',
       // Bare, `/v1/timeline` would be an address of every service.
       mounts: ['prefixed', 'gateway'],
-      routes: (app) => timelineRoute(app, deps),
+      routes: (app) => {
+        timelineRoute(app, deps)
+        asOfRoutes(app, deps)
+      },
     },
     {
       prefix: 'auth',

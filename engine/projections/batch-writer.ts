@@ -85,6 +85,11 @@ export async function writeBatchIn(
   copies?: Map<string, string>,
 ): Promise<string[]> {
   await moveCheckpoints(client, parts, copies)
+  return writeRowsIn(client, parts)
+}
+
+/** Writes the rows alone. The caller's tables have no checkpoints. */
+export async function writeRowsIn(client: Pick<PoolClient, 'query'>, parts: readonly BatchPart[]): Promise<string[]> {
   const changed = new Set<string>()
   for (const { projector, writes } of parts) {
     for (const write of writes) if ((await run(client, write)) > 0) changed.add(`${projector.name}.${write.table}`)
@@ -113,7 +118,7 @@ async function moveCheckpoints(
  * the table size at that time. A plan for empty tables scans them whole once they have grown.
  */
 async function run(
-  client: PoolClient,
+  client: Pick<PoolClient, 'query'>,
   { table, statement: { text, columns, expected, reads }, parameters }: Write,
 ): Promise<number> {
   const whole = text(rowsFrom(columns))

@@ -185,12 +185,16 @@ export function assertNames(projector: Projector): void {
   }
 }
 
-function tableDefinition(schema: string, table: Table): string {
-  const target = `${quoted(schema)}.${quoted(table.name)}`
+/** The columns and the key of a table, as `create table` takes them. */
+export function columnDefinitions(table: Table): string {
   const columns = Object.entries(table.columns).map(
     ([name, column]) => `${quoted(name)} ${columnType(column)}${nullability(column)}`,
   )
-  const key = `primary key (${table.primaryKey.map(quoted).join(', ')})`
+  return [...columns, `primary key (${table.primaryKey.map(quoted).join(', ')})`].join(', ')
+}
+
+function tableDefinition(schema: string, table: Table): string {
+  const target = `${quoted(schema)}.${quoted(table.name)}`
   const indexes = (table.indexes ?? []).map((index) => {
     const kind = index.unique === true ? 'unique index' : 'index'
     const isJson = index.columns.every((name) => columnType(table.columns[name]) === 'jsonb')
@@ -199,7 +203,7 @@ function tableDefinition(schema: string, table: Table): string {
       .join(', ')
     return `create ${kind} on ${target} ${isJson ? 'using gin ' : ''}(${columnList});`
   })
-  return `create table ${target} (${[...columns, key].join(', ')}); ${indexes.join(' ')}`
+  return `create table ${target} (${columnDefinitions(table)}); ${indexes.join(' ')}`
 }
 
 function nullability(column: Column): string {

@@ -42,7 +42,7 @@ import {
   type StreamPlace,
   type StreamRange,
 } from './raw-calls.ts'
-import { readLogBackwards, readRawStream, readStoredLog, type ReadTiming } from './reading.ts'
+import { readLogBackwards, readLogForwards, readRawStream, type ReadTiming } from './reading.ts'
 import type { StoredBytes } from './log-frames.ts'
 import { StateCache } from './state-cache.ts'
 import { isHiding, mergeMetadata, readMetadata, type StreamMetadata } from './stream-metadata.ts'
@@ -359,6 +359,17 @@ export class EventStore {
       yield position
   }
 
+  /** Place and time of the events behind a position. Decodes nothing. */
+  readTimes(
+    after: Position,
+  ): AsyncGenerator<{ readonly position: Position; readonly recordedAt: string }, void, undefined> {
+    this.#refuseWhenClosed()
+    return readLogForwards(this.#connection.subscriptions, after, this.#readTiming, (frame) => ({
+      position: frame.position,
+      recordedAt: frame.open().created.toISOString(),
+    }))
+  }
+
   /**
    * A range of the log in large batches. Decodes wanted events only. The last batch ends exactly at `upTo`.
    * @throws EventStoreUnavailableError, the signal's reason
@@ -379,7 +390,7 @@ export class EventStore {
    */
   readStoredLog(after: Position): AsyncGenerator<StoredBytes, void, undefined> {
     this.#refuseWhenClosed()
-    return readStoredLog(this.#connection.subscriptions, after, this.#readTiming)
+    return readLogForwards(this.#connection.subscriptions, after, this.#readTiming, (frame) => frame.stored())
   }
 
   /** Whether this installation signed the event for its place. Says nothing about its content. */

@@ -3,7 +3,7 @@ import { limited } from '../../platform/kit/time-limits.ts'
 import { commandErrorOf, ClientStreamTombstoned, isRefusal } from './client-errors.ts'
 import { EventStoreRefusedError, EventStoreUnavailableError, StreamTombstonedError } from './errors.ts'
 import type { StoredEvent } from './decoding.ts'
-import { frameOf, type LogFrame, type StoredBytes } from './log-frames.ts'
+import { frameOf, type LogFrame } from './log-frames.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 import type { NodeConnection } from './node-connection.ts'
 import { Pull } from './pull.ts'
@@ -76,15 +76,16 @@ export async function* readLogBackwards(
 }
 
 /**
- * Events of the whole log after a position, as they are stored, without those of the server's own streams. Ends where the
- * server ended, which proves nothing about the end of the log. A consumer that stops reading holds the read up.
+ * What `take` makes of the events of the whole log after a position, without those of the server's own streams. Ends where
+ * the server ended, which proves nothing about the end of the log. A consumer that stops reading holds the read up.
  * @throws EventStoreUnavailableError, EventStoreRefusedError
  */
-export async function* readStoredLog(
+export async function* readLogForwards<Taken>(
   connection: NodeConnection,
   after: Position,
   timing: ReadTiming,
-): AsyncGenerator<StoredBytes, void, undefined> {
+  take: (frame: LogFrame) => Taken,
+): AsyncGenerator<Taken, void, undefined> {
   let seen = after
   yield* resumed('$all', timing, async function* (leftMs) {
     const from = seen
@@ -92,7 +93,7 @@ export async function* readStoredLog(
       // A read from a position starts with the event at that position.
       if (frame.isUpTo(from)) continue
       seen = frame.position
-      if (!frame.stream.startsWith('$')) yield frame.stored()
+      if (!frame.stream.startsWith('$')) yield take(frame)
     }
   })
 }

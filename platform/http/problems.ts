@@ -43,6 +43,16 @@ export const problems = {
     'An organisation must be named',
     'The route needs an organisation in the request, because it always does or because the token has none. Send the query parameter `org_id` (`orgId`) or the body member `organisationId`.',
   ),
+  'path-not-supported': refusal(
+    400,
+    'The path has no answers of the past',
+    '`GET /v1/audit/as-of/paths` lists the paths. Those that are signed or read from the object store, and lists of an organisation, are not among them.',
+  ),
+  'moment-in-future': refusal(
+    400,
+    'The moment is in the future',
+    'Answers of the past exist up to the newest event. Send an instant that has passed, or a position of the log.',
+  ),
   'one-subject-required': refusal(
     400,
     'One subject must be named',

@@ -1,3 +1,4 @@
+import { Type, type Static } from 'typebox'
 import { isOwnedStream, parseOwnedStream } from '../../engine/aggregates/aggregate.ts'
 import { defineProjector, defineTable, type Handler } from '../../engine/projections/projector.ts'
 import { insertRow, patchRow, upsertRow } from '../../engine/projections/row-changes.ts'
@@ -9,11 +10,15 @@ import { assessments } from '../../streams/assessment/aggregate.ts'
 import { catalogue } from '../../streams/catalogue.ts'
 import { SubjectKind } from '../../streams/types.ts'
 
+/** An organisation has the streams of its texts: consent types and templates. It has no timeline. */
+const IndexedKind = Type.Enum([...SubjectKind.enum, 'organisation'])
+type IndexedKind = Static<typeof IndexedKind>
+
 /** The streams of each subject of a timeline. An organisation's subject has rows of this organisation only. */
 export const subjectStreamsTable = defineTable({
   name: 'subject_streams',
   columns: {
-    kind: { type: 'text', values: SubjectKind.enum },
+    kind: { type: 'text', values: IndexedKind.enum },
     subject_id: 'uuid',
     // The nil UUID: a user or a client that belongs to no organisation.
     org_id: 'uuid',
@@ -28,12 +33,15 @@ export const streamEndsTable = defineTable({
   columns: {
     stream: 'text',
     first_commit: 'bigint',
+    first_prepare: 'bigint',
     first_at: 'timestamptz',
     last_commit: 'bigint',
     last_at: 'timestamptz',
     stream_revision: 'bigint',
   },
   primaryKey: ['stream'],
+  // The newest beginning of a stream before an instant is near the place of the instant in the log.
+  indexes: [{ columns: ['first_at', 'first_commit'] }],
 })
 
 /** Streams that name another record only. They have the patient and the case of its stream. */
@@ -47,7 +55,7 @@ export const followersTable = defineTable({
 export const mentionsTable = defineTable({
   name: 'mentions',
   columns: {
-    kind: { type: 'text', values: SubjectKind.enum },
+    kind: { type: 'text', values: IndexedKind.enum },
     subject_id: 'uuid',
     org_id: 'uuid',
     stream: 'text',
@@ -62,7 +70,7 @@ export const mentionsTable = defineTable({
 type Members = Readonly<Record<string, unknown>>
 
 /** The subject whose own stream a stream of this category is, by the member of its events that contains the id. */
-const ownStreams: Readonly<Record<string, readonly [SubjectKind, string]>> = {
+const ownStreams: Readonly<Record<string, readonly [IndexedKind, string]>> = {
   patient: ['patient', 'patientId'],
   case: ['case', 'caseId'],
   assessment: ['assessment', 'assessmentId'],
@@ -79,6 +87,9 @@ const ownStreams: Readonly<Record<string, readonly [SubjectKind, string]>> = {
 /** Streams without a subject of their own, about a patient or a case. */
 const furtherStreams = ['consent', 'image', 'ai_review_slot', 'ai_review_access', 'webhook_delivery', 'foreign_event']
 
+/** Streams of texts, which belong to their organisation, or to the platform. */
+const textStreams = ['consent_type', 'notificationtemplate']
+
 /** The subjects in the streams of an organisation or the platform that many subjects share. */
 const sharedStreams: Readonly<Record<string, (event: RecordedEvent, data: Members) => Subject | undefined>> = {
   webhook_subscriptions: (_, { subscriptionId }) => subject('subscription', subscriptionId),
@@ -90,11 +101,11 @@ const sharedStreams: Readonly<Record<string, (event: RecordedEvent, data: Member
 }
 
 interface Subject {
-  readonly kind: SubjectKind
+  readonly kind: IndexedKind
   readonly subjectId: string
 }
 
-function subject(kind: SubjectKind, id: unknown): Subject | undefined {
+function subject(kind: IndexedKind, id: unknown): Subject | undefined {
   return typeof id === 'string' ? { kind, subjectId: id } : undefined
 }
 
@@ -139,12 +150,19 @@ const ofStream: Handler = (event) => {
   const { stream, revision, position, recordedAt } = event
   const data: Members = Object(event.data)
   const own = ownStreams[categoryOf(stream)]
-  const subjects = [...(own === undefined ? [] : [subject(own[0], data[own[1]])]), ...namedIn(event, data)]
+  const isText = textStreams.includes(categoryOf(stream))
+  const texts = isText ? [subject('organisation', parseOwnedStream(stream).orgId)] : []
+  const subjects = [...texts, ...(own === undefined ? [] : [subject(own[0], data[own[1]])]), ...namedIn(event, data)]
   const followed = followedBy(event, data)
   const last = { stream, lastCommit: position.commit, lastAt: recordedAt, streamRevision: revision }
   return [
     revision === 0n
-      ? insertRow(streamEndsTable, { ...last, firstCommit: position.commit, firstAt: recordedAt })
+      ? insertRow(streamEndsTable, {
+          ...last,
+          firstCommit: position.commit,
+          firstPrepare: position.prepare,
+          firstAt: recordedAt,
+        })
       : patchRow(streamEndsTable, last),
     ...subjects.flatMap((named) =>
       named === undefined
@@ -180,7 +198,7 @@ export const auditSubjectsProjector = defineProjector()({
   version: 1,
   tables: [subjectStreamsTable, streamEndsTable, followersTable, mentionsTable],
   handlers: Object.fromEntries([
-    ...handlersOf([...Object.keys(ownStreams), ...furtherStreams], ofStream),
+    ...handlersOf([...Object.keys(ownStreams), ...furtherStreams, ...textStreams], ofStream),
     ...handlersOf(Object.keys(sharedStreams), ofSharedStream),
   ]),
 })

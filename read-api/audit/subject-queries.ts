@@ -17,7 +17,7 @@ const e = tableOf(projector, streamEndsTable, 'e')
 const m = tableOf(projector, mentionsTable, 'm')
 
 export interface AuditSubject {
-  readonly kind: SubjectKind
+  readonly kind: SubjectKind | 'organisation'
   readonly id: string
   /** Null: of every organisation, and of none. */
   readonly tenant: TenantId | null

@@ -25,6 +25,7 @@ export const unusedParts: ServiceDependencies = {
   identityProvider: unused('identityProvider'),
   channels: unused('channels'),
   records: unused('records'),
+  asOf: unused('asOf'),
   streams: unused('streams'),
   verifyToken: () => Promise.reject(new Error('verifyToken is used')),
   failpoint: () => undefined,

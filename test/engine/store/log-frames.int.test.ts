@@ -3,7 +3,7 @@ import { binaryEvent, jsonEvent, EventStoreDBClient, type EventData } from '@eve
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connectEventStore, type EventStoreConnection } from '../../../engine/store/connection.ts'
 import { frameOf } from '../../../engine/store/log-frames.ts'
-import { readStoredLog } from '../../../engine/store/reading.ts'
+import { readLogForwards } from '../../../engine/store/reading.ts'
 import { openRawLog, openRawStream, type RawCall } from '../../../engine/store/raw-calls.ts'
 import { comparePositions, type Position } from '../../../platform/kit/positions.ts'
 import { freshEventStore, type TestEventStore } from 'embedded-eventstore/testing'
@@ -100,7 +100,12 @@ test('the stored log has each event with its bytes, in its order, after a positi
   await client.appendToStream(`other-${randomUUID()}`, jsonEvent({ type: 'Ended', data: {} }))
   const after = before ?? { commit: 0n, prepare: 0n }
   const stored = []
-  for await (const event of readStoredLog(connection.subscriptions, after, { silenceMs: 5_000, budgetMs: 5_000 }))
+  for await (const event of readLogForwards(
+    connection.subscriptions,
+    after,
+    { silenceMs: 5_000, budgetMs: 5_000 },
+    (frame) => frame.stored(),
+  ))
     stored.push({ ...event, dataBytes: Buffer.from(event.dataBytes), metadataBytes: Buffer.from(event.metadataBytes) })
   const upTo = stored.at(-1)?.position ?? after
   const opened = []

@@ -1,0 +1,29 @@
+import type { Position } from '../../platform/kit/positions.ts'
+import type { TenantId } from '../../platform/kit/tenants.ts'
+
+/** A moment of the past: the events up to a position, and the clock of the answer. */
+export interface Moment {
+  readonly position: Position
+  readonly at: Date
+}
+
+export interface PastAnswer {
+  readonly status: number
+  /** Null for an empty body. */
+  readonly body: unknown
+}
+
+export interface AsOf {
+  /**
+   * The last position at or before an instant, or the last event at or before a position, with its time. Undefined if
+   * it is after the newest event.
+   */
+  momentOf(at: Date | Position): Promise<Moment | undefined>
+  /**
+   * What a GET route answered at a moment to a caller who sees the whole organisation.
+   * @throws Problem `path-not-supported`, `subject-erased`
+   */
+  answer(tenant: TenantId, moment: Moment, path: string): Promise<PastAnswer>
+  /** The templates of the paths, as the API documents them, with the parameters that a list needs. */
+  readonly paths: readonly string[]
+}

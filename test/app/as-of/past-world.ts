@@ -1,0 +1,110 @@
+import { randomBytes } from 'node:crypto'
+import { createPastAnswers } from '../../../app/as-of/past-answers.ts'
+import { projectedStreams } from '../../../app/projections/projected-streams.ts'
+import { servicesOf, type ServiceDependencies } from '../../../app/services.ts'
+import { builtInScopes } from '../../../commands/auth/scopes.ts'
+import { auditRecords } from '../../../contracts/audit/records-in-order.ts'
+import type { AsOf } from '../../../contracts/audit/as-of.ts'
+import { createReadPositions } from '../../../engine/projections/read-positions.ts'
+import { createProjectionRunner } from '../../../engine/projections/runner.ts'
+import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
+import { createPool, type Pool } from '../../../platform/database/database.ts'
+import { createCursors } from '../../../platform/http/cursors.ts'
+import { loadConfiguration } from '../../../platform/configuration/configuration.ts'
+import type { Position } from '../../../platform/kit/positions.ts'
+import { createLogger } from '../../../platform/observability/logging.ts'
+import { readModels } from '../../../projections/registry.ts'
+import { silentLogger } from '../../../tools/equality/contents.ts'
+import { openDecisionWorld, type DecisionWorld } from '../../engine/commands/decision-world.ts'
+import { adminSecret, client, startApplication } from '../../platform/http/test-application.ts'
+import { freshDatabase } from '../../support/postgres.ts'
+import { unusedParts } from '../../support/unused-parts.ts'
+
+export interface PastWorld {
+  readonly world: DecisionWorld
+  readonly pool: Pool
+  readonly asOf: AsOf
+  /** Resolves when every read model contains the whole log. Returns its end. */
+  caughtUp(): Promise<Position>
+  /** A request of a client of the organisation. */
+  get(
+    url: string,
+    orgId: string | null,
+    scopes: readonly string[],
+  ): Promise<{ readonly status: number; readonly body: any }>
+  /** What today's route answers to a caller who sees the whole organisation, at this time. */
+  today(orgId: string, path: string, now: Date): Promise<{ readonly status: number; readonly body: unknown }>
+  close(): Promise<void>
+}
+
+/** All services over all read models, and their answers of the past. */
+export async function openPastWorld(): Promise<PastWorld> {
+  const [world, database] = await Promise.all([openDecisionWorld({ hasOwnNode: true }), freshDatabase()])
+  const pool = createPool({ url: database.url, max: 8 })
+  await ensureRuntimeSchema(pool)
+  const filter = { streamPrefixes: projectedStreams }
+  const options = { eventStore: world.store, pool, projectors: readModels, filter, logger: silentLogger }
+  const runner = createProjectionRunner(options)
+  runner.start()
+  await runner.caughtUp()
+  const reads = createReadPositions({ pool, projectors: readModels })
+  let now = new Date()
+  const given = {
+    ...unusedParts,
+    configuration: loadConfiguration({ RATE_LIMITS: 'off', ADMIN_API_SECRET: adminSecret }),
+    store: world.store,
+    vault: world.vault,
+    objects: {
+      ...unusedParts.objects,
+      presignDownload: async () => ({ url: 'https://images.example/signed', expiresAt: new Date(0) }),
+    },
+    pool,
+    cursors: createCursors({ key: randomBytes(32) }),
+    records: auditRecords(world.store),
+    now: () => now,
+  }
+  const servicesFor = (past: Partial<ServiceDependencies>) => servicesOf({ ...given, ...past })
+  const asOf = createPastAnswers({
+    ...given,
+    now: () => new Date(),
+    logger: createLogger({ level: 'error' }),
+    services: servicesFor,
+  })
+  const t = await startApplication({
+    env: { RATE_LIMITS: 'off', ADMIN_API_SECRET: adminSecret },
+    services: servicesFor({ asOf }),
+  })
+  return {
+    world,
+    pool,
+    asOf,
+    async caughtUp() {
+      const head = await world.store.head(filter)
+      const { caughtUp } = await reads.waitFor(
+        head,
+        readModels.map(({ name }) => name),
+        60_000,
+      )
+      if (!caughtUp) throw new Error('the read models have not caught up within 60 s')
+      return head
+    },
+    async get(url, orgId, scopes) {
+      const answer = await t.app.inject({ url, headers: await t.token({ ...client, orgId, scopes: [...scopes] }) })
+      return { status: answer.statusCode, body: answer.json() }
+    },
+    async today(orgId, path, at) {
+      now = at
+      const token = await t.token({ ...client, orgId, scopes: [...builtInScopes.keys()] })
+      const answer = await t.app.inject({ url: path, headers: { ...token, 'x-admin-api-secret': adminSecret } })
+      return { status: answer.statusCode, body: answer.json() }
+    },
+    async close() {
+      await asOf.close()
+      await t.app.close()
+      reads.close()
+      await runner.close()
+      await pool.end()
+      await Promise.all([world.close(), database.drop()])
+    },
+  }
+}
