@@ -10,6 +10,7 @@ import type { Pool, PoolClient } from '../../platform/database/database.ts'
 import { translateStageError } from '../stage-errors.ts'
 import { createApplication } from '../../platform/http/application.ts'
 import { problem, type Problem } from '../../platform/http/problems.ts'
+import type { Access } from '../../platform/http/shown-content.ts'
 import type { Service, ServiceApp } from '../../platform/http/service.ts'
 import { comparePositions, type Position } from '../../platform/kit/positions.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
@@ -42,6 +43,8 @@ interface Past {
   tables?: PoolClient
   /** The person of the answer was erased. */
   refusal?: Problem | undefined
+  /** The access record of the answer, if it shows something personal. */
+  access?: Access
 }
 
 /** Answers at a time in a process. */
@@ -70,7 +73,8 @@ export function createPastAnswers(deps: PastDependencies): AsOf & { close(): Pro
     // Without its read models the answer is one of the present, unless the path or the query is wrong.
     if (past.tables === undefined && status !== 400) throw problem('path-not-supported')
     if (status >= 500) throw problem('internal-error')
-    return { status, body: bodyOf(status, body) }
+    const { patientIds: [patientId] = [], subjectUserId } = past.access ?? {}
+    return { status, body: bodyOf(status, body), persons: { patientId, userId: subjectUserId ?? undefined } }
   }
 
   return {
@@ -162,6 +166,8 @@ async function pastApplication(
     translateError: translateStageError,
     pseudonymOf: (text) => text,
     readYourWrites: async () => ({ caughtUp: true, lagMs: 0 }),
+    // The route of audit records it as its own.
+    accessLog: { record: async (access) => void (past().access = access) },
   })
 }
 

@@ -1,3 +1,4 @@
+import type { Persons } from '../../platform/http/shown-content.ts'
 import type { Position } from '../../platform/kit/positions.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 
@@ -11,6 +12,8 @@ export interface PastAnswer {
   readonly status: number
   /** Null for an empty body. */
   readonly body: unknown
+  /** Whose personal content the body shows. */
+  readonly persons: Persons
 }
 
 export interface AsOf {

@@ -3,6 +3,8 @@ import type { StoredRecord } from '../../engine/store/decoding.ts'
 import { categoryOf } from '../../engine/store/catalogue.ts'
 import type { EventMetadata } from '../../engine/store/events.ts'
 import { Instant, Nullable, Uuid } from '../../platform/http/members.ts'
+import { personal } from '../../platform/kit/personal-content.ts'
+import type { Persons } from '../../platform/http/shown-content.ts'
 import { formatPosition } from '../../platform/kit/positions.ts'
 import type { TenantId } from '../../platform/kit/tenants.ts'
 import { catalogue } from '../../streams/catalogue.ts'
@@ -37,6 +39,7 @@ export const TimelineItem = Type.Object(
     correlation_id: Type.String(),
     causation_id: Nullable(Type.String()),
     data: Type.Record(Type.String(), Type.Unknown(), {
+      ...personal('timeline'),
       description: 'The stored members. Hashes of secrets and of requests are left out',
     }),
     sealed_members: Type.Array(Type.String(), {
@@ -82,6 +85,17 @@ export function timelineItemOf(record: StoredRecord, tenant: TenantId | null): S
     data: isNarrowed ? { ...data, organisationIds: organisationIds.filter((id) => id === tenant) } : { ...data },
     sealed_members: [...record.sealedMembers],
   }
+}
+
+/** The person whose content an event shows decrypted. */
+export function personOf({ data, openedBy }: StoredRecord): Persons {
+  const id = openedBy === undefined ? undefined : data[openedBy]
+  if (typeof id !== 'string') return {}
+  if (openedBy === 'userId') return { userId: id }
+  const isOfPatient = openedBy === 'patientId' || data['phiKeyOwner'] === 'organisation' || 'foreignEventId' in data
+  // Without a patient, the content is sealed with a key of its own record.
+  const isOfItself = id === data['notificationId'] || id === data['foreignEventId']
+  return isOfPatient && !isOfItself ? { patientId: id } : {}
 }
 
 /**

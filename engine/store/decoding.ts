@@ -80,6 +80,8 @@ export interface StoredRecord extends EventHead {
   /** Without internal secrets. Members that stay sealed are null. */
   readonly data: JsonObject
   readonly sealedMembers: readonly string[]
+  /** The member that names the person whose key opened members of the data. Undefined if none was opened. */
+  readonly openedBy: string | undefined
 }
 
 /**
@@ -94,7 +96,8 @@ export function recordWith(catalogue: Catalogue, vault: KeyVault, signer: Signer
     const { metadata } = content
     const entry = catalogue.entry(event.type)
     // Only the schema shows which members are secret.
-    if (entry === undefined) return { ...head, metadata, occurredAt: head.recordedAt, data: {}, sealedMembers: [] }
+    if (entry === undefined)
+      return { ...head, metadata, occurredAt: head.recordedAt, data: {}, sealedMembers: [], openedBy: undefined }
     const { schema, subject = '' } = entry.definition
     const { [subject]: subjectId } = content.data
     const orgId = keyOrganisationOf(entry.definition, metadata.orgId, content.data)
@@ -104,7 +107,8 @@ export function recordWith(catalogue: Catalogue, vault: KeyVault, signer: Signer
     const sealedMembers =
       key === 'destroyed' ? Object.keys(content.data).filter((name) => isSealed(content.data[name])) : []
     const data = publicContent(schema, opened(head, content.data, key))
-    return { ...head, metadata, occurredAt: occurredAtOf(head, data), data, sealedMembers }
+    const openedBy = key === 'destroyed' ? undefined : subject
+    return { ...head, metadata, occurredAt: occurredAtOf(head, data), data, sealedMembers, openedBy }
   }
 }
 

@@ -4,6 +4,8 @@ import { readRoute, requireCurrent, type ReadDependencies } from '../../engine/r
 import { isInstant } from '../../platform/http/formats.ts'
 import { Instant } from '../../platform/http/members.ts'
 import { invalidMember, problem } from '../../platform/http/problems.ts'
+import type { Persons } from '../../platform/http/shown-content.ts'
+import { personal } from '../../platform/kit/personal-content.ts'
 import type { ServiceApp } from '../../platform/http/service.ts'
 import { formatPosition, parsePosition, type Position } from '../../platform/kit/positions.ts'
 import { auditSubjectsProjector } from '../../projections/audit/audit-subjects.projector.ts'
@@ -13,7 +15,7 @@ const AsOfReply = Type.Object(
     at: Instant,
     position: Type.String({ description: 'The last event that the answer contains, in the form of X-Commit-Position' }),
     status: Type.Integer({ description: 'The status of the route' }),
-    body: Type.Unknown({ description: 'The body of the route. Signed addresses are null' }),
+    body: Type.Unknown({ ...personal('as_of'), description: 'The body of the route. Signed addresses are null' }),
   },
   { $id: 'AsOfReply' },
 )
@@ -27,6 +29,7 @@ export interface AsOfRouteDependencies extends Pick<ReadDependencies, 'isCurrent
 /** What the platform showed: the answer of a route at a moment of the past. */
 export function asOfRoutes(app: ServiceApp, deps: AsOfRouteDependencies): void {
   const { asOf } = deps
+  const personsOf = new WeakMap<object, Persons>()
 
   readRoute(app, {
     path: '/as-of',
@@ -55,9 +58,12 @@ export function asOfRoutes(app: ServiceApp, deps: AsOfRouteDependencies): void {
       await requireCurrent(deps, auditSubjectsProjector)
       const moment = await asOf.momentOf(placeOf(query.at))
       if (moment === undefined) throw problem('moment-in-future')
-      const answer = await asOf.answer(tenant, moment, query.path)
-      return { at: moment.at.toISOString(), position: formatPosition(moment.position), ...answer }
+      const { status, body, persons } = await asOf.answer(tenant, moment, query.path)
+      const reply = { at: moment.at.toISOString(), position: formatPosition(moment.position), status, body }
+      personsOf.set(reply, persons)
+      return reply
     },
+    shows: (reply) => personsOf.get(reply) ?? {},
   })
 
   readRoute(app, {

@@ -3,6 +3,7 @@ import type { AuditRecords, LogPlace, StoredRecord } from '../../contracts/audit
 import {
   categoryOfType,
   concernsOrganisation,
+  personOf,
   SubjectKind,
   subjectParameters,
   TimelineItem,
@@ -81,6 +82,7 @@ export function timelineRoute(app: ServiceApp, deps: AuditRouteDependencies): vo
     },
     placeOf: ({ record }) => placeOf(record),
     toItem: ({ record, tenant }) => timelineItemOf(record, tenant),
+    shows: ({ record }) => personOf(record),
   })
 }
 

@@ -234,6 +234,10 @@ describe('the route', () => {
     const at = formatPosition(await past.caughtUp())
     const patient = { at, path: `/v1/clinical-api/patients/${patientId}` }
     expect((await ask(patient)).body).toMatchObject({ status: 200, body: { given_name: 'Canary' } })
+    const recorded = past.accesses.filter(
+      ({ operation, patientIds }) => operation === 'readAsOf' && patientIds.includes(patientId),
+    )
+    expect(recorded.at(-1)).toMatchObject({ orgId, patientIds: [patientId], categories: ['as_of'] })
     await past.world.vault.destroySubject(orgId, patientId)
     expect(await ask(patient)).toMatchObject({ status: 410, body: { code: 'subject-erased' } })
   })

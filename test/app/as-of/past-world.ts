@@ -13,6 +13,7 @@ import { createCursors } from '../../../platform/http/cursors.ts'
 import { loadConfiguration } from '../../../platform/configuration/configuration.ts'
 import type { Position } from '../../../platform/kit/positions.ts'
 import { createLogger } from '../../../platform/observability/logging.ts'
+import type { Access } from '../../../platform/http/shown-content.ts'
 import { readModels } from '../../../projections/registry.ts'
 import { silentLogger } from '../../../tools/equality/contents.ts'
 import { openDecisionWorld, type DecisionWorld } from '../../engine/commands/decision-world.ts'
@@ -23,6 +24,8 @@ import { unusedParts } from '../../support/unused-parts.ts'
 export interface PastWorld {
   readonly world: DecisionWorld
   readonly pool: Pool
+  /** Recorded accesses. */
+  readonly accesses: Access[]
   readonly asOf: AsOf
   /** Resolves when every read model contains the whole log. Returns its end. */
   caughtUp(): Promise<Position>
@@ -70,13 +73,16 @@ export async function openPastWorld(): Promise<PastWorld> {
     logger: createLogger({ level: 'error' }),
     services: servicesFor,
   })
+  const accesses: Access[] = []
   const t = await startApplication({
+    accessLog: { record: async (access) => void accesses.push(access) },
     env: { RATE_LIMITS: 'off', ADMIN_API_SECRET: adminSecret },
     services: servicesFor({ asOf }),
   })
   return {
     world,
     pool,
+    accesses,
     asOf,
     async caughtUp() {
       const head = await world.store.head(filter)

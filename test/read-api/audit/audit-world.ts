@@ -4,6 +4,7 @@ import { createReadPositions } from '../../../engine/projections/read-positions.
 import { createProjectionRunner } from '../../../engine/projections/runner.ts'
 import { ensureRuntimeSchema } from '../../../engine/projections/schema.ts'
 import type { DomainEvent, Fold, RecordedEvent } from '../../../engine/store/events.ts'
+import type { Access } from '../../../platform/http/shown-content.ts'
 import { projectedStreams } from '../../../app/projections/projected-streams.ts'
 import type { EventStore } from '../../../engine/store/event-store.ts'
 import { createPool } from '../../../platform/database/database.ts'
@@ -26,6 +27,8 @@ export interface PlacedEvent {
 export interface AuditWorld {
   readonly world: DecisionWorld
   readonly t: TestApplication
+  /** Recorded accesses. */
+  readonly accesses: Access[]
   /** Reads of the event store until now. */
   readonly reads: () => number
   /** Appends each event alone, in this order. */
@@ -63,8 +66,10 @@ export async function openAuditWorld(): Promise<AuditWorld> {
     },
   }
   const deps = { pool, cursors, records: auditRecords(counted) }
+  const accesses: Access[] = []
   const t = await startApplication({
     issuer,
+    accessLog: { record: async (access) => void accesses.push(access) },
     checkReplies: true,
     services: [
       { prefix: 'audit', documentedAt: 'prefixed', mounts: ['prefixed'], routes: (app) => timelineRoute(app, deps) },
@@ -74,6 +79,7 @@ export async function openAuditWorld(): Promise<AuditWorld> {
   const audit: AuditWorld = {
     world,
     t,
+    accesses,
     reads: () => count,
     async append(orgId, ...events) {
       for (const { stream, event } of events) await audit.appendTogether(orgId, stream, [event])

@@ -209,6 +209,8 @@ describe('the timeline of a patient', () => {
     const scopes = ['audit:read', 'audit:read-phi']
     const [opened] = await timeline(orgId, { ...query, with_phi: true }, scopes)
     expect(opened).toMatchObject({ data: { givenName: 'Canary' }, sealed_members: [] })
+    const recorded = audit.accesses.filter((access) => access.orgId === orgId)
+    expect(recorded).toMatchObject([{ patientIds: [patientId], categories: ['timeline'], operation: 'readTimeline' }])
     await audit.world.vault.destroySubject(orgId, patientId)
     const [erased] = await timeline(orgId, { ...query, with_phi: true }, scopes)
     expect(erased).toMatchObject({ data: { givenName: null }, sealed_members: sealed?.sealed_members })
