@@ -148,7 +148,8 @@ async function ofImage({ pool, tenant, param }: Asked): Promise<readonly PastStr
 async function ofDelivery(asked: Asked): Promise<readonly PastStream[]> {
   const { pool, tenant, param } = asked
   const [row] = await viewsOf(pool, rowsOfTenant(d, tenant).where(d.deliveryId, param('deliveryId')))
-  const caused = row?.assessmentId == null ? [] : [assessments.of(tenant, row.assessmentId)]
+  const assessmentId = row?.assessmentId ?? null
+  const caused = assessmentId === null ? [] : [assessments.of(tenant, assessmentId)]
   return [
     ...(await ofSubject(asked, { kind: 'subscription', id: param('id') }, ['webhook_subscriptions'])),
     ...streamsOf(webhookDeliveries.of(tenant, param('deliveryId')), ...caused),

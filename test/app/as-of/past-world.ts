@@ -17,7 +17,7 @@ import type { Access } from '../../../platform/http/shown-content.ts'
 import { readModels } from '../../../projections/registry.ts'
 import { silentLogger } from '../../../tools/equality/contents.ts'
 import { openDecisionWorld, type DecisionWorld } from '../../engine/commands/decision-world.ts'
-import { adminSecret, client, startApplication } from '../../platform/http/test-application.ts'
+import { adminSecret, client, startApplication, type TestApplication } from '../../platform/http/test-application.ts'
 import { freshDatabase } from '../../support/postgres.ts'
 import { unusedParts } from '../../support/unused-parts.ts'
 
@@ -29,12 +29,7 @@ export interface PastWorld {
   readonly asOf: AsOf
   /** Resolves when every read model contains the whole log. Returns its end. */
   caughtUp(): Promise<Position>
-  /** A request of a client of the organisation. */
-  get(
-    url: string,
-    orgId: string | null,
-    scopes: readonly string[],
-  ): Promise<{ readonly status: number; readonly body: any }>
+  readonly t: TestApplication
   /** What today's route answers to a caller who sees the whole organisation, at this time. */
   today(orgId: string, path: string, now: Date): Promise<{ readonly status: number; readonly body: unknown }>
   close(): Promise<void>
@@ -94,10 +89,7 @@ export async function openPastWorld(): Promise<PastWorld> {
       if (!caughtUp) throw new Error('the read models have not caught up within 60 s')
       return head
     },
-    async get(url, orgId, scopes) {
-      const answer = await t.app.inject({ url, headers: await t.token({ ...client, orgId, scopes: [...scopes] }) })
-      return { status: answer.statusCode, body: answer.json() }
-    },
+    t,
     async today(orgId, path, at) {
       now = at
       const token = await t.token({ ...client, orgId, scopes: [...builtInScopes.keys()] })
