@@ -19,6 +19,7 @@ import { actorContexts } from './reads/actor-contexts.ts'
 import { readById } from './reads/by-id.ts'
 import { eventFeed } from './reads/feed.ts'
 import { idleFeeds } from './reads/idle-feeds.ts'
+import { pastAnswers } from './reads/past.ts'
 import { openTasks } from './reads/open-tasks.ts'
 import { revokedTokens } from './reads/revoked-tokens.ts'
 import { visibleAfter } from './reads/visible.ts'
@@ -38,6 +39,7 @@ export const benchmarks: readonly Benchmark[] = [
   eventStoreNode,
   onRealEventStore,
   readById,
+  pastAnswers,
   revokedTokens,
   openTasks,
   actorContexts,
